@@ -1,8 +1,11 @@
-//! A client that is not part of the attack, and a probe of `/healthz`.
+//! A client that is not part of the attack, and a probe of `/healthz`. Each has its own thread, so that the work of the
+//! attack in this process does not count as latency.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tokio::sync::oneshot;
 
 /// Pause between two requests.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -14,8 +17,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Bystander {
     chat: String,
     health: String,
-    client: reqwest::Client,
-    probe: reqwest::Client,
 }
 
 /// Latencies of successful requests.
@@ -26,31 +27,42 @@ pub(crate) struct Latencies {
 }
 
 impl Bystander {
-    pub(crate) fn new(client_url: &str, operator_url: &str) -> Result<Self, String> {
-        let built = |idle: usize| {
-            let builder = reqwest::Client::builder().no_proxy().timeout(PATIENCE).pool_max_idle_per_host(idle);
-            builder.tcp_nodelay(true).build().map_err(|error| error.to_string())
-        };
-        let (chat, health) = (format!("{client_url}/v1/chat/completions"), format!("{operator_url}/healthz"));
-        // Each probe uses a new connection, as the probes of orchestrators do.
-        Ok(Self { chat, health, client: built(1)?, probe: built(0)? })
+    pub(crate) fn new(client_url: &str, operator_url: &str) -> Self {
+        Self { chat: format!("{client_url}/v1/chat/completions"), health: format!("{operator_url}/healthz") }
     }
 
     /// Sends turns for `length`.
-    pub(crate) async fn turns(&self, length: Duration) -> Latencies {
+    pub(crate) async fn turns(&self, length: Duration) -> Result<Latencies, String> {
+        let url = self.chat.clone();
         let body = json!({"model": "soak", "seed": 0, "messages": [{"role": "user", "content": "What is the weather in Paris?"}]});
         let body = body.to_string();
-        let request = || {
-            let request = self.client.post(&self.chat).header("content-type", "application/json");
-            request.body(body.clone())
+        let request = move |client: &reqwest::Client| {
+            client.post(&url).header("content-type", "application/json").body(body.clone())
         };
-        repeated(length, request).await
+        in_own_thread(length, 1, request).await
     }
 
-    /// Probes `/healthz` for `length`.
-    pub(crate) async fn health(&self, length: Duration) -> Latencies {
-        repeated(length, || self.probe.get(&self.health)).await
+    /// Probes `/healthz` for `length`. Each probe uses a new connection, as the probes of orchestrators do.
+    pub(crate) async fn health(&self, length: Duration) -> Result<Latencies, String> {
+        let url = self.health.clone();
+        in_own_thread(length, 0, move |client| client.get(&url)).await
     }
+}
+
+async fn in_own_thread(
+    length: Duration,
+    idle_connections: usize,
+    request: impl Fn(&reqwest::Client) -> reqwest::RequestBuilder + Send + 'static,
+) -> Result<Latencies, String> {
+    let (sender, receiver) = oneshot::channel();
+    let measure = move || -> Result<Latencies, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let client = reqwest::Client::builder().no_proxy().timeout(PATIENCE).tcp_nodelay(true);
+        let client = client.pool_max_idle_per_host(idle_connections).build().map_err(|error| error.to_string())?;
+        Ok(runtime.map_err(|error| error.to_string())?.block_on(repeated(length, || request(&client))))
+    };
+    thread::spawn(move || sender.send(measure()));
+    receiver.await.map_err(|_| "the thread of another client ended".to_owned())?
 }
 
 async fn repeated(length: Duration, request: impl Fn() -> reqwest::RequestBuilder) -> Latencies {

@@ -103,12 +103,12 @@ async fn attack(arguments: &Arguments, scenario: &Scenario) -> Result<Cost, Stri
     let length = Duration::from_secs(arguments.seconds);
     let upstream = upstream::start().await.map_err(|error| format!("the upstream: {error}"))?;
     let proxy = Proxy::start(&arguments.callwright, upstream.port()).await?;
-    let bystander = Bystander::new(proxy.client_url(), proxy.operator_url())?;
+    let bystander = Bystander::new(proxy.client_url(), proxy.operator_url());
     let address = proxy.client_url().trim_start_matches("http://").to_owned();
     let target: SocketAddr = address.parse().map_err(|error| format!("{address}: {error}"))?;
     // The first requests of a process also pay for one-time initialisation.
-    bystander.turns(Duration::from_secs(2)).await;
-    let quiet = bystander.turns(length / 2).await;
+    bystander.turns(Duration::from_secs(2)).await?;
+    let quiet = bystander.turns(length / 2).await?;
     let before = proxy.resident_bytes()?;
     let (peak, health, beside, outcome) = tokio::join!(
         peak(&proxy, length),
@@ -116,7 +116,7 @@ async fn attack(arguments: &Arguments, scenario: &Scenario) -> Result<Cost, Stri
         bystander.turns(length),
         (scenario.attack)(target, length),
     );
-    let (mut peak, outcome) = (peak?, outcome?);
+    let (mut peak, health, beside, outcome) = (peak?, health?, beside?, outcome?);
     let ended = Instant::now();
     while ended.elapsed() < AFTERWARDS {
         tokio::time::sleep(LOOK).await;

@@ -1,6 +1,7 @@
 //! A provider and an API in one: the request's `seed` selects the provider's response and how it is broken.
 
 use std::convert::Infallible;
+use std::sync::LazyLock;
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -11,6 +12,8 @@ use hyper::body::{Frame, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -72,23 +75,32 @@ pub(crate) async fn start() -> std::io::Result<Upstream> {
     Ok(Upstream { port })
 }
 
+/// The members of a chat request that select the response. The others are not parsed: they can be large, and their cost
+/// would count as the proxy's.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Selection {
+    seed: u64,
+    stream: bool,
+    hostile: Option<String>,
+    messages: Vec<IgnoredAny>,
+}
+
 async fn respond(request: Request<Incoming>) -> Result<Response<Body>, std::io::Error> {
     if request.uri().path().starts_with("/api/") {
         return Ok(whole(StatusCode::OK, json!({"rooms": ["blue", "green"]}).to_string()));
     }
     let body = request.into_body().collect().await.map_err(std::io::Error::other)?.to_bytes();
-    let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let number = asked["seed"].as_u64().unwrap_or_default();
-    let is_stream = asked["stream"] == true;
-    if let Some(kind) = asked["hostile"].as_str() {
-        return Ok(whole(StatusCode::OK, hostile(kind)));
+    let Selection { seed: number, stream: is_stream, hostile, messages } =
+        serde_json::from_slice(&body).unwrap_or_default();
+    if let Some(kind) = hostile {
+        return Ok(whole(StatusCode::OK, hostile_answer(&kind)));
     }
     if is_broken(number) {
         return broken(number / BROKEN_ONE_OF, is_stream);
     }
-    let turns = asked["messages"].as_array().map_or(0, Vec::len);
     let call = |name: &str, arguments: &str| Some((name.to_owned(), arguments.to_owned()));
-    let said = match (Scene::of(number), turns) {
+    let said = match (Scene::of(number), messages.len()) {
         (Scene::Clean, _) => call("get_weather", r#"{"city":"Paris","days":3}"#),
         (Scene::Repaired, _) => call("getWeather", r#"{"City":"Paris","days":"3"}"#),
         (Scene::Corrected, 1) => call("get_weather", r#"{"days":3}"#),
@@ -104,6 +116,17 @@ const HOSTILE: usize = 1 << 20;
 
 /// Returns a response with maximum judgement cost: many unknown parameters, many faulty calls, or text with many
 /// beginnings of calls.
+fn hostile_answer(kind: &str) -> Bytes {
+    static PARAMETERS: LazyLock<Bytes> = LazyLock::new(|| hostile("parameters").into());
+    static CALLS: LazyLock<Bytes> = LazyLock::new(|| hostile("calls").into());
+    static TEXT: LazyLock<Bytes> = LazyLock::new(|| hostile("text").into());
+    match kind {
+        "parameters" => PARAMETERS.clone(),
+        "calls" => CALLS.clone(),
+        _ => TEXT.clone(),
+    }
+}
+
 fn hostile(kind: &str) -> String {
     let call = |id: usize, arguments: &str| json!({"id": format!("call_{id}"), "type": "function", "function": {"name": "get_weather", "arguments": arguments}});
     let message = match kind {
@@ -171,11 +194,11 @@ impl OrEmpty for http::Result<Response<Body>> {
     }
 }
 
-fn full(text: String) -> Body {
-    Full::new(Bytes::from(text)).map_err(|never: Infallible| match never {}).boxed_unsync()
+fn full(text: impl Into<Bytes>) -> Body {
+    Full::new(text.into()).map_err(|never: Infallible| match never {}).boxed_unsync()
 }
 
-fn whole(status: StatusCode, text: String) -> Response<Body> {
+fn whole(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
     head("application/json").status(status).body(full(text)).unwrap_or_default_body()
 }
 

@@ -9,7 +9,7 @@ use arbitrary::Unstructured;
 use callwright_types::Call;
 use callwright_types::rules::{RepairRules, Report, ScanRules, UnknownParameters};
 use callwright_judge::feedback::Templates;
-use callwright_judge::repair::{judge, mend};
+use callwright_judge::repair::{judge, repair_call};
 use callwright_judge::scanner::{Context, ToolSet, scan};
 use callwright_fuzz::{arbitrary_json, tool_set};
 use libfuzzer_sys::fuzz_target;
@@ -39,8 +39,8 @@ fn as_choices(input: &[u8]) -> Option<(Value, String)> {
 
 fn check(call: &Call, book: &ToolSet, rules: &ScanRules) {
     let repair = RepairRules::default();
-    let once = mend(call, 0, book, rules, &repair);
-    let twice = mend(&once.call, 0, book, rules, &repair);
+    let once = repair_call(call, 0, book, rules, &repair);
+    let twice = repair_call(&once.call, 0, book, rules, &repair);
     assert_eq!(once.call.arguments, twice.call.arguments, "mending twice changes more");
     assert!(twice.repairs.is_empty(), "a repair that changes nothing: {:?}", twice.repairs);
     if scan(call, 0, book, rules).is_ok() {

@@ -1,75 +1,24 @@
 //! Builds every module from the settings, in the order of their levels.
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::config::Settings;
-use crate::http::{ServeError, TlsError};
 use crate::keys::Access;
 use crate::pipeline::{Pipeline, PipelineParts, SEARCH_TOOL};
-use callwright_common::watch::{FileError, Watcher};
-use callwright_executor as executor;
+use callwright_common::watch::Watcher;
 use callwright_executor::Executor;
-use callwright_judge::feedback::TemplateError;
 use callwright_judge::scanner::Validators;
-use callwright_knowledge::representation::RepresentationError;
-use callwright_openapi::LoadError;
-use callwright_policy::PolicyError;
-use callwright_search::embedding::{self, DownloadWatcher};
-use callwright_store::{SealKeyError, SealedTokens, SharedTokens, Store, TraceQueue};
-use callwright_telemetry::{Metrics, OtlpError, Spans};
-use callwright_upstream as upstream;
+use callwright_search::embedding::{self, DownloadWatcher, Embedder};
+use callwright_store::{SealedTokens, SharedTokens, Store, TraceQueue};
+use callwright_telemetry::{Metrics, Spans};
 use callwright_upstream::Upstreams;
 
 use super::documents::TakeOver;
 use super::memory::Memories;
 use super::representations::SharedRepresentations;
-use super::{documents, embedder, keys, notations, policies, templates};
-
-/// Error that prevents the proxy from starting. Each message names the file or key, and the fix.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// A listener cannot be opened.
-    #[error(transparent)]
-    Listen(#[from] ServeError),
-    /// The local address of a listener cannot be read.
-    #[error("cannot read the local address of a listener: {0}")]
-    Address(io::Error),
-    /// A certificate or its private key is invalid.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-    /// The OTLP exporter cannot be built from the settings.
-    #[error(transparent)]
-    Otlp(#[from] OtlpError),
-    /// An upstream's settings are invalid.
-    #[error(transparent)]
-    Upstream(#[from] upstream::BuildError),
-    /// A toolset's document cannot be read.
-    #[error(transparent)]
-    Catalog(#[from] LoadError),
-    /// The embedding model cannot be loaded.
-    #[error(transparent)]
-    Embedding(#[from] embedding::BuildError),
-    /// A representation file is invalid.
-    #[error(transparent)]
-    Representation(#[from] RepresentationError),
-    /// The planner's edges file or the notations file is invalid.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// The configured key for sealing tokens is invalid.
-    #[error(transparent)]
-    SealKey(#[from] SealKeyError),
-    /// The executor's settings are invalid.
-    #[error(transparent)]
-    Executor(#[from] executor::BuildError),
-    /// A policy file is invalid.
-    #[error(transparent)]
-    Policy(#[from] PolicyError),
-    /// A template is invalid.
-    #[error(transparent)]
-    Template(#[from] TemplateError),
-}
+use super::start_error::StartError;
+use super::{documents, keys, operator_files};
 
 /// Components that the listeners and background tasks use.
 pub(super) struct BuiltPipeline {
@@ -102,11 +51,12 @@ pub(super) async fn build(
     metrics.known_upstreams(settings.upstreams.keys().map(String::as_str));
     let store = Arc::new(Store::open(&settings.store, base_dir).await);
     let dropped = metrics.clone();
-    let on_dropped = move |count| dropped.traces_dropped.inc_by(count);
-    let traces = TraceQueue::start(store.clone(), &settings.store, base_dir, on_dropped);
+    let traces = TraceQueue::start(store.clone(), &settings.store, base_dir, move |count| {
+        dropped.traces_dropped.inc_by(count);
+    });
 
     let access = keys::load(&settings, &store, &metrics).await;
-    let embedder = embedder::load(&settings.embedding, base_dir, store.clone(), downloads).await?;
+    let embedder = load_embedder(&settings.embedding, base_dir, store.clone(), downloads).await?;
     let representations = SharedRepresentations::load(store.clone()).await;
     let documents::LoadedDocuments { tooling, watchers: document_watchers, take_over } =
         documents::load(&settings, base_dir, embedder.clone(), representations.all(), &metrics).await?;
@@ -114,9 +64,10 @@ pub(super) async fn build(
     let memories = Memories::load(&settings, &store, embedder, &upstreams, &metrics).await;
     let tokens = SealedTokens::of(&store, &settings.store)?.map(|tokens| Arc::new(tokens) as Arc<dyn SharedTokens>);
     let executor = Executor::build(&settings.executor, store.clone(), tokens)?;
-    let (templates, template_watcher) = templates::load(&settings.feedback)?;
-    let (notations, notation_watcher) = notations::load(&settings.repair, base_dir)?;
-    let (policies, policy_watcher) = policies::load(&settings.policies, &settings.aliases, base_dir, &metrics)?;
+    let (templates, template_watcher) = operator_files::load_templates(&settings.feedback)?;
+    let (notations, notation_watcher) = operator_files::load_notations(&settings.repair, base_dir)?;
+    let (policies, policy_watcher) =
+        operator_files::load_policies(&settings.policies, &settings.aliases, base_dir, &metrics)?;
 
     let addresses = settings.upstreams.iter().map(|(name, upstream)| (name.as_str(), upstream.base_url.as_str()));
     let spans = Spans::start(&settings.telemetry, base_dir, addresses, metrics.clone())?;
@@ -133,10 +84,8 @@ pub(super) async fn build(
         templates,
         notations,
         executor,
-        kept: store.clone(),
-        approvals: store.clone(),
+        store: store.clone(),
         planner: settings.planner,
-        plans: store.clone(),
         access: access.clone(),
         memory: memories.memory.clone(),
         traces,
@@ -155,4 +104,27 @@ pub(super) async fn build(
         take_over,
         watchers,
     })
+}
+
+/// Loads the configured embedding model. Falls back to the built-in model, with a warning, where the machine has no
+/// ONNX Runtime or the hub does not serve the model: the configuration itself is valid.
+async fn load_embedder(
+    settings: &embedding::Settings,
+    base_dir: &Path,
+    store: Arc<Store>,
+    downloads: &dyn DownloadWatcher,
+) -> Result<Option<Arc<dyn Embedder>>, StartError> {
+    match embedding::build(settings, base_dir, store, downloads).await {
+        Ok(embedder) => {
+            if let Some(embedder) = &embedder {
+                tracing::info!(model = embedder.id(), dimensions = embedder.dimensions(), "embedding model loaded");
+            }
+            Ok(embedder)
+        }
+        Err(error) if error.is_of_the_machine() => {
+            tracing::warn!(%error, "falling back to the built-in embedding model");
+            Ok(Some(embedding::built_in(settings)?))
+        }
+        Err(error) => Err(error.into()),
+    }
 }

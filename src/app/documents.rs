@@ -19,15 +19,15 @@ use callwright_knowledge::planner;
 use callwright_knowledge::planner::producers::Edges;
 use callwright_knowledge::representation::{self, Representations};
 use callwright_openapi::{
-    self as catalog, Catalog, Changes, DOCUMENT_ENDINGS, Fetch, LoadError, Offline, Toolset, ToolsetSettings,
+    self as catalog, Catalog, Changes, DOCUMENT_ENDINGS, Fetch, LoadError, Offline, ToolsetSettings,
 };
 use callwright_search::embedding::Embedder;
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::ResultLabel;
-use callwright_types::DocText;
 use callwright_types::representation::SharedRepresentation;
 
-use super::{StartError, edges, further_docs};
+use super::start_error::StartError;
+use super::{further_docs, operator_files};
 
 /// Loaded documents, and the watchers that keep them current.
 pub(super) struct LoadedDocuments {
@@ -64,7 +64,7 @@ pub(super) async fn load(
 ) -> Result<LoadedDocuments, StartError> {
     let representations = Representations::load(&settings.representations, base_dir)?;
     let representations = Arc::new(ArcSwap::from_pointee(representations));
-    let edges = edges::load(&settings.planner, base_dir)?;
+    let edges = operator_files::load_edges(&settings.planner, base_dir)?;
     let fetch = fetcher(settings)?;
     let (catalog, errors) = Catalog::load(&settings.toolsets, base_dir, fetch.as_ref())?;
     for error in &errors {
@@ -212,7 +212,7 @@ impl SharedDocuments {
 
     fn watch_edges(&self, settings: &planner::Settings, base_dir: &Path, before: Arc<Edges>) -> Option<Watcher> {
         let (shared, metrics) = (self.clone(), self.lock().metrics.clone());
-        let watcher = edges::watch(settings, base_dir, before, move |result| match result {
+        let watcher = operator_files::watch_edges(settings, base_dir, before, move |result| match result {
             Ok(edges) => {
                 shared.lock().reload_edges(&shared.current, edges);
                 metrics.edges_reloads.inc(ResultLabel::Success);
@@ -232,8 +232,7 @@ impl SharedDocuments {
             return None;
         }
         let shared = self.clone();
-        let look = move || shared.lock().reload_remote(&shared.current);
-        let watcher = watch::every(period, "remote-reload", look);
+        let watcher = watch::every(period, "remote-reload", move || shared.lock().reload_remote(&shared.current));
         watcher.inspect_err(|error| tracing::error!(%error, "remote documents will not reload")).ok()
     }
 }
@@ -242,9 +241,8 @@ impl WatchedDocuments {
     /// Reloads the toolsets whose files have changed. A toolset that cannot be read stays unchanged.
     fn reload_files(&mut self, current: &ArcSwap<Tooling>) {
         let now = stamps(&current.load().catalog);
-        let is_new = |file: &PathBuf, stamp: &Option<Stamp>| self.seen.get(file) != Some(stamp);
-        let files: BTreeSet<PathBuf> =
-            now.iter().filter(|(file, stamp)| is_new(file, stamp)).map(|(file, _)| file.clone()).collect();
+        let changed = now.iter().filter(|(file, stamp)| self.seen.get(*file) != Some(*stamp));
+        let files: BTreeSet<PathBuf> = changed.map(|(file, _)| file.clone()).collect();
         self.seen = now;
         let docs = self.stamps_of_docs();
         let new_docs = docs != self.seen_docs;
@@ -312,7 +310,7 @@ impl WatchedDocuments {
         let representations = Arc::new(representations);
         tell_of_strangers(catalog, &representations);
         let embedder = self.embedder.clone();
-        let before = before.map(|before| &*before.shelf);
+        let before = before.map(|before| &*before.toolset_index);
         ToolsetIndex::fill(catalog, representations, self.description_tokens, embedder, before, &self.metrics)
     }
 
@@ -404,11 +402,11 @@ fn tell(catalog: &Catalog, metrics: &Metrics) {
 /// Logs representations of tools that do not exist.
 fn tell_of_strangers(catalog: &Catalog, representations: &Representations) {
     let toolsets: Vec<&str> = catalog.toolsets().map(|toolset| toolset.name.as_str()).collect();
-    let tools_of = |name: &str| {
+    let strangers = representations.strangers(&toolsets, |name| {
         let toolset = catalog.toolset(name)?;
         Some(toolset.operations.iter().map(catalog::Operation::own_name).collect())
-    };
-    for stranger in representations.strangers(&toolsets, tools_of) {
+    });
+    for stranger in strangers {
         tracing::warn!("{stranger}");
     }
 }
@@ -425,18 +423,13 @@ fn tell_of_unknown_tools(producers: &ProducerIndex) {
 
 /// Returns the documentation texts of each operation, for the explainer.
 fn documentation(catalog: &Catalog) -> Vec<OperationDocs> {
-    let of_toolset = |toolset: &Arc<Toolset>| {
-        let toolset = toolset.clone();
-        let docs: Vec<OperationDocs> = toolset
-            .operations
-            .iter()
-            .map(|operation| OperationDocs {
-                toolset: toolset.name.clone(),
-                tool: operation.own_name().to_owned(),
-                texts: toolset.documentation_of(operation).cloned().collect::<Vec<DocText>>(),
-            })
-            .collect();
-        docs
-    };
-    catalog.toolsets().flat_map(of_toolset).collect()
+    let mut docs = Vec::new();
+    for toolset in catalog.toolsets() {
+        docs.extend(toolset.operations.iter().map(|operation| OperationDocs {
+            toolset: toolset.name.clone(),
+            tool: operation.own_name().to_owned(),
+            texts: toolset.documentation_of(operation).cloned().collect(),
+        }));
+    }
+    docs
 }

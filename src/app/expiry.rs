@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::pipeline::Pipeline;
-use callwright_store::{KeptParts, PlanStates, Store};
+use callwright_store::Store;
 
 /// Pause after a sweep that removed few rows.
 const PAUSE: Duration = Duration::from_secs(30);
@@ -22,7 +22,8 @@ pub(super) fn start(store: Arc<Store>, pipeline: Arc<Pipeline>, ending: Cancella
     tokio::spawn(async move {
         loop {
             // While the store is down, expired rows wait for a later sweep.
-            let removed = store.forget_kept(ROWS).await.unwrap_or(0).max(store.forget_plans(ROWS).await.unwrap_or(0));
+            let removed =
+                store.forget_kept_parts(ROWS).await.unwrap_or(0).max(store.forget_plans(ROWS).await.unwrap_or(0));
             let _ = pipeline.approvals().sweep().await;
             let pause = if removed >= u64::from(ROWS) { PAUSE_AGAIN } else { PAUSE };
             tokio::select! {

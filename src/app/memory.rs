@@ -87,9 +87,10 @@ impl Memories {
     }
 
     fn count(&self, known: &Known) {
-        let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-        self.metrics.lessons.set(count(known.lesson_store.len() - known.lesson_store.retired()));
-        self.metrics.procedures.set(count(known.library.len() - known.library.retired()));
+        let lessons = known.lesson_store.len() - known.lesson_store.retired();
+        let procedures = known.library.len() - known.library.retired();
+        self.metrics.lessons.set(i64::try_from(lessons).unwrap_or(i64::MAX));
+        self.metrics.procedures.set(i64::try_from(procedures).unwrap_or(i64::MAX));
     }
 }
 

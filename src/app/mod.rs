@@ -7,19 +7,16 @@
 mod build;
 mod certificates;
 mod documents;
-mod edges;
-mod embedder;
 mod expiry;
 mod following;
 mod further_docs;
 mod hangup;
 mod keys;
 mod memory;
-mod notations;
-mod policies;
+mod operator_files;
 mod representations;
 mod shutdown;
-mod templates;
+mod start_error;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -41,11 +38,13 @@ use callwright_telemetry::{self as telemetry, LogError, Metrics};
 
 use certificates::Certificates;
 
-pub use build::StartError;
+pub use crate::http::api_description;
 pub use certificates::{CertificateState, certificates};
 pub use documents::{load_catalog, public_fetcher};
 pub use hangup::Hangups;
+pub use operator_files::policy_book;
 pub use shutdown::asked_to_end;
+pub use start_error::StartError;
 
 /// Starts logging to standard error by the settings. Call it once per process.
 ///
@@ -80,7 +79,7 @@ impl App {
     /// # Errors
     /// If a listener cannot be opened, or a file that the settings name cannot be read.
     pub async fn start(settings: Settings, base_dir: &Path) -> Result<Self, StartError> {
-        Self::start_watched(settings, base_dir, &embedder::UnwatchedDownload).await
+        Self::start_watched(settings, base_dir, &UnwatchedDownload).await
     }
 
     /// Starts as [`App::start`] does, and reports the progress of a model download, which may take minutes.
@@ -126,8 +125,8 @@ impl App {
         let operator_router = http::operator_router(operator_side, operator_guard);
         let (client_ending, operator_ending) = (CancellationToken::new(), CancellationToken::new());
         let Certificates { client: client_tls, operator: operator_tls, watcher } = certificates;
-        let connections = |side| Connections::new(side, &server, built.metrics.clone());
-        let (clients, operators) = (connections(Listener::Client), connections(Listener::Operator));
+        let clients = Connections::new(Listener::Client, &server, built.metrics.clone());
+        let operators = Connections::new(Listener::Operator, &server, built.metrics.clone());
         let client_task =
             tokio::spawn(http::serve(client_listener, client_tls, client_router, clients, client_ending.clone()));
         let operator_task = tokio::spawn(http::serve(
@@ -201,3 +200,14 @@ impl App {
 const FLUSH_TIME: Duration = Duration::from_secs(5);
 /// Time limit for a scrape in flight at shutdown.
 const OPERATOR_GRACE: Duration = Duration::from_secs(1);
+
+/// Download watcher that shows nothing.
+struct UnwatchedDownload;
+
+impl DownloadWatcher for UnwatchedDownload {
+    fn begins(&self, _: &str, _: Option<u64>) {}
+
+    fn advances(&self, _: u64) {}
+
+    fn ends(&self) {}
+}

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::errors::VerbResult;
-use super::policy as policies;
+use super::setup::{load_config, load_policies};
 use crate::app;
-use crate::config;
 use callwright_judge::feedback::Templates;
 use callwright_judge::repair::Notations;
 use callwright_openapi::{Report, Toolset};
@@ -36,10 +35,9 @@ pub(super) fn run(arguments: ConfigArguments) -> VerbResult {
 }
 
 fn check(file: Option<PathBuf>) -> VerbResult {
-    let request = config::ConfigRequest { file, ..config::ConfigRequest::default() };
-    let loaded = config::load(&request, &config::process_environment)?;
+    let loaded = load_config(file)?;
     let mut problems = Vec::new();
-    problems.extend(policies::load(&loaded).err().map(|error| error.to_string()));
+    problems.extend(load_policies(&loaded).err().map(|error| error.to_string()));
     problems.extend(Templates::load(&loaded.settings.feedback).err().map(|error| error.to_string()));
     let notations = Notations::load(&loaded.settings.repair, &loaded.base_dir);
     problems.extend(notations.err().map(|error| error.to_string()));

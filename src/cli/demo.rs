@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::errors::VerbResult;
+use super::setup::{load_config, runtime};
 use crate::app::{self, App};
 use crate::config;
 use callwright_demo as demo;
@@ -19,13 +20,12 @@ pub(super) struct DemoArguments {
 
 pub(super) fn run(arguments: DemoArguments) -> VerbResult {
     let DemoArguments { serve } = arguments;
-    super::runtime()?.block_on(async {
+    runtime()?.block_on(async {
         let temporary = config::process_environment("TMPDIR").unwrap_or_else(|| "/tmp".into());
         let world = demo::start(Path::new(&temporary)).await?;
         let file = world.directory().join("callwright.toml");
         std::fs::write(&file, &world.config_toml)?;
-        let request = config::ConfigRequest { file: Some(file), ..config::ConfigRequest::default() };
-        let loaded = config::load(&request, &config::process_environment)?;
+        let loaded = load_config(Some(file))?;
         let app = App::start(loaded.settings, &loaded.base_dir).await?;
         let mut out = anstream::stdout();
         let played = demo::play(app.client_url(), app.operator_url(), &mut out).await?;

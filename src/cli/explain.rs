@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::embedding::EmbeddingArguments;
 use super::errors::{BadLines, VerbResult};
-use super::lines::answer_lines;
-use super::scan::threads;
+use super::progress::answer_lines;
+use super::setup::{runtime, threads};
+use super::shared_arguments::EmbeddingArguments;
 use crate::config;
 use callwright_offline::{self as offline, ExplainJob, ExplainSummary};
 
@@ -51,12 +51,13 @@ pub(super) fn run(arguments: ExplainArguments) -> VerbResult {
     let settings = config::Settings::default().explain;
     let embedder = embedding.embedder()?;
     let job = ExplainJob { docs, failures, explanations, settings, embedder, details, jobs: threads(jobs) };
-    let runtime = super::runtime()?;
-    let lines = |summary: &ExplainSummary| {
-        let ExplainSummary { problems, records, .. } = *summary;
-        BadLines { problems, lines: problems + records }
-    };
-    answer_lines(&job.explanations, |progress| offline::explain(&job, runtime.handle(), progress), print, lines)
+    let runtime = runtime()?;
+    answer_lines(&job.explanations, |progress| offline::explain(&job, runtime.handle(), progress), print, bad_lines)
+}
+
+fn bad_lines(summary: &ExplainSummary) -> BadLines {
+    let ExplainSummary { problems, records, .. } = *summary;
+    BadLines { problems, lines: problems + records }
 }
 
 fn print(summary: &ExplainSummary, took: Duration) {

@@ -1,7 +1,9 @@
 //! `callwright health`: queries the health of a running proxy. For containers that have no other HTTP client.
 
+use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,10 +14,14 @@ use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 
 use super::errors::VerbResult;
-use super::own_tls;
-use crate::config;
+use super::setup::{load_config, runtime};
 
 /// Arguments of `health`.
 #[derive(Debug, Args)]
@@ -49,16 +55,15 @@ pub(super) fn run(arguments: HealthArguments) -> VerbResult {
     let (address, is_secured) = match operator {
         Some(address) => (address, tls),
         None => {
-            let request = config::ConfigRequest { file, ..config::ConfigRequest::default() };
-            let server = config::load(&request, &config::process_environment)?.settings.server;
+            let server = load_config(file)?.settings.server;
             (server.operator_listen, server.operator_tls.is_on())
         }
     };
     let path = if ready { "/readyz" } else { "/healthz" };
     let scheme = if is_secured { "https" } else { "http" };
     let uri: Uri = format!("{scheme}://{}{path}", reachable(address)).parse()?;
-    let tls = own_tls::config(client_certificate.as_deref().zip(client_key.as_deref()))?;
-    super::runtime()?.block_on(async {
+    let tls = tls_config(client_certificate.as_deref().zip(client_key.as_deref()))?;
+    runtime()?.block_on(async {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         let connector = HttpsConnector::from((tcp, tls));
@@ -76,7 +81,7 @@ pub(super) fn run(arguments: HealthArguments) -> VerbResult {
 }
 
 /// Returns the error with its chain of causes: the library's top-level message alone is too vague.
-fn causes(error: &dyn std::error::Error) -> String {
+fn causes(error: &dyn Error) -> String {
     let mut said = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
@@ -97,6 +102,64 @@ fn reachable(address: SocketAddr) -> SocketAddr {
         ip => ip,
     };
     SocketAddr::new(ip, address.port())
+}
+
+/// Builds the client configuration. The proxy's certificate is not verified: it is issued for the name that clients
+/// use, not for the loopback address. A status request discloses nothing. `client` is the client certificate and its
+/// private key (PEM).
+fn tls_config(client: Option<(&Path, &Path)>) -> Result<ClientConfig, String> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
+    let builder = builder.map_err(|error| error.to_string())?;
+    let builder = builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)));
+    let Some((certificate, key)) = client else { return Ok(builder.with_no_client_auth()) };
+    let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let chain = chain.map_err(|error| invalid_file(certificate, &error))?;
+    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| invalid_file(key, &error))?;
+    builder.with_client_auth_cert(chain, private).map_err(|error| invalid_file(certificate, &error))
+}
+
+fn invalid_file(file: &Path, error: &dyn Error) -> String {
+    format!("{}: {error}; name a PEM file", file.display())
+}
+
+/// Certificate verifier that accepts every certificate. The handshake signature is still verified.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
 }
 
 #[cfg(test)]

@@ -7,9 +7,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::errors::VerbResult;
-use super::format::OutputFormat;
 use super::plain;
-use crate::config::{self, LoadedConfig};
+use super::setup::{load_config, load_policies, runtime};
+use super::shared_arguments::OutputFormat;
+use super::table::{Column, TextTable};
+use crate::config::LoadedConfig;
 use crate::keys::{IssuedSecret, KeyChange, KeyDraft, KeyReport, KeyState, Registrar, UsageSummary};
 use callwright_store::Store;
 use callwright_types::{BudgetPeriod, KeyLimits};
@@ -163,11 +165,8 @@ fn some(texts: Vec<String>) -> Option<Vec<String>> {
 
 pub(super) fn run(arguments: KeysArguments) -> VerbResult {
     let KeysArguments { action, config: file } = arguments;
-    let loaded = config::load(
-        &config::ConfigRequest { file, ..config::ConfigRequest::default() },
-        &config::process_environment,
-    )?;
-    super::runtime()?.block_on(async {
+    let loaded = load_config(file)?;
+    runtime()?.block_on(async {
         let store = Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?;
         let done = act(action, &loaded, Registrar::of(&store)).await;
         store.close().await;
@@ -208,7 +207,7 @@ async fn act(action: KeysAction, loaded: &LoadedConfig, registrar: Registrar<'_>
 fn check_policies(loaded: &LoadedConfig, change: &KeyChange) -> VerbResult {
     let named: Vec<&String> = change.policy.iter().chain(change.selectable.iter().flatten().flatten()).collect();
     let named = named.into_iter().filter(|name| !name.is_empty());
-    let book = super::policy::load(loaded)?;
+    let book = load_policies(loaded)?;
     for name in named {
         if book.get(name).is_none() {
             let known: Vec<&str> = book.policies().map(|policy| policy.name.as_str()).collect();
@@ -231,30 +230,32 @@ fn print_issued(issued: &IssuedSecret, format: OutputFormat) {
 }
 
 fn list(keys: &[KeyReport], group: Option<&str>, all: bool, format: OutputFormat) -> VerbResult {
-    let wanted =
-        |key: &&KeyReport| group.is_none_or(|group| group == key.group) && (all || key.state == KeyState::Active);
-    let keys: Vec<&KeyReport> = keys.iter().filter(wanted).collect();
-    if keys.is_empty() && format == OutputFormat::Text {
-        anstream::println!("no keys; create one with `callwright keys create NAME`");
-    }
-    for key in keys {
-        match format {
-            OutputFormat::Json => anstream::println!("{}", plain::json(serde_json::to_string(key)?)),
-            OutputFormat::Text => {
-                let prefix = key.prefixes.last().map_or("", |prefix| prefix.prefix.as_str());
-                let group = if key.group.is_empty() { "-" } else { &key.group };
-                anstream::println!(
-                    "{}  {:<24}  {:<16}  {:<7}  {prefix}  {}",
-                    key.id,
-                    plain::text(&key.name),
-                    plain::text(group),
-                    key.state.label(),
-                    limits(&key.limits)
-                );
+    let mut keys: Vec<&KeyReport> = keys.iter().collect();
+    keys.retain(|key| group.is_none_or(|group| group == key.group) && (all || key.state == KeyState::Active));
+    match format {
+        OutputFormat::Json => {
+            for key in keys {
+                anstream::println!("{}", plain::json(serde_json::to_string(key)?));
             }
         }
+        OutputFormat::Text if keys.is_empty() => {
+            anstream::println!("no keys; create one with `callwright keys create NAME`");
+        }
+        OutputFormat::Text => anstream::print!("{}", table(&keys)),
     }
     Ok(())
+}
+
+fn table(keys: &[&KeyReport]) -> String {
+    let id_width = keys.iter().map(|key| key.id.len()).max().unwrap_or_default();
+    let [name, group, state, prefix] = [24, 16, 7, 0].map(Column::Left);
+    let mut table = TextTable::new([Column::Left(id_width), name, group, state, prefix, Column::Rest]);
+    for key in keys {
+        let prefix = key.prefixes.last().map_or("", |prefix| prefix.prefix.as_str());
+        let group = if key.group.is_empty() { "-" } else { &key.group };
+        table.row(&key.id, &[&key.name, group, key.state.label(), prefix, &limits(&key.limits)]);
+    }
+    table.into_text()
 }
 
 fn show(key: &KeyReport, format: OutputFormat) -> VerbResult {
@@ -262,23 +263,21 @@ fn show(key: &KeyReport, format: OutputFormat) -> VerbResult {
         anstream::println!("{}", plain::json(serde_json::to_string(key)?));
         return Ok(());
     }
-    let or = |text: &str, none: &str| if text.is_empty() { none.to_owned() } else { plain::text(text) };
-    let time = |time: Option<Timestamp>, none: &str| time.map_or_else(|| none.to_owned(), |time| format!("{time:.0}"));
     anstream::println!("{} ({}): {}", plain::text(&key.name), key.id, key.state.label());
-    anstream::println!("  group       {}", or(&key.group, "none"));
-    anstream::println!("  policy      {}", or(&key.policy, "as for turns without a key"));
+    anstream::println!("  group       {}", text_or(&key.group, "none"));
+    anstream::println!("  policy      {}", text_or(&key.policy, "as for turns without a key"));
     let selectable =
         key.selectable.as_ref().map_or_else(|| "those that are selectable".to_owned(), |names| names.join(", "));
     anstream::println!("  selectable  {}", plain::text(&selectable));
-    anstream::println!("  models      {}", or(&key.models.join(", "), "all"));
+    anstream::println!("  models      {}", text_or(&key.models.join(", "), "all"));
     let paths = key.pass_through.as_ref().map_or_else(|| "as `keys.pass_through`".to_owned(), |paths| paths.join(", "));
-    anstream::println!("  paths       {}", or(&paths, "nothing"));
+    anstream::println!("  paths       {}", text_or(&paths, "nothing"));
     anstream::println!("  limits      {}", limits(&key.limits));
     for prefix in &key.prefixes {
-        anstream::println!("  secret      {} until {}", prefix.prefix, time(prefix.valid_until, "the key ends"));
+        anstream::println!("  secret      {} until {}", prefix.prefix, time_or(prefix.valid_until, "the key ends"));
     }
     anstream::println!("  created     {:.0}", key.created_at);
-    anstream::println!("  expires     {}", time(key.expires_at, "never"));
+    anstream::println!("  expires     {}", time_or(key.expires_at, "never"));
     if let Some(revoked_at) = key.revoked_at {
         anstream::println!("  revoked     {revoked_at:.0}");
     }
@@ -293,6 +292,14 @@ fn show(key: &KeyReport, format: OutputFormat) -> VerbResult {
         }
     }
     Ok(())
+}
+
+fn text_or(text: &str, none: &str) -> String {
+    plain::text(if text.is_empty() { none } else { text })
+}
+
+fn time_or(time: Option<Timestamp>, none: &str) -> String {
+    time.map_or_else(|| none.to_owned(), |time| format!("{time:.0}"))
 }
 
 fn limits(limits: &KeyLimits) -> String {

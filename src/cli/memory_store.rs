@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use super::setup::load_config;
 use crate::config;
-use callwright_store::{Health, Procedures, Revision, Store, StoreError};
+use callwright_store::{Health, Memory, MemoryFilter, Procedures, Revision, Store, StoreError};
 use callwright_types::Procedure;
 
 /// Number of changes read per page.
@@ -34,8 +35,7 @@ impl MemoryStore {
     /// # Errors
     /// The configuration's problems, or [`NoStore`].
     pub(super) async fn open(file: Option<PathBuf>) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
-        let request = config::ConfigRequest { file, ..config::ConfigRequest::default() };
-        let loaded = config::load(&request, &config::process_environment)?;
+        let loaded = load_config(file)?;
         if loaded.settings.store.url.expose().is_empty() {
             return Err(NoStore::Off.into());
         }
@@ -59,6 +59,22 @@ pub(super) async fn all_procedures(procedures: &Procedures) -> Result<(Vec<Proce
         after = changes.upto;
         if !changes.more {
             return Ok((all, after));
+        }
+    }
+}
+
+/// Returns all items that a filter selects.
+///
+/// # Errors
+/// [`StoreError`].
+pub(super) async fn all_items<M>(memory: &dyn Memory<M>, mut filter: MemoryFilter) -> Result<Vec<M>, StoreError> {
+    let mut all = Vec::new();
+    loop {
+        let page = memory.page(&filter).await?;
+        all.extend(page.items);
+        filter.after = page.next;
+        if filter.after.is_none() {
+            return Ok(all);
         }
     }
 }

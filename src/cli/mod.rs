@@ -2,24 +2,16 @@
 //!
 //! Owns arguments, exit statuses and output. Must not contain logic that a server needs too.
 
-mod asked_model;
 mod check;
-mod completions;
 mod config;
 mod demo;
 mod doctor;
-mod downloads;
-mod embedding;
 mod errors;
 mod explain;
-mod format;
 mod health;
 mod keys;
 mod learn;
-mod lines;
-mod man;
 mod memory_store;
-mod own_tls;
 mod plain;
 mod plan;
 mod policy;
@@ -29,13 +21,17 @@ mod replay;
 mod representations;
 mod retrieve;
 mod scan;
+mod self_description;
 mod serve;
+mod setup;
+mod shared_arguments;
 mod store;
+mod table;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// An OpenAI-compatible proxy that validates, repairs and executes an agent's tool calls.
 #[derive(Debug, Parser)]
@@ -89,9 +85,11 @@ enum CliVerb {
     /// Query the health of a running proxy. Exit status 1 if it is unhealthy.
     Health(health::HealthArguments),
     /// Print a shell completion script.
-    Completions(completions::CompletionsArguments),
+    Completions(self_description::CompletionsArguments),
     /// Print the manual page.
-    Man(man::ManArguments),
+    Man(self_description::ManArguments),
+    /// Print the OpenAPI description of the proxy's own API.
+    Openapi,
 }
 
 /// Parses the arguments (the program's name first), runs the subcommand, and prints errors.
@@ -120,16 +118,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         CliVerb::Policy(arguments) => policy::run(arguments),
         CliVerb::Doctor(arguments) => doctor::run(arguments),
         CliVerb::Health(arguments) => health::run(arguments),
-        CliVerb::Completions(arguments) => completions::run(&arguments),
-        CliVerb::Man(arguments) => man::run(&arguments),
+        CliVerb::Completions(arguments) => self_description::print_completions(&arguments, CommandLine::command()),
+        CliVerb::Man(arguments) => self_description::print_man(&arguments, CommandLine::command()),
+        CliVerb::Openapi => self_description::print_api(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => errors::failure(error.as_ref()),
     }
-}
-
-/// Builds the runtime of subcommands that serve or send requests, with one worker per core.
-fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()
 }

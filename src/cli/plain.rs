@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use callwright_common::text::acts_on_terminal;
+
 /// Maximum number of characters shown of one text.
 const MAX_CHARS: usize = 500;
 
@@ -17,7 +19,7 @@ pub(super) fn text(text: &str) -> String {
         left -= 1;
         match c {
             '\n' | '\r' | '\t' => plain.push(' '),
-            c if acts(c) => plain.extend(c.escape_unicode()),
+            c if acts_on_terminal(c) => plain.extend(c.escape_unicode()),
             c => plain.push(c),
         }
     }
@@ -27,12 +29,12 @@ pub(super) fn text(text: &str) -> String {
 /// Escapes characters that act on a terminal in JSON. Such characters occur only within strings, where JSON has an
 /// escape (RFC 8259, section 7); ASCII control characters are always escaped already.
 pub(super) fn json(json: String) -> String {
-    if !json.contains(acts) {
+    if !json.contains(acts_on_terminal) {
         return json;
     }
     let mut plain = String::with_capacity(json.len());
     for c in json.chars() {
-        if acts(c) {
+        if acts_on_terminal(c) {
             // All of them have at most four hexadecimal digits; writing to a string cannot fail.
             let _ = write!(plain, "\\u{:04x}", u32::from(c));
         } else {
@@ -40,13 +42,6 @@ pub(super) fn json(json: String) -> String {
         }
     }
     plain
-}
-
-/// Whether a character acts on the terminal: ASCII and Latin-1 control characters, which begin escape sequences, and
-/// characters that change the text direction or break lines (Unicode Standard Annex 9, section 2).
-fn acts(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -72,7 +67,7 @@ mod tests {
     fn json_means_the_same_afterwards() {
         let value = serde_json::json!({"a\u{9b}": "\u{1b}[0m\u{7f}\u{202e}ü"});
         let plain = json(value.to_string());
-        assert!(!plain.contains(acts), "{plain}");
+        assert!(!plain.contains(acts_on_terminal), "{plain}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&plain).unwrap(), value);
     }
 }

@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::asked_model::ModelArguments;
-use super::embedding::VectorArguments;
 use super::errors::{BadLines, VerbResult};
-use super::lines::answer_lines;
-use super::scan::threads;
+use super::progress::answer_lines;
+use super::setup::{runtime, threads};
+use super::shared_arguments::{ModelArguments, VectorArguments};
 use callwright_knowledge::planner::drawing::{Completion, DrawSettings};
 use callwright_knowledge::planner::producers::Edges;
 use callwright_offline::{self as offline, CandidatesJob, CandidatesSummary, DrawJob, DrawSummary};
@@ -148,7 +147,7 @@ fn draw(arguments: PlanArguments, model: &str) -> VerbResult {
         candidates: k.map_or(defaults.candidates, NonZeroUsize::get),
         ..defaults
     };
-    let runtime = super::runtime()?;
+    let runtime = runtime()?;
     // Connections belong to the runtime in which they are created.
     let entered = runtime.enter();
     let model = Arc::new(TextModel::new(of.upstream()?, model, PATIENCE));
@@ -164,11 +163,12 @@ fn draw(arguments: PlanArguments, model: &str) -> VerbResult {
         details,
         jobs: jobs.map_or(AT_ONCE, NonZeroUsize::get),
     };
-    let lines = |summary: &DrawSummary| {
-        let DrawSummary { problems, records, toolsets, .. } = *summary;
-        BadLines { problems, lines: problems + records + toolsets }
-    };
-    answer_lines(&job.plans, |progress| offline::plans(&job, runtime.handle(), progress), print_plans, lines)
+    answer_lines(&job.plans, |progress| offline::plans(&job, runtime.handle(), progress), print_plans, draw_bad_lines)
+}
+
+fn draw_bad_lines(summary: &DrawSummary) -> BadLines {
+    let DrawSummary { problems, records, toolsets, .. } = *summary;
+    BadLines { problems, lines: problems + records + toolsets }
 }
 
 fn print_plans(summary: &DrawSummary, took: Duration) {
@@ -193,13 +193,19 @@ fn find_candidates(arguments: PlanArguments) -> VerbResult {
     let embedder = vectors.embedder()?;
     let (count, jobs) = (k.map_or(CANDIDATES, NonZeroUsize::get), threads(jobs));
     let job = CandidatesJob { tools, records, candidates: output, edges, count, embedder, details, auto, jobs };
-    let runtime = super::runtime()?;
-    let lines = |summary: &CandidatesSummary| {
-        let CandidatesSummary { problems, records, toolsets, .. } = *summary;
-        BadLines { problems, lines: problems + records + toolsets }
-    };
+    let runtime = runtime()?;
     let print = if auto { print_needed } else { print };
-    answer_lines(&job.candidates, |progress| offline::candidates(&job, runtime.handle(), progress), print, lines)
+    answer_lines(
+        &job.candidates,
+        |progress| offline::candidates(&job, runtime.handle(), progress),
+        print,
+        candidates_bad_lines,
+    )
+}
+
+fn candidates_bad_lines(summary: &CandidatesSummary) -> BadLines {
+    let CandidatesSummary { problems, records, toolsets, .. } = *summary;
+    BadLines { problems, lines: problems + records + toolsets }
 }
 
 fn print_needed(summary: &CandidatesSummary, took: Duration) {

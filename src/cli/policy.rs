@@ -1,14 +1,20 @@
-//! `callwright policy`: inspects policies without serving.
+//! `callwright policy`: validates policies, and explains which one a request would get, without serving.
 
-mod explain;
-
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::errors::VerbResult;
-use crate::config;
-use callwright_policy::{PolicyBook, PolicyError, Settings};
+use super::setup::{load_config, load_policies};
+use super::shared_arguments::OutputFormat;
+use callwright_policy::{KeyFacts, PolicyBook, PolicySelection, Settings, TurnFacts};
+
+/// Header field with which a request selects a policy.
+const POLICY_HEADER: &str = "x-callwright-policy";
 
 /// Arguments of `policy`.
 #[derive(Debug, Args)]
@@ -33,22 +39,15 @@ enum PolicyAction {
         config: Option<PathBuf>,
     },
     /// Print which policy a request would get by the current configuration, and why.
-    Explain(explain::PolicyExplainArguments),
+    Explain(PolicyExplainArguments),
 }
 
 pub(super) fn run(arguments: PolicyArguments) -> VerbResult {
     match arguments.action {
         PolicyAction::Check { folder: Some(folder), default, .. } => check_folder(&folder, default),
         PolicyAction::Check { config, .. } => check_configured(config),
-        PolicyAction::Explain(arguments) => explain::run(&arguments),
+        PolicyAction::Explain(arguments) => explain(&arguments),
     }
-}
-
-/// Loads the policies of a configuration, and binds the names in its model aliases.
-pub(super) fn load(loaded: &config::LoadedConfig) -> Result<PolicyBook, PolicyError> {
-    let bound = loaded.settings.aliases.iter().filter(|(_, alias)| !alias.policy.is_empty());
-    let bindings = bound.map(|(name, alias)| (name.clone(), alias.policy.clone()));
-    PolicyBook::load(&loaded.settings.policies, &loaded.base_dir)?.bind(bindings)
 }
 
 fn check_folder(folder: &Path, default: Option<String>) -> VerbResult {
@@ -58,18 +57,137 @@ fn check_folder(folder: &Path, default: Option<String>) -> VerbResult {
         default: default.unwrap_or_else(|| defaults.default.clone()),
         ..defaults
     };
-    print(&PolicyBook::load(&settings, Path::new("."))?);
+    print_policies(&PolicyBook::load(&settings, Path::new("."))?);
     Ok(())
 }
 
 fn check_configured(file: Option<PathBuf>) -> VerbResult {
-    let request = config::ConfigRequest { file, ..config::ConfigRequest::default() };
-    print(&load(&config::load(&request, &config::process_environment)?)?);
+    print_policies(&load_policies(&load_config(file)?)?);
     Ok(())
 }
 
-fn print(book: &PolicyBook) {
+fn print_policies(book: &PolicyBook) {
     for policy in book.policies() {
         anstream::println!("{}: OK, {}", policy.name, policy.description);
     }
+}
+
+/// Arguments of `policy explain`.
+#[derive(Debug, Args)]
+struct PolicyExplainArguments {
+    /// File with the body of a chat request, as a client sends it; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    request: PathBuf,
+    /// Header field of the request; may be given several times.
+    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
+    headers: Vec<(HeaderName, HeaderValue)>,
+    /// Name of the request's virtual key.
+    #[arg(long, value_name = "NAME")]
+    key: Option<String>,
+    /// Name of the key's group.
+    #[arg(long, value_name = "NAME", default_value = "", requires = "key")]
+    group: String,
+    /// Name of the policy to which the key is bound.
+    #[arg(long, value_name = "NAME", default_value = "", requires = "key")]
+    key_policy: String,
+    /// Configuration file. Default: as for `serve`.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
+}
+
+/// JSON form; the same members as the response of `POST /admin/policies/explain`.
+#[derive(Serialize)]
+struct PolicyExplanation<'a> {
+    model: &'a str,
+    alias: bool,
+    #[serde(flatten)]
+    reasoned: &'a PolicySelection,
+}
+
+fn explain(arguments: &PolicyExplainArguments) -> VerbResult {
+    let model = model_of(&arguments.request)?;
+    let loaded = load_config(arguments.config.clone())?;
+    let book = load_policies(&loaded)?;
+    let mut headers = HeaderMap::new();
+    for (name, value) in &arguments.headers {
+        headers.append(name.clone(), value.clone());
+    }
+    let alias = loaded.settings.aliases.get(&model);
+    let wish = headers.get(POLICY_HEADER).and_then(|value| value.to_str().ok()).map(str::trim);
+    let reasoned = book.reason(&TurnFacts {
+        model: &model,
+        alias: alias.map(|_| model.as_str()),
+        alias_policy: alias.map(|alias| alias.policy.as_str()).filter(|policy| !policy.is_empty()),
+        key: arguments.key.as_deref().map(|name| KeyFacts {
+            name,
+            group: &arguments.group,
+            policy: &arguments.key_policy,
+            selectable: None,
+        }),
+        headers: &headers,
+        requested: wish.filter(|wish| !wish.is_empty()),
+    })?;
+    match arguments.format {
+        OutputFormat::Text => print_explanation(&model, alias.is_some(), &reasoned),
+        OutputFormat::Json => {
+            let explained = PolicyExplanation { model: &model, alias: alias.is_some(), reasoned: &reasoned };
+            anstream::println!("{}", serde_json::to_string(&explained)?);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the model of the request.
+fn model_of(file: &Path) -> Result<String, String> {
+    let place = if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() };
+    let text = if file == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(file)
+    };
+    let text = text.map_err(|error| format!("--request: {place}: {error}"))?;
+    let body: Value = serde_json::from_str(&text).map_err(|error| format!("--request: {place}: not JSON: {error}"))?;
+    let model = body.get("model").and_then(Value::as_str);
+    model
+        .map(str::to_owned)
+        .ok_or_else(|| format!("--request: {place}: no `model`; the file must hold the body of a chat request"))
+}
+
+fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
+    let (name, value) = text.split_once(':').ok_or("expected `name: value`")?;
+    let name = name.trim().parse().map_err(|_| format!("`{}` is not a header field name", name.trim()))?;
+    let value =
+        value.trim().parse().map_err(|_| "the value has characters that are invalid in a header field".to_owned())?;
+    Ok((name, value))
+}
+
+fn print_explanation(model: &str, is_alias: bool, reasoned: &PolicySelection) {
+    let PolicySelection { policy, base, ground, considered } = reasoned;
+    anstream::println!("{} `{model}`: policy `{}`, mode `{}`", kind(is_alias), policy.name, mode(reasoned));
+    anstream::println!("  `{base}` applies: {ground}");
+    if policy.name != *base {
+        anstream::println!("  the request adds a policy with `{POLICY_HEADER}`: of each rule the stricter applies");
+    }
+    anstream::println!("policies in the order of evaluation:");
+    for one in considered {
+        let said = match (one.matches, &one.lacks) {
+            (None, _) => "no `match`: applies only where it is named".to_owned(),
+            (Some(true), _) => "matches".to_owned(),
+            (Some(false), Some(key)) => format!("does not match: {key}"),
+            (Some(false), None) => "does not match".to_owned(),
+        };
+        anstream::println!("  `{}` (priority {}): {said}", one.name, one.priority);
+    }
+}
+
+fn kind(is_alias: bool) -> &'static str {
+    if is_alias { "alias" } else { "model" }
+}
+
+fn mode(reasoned: &PolicySelection) -> &'static str {
+    reasoned.policy.mode.label()
 }

@@ -1,14 +1,17 @@
-//! Progress bar for reading files, and messages about single lines.
+//! Progress bar for reading files, messages about single lines, and the common frame of the subcommands that process a
+//! file line by line.
 
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::errors::{BadLines, VerbResult};
 use callwright_knowledge::representation::{LearnWatcher, ProposeError};
-use callwright_offline::{NotesWatcher, Problem, Watcher};
+use callwright_offline::{NotesWatcher, OfflineError, Problem, Watcher};
 
 /// Templates with and without a known file size.
 const SIZED: &str = "{prefix} {wide_bar} {bytes}/{total_bytes} {msg} {eta} left";
@@ -119,7 +122,28 @@ impl LearnWatcher for ProgressPrinter {
 
     fn problem(&self, problem: &ProposeError) {
         let ProposeError { tool, reason } = problem;
-        let plain = |text: &str| text.replace(char::is_control, " ");
-        self.bar().suspend(|| anstream::eprintln!("{PLACE}{}:{PLACE:#} {}", plain(tool), plain(reason)));
+        let (tool, reason) = (tool.replace(char::is_control, " "), reason.replace(char::is_control, " "));
+        self.bar().suspend(|| anstream::eprintln!("{PLACE}{tool}:{PLACE:#} {reason}"));
+    }
+}
+
+/// Runs a subcommand that writes to `output`: prints its summary, and fails if lines could not be used, which `lines`
+/// counts. A reader of the output that closes the pipe early is not an error.
+pub(super) fn answer_lines<S>(
+    output: &Path,
+    run: impl FnOnce(&ProgressPrinter) -> Result<S, OfflineError>,
+    print: impl FnOnce(&S, Duration),
+    lines: impl FnOnce(&S) -> BadLines,
+) -> VerbResult {
+    let writes_to_terminal = output.as_os_str() == "-" && std::io::stdout().is_terminal();
+    let begun = Instant::now();
+    let summary = match run(&ProgressPrinter::new(writes_to_terminal)) {
+        Err(OfflineError::ReaderGone) => return Ok(()),
+        result => result?,
+    };
+    print(&summary, begun.elapsed());
+    match lines(&summary) {
+        BadLines { problems: 0, .. } => Ok(()),
+        bad => Err(bad.into()),
     }
 }

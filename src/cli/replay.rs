@@ -1,18 +1,18 @@
 //! `callwright replay`: reports what a policy would have done with recorded turns.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
 
 use super::errors::VerbResult;
-use super::format::OutputFormat;
 use super::progress::ProgressPrinter;
-use super::scan::{rules, threads};
-use callwright_offline::{self as offline, Fates, MAX_LINE_BYTES, Replay, ReplayJob, Row, Rows, grouped};
+use super::setup::{load_policy, threads};
+use super::shared_arguments::OutputFormat;
+use super::table::{Column, TextTable};
+use callwright_offline::{self as offline, Fates, MAX_LINE_BYTES, Replay, ReplayJob, Rows, grouped};
 use callwright_types::FaultCode;
 
 /// Maximum number of printed rows of a table; `--format json` has all.
@@ -20,6 +20,9 @@ const SHOWN_ROWS: usize = 20;
 
 /// Maximum number of printed characters of a name.
 const NAME_WIDTH: usize = 40;
+
+/// Width of a column of counts.
+const COUNT_WIDTH: usize = 18;
 
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
@@ -68,15 +71,15 @@ struct ReplayBadLines {
 
 pub(super) fn run(arguments: ReplayArguments) -> VerbResult {
     let ReplayArguments { traces, policy, format, native_tool_calls, jobs } = arguments;
-    let job = ReplayJob { traces, policy: rules(policy.as_deref())?, native_tool_calls, jobs: threads(jobs) };
+    let job = ReplayJob { traces, policy: load_policy(policy.as_deref())?, native_tool_calls, jobs: threads(jobs) };
     let replay = offline::replay(&job, &ProgressPrinter::new(false))?;
     let problems = replay.problems;
     let lines = replay.lines;
-    let said = match format {
+    let report = match format {
         OutputFormat::Text => table(&replay),
         OutputFormat::Json => serde_json::to_string(&replay.into_report())? + "\n",
     };
-    match anstream::stdout().write_all(said.as_bytes()) {
+    match anstream::stdout().write_all(report.as_bytes()) {
         // A reader that closes the pipe early is not an error.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
         written => written?,
@@ -88,89 +91,85 @@ pub(super) fn run(arguments: ReplayArguments) -> VerbResult {
 }
 
 fn table(replay: &Replay) -> String {
-    let mut text = format!("{}\n", replay.headline());
+    let mut table = TextTable::new([vec![Column::Cut(NAME_WIDTH)], vec![Column::Right(COUNT_WIDTH); 5]].concat());
+    table.line(&replay.headline());
     let (turns, calls) = (replay.turns, replay.calls);
-    heading(&mut text, "", &["turns", "share", "calls", "share"]);
-    let mut line = |name: &str, of_turns: u64, of_calls: Option<u64>| {
+    heading(&mut table, "", &["turns", "share", "calls", "share"]);
+    for (name, of_turns, of_calls) in [
+        ("text", turns.text, None),
+        ("clean", turns.calling.clean, Some(calls.clean)),
+        ("repaired", turns.calling.repaired, Some(calls.repaired)),
+        ("sent back", turns.calling.sent_back, Some(calls.sent_back)),
+        ("handed over", turns.calling.handed_over, Some(calls.handed_over)),
+        ("not known", turns.unknown, None),
+        ("all", turns.all(), Some(calls.all())),
+    ] {
         let mut cells = vec![grouped(of_turns), share(of_turns, turns.all())];
         cells.extend(of_calls.into_iter().flat_map(|count| [grouped(count), share(count, calls.all())]));
-        row(&mut text, name, &cells);
-    };
-    line("text", turns.text, None);
-    line("clean", turns.calling.clean, Some(calls.clean));
-    line("repaired", turns.calling.repaired, Some(calls.repaired));
-    line("sent back", turns.calling.sent_back, Some(calls.sent_back));
-    line("handed over", turns.calling.handed_over, Some(calls.handed_over));
-    line("not known", turns.unknown, None);
-    line("all", turns.all(), Some(calls.all()));
-    let counts = |text: &mut String, title: &str, counts: Vec<(String, u64)>| {
-        if !counts.is_empty() {
-            heading(text, title, &["count", "per 100 calls"]);
-            for (name, count) in counts {
-                row(text, &name, &[grouped(count), percent(count, calls.all())]);
-            }
-        }
-    };
-    counts(&mut text, "repairs", replay.repairs.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect());
-    let codes = |found: &BTreeMap<FaultCode, u64>| {
-        found.iter().map(|(code, count)| (format!("{code} {}", code.name()), *count)).collect()
-    };
-    counts(&mut text, "faults", codes(&replay.diagnoses));
-    counts(&mut text, "only noted", codes(&replay.noted));
-    rows(&mut text, "model", &replay.models);
-    rows(&mut text, "tool", &replay.tools);
-    for note in replay.notes() {
-        let _ = write!(text, "\n{note}\n");
+        table.row(name, &cells);
     }
-    text
+    let repairs = replay.repairs.iter().map(|(name, count)| ((*name).to_owned(), *count));
+    counts(&mut table, "repairs", repairs.collect(), calls.all());
+    counts(&mut table, "faults", named_codes(&replay.diagnoses), calls.all());
+    counts(&mut table, "only noted", named_codes(&replay.noted), calls.all());
+    rows(&mut table, "model", &replay.models);
+    rows(&mut table, "tool", &replay.tools);
+    for note in replay.notes() {
+        table.line(&format!("\n{note}"));
+    }
+    table.into_text()
 }
 
-fn rows(text: &mut String, title: &str, rows: &Rows) {
+fn named_codes(counts: &BTreeMap<FaultCode, u64>) -> Vec<(String, u64)> {
+    counts.iter().map(|(code, count)| (format!("{code} {}", code.name()), *count)).collect()
+}
+
+fn counts(table: &mut TextTable, title: &str, counts: Vec<(String, u64)>, all: u64) {
+    if counts.is_empty() {
+        return;
+    }
+    heading(table, title, &["count", "per 100 calls"]);
+    for (name, count) in counts {
+        table.row(&name, &[grouped(count), percent(count, all)]);
+    }
+}
+
+fn rows(table: &mut TextTable, title: &str, rows: &Rows) {
     let rows = rows.sorted();
     if rows.is_empty() {
         return;
     }
-    heading(text, title, &["calls", "clean", "repaired", "sent back", "handed over"]);
+    heading(table, title, &["calls", "clean", "repaired", "sent back", "handed over"]);
     let (shown, rest) = rows.split_at(rows.len().min(SHOWN_ROWS));
-    shown.iter().for_each(|one| fates(text, &one.name, one.calls, &one.fates));
-    if !rest.is_empty() {
-        let sum = |count: fn(&Row) -> u64| rest.iter().map(count).sum::<u64>();
-        let all = Fates {
-            clean: sum(|row| row.fates.clean),
-            repaired: sum(|row| row.fates.repaired),
-            sent_back: sum(|row| row.fates.sent_back),
-            handed_over: sum(|row| row.fates.handed_over),
-        };
-        fates(text, &format!("{} more", rest.len()), sum(|row| row.calls), &all);
+    for row in shown {
+        fates(table, &row.name, row.calls, &row.fates);
     }
+    if rest.is_empty() {
+        return;
+    }
+    let (mut calls, mut all) = (0, Fates::default());
+    for row in rest {
+        calls += row.calls;
+        all.clean += row.fates.clean;
+        all.repaired += row.fates.repaired;
+        all.sent_back += row.fates.sent_back;
+        all.handed_over += row.fates.handed_over;
+    }
+    fates(table, &format!("{} more", rest.len()), calls, &all);
 }
 
-fn fates(text: &mut String, name: &str, calls: u64, fates: &Fates) {
+fn fates(table: &mut TextTable, name: &str, calls: u64, fates: &Fates) {
     let Fates { clean, repaired, sent_back, handed_over } = *fates;
     let cells = [clean, repaired, sent_back, handed_over].map(|count| match count {
         0 => "0".to_owned(),
         _ => format!("{} ({})", grouped(count), share(count, calls)),
     });
-    row(text, name, &[&[grouped(calls)], &cells[..]].concat());
+    table.row(name, &[&[grouped(calls)], &cells[..]].concat());
 }
 
-fn heading(text: &mut String, title: &str, columns: &[&str]) {
-    text.push('\n');
-    row(text, title, &columns.iter().map(|column| (*column).to_owned()).collect::<Vec<_>>());
-}
-
-/// Appends one line: the name, then right-aligned columns.
-fn row(text: &mut String, name: &str, cells: &[String]) {
-    let mut shown: String = name.chars().take(NAME_WIDTH).collect();
-    if name.chars().nth(NAME_WIDTH).is_some() {
-        shown.pop();
-        shown.push('…');
-    }
-    let _ = write!(text, "{shown:<NAME_WIDTH$}");
-    for cell in cells {
-        let _ = write!(text, "{cell:>18}");
-    }
-    text.push('\n');
+fn heading(table: &mut TextTable, title: &str, columns: &[&str]) {
+    table.line("");
+    table.row(title, columns);
 }
 
 fn share(count: u64, all: u64) -> String {

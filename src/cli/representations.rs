@@ -6,11 +6,12 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
 use super::errors::VerbResult;
-use super::format::OutputFormat;
+use super::memory_store::all_items;
 use super::plain;
-use crate::config;
+use super::setup::{load_config, runtime};
+use super::shared_arguments::OutputFormat;
 use callwright_knowledge::representation::{RepresentationFile, shared_id};
-use callwright_store::{MemoryFilter, Representations, Store, StoreError};
+use callwright_store::{MemoryFilter, Representations, Store};
 use callwright_types::representation::SharedRepresentation;
 
 /// Arguments of `representations`.
@@ -53,14 +54,11 @@ enum RepresentationsAction {
 }
 
 pub(super) fn run(arguments: RepresentationsArguments) -> VerbResult {
-    super::runtime()?.block_on(act(arguments))
+    runtime()?.block_on(act(arguments))
 }
 
 async fn act(RepresentationsArguments { action, config: file }: RepresentationsArguments) -> VerbResult {
-    let loaded = config::load(
-        &config::ConfigRequest { file, ..config::ConfigRequest::default() },
-        &config::process_environment,
-    )?;
+    let loaded = load_config(file)?;
     let store = Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?;
     let representations = store.representations();
     let done = match action {
@@ -73,7 +71,7 @@ async fn act(RepresentationsArguments { action, config: file }: RepresentationsA
 }
 
 async fn list(representations: &Representations, toolset: Option<String>, format: OutputFormat) -> VerbResult {
-    let mut shared = all(representations, MemoryFilter { toolset, ..MemoryFilter::default() }).await?;
+    let mut shared = all_items(representations, MemoryFilter { toolset, ..MemoryFilter::default() }).await?;
     shared.sort_by(|one, other| (&one.toolset, &one.tool).cmp(&(&other.toolset, &other.tool)));
     if format == OutputFormat::Text && shared.is_empty() {
         anstream::println!("no shared representations");
@@ -89,25 +87,6 @@ async fn list(representations: &Representations, toolset: Option<String>, format
         anstream::println!("{}  {}  {patterns} patterns  {updated_at:.0}", plain::text(toolset), plain::text(tool));
     }
     Ok(())
-}
-
-/// Returns all shared representations.
-///
-/// # Errors
-/// [`StoreError`].
-pub(super) async fn all(
-    representations: &Representations,
-    mut filter: MemoryFilter,
-) -> Result<Vec<SharedRepresentation>, StoreError> {
-    let mut all = Vec::new();
-    loop {
-        let page = representations.page(&filter).await?;
-        all.extend(page.items);
-        filter.after = page.next;
-        if filter.after.is_none() {
-            return Ok(all);
-        }
-    }
 }
 
 async fn put(representations: &Representations, files: &[PathBuf]) -> VerbResult {

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::embedding::VectorArguments;
 use super::errors::{BadLines, VerbResult};
-use super::lines::answer_lines;
-use super::scan::threads;
+use super::progress::answer_lines;
+use super::setup::{runtime, threads};
+use super::shared_arguments::VectorArguments;
 use callwright_offline::{self as offline, RetrieveJob, RetrieveSummary};
 
 /// Arguments of `retrieve`.
@@ -58,12 +58,13 @@ pub(super) fn run(arguments: RetrieveArguments) -> VerbResult {
     let embedder = vectors.embedder()?;
     let (count, jobs) = (k.get(), threads(jobs));
     let job = RetrieveJob { tools, representations, queries, rankings, count, embedder, details, jobs };
-    let runtime = super::runtime()?;
-    let lines = |summary: &RetrieveSummary| {
-        let RetrieveSummary { problems, records, tools, .. } = *summary;
-        BadLines { problems, lines: problems + records + tools }
-    };
-    answer_lines(&job.rankings, |progress| offline::retrieve(&job, runtime.handle(), progress), print, lines)
+    let runtime = runtime()?;
+    answer_lines(&job.rankings, |progress| offline::retrieve(&job, runtime.handle(), progress), print, bad_lines)
+}
+
+fn bad_lines(summary: &RetrieveSummary) -> BadLines {
+    let RetrieveSummary { problems, records, tools, .. } = *summary;
+    BadLines { problems, lines: problems + records + tools }
 }
 
 fn print(summary: &RetrieveSummary, took: Duration) {

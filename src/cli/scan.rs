@@ -1,19 +1,17 @@
 //! `callwright scan`: judges recorded model answers as the proxy would.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 
-use super::embedding::VectorArguments;
 use super::errors::{BadLines, VerbResult};
-use super::lines::answer_lines;
+use super::progress::answer_lines;
+use super::setup::{load_policy, runtime, threads};
+use super::shared_arguments::VectorArguments;
 use callwright_judge::repair::Notations;
 use callwright_offline::{self as offline, MAX_LINE_BYTES, ScanJob, ScanSummary};
-use callwright_policy::{self as policy, Policy};
-use callwright_types::FaultCode;
 
 /// Arguments of `scan`.
 #[derive(Debug, Args)]
@@ -65,25 +63,15 @@ const _: () = assert!(MAX_LINE_BYTES == 64 << 20);
 pub(super) fn run(arguments: ScanArguments) -> VerbResult {
     let ScanArguments { tools, answers, verdicts, policy, native_tool_calls, vectors, notations, jobs } = arguments;
     let notations = notations.map_or_else(|| Ok(Notations::built_in().clone()), |file| Notations::from_file(&file))?;
-    let runtime = super::runtime()?;
-    let (policy, jobs) = (rules(policy.as_deref())?, threads(jobs));
+    let runtime = runtime()?;
+    let (policy, jobs) = (load_policy(policy.as_deref())?, threads(jobs));
     let embedder = vectors.embedder()?;
     let job = ScanJob { tools, answers, policy, native_tool_calls, notations, embedder, jobs, verdicts };
-    let lines = |summary: &ScanSummary| {
-        let problems = summary.problems;
-        BadLines { problems, lines: problems + summary.records() }
-    };
-    answer_lines(&job.verdicts, |progress| offline::scan(&job, runtime.handle(), progress), print, lines)
+    answer_lines(&job.verdicts, |progress| offline::scan(&job, runtime.handle(), progress), print, bad_lines)
 }
 
-/// Loads the policy of a file, or the built-in default.
-pub(super) fn rules(file: Option<&Path>) -> Result<Policy, policy::PolicyError> {
-    file.map_or_else(|| Ok(Policy::default()), policy::load_file)
-}
-
-/// Returns the requested number of threads, or the number of cores.
-pub(super) fn threads(asked: Option<NonZeroUsize>) -> usize {
-    asked.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+fn bad_lines(summary: &ScanSummary) -> BadLines {
+    BadLines { problems: summary.problems, lines: summary.problems + summary.records() }
 }
 
 fn print(summary: &ScanSummary, took: Duration) {
@@ -94,20 +82,17 @@ fn print(summary: &ScanSummary, took: Duration) {
         summary.calls,
         took.as_secs_f64()
     );
-    let line = |title: &str, counts: Vec<(String, u64)>| {
-        if !counts.is_empty() {
-            let counts: Vec<String> = counts.into_iter().map(|(name, count)| format!("{name} {count}")).collect();
-            anstream::eprintln!("  {title}: {}", counts.join(", "));
-        }
-    };
-    let named = |(name, count): (&&str, &u64)| ((*name).to_owned(), *count);
-    line("verdicts", summary.verdicts.iter().map(named).collect());
-    let codes = |found: &BTreeMap<FaultCode, u64>| {
-        found.iter().map(|(code, count)| (format!("{code} {}", code.name()), *count)).collect()
-    };
-    line("diagnoses", codes(&summary.codes));
-    line("only noted", codes(&summary.noted));
-    line("repairs", summary.repairs.iter().map(named).collect());
+    print_counts("verdicts", summary.verdicts.iter().map(|(name, count)| ((*name).to_owned(), *count)));
+    print_counts("diagnoses", summary.codes.iter().map(|(code, count)| (format!("{code} {}", code.name()), *count)));
+    print_counts("only noted", summary.noted.iter().map(|(code, count)| (format!("{code} {}", code.name()), *count)));
+    print_counts("repairs", summary.repairs.iter().map(|(name, count)| ((*name).to_owned(), *count)));
+}
+
+fn print_counts(title: &str, counts: impl Iterator<Item = (String, u64)>) {
+    let counts: Vec<String> = counts.map(|(name, count)| format!("{name} {count}")).collect();
+    if !counts.is_empty() {
+        anstream::eprintln!("  {title}: {}", counts.join(", "));
+    }
 }
 
 fn per_second(records: u64, took: Duration) -> f64 {

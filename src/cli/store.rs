@@ -6,8 +6,9 @@ use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
 
 use super::errors::{BadLines, VerbResult};
-use super::lines::answer_lines;
-use crate::config::{self, LoadedConfig};
+use super::progress::answer_lines;
+use super::setup::{load_config, runtime};
+use crate::config::LoadedConfig;
 use callwright_common::digest;
 use callwright_offline as offline;
 use callwright_store::{Deleted, Deletion, Store, TakenUp};
@@ -69,10 +70,7 @@ const TENANT_DIGITS: usize = 64;
 
 pub(super) fn run(arguments: StoreArguments) -> VerbResult {
     let StoreArguments { action, config: file } = arguments;
-    let loaded = config::load(
-        &config::ConfigRequest { file, ..config::ConfigRequest::default() },
-        &config::process_environment,
-    )?;
+    let loaded = load_config(file)?;
     match action {
         StoreAction::Export { output } => export(&loaded, &output),
         StoreAction::Import { input } => import(&loaded, input),
@@ -82,31 +80,28 @@ pub(super) fn run(arguments: StoreArguments) -> VerbResult {
 }
 
 fn export(loaded: &LoadedConfig, output: &Path) -> VerbResult {
-    let runtime = super::runtime()?;
+    let runtime = runtime()?;
     let store = runtime.block_on(Store::open_beside(&loaded.settings.store, &loaded.base_dir))?;
-    let run = |progress: &super::progress::ProgressPrinter| {
-        offline::export(&store, output.to_owned(), runtime.handle(), progress)
-    };
-    let print = |summary: &offline::ExportSummary, _| anstream::eprintln!("{} items exported", summary.things);
-    let lines = |summary: &offline::ExportSummary| BadLines {
-        problems: summary.problems,
-        lines: summary.things + summary.problems,
-    };
-    let result = answer_lines(output, run, print, lines);
+    let result = answer_lines(
+        output,
+        |progress| offline::export(&store, output.to_owned(), runtime.handle(), progress),
+        |summary, _| anstream::eprintln!("{} items exported", summary.things),
+        |summary| BadLines { problems: summary.problems, lines: summary.things + summary.problems },
+    );
     runtime.block_on(store.close());
     result
 }
 
 fn import(loaded: &LoadedConfig, input: PathBuf) -> VerbResult {
-    let runtime = super::runtime()?;
+    let runtime = runtime()?;
     let store = runtime.block_on(Store::open_beside(&loaded.settings.store, &loaded.base_dir))?;
-    let run = |progress: &super::progress::ProgressPrinter| offline::import(&store, input, runtime.handle(), progress);
-    let print = |summary: &offline::ImportSummary, _| {
-        anstream::eprintln!("{} items imported, {} existed already", summary.written, summary.known);
-    };
-    let lines = |summary: &offline::ImportSummary| BadLines { problems: summary.problems, lines: summary.lines };
-    // Nothing goes to standard output, so the progress bar may be shown.
-    let result = answer_lines(Path::new(""), run, print, lines);
+    let result = answer_lines(
+        // Nothing goes to standard output, so the progress bar may be shown.
+        Path::new(""),
+        |progress| offline::import(&store, input, runtime.handle(), progress),
+        |summary, _| anstream::eprintln!("{} items imported, {} existed already", summary.written, summary.known),
+        |summary| BadLines { problems: summary.problems, lines: summary.lines },
+    );
     runtime.block_on(store.close());
     result
 }
@@ -117,7 +112,7 @@ fn roll_back(loaded: &LoadedConfig, is_agreed: bool) -> VerbResult {
             and add --yes"
             .into());
     }
-    let version = super::runtime()?.block_on(Store::roll_back(&loaded.settings.store, &loaded.base_dir))?;
+    let version = runtime()?.block_on(Store::roll_back(&loaded.settings.store, &loaded.base_dir))?;
     anstream::println!("the database now has version {version}; this release would migrate it again when it opens it");
     Ok(())
 }
@@ -126,7 +121,7 @@ fn delete(loaded: &LoadedConfig, keys: &[String], sessions: Vec<String>, older_t
     let age = older_than.map(|days| SignedDuration::from_hours(i64::from(days) * DAY_HOURS));
     let before = age.map(|age| Timestamp::now().checked_sub(age)).transpose()?;
     let deletion = Deletion { tenants: keys.iter().flat_map(|key| tenants(key)).collect(), sessions, before };
-    let (taken, deleted) = super::runtime()?.block_on(async {
+    let (taken, deleted) = runtime()?.block_on(async {
         let store = Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?;
         let done = async {
             // Traces spilled on disk would otherwise reach the store later and remain there.

@@ -9,10 +9,7 @@ use toml::de::{DeTable, DeValue};
 use super::Environment;
 use super::document::ConfigDocument;
 use super::problem::ConfigProblem;
-use super::settings::Settings;
-
-/// Name of the built-in upstream.
-pub(super) const UPSTREAM: &str = "default";
+use super::settings::{DEFAULT_UPSTREAM, Settings};
 
 /// Environment variable that names the library file of ONNX Runtime, as used by other programs.
 const ONNX_RUNTIME_VARIABLE: &str = "ORT_DYLIB_PATH";
@@ -38,7 +35,7 @@ pub(super) fn complete(tree: &mut DeTable<'_>, environment: &Environment) -> Res
             tree.insert(unplaced("upstreams"), builtin);
         }
         Some(DeValue::Table(upstreams)) => {
-            if let Some(DeValue::Table(upstream)) = upstreams.get_mut(UPSTREAM).map(Spanned::get_mut) {
+            if let Some(DeValue::Table(upstream)) = upstreams.get_mut(DEFAULT_UPSTREAM).map(Spanned::get_mut) {
                 complete_upstream(upstream, builtin.into_inner());
             }
         }
@@ -62,7 +59,7 @@ pub fn onnx_runtime_path(environment: &Environment) -> String {
 
 fn complete_upstream<'t>(upstream: &mut DeTable<'t>, builtin: DeValue<'t>) {
     let DeValue::Table(mut builtin) = builtin else { return };
-    let Some(DeValue::Table(keys)) = builtin.remove(UPSTREAM).map(Spanned::into_inner) else { return };
+    let Some(DeValue::Table(keys)) = builtin.remove(DEFAULT_UPSTREAM).map(Spanned::into_inner) else { return };
     if upstream.contains_key("base_url") {
         return;
     }

@@ -69,8 +69,7 @@ impl<'t> ConfigDocument<'t> {
         let Some(span) = error.span() else {
             return ConfigProblem { place: None, key: String::new(), message: error.message().to_owned() };
         };
-        let at_span = |entry: &&SpanIndexEntry| entry.key == span || entry.value == span;
-        let entry = self.index.iter().rev().find(at_span);
+        let entry = self.index.iter().rev().find(|entry| entry.key == span || entry.value == span);
         let key = entry.map(|entry| entry.path.clone()).unwrap_or_default();
         let interpolated = entry.is_some_and(|entry| entry.interpolated);
         let message = serde_message::explain(error.message(), &key, interpolated);

@@ -74,8 +74,8 @@ fn value_of(reference: &str, environment: &Environment) -> Result<String, Interp
 }
 
 fn is_variable_name(name: &str) -> bool {
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    name.bytes().all(is_word) && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
 }
 
 #[cfg(test)]

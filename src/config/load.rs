@@ -80,9 +80,13 @@ fn loaded(
 }
 
 fn find(request: &ConfigRequest, environment: &Environment) -> Option<PathBuf> {
-    let named = || environment(FILE_VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
-    let default = || Some(PathBuf::from(DEFAULT_FILE)).filter(|file| file.exists());
-    request.file.clone().or_else(named).or_else(default)
+    if let Some(file) = &request.file {
+        return Some(file.clone());
+    }
+    if let Some(name) = environment(FILE_VARIABLE).filter(|name| !name.is_empty()) {
+        return Some(PathBuf::from(name));
+    }
+    Some(PathBuf::from(DEFAULT_FILE)).filter(|file| file.exists())
 }
 
 fn read(file: &Path) -> io::Result<String> {

@@ -63,11 +63,11 @@ impl fmt::Display for FilePosition {
 
 fn lines(file: &Option<PathBuf>, problems: &[ConfigProblem]) -> String {
     let file = file.as_ref().map_or_else(|| "configuration".to_owned(), |file| file.display().to_string());
-    let line = |problem: &ConfigProblem| match problem.place {
+    let lines = problems.iter().map(|problem| match problem.place {
         Some(place) => format!("{file}:{place}: {}", problem.message),
         None => format!("{file}: {}", problem.message),
-    };
-    problems.iter().map(line).collect::<Vec<_>>().join("\n")
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

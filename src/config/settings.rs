@@ -17,6 +17,9 @@ use callwright_upstream as upstream;
 
 use crate::{http, keys, pipeline};
 
+/// Name of the built-in upstream.
+pub(super) const DEFAULT_UPSTREAM: &str = "default";
+
 /// All settings of the proxy. Each table belongs to a module, which documents its keys; `config/callwright.toml` shows
 /// all of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,11 +78,11 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            default_upstream: super::builtin::UPSTREAM.to_owned(),
+            default_upstream: DEFAULT_UPSTREAM.to_owned(),
             server: http::Settings::default(),
             keys: keys::Settings::default(),
             prices: BTreeMap::new(),
-            upstreams: BTreeMap::from([(super::builtin::UPSTREAM.to_owned(), upstream::Settings::default())]),
+            upstreams: BTreeMap::from([(DEFAULT_UPSTREAM.to_owned(), upstream::Settings::default())]),
             aliases: BTreeMap::new(),
             pass_through: pipeline::PassThroughSettings::default(),
             pipeline: pipeline::Settings::default(),

@@ -121,14 +121,11 @@ fn reference_problems(settings: &Settings) -> Vec<ConfigProblem> {
     }
     let passing = &settings.pass_through;
     let paths = passing.paths.iter().map(|(path, name)| (format!("pass_through.paths.{path}"), name));
-    let whole = ("pass_through.upstream".to_owned(), &passing.upstream);
-    let is_unknown = |name: &str| !name.is_empty() && !upstreams.contains(&name);
-    problems.extend(
-        paths
-            .chain([whole])
-            .filter(|(_, name)| is_unknown(name))
-            .map(|(key, name)| unknown_name(key, "upstream", name, &upstreams)),
-    );
+    for (key, name) in paths.chain([("pass_through.upstream".to_owned(), &passing.upstream)]) {
+        if !name.is_empty() && !upstreams.contains(&name.as_str()) {
+            problems.push(unknown_name(key, "upstream", name, &upstreams));
+        }
+    }
     for path in passing.paths.keys().filter(|path| !path.starts_with('/')) {
         let key = format!("pass_through.paths.{path}");
         problems.push(problem(&key, format!("`{key}`: paths start with a slash, relative to /v1: write `/{path}`")));
@@ -169,14 +166,14 @@ fn reference_problems(settings: &Settings) -> Vec<ConfigProblem> {
 
 /// Returns the problems of an alias's upstreams.
 fn target_problems(settings: &Settings, name: &str, alias: &AliasSettings, upstreams: &[&str]) -> Vec<ConfigProblem> {
-    let place = |key: &str| format!("aliases.{name}.{key}");
-    let targets = alias.targets.iter().map(|target| &target.upstream).enumerate();
-    let fallbacks = alias.fallbacks.iter().map(|fallback| &fallback.upstream).enumerate();
-    let named: Vec<(String, &str)> = [(place("upstream"), alias.upstream.as_str())]
-        .into_iter()
-        .chain(targets.map(|(number, upstream)| (place(&format!("targets[{number}].upstream")), upstream.as_str())))
-        .chain(fallbacks.map(|(number, upstream)| (place(&format!("fallbacks[{number}].upstream")), upstream.as_str())))
-        .collect();
+    let table = format!("aliases.{name}");
+    let mut named = vec![(format!("{table}.upstream"), alias.upstream.as_str())];
+    for (number, target) in alias.targets.iter().enumerate() {
+        named.push((format!("{table}.targets[{number}].upstream"), &target.upstream));
+    }
+    for (number, fallback) in alias.fallbacks.iter().enumerate() {
+        named.push((format!("{table}.fallbacks[{number}].upstream"), &fallback.upstream));
+    }
     let mut problems: Vec<ConfigProblem> = named
         .iter()
         .filter(|(_, upstream)| !upstream.is_empty() && !upstreams.contains(upstream))
@@ -184,25 +181,23 @@ fn target_problems(settings: &Settings, name: &str, alias: &AliasSettings, upstr
         .collect();
     if !alias.targets.is_empty() {
         if !(alias.upstream.is_empty() && alias.model.is_empty()) {
-            let key = place("targets");
+            let key = format!("{table}.targets");
             let message = format!("`{key}` replaces `upstream` and `model`; remove those");
             problems.push(problem(&key, message));
         }
         if alias.targets.iter().all(|target| target.weight == 0) {
-            let key = place("targets");
+            let key = format!("{table}.targets");
             problems.push(problem(&key, format!("`{key}`: every weight is 0; give one target a weight of at least 1")));
         }
     }
+    if !alias.targets.is_empty() {
+        named.remove(0);
+    }
     // Tools are selected and serialised once per turn, for every upstream that may answer it.
-    let writing = |upstream: &str| {
-        let upstream = if upstream.is_empty() { &settings.default_upstream } else { upstream };
-        settings.upstreams.get(upstream).map(|upstream| (upstream.schema_dialect, upstream.max_tools))
-    };
-    let is_main = |key: &str| alias.targets.is_empty() || key != place("upstream");
-    let mut asked = named.iter().filter(|(key, _)| is_main(key)).filter_map(|(key, name)| Some((key, writing(name)?)));
+    let mut formats = named.iter().filter_map(|(key, upstream)| Some((key, tool_format(settings, upstream)?)));
     if !alias.toolsets.is_empty()
-        && let Some((_, first)) = asked.next()
-        && let Some((key, _)) = asked.find(|(_, other)| *other != first)
+        && let Some((_, first)) = formats.next()
+        && let Some((key, _)) = formats.find(|(_, other)| *other != first)
     {
         let message = format!(
             "`{key}`: the upstreams of an alias with toolsets need the same `schema_dialect` and `max_tools`, because its tools are \
@@ -211,6 +206,12 @@ fn target_problems(settings: &Settings, name: &str, alias: &AliasSettings, upstr
         problems.push(problem(key, message));
     }
     problems
+}
+
+/// Returns the properties of an upstream that determine how tools are written; the empty name is the default upstream.
+fn tool_format(settings: &Settings, upstream: &str) -> Option<impl PartialEq> {
+    let upstream = if upstream.is_empty() { &settings.default_upstream } else { upstream };
+    settings.upstreams.get(upstream).map(|upstream| (upstream.schema_dialect, upstream.max_tools))
 }
 
 /// Maximum temperature that providers accept (API reference, `temperature`).

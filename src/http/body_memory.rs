@@ -69,8 +69,9 @@ impl Reservation {
     /// [`MemoryFull`]; then nothing is reserved.
     pub(super) fn add(&mut self, more: usize, size: usize) -> Result<(), MemoryFull> {
         let ceiling = self.memory.ceiling(size);
-        let reserve = |held: usize| held.checked_add(more).filter(|held| *held <= ceiling);
-        let reserved = self.memory.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve);
+        let reserved = self.memory.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| {
+            held.checked_add(more).filter(|held| *held <= ceiling)
+        });
         reserved.map_err(|_| MemoryFull)?;
         self.bytes += more;
         self.memory.measure(more, true);

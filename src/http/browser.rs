@@ -56,10 +56,9 @@ impl HostPattern {
 
 /// Whether a text is an origin as browsers send it: scheme, host and, unless it is the default, port.
 pub(super) fn is_origin(text: &str) -> bool {
-    text.split_once("://").is_some_and(|(scheme, authority)| {
-        let is_scheme_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
-        !scheme.is_empty() && scheme.bytes().all(is_scheme_byte) && authority.parse::<Authority>().is_ok()
-    })
+    let Some((scheme, authority)) = text.split_once("://") else { return false };
+    let is_scheme = scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
+    !scheme.is_empty() && is_scheme && authority.parse::<Authority>().is_ok()
 }
 
 /// The hosts that a listener serves.
@@ -185,12 +184,11 @@ impl OriginRules {
     /// Whether the request is a link from another page to the console. Such a link has no side effect, and the other
     /// page cannot read the response.
     fn is_console_link(&self, parts: &Parts) -> bool {
-        let is = |name: &HeaderName, value: &str| parts.headers.get(name).is_some_and(|found| found == value);
         self.has_console
             && parts.method == Method::GET
             && parts.uri.path() == CONSOLE
-            && is(&SEC_FETCH_MODE, "navigate")
-            && is(&SEC_FETCH_DEST, "document")
+            && parts.headers.get(&SEC_FETCH_MODE).is_some_and(|mode| mode == "navigate")
+            && parts.headers.get(&SEC_FETCH_DEST).is_some_and(|destination| destination == "document")
     }
 
     fn is_same_origin(&self, origin: &str, uri: &Uri, headers: &HeaderMap) -> bool {
@@ -202,11 +200,14 @@ impl OriginRules {
             "http" if !self.is_tls => HTTP_PORT,
             _ => return false,
         };
-        let field = || headers.get(HOST)?.to_str().ok()?.parse::<Authority>().ok();
-        let Some(own) = uri.authority().cloned().or_else(field) else { return false };
-        let port = |authority: &Authority| authority.port_u16().unwrap_or(default_port);
-        own.host().eq_ignore_ascii_case(theirs.host()) && port(&own) == port(theirs)
+        let Some(own) = uri.authority().cloned().or_else(|| host_field(headers)) else { return false };
+        own.host().eq_ignore_ascii_case(theirs.host())
+            && own.port_u16().unwrap_or(default_port) == theirs.port_u16().unwrap_or(default_port)
     }
+}
+
+fn host_field(headers: &HeaderMap) -> Option<Authority> {
+    headers.get(HOST)?.to_str().ok()?.parse().ok()
 }
 
 /// Default ports of the schemes (RFC 9110, section 4.2).

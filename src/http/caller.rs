@@ -10,7 +10,7 @@ use crate::keys;
 use callwright_telemetry::labels::KeyResult;
 
 use super::error;
-use super::router::ClientSide;
+use super::state::ClientSide;
 
 /// Header fields that may hold a key in addition to `Authorization`, for clients of Azure and others.
 static KEY_FIELDS: [HeaderName; 2] = [HeaderName::from_static("api-key"), HeaderName::from_static("x-api-key")];
@@ -39,8 +39,11 @@ impl FromRequestParts<ClientSide> for Caller {
 /// Returns the key that was sent. Of several, the first that may be a virtual key is used, because some clients always
 /// send an `Authorization` field of their own.
 fn sent(headers: &HeaderMap) -> Option<&str> {
-    let all = || bearer(headers).into_iter().chain(KEY_FIELDS.iter().filter_map(|field| text(headers, field)));
-    all().find(|text| keys::may_be_ours(text)).or_else(|| all().next())
+    sent_keys(headers).find(|text| keys::may_be_ours(text)).or_else(|| sent_keys(headers).next())
+}
+
+fn sent_keys(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    bearer(headers).into_iter().chain(KEY_FIELDS.iter().filter_map(|field| text(headers, field)))
 }
 
 /// Returns the token after `Bearer` in `Authorization` (RFC 6750, section 2.1).

@@ -4,14 +4,17 @@ use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::response::Response;
 
 use crate::pipeline::{AnswerBody, PendingAnswer, TurnAnswer, TurnRequest};
+use callwright_openai::CHOICES;
 
+use super::api_operation::{ApiOperation, ApiParts, JSON, for_clients};
+use super::api_schema::{any, array, boolean, named, object, optional, required, text};
 use super::caller::Caller;
 use super::received_body::receive;
-use super::router::ClientSide;
+use super::state::ClientSide;
 use super::{error, json, rate_limit, receipted, stream_body};
 
 /// Handles `POST /v1/chat/completions`.
@@ -89,4 +92,59 @@ async fn respond(side: &ClientSide, mut pending: PendingAnswer) -> Response {
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response
+}
+
+/// Describes the operations.
+pub(super) fn describe(api: &mut ApiParts) {
+    let completions = for_clients(
+        "createChatCompletion",
+        "Requests a chat completion. Its tool calls are validated, repaired and executed as the policy defines.",
+    );
+    api.operation(Method::POST, "/v1/chat/completions", completion(completions));
+    let deployment = for_clients("createDeploymentChatCompletion", "Requests a chat completion in the form of Azure.")
+        .path("model", "Model name; takes precedence over that of the body.")
+        .query("api-version", text(), "Ignored.");
+    api.operation(Method::POST, "/openai/deployments/{model}/chat/completions", completion(deployment));
+    let message = object([required("role", text())]);
+    let request = object([
+        required("model", text().about("Model name of the provider, or an alias.")),
+        required("messages", array(message)),
+        optional("tools", array(object([]))),
+        optional("stream", boolean()),
+    ]);
+    api.schema(
+        "ChatRequest",
+        request.about("Request of the OpenAI API. Members that are not listed here are forwarded unchanged."),
+    );
+    let answer = object([
+        optional("id", text()),
+        optional("object", text()),
+        optional("model", text()),
+        required(CHOICES, array(object([]))),
+        optional("callwright", object([]).about("Report of the turn, if `x-callwright-debug` is `true`.")),
+    ]);
+    api.schema("ChatCompletion", answer.about("The provider's answer with validated calls."));
+}
+
+fn completion(operation: ApiOperation) -> ApiOperation {
+    operation
+        .header("x-callwright-session", "Session id, which groups the turns of a conversation.")
+        .header("x-callwright-policy", "Name of a policy to apply in addition; of each rule the stricter applies.")
+        .header("x-callwright-debug", "`true` adds the report of the turn to the body.")
+        .body(named("ChatRequest"))
+        .responds_as(
+            200,
+            "The answer. Each event of a stream is a chunk; the last one is `[DONE]`.",
+            [(JSON, named("ChatCompletion")), ("text/event-stream", any().into())],
+        )
+        .response_headers(
+            200,
+            &[
+                ("x-callwright-trace", "Id of the turn's trace."),
+                ("x-callwright-verdict", "Verdict on the turn's calls; not on streams."),
+                ("x-callwright-attempts", "Number of requests to the provider; not on streams."),
+                ("x-callwright-overhead-ms", "Milliseconds spent by the proxy itself; not on streams."),
+            ],
+        )
+        .fails([400, 401, 403, 413, 415, 429, 502, 503, 504])
 }

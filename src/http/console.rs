@@ -2,9 +2,11 @@
 
 use axum::body::Body;
 use axum::extract::Path;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 
+use super::api_operation::{ApiParts, for_everyone};
+use super::api_schema::text;
 use super::error;
 
 /// The console's HTML page.
@@ -31,13 +33,13 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 
 /// Handles `GET /console`.
 pub(super) async fn page() -> Response {
-    text("text/html; charset=utf-8", PAGE)
+    embedded("text/html; charset=utf-8", PAGE)
 }
 
 /// Handles `GET /console/{file}`.
 pub(super) async fn file(Path(name): Path<String>) -> Response {
     match FILES.iter().find(|(known, ..)| *known == name) {
-        Some((_, kind, content)) => text(kind, content),
+        Some((_, kind, content)) => embedded(kind, content),
         None => {
             let message = format!("the console has no file `{name}`");
             error::invalid_request(StatusCode::NOT_FOUND, message, "not_found")
@@ -45,7 +47,7 @@ pub(super) async fn file(Path(name): Path<String>) -> Response {
     }
 }
 
-fn text(kind: &'static str, content: &'static str) -> Response {
+fn embedded(kind: &'static str, content: &'static str) -> Response {
     let mut response = Response::new(Body::from(content));
     let fields = [
         (header::CONTENT_TYPE, kind),
@@ -57,4 +59,19 @@ fn text(kind: &'static str, content: &'static str) -> Response {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// Describes the operations.
+pub(super) fn describe(api: &mut ApiParts) {
+    let page = for_everyone("console", "Returns the console, a page for operators.").responds_as(
+        200,
+        "The page.",
+        [("text/html", text().into())],
+    );
+    api.operation(Method::GET, "/console", page);
+    let file = for_everyone("consoleFile", "Returns a file of the console.")
+        .path("file", "Name of the file.")
+        .responds_as(200, "The file.", [("text/css", text().into()), ("text/javascript", text().into())])
+        .fails([400, 404]);
+    api.operation(Method::GET, "/console/{file}", file);
 }

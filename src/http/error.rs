@@ -2,9 +2,9 @@
 
 use std::any::Any;
 
-use axum::http::header::RETRY_AFTER;
-use axum::http::{HeaderValue, Method, StatusCode, Uri};
-use axum::response::Response;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
 
 use crate::keys::{KeyDenial, RefusedRequest};
 use crate::pipeline::{refusal_body, refusal_headers};
@@ -12,20 +12,22 @@ use callwright_openai::ErrorBody;
 use callwright_store::StoreError;
 use callwright_types::UpstreamFailure;
 
-use super::caller::Caller;
-use super::{hint, json};
-
 /// Seconds after which a client may retry a request that the proxy had no capacity for.
 const RETRY_AFTER_SECONDS: u64 = 2;
 
 /// Creates a response with an error body.
 pub(super) fn response(status: StatusCode, error: &ErrorBody) -> Response {
-    json::text(status, error.to_bytes())
+    (status, [(CONTENT_TYPE, "application/json")], error.to_bytes()).into_response()
 }
 
 /// Creates the response to an invalid request.
 pub(super) fn invalid_request(status: StatusCode, message: impl Into<String>, code: &str) -> Response {
     response(status, &body(message, "invalid_request_error", code))
+}
+
+/// Creates the response to a request whose body is valid JSON but not acceptable.
+pub(super) fn invalid_body(message: impl Into<String>) -> Response {
+    invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body")
 }
 
 /// Creates the response for an upstream without a usable answer.
@@ -96,34 +98,6 @@ pub(super) fn store(failure: &StoreError) -> Response {
         StoreError::BadCursor(_) => invalid_request(StatusCode::BAD_REQUEST, failure.to_string(), "invalid_query"),
         _ => unavailable(failure.to_string(), "store_unavailable"),
     }
-}
-
-/// Responds with 404 on the client listener, after authentication.
-pub(super) async fn no_such_client_route(_: Caller, method: Method, uri: Uri) -> Response {
-    no_such_route(&method, &uri, hint::of_client_path(uri.path()))
-}
-
-/// Responds with 405 on the client listener, after authentication.
-pub(super) async fn no_such_client_method(_: Caller, method: Method, uri: Uri) -> Response {
-    no_such_method(method, uri).await
-}
-
-/// Responds with 404 on the operator listener.
-pub(super) async fn no_such_operator_route(method: Method, uri: Uri) -> Response {
-    no_such_route(&method, &uri, hint::of_operator_path(uri.path()))
-}
-
-/// Creates the 404 response for an unknown path.
-fn no_such_route(method: &Method, uri: &Uri, hint: Option<String>) -> Response {
-    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-    let message = format!("unknown request URL: {method} {}{hint}", uri.path());
-    invalid_request(StatusCode::NOT_FOUND, message, "unknown_url")
-}
-
-/// Responds with 405 to a method that the route does not support.
-pub(super) async fn no_such_method(method: Method, uri: Uri) -> Response {
-    let message = format!("{} does not support the method {method}", uri.path());
-    invalid_request(StatusCode::METHOD_NOT_ALLOWED, message, "method_not_allowed")
 }
 
 /// Responds to a panic of a handler, so that the connection is not closed without a response.

@@ -5,19 +5,23 @@
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::api_operation::{ApiParts, for_clients, for_operators};
+use super::api_schema::{
+    ApiMember, any, boolean, closed_object, named, object, one_of, optional, required, text, text_of,
+};
 use super::caller::Caller;
 use super::received_body::receive;
-use super::router::{ClientSide, OperatorSide};
+use super::state::{ClientSide, OperatorSide};
 use super::{error, json};
 use crate::pipeline::tenant;
-use callwright_store::{Feedback, FeedbackRow, FeedbackVerdict, Given, Store};
+use callwright_store::{FeedbackRow, FeedbackVerdict, Given, Store};
 use callwright_types::Scope;
 
 /// Maximum number of bytes of a verdict.
@@ -109,7 +113,7 @@ fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Result<Bytes, BytesRejec
         let message = format!(
             "a verdict must be an object {{\"trace_id\", \"verdict\": \"good\" or \"bad\", \"expected\"?, \"comment\"?}}: {error}"
         );
-        Box::new(error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body"))
+        Box::new(error::invalid_body(message))
     })
 }
 
@@ -122,13 +126,45 @@ async fn keep(store: &Store, trace: String, source: String, mark: VerdictMark) -
         let message = format!(
             "`trace_id` must be the value of `x-callwright-trace`, and `comment` at most {MAX_COMMENT} characters"
         );
-        return error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body");
+        return error::invalid_body(message);
     }
     let row = FeedbackRow { trace, source, verdict, expected, comment, at: Timestamp::now() };
-    match store.give(&row).await {
+    match store.give_feedback(&row).await {
         Ok(given) => {
             json::value(StatusCode::OK, &VerdictResponse { trace_id: &row.trace, verdict, new: given == Given::New })
         }
         Err(failure) => error::store(&failure),
     }
+}
+
+/// Describes the operations.
+pub(super) fn describe(api: &mut ApiParts) {
+    let feedback = for_clients("giveFeedback", "Stores an application's verdict on its own turn.")
+        .body(named("Feedback"))
+        .responds(200, "The stored verdict.", named("Taken"))
+        .fails([400, 401, 403, 413, 415, 429, 503]);
+    api.operation(Method::POST, "/v1/feedback", feedback);
+    let mark = for_operators("markTrace", "Stores an operator's verdict on a turn.")
+        .path("id", "Trace id.")
+        .body(named("Mark"))
+        .responds(200, "The stored verdict.", named("Taken"))
+        .fails([400, 401, 413, 415, 503]);
+    api.operation(Method::POST, "/admin/traces/{id}/mark", mark);
+    api.schema("Mark", closed_object(mark_members()));
+    let trace = text_of(1, Some(MAX_TRACE)).about("Value of the turn's `x-callwright-trace`.");
+    api.schema("Feedback", closed_object([required("trace_id", trace)].into_iter().chain(mark_members())));
+    let is_new = boolean().about("Whether the verdict differs from the previous one of this source, or is its first.");
+    let stored = [required("trace_id", text()), required("verdict", one_of(VERDICTS)), required("new", is_new)];
+    api.schema("Taken", object(stored));
+}
+
+/// Names of the verdicts in JSON.
+const VERDICTS: [&str; 2] = ["good", "bad"];
+
+fn mark_members() -> [ApiMember; 3] {
+    [
+        required("verdict", one_of(VERDICTS)),
+        optional("expected", any().about("The right answer. If it names tools, the request becomes a sample.")),
+        optional("comment", text_of(0, Some(MAX_COMMENT)).or_null()),
+    ]
 }

@@ -3,7 +3,9 @@
 //! Owns routes, layers, and the mapping from errors to statuses. Must not contain logic of a turn.
 
 mod admin;
-mod asked;
+mod api_description;
+mod api_operation;
+mod api_schema;
 mod body_memory;
 mod browser;
 mod caller;
@@ -11,15 +13,15 @@ mod chat;
 mod connections;
 mod console;
 mod error;
+mod fallback;
 mod feedback;
 mod health;
-mod hint;
 mod json;
-mod metered;
+mod layers;
 mod models;
-mod operator;
 mod pass_through;
 mod path;
+mod query;
 mod rate_limit;
 mod receipted;
 mod received_body;
@@ -27,13 +29,16 @@ mod request_guard;
 mod router;
 mod serve;
 mod settings;
+mod state;
 mod stream_body;
 mod tls;
 
+pub use api_description::api_description;
 pub use body_memory::BodyMemory;
 pub use connections::Connections;
 pub use request_guard::RequestGuard;
-pub use router::{ClientSide, OperatorSide, client_router, operator_router};
+pub use router::{client_router, operator_router};
 pub use serve::{ServeError, bind, serve};
 pub use settings::{Settings, TlsSettings};
+pub use state::{ClientSide, OperatorSide};
 pub use tls::{Identity, Tls, TlsError};

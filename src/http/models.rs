@@ -11,8 +11,10 @@ use callwright_openai as openai;
 use callwright_types::UpstreamFailure;
 use callwright_upstream::RequestBody;
 
+use super::api_operation::{ApiParts, for_clients};
+use super::api_schema::{array, object, optional, required, text};
 use super::caller::Caller;
-use super::router::ClientSide;
+use super::state::ClientSide;
 use super::{error, json, pass_through, rate_limit};
 
 /// Value of `owned_by` for aliases.
@@ -36,31 +38,30 @@ pub(super) async fn list(State(side): State<ClientSide>, Caller(caller): Caller,
 /// has no list, only the aliases are listed. A restricted key sees only its allowed models.
 async fn listed(side: &ClientSide, key: Option<&KnownKey>, headers: HeaderMap) -> Response {
     let restricted = key.filter(|key| key.is_restricted());
-    let is_allowed = |name: &str| restricted.is_none_or(|key| key.allows(name));
-    let aliases = side.pipeline.alias_names().filter(|name| is_allowed(name));
+    let aliases = side.pipeline.alias_names().filter(|name| restricted.is_none_or(|key| key.allows(name)));
     let aliases: Vec<(&str, &str)> = aliases.map(|name| (name, OWNER)).collect();
     let mut theirs = theirs(side, headers).await;
-    if restricted.is_some()
+    if let Some(key) = restricted
         && let Ok(theirs) = &mut theirs
         && theirs.status.is_success()
     {
         // A list that cannot be parsed is not shown to a restricted key.
-        let none = || openai::model_list(&[]).to_string().into();
-        theirs.body = openai::filter_model_list(&theirs.body, is_allowed).unwrap_or_else(none);
+        theirs.body = openai::filter_model_list(&theirs.body, |name| key.allows(name))
+            .unwrap_or_else(|| openai::model_list(&[]).to_string().into());
     }
     if aliases.is_empty() {
         return theirs.map_or_else(|failure| error::upstream_failure(&failure), UpstreamModelList::into_response);
     }
-    let ours = || json::text(StatusCode::OK, openai::model_list(&aliases).to_string());
-    let Ok(mut theirs) = theirs else { return ours() };
-    if has_no_list(theirs.status) {
-        return ours();
+    if let Ok(theirs) = theirs {
+        if theirs.status.is_success() {
+            if let Some(body) = openai::merge_model_lists(&theirs.body, &aliases) {
+                return UpstreamModelList { body, ..theirs }.into_response();
+            }
+        } else if !has_no_list(theirs.status) {
+            return theirs.into_response();
+        }
     }
-    if theirs.status.is_success() {
-        let Some(merged) = openai::merge_model_lists(&theirs.body, &aliases) else { return ours() };
-        theirs.body = merged;
-    }
-    theirs.into_response()
+    json::text(StatusCode::OK, openai::model_list(&aliases).to_string())
 }
 
 /// Response of the upstream.
@@ -106,4 +107,14 @@ fn for_list(mut headers: HeaderMap) -> HeaderMap {
     headers.remove(header::CONTENT_LENGTH);
     headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     headers
+}
+
+/// Describes the operation.
+pub(super) fn describe(api: &mut ApiParts) {
+    let model = object([required("id", text())]);
+    let models = object([optional("object", text()), required("data", array(model))]);
+    let operation = for_clients("listModels", "Lists the provider's models and the proxy's aliases.")
+        .responds(200, "The models.", models)
+        .fails([401, 403, 429, 502, 503, 504]);
+    api.operation(Method::GET, "/v1/models", operation);
 }

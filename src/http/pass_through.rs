@@ -13,9 +13,11 @@ use crate::pipeline::PassThrough;
 use callwright_telemetry::labels::KeyResult;
 use callwright_upstream as upstream;
 
+use super::api_operation::{ApiParts, for_clients};
+use super::api_schema::{object, one_of, required, text};
 use super::caller::Caller;
-use super::router::ClientSide;
-use super::{error, rate_limit};
+use super::state::ClientSide;
+use super::{error, fallback, rate_limit};
 
 const VERDICT: HeaderName = HeaderName::from_static("x-callwright-verdict");
 
@@ -25,7 +27,7 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
     // The echo of TRACE would show a page's script the key that it cannot read (RFC 9110, section 9.3.8). Tunnels are
     // not supported.
     if matches!(parts.method, Method::TRACE | Method::CONNECT) {
-        return error::no_such_method(parts.method, parts.uri).await;
+        return fallback::no_such_method(parts.method, parts.uri).await;
     }
     let path = parts.uri.path().strip_prefix("/v1").unwrap_or_default();
     let asked = RequestedAccess::PassedThrough { path, may_use_model: !USES_NO_MODEL.contains(&parts.method) };
@@ -100,4 +102,14 @@ fn respond(answer: upstream::Answer, request_permit: Option<RequestPermit>) -> R
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response
+}
+
+/// Describes one of the requests that are passed through, because OpenAPI has no parameter for several segments of a
+/// path.
+pub(super) fn describe(api: &mut ApiParts) {
+    let operation = for_clients("passThrough", "Forwards any other request to the provider unchanged and unguarded.")
+        .path_of("path", one_of(["embeddings"]), "Any path below `/v1` without a route of its own.")
+        .body(object([required("model", text()), required("input", text())]))
+        .responds_anything("The provider's answer, or an error in the form of the OpenAI API.");
+    api.operation(Method::POST, "/v1/{path}", operation);
 }

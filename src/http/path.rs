@@ -69,9 +69,10 @@ pub(super) fn normalise(path: &str) -> Result<Cow<'_, str>, PathFault> {
 /// Whether a path is in normal form already. Most paths are, at the cost of one pass over their bytes.
 fn is_normal(path: &str) -> bool {
     let bytes = path.as_bytes();
-    let is_plain = |&byte: &u8| matches!(byte, 0x21..=0x7e) && !matches!(byte, b'%' | b'\\');
     let has_odd_segment = bytes.windows(2).any(|pair| matches!(pair, b"//" | b"/."));
-    bytes.iter().all(is_plain) && !has_odd_segment && (bytes.len() == 1 || !bytes.ends_with(b"/"))
+    bytes.iter().all(|byte| matches!(byte, 0x21..=0x7e) && !matches!(byte, b'%' | b'\\'))
+        && !has_odd_segment
+        && (bytes.len() == 1 || !bytes.ends_with(b"/"))
 }
 
 fn normalise_segment(segment: &str) -> Result<String, PathFault> {
@@ -109,8 +110,8 @@ fn normalise_segment(segment: &str) -> Result<String, PathFault> {
 }
 
 fn escaped(high: Option<u8>, low: Option<u8>) -> Option<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    u8::try_from(digit(high?)? * 16 + digit(low?)?).ok()
+    let (high, low) = (char::from(high?).to_digit(16)?, char::from(low?).to_digit(16)?);
+    u8::try_from(high * 16 + low).ok()
 }
 
 /// Length of `%41`.
@@ -153,9 +154,10 @@ pub(super) fn is_disguised_chat(path: &str) -> bool {
     let decoded = percent_decode_str(path).decode_utf8_lossy();
     let folded = plain(&decoded).to_lowercase();
     let bare = folded.split(['?', '#']).next().unwrap_or_default();
-    let is_dropped = |letter: char| letter == '.' || letter.is_whitespace();
-    let segments =
-        bare.rsplit('/').map(|segment| without_parameters(segment).trim_start().trim_end_matches(is_dropped));
+    let segments = bare.rsplit('/').map(|segment| {
+        let segment = without_parameters(segment).trim_start();
+        segment.trim_end_matches(|letter: char| letter == '.' || letter.is_whitespace())
+    });
     let mut segments = segments.filter(|segment| !segment.is_empty());
     let (last, before) = (segments.next(), segments.next());
     [before, last] == CHAT_SEGMENTS.map(Some)

@@ -9,7 +9,7 @@ use http_body_util::BodyExt;
 
 use super::body_memory::{MemoryFull, Reservation};
 use super::error;
-use super::router::ClientSide;
+use super::state::ClientSide;
 
 /// Time limit for reading and discarding the rest of a refused body. Closing a connection with unread bytes resets it,
 /// and the client would not see the reason.
@@ -128,20 +128,25 @@ async fn collect(body: &mut Body, mut reservation: Reservation, known: Length) -
         if length > longest {
             return Err(BodyRefusal::TooLarge);
         }
-        if length > capacity && matches!(known, Length::Declared(_)) {
-            let larger = length.next_multiple_of(RESERVATION_STEP).min(longest);
-            reservation.add(larger - capacity, larger)?;
-            capacity = larger;
-        } else if length > capacity {
-            // Both buffers exist until the first is copied.
-            let larger = (2 * capacity).clamp(length, longest);
-            reservation.add(larger, larger)?;
-            let mut next = Vec::new();
-            next.try_reserve_exact(larger).map_err(|_| BodyRefusal::MemoryFull)?;
-            next.extend_from_slice(&bytes);
-            bytes = next;
-            reservation.release(capacity);
-            capacity = larger;
+        if length > capacity {
+            capacity = match known {
+                Length::Declared(_) => {
+                    let larger = length.next_multiple_of(RESERVATION_STEP).min(longest);
+                    reservation.add(larger - capacity, larger)?;
+                    larger
+                }
+                Length::AtMost(_) => {
+                    // Both buffers exist until the first is copied.
+                    let larger = (2 * capacity).clamp(length, longest);
+                    reservation.add(larger, larger)?;
+                    let mut next = Vec::new();
+                    next.try_reserve_exact(larger).map_err(|_| BodyRefusal::MemoryFull)?;
+                    next.extend_from_slice(&bytes);
+                    bytes = next;
+                    reservation.release(capacity);
+                    larger
+                }
+            };
         }
         bytes.extend_from_slice(&piece);
     }

@@ -194,9 +194,9 @@ impl GuardRefusal {
 
 /// Whether a request opens a WebSocket: by `Upgrade` of HTTP/1.1 (RFC 6455) or extended CONNECT of HTTP/2 (RFC 8441).
 fn is_web_socket(parts: &Parts) -> bool {
-    let is_named = |text: &str| text.split(',').any(|one| one.trim().eq_ignore_ascii_case("websocket"));
+    let upgrades = parts.headers.get_all(UPGRADE).iter().filter_map(|value| value.to_str().ok());
     parts.extensions.get::<Protocol>().is_some()
-        || parts.headers.get_all(UPGRADE).iter().filter_map(|value| value.to_str().ok()).any(is_named)
+        || upgrades.flat_map(|value| value.split(',')).any(|name| name.trim().eq_ignore_ascii_case("websocket"))
 }
 
 /// Returns the URI with the path `target`; `None` if it has that path already.

@@ -1,57 +1,16 @@
 //! Routes of both listeners.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{any, get, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::keys::{Access, OperatorToken};
-use crate::pipeline::Pipeline;
-use callwright_store::Store;
-use callwright_telemetry::Metrics;
 use callwright_types::{Lesson, Procedure};
 
-use super::body_memory::BodyMemory;
 use super::request_guard::RequestGuard;
-use super::{admin, chat, console, error, feedback, health, metered, models, operator, pass_through};
-
-/// State of the client listener's handlers.
-#[derive(Debug, Clone)]
-pub struct ClientSide {
-    /// Processes turns.
-    pub pipeline: Arc<Pipeline>,
-    /// Stores verdicts.
-    pub store: Arc<Store>,
-    /// Authenticates clients.
-    pub access: Arc<Access>,
-    /// Metrics of requests.
-    pub metrics: Arc<Metrics>,
-    /// Maximum size of a request body, in bytes.
-    pub body_limit_bytes: usize,
-    /// Memory limit of request bodies.
-    pub body_memory: Arc<BodyMemory>,
-}
-
-/// State of the operator listener's handlers.
-#[derive(Debug, Clone)]
-pub struct OperatorSide {
-    /// Pipeline to inspect and control.
-    pub pipeline: Arc<Pipeline>,
-    /// Storage of traces and memory.
-    pub store: Arc<Store>,
-    /// Virtual keys.
-    pub access: Arc<Access>,
-    /// Credential of operators.
-    pub token: Arc<OperatorToken>,
-    /// Metrics to render.
-    pub metrics: Arc<Metrics>,
-    /// Whether the process is shutting down and accepts no new turns.
-    pub draining: Arc<AtomicBool>,
-}
+use super::state::{ClientSide, OperatorSide};
+use super::{admin, chat, console, error, fallback, feedback, health, layers, models, pass_through};
 
 /// Builds the client listener's router, for OpenAI clients. Its paths have been normalised by `path.rs`.
 pub fn client_router(state: ClientSide, guard: RequestGuard) -> Router {
@@ -62,15 +21,15 @@ pub fn client_router(state: ClientSide, guard: RequestGuard) -> Router {
         .route("/v1/models", get(models::list).fallback(pass_through::pass))
         .route("/v1/feedback", post(feedback::give))
         .route("/v1/{*path}", any(pass_through::pass))
-        .fallback(error::no_such_client_route)
-        .method_not_allowed_fallback(error::no_such_client_method)
+        .fallback(fallback::no_such_client_route)
+        .method_not_allowed_fallback(fallback::no_such_client_method)
         // The first layer is the outermost; as a tuple they cost one box per request.
-        .layer((from_fn_with_state(metrics, metered::client), CatchPanicLayer::custom(error::panicked)))
+        .layer((from_fn_with_state(metrics, layers::measure), CatchPanicLayer::custom(error::panicked)))
         .with_state(state);
     guard.before(router)
 }
 
-/// Builds the operator listener's router: health, metrics, administration. Routes above `operator::authorized` require
+/// Builds the operator listener's router: health, metrics, administration. Routes above `layers::authorize_operator` require
 /// the operator token.
 pub fn operator_router(state: OperatorSide, guard: RequestGuard) -> Router {
     let representation = put(admin::tools::write).delete(admin::tools::take_back);
@@ -117,14 +76,14 @@ pub fn operator_router(state: OperatorSide, guard: RequestGuard) -> Router {
         .route("/admin/traces/{id}", get(admin::traces::show))
         .route("/admin/traces/{id}/mark", post(feedback::mark).layer(DefaultBodyLimit::max(feedback::MAX_BODY)))
         // Routes above are for operators only; those below disclose nothing confidential.
-        .route_layer(from_fn_with_state(state.token.clone(), operator::authorized))
+        .route_layer(from_fn_with_state(state.token.clone(), layers::authorize_operator))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/console", get(console::page))
         .route("/console/{file}", get(console::file))
-        .fallback(error::no_such_operator_route)
-        .method_not_allowed_fallback(error::no_such_method)
-        .layer((from_fn(metered::no_store), CatchPanicLayer::custom(error::panicked)))
+        .fallback(fallback::no_such_operator_route)
+        .method_not_allowed_fallback(fallback::no_such_method)
+        .layer((from_fn(layers::forbid_caching), CatchPanicLayer::custom(error::panicked)))
         .with_state(state);
     guard.before(router)
 }

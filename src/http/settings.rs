@@ -89,25 +89,26 @@ impl TlsSettings {
     /// Returns the key and the message of a fault in the table with this name. The contents of the files are checked at
     /// start.
     pub fn fault(&self, table: &str) -> Option<(String, String)> {
-        let fault = |key: &str, why: &str| {
-            let place = format!("{table}.{key}");
-            let message = format!("`{place}`: {why}");
-            Some((place, message))
-        };
-        match (self.is_on(), self.key.is_empty()) {
+        let (key, why) = match (self.is_on(), self.key.is_empty()) {
             (true, true) => {
-                fault("certificate", &format!("a certificate needs its private key; name its file in `{table}.key`"))
+                ("certificate", format!("a certificate needs its private key; name its file in `{table}.key`"))
             }
-            (false, false) => {
-                fault("key", &format!("a key needs its certificate; name its file in `{table}.certificate`"))
-            }
-            (false, true) if !self.client_ca.is_empty() => fault(
+            (false, false) => ("key", format!("a key needs its certificate; name its file in `{table}.certificate`")),
+            (false, true) if !self.client_ca.is_empty() => (
                 "client_ca",
-                &format!("client certificates require TLS; set `{table}.certificate` and `{table}.key` too"),
+                format!("client certificates require TLS; set `{table}.certificate` and `{table}.key` too"),
             ),
-            _ => None,
-        }
+            _ => return None,
+        };
+        Some(fault(table, key, &why))
     }
+}
+
+/// Returns the path of a key, and a message that names it.
+fn fault(table: &str, key: &str, why: &str) -> (String, String) {
+    let place = format!("{table}.{key}");
+    let message = format!("`{place}`: {why}");
+    (place, message)
 }
 
 impl Settings {
@@ -118,26 +119,22 @@ impl Settings {
     }
 
     fn faults_under(&self, descriptors: Option<usize>) -> Vec<(String, String)> {
-        let fault = |key: &str, why: String| {
-            let place = format!("server.{key}");
-            let message = format!("`{place}`: {why}");
-            (place, message)
-        };
         let timeouts = [
             ("header_timeout_seconds", self.header_timeout_seconds),
             ("body_timeout_seconds", self.body_timeout_seconds),
             ("idle_timeout_seconds", self.idle_timeout_seconds),
             ("http2_ping_timeout_seconds", self.http2_ping_timeout_seconds),
         ];
-        let is_out_of_range = |seconds: u64| !(1..=MAX_TIMEOUT_SECONDS).contains(&seconds);
-        let mut faults: Vec<(String, String)> = timeouts
-            .into_iter()
-            .filter(|(_, seconds)| is_out_of_range(*seconds))
-            .map(|(key, seconds)| fault(key, format!("{seconds} is out of range; set 1 to {MAX_TIMEOUT_SECONDS}")))
-            .collect();
+        let mut faults = Vec::new();
+        for (key, seconds) in timeouts {
+            if !(1..=MAX_TIMEOUT_SECONDS).contains(&seconds) {
+                let why = format!("{seconds} is out of range; set 1 to {MAX_TIMEOUT_SECONDS}");
+                faults.push(fault("server", key, &why));
+            }
+        }
         if self.http2_ping_seconds > MAX_TIMEOUT_SECONDS {
             let why = format!("{} is out of range; set 0 to {MAX_TIMEOUT_SECONDS}", self.http2_ping_seconds);
-            faults.push(fault("http2_ping_seconds", why));
+            faults.push(fault("server", "http2_ping_seconds", &why));
         }
         if self.body_memory_bytes < self.body_limit_bytes {
             let why = format!(
@@ -145,7 +142,7 @@ impl Settings {
                  `server.body_limit_bytes`",
                 self.body_memory_bytes, self.body_limit_bytes
             );
-            faults.push(fault("body_memory_bytes", why));
+            faults.push(fault("server", "body_memory_bytes", &why));
         }
         let most = descriptors::most_connections(descriptors);
         if self.max_connections > most {
@@ -154,7 +151,7 @@ impl Settings {
                  limit (`LimitNOFILE=` of a systemd unit, `ulimits` of a container, `ulimit -n` of a shell)",
                 self.max_connections
             );
-            faults.push(fault("max_connections", why));
+            faults.push(fault("server", "max_connections", &why));
         }
         faults
     }

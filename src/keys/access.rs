@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use tokio::sync::Mutex;
 
 use super::known::{KeyState, KnownKey, KnownKeys, covers};
-use super::ledger::{Ledger, MeteredSubject};
+use super::ledger::{Ledger, MeteredSubject, subject_of_key};
 use super::moment::Moment;
 use super::prices::{ModelPrices, PriceSettings};
 use super::quota_status::QuotaStatus;
@@ -19,7 +19,7 @@ use super::report::{KeyReport, UsageSummary};
 use super::request_permit::RequestPermit;
 use super::settings::{Settings, Unmetered};
 use super::usage_counter::Amount;
-use callwright_store::{KeyUsage, Keys, Revision, Store, StoreError, UsageReport, UsageRow};
+use callwright_store::{Revision, Store, StoreError, UsageReport, UsageRow};
 use callwright_types::{KeyLimits, Usage, VirtualKey};
 
 /// Number of keys read from the store per page.
@@ -252,7 +252,6 @@ impl Access {
         asked: RequestedAccess<'_>,
     ) -> Result<(), Box<RefusedRequest>> {
         let name = &known.key().name;
-        let refused = |limit, message| Err(Box::new(RefusedRequest { limit, message, retry_after: None }));
         match asked {
             RequestedAccess::PassedThrough { path, may_use_model } => {
                 let allowed = known.key().pass_through.as_ref().unwrap_or(&self.settings.pass_through);
@@ -261,7 +260,7 @@ impl Access {
                         "the key `{name}` may not use `/v1{path}`: the proxy's operator must add it to the key's `pass_through` (`callwright keys \
                          update {name} --pass-through PATH`) or to `keys.pass_through`"
                     );
-                    return refused(ViolatedLimit::Path, message);
+                    return Err(refused(ViolatedLimit::Path, message));
                 }
                 if !may_use_model {
                     return Ok(());
@@ -273,20 +272,21 @@ impl Access {
                         "the models, tokens or money of the key `{name}` are limited, but pass-through requests are not metered: use chat \
                          completions; the proxy's operator can also set `keys.unmetered = \"allow\"`"
                     );
-                    return refused(ViolatedLimit::Unmetered, message);
+                    return Err(refused(ViolatedLimit::Unmetered, message));
                 }
                 Ok(())
             }
             RequestedAccess::Turn { model, targets, .. } => {
                 if !known.allows(model) {
-                    return refused(ViolatedLimit::Model, format!("the key `{name}` may not use the model `{model}`"));
+                    let message = format!("the key `{name}` may not use the model `{model}`");
+                    return Err(refused(ViolatedLimit::Model, message));
                 }
                 let has_budget = subjects.iter().any(|subject| subject.limits.budget.amount > 0.0);
                 if let Some(target) = targets.iter().find(|target| has_budget && !self.prices.has(target)) {
                     let message = format!(
                         "the key `{name}` has a budget, but the model `{target}` has no price: the proxy's operator must add [prices.\"{target}\"]"
                     );
-                    return refused(ViolatedLimit::Price, message);
+                    return Err(refused(ViolatedLimit::Price, message));
                 }
                 Ok(())
             }
@@ -310,7 +310,6 @@ impl Access {
     }
 }
 
-/// Returns the subject under which a key's usage is stored.
-pub(super) fn subject_of_key(id: &str) -> String {
-    format!("key:{id}")
+fn refused(limit: ViolatedLimit, message: String) -> Box<RefusedRequest> {
+    Box::new(RefusedRequest { limit, message, retry_after: None })
 }

@@ -3,18 +3,18 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Deserializer};
 
+use super::error::KeyError;
 use super::known::globs;
-use super::registrar::KeyError;
 use callwright_types::{BudgetPeriod, KeyLimits, VirtualKey, ids};
 
 /// Maximum number of characters of a name, which appears in metrics, traces and policies.
-const MAX_NAME: usize = 100;
+pub const MAX_NAME: usize = 100;
 
 /// Maximum number of model globs or policy names of one key; longer lists are unreadable.
-const MAX_NAMES: usize = 100;
+pub const MAX_NAMES: usize = 100;
 
 /// Maximum number of characters of a list entry.
-const MAX_GLOB: usize = 200;
+pub const MAX_GLOB: usize = 200;
 
 /// A key to create.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -63,7 +63,7 @@ fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Vec<
 }
 
 /// Maximum number of days until a key expires: a hundred years; larger values are mistakes.
-const MAX_DAYS: u32 = 36_500;
+pub const MAX_DAYS: u32 = 36_500;
 
 /// Hours per day.
 const DAY_HOURS: i64 = 24;
@@ -128,9 +128,8 @@ impl KeyChange {
 
 /// Checks the name of a key or a group.
 pub(super) fn check_name(field: &str, name: &str) -> Result<(), KeyError> {
-    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
-    let fits = (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_letter) && !name.starts_with(ids::KEY_ID);
-    if fits {
+    let has_valid_letters = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
+    if (1..=MAX_NAME).contains(&name.len()) && has_valid_letters && !name.starts_with(ids::KEY_ID) {
         return Ok(());
     }
     Err(KeyError::Invalid(format!(
@@ -154,9 +153,12 @@ pub(super) fn check_paths(field: &str, paths: &[String]) -> Result<(), KeyError>
 
 /// Whether a text is `*` or a normalised sequence of segments.
 fn is_path(text: &str) -> bool {
-    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b':');
-    let is_segment = |segment: &str| !matches!(segment, "" | "." | "..") && segment.bytes().all(is_letter);
     text == "*" || text.split('/').all(is_segment)
+}
+
+fn is_segment(segment: &str) -> bool {
+    !matches!(segment, "" | "." | "..")
+        && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b':'))
 }
 
 fn check_texts(field: &str, texts: &[String]) -> Result<(), KeyError> {

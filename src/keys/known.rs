@@ -147,11 +147,10 @@ impl KnownKeys {
 
     /// Returns the key with this id, or else the latest key with this name, preferably one that is not revoked.
     pub fn get(&self, id_or_name: &str) -> Option<&Arc<KnownKey>> {
-        let named = || {
-            let of_name = |known: &&Arc<KnownKey>| known.key.name == id_or_name;
-            self.by_id.values().filter(of_name).max_by_key(|known| (known.key.revoked_at.is_none(), &known.key.id))
-        };
-        self.by_id.get(id_or_name).or_else(named)
+        self.by_id.get(id_or_name).or_else(|| {
+            let named = self.by_id.values().filter(|known| known.key.name == id_or_name);
+            named.max_by_key(|known| (known.key.revoked_at.is_none(), &known.key.id))
+        })
     }
 
     /// Iterates over all keys including revoked ones, in no particular order.

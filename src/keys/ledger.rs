@@ -27,6 +27,11 @@ pub(super) struct MeteredSubject {
     pub(super) limits: KeyLimits,
 }
 
+/// Returns the subject under which a key's usage is stored.
+pub(super) fn subject_of_key(id: &str) -> String {
+    format!("key:{id}")
+}
+
 /// Usage of all subjects, as known to this process.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
@@ -134,10 +139,10 @@ impl Ledger {
     pub(super) fn exchanged(&self, now: &Moment, told: &[UsageRow], seen: &UsageSeen, is_first: bool) {
         let mut tallies = self.locked();
         for row in told {
-            tallies.entry(row.subject.clone()).or_default().told(row.day, amount(row));
+            tallies.entry(row.subject.clone()).or_default().told(row.day, Amount::of(row));
         }
         for row in &seen.rows {
-            tallies.entry(row.subject.clone()).or_default().learn(now, row.day, amount(row), is_first);
+            tallies.entry(row.subject.clone()).or_default().learn(now, row.day, Amount::of(row), is_first);
         }
         for tally in tallies.values_mut() {
             tally.elsewhere = 0;
@@ -161,13 +166,8 @@ impl Ledger {
     }
 }
 
-fn amount(row: &UsageRow) -> Amount {
-    Amount { requests: row.requests, tokens: row.tokens, nanos: row.nanos }
-}
-
 fn dimension(limit: u64, used: u64, reset: impl FnOnce() -> u64) -> Option<Dimension> {
-    let dimension = || Dimension { limit, remaining: limit.saturating_sub(used), reset: Duration::from_secs(reset()) };
-    (limit > 0).then(dimension)
+    (limit > 0).then(|| Dimension { limit, remaining: limit.saturating_sub(used), reset: Duration::from_secs(reset()) })
 }
 
 /// Returns the limit that a further request would exceed, the longest-lasting first. A request without concurrent ones
@@ -179,50 +179,55 @@ fn refusal(
     reserved: Amount,
 ) -> Option<RefusedRequest> {
     let MeteredSubject { shown, limits, .. } = subject;
-    let refused = |limit, retry_after, message| RefusedRequest { limit, message, retry_after: Some(retry_after) };
     // Reservations of other processes are unknown: each of their requests counts with the reservation of this one.
     let by_others = tally.reserved.plus(reserved.times(tally.elsewhere));
-    let is_over = |used: u64, by_others: u64, own: u64, limit: f64| {
-        let reserved = if by_others > 0 { by_others.saturating_add(own) } else { 0 };
-        used as f64 >= limit || reserved > 0 && used.saturating_add(reserved) as f64 > limit
-    };
     let budget = limits.budget;
     let (money, used) = (budget.amount * NANOS, tally.of_period(now, budget.period).nanos);
     if budget.amount > 0.0 && used as f64 >= money {
         let message = format!("{shown} has used up its budget of {} for this {}", budget.amount, budget.period.label());
-        return Some(refused(ViolatedLimit::Budget, now.left_of(budget.period), message));
+        return Some(exceeded(ViolatedLimit::Budget, now.left_of(budget.period), message));
     }
     if budget.amount > 0.0 && is_over(used, by_others.nanos, reserved.nanos, money) {
         let message = format!(
             "requests in progress may use the rest of the budget of {} of {shown}; set max_tokens to reserve less",
             budget.amount
         );
-        return Some(refused(ViolatedLimit::Reserved, CONCURRENT_RETRY, message));
+        return Some(exceeded(ViolatedLimit::Reserved, CONCURRENT_RETRY, message));
     }
     let requests = limits.requests_per_minute;
     if requests > 0 && tally.requests.sum(now.second) >= requests {
         let message = format!("rate limit reached for {shown}: {requests} requests per minute");
         let wait = tally.requests.until(now.second, requests - 1);
-        return Some(refused(ViolatedLimit::Requests, Duration::from_secs(wait), message));
+        return Some(exceeded(ViolatedLimit::Requests, Duration::from_secs(wait), message));
     }
     let tokens = limits.tokens_per_minute;
     if tokens > 0 && tally.tokens.sum(now.second) >= tokens {
         let message = format!("rate limit reached for {shown}: {tokens} tokens per minute");
         let wait = tally.tokens.until(now.second, tokens - 1);
-        return Some(refused(ViolatedLimit::Tokens, Duration::from_secs(wait), message));
+        return Some(exceeded(ViolatedLimit::Tokens, Duration::from_secs(wait), message));
     }
     if tokens > 0 && is_over(tally.tokens.sum(now.second), by_others.tokens, reserved.tokens, tokens as f64) {
         let message = format!(
             "rate limit reached for {shown}: requests in progress may use the rest of {tokens} tokens per minute; set max_tokens to reserve less"
         );
-        return Some(refused(ViolatedLimit::Tokens, CONCURRENT_RETRY, message));
+        return Some(exceeded(ViolatedLimit::Tokens, CONCURRENT_RETRY, message));
     }
     let concurrent = limits.concurrent_requests;
     if concurrent > 0 && tally.all_under_way() >= concurrent {
         let message = format!("rate limit reached for {shown}: {concurrent} concurrent requests");
-        return Some(refused(ViolatedLimit::Concurrent, CONCURRENT_RETRY, message));
+        return Some(exceeded(ViolatedLimit::Concurrent, CONCURRENT_RETRY, message));
     }
     None
+}
+
+fn exceeded(limit: ViolatedLimit, retry_after: Duration, message: String) -> RefusedRequest {
+    RefusedRequest { limit, message, retry_after: Some(retry_after) }
+}
+
+/// Whether usage and reservations exceed a limit. `by_others` is reserved by other requests, `own` by this one.
+fn is_over(used: u64, by_others: u64, own: u64, limit: f64) -> bool {
+    let reserved = if by_others > 0 { by_others.saturating_add(own) } else { 0 };
+    used as f64 >= limit || reserved > 0 && used.saturating_add(reserved) as f64 > limit
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@
 
 mod access;
 mod change;
+mod error;
 mod known;
 mod ledger;
 mod moment;
-mod operator;
 mod prices;
 mod quota_status;
 mod refusal;
@@ -21,14 +21,14 @@ mod usage_counter;
 mod window;
 
 pub use access::{Access, Caller, RequestedAccess};
-pub use change::{KeyChange, KeyDraft};
+pub use change::{KeyChange, KeyDraft, MAX_DAYS, MAX_GLOB, MAX_NAME, MAX_NAMES};
+pub use error::KeyError;
 pub use known::{KeyState, KnownKey, KnownKeys};
-pub use operator::OperatorToken;
 pub use prices::PriceSettings;
 pub use quota_status::{Dimension, QuotaStatus};
 pub use refusal::{KeyDenial, RefusedRequest, ViolatedLimit};
-pub use registrar::{IssuedSecret, KeyError, Registrar};
+pub use registrar::{IssuedSecret, Registrar};
 pub use report::{KeyReport, UsageSummary};
 pub use request_permit::{Charge, RequestPermit};
-pub use secret::may_be_ours;
+pub use secret::{OperatorToken, may_be_ours};
 pub use settings::{KeyMode, Settings, Unmetered};

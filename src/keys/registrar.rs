@@ -3,12 +3,13 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::access::subject_of_key;
 use super::change::{KeyChange, KeyDraft, check_name};
+use super::error::KeyError;
+use super::ledger::subject_of_key;
 use super::report::{KeyReport, UsageSummary};
 use super::secret;
-use callwright_store::{KeyPut, KeyUsage, Keys, Revision, Store, StoreError};
-use callwright_types::{KeyLimits, Secret, VirtualKey, ids};
+use callwright_store::{KeyPut, Revision, Store, StoreError};
+use callwright_types::{KeyLimits, KeySecret, Secret, VirtualKey, ids};
 
 /// Number of attempts of a change when concurrent changes interfere.
 const TRIES: u32 = 3;
@@ -18,32 +19,6 @@ const PAGE: u32 = 500;
 
 /// Maximum number of valid secrets of a key, including the latest; faster rotation invalidates the oldest.
 const MAX_SECRETS: usize = 5;
-
-/// Error of an operation on a key.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum KeyError {
-    /// The key does not exist.
-    #[error("there is no key `{0}`; see `callwright keys list` or `GET /admin/keys`")]
-    NotFound(String),
-    /// Another key has the name.
-    #[error("the key `{0}` already exists; use another name, or revoke that key first")]
-    NameTaken(String),
-    /// The key was revoked permanently.
-    #[error("the key `{0}` is revoked; create a new one")]
-    Revoked(String),
-    /// A value is invalid.
-    #[error("{0}")]
-    Invalid(String),
-    /// Concurrent changes interfere.
-    #[error("the key `{0}` changes faster than it can be written; try again")]
-    Busy(String),
-    /// The system provides no random numbers.
-    #[error("the system provides no random numbers, so no secret can be created; try again")]
-    NoRandom,
-    /// The store operation failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
 
 /// A key with its new secret, which is stored nowhere else.
 #[derive(Debug)]
@@ -103,18 +78,12 @@ impl<'a> Registrar<'a> {
     /// [`KeyError`]; then the secrets are unchanged.
     pub async fn rotate(&self, id_or_name: &str, grace: SignedDuration) -> Result<IssuedSecret, KeyError> {
         let (secret, kept) = secret::mint(Timestamp::now()).ok_or(KeyError::NoRandom)?;
-        let change = |key: &mut VirtualKey, now: Timestamp| {
-            let end = now.checked_add(grace).unwrap_or(Timestamp::MAX);
-            for old in &mut key.secrets {
-                old.valid_until = Some(old.valid_until.map_or(end, |before| before.min(end)));
-            }
-            key.secrets.retain(|old| old.valid_until.is_none_or(|end| end > now));
-            let surplus = (key.secrets.len() + 1).saturating_sub(MAX_SECRETS);
-            key.secrets.drain(..surplus);
-            key.secrets.push(kept.clone());
-            Ok(())
-        };
-        let key = self.changed(id_or_name, change).await?;
+        let key = self
+            .changed(id_or_name, |key, now| {
+                add_secret(key, kept.clone(), now, grace);
+                Ok(())
+            })
+            .await?;
         Ok(IssuedSecret { key: KeyReport::of(&key, Timestamp::now(), None), secret })
     }
 
@@ -123,11 +92,12 @@ impl<'a> Registrar<'a> {
     /// # Errors
     /// [`KeyError`].
     pub async fn revoke(&self, id_or_name: &str) -> Result<KeyReport, KeyError> {
-        let change = |key: &mut VirtualKey, now: Timestamp| {
-            key.revoked_at = Some(now);
-            Ok(())
-        };
-        let key = self.changed(id_or_name, change).await?;
+        let key = self
+            .changed(id_or_name, |key, now| {
+                key.revoked_at = Some(now);
+                Ok(())
+            })
+            .await?;
         Ok(KeyReport::of(&key, Timestamp::now(), None))
     }
 
@@ -195,4 +165,16 @@ impl<'a> Registrar<'a> {
         }
         Err(KeyError::Busy(id_or_name.to_owned()))
     }
+}
+
+/// Adds a secret; the previous ones stay valid for `grace`.
+fn add_secret(key: &mut VirtualKey, secret: KeySecret, now: Timestamp, grace: SignedDuration) {
+    let end = now.checked_add(grace).unwrap_or(Timestamp::MAX);
+    for old in &mut key.secrets {
+        old.valid_until = Some(old.valid_until.map_or(end, |before| before.min(end)));
+    }
+    key.secrets.retain(|old| old.valid_until.is_none_or(|end| end > now));
+    let surplus = (key.secrets.len() + 1).saturating_sub(MAX_SECRETS);
+    key.secrets.drain(..surplus);
+    key.secrets.push(secret);
 }

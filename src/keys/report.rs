@@ -110,10 +110,14 @@ impl UsageSummary {
 
     /// Sums the rows of a month; `today` is the current day.
     pub(super) fn of_rows(rows: &[UsageRow], today: jiff::civil::Date) -> Self {
-        let amount = |row: &UsageRow| Amount { requests: row.requests, tokens: row.tokens, nanos: row.nanos };
-        let sum = |all: Amount, row: &UsageRow| all.plus(amount(row));
-        let day = rows.iter().filter(|row| row.day == today).fold(Amount::default(), sum);
-        Self::of(day, rows.iter().fold(Amount::default(), sum), None)
+        let (mut day, mut month) = (Amount::default(), Amount::default());
+        for row in rows {
+            month = month.plus(Amount::of(row));
+            if row.day == today {
+                day = day.plus(Amount::of(row));
+            }
+        }
+        Self::of(day, month, None)
     }
 }
 

@@ -52,14 +52,18 @@ impl Settings {
 
     /// Returns the faults: the key below `keys`, and the message.
     pub fn faults(&self) -> Vec<(String, String)> {
-        let of_group = |(name, limits): (&String, &KeyLimits)| {
+        let mut faults = Vec::new();
+        if let Err(error) = check_paths("pass_through", &self.pass_through) {
+            faults.push(("pass_through".to_owned(), error.to_string()));
+        }
+        for (name, limits) in &self.groups {
             let place = format!("groups.{name}");
-            let of_name = check_name("name", name).err().map(|error| (place.clone(), format!("a group's {error}")));
-            of_name.into_iter().chain(limits.fault().map(|fault| (place, fault))).collect::<Vec<_>>()
-        };
-        let of_paths = check_paths("pass_through", &self.pass_through).err();
-        let of_paths = of_paths.map(|error| ("pass_through".to_owned(), error.to_string()));
-        of_paths.into_iter().chain(self.groups.iter().flat_map(of_group)).collect()
+            if let Err(error) = check_name("name", name) {
+                faults.push((place.clone(), format!("a group's {error}")));
+            }
+            faults.extend(limits.fault().map(|fault| (place, fault)));
+        }
+        faults
     }
 }
 

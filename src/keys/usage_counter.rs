@@ -6,6 +6,7 @@ use jiff::civil::Date;
 
 use super::moment::Moment;
 use super::window::UsageWindow;
+use callwright_store::UsageRow;
 use callwright_types::BudgetPeriod;
 
 /// Amounts of usage.
@@ -18,6 +19,10 @@ pub(super) struct Amount {
 }
 
 impl Amount {
+    pub(super) fn of(row: &UsageRow) -> Self {
+        Self { requests: row.requests, tokens: row.tokens, nanos: row.nanos }
+    }
+
     pub(super) fn is_none(&self) -> bool {
         *self == Self::default()
     }

@@ -7,9 +7,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use callwright_executor::Grant;
-use callwright_store::{
-    Approval, ApprovalFilter, ApprovalPage, Approvals, Asked, Decided, Question, Ruling, StoreError,
-};
+use callwright_store::{Approval, ApprovalFilter, ApprovalPage, Asked, Decided, Question, Ruling, Store, StoreError};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::Decision;
 use callwright_types::{ApprovalNote, ApprovalStatus};
@@ -20,7 +18,7 @@ const SWEEP: u32 = 500;
 /// The approval queue with in-process notification: waiting turns receive decisions at once.
 #[derive(Debug)]
 pub struct ApprovalDesk {
-    approvals: Arc<dyn Approvals>,
+    store: Arc<Store>,
     metrics: Arc<Metrics>,
     /// Notifies at every decision; each waiting turn then checks its own entry.
     decided: watch::Sender<()>,
@@ -29,8 +27,8 @@ pub struct ApprovalDesk {
 }
 
 impl ApprovalDesk {
-    pub(super) fn new(approvals: Arc<dyn Approvals>, metrics: Arc<Metrics>) -> Self {
-        Self { approvals, metrics, decided: watch::Sender::new(()), ending: CancellationToken::new() }
+    pub(super) fn new(store: Arc<Store>, metrics: Arc<Metrics>) -> Self {
+        Self { store, metrics, decided: watch::Sender::new(()), ending: CancellationToken::new() }
     }
 
     /// Returns a page of the queue, newest first.
@@ -39,7 +37,7 @@ impl ApprovalDesk {
     /// [`StoreError`].
     pub async fn list(&self, filter: &ApprovalFilter) -> Result<ApprovalPage, StoreError> {
         self.sweep().await?;
-        self.approvals.approvals(filter).await
+        self.store.approvals(filter).await
     }
 
     /// Returns one complete entry; `None` if no entry has this id.
@@ -48,7 +46,7 @@ impl ApprovalDesk {
     /// [`StoreError`].
     pub async fn show(&self, id: &str) -> Result<Option<Approval>, StoreError> {
         self.sweep().await?;
-        self.approvals.approval(id).await
+        self.store.approval(id).await
     }
 
     /// Records the decision of a person. The first decision about a call is final.
@@ -57,7 +55,7 @@ impl ApprovalDesk {
     /// [`StoreError`]; no decision is recorded then.
     pub async fn decide(&self, id: &str, ruling: &Ruling) -> Result<Decided, StoreError> {
         self.sweep().await?;
-        let decided = self.approvals.decide(id, ruling).await?;
+        let decided = self.store.decide_approval(id, ruling).await?;
         if let Decided::Now(approval) = &decided {
             self.metrics.approvals.inc(if ruling.approved { Decision::Approved } else { Decision::Denied });
             self.decided.send_replace(());
@@ -76,14 +74,14 @@ impl ApprovalDesk {
     /// # Errors
     /// [`StoreError`].
     pub async fn sweep(&self) -> Result<(), StoreError> {
-        let expired = self.approvals.expire_due(SWEEP).await?;
+        let expired = self.store.expire_approvals(SWEEP).await?;
         self.metrics.approvals.add(Decision::Expired, expired);
         Ok(())
     }
 
     /// Updates the gauge of pending approvals. If the store fails, the gauge keeps its value.
     pub async fn measure(&self) {
-        if let Ok(pending) = self.approvals.pending().await {
+        if let Ok(pending) = self.store.pending_approvals().await {
             self.metrics.approvals_pending.set(i64::try_from(pending).unwrap_or(i64::MAX));
         }
     }
@@ -95,7 +93,7 @@ impl ApprovalDesk {
 
     /// Adds an approval request unless `most` requests are pending.
     pub(super) async fn ask(&self, question: &Question, most: u32) -> Result<Asked, StoreError> {
-        self.approvals.ask(question, most).await
+        self.store.request_approval(question, most).await
     }
 
     /// Waits for the decision about a call until `deadline` or until the client has `gone`. Returns the final status,
@@ -108,7 +106,7 @@ impl ApprovalDesk {
     ) -> Result<ApprovalNote, StoreError> {
         let mut decided = self.decided.subscribe();
         loop {
-            let note = self.approvals.standing(id).await?.ok_or_else(|| no_such(id))?;
+            let note = self.store.approval_note(id).await?.ok_or_else(|| no_such(id))?;
             if note.status != ApprovalStatus::Pending {
                 return Ok(note);
             }
@@ -124,11 +122,11 @@ impl ApprovalDesk {
 
     /// Returns an approval in the form that the executor expects.
     pub(super) fn grant(&self, id: &str) -> Grant {
-        Grant::new(id.to_owned(), Arc::clone(&self.approvals))
+        Grant::new(id.to_owned(), Arc::clone(&self.store))
     }
 
     async fn close(&self, id: &str, status: ApprovalStatus) -> Result<ApprovalNote, StoreError> {
-        let closed = self.approvals.close(id, status).await?.ok_or_else(|| no_such(id))?;
+        let closed = self.store.close_approval(id, status).await?.ok_or_else(|| no_such(id))?;
         if closed.now {
             let is_expired = status == ApprovalStatus::Expired;
             self.metrics.approvals.inc(if is_expired { Decision::Expired } else { Decision::Withdrawn });

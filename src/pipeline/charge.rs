@@ -9,9 +9,9 @@ use callwright_telemetry::labels::TokenKind;
 use callwright_types::{Trace, Usage};
 use callwright_upstream::forbid_retry;
 
-use super::Pipeline;
+use super::services::Pipeline;
 
-/// Charges the usage of all attempts of a turn, including those of its plans, and ends its request_permit.
+/// Charges the usage of all attempts of a turn, including those of its plans, and ends its permit.
 pub(super) fn charge(pipeline: &Pipeline, request_permit: Option<RequestPermit>, trace: &Trace) {
     let (Some(request_permit), Some(key)) = (request_permit, &trace.key) else { return };
     let charges = trace

@@ -79,7 +79,7 @@ impl CpuSlots {
     }
 
     /// Runs work of `bytes` bytes for the key of `tenant`. Short work runs at once.
-    pub(crate) async fn run<T>(&self, tenant: &str, (work, bytes): (CpuWork, usize), does: impl FnOnce() -> T) -> T {
+    pub(crate) async fn run<T>(&self, tenant: &str, work: CpuWork, bytes: usize, does: impl FnOnce() -> T) -> T {
         if bytes <= work.inline_bytes() {
             return does();
         }
@@ -94,7 +94,8 @@ impl CpuSlots {
     pub(crate) async fn try_run<T>(
         &self,
         tenant: impl FnOnce() -> String,
-        (work, bytes): (CpuWork, usize),
+        work: CpuWork,
+        bytes: usize,
         does: impl FnOnce() -> T,
     ) -> Result<T, Overloaded> {
         if bytes <= work.inline_bytes() {
@@ -104,7 +105,7 @@ impl CpuSlots {
             self.metrics.turns_shed.inc();
             return Err(Overloaded);
         }
-        Ok(self.run(&tenant(), (work, bytes), does).await)
+        Ok(self.run(&tenant(), work, bytes, does).await)
     }
 
     async fn wait(&self, key: &str) -> CpuPermit {
@@ -189,7 +190,7 @@ mod tests {
 
     use super::*;
 
-    const LARGE: (CpuWork, usize) = (CpuWork::Tools, 1 << 20);
+    const LARGE: usize = 1 << 20;
 
     fn slots(count: usize, max_waiting: usize) -> CpuSlots {
         CpuSlots::new(count, max_waiting, Arc::new(Metrics::new()))
@@ -216,7 +217,7 @@ mod tests {
         for (place, key) in ["busy", "busy", "busy", "other", "third", "other"].into_iter().enumerate() {
             let (slots_of, order) = (slots.clone(), order.clone());
             tasks.push(tokio::spawn(async move {
-                slots_of.run(key, LARGE, || order.lock().unwrap().push(key)).await;
+                slots_of.run(key, CpuWork::Tools, LARGE, || order.lock().unwrap().push(key)).await;
             }));
             waiting(&slots, place + 1).await;
         }
@@ -243,7 +244,7 @@ mod tests {
                         std::thread::yield_now();
                         now.fetch_sub(1, Ordering::SeqCst);
                     };
-                    slots.run(&key, LARGE, work).await;
+                    slots.run(&key, CpuWork::Tools, LARGE, work).await;
                 })
             })
             .collect();
@@ -261,7 +262,7 @@ mod tests {
         let gone: Vec<_> = (0..3)
             .map(|_| {
                 let slots = slots.clone();
-                tokio::spawn(async move { slots.run("b", LARGE, || ()).await })
+                tokio::spawn(async move { slots.run("b", CpuWork::Tools, LARGE, || ()).await })
             })
             .collect();
         waiting(&slots, 3).await;
@@ -270,7 +271,7 @@ mod tests {
             assert!(task.await.is_err());
         }
         drop(taken);
-        assert_eq!(slots.run("c", LARGE, || 7).await, 7);
+        assert_eq!(slots.run("c", CpuWork::Tools, LARGE, || 7).await, 7);
         assert_eq!(free_and_waiting(&slots), (1, 0));
     }
 
@@ -279,10 +280,10 @@ mod tests {
         let slots = slots(1, 1);
         let taken = slots.wait("a").await;
         let waits = slots.clone();
-        let second = tokio::spawn(async move { waits.try_run(|| "a".to_owned(), LARGE, || 1).await });
+        let second = tokio::spawn(async move { waits.try_run(|| "a".to_owned(), CpuWork::Tools, LARGE, || 1).await });
         waiting(&slots, 1).await;
-        assert_eq!(slots.try_run(|| "b".to_owned(), LARGE, || 2).await, Err(Overloaded));
-        assert_eq!(slots.try_run(|| "b".to_owned(), (CpuWork::Tools, 10), || 3).await, Ok(3));
+        assert_eq!(slots.try_run(|| "b".to_owned(), CpuWork::Tools, LARGE, || 2).await, Err(Overloaded));
+        assert_eq!(slots.try_run(|| "b".to_owned(), CpuWork::Tools, 10, || 3).await, Ok(3));
         assert_eq!(slots.metrics.turns_shed.get(), 1);
         drop(taken);
         assert_eq!(second.await.unwrap(), Ok(1));

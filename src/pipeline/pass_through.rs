@@ -8,7 +8,7 @@ use callwright_telemetry::labels::AttemptOutcome;
 use callwright_types::UpstreamFailure;
 use callwright_upstream::{Answer, RequestBody};
 
-use super::Pipeline;
+use super::services::Pipeline;
 
 /// A request to pass through.
 #[derive(Debug)]

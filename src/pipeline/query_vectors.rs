@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::try_join_all;
 
-use super::Pipeline;
+use super::services::Pipeline;
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_telemetry::labels::Stage;
 

@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// Maximum size in bytes of a client's tool list that is cached at its first occurrence. Most agents send less; larger
+/// lists are cached when they arrive for the second time.
+pub(super) const SMALL_LIST_BYTES: usize = 32 * 1024;
+
 /// A model alias (`[aliases.NAME]`): a name that `GET /v1/models` lists and a request may use as its model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -76,10 +80,9 @@ impl PassThroughSettings {
     /// Returns the upstream's name for a path below `/v1`, with or without a query.
     pub fn upstream_of(&self, path: &str) -> &str {
         let path = path.split(['?', '#']).next().unwrap_or_default();
-        let fits = |prefix: &str| {
+        let fitting = self.paths.iter().filter(|(prefix, _)| {
             path.strip_prefix(prefix.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        let fitting = self.paths.iter().filter(|(prefix, _)| fits(prefix));
+        });
         fitting.max_by_key(|(prefix, _)| prefix.trim_end_matches('/').len()).map_or(&self.upstream, |(_, name)| name)
     }
 }

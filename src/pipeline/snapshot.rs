@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use callwright_judge::repair::Notations;
 use callwright_judge::scanner::BudgetLimits;
+use callwright_knowledge::experience::LessonStore;
 use callwright_knowledge::explain::Explainer;
+use callwright_knowledge::procedures::ProcedureStore;
 use callwright_openapi::Catalog;
 use callwright_policy::PolicyBook;
+use callwright_search::embedding::Embedder;
 
-use super::memory::RecallMemory;
-use super::producer_index::ProducerIndex;
+use super::caches::AnalysisCache;
 use super::settings::{AliasSettings, Settings};
-use super::stages::observe::AnalysisCache;
-use super::stages::offer::Offers;
-use super::toolset_index::ToolsetIndex;
+use super::tools::{Offers, ProducerIndex, ToolsetIndex};
 
 /// The catalog and the data derived from it; replaced as a unit when documents change.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct Tooling {
     /// Their documentation.
     pub explainer: Arc<Explainer>,
     /// Search index of their tools, with the learned representations.
-    pub shelf: Arc<ToolsetIndex>,
+    pub toolset_index: Arc<ToolsetIndex>,
     /// Index of the tools that can supply an argument.
     pub producers: Arc<ProducerIndex>,
     /// Cache of offers compiled from this catalog.
@@ -38,14 +38,14 @@ impl Tooling {
     pub fn new(
         catalog: Arc<Catalog>,
         explainer: Arc<Explainer>,
-        shelf: ToolsetIndex,
+        toolset_index: ToolsetIndex,
         producers: Arc<ProducerIndex>,
         settings: &Settings,
     ) -> Self {
         Self {
             catalog,
             explainer,
-            shelf: Arc::new(shelf),
+            toolset_index: Arc::new(toolset_index),
             producers,
             offers: Offers::new(settings.tool_list_cache_bytes),
             seen: AnalysisCache::new(settings.observed_cache_bytes),
@@ -57,7 +57,7 @@ impl Tooling {
         Self {
             catalog: self.catalog.clone(),
             explainer: Arc::new(explainer),
-            shelf: self.shelf.clone(),
+            toolset_index: self.toolset_index.clone(),
             producers: self.producers.clone(),
             offers: self.offers.clone(),
             seen: AnalysisCache::new(settings.observed_cache_bytes),
@@ -70,12 +70,23 @@ impl Tooling {
         Self {
             catalog: self.catalog.clone(),
             explainer: self.explainer.clone(),
-            shelf: self.shelf.clone(),
+            toolset_index: self.toolset_index.clone(),
             producers: Arc::new(producers),
             offers: self.offers.clone(),
             seen: self.seen.clone(),
         }
     }
+}
+
+/// Searchable lessons and procedures. Replaced as a unit when this process or another replica learns something.
+#[derive(Debug, Default)]
+pub struct RecallMemory {
+    /// Lessons of all scopes.
+    pub lesson_store: Arc<LessonStore>,
+    /// Procedures of all scopes.
+    pub library: Arc<ProcedureStore>,
+    /// The embedder for the vectors of lessons, procedures and user messages; `None` for keyword search only.
+    pub embedder: Option<Arc<dyn Embedder>>,
 }
 
 /// Catalog, documentation, policies and aliases at the start of the turn.
@@ -94,7 +105,7 @@ pub struct Snapshot {
     /// Model aliases by name.
     pub aliases: Arc<BTreeMap<String, AliasSettings>>,
     /// Search index of the toolsets' tools, with the learned representations.
-    pub shelf: Arc<ToolsetIndex>,
+    pub toolset_index: Arc<ToolsetIndex>,
     /// Index of the tools that can supply an argument.
     pub producers: Arc<ProducerIndex>,
     /// Cache of offers compiled from this catalog.

@@ -52,12 +52,12 @@ impl Switch {
 
     /// Turns off the turns of one policy, or all turns. If they are already off, the first reason is kept.
     pub fn off(&self, policy: Option<&str>, reason: &str) {
-        let thrown = || Thrown { at: Timestamp::now(), reason: reason.to_owned() };
+        let thrown = Thrown { at: Timestamp::now(), reason: reason.to_owned() };
         self.state.rcu(|state| {
             let mut state = Switched::clone(state);
             match policy {
-                None => drop(state.everything.get_or_insert_with(thrown)),
-                Some(policy) => drop(state.policies.entry(policy.to_owned()).or_insert_with(thrown)),
+                None => drop(state.everything.get_or_insert_with(|| thrown.clone())),
+                Some(policy) => drop(state.policies.entry(policy.to_owned()).or_insert_with(|| thrown.clone())),
             }
             state
         });

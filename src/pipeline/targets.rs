@@ -11,22 +11,26 @@ pub(crate) struct Target {
     pub(crate) model: String,
 }
 
+impl Target {
+    /// Creates a target; without a model, it has the model name of its `alias`.
+    fn new(upstream: &str, model: &str, alias: &str) -> Self {
+        Self { upstream: upstream.to_owned(), model: if model.is_empty() { alias } else { model }.to_owned() }
+    }
+}
+
 /// Returns the targets of an alias in failover order; never an empty list. The same `affinity` gives the same order in
 /// every process. Adding or removing a target moves only the turns that it gets or had, so the prompt cache of an
 /// upstream stays useful for a conversation. Over many affinities, each target comes first in proportion to its weight.
 pub(crate) fn targets(name: &str, alias: &AliasSettings, affinity: &str) -> Vec<Target> {
-    let target = |upstream: &str, model: &str| Target {
-        upstream: upstream.to_owned(),
-        model: if model.is_empty() { name } else { model }.to_owned(),
-    };
     let mut ranked: Vec<(f64, &TargetSettings)> =
         alias.targets.iter().map(|target| (score(target, affinity), target)).collect();
     ranked.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    let mut order: Vec<Target> = ranked.iter().map(|(_, ranked)| target(&ranked.upstream, &ranked.model)).collect();
+    let mut order: Vec<Target> =
+        ranked.iter().map(|(_, ranked)| Target::new(&ranked.upstream, &ranked.model, name)).collect();
     if order.is_empty() {
-        order.push(target(&alias.upstream, &alias.model));
+        order.push(Target::new(&alias.upstream, &alias.model, name));
     }
-    order.extend(alias.fallbacks.iter().map(|fallback| target(&fallback.upstream, &fallback.model)));
+    order.extend(alias.fallbacks.iter().map(|fallback| Target::new(&fallback.upstream, &fallback.model, name)));
     order
 }
 

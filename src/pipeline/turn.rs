@@ -1,274 +1,155 @@
 //! The processing of one turn; the file to read first.
 //!
 //! A turn is one client request, from its arrival to the answer, with all its upstream requests and tool executions.
-//! [`take`] processes a turn. [`converse`] is the sequence of stages (one file each under `stages/`), and
-//! [`dialogue`](super::dialogue) decides its only loop. [`Turn`] holds the state of one turn; [`Pipeline`] holds the
-//! state that all turns share.
+//! [`Pipeline::take`] opens a turn, [`converse`] is the sequence of stages (one module each under `stages/`), and
+//! [`dialogue`](super::dialogue) decides its only loop. [`Turn`] and [`TurnConversation`] hold the state of one turn;
+//! [`Pipeline`] holds the services that all turns share.
 
-use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use http::{HeaderMap, StatusCode};
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
-use crate::keys::RequestPermit;
-use callwright_judge::repair::Unjudged;
-use callwright_judge::scanner::Expectations;
-use callwright_openai::{ChatRequest, Completion};
-use callwright_policy::Policy;
-use callwright_telemetry::labels::{Stage, UnjudgedReason};
-use callwright_telemetry::{InFlight, SpanContext, TRACEPARENT};
-use callwright_types::rules::Mode;
-use callwright_upstream::Upstream;
-
-use super::Pipeline;
-use super::answer::{ClientGone, ResponseSender};
+use super::answer::{AnswerBody, ClientGone, DeliveryAck, PendingAnswer, ResponseSender, Running, TurnAnswer};
+use super::charge::charge;
 use super::cpu::CpuWork;
-use super::dialogue::{Dialogue, DialogueStep, RequestPurpose, TurnEnding, TurnSpending};
-use super::record::TurnRecord;
-use super::snapshot::Snapshot;
-use super::stages::ask::{Relay, StreamProgress, UpstreamReply};
-use super::stages::compose::ChatDraft;
-use super::stages::judge::JudgedAnswer;
+use super::dialogue::{DialogueStep, RequestPurpose, TurnEnding};
+use super::kept_key;
+use super::services::Pipeline;
 use super::stages::keep::MixedAnswer;
-use super::stages::offer::{Offer, Offering};
-use super::stages::plan::PlanRun;
+use super::stages::open::{self, TurnRefusal, TurnRequest};
 use super::stages::{
-    answer, ask, compose, feed_back, gather, hand_back, judge, keep, observe, offer, plan, recall, rejoin, run, secrets,
+    answer, ask, compose, feed_back, gather, hand_back, judge, keep, observe, offer, plan, recall, rejoin, run,
 };
+use super::state::{JudgedAnswer, Relay, Turn, TurnConversation, UpstreamReply};
 
-/// An answer is compared with the conversation. Reading the conversation is about this many times faster than
-/// validating an answer.
-const READ_MORE_QUICKLY: usize = 32;
-
-/// State of a turn from its start to its end.
-#[derive(Debug)]
-pub(crate) struct Turn {
-    /// The client's request, unchanged.
-    pub(crate) request: ChatRequest,
-    /// The client's header fields.
-    pub(crate) headers: HeaderMap,
-    /// Catalog, policies and memory at the start of the turn.
-    pub(crate) snapshot: Snapshot,
-    /// The policy in effect.
-    pub(crate) policy: Arc<Policy>,
-    /// The current upstream.
-    pub(crate) upstream: Arc<Upstream>,
-    /// The model's name at that upstream.
-    pub(crate) model: String,
-    /// Failover upstreams with the model's names there, best first.
-    pub(crate) fallbacks: VecDeque<(Arc<Upstream>, String)>,
-    /// Toolsets that the alias offers.
-    pub(crate) toolsets: Vec<String>,
-    /// Whether the client requested debug information.
-    pub(crate) debug: bool,
-    /// Maximum size of an assembled streamed answer, in bytes.
-    pub(crate) max_stream_bytes: usize,
-    /// The trace so far.
-    pub(crate) record: TurnRecord,
-    /// Cancelled when the client disconnects; nothing new starts then.
-    pub(crate) cancelled: CancellationToken,
-    /// Status of the upstream's answer that the client gets.
-    pub(crate) answer_status: StatusCode,
-    /// Header fields of the upstream's answer that the client gets.
-    pub(crate) answer_headers: HeaderMap,
-    /// The part of a stream that the client already has.
-    pub(crate) streamed: StreamProgress,
-    /// The turn's OpenTelemetry span, if spans are enabled.
-    pub(crate) span: Option<SpanContext>,
-    /// Counts the turn as in flight.
-    pub(crate) in_flight: InFlight,
-    /// RequestPermit under the limits of the virtual key; `None` if the proxy does not manage keys.
-    pub(crate) request_permit: Option<RequestPermit>,
+impl Pipeline {
+    /// Starts a turn. Started work is completed and recorded even if the client disconnects. Needs a Tokio runtime.
+    pub async fn take(self: &Arc<Self>, request: TurnRequest) -> PendingAnswer {
+        let cancelled = CancellationToken::new();
+        let (head, answer) = oneshot::channel();
+        let mut response_sender = ResponseSender::new(head, self.settings.stream_buffer_chunks);
+        let turn = match open_turn(self, request, cancelled.clone()).await {
+            Ok(turn) => turn,
+            Err(refusal) => {
+                let mut headers = refusal.headers;
+                headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+                let body = AnswerBody::Whole(refusal.error.to_bytes());
+                response_sender.whole(TurnAnswer { status: refusal.status, headers, body });
+                return PendingAnswer::new(answer, Running::elsewhere(cancelled, &self.running), false);
+            }
+        };
+        // Error level, so that the span is active at every log level and log lines contain the trace id.
+        let span = tracing::error_span!("turn", trace = turn.record.trace().id);
+        let stream = turn.request.is_stream();
+        let pipeline = self.clone();
+        // API calls have deadlines, so an executing turn must not pause while the client reads nothing.
+        if turn.toolsets.is_empty() {
+            let turn = async move { drop(process(&pipeline, turn, response_sender).await) };
+            let turn = Box::pin(turn.instrument(span));
+            return PendingAnswer::new(answer, Running::here(turn, cancelled, &self.running), stream);
+        }
+        let (delivery_ack, delivered) = DeliveryAck::new();
+        let executing = async move {
+            if let Some(reported) = process(&pipeline, turn, response_sender).await
+                && delivered.await.is_ok()
+            {
+                pipeline.executor.told(&reported.trace_id).await;
+            }
+        };
+        self.running.spawn(executing.instrument(span));
+        PendingAnswer::new(answer, Running::elsewhere(cancelled, &self.running), stream)
+            .with_receipt(Some(delivery_ack))
+    }
 }
 
-impl Turn {
-    /// Whether feedback rounds are impossible (`n > 1` or not in `guard` mode). Several choices have no single
-    /// conversation to continue, and outside of `guard` nothing is changed.
-    fn is_single(&self) -> bool {
-        self.policy.mode != Mode::Guard || self.request.choice_count() > 1
-    }
-
-    /// Returns the owner of the turn: the id of the virtual key, or the hash of the client's own key.
-    pub(crate) fn tenant(&self) -> &str {
-        &self.record.trace().tenant
-    }
-
-    /// Returns the client's header fields for the next attempt, with the `traceparent` of its span.
-    pub(crate) fn headers_of_attempt(&self) -> Cow<'_, HeaderMap> {
-        let Some(span) = &self.span else { return Cow::Borrowed(&self.headers) };
-        let mut headers = self.headers.clone();
-        headers.insert(TRACEPARENT, span.header_of_attempt(self.record.trace().attempts.len()));
-        Cow::Owned(headers)
-    }
-
-    /// Switches the turn to the next failover upstream. Returns whether there was one.
-    pub(crate) fn fall_back(&mut self) -> bool {
-        let Some((upstream, model)) = self.fallbacks.pop_front() else { return false };
-        upstream.name().clone_into(&mut self.record.trace_mut().upstream);
-        (self.upstream, self.model) = (upstream, model);
-        true
-    }
-
-    /// Returns the time after which nothing new starts.
-    pub(crate) fn time_left(&self) -> Duration {
-        Duration::from_secs(self.policy.limits.seconds).saturating_sub(self.record.elapsed())
-    }
-
-    /// Returns the time after which upstream requests in flight are aborted.
-    pub(crate) fn total_time_left(&self) -> Duration {
-        Duration::from_secs(self.policy.limits.total_seconds).saturating_sub(self.record.elapsed())
-    }
-
-    /// Returns the resources that the turn has used so far.
-    fn spent(&self) -> TurnSpending {
-        TurnSpending { tokens: self.record.trace().usage.total_tokens, seconds: self.record.elapsed().as_secs() }
-    }
+/// Opens a turn, on a CPU slot if its request is large. Refuses it under load.
+async fn open_turn(
+    pipeline: &Pipeline,
+    request: TurnRequest,
+    cancelled: CancellationToken,
+) -> Result<Turn, Box<TurnRefusal>> {
+    let (caller, key, bytes) = (request.caller.clone(), request.key(), request.body.len());
+    let tenant = || kept_key::tenant_of(&caller, key.as_ref());
+    let opened = pipeline.cpu.try_run(tenant, CpuWork::Body, bytes, || open::open(pipeline, request, cancelled)).await;
+    opened.unwrap_or_else(|overloaded| Err(open::shed(overloaded)))
 }
 
 /// A turn whose answer reports the results of its calls.
 #[derive(Debug)]
-pub(crate) struct ResultsReported {
-    pub(crate) trace_id: String,
+struct ResultsReported {
+    trace_id: String,
 }
 
 /// Processes and records a turn. Returns `ResultsReported` if the delivered answer reports the results of executed
 /// calls; an error reports none.
-pub(crate) async fn take(
-    pipeline: &Pipeline,
-    mut turn: Turn,
-    mut response_sender: ResponseSender,
-) -> Option<ResultsReported> {
-    if converse(pipeline, &mut turn, &mut response_sender).await.is_err() {
+async fn process(pipeline: &Pipeline, mut turn: Turn, response_sender: ResponseSender) -> Option<ResultsReported> {
+    if converse(pipeline, &mut turn, response_sender).await.is_err() {
         turn.record.trace_mut().error = Some("the client went away".to_owned());
     }
-    drop(response_sender);
     let trace = turn.record.trace();
-    let is_told = trace.error.is_none() && trace.status == StatusCode::OK.as_u16() && !trace.executions.is_empty();
-    let told = is_told.then(|| ResultsReported { trace_id: trace.id.clone() });
-    pipeline.finish(turn);
-    told
+    let has_results = trace.error.is_none() && trace.status == StatusCode::OK.as_u16() && !trace.executions.is_empty();
+    let reported = has_results.then(|| ResultsReported { trace_id: trace.id.clone() });
+    record(pipeline, turn);
+    reported
 }
 
-async fn converse(
-    pipeline: &Pipeline,
-    turn: &mut Turn,
-    response_sender: &mut ResponseSender,
-) -> Result<(), ClientGone> {
-    let mut offering = offer::offer(pipeline, turn).await;
-    let mut draft = compose(pipeline, turn, offering.offer()).await;
-    recall::recall(pipeline, turn, offering.offer(), &mut draft).await;
-    observe::observe(pipeline, turn, offering.offer(), &mut draft).await;
-    rejoin::rejoin(pipeline, turn, &mut draft).await;
-    let mut plan_run = plan::plan(pipeline, turn, &mut offering, &mut draft).await;
-    let mut dialogue = Dialogue::new(turn.policy.limits.clone(), turn.is_single());
+/// The path of a request through the stages.
+async fn converse(pipeline: &Pipeline, turn: &mut Turn, response_sender: ResponseSender) -> Result<(), ClientGone> {
+    let offering = offer::offer(pipeline, turn).await;
+    let draft = compose::compose(pipeline, turn, offering.offer()).await;
+    let mut conversation = TurnConversation::new(turn, offering, draft, response_sender);
+    recall::recall(pipeline, turn, &mut conversation).await;
+    observe::observe(pipeline, turn, &mut conversation).await;
+    rejoin::rejoin(pipeline, turn, &mut conversation).await;
+    conversation.plan_run = plan::plan(pipeline, turn, &mut conversation).await;
 
-    let first = dialogue.start();
-    let mut judged =
-        match hear(pipeline, turn, (&mut offering, &mut draft), response_sender, (&mut plan_run, &mut dialogue), first)
-            .await
-        {
-            JudgedReply::Answer(judged) => judged,
-            // The client gets the same answer as without the proxy.
-            JudgedReply::Relay(relay) => return answer::relay(turn, response_sender, relay).await,
-            JudgedReply::ClientGone => return Err(ClientGone),
-        };
-    let mut step = dialogue.judged(judged.summary(turn, offering.offer(), &draft.kept), turn.spent());
+    let first = conversation.dialogue.start();
+    let mut judged = match request_answer(pipeline, turn, &mut conversation, first).await? {
+        JudgedReply::Answer(judged) => judged,
+        // The client gets the same answer as without the proxy.
+        JudgedReply::Relay(relay) => return answer::relay(turn, &mut conversation.response_sender, relay).await,
+    };
+    let mut step = conversation.judged(turn, &judged);
     loop {
         step = match step {
             DialogueStep::FeedBack(RequestPurpose::Confirmation) => {
-                timed(pipeline, Stage::FeedBack, || {
-                    feed_back::faults(
-                        pipeline,
-                        turn,
-                        offering.offer(),
-                        &mut draft,
-                        &judged,
-                        RequestPurpose::Confirmation,
-                    )
-                });
-                let aside = turn.streamed.set_aside();
-                let stages = (&mut plan_run, &mut dialogue);
-                match hear(
-                    pipeline,
-                    turn,
-                    (&mut offering, &mut draft),
-                    response_sender,
-                    stages,
-                    RequestPurpose::Confirmation,
-                )
-                .await
-                {
-                    JudgedReply::Answer(answer) if answer.makes_calls() => judged = answer,
-                    // The model intended no call: the client gets the first answer unchanged.
-                    JudgedReply::Answer(_) | JudgedReply::Relay(_) => {
-                        turn.streamed.restore(aside);
-                        turn.record.declined();
-                    }
-                    JudgedReply::ClientGone => return Err(ClientGone),
+                if let Some(call) = confirm(pipeline, turn, &mut conversation, &judged).await? {
+                    judged = call;
                 }
-                dialogue.judged(judged.summary(turn, offering.offer(), &draft.kept), turn.spent())
+                conversation.judged(turn, &judged)
             }
             DialogueStep::FeedBack(purpose) => {
-                timed(pipeline, Stage::FeedBack, || {
-                    feed_back::faults(pipeline, turn, offering.offer(), &mut draft, &judged, purpose)
-                });
+                feed_back::feed_back(pipeline, turn, &mut conversation, &judged, purpose);
                 DialogueStep::Ask(purpose)
             }
-            DialogueStep::Ask(purpose) => {
-                match hear(
-                    pipeline,
-                    turn,
-                    (&mut offering, &mut draft),
-                    response_sender,
-                    (&mut plan_run, &mut dialogue),
-                    purpose,
-                )
-                .await
-                {
-                    JudgedReply::Answer(answer) => {
-                        judged = answer;
-                        dialogue.judged(judged.summary(turn, offering.offer(), &draft.kept), turn.spent())
-                    }
-                    // The last answer is better than an error.
-                    JudgedReply::Relay(_) => {
-                        DialogueStep::Answer(dialogue.failed_again(judged.is_of_use(offering.offer(), &draft.kept)))
-                    }
-                    JudgedReply::ClientGone => return Err(ClientGone),
+            DialogueStep::Ask(purpose) => match request_answer(pipeline, turn, &mut conversation, purpose).await? {
+                JudgedReply::Answer(next) => {
+                    judged = next;
+                    conversation.judged(turn, &judged)
                 }
-            }
+                // The last answer is better than an error.
+                JudgedReply::Relay(_) => DialogueStep::Answer(conversation.failed_again(&judged)),
+            },
             DialogueStep::Run => {
-                let calls = answer::merged_calls(&draft.kept, &judged);
-                let ran = run::run(pipeline, turn, &mut offering, calls).await;
+                let calls = conversation.merged_calls(&judged);
+                let ran = run::run(pipeline, turn, &mut conversation.offering, calls).await;
                 if turn.cancelled.is_cancelled() {
                     return Err(ClientGone);
                 }
-                let next = dialogue.ran(ran.any_failed(), turn.spent());
-                plan_run.iter_mut().for_each(|plan_run| plan_run.ran(&ran));
-                timed(pipeline, Stage::FeedBack, || {
-                    hand_back::hand_back(pipeline, turn, &mut draft, &judged, &ran, next);
-                    draft.offer(offering.offer());
-                });
+                let next = conversation.ran(turn, &ran);
+                hand_back::hand_back(pipeline, turn, &mut conversation, &judged, &ran, next);
                 next
             }
             DialogueStep::RunAndAnswer => {
-                let mixed = keep::mixed(&judged, &draft.kept);
-                let ending = (TurnEnding::Judged, mixed);
-                return finish(pipeline, turn, (&mut offering, &draft), response_sender, (judged, plan_run), ending)
-                    .await;
+                let mixed = MixedAnswer::new(&judged, &conversation.draft.kept);
+                return answer_client(pipeline, turn, conversation, judged, TurnEnding::Judged, mixed).await;
             }
             DialogueStep::Answer(ending) => {
-                return finish(
-                    pipeline,
-                    turn,
-                    (&mut offering, &draft),
-                    response_sender,
-                    (judged, plan_run),
-                    (ending, None),
-                )
-                .await;
+                return answer_client(pipeline, turn, conversation, judged, ending, None).await;
             }
         };
     }
@@ -278,115 +159,101 @@ async fn converse(
 enum JudgedReply {
     Answer(JudgedAnswer),
     Relay(Relay),
-    ClientGone,
 }
 
 /// Returns the next validated answer: from a running plan, else from the upstream.
-async fn hear(
+async fn request_answer(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    (offering, draft): (&mut Offering, &mut ChatDraft),
-    response_sender: &mut ResponseSender,
-    (plan_run, dialogue): (&mut Option<PlanRun>, &mut Dialogue),
+    conversation: &mut TurnConversation,
     purpose: RequestPurpose,
-) -> JudgedReply {
-    if dialogue.may_follow_plan()
-        && let Some(completion) = plan::speak(pipeline, turn, (offering, draft), plan_run, purpose).await
+) -> Result<JudgedReply, ClientGone> {
+    if conversation.dialogue.may_follow_plan()
+        && let Some(completion) = plan::speak(pipeline, turn, conversation, purpose).await
     {
-        let judged = timed(pipeline, Stage::Judge, || judge::planned(turn, offering.offer(), draft, completion));
-        secrets::of_answer(turn, offering.offer(), &judged);
-        if plan::accepts(turn, plan_run, &judged) {
-            dialogue.planned();
-            return JudgedReply::Answer(judged);
+        let judged = judge::judge_planned(pipeline, turn, conversation, completion);
+        if plan::accepts(turn, conversation, &judged) {
+            conversation.dialogue.planned();
+            return Ok(JudgedReply::Answer(judged));
         }
     }
-    match ask::ask(pipeline, turn, offering.offer(), draft, response_sender, purpose).await {
+    match ask::ask(pipeline, turn, conversation, purpose).await {
         UpstreamReply::Completion(completion) => {
-            let expectations = plan_run.as_ref().and_then(PlanRun::expectations);
-            let judged = judge(pipeline, turn, (offering, draft), completion, expectations.as_ref()).await;
-            JudgedReply::Answer(judged)
+            Ok(JudgedReply::Answer(judge::judge(pipeline, turn, conversation, completion).await))
         }
-        UpstreamReply::Relay(relay) => JudgedReply::Relay(relay),
-        UpstreamReply::ClientGone => JudgedReply::ClientGone,
+        UpstreamReply::Relay(relay) => Ok(JudgedReply::Relay(relay)),
+        UpstreamReply::ClientGone => Err(ClientGone),
     }
 }
 
-/// Composes the first upstream request.
-async fn compose(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer) -> ChatDraft {
-    let (tenant, size) = (turn.tenant().to_owned(), turn.request.size());
-    let compose = || {
-        timed(pipeline, Stage::Compose, || {
-            let draft = compose::first(turn, offer);
-            secrets::of_conversation(turn, offer);
-            draft
-        })
-    };
-    pipeline.cpu.run(&tenant, (CpuWork::Body, size), compose).await
-}
-
-/// Validates an answer. A called tool that was not offered but could be is added to the offer, and then validated like
-/// the others.
-async fn judge(
+/// Requests the confirmation of an answer that may be a call. Returns the confirmed call; `None` if the model intended
+/// none, so that the client gets the first answer unchanged.
+async fn confirm(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    (offering, draft): (&mut Offering, &mut ChatDraft),
-    completion: Completion,
-    expectations: Option<&Expectations>,
-) -> JudgedAnswer {
-    let (tenant, size) = (turn.tenant().to_owned(), completion.size() + turn.request.size() / READ_MORE_QUICKLY);
-    let judge = || {
-        timed(pipeline, Stage::Judge, || {
-            if offering.take_in(pipeline, turn, completion.called()) {
-                draft.offer(offering.offer());
-            }
-            let judged = judge::judge(turn, offering.offer(), draft, completion, expectations);
-            if let Some(unjudged) = judged.unjudged() {
-                pipeline.metrics.unjudged_answers.inc(match unjudged {
-                    Unjudged::Calls => UnjudgedReason::CallsTime,
-                    Unjudged::Text => UnjudgedReason::TextTime,
-                });
-            }
-            secrets::of_answer(turn, offering.offer(), &judged);
-            offer::report_problems(&offering.offer().tool_set, &pipeline.metrics);
-            judged
-        })
-    };
-    pipeline.cpu.run(&tenant, (CpuWork::Answer, size), judge).await
+    conversation: &mut TurnConversation,
+    unsure: &JudgedAnswer,
+) -> Result<Option<JudgedAnswer>, ClientGone> {
+    feed_back::feed_back(pipeline, turn, conversation, unsure, RequestPurpose::Confirmation);
+    let aside = turn.streamed.set_aside();
+    match request_answer(pipeline, turn, conversation, RequestPurpose::Confirmation).await? {
+        JudgedReply::Answer(answer) if answer.makes_calls() => Ok(Some(answer)),
+        JudgedReply::Answer(_) | JudgedReply::Relay(_) => {
+            turn.streamed.restore(aside);
+            turn.record.declined();
+            Ok(None)
+        }
+    }
 }
 
 /// Answers the client. Stores the parts of the turn that the client does not get before it sends the answer. Executes
 /// the proxy's calls of a `mixed` answer.
-async fn finish(
+async fn answer_client(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    (offering, draft): (&mut Offering, &ChatDraft),
-    response_sender: &mut ResponseSender,
-    (judged, mut plan_run): (JudgedAnswer, Option<PlanRun>),
-    (ending, mixed): (TurnEnding, Option<MixedAnswer>),
+    mut conversation: TurnConversation,
+    judged: JudgedAnswer,
+    ending: TurnEnding,
+    mixed: Option<MixedAnswer>,
 ) -> Result<(), ClientGone> {
-    let is_last_word = judged.calls().next().is_none();
-    let settled = match answer::settle(pipeline, turn, offering.offer(), judged, &draft.kept, ending) {
+    let makes_no_call = judged.calls().next().is_none();
+    let settled = match answer::settle(pipeline, turn, &conversation, judged, ending) {
         Ok(settled) => settled,
-        Err(error) => return answer::refuse(turn, response_sender, StatusCode::BAD_GATEWAY, &error).await,
+        Err(error) => {
+            return answer::refuse(turn, &mut conversation.response_sender, StatusCode::BAD_GATEWAY, &error).await;
+        }
     };
-    match mixed {
-        Some(mixed) => keep::run_and_keep(pipeline, turn, offering, draft, mixed, &settled).await,
-        None => keep::keep_rounds(pipeline, turn, draft, &settled).await,
-    }
-    plan::keep(pipeline, turn, &mut plan_run, &settled).await;
+    keep::keep(pipeline, turn, &mut conversation, mixed, &settled).await;
+    plan::keep(pipeline, turn, &mut conversation, &settled).await;
     if turn.cancelled.is_cancelled() {
         return Err(ClientGone);
     }
-    answer::write(turn, response_sender, settled).await?;
+    answer::write(turn, &mut conversation.response_sender, settled).await?;
     // The client has its answer; the rest prepares later turns.
-    timed(pipeline, Stage::Gather, || gather::gather(pipeline, turn, offering.offer(), draft, is_last_word));
+    gather::gather(pipeline, turn, &conversation, makes_no_call);
     Ok(())
 }
 
-/// Runs a synchronous stage and records its duration.
-fn timed<T>(pipeline: &Pipeline, stage: Stage, run: impl FnOnce() -> T) -> T {
-    let started = Instant::now();
-    let result = run();
-    pipeline.metrics.overhead.observe(stage, started.elapsed());
-    result
+/// Ends a turn: updates metrics, charges its key and queues its trace.
+fn record(pipeline: &Pipeline, turn: Turn) {
+    let Turn { mut record, in_flight, request_permit, span, .. } = turn;
+    record.end();
+    let trace = record.trace();
+    tracing::debug!(
+        model = trace.model,
+        policy = trace.policy,
+        upstream = trace.upstream,
+        status = trace.status,
+        verdict = trace.verdict.label(),
+        attempts = trace.attempts.len(),
+        duration_ms = trace.duration_ms,
+        "the turn has ended"
+    );
+    pipeline.metrics.turn_ended(trace);
+    charge(pipeline, request_permit, trace);
+    if let Some(span) = span {
+        pipeline.spans.turn_ended(&span, trace, record.operations());
+    }
+    pipeline.traces.push(record.close());
+    drop(in_flight);
 }

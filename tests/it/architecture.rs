@@ -28,7 +28,15 @@ const PARTS: &[(&str, Parts)] = &[
     ("callwright-search", &[("embedding", &[]), ("retrieval", &["embedding"])]),
     (
         "callwright-knowledge",
-        &[("explain", &[]), ("planner", &[]), ("experience", &[]), ("procedures", &[]), ("representation", &[])],
+        &[
+            ("text", &[]),
+            ("memory", &[]),
+            ("explain", &[]),
+            ("planner", &["text"]),
+            ("experience", &["memory", "text"]),
+            ("procedures", &["memory", "text"]),
+            ("representation", &["text"]),
+        ],
     ),
     (
         "callwright",
@@ -68,20 +76,7 @@ const LIBRARIES: &[(&str, &str, &[&str])] = &[
 ];
 
 /// Maximum size of a module cycle per crate; two for crates without an entry.
-const CYCLES: &[(&str, usize)] = &[
-    ("callwright", 42),
-    ("callwright-demo", 8),
-    ("callwright-executor", 7),
-    ("callwright-judge", 20),
-    ("callwright-knowledge", 6),
-    ("callwright-offline", 3),
-    ("callwright-openai", 10),
-    ("callwright-openapi", 43),
-    ("callwright-policy", 4),
-    ("callwright-search", 7),
-    ("callwright-types", 5),
-    ("callwright-upstream", 8),
-];
+const CYCLES: &[(&str, usize)] = &[("callwright-knowledge", 6)];
 
 /// Names of the wire format, which only its owner and the scripted model at the other end may spell out.
 const WIRE_NAMES: &[&str] = &["\"choices\"", "\"tool_calls\"", "\"tool_call_id\"", "\"finish_reason\"", "\"delta\""];
@@ -154,7 +149,7 @@ fn modules_do_not_need_one_another_in_a_circle() {
         let largest = cycles.iter().map(Vec::len).max().unwrap_or(0);
         let large = cycles.into_iter().filter(|cycle| cycle.len() > most);
         found.extend(large.map(|cycle| format!("{package}: {} modules: {}", cycle.len(), cycle.join(", "))));
-        // The ceiling must decrease when a cycle shrinks.
+        // A ceiling above the largest cycle would allow it to grow again.
         if most > 2 && largest < most {
             found.push(format!("{package}: the largest cycle has {largest} modules; lower the ceiling of {most}"));
         }
@@ -226,7 +221,10 @@ fn every_crate_and_part_says_what_it_owns_and_must_not_know() {
         packages().iter().filter(|name| !with_parts.contains(name.as_str())).map(of_package).collect();
     for (package, parts) in PARTS {
         let folder = if *package == "callwright" { "src".to_owned() } else { format!("crates/{package}/src") };
-        heads.extend(parts.iter().map(|(part, _)| format!("{folder}/{part}/mod.rs")));
+        for (part, _) in *parts {
+            let file = format!("{folder}/{part}.rs");
+            heads.push(if exists(&file) { file } else { format!("{folder}/{part}/mod.rs") });
+        }
     }
     for path in heads {
         let head = module_head(&root_file(&path));

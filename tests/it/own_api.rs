@@ -1,5 +1,6 @@
-//! The proxy's own API conforms to openapi/callwright.json on both listeners: every route is described, and
-//! Schemathesis, which sends thousands of requests, finds no undescribed response and no status of 500 or more.
+//! The proxy's own API conforms to openapi/callwright.json on both listeners: the file is what `callwright openapi`
+//! prints, every route is described, and Schemathesis, which sends thousands of requests, finds no undescribed response
+//! and no status of 500 or more.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -36,6 +37,17 @@ fn every_route_is_described() {
     let described: BTreeSet<String> = described().into_iter().map(|(path, _)| path).collect();
     assert!(routes.len() > 30, "{routes:?}");
     assert_eq!(routes, described, "the routes of src/http/router.rs and the paths of openapi/callwright.json");
+}
+
+#[test]
+fn the_checked_in_description_is_the_generated_one() {
+    let printed = verb::Folder::with(&[]).run(&["openapi"], b"");
+    assert_eq!(printed.status, Some(0), "{}", printed.stderr);
+    let checked_in = std::fs::read(repository("openapi/callwright.json")).unwrap();
+    assert!(
+        printed.stdout == checked_in,
+        "the API's description changed: run `cargo run -- openapi > openapi/callwright.json`"
+    );
 }
 
 #[tokio::test]

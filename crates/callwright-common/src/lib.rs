@@ -1,11 +1,14 @@
-//! Domain-independent helpers: JSON, YAML and JSON Schema, digests, bounded caches and file watching.
+//! Domain-independent helpers: JSON, YAML and JSON Schema, digests, bounded caches, file watching and ordered
+//! parallel work.
 //!
 //! Owns the shared implementation of each of these. Must not depend on tools, calls or any other crate of the proxy.
 
 pub mod cache;
 pub mod digest;
+pub mod errors;
 pub mod json;
 pub mod nearest;
+pub mod parallel;
 pub mod schema;
 pub mod text;
 pub mod tokens;

@@ -1,4 +1,11 @@
-//! Text helpers: shortening of untrusted text.
+//! Text helpers: shortening and escaping of untrusted text.
+
+/// Whether a character acts on a terminal: ASCII and Latin-1 control characters, which begin escape sequences, and
+/// characters that change the text direction or break lines (Unicode Standard Annex 9, section 2).
+pub fn acts_on_terminal(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
 
 /// Returns the first `limit` characters of `text`, with `…` if it was truncated. Line breaks and other control
 /// characters become spaces, so that the result is one line.

@@ -22,7 +22,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Complete response.
 #[derive(Debug)]
-pub struct Answer {
+pub struct HttpAnswer {
     /// Status code.
     pub status: StatusCode,
     /// Header fields.
@@ -31,7 +31,7 @@ pub struct Answer {
     pub chunks: Vec<Bytes>,
 }
 
-impl Answer {
+impl HttpAnswer {
     /// Returns the body as text; invalid UTF-8 is replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.chunks.concat()).into_owned()
@@ -44,19 +44,19 @@ impl Answer {
 }
 
 /// Sends `GET url`.
-pub async fn get(url: &str) -> Result<Answer, DemoError> {
+pub async fn get(url: &str) -> Result<HttpAnswer, DemoError> {
     send(Method::GET, url, &[], Bytes::new()).await
 }
 
 /// Sends `POST url` with a JSON body.
-pub async fn post(url: &str, headers: &[(&str, &str)], body: &Value) -> Result<Answer, DemoError> {
+pub async fn post(url: &str, headers: &[(&str, &str)], body: &Value) -> Result<HttpAnswer, DemoError> {
     let mut all = vec![(CONTENT_TYPE.as_str(), "application/json")];
     all.extend_from_slice(headers);
     send(Method::POST, url, &all, body.to_string().into()).await
 }
 
 /// Sends a request and reads the full response.
-pub async fn send(method: Method, url: &str, headers: &[(&str, &str)], body: Bytes) -> Result<Answer, DemoError> {
+pub async fn send(method: Method, url: &str, headers: &[(&str, &str)], body: Bytes) -> Result<HttpAnswer, DemoError> {
     let exchange = tokio::time::timeout(REQUEST_TIMEOUT, exchange(&method, url, headers, body));
     let result = match exchange.await {
         Ok(result) => result.map_err(|error| error.to_string()),
@@ -70,7 +70,7 @@ async fn exchange(
     url: &str,
     headers: &[(&str, &str)],
     body: Bytes,
-) -> Result<Answer, Box<dyn std::error::Error + Send + Sync>> {
+) -> Result<HttpAnswer, Box<dyn std::error::Error + Send + Sync>> {
     let url = Url::parse(url)?;
     let host = url.host_str().ok_or("the URL names no host")?;
     let port = url.port_or_known_default().ok_or("the URL names no port")?;
@@ -91,5 +91,5 @@ async fn exchange(
         chunks.extend(frame?.into_data().ok());
     }
     driver.abort();
-    Ok(Answer { status: head.status, headers: head.headers, chunks })
+    Ok(HttpAnswer { status: head.status, headers: head.headers, chunks })
 }

@@ -1,11 +1,9 @@
 //! Tools that the demo's client owns and runs itself: a weather forecast, and separate access to the route planner, the
 //! meeting rooms and the flight desk.
 
-mod bookings;
+use serde_json::{Map, Value, json};
 
-use serde_json::{Value, json};
-
-use super::{FlightDesk, MeetingRooms, route_planner};
+use super::sample_api::{APIS, SampleApi};
 
 /// Tool or group of tools of the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,11 +18,14 @@ pub(super) enum OwnTool {
     Flights,
 }
 
-/// State of the client's tools.
-#[derive(Debug, Default)]
-pub(super) struct DemoClientTools {
-    rooms: MeetingRooms,
-    flights: FlightDesk,
+/// State of the client's tools: its own access to the APIs.
+#[derive(Debug)]
+pub(super) struct DemoClientTools([SampleApi; 3]);
+
+impl Default for DemoClientTools {
+    fn default() -> Self {
+        Self([&APIS.route_planner, &APIS.meeting_rooms, &APIS.flight_desk].map(SampleApi::new))
+    }
 }
 
 /// Maximum number of days in the forecast.
@@ -33,54 +34,95 @@ const MOST_DAYS: u64 = 5;
 /// Forecast of successive days: the sky, and the temperature difference to the first day.
 const DAYS: [(&str, i32); 5] = [("sunny", 0), ("light clouds", -1), ("rain", -4), ("showers", -3), ("sunny", 2)];
 
-/// Returns the tool definitions as the client sends them.
-pub(super) fn definitions(tool: OwnTool) -> Value {
-    match tool {
-        OwnTool::Weather => json!([weather()]),
-        OwnTool::Route => json!([route()]),
-        OwnTool::Rooms => bookings::rooms(),
-        OwnTool::Flights => bookings::flights(),
+/// Returns the tool definitions as the client sends them. Descriptions contain an example of the result where the client
+/// has no other place for it. The route planner's omits the order of coordinates on purpose: its author took it for
+/// granted.
+pub(super) fn definitions(own: OwnTool) -> Value {
+    match own {
+        OwnTool::Weather => json!([function(
+            "get_weather",
+            "Returns the weather forecast for a city.",
+            json!({
+                "city": { "type": "string", "description": "Name of the city." },
+                "days": { "type": "integer", "minimum": 1, "maximum": MOST_DAYS, "description": "Days to look ahead." }
+            }),
+            &["city", "days"],
+        )]),
+        OwnTool::Route => json!([function(
+            "planRoute",
+            "Plans a route between two points.",
+            json!({
+                "origin": { "type": "string", "description": "Where it starts." },
+                "destination": { "type": "string", "description": "Where it ends." },
+                "mode": { "type": "string", "enum": ["driving", "cycling", "walking"] }
+            }),
+            &["origin", "destination"],
+        )]),
+        OwnTool::Rooms => json!([
+            tool(
+                "findPerson",
+                r#"Finds people by name. Answers like {"people": [{"id": "p-12", "name": "Grace Hopper"}]}"#,
+                &[("name", "Name of the person or a part of it.")],
+            ),
+            tool(
+                "findFreeRooms",
+                r#"Finds rooms that are free at a time. Answers like {"rooms": [{"id": "r-204", "name": "Fjord", "capacity": 8}]}"#,
+                &[("start", "From when on, as 2026-06-02T10:00."), ("end", "Until when, on the same day.")],
+            ),
+            tool(
+                "createBooking",
+                "Books a room for a person.",
+                &[
+                    ("person_id", "Id of the person."),
+                    ("room_id", "Id of the room."),
+                    ("start", "From when on, as 2026-06-02T10:00."),
+                    ("end", "Until when, on the same day."),
+                ],
+            ),
+        ]),
+        OwnTool::Flights => json!([
+            tool(
+                "findTravellers",
+                r#"Finds travellers by name. Answers like {"travellers": [{"id": "t-77", "name": "Ida Rhodes"}]}"#,
+                &[("name", "Name of the traveller or a part of it.")],
+            ),
+            tool(
+                "listTrips",
+                r#"Lists the trips that a traveller has planned. Answers like {"trips": [{"title": "Workshop", "destination": "Lisbon", "date": "2026-06-11"}]}"#,
+                &[("traveller_id", "Id of the traveller.")],
+            ),
+            tool(
+                "searchFlights",
+                r#"Searches the flights between two cities on a day. Answers like {"flights": [{"id": "f-204", "departs": "08:20", "price": 167}]}"#,
+                &[
+                    ("origin", "City where the flight starts."),
+                    ("destination", "City where the flight ends, such as listTrips tells."),
+                    ("date", "The day, year first, such as listTrips tells."),
+                ],
+            ),
+            tool(
+                "bookFlight",
+                "Books a seat on a flight for a traveller.",
+                &[("flight_id", "Id of the flight."), ("traveller_id", "Id of the traveller who flies.")],
+            ),
+        ]),
     }
 }
 
-/// Omits the order of coordinates on purpose: its author took it for granted.
-fn route() -> Value {
-    json!({
-        "type": "function",
-        "function": {
-            "name": "planRoute",
-            "description": "Plans a route between two points.",
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    "origin": { "type": "string", "description": "Where it starts." },
-                    "destination": { "type": "string", "description": "Where it ends." },
-                    "mode": { "type": "string", "enum": ["driving", "cycling", "walking"] }
-                },
-                "required": ["origin", "destination"],
-                "additionalProperties": false
-            }
-        }
-    })
+/// Returns a tool whose parameters are all required texts.
+fn tool(name: &str, description: &str, parameters: &[(&str, &str)]) -> Value {
+    let properties: Map<String, Value> = parameters
+        .iter()
+        .map(|(name, about)| ((*name).to_owned(), json!({ "type": "string", "description": about })))
+        .collect();
+    let required: Vec<&str> = parameters.iter().map(|(name, _)| *name).collect();
+    function(name, description, properties.into(), &required)
 }
 
-fn weather() -> Value {
-    json!({
-        "type": "function",
-        "function": {
-            "name": "get_weather",
-            "description": "Returns the weather forecast for a city.",
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    "city": { "type": "string", "description": "Name of the city." },
-                    "days": { "type": "integer", "minimum": 1, "maximum": MOST_DAYS, "description": "Days to look ahead." }
-                },
-                "required": ["city", "days"],
-                "additionalProperties": false
-            }
-        }
-    })
+fn function(name: &str, description: &str, properties: Value, required: &[&str]) -> Value {
+    let schema =
+        json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
+    json!({ "type": "function", "function": { "name": name, "description": description, "parameters": schema } })
 }
 
 impl DemoClientTools {
@@ -90,17 +132,12 @@ impl DemoClientTools {
         let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
         // The client uses another name for this operation.
         let operation = if name == "findPerson" { "findPeople" } else { name };
-        let booked = || self.rooms.call(operation, &arguments).or_else(|| self.flights.call(operation, &arguments));
-        match name {
-            "planRoute" => route_planner::answer(|parameter| arguments.get(parameter).and_then(Value::as_str)),
-            "get_weather" => forecast(&arguments).unwrap_or_else(no_such_tool),
-            _ => booked().unwrap_or_else(no_such_tool),
-        }
+        let result = match name {
+            "get_weather" => forecast(&arguments),
+            _ => self.0.iter().find_map(|api| api.call(operation, &arguments)),
+        };
+        result.unwrap_or_else(|| "This application has no such tool, or not with these arguments.".into())
     }
-}
-
-fn no_such_tool() -> Value {
-    json!("This application has no such tool, or not with these arguments.")
 }
 
 /// Returns a fixed forecast: a longer city name is warmer.

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use callwright_types::Trace;
 
 use super::client_tool::{DemoClientTools, definitions};
-use super::conversations::{DemoConversation, catalogue};
-use super::said::TurnAnswer;
+use super::conversations::{CATALOGUE, DemoConversation};
+use super::said::ClientAnswer;
 use super::transcript::{TranscriptLabel, TranscriptLine, TranscriptPage, ending_lines, moved, turn_lines};
 use super::{DemoError, client};
 
@@ -57,7 +57,7 @@ pub async fn play(client_url: &str, operator_url: &str, out: &mut impl Write) ->
     let before = client::get(&metrics).await?.text();
     let run: String = std::iter::repeat_with(fastrand::alphanumeric).take(8).collect();
     let mut all = Vec::new();
-    for (number, conversation) in (1..).zip(catalogue()) {
+    for (number, conversation) in (1..).zip(&CATALOGUE) {
         let heading = format!("{number:>2}  {}", conversation.title);
         page.heading(&heading).and_then(|()| page.paragraph(conversation.about)).map_err(DemoError::Output)?;
         let proxy = Proxy { client_url, operator_url, session: format!("demo-{run}-{number}") };
@@ -87,22 +87,22 @@ struct Proxy<'a> {
 
 impl Proxy<'_> {
     /// Sends one request; returns the answer and its trace.
-    async fn turn(&self, body: &Value) -> Result<(TurnAnswer, Trace), DemoError> {
+    async fn turn(&self, body: &Value) -> Result<(ClientAnswer, Trace), DemoError> {
         let url = format!("{}/v1/chat/completions", self.client_url);
         let headers = [("x-callwright-debug", "true"), ("x-callwright-session", self.session.as_str())];
         let answer = client::post(&url, &headers, body).await?;
-        let failed = |reason| DemoError::Request { method: "POST".to_owned(), url: url.clone(), reason };
-        let said = TurnAnswer::read(&answer).map_err(failed)?;
-        let id =
-            answer.header("x-callwright-trace").ok_or_else(|| failed("no header x-callwright-trace".to_owned()))?;
-        Ok((said, self.trace(id).await?))
+        let id = answer.header("x-callwright-trace").ok_or_else(|| "no header x-callwright-trace".to_owned());
+        match ClientAnswer::read(&answer).and_then(|said| Ok((said, id?))) {
+            Ok((said, id)) => Ok((said, self.trace(id).await?)),
+            Err(reason) => Err(DemoError::Request { method: "POST".to_owned(), url, reason }),
+        }
     }
 
     /// Waits for a lesson, which is learned in the background. Without one, the check of the conversation fails.
     async fn has_learned(&self) -> Result<(), DemoError> {
-        let is_any = |text: &str| text.lines().any(|line| line.starts_with(LESSONS) && !line.ends_with(" 0"));
         for _ in 0..TRACE_POLLS {
-            if is_any(&client::get(&format!("{}/metrics", self.operator_url)).await?.text()) {
+            let metrics = client::get(&format!("{}/metrics", self.operator_url)).await?.text();
+            if metrics.lines().any(|line| line.starts_with(LESSONS) && !line.ends_with(" 0")) {
                 break;
             }
             tokio::time::sleep(TRACE_PAUSE).await;
@@ -112,18 +112,23 @@ impl Proxy<'_> {
 
     async fn trace(&self, id: &str) -> Result<Trace, DemoError> {
         let url = format!("{}/admin/traces/{id}", self.operator_url);
-        let failed = |reason| DemoError::Request { method: "GET".to_owned(), url: url.clone(), reason };
+        let mut reason = format!("not stored within {} seconds", (TRACE_PAUSE * TRACE_POLLS).as_secs());
         for _ in 0..TRACE_POLLS {
             let answer = client::get(&url).await?;
             if answer.status.is_success() {
-                return serde_json::from_str(&answer.text()).map_err(|error| failed(format!("no trace: {error}")));
+                match serde_json::from_str(&answer.text()) {
+                    Ok(trace) => return Ok(trace),
+                    Err(error) => reason = format!("no trace: {error}"),
+                }
+                break;
             }
             if answer.status != StatusCode::NOT_FOUND {
-                return Err(failed(format!("status {}: {}", answer.status.as_u16(), answer.text())));
+                reason = format!("status {}: {}", answer.status.as_u16(), answer.text());
+                break;
             }
             tokio::time::sleep(TRACE_PAUSE).await;
         }
-        Err(failed(format!("not stored within {} seconds", (TRACE_PAUSE * TRACE_POLLS).as_secs())))
+        Err(DemoError::Request { method: "GET".to_owned(), url, reason })
     }
 }
 
@@ -167,12 +172,13 @@ async fn hold<W: Write>(
 
 /// Returns a sentence with the number of turns that followed a plan, and the cost of the plans.
 fn planned(all: &[Played]) -> String {
-    let turns = || all.iter().flat_map(|played| &played.traces);
-    let followed = turns().filter(|trace| trace.plan.is_some()).count();
-    let requests: u64 = turns().filter_map(|trace| Some(trace.plan.as_ref()?.cost.requests)).sum();
+    let turns: Vec<&Trace> = all.iter().flat_map(|played| &played.traces).collect();
+    let plans: Vec<_> = turns.iter().filter_map(|trace| trace.plan.as_ref()).collect();
+    let requests: u64 = plans.iter().map(|plan| plan.cost.requests).sum();
     format!(
-        "{followed} of {} turns followed a plan, which took {requests} small requests to the model; the others paid for none.",
-        turns().count()
+        "{} of {} turns followed a plan, which took {requests} small requests to the model; the others paid for none.",
+        plans.len(),
+        turns.len()
     )
 }
 
@@ -185,7 +191,7 @@ fn request(conversation: &DemoConversation, messages: &[Value]) -> Value {
     body
 }
 
-fn answer_lines(said: &TurnAnswer) -> Vec<TranscriptLine> {
+fn answer_lines(said: &ClientAnswer) -> Vec<TranscriptLine> {
     let mut lines = Vec::new();
     let streamed = if said.events > 0 { format!(" (streamed, {} events)", said.events) } else { String::new() };
     if !said.text.is_empty() {
@@ -246,17 +252,17 @@ mod tests {
         let proxy = Server::start(EmptyProxy).await.unwrap();
         let mut out = Vec::new();
         let all = play(&proxy.url(), &proxy.url(), &mut out).await.unwrap();
-        assert_eq!(all.len(), catalogue().count());
+        assert_eq!(all.len(), CATALOGUE.len());
         assert!(all.iter().all(|played| !played.as_promised && played.answer == "I do not know."));
         let transcript = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
-        assert_eq!(transcript.matches("did not show what it is here to show").count(), catalogue().count());
+        assert_eq!(transcript.matches("did not show what it is here to show").count(), CATALOGUE.len());
         assert!(transcript.contains("The model in this demo is scripted"));
         assert!(transcript.lines().all(|line| line.chars().count() <= 100));
     }
 
     #[tokio::test]
     async fn an_answer_without_a_trace_ends_the_play_with_its_place() {
-        let model = super::super::ScriptedModel::start().await.unwrap();
+        let model = super::super::scripted_model::ScriptedModel::start().await.unwrap();
         let error = play(&model.url(), &model.url(), &mut Vec::new()).await.unwrap_err();
         assert!(error.to_string().contains("/v1/chat/completions: no header x-callwright-trace"), "{error}");
     }

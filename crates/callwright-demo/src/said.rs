@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::client::Answer;
+use super::client::HttpAnswer;
 
 /// First choice of a response.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct TurnAnswer {
+pub(super) struct ClientAnswer {
     /// Text; empty if there is none.
     pub(super) text: String,
     /// Calls for the client to run.
@@ -23,9 +23,9 @@ pub(super) struct ClientCall {
     pub(super) arguments: String,
 }
 
-impl TurnAnswer {
+impl ClientAnswer {
     /// Parses a response; the error contains the status or the reason.
-    pub(super) fn read(answer: &Answer) -> Result<Self, String> {
+    pub(super) fn read(answer: &HttpAnswer) -> Result<Self, String> {
         let text = answer.text();
         if !answer.status.is_success() {
             return Err(format!("status {}: {}", answer.status.as_u16(), text.trim()));
@@ -106,10 +106,10 @@ mod tests {
 
     use super::*;
 
-    fn answer(status: u16, content_type: &'static str, body: &str) -> Answer {
+    fn answer(status: u16, content_type: &'static str, body: &str) -> HttpAnswer {
         let mut headers = HeaderMap::new();
         headers.insert("content-type", HeaderValue::from_static(content_type));
-        Answer {
+        HttpAnswer {
             status: StatusCode::from_u16(status).unwrap(),
             headers,
             chunks: vec![Bytes::copy_from_slice(body.as_bytes())],
@@ -128,10 +128,10 @@ mod tests {
             "data: {\"choices\":[]}\n\n",
             "data: [DONE]\n\n",
         );
-        let whole = TurnAnswer::read(&answer(200, "application/json", whole)).unwrap();
-        let streamed = TurnAnswer::read(&answer(200, "text/event-stream; charset=utf-8", stream)).unwrap();
+        let whole = ClientAnswer::read(&answer(200, "application/json", whole)).unwrap();
+        let streamed = ClientAnswer::read(&answer(200, "text/event-stream; charset=utf-8", stream)).unwrap();
         assert_eq!(streamed.events, 6);
-        assert_eq!(TurnAnswer { events: 0, ..streamed }, whole);
+        assert_eq!(ClientAnswer { events: 0, ..streamed }, whole);
         assert_eq!(whole.to_message()["tool_calls"][0]["function"]["arguments"], r#"{"x":1}"#);
     }
 
@@ -145,7 +145,7 @@ mod tests {
             (200, "text/event-stream", "data: {}\n\n", "without [DONE]"),
         ];
         for (status, content_type, body, reason) in cases {
-            let error = TurnAnswer::read(&answer(status, content_type, body)).unwrap_err();
+            let error = ClientAnswer::read(&answer(status, content_type, body)).unwrap_err();
             assert!(error.contains(reason), "{error}");
         }
     }

@@ -2,20 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use super::flight_desk::FlightDesk;
-use super::meeting_rooms::MeetingRooms;
-use super::route_planner::RoutePlanner;
+use super::sample_api::{APIS, SampleApi};
 use super::scripted_model::ScriptedModel;
-use super::{DemoError, Server, flight_desk, meeting_rooms, route_planner};
+use super::{DemoError, Server};
 
 /// OpenAPI document of the route planner.
-const ROUTE_PLANNER: &str = include_str!("../../../openapi/route-planner.yaml");
+const ROUTE_DOCUMENT: &str = include_str!("../../../openapi/route-planner.yaml");
 
 /// OpenAPI document of the meeting room API.
-const MEETING_ROOMS: &str = include_str!("../../../openapi/meeting-rooms.yaml");
+const ROOMS_DOCUMENT: &str = include_str!("../../../openapi/meeting-rooms.yaml");
 
 /// OpenAPI document of the flight desk.
-const FLIGHTS: &str = include_str!("../../../openapi/flights.yaml");
+const FLIGHTS_DOCUMENT: &str = include_str!("../../../openapi/flights.yaml");
 
 /// Policy of the proxy.
 const POLICY: &str = include_str!("policy.yaml");
@@ -50,21 +48,23 @@ impl DemoWorld {
 /// [`DemoError::Listen`] and [`DemoError::Write`].
 pub async fn start(parent: &Path) -> Result<DemoWorld, DemoError> {
     let directory = Directory::create(parent)?;
-    directory.write("route-planner.yaml", ROUTE_PLANNER)?;
-    directory.write("meeting-rooms.yaml", MEETING_ROOMS)?;
-    directory.write("flights.yaml", FLIGHTS)?;
+    directory.write("route-planner.yaml", ROUTE_DOCUMENT)?;
+    directory.write("meeting-rooms.yaml", ROOMS_DOCUMENT)?;
+    directory.write("flights.yaml", FLIGHTS_DOCUMENT)?;
     directory.write("policies/demo.yaml", POLICY)?;
     let model = ScriptedModel::start().await?;
-    let route_planner = RoutePlanner::start().await?;
-    let meeting_rooms = MeetingRooms::start().await?;
-    let flight_desk = FlightDesk::start().await?;
+    let route_planner = SampleApi::start(&APIS.route_planner).await?;
+    let meeting_rooms = SampleApi::start(&APIS.meeting_rooms).await?;
+    let flight_desk = SampleApi::start(&APIS.flight_desk).await?;
     let config_toml = config(&directory.0, &model, [&route_planner, &meeting_rooms, &flight_desk]);
     Ok(DemoWorld { model, route_planner, meeting_rooms, flight_desk, config_toml, directory })
 }
 
 fn config(directory: &Path, model: &Server, [route_planner, meeting_rooms, flight_desk]: [&Server; 3]) -> String {
     // A JSON string is a valid TOML basic string.
-    let path = |name: &str| serde_json::Value::from(directory.join(name).display().to_string());
+    let [route_document, rooms_document, flights_document, policies] =
+        ["route-planner.yaml", "meeting-rooms.yaml", "flights.yaml", "policies"]
+            .map(|name| serde_json::Value::from(directory.join(name).display().to_string()));
     format!(
         r#"[server]
 listen = "127.0.0.1:0"
@@ -115,16 +115,12 @@ url = "sqlite::memory:"
 withhold = 0.0
 "#,
         model = model.url(),
-        route_document = path("route-planner.yaml"),
         route = route_planner.url(),
-        route_key = route_planner::KEY,
-        rooms_document = path("meeting-rooms.yaml"),
+        route_key = APIS.route_planner.secret,
         rooms = meeting_rooms.url(),
-        rooms_token = meeting_rooms::TOKEN,
-        flights_document = path("flights.yaml"),
+        rooms_token = APIS.meeting_rooms.secret,
         flights = flight_desk.url(),
-        flights_key = flight_desk::KEY,
-        policies = path("policies"),
+        flights_key = APIS.flight_desk.secret,
     )
 }
 
@@ -189,21 +185,17 @@ mod tests {
     async fn the_servers_serve_what_their_documents_promise() {
         let parent = tempfile::tempdir().unwrap();
         let world = start(parent.path()).await.unwrap();
-        for (text, base_url, credential) in [
-            (ROUTE_PLANNER, format!("{}/v1", world.route_planner.url()), ("x-api-key", route_planner::KEY.to_owned())),
-            (
-                MEETING_ROOMS,
-                format!("{}/v2", world.meeting_rooms.url()),
-                ("authorization", format!("Bearer {}", meeting_rooms::TOKEN)),
-            ),
-            (FLIGHTS, format!("{}/v1", world.flight_desk.url()), ("x-api-key", flight_desk::KEY.to_owned())),
+        for (text, base_url, api) in [
+            (ROUTE_DOCUMENT, format!("{}/v1", world.route_planner.url()), &APIS.route_planner),
+            (ROOMS_DOCUMENT, format!("{}/v2", world.meeting_rooms.url()), &APIS.meeting_rooms),
+            (FLIGHTS_DOCUMENT, format!("{}/v1", world.flight_desk.url()), &APIS.flight_desk),
         ] {
             let document: Value = serde_saphyr::from_str(text).unwrap();
             for (path, item) in document["paths"].as_object().unwrap() {
                 for (method, operation) in item.as_object().unwrap() {
                     let method: Method = method.to_uppercase().parse().unwrap();
                     let url = format!("{base_url}{}", path.replace("{id}", "b-1").replace("{traveller_id}", "t-1"));
-                    let headers = [(credential.0, credential.1.as_str())];
+                    let headers = [(api.credential.0.as_str(), api.credential.1.as_str())];
                     let answer = client::send(method.clone(), &url, &headers, bytes::Bytes::new()).await.unwrap();
                     let documented = operation["responses"].get(answer.status.as_str()).is_some();
                     assert!(documented, "{method} {path}: {} is not documented", answer.status);

@@ -57,10 +57,13 @@ pub(super) async fn read(mut response: reqwest::Response, max_bytes: usize, dead
 }
 
 fn kept(headers: &HeaderMap) -> Vec<(String, String)> {
-    let wanted = |name: &str| KEPT.contains(&name) || KEPT_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     headers
         .iter()
-        .filter(|(name, value)| wanted(name.as_str()) && value.len() <= MAX_VALUE_BYTES)
+        .filter(|(name, value)| is_kept(name.as_str()) && value.len() <= MAX_VALUE_BYTES)
         .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
         .collect()
+}
+
+fn is_kept(name: &str) -> bool {
+    KEPT.contains(&name) || KEPT_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }

@@ -13,7 +13,7 @@ use super::request::{self, is_safe};
 use callwright_common::digest::{add_part, hex};
 use callwright_judge::scanner::CheckedCall;
 use callwright_openapi::{Operation, Toolset};
-use callwright_store::Approvals;
+use callwright_store::Store;
 use callwright_types::Outcome;
 use callwright_types::rules::ExecuteRules;
 
@@ -48,13 +48,13 @@ pub struct Application {
 #[derive(Debug)]
 pub struct Grant {
     id: String,
-    approvals: Arc<dyn Approvals>,
+    store: Arc<Store>,
 }
 
 impl Grant {
     /// Creates a grant from the approval with this id in the queue.
-    pub fn new(id: String, approvals: Arc<dyn Approvals>) -> Self {
-        Self { id, approvals }
+    pub fn new(id: String, store: Arc<Store>) -> Self {
+        Self { id, store }
     }
 
     /// Consumes the approval, which is on disk when this returns. The approval is then invalid for a second
@@ -63,9 +63,9 @@ impl Grant {
     /// # Errors
     /// The outcome of a call that must not be sent.
     pub(super) async fn redeem(&self, digest: &str) -> Result<(), Outcome> {
-        let unusable = match self.approvals.use_up(&self.id, digest).await {
+        let unusable = match self.store.use_approval(&self.id, digest).await {
             Ok(true) => return Ok(()),
-            Ok(false) => self.approvals.standing(&self.id).await,
+            Ok(false) => self.store.approval_note(&self.id).await,
             Err(error) => Err(error),
         };
         Err(match unusable {

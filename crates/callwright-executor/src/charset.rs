@@ -3,6 +3,8 @@
 use bytes::Bytes;
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
+use super::media_type::{charset, essence};
+
 /// Number of bytes of an XML document that are searched for its encoding declaration.
 const XML_HEAD_BYTES: usize = 256;
 
@@ -13,47 +15,40 @@ const XML_HEAD_BYTES: usize = 256;
 /// (RFC 7303 section 3). A `text/*` body that is not UTF-8 is decoded as windows-1252, as in browsers (WHATWG
 /// Encoding, legacy default).
 pub(super) fn in_utf8(body: Bytes, content_type: Option<&str>, truncated: bool) -> Bytes {
-    let content_type = content_type.unwrap_or_default().to_ascii_lowercase();
-    if !is_text(&content_type) {
+    let content_type = content_type.unwrap_or_default();
+    let essence = essence(content_type);
+    if !is_text(&essence) {
         return body;
     }
-    if let Some((charset, mark)) = Encoding::for_bom(&body) {
-        return decoded(charset, body.slice(mark..));
+    if let Some((encoding, mark)) = Encoding::for_bom(&body) {
+        return decoded(encoding, body.slice(mark..));
     }
-    let named = parameter(&content_type).or_else(|| declared(&body, &content_type));
+    let named = charset(content_type).map(str::to_owned).or_else(|| declared(&body, &essence));
     match named.and_then(|label| Encoding::for_label(label.as_bytes())) {
-        Some(charset) => decoded(charset, body),
-        None if content_type.starts_with("text/") && !is_utf8(&body, truncated) => decoded(WINDOWS_1252, body),
+        Some(encoding) => decoded(encoding, body),
+        None if essence.starts_with("text/") && !is_utf8(&body, truncated) => decoded(WINDOWS_1252, body),
         None => body,
     }
 }
 
-fn decoded(charset: &'static Encoding, body: Bytes) -> Bytes {
-    if charset == UTF_8 {
+fn decoded(encoding: &'static Encoding, body: Bytes) -> Bytes {
+    if encoding == UTF_8 {
         return body;
     }
-    let (text, _) = charset.decode_without_bom_handling(&body);
+    let (text, _) = encoding.decode_without_bom_handling(&body);
     Bytes::from(text.into_owned())
 }
 
-fn is_text(content_type: &str) -> bool {
-    let essence = content_type.split(';').next().unwrap_or_default().trim();
+fn is_text(essence: &str) -> bool {
     let subtype = essence.split('/').next_back().unwrap_or_default();
     let is_named =
         matches!(subtype, "json" | "xml" | "yaml" | "x-yaml" | "javascript" | "x-ndjson" | "graphql" | "csv");
     essence.starts_with("text/") || is_named || subtype.ends_with("+json") || subtype.ends_with("+xml")
 }
 
-/// Returns the parameter `charset` of a media type.
-fn parameter(content_type: &str) -> Option<String> {
-    let mut parameters = content_type.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
-    let (_, label) = parameters.find(|(name, _)| name.trim() == "charset")?;
-    Some(label.trim().trim_matches(['"', '\'']).to_owned())
-}
-
 /// Returns the encoding that an XML document declares in its first line (XML 1.0 section 4.3.3).
-fn declared(body: &[u8], content_type: &str) -> Option<String> {
-    let head = body.get(..body.len().min(XML_HEAD_BYTES)).filter(|_| content_type.contains("xml"))?;
+fn declared(body: &[u8], essence: &str) -> Option<String> {
+    let head = body.get(..body.len().min(XML_HEAD_BYTES)).filter(|_| essence.contains("xml"))?;
     let head = String::from_utf8_lossy(head);
     let (declaration, _) = head.strip_prefix("<?xml")?.split_once("?>")?;
     let (_, behind) = declaration.split_once("encoding")?;

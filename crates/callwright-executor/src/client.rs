@@ -12,10 +12,11 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::address::{AddressPolicy, AllowList, CheckedResolver, ForbiddenAddress, Lookup};
-use super::host_gates::HostGates;
+use super::host_limits::HostLimits;
 use super::refusal::{CallRefusal, refuse};
 use super::request::{ApiRequest, is_safe};
 use super::{BuildError, Settings, answer};
+use callwright_common::errors;
 use callwright_types::Outcome;
 use callwright_types::outcome::ApiAnswer;
 
@@ -30,7 +31,7 @@ pub(super) struct ApiClient {
     /// closing, the client cannot know whether the server read the request.
     fresh: reqwest::Client,
     addresses: Arc<AddressPolicy>,
-    gates: HostGates,
+    limits: HostLimits,
     max_redirects: u32,
 }
 
@@ -61,29 +62,11 @@ impl ApiClient {
         let addresses = Arc::new(AddressPolicy::new(AllowList::parse(&settings.allowed_addresses)?));
         // reqwest panics if the process has no crypto provider; a second installation has no effect.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = |pool_size: usize| -> Result<reqwest::Client, BuildError> {
-            let resolver = CheckedResolver::new(Arc::clone(&addresses), Arc::clone(&lookup));
-            let builder = reqwest::Client::builder()
-                .user_agent(USER_AGENT)
-                .no_proxy()
-                .redirect(Policy::none())
-                .retry(reqwest::retry::never())
-                .referer(false)
-                .tcp_nodelay(true)
-                .dns_resolver(Arc::new(resolver))
-                .connect_timeout(Duration::from_secs(settings.connect_timeout_seconds))
-                .pool_idle_timeout(Duration::from_secs(settings.pool_idle_timeout_seconds))
-                .pool_max_idle_per_host(pool_size);
-            let builder = certificates(&settings.ca_file)?
-                .into_iter()
-                .fold(builder, reqwest::ClientBuilder::add_root_certificate);
-            builder.build().map_err(|error| BuildError::Client(root_cause(&error)))
-        };
         Ok(Self {
-            pooled: builder(settings.pool_max_idle_per_host)?,
-            fresh: builder(0)?,
+            pooled: connections(settings, &addresses, &lookup, settings.pool_max_idle_per_host)?,
+            fresh: connections(settings, &addresses, &lookup, 0)?,
             addresses,
-            gates: HostGates::new(settings.max_requests_per_host),
+            limits: HostLimits::new(settings.max_requests_per_host),
             max_redirects: settings.max_redirects,
         })
     }
@@ -117,8 +100,8 @@ impl ApiClient {
             match next_hop(&request, &response)? {
                 Some(url) => request.url = url,
                 None => {
-                    let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
-                    let links = response.headers().get_all(LINK).iter().filter_map(text).collect();
+                    let links = response.headers().get_all(LINK).iter().filter_map(|link| link.to_str().ok());
+                    let links = links.map(str::to_owned).collect();
                     let answer = answer::read(response, max_bytes, deadline).await;
                     return Ok(LinkedResponse { answer, url: request.url, links });
                 }
@@ -152,7 +135,7 @@ impl ApiClient {
         if let Some(host) = request.url.host() {
             self.addresses.check_literal(host).map_err(RequestFailure::Refused)?;
         }
-        let Some(place) = self.gates.enter(&request.url, deadline).await else {
+        let Some(place) = self.limits.enter(&request.url, deadline).await else {
             let why = "the limit `executor.max_requests_per_host` was reached during the whole wait";
             return Err(RequestFailure::Unreachable(why.to_owned()));
         };
@@ -166,6 +149,32 @@ impl ApiClient {
             Err(_) => Err(RequestFailure::Late),
         }
     }
+}
+
+/// Builds an HTTP client that connects to checked addresses only.
+fn connections(
+    settings: &Settings,
+    addresses: &Arc<AddressPolicy>,
+    lookup: &Arc<dyn Lookup>,
+    pool_size: usize,
+) -> Result<reqwest::Client, BuildError> {
+    let resolver = CheckedResolver::new(Arc::clone(addresses), Arc::clone(lookup));
+    let builder = reqwest::Client::builder()
+        .user_agent(USER_AGENT)
+        .no_proxy()
+        .redirect(Policy::none())
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .tcp_nodelay(true)
+        .dns_resolver(Arc::new(resolver))
+        .connect_timeout(Duration::from_secs(settings.connect_timeout_seconds))
+        .pool_idle_timeout(Duration::from_secs(settings.pool_idle_timeout_seconds))
+        .pool_max_idle_per_host(pool_size);
+    let builder = certificates(&settings.ca_file)
+        .map_err(|why| BuildError::CaFile { file: settings.ca_file.clone(), why })?
+        .into_iter()
+        .fold(builder, reqwest::ClientBuilder::add_root_certificate);
+    builder.build().map_err(|error| BuildError::Client(root_cause(&error)))
 }
 
 /// Combines the results of several attempts. If the last attempt was not sent, an earlier one may still have been, so
@@ -214,8 +223,9 @@ fn next_hop(request: &ApiRequest, response: &reqwest::Response) -> Result<Option
     );
     let location = response.headers().get(LOCATION).map(HeaderValue::to_str);
     let (true, true, Some(location)) = (redirects, reads_only(&request.method), location) else { return Ok(None) };
-    let unreadable = || RequestFailure::Refused(refuse!("the API redirects to an invalid URL"));
-    let mut next = request.url.join(location.map_err(|_| unreadable())?).map_err(|_| unreadable())?;
+    let Some(mut next) = location.ok().and_then(|location| request.url.join(location).ok()) else {
+        return Err(RequestFailure::Refused(refuse!("the API redirects to an invalid URL")));
+    };
     next.set_fragment(None);
     if !stays(&request.url, &next) {
         let host = next.host_str().unwrap_or_default();
@@ -253,19 +263,14 @@ fn failed(error: &reqwest::Error) -> RequestFailure {
 
 /// Returns the innermost cause. The outer errors repeat the URL, which may contain a key.
 fn root_cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    if error.source().is_some() { cause.to_string() } else { "the request failed".to_owned() }
+    errors::root_cause(error).unwrap_or_else(|| "the request failed".to_owned())
 }
 
-fn certificates(file: &str) -> Result<Vec<reqwest::Certificate>, BuildError> {
+fn certificates(file: &str) -> Result<Vec<reqwest::Certificate>, String> {
     if file.is_empty() {
         return Ok(Vec::new());
     }
-    let unreadable = |why: String| BuildError::CaFile { file: file.to_owned(), why };
-    let pem = std::fs::read(file).map_err(|error| unreadable(error.to_string()))?;
-    let found = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| unreadable(error.to_string()))?;
-    if found.is_empty() { Err(unreadable("it contains no certificate".to_owned())) } else { Ok(found) }
+    let pem = std::fs::read(file).map_err(|error| error.to_string())?;
+    let found = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| error.to_string())?;
+    if found.is_empty() { Err("it contains no certificate".to_owned()) } else { Ok(found) }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 
 use http::header::{ACCEPT, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::Instant;
 use url::Url;
@@ -69,7 +69,9 @@ impl DocumentFetcher {
         let deadline = Instant::now() + bounds.time;
         let received = self.client.exchange(&request, self.max_repeats, max_bytes, deadline).await;
         let received = received.map_err(|failed| reason(failed, url, bounds))?;
-        let ApiAnswer { status, headers, body, truncated, .. } = received.answer;
+        let etag = received.answer.header(ETAG.as_str()).map(str::to_owned);
+        let last_modified = received.answer.header(LAST_MODIFIED.as_str()).map(str::to_owned);
+        let ApiAnswer { status, body, truncated, .. } = received.answer;
         if status == StatusCode::NOT_MODIFIED.as_u16() {
             return Ok(None);
         }
@@ -87,9 +89,6 @@ impl DocumentFetcher {
                 body.len()
             ));
         }
-        let field =
-            |name: HeaderName| headers.iter().find(|(known, _)| name.as_str() == known).map(|(_, value)| value.clone());
-        let (etag, last_modified) = (field(ETAG), field(LAST_MODIFIED));
         Ok(Some(Fetched { url: received.url, bytes: body.to_vec(), etag, last_modified }))
     }
 }

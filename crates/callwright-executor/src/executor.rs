@@ -9,16 +9,15 @@ use tracing::Instrument;
 
 use super::address::{Lookup, SystemLookup};
 use super::approval::Grant;
-use super::courier::{Courier, Parcel};
 use super::credentials::CallCredentials;
 use super::idempotency::{is_idempotent, is_open, new_key, with_key};
-use super::intent::intent_key;
-use super::kept;
+use super::intent::{RunningCall, RunningCalls, intent_key};
 use super::paging;
 use super::permission::{CallPermission, permit};
 use super::refusal::{CallRefusal, refuse};
 use super::request::{self, is_safe};
-use super::running::{RunningCall, RunningCalls};
+use super::request_sender::{AuthorizedRequest, RequestSender};
+use super::stored_answer;
 use super::{BuildError, Settings};
 use callwright_judge::scanner::CheckedCall;
 use callwright_openapi::{Operation, Toolset};
@@ -29,7 +28,7 @@ use callwright_types::rules::ExecuteRules;
 /// Runs checked calls of catalog tools over HTTP. Clones share connections.
 #[derive(Clone)]
 pub struct Executor {
-    courier: Arc<Courier>,
+    sender: Arc<RequestSender>,
     pub(super) intents: Arc<dyn Intents>,
     pub(super) running: RunningCalls,
     /// Whether a `PUT` or `DELETE` without an idempotency key may be sent a second time.
@@ -60,7 +59,7 @@ impl Executor {
         lookup: Arc<dyn Lookup>,
     ) -> Result<Self, BuildError> {
         Ok(Self {
-            courier: Arc::new(Courier::build(settings, lookup, tokens)?),
+            sender: Arc::new(RequestSender::build(settings, lookup, tokens)?),
             intents,
             running: RunningCalls::default(),
             repeat_put_and_delete: settings.repeat_put_and_delete,
@@ -112,9 +111,9 @@ impl Executor {
         }
         let tool = tool_name(operation, toolset);
         if is_safe(&operation.method) {
-            return match self.pack(operation, toolset, call.arguments()).await {
-                Ok(mut parcel) => match redeem(grant.as_ref()).await {
-                    Ok(()) => self.courier.deliver(&mut parcel, true).await,
+            return match self.authorize(operation, toolset, call.arguments()).await {
+                Ok(mut authorized) => match redeem(grant.as_ref()).await {
+                    Ok(()) => self.sender.deliver(&mut authorized, true).await,
                     Err(outcome) => outcome,
                 },
                 Err(outcome) => outcome,
@@ -126,16 +125,18 @@ impl Executor {
             Ok(idempotency_key) => idempotency_key,
             Err(error) => return unrecorded(&key, &error),
         };
-        let parcel = match (&operation.idempotency_key, &idempotency_key) {
-            (Some(wanted), Some(key)) => self.pack(operation, toolset, &with_key(call.arguments(), wanted, key)).await,
-            _ => self.pack(operation, toolset, call.arguments()).await,
+        let authorized = match (&operation.idempotency_key, &idempotency_key) {
+            (Some(wanted), Some(key)) => {
+                self.authorize(operation, toolset, &with_key(call.arguments(), wanted, key)).await
+            }
+            _ => self.authorize(operation, toolset, call.arguments()).await,
         };
-        let parcel = match parcel {
-            Ok(parcel) => parcel,
+        let authorized = match authorized {
+            Ok(authorized) => authorized,
             Err(outcome) => return outcome,
         };
         let sending =
-            PreparedCall { key, turn: trace_id.to_owned(), idempotency_key, grant, parcel, _running: running };
+            PreparedCall { key, turn: trace_id.to_owned(), idempotency_key, grant, authorized, _running: running };
         let executor = self.clone();
         let sending = async move { executor.send_at_most_once(sending).await };
         let sending = tokio::spawn(sending.in_current_span());
@@ -168,18 +169,18 @@ impl Executor {
     }
 
     /// Builds the request and obtains its credentials; returns the outcome of a call for which this is impossible.
-    async fn pack(
+    async fn authorize(
         &self,
         operation: &Operation,
         toolset: &Toolset,
         arguments: &Map<String, Value>,
-    ) -> Result<Parcel, Outcome> {
+    ) -> Result<AuthorizedRequest, Outcome> {
         let request = request::build(operation, arguments)?;
-        self.courier.pack(request, CallCredentials::of(operation, toolset), paging::parameters(operation)).await
+        self.sender.authorize(request, CallCredentials::of(operation, toolset), paging::parameters(operation)).await
     }
 
     async fn send_at_most_once(&self, sending: PreparedCall) -> Outcome {
-        let PreparedCall { key, turn, idempotency_key, grant, mut parcel, _running } = sending;
+        let PreparedCall { key, turn, idempotency_key, grant, mut authorized, _running } = sending;
         // The approval is consumed first. If the intent then cannot be committed, the approval is lost and nothing is
         // sent.
         if let Err(outcome) = redeem(grant.as_ref()).await {
@@ -190,16 +191,19 @@ impl Executor {
             Ok(begun) => begun,
             Err(error) => return unrecorded(&key, &error),
         };
-        let is_own = |earlier: &str| idempotency_key.as_deref() == Some(earlier);
-        if let Some(outcome) = self.in_the_way(&key, &parcel.request.method, begun, is_own) {
+        let own_key = idempotency_key.as_deref();
+        if let Some(outcome) =
+            self.in_the_way(&key, &authorized.request.method, begun, |earlier| own_key == Some(earlier))
+        {
             return outcome;
         }
         let has_key = idempotency_key.is_some();
-        let repeatable = has_key || self.may_repeat(&parcel.request.method);
-        let outcome = self.courier.deliver(&mut parcel, repeatable).await;
+        let repeatable = has_key || self.may_repeat(&authorized.request.method);
+        let outcome = self.sender.deliver(&mut authorized, repeatable).await;
         let is_open = if has_key { is_open(&outcome) } else { matches!(outcome, Outcome::Unknown { .. }) };
         if !is_open
-            && let Err(error) = self.intents.finish(&key, outcome.label(), kept::write(&outcome).as_deref()).await
+            && let Err(error) =
+                self.intents.finish(&key, outcome.label(), stored_answer::write(&outcome).as_deref()).await
         {
             tracing::warn!(operation = key.operation, %error, "an outcome could not be recorded: the call will not be repeated in its session");
         }
@@ -240,7 +244,7 @@ struct PreparedCall {
     idempotency_key: Option<String>,
     /// The approval for the request, and the digest of the call.
     grant: Option<(Grant, String)>,
-    parcel: Parcel,
+    authorized: AuthorizedRequest,
     _running: RunningCall,
 }
 
@@ -297,7 +301,7 @@ pub(super) fn at_the_same_time(key: &IntentKey) -> Outcome {
 
 /// Returns the stored response of a request whose outcome was not delivered to the client.
 fn told_late(key: &IntentKey, answer: &str) -> Outcome {
-    match kept::read(answer) {
+    match stored_answer::read(answer) {
         Some(answer) => Outcome::Answered(answer),
         None => unknown_before(key),
     }

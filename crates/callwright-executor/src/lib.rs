@@ -4,42 +4,39 @@
 //! APIs. Must not depend on models, turns or feedback.
 //!
 //! Start with [`Executor::execute`]. A call passes `permission` (and a person's `approval` if required) and becomes a
-//! `request`. If its method is not safe, it is committed as an `intent`. The `courier` sends it with the toolset's
+//! `request`. If its method is not safe, it is committed as an `intent`. The `request_sender` sends it with the toolset's
 //! own `credentials` through the `client`, which connects to checked `address`es only. Only the call's arguments come
 //! from the client's request; its keys never reach this crate.
 
 mod address;
 mod answer;
 mod approval;
-mod build_error;
 mod charset;
 mod client;
-mod courier;
 mod credentials;
 mod documents;
 #[allow(clippy::module_inception, reason = "the crate is named after its main type")]
 mod executor;
-mod host_gates;
+mod host_limits;
 mod idempotency;
 mod intent;
-mod kept;
+mod media_type;
 mod paging;
 mod permission;
 mod preview;
 mod refusal;
 mod request;
-mod retry_after;
-mod running;
+mod request_sender;
 mod settings;
+mod stored_answer;
 #[cfg(test)]
 mod tests;
 
 pub use address::Lookup;
 pub use approval::{Application, Clearance, Grant};
-pub use build_error::BuildError;
 pub use credentials::{audit as audit_credentials, fault as credential_fault};
 pub use documents::DocumentFetcher;
 pub use executor::Executor;
 pub use permission::Permissions;
 pub use preview::{Preview, preview};
-pub use settings::Settings;
+pub use settings::{BuildError, Settings};

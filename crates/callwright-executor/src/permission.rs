@@ -40,14 +40,38 @@ fn is_free(method: &Method) -> bool {
 /// Rules, compiled once for many tools.
 #[derive(Debug)]
 pub struct Permissions<'a> {
-    rules: Vec<(&'a ExecuteRule, Vec<Option<GlobMatcher>>)>,
+    rules: Vec<CompiledRule<'a>>,
+}
+
+#[derive(Debug)]
+struct CompiledRule<'a> {
+    rule: &'a ExecuteRule,
+    /// `None` for an invalid glob. Policies with such a glob are rejected when they are loaded.
+    tools: Vec<Option<GlobMatcher>>,
+}
+
+impl<'a> CompiledRule<'a> {
+    fn new(rule: &'a ExecuteRule) -> Self {
+        let tools = rule.tools.iter().map(|glob| Glob::new(glob).ok().map(|glob| glob.compile_matcher())).collect();
+        Self { rule, tools }
+    }
+
+    fn matches(&self, method: &Method, tool: &str) -> bool {
+        let methods = &self.rule.methods;
+        (methods.is_empty() || methods.iter().any(|name| name.eq_ignore_ascii_case(method.as_str())))
+            && (self.tools.is_empty() || self.tools.iter().any(|glob| self.covers(glob.as_ref(), tool)))
+    }
+
+    /// Whether the glob matches the tool. An invalid glob matches in deny rules only.
+    fn covers(&self, glob: Option<&GlobMatcher>, tool: &str) -> bool {
+        glob.map_or(self.rule.permission == Permission::Deny, |glob| glob.is_match(tool))
+    }
 }
 
 impl<'a> Permissions<'a> {
     /// Compiles the rules.
     pub fn of(rules: &'a ExecuteRules) -> Self {
-        let read = |glob: &String| Glob::new(glob).ok().map(|glob| glob.compile_matcher());
-        Self { rules: rules.rules.iter().map(|rule| (rule, rule.tools.iter().map(read).collect())).collect() }
+        Self { rules: rules.rules.iter().map(CompiledRule::new).collect() }
     }
 
     /// Whether the tool `toolset/tool` may be executed with this method, immediately or after a person's approval.
@@ -60,18 +84,8 @@ impl<'a> Permissions<'a> {
 
     /// Returns the position and the permission of the first matching rule.
     fn decide(&self, method: &Method, tool: &str) -> Option<(usize, Permission)> {
-        let of_method = |rule: &ExecuteRule| {
-            rule.methods.is_empty() || rule.methods.iter().any(|name| name.eq_ignore_ascii_case(method.as_str()))
-        };
-        // An invalid glob matches in deny rules only. Policies with such a glob are rejected when they are loaded.
-        let fits = |glob: &Option<GlobMatcher>, permission: Permission| {
-            glob.as_ref().map_or(permission == Permission::Deny, |glob| glob.is_match(tool))
-        };
-        let matches = |(rule, globs): &(&ExecuteRule, Vec<Option<GlobMatcher>>)| {
-            of_method(rule) && (globs.is_empty() || globs.iter().any(|glob| fits(glob, rule.permission)))
-        };
-        let position = self.rules.iter().position(matches)?;
-        Some((position, self.rules.get(position)?.0.permission))
+        let (position, compiled) = self.rules.iter().enumerate().find(|(_, rule)| rule.matches(method, tool))?;
+        Some((position, compiled.rule.permission))
     }
 }
 

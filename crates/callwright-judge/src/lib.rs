@@ -1,6 +1,85 @@
 //! Validates a model's tool calls against their JSON Schema, repairs them, rescues calls that were written as text, and
 //! explains the remaining faults to the model.
+//!
+//! The crate needs no proxy and no network: it takes the tools that were offered and the model's answer, and returns a
+//! verdict. It never calls a model, and never executes a call.
+//!
+//! - **Scan**: finds the faults of a call ([`FaultCode`]): an unknown tool, a wrong or missing parameter, a value that
+//!   violates the schema, a placeholder, a repeated call. A [`CheckedCall`] is a call that passed the scan.
+//! - **Repair**: changes a faulty call where the change loses nothing: names in another spelling, `"3"` for a number,
+//!   malformed JSON, a `null` for an optional parameter.
+//! - **Rescue**: converts calls that the model wrote into its text, in the notations of the common model families, as
+//!   code or as JSON.
+//! - **Feedback**: renders messages that describe the faults to the model, with an example that matches the schema.
+//!
+//! The time is linear in the answer for any text. A [`JudgementBudget`](scanner::JudgementBudget) bounds it further.
+//!
+//! # Example
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use callwright_judge::{
+//!     Call, Context, Evidence, Owner, RepairRules, ScanRules, Situation, Spoken, Templates, Tool, ToolSet, Validators,
+//!     Verdict, judge_message,
+//! };
+//!
+//! let tool = Tool {
+//!     name: "get_weather".to_owned(),
+//!     description: "Returns the forecast for a city.".to_owned(),
+//!     parameters: Arc::new(serde_json::json!({
+//!         "type": "object",
+//!         "properties": { "city": { "type": "string" }, "days": { "type": "integer", "minimum": 1 } },
+//!         "required": ["city"],
+//!     })),
+//!     free_text: false,
+//!     reads: None,
+//!     owner: Owner::Client,
+//! };
+//! let tools = ToolSet::compile(vec![Arc::new(tool)], &Validators::default());
+//! let (scan, repair, context) = (ScanRules::default(), RepairRules::default(), Context::default());
+//! let situation = Situation::with(Evidence::Alone);
+//!
+//! // A native call with the wrong spelling of two names and a string for a number: repaired without the model.
+//! let arguments = r#"{"City": "Oslo", "days": "3"}"#.to_owned();
+//! let calls = [Call { id: "call_1".to_owned(), name: "getWeather".to_owned(), arguments }];
+//! let answer = Spoken { text: None, calls: &calls, situation };
+//! let judged = judge_message(&answer, &tools, &scan, &repair, &context);
+//! assert_eq!(judged.verdict(), Verdict::Repaired);
+//! assert_eq!(judged.calls[0].repaired.name, "get_weather");
+//! assert_eq!(judged.calls[0].repaired.arguments, r#"{"city":"Oslo","days":3}"#);
+//!
+//! // A call as text, with a value that only the model can correct: feedback for the next request.
+//! let text = r#"<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo", "days": 0}}</tool_call>"#;
+//! let answer = Spoken { text: Some(text), calls: &[], situation };
+//! let judged = judge_message(&answer, &tools, &scan, &repair, &context);
+//! assert_eq!(judged.verdict(), Verdict::Faulty);
+//! let call = &judged.calls[0];
+//! let faults = call.result.as_ref().unwrap_err();
+//! assert_eq!((faults[0].code.code(), faults[0].path.as_str()), ("E4.2", "/days"));
+//! let feedback = Templates::builtin().faulty_call(&call.repaired, faults, &tools);
+//! assert!(feedback.contains("must be at least 1"));
+//! ```
+//!
+//! # Where to look next
+//!
+//! - [`judge_message`] and [`JudgedMessage`]: the whole judgement of one answer. [`JudgedMessage::or_no_answer`] adds
+//!   empty answers.
+//! - [`scanner`]: validation alone ([`scanner::scan`]), and its optional inputs: the conversation, the relevance of the
+//!   tools, the semantic similarity of names, a budget ([`Context`]).
+//! - [`repair`]: repair of one call ([`repair::repair_call`], [`repair::judge`]).
+//! - [`repair::rescue`]: calls in text ([`repair::rescue::rescue`]), further notations
+//!   ([`repair::Notations`]), and streamed text ([`repair::rescue::hold`]).
+//! - [`feedback`]: all messages ([`Templates`]), with templates that an operator can replace.
+//! - [`ScanRules`] and [`RepairRules`]: which faults reject a call, and which repairs are allowed.
 
 pub mod feedback;
 pub mod repair;
 pub mod scanner;
+
+pub use callwright_types::rules::{Evidence, RepairRules, ScanRules};
+pub use callwright_types::{Call, Diagnosis, FaultCode, Owner, Repair, RepairKind, Tool, Verdict};
+pub use feedback::Templates;
+pub use repair::rescue::Situation;
+pub use repair::{JudgedCall, JudgedMessage, Spoken, judge_message};
+pub use scanner::{CheckedCall, Context, ToolSet, Validators};

@@ -19,7 +19,8 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use callwright_knowledge::experience::{Change, LessonStore, Noted, RecallQuery, Settings, ToolInPlay};
+use callwright_knowledge::experience::{LessonStore, RecallQuery, Settings, StoredLesson, ToolInPlay};
+use callwright_knowledge::memory::MemoryChange;
 use callwright_types::memory::Author;
 use callwright_types::{Lesson, Polarity, Scope, UsageCounter};
 use jiff::Timestamp;
@@ -53,12 +54,12 @@ fn main() {
 
 fn measure(count: usize) {
     let mut random = fastrand::Rng::with_seed(1);
-    let lessons: Vec<Noted> = (0..count).map(|number| lesson(number, &mut random).into()).collect();
+    let lessons: Vec<StoredLesson> = (0..count).map(|number| lesson(number, &mut random).into()).collect();
     let start = Instant::now();
     let lesson_store = LessonStore::of(lessons, Settings::default());
     let build = start.elapsed();
-    let changes: Vec<Change> =
-        (0..CHANGED).map(|number| Change::Noted(lesson(number * count / CHANGED, &mut random).into())).collect();
+    let changes: Vec<MemoryChange<StoredLesson>> =
+        (0..CHANGED).map(|number| MemoryChange::Stored(lesson(number * count / CHANGED, &mut random).into())).collect();
     let start = Instant::now();
     let lesson_store = black_box(lesson_store.with(changes));
     let change = start.elapsed();

@@ -2,6 +2,8 @@
 
 pub mod experience;
 pub mod explain;
+pub mod memory;
 pub mod planner;
 pub mod procedures;
 pub mod representation;
+mod text;

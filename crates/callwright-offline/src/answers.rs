@@ -1,9 +1,9 @@
 //! Processing of input lines into output lines, in order, with batches in parallel.
 
-use super::lines::{InputLines, LineBatch};
+use super::lines::{InputLines, LineBatch, batch_limits};
 use super::output::OutputWriter;
-use super::parallel::in_order;
 use super::{OfflineError, Problem, Watcher};
+use callwright_common::parallel::in_order;
 
 /// Counts over a run.
 pub(super) trait LineSummary: Default + Send {
@@ -51,8 +51,9 @@ pub(super) fn answer_lines<S: LineSummary>(
     let name = lines.name().to_owned();
     watcher.begins(&name, lines.size());
     let answered = in_order(
-        jobs,
+        batch_limits(jobs),
         lines.into_batches(),
+        |_| 0,
         |batch| {
             let batch = batch?;
             let mut answers = AnswerLines { lines: Vec::new(), summary: S::default(), problems: Vec::new() };

@@ -30,6 +30,9 @@ pub enum OfflineError {
         /// Cause.
         source: io::Error,
     },
+    /// A thread cannot be started.
+    #[error("cannot start a thread: {0}; use fewer --jobs")]
+    Thread(#[from] io::Error),
     /// The embedding model fails.
     #[error(
         "cannot compute embeddings: {0}; to compare texts by words, omit --embedding-model, or use --words-only if available"

@@ -7,7 +7,7 @@ use super::tool_sets::{OfferedToolSet, OfferedToolSets, ToolSetKey};
 use callwright_judge::repair::rescue::Situation;
 use callwright_judge::repair::rescue::decision::Delivery;
 use callwright_judge::repair::{JudgedMessage, Notations, Spoken, TextAnswer, judge_message};
-use callwright_judge::scanner::{self, Budget, BudgetLimits, Context, Conversation, Relevance, Transcript};
+use callwright_judge::scanner::{self, BudgetLimits, Context, Conversation, JudgementBudget, Relevance, Transcript};
 use callwright_openai::{AssistantMessage, RecordedAnswer, ToolChoice};
 use callwright_policy::Policy;
 use callwright_search::retrieval::TextVectors;
@@ -113,7 +113,7 @@ impl<'a> Judge<'a> {
         let relevance = request.and_then(|request| self.relevance(request, offered));
         // No time limit: results must not depend on the clock.
         let limits = BudgetLimits { time: None, ..scanner::Settings::default().budget() };
-        let budget = Budget::start(limits);
+        let budget = JudgementBudget::start(limits);
         judge(&Context {
             budget: Some(&budget),
             conversation: request.map(|_| &transcript as &dyn Conversation),

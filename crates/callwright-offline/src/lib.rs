@@ -6,7 +6,7 @@
 //! `explain` and `retrieval` as a server does.
 //!
 //! Files may have any size: lines are read in batches, processed in parallel and written in input order, with a bounded
-//! number of batches in memory (`parallel`).
+//! number of batches in memory ([`callwright_common::parallel`]).
 
 mod answers;
 mod error;
@@ -18,7 +18,6 @@ pub mod learning;
 mod lines;
 mod moving;
 mod output;
-mod parallel;
 mod plan;
 mod questions;
 mod replay;
@@ -31,10 +30,10 @@ mod watcher;
 pub use error::{OfflineError, Problem};
 pub use explain::{ExplainJob, ExplainSummary, explain};
 pub use learn::{
-    LearnFiles, LearnRun, NotesFiles, NotesReport, NotesRun, NotesWatcher, Prepared, Report, Samples, Stored,
-    TraceLines, Variant, VariantReport, each_trace, learn, learn_notes, page,
+    LearnFiles, LearnRun, NotesFiles, NotesReport, NotesRun, NotesWatcher, Prepared, Report, Samples, Stored, Variant,
+    VariantReport, each_trace, learn, learn_notes, page,
 };
-pub use lines::MAX_LINE_BYTES;
+pub use lines::{LinesRead, MAX_LINE_BYTES};
 pub use moving::{ExportSummary, ImportSummary, export, import};
 pub use plan::{CandidatesJob, CandidatesSummary, DrawJob, DrawSummary, candidates, plans};
 pub use replay::{Fates, Judgements, Replay, ReplayJob, ReplayReport, Row, Rows, TurnFates, grouped, replay};

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::input::InputReader;
 use super::{OfflineError, Problem, Watcher};
+use callwright_common::parallel::WorkLimits;
 
 /// Maximum length of a line in bytes: twice the default limit of a request body, which a trace may contain.
 pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
@@ -14,6 +15,9 @@ const MAX_BATCH_LINES: usize = 256;
 
 /// Size in bytes at which a batch is closed.
 const MAX_BATCH_BYTES: usize = 256 * 1024;
+
+/// Maximum number of batches per worker that are read before the result of an earlier one is delivered.
+const BATCHES_AHEAD: usize = 4;
 
 /// Byte order mark that some editors write before UTF-8.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -47,9 +51,16 @@ pub(super) struct LineBatch {
 
 /// Counts of read and unusable lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct LinesRead {
-    pub(super) problems: u64,
-    pub(super) lines: u64,
+pub struct LinesRead {
+    /// Unusable lines, reported to the watcher.
+    pub problems: u64,
+    /// All lines.
+    pub lines: u64,
+}
+
+/// Returns the limits for processing batches in `jobs` threads.
+pub(super) fn batch_limits(jobs: usize) -> WorkLimits {
+    WorkLimits { workers: jobs, weight: u64::MAX, ahead: BATCHES_AHEAD * jobs.max(1) }
 }
 
 /// Reads a whole file, and calls `read` with each line's number and text. Unusable lines are reported to the watcher

@@ -130,12 +130,10 @@ fn import_batch(
 
 fn read(line: &InputLine) -> Result<Portable, String> {
     let text = line.text.as_ref().map_err(Clone::clone)?;
-    let no_line =
-        |error| format!("the line is not from `callwright store export` or `callwright learn notes`: {error}");
     serde_json::from_str(text).or_else(|error| match serde_json::from_str::<Lesson>(text) {
         Ok(lesson) => Ok(Portable::Lesson(lesson)),
         // The line has the form of an export but is invalid.
         Err(_) if PORTABLE_MEMORY.iter().any(|kind| text.trim_start().starts_with(kind)) => Err(error.to_string()),
-        Err(_) => Err(no_line(error)),
+        Err(_) => Err(format!("the line is not from `callwright store export` or `callwright learn notes`: {error}")),
     })
 }

@@ -65,8 +65,10 @@ impl OfferedToolSet {
     }
 
     fn relevance_by_words(&self, request: &str) -> Relevance {
-        let texts = || self.tool_set.tools().iter().map(|tool| (tool.name().to_owned(), tool.tool.search_text()));
-        let hits = self.words.get_or_init(|| Bm25::build(texts())).search(request, Relevance::MAX_RANKED);
+        let words = self.words.get_or_init(|| {
+            Bm25::build(self.tool_set.tools().iter().map(|tool| (tool.name().to_owned(), tool.tool.search_text())))
+        });
+        let hits = words.search(request, Relevance::MAX_RANKED);
         let coverage = hits.first().map_or(0.0, |hit| f64::from(hit.coverage));
         Relevance::by_words(hits.iter().map(|hit| (hit.id.as_str(), f64::from(hit.score))), coverage)
     }
@@ -81,12 +83,12 @@ pub(super) struct OfferedToolSets {
 
 impl OfferedToolSets {
     pub(super) fn new() -> Self {
-        let weigh = |key: &ToolSetKey, offered: &Arc<OfferedToolSet>| {
+        let settings = Settings { validator_cache_bytes: CACHE_BYTES, ..Settings::default() };
+        let cache = ByteCache::new(CACHE_BYTES, |key, offered: &Arc<OfferedToolSet>| {
             let (ToolSetKey::Question(text) | ToolSetKey::Own(text)) = key;
             text.len() + offered.text_bytes * BYTES_PER_BYTE
-        };
-        let settings = Settings { validator_cache_bytes: CACHE_BYTES, ..Settings::default() };
-        Self { cache: ByteCache::new(CACHE_BYTES, weigh), validators: Validators::new(&settings) }
+        });
+        Self { cache, validators: Validators::new(&settings) }
     }
 
     /// Returns the tools of `key`; compiles the text that `read` returns if they are not cached.

@@ -12,6 +12,10 @@ use callwright_types::Call;
 /// Maximum number of choices of one completion. OpenAI allows 128.
 pub(super) const MAX_CHOICES: usize = 1024;
 
+/// Values of `finish_reason` for an incomplete answer: the token limit (`max_tokens` at some other providers) or a
+/// content filter.
+const CUT_OFF: [&str; 3] = ["length", "max_tokens", "content_filter"];
+
 /// One choice of a completion.
 #[derive(Debug, Clone)]
 pub struct Choice {
@@ -57,7 +61,7 @@ impl Choice {
 
     /// Whether the completion ended early, because of the token limit or a content filter.
     pub fn is_cut_off(&self) -> bool {
-        self.finish_reason.as_deref().is_some_and(super::is_cut_off)
+        self.finish_reason.as_deref().is_some_and(is_cut_off)
     }
 
     /// Converts text to calls: `text` is the remaining content, and `legacy` selects the legacy form of `calls`. The
@@ -117,6 +121,11 @@ impl Serialize for Choice {
         fields.set("finish_reason", raw(&self.finish_reason));
         fields.serialize(serializer)
     }
+}
+
+/// Whether this `finish_reason` marks an incomplete answer.
+pub fn is_cut_off(finish_reason: &str) -> bool {
+    CUT_OFF.contains(&finish_reason)
 }
 
 /// Parses the `choices` of a completion.

@@ -122,8 +122,8 @@ impl<'a> ChunkFields<'a> {
                 .map_err(|_| AnswerError::new("the choices of a chunk are not a list of objects"))?,
             None => Vec::new(),
         };
-        let with_delta = |members: ObjectFields<'a>| ChoiceFields { delta: members.object("delta"), members };
-        Ok(Self { members, choices: choices.into_iter().map(with_delta).collect() })
+        let choices = choices.into_iter().map(|members| ChoiceFields { delta: members.object("delta"), members });
+        Ok(Self { members, choices: choices.collect() })
     }
 }
 
@@ -274,14 +274,13 @@ impl Chunk {
         edit: impl Fn(&mut RawObject, &mut RawObject) -> bool,
     ) -> Option<Chunk> {
         let mut fields = RawObject::parse(&self.text).ok()?;
-        let choices: Vec<RawObject> = fields.get_as("choices")?;
-        let keep = |mut choice: RawObject| {
+        let mut choices: Vec<RawObject> = fields.get_as("choices")?;
+        choices.retain_mut(|choice| {
             let mut delta: RawObject = choice.get_as("delta").unwrap_or_default();
-            let kept = edit(&mut choice, &mut delta);
+            let kept = edit(choice, &mut delta);
             choice.set("delta", delta.to_raw());
-            kept.then_some(choice)
-        };
-        let choices: Vec<RawObject> = choices.into_iter().filter_map(keep).collect();
+            kept
+        });
         if choices.is_empty() {
             return None;
         }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::choice::read_choices;
-use super::fields::string;
+use super::fields::{object, string};
 use super::usage::{read_usage, with_usage};
 use super::{AnswerError, Choice};
 use callwright_common::json::{RawObject, raw};
@@ -75,8 +75,8 @@ impl Completion {
 
     /// Builds a completion from its parts.
     pub(super) fn of_parts(fields: RawObject, choices: Vec<Choice>) -> Self {
-        let text = |key| fields.get(key).and_then(string).map(Cow::into_owned);
-        let (id, model) = (text("id"), text("model"));
+        let id = fields.get("id").and_then(string).map(Cow::into_owned);
+        let model = fields.get("model").and_then(string).map(Cow::into_owned);
         Self { original: None, fields, choices, id, model, edited: false }
     }
 
@@ -170,10 +170,6 @@ fn unreadable(error: &serde_json::Error) -> AnswerError {
         serde_json::error::Category::Eof => "the answer ends in the middle of its JSON".to_owned(),
         _ => format!("the answer is not valid JSON (line {}, column {})", error.line(), error.column()),
     })
-}
-
-pub(super) fn object<const N: usize>(fields: [(&str, Box<RawValue>); N]) -> RawObject {
-    fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 /// Returns the seconds since the Unix epoch, for `created` of a completion without an upstream date.

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::completion::object;
-use super::fields::{ObjectFields, string};
+use super::fields::{ObjectFields, object, string};
 use callwright_common::json::raw;
 
 /// Returns the text of a content: the string, or the text of its parts joined with `separator`. Returns `None` if it

@@ -1,14 +1,13 @@
 //! Well-formed events of a streamed completion.
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, StatusCode};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::completion::object;
-use super::fields::present;
+use super::fields::{object, present};
 use super::message::with_tool_call;
 use super::{AssistantMessage, StreamHead};
 use callwright_common::json::{RawObject, raw};
@@ -20,6 +19,18 @@ pub const DONE: &[u8] = b"data: [DONE]\n\n";
 /// Keep-alive for an idle connection: a comment line without a blank line, which some parsers would treat as an empty
 /// event.
 pub const KEEP_ALIVE: &[u8] = b": ping\n";
+
+/// Writes `data` as one event: a `data:` line for each of its lines, and a blank line (WHATWG HTML, section 9.2.6).
+pub fn event(data: &[u8]) -> Bytes {
+    let mut out = BytesMut::with_capacity(data.len() + 16);
+    for line in data.split(|byte| *byte == b'\n') {
+        out.put_slice(b"data: ");
+        out.put_slice(line.strip_suffix(b"\r").unwrap_or(line));
+        out.put_u8(b'\n');
+    }
+    out.put_u8(b'\n');
+    out.freeze()
+}
 
 /// Returns the first delta of a choice.
 pub fn role(head: &StreamHead, index: u32) -> Bytes {
@@ -63,17 +74,17 @@ pub fn message_calls(head: &StreamHead, index: u32, first_call_index: usize, mes
 
 /// Returns the finish chunk of a choice.
 pub fn finish(head: &StreamHead, index: u32, reason: &str) -> Bytes {
-    event(head, &[choice(index, &[], Some(reason))], &[])
+    chunk_event(head, &[choice(index, &[], Some(reason))], &[])
 }
 
 /// Returns the usage chunk.
 pub fn usage(head: &StreamHead, usage: Usage) -> Bytes {
-    event(head, &[], &[("usage", raw(&usage))])
+    chunk_event(head, &[], &[("usage", raw(&usage))])
 }
 
 /// Returns a chunk without choices that contains the debug object.
 pub fn debug(head: &StreamHead, debug: &Value) -> Bytes {
-    event(head, &[], &[("callwright", raw(debug))])
+    chunk_event(head, &[], &[("callwright", raw(debug))])
 }
 
 /// Returns an error response as an event, for a stream whose status is already sent: `error` of the upstream with the
@@ -144,13 +155,13 @@ fn legacy_call(head: &StreamHead, index: u32, call: &Call) -> Vec<Bytes> {
     [name, arguments].iter().map(|piece| delta(head, index, &[("function_call", piece.to_raw())])).collect()
 }
 
-type Members<'a> = &'a [(&'a str, Box<RawValue>)];
+type DeltaMembers<'a> = &'a [(&'a str, Box<RawValue>)];
 
-fn delta(head: &StreamHead, index: u32, members: Members<'_>) -> Bytes {
-    event(head, &[choice(index, members, None)], &[])
+fn delta(head: &StreamHead, index: u32, members: DeltaMembers<'_>) -> Bytes {
+    chunk_event(head, &[choice(index, members, None)], &[])
 }
 
-fn choice(index: u32, delta: Members<'_>, finish_reason: Option<&str>) -> RawObject {
+fn choice(index: u32, delta: DeltaMembers<'_>, finish_reason: Option<&str>) -> RawObject {
     let delta: RawObject = delta.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
     object([
         ("index", raw(&index)),
@@ -160,7 +171,7 @@ fn choice(index: u32, delta: Members<'_>, finish_reason: Option<&str>) -> RawObj
     ])
 }
 
-fn event(head: &StreamHead, choices: &[RawObject], members: Members<'_>) -> Bytes {
+fn chunk_event(head: &StreamHead, choices: &[RawObject], members: DeltaMembers<'_>) -> Bytes {
     let mut chunk = object([
         ("id", raw(&head.id)),
         ("object", raw("chat.completion.chunk")),
@@ -296,5 +307,10 @@ mod tests {
             value(&late_error(&body.to_bytes(), StatusCode::BAD_GATEWAY, &HeaderMap::new()))["error"]["type"],
             "upstream_error"
         );
+    }
+
+    #[test]
+    fn each_line_of_the_data_is_a_line_of_the_event() {
+        assert_eq!(event(b"{\"a\":\r\n1}").as_ref(), b"data: {\"a\":\ndata: 1}\n\n");
     }
 }

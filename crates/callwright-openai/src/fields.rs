@@ -7,6 +7,8 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use callwright_common::json::RawObject;
+
 /// Fields of an object, in order. Look-ups return the last of duplicate keys, as most JSON parsers do, and treat
 /// `null` as absent.
 #[derive(Debug)]
@@ -47,6 +49,11 @@ impl<'a> ObjectFields<'a> {
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
         self.0.iter().map(|(name, value)| (name.as_ref(), *value))
     }
+}
+
+/// Builds an object from its members.
+pub(super) fn object<const N: usize>(fields: [(&str, Box<RawValue>); N]) -> RawObject {
+    fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 /// Treats `null` as absent.

@@ -41,16 +41,14 @@ impl KeptPart {
     /// Returns `None` if a later request could not be matched: the client receives no call, or one without an id, as
     /// in the legacy form.
     pub fn new(before: &[Arc<RawValue>], whole: &AssistantMessage, sent: &AssistantMessage) -> Option<Self> {
-        let ids = |message: &AssistantMessage| -> Option<Vec<String>> {
-            message.call_objects().iter().map(|call| id_of(call).filter(|id| !id.is_empty())).collect()
-        };
-        let sent = ids(sent).filter(|ids| !ids.is_empty())?;
+        let sent = ids_of(&sent.call_objects()).filter(|ids| !ids.is_empty())?;
         let elements = whole.call_objects();
         let is_sent: HashSet<&str> = sent.iter().map(String::as_str).collect();
-        let calls = ids(whole)?.into_iter().zip(&elements).map(|(id, element)| match is_sent.contains(id.as_str()) {
-            true => KeptCall::Client(id),
-            false => KeptCall::Proxy(element.to_raw()),
-        });
+        let calls =
+            ids_of(&elements)?.into_iter().zip(&elements).map(|(id, element)| match is_sent.contains(id.as_str()) {
+                true => KeptCall::Client(id),
+                false => KeptCall::Proxy(element.to_raw()),
+            });
         let before = before.iter().map(|message| (**message).to_owned()).collect();
         Some(Self { before, calls: calls.collect(), results: BTreeMap::new(), sent })
     }
@@ -114,6 +112,11 @@ struct ToolResultMessage<'a> {
     role: &'static str,
     tool_call_id: &'a str,
     content: &'a str,
+}
+
+/// Returns the ids of calls; `None` if one has none.
+fn ids_of(calls: &[RawObject]) -> Option<Vec<String>> {
+    calls.iter().map(|call| id_of(call).filter(|id| !id.is_empty())).collect()
 }
 
 fn id_of(call: &RawObject) -> Option<String> {

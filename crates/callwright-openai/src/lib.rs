@@ -7,6 +7,12 @@
 //! events ([`SseReader`]), from events to [`Chunk`]s ([`read_item`]) and from chunks to a [`Completion`]
 //! ([`Assembler`]). [`emit`] does the reverse.
 
+/// Member of a chat completion with the alternative answers.
+pub const CHOICES: &str = "choices";
+
+/// Member of a message with the calls.
+pub const TOOL_CALLS: &str = "tool_calls";
+
 mod assembler;
 mod choice;
 mod chunk;
@@ -15,7 +21,6 @@ mod content;
 mod embeddings;
 pub mod emit;
 mod error;
-mod event;
 mod fields;
 mod kept;
 mod message;
@@ -31,16 +36,16 @@ mod tools;
 mod usage;
 
 pub use assembler::Assembler;
-pub use choice::Choice;
+pub use choice::{Choice, is_cut_off};
 pub use chunk::{Chunk, StreamHead, StreamItem, read_item};
 pub use completion::Completion;
 pub use embeddings::{embeddings_request, error_message, read_embeddings};
+pub use emit::event;
 pub use error::{AnswerError, ErrorBody, RequestError};
-pub use event::event;
 pub use kept::KeptPart;
 pub use message::AssistantMessage;
 pub use models::{filter_model_list, merge_model_lists, model_list};
-pub use recorded::{RecordedAnswer, is_cut_off, name_of, read_tools};
+pub use recorded::{RecordedAnswer, name_of, read_tools};
 pub use request::{ChatRequest, MessageView};
 pub use sse::{SseError, SseEvent, SseReader};
 pub use text_request::{Role, text_request};

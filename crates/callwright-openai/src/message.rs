@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 use super::AnswerError;
 use super::content::{text_of, with_text};
 use super::fields::{ObjectFields, present, string};
-use super::reasoning::is_opaque;
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, ids};
 
@@ -103,16 +102,13 @@ impl AssistantMessage {
 
     /// Returns the non-null members that are neither role, text nor calls (reasoning, refusal, annotations).
     pub fn other_members(&self) -> RawObject {
-        let is_other = |key: &str| !matches!(key, "role" | "content" | "tool_calls" | "function_call");
-        let others = self.fields.iter().filter(|(key, value)| is_other(key) && present(Some(value)).is_some());
-        others.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+        self.members_with(|key| !matches!(key, "role" | "content" | "tool_calls" | "function_call"))
     }
 
-    /// Returns the members that only the provider can interpret, such as signatures of reasoning. A message must
-    /// contain those of its own attempt.
-    pub fn opaque_members(&self) -> RawObject {
-        let opaque = self.fields.iter().filter(|(key, value)| is_opaque(key) && present(Some(value)).is_some());
-        opaque.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+    /// Returns the non-null members whose key satisfies `is_wanted`.
+    pub(super) fn members_with(&self, is_wanted: fn(&str) -> bool) -> RawObject {
+        let wanted = self.fields.iter().filter(|(key, value)| is_wanted(key) && present(Some(value)).is_some());
+        wanted.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
     }
 
     /// Parses a message object.
@@ -240,16 +236,12 @@ impl AssistantMessage {
                 own.insert(&call.id, at);
             }
         }
-        let unjudged = |range: Range<usize>| {
-            let elements = self.elements.iter().zip(&present).enumerate().skip(range.start).take(range.len());
-            elements.filter(|(_, (kind, _))| **kind == CallElement::Unjudged).map(|(_, (_, element))| element.clone())
-        };
         let mut written = Vec::with_capacity(calls.len());
         let mut at = 0;
         for call in calls {
             let place = own.get(call.id.as_str()).copied();
             if let Some(place) = place.filter(|place| *place > at) {
-                written.extend(unjudged(at..place));
+                written.extend(self.unjudged_in(at..place, &present));
                 at = place;
             }
             let element = place.and_then(|place| present.get(place)).map(|element| object_at(Some(element)));
@@ -260,16 +252,23 @@ impl AssistantMessage {
             }
             written.push(with_tool_call(element, call));
         }
-        written.extend(unjudged(at..self.elements.len()));
+        written.extend(self.unjudged_in(at..self.elements.len(), &present));
         written
+    }
+
+    /// Returns the unjudged elements in a range of `present`, the array of the elements.
+    fn unjudged_in(&self, range: Range<usize>, present: &[Box<RawValue>]) -> impl Iterator<Item = Box<RawValue>> {
+        let elements = self.elements.iter().zip(present).skip(range.start).take(range.len());
+        elements.filter(|(kind, _)| **kind == CallElement::Unjudged).map(|(_, element)| element.clone())
     }
 }
 
 fn read_unjudged(element: &ObjectFields<'_>) -> Option<Call> {
     let id = element.string("id").filter(|id| !id.is_empty())?.into_owned();
     let body = element.object("custom");
-    let text = |key| body.as_ref().and_then(|body| body.string(key)).map(Cow::into_owned).unwrap_or_default();
-    Some(Call { id, name: text("name"), arguments: text("input") })
+    let [name, arguments] = ["name", "input"]
+        .map(|key| body.as_ref().and_then(|body| body.string(key)).map(Cow::into_owned).unwrap_or_default());
+    Some(Call { id, name, arguments })
 }
 
 /// Returns an element of `tool_calls` for this call; its other fields are kept.

@@ -1,5 +1,7 @@
 //! List of models (API reference, "List models").
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -28,12 +30,9 @@ pub fn merge_model_lists(upstream: &[u8], aliases: &[(&str, &str)]) -> Option<By
     let mut list = RawObject::parse_bytes(upstream).ok()?;
     let own: Vec<Box<RawValue>> = aliases.iter().map(|alias| raw(&model(*alias))).collect();
     let theirs: Vec<&RawValue> = list.get_as("data")?;
-    let is_alias = |entry: &RawValue| {
-        let id = ObjectFields::parse(entry.get()).and_then(|entry| entry.string("id"));
-        id.is_some_and(|id| aliases.iter().any(|(alias, _)| id == *alias))
-    };
-    let merged: Vec<&RawValue> =
-        own.iter().map(|entry| &**entry).chain(theirs.into_iter().filter(|entry| !is_alias(entry))).collect();
+    let others =
+        theirs.into_iter().filter(|entry| id_of(entry).is_none_or(|id| aliases.iter().all(|(alias, _)| id != *alias)));
+    let merged: Vec<&RawValue> = own.iter().map(|entry| &**entry).chain(others).collect();
     let merged = raw(&merged);
     list.set("data", merged);
     Some(list.to_raw().get().as_bytes().to_vec().into())
@@ -44,14 +43,15 @@ pub fn merge_model_lists(upstream: &[u8], aliases: &[(&str, &str)]) -> Option<By
 pub fn filter_model_list(list: &[u8], is_wanted: impl Fn(&str) -> bool) -> Option<Bytes> {
     let mut list = RawObject::parse_bytes(list).ok()?;
     let entries: Vec<&RawValue> = list.get_as("data")?;
-    let is_wanted = |entry: &RawValue| {
-        let id = ObjectFields::parse(entry.get()).and_then(|entry| entry.string("id").map(|id| is_wanted(&id)));
-        id.unwrap_or(false)
-    };
-    let wanted: Vec<&RawValue> = entries.into_iter().filter(|entry| is_wanted(entry)).collect();
+    let wanted: Vec<&RawValue> =
+        entries.into_iter().filter(|entry| id_of(entry).is_some_and(|id| is_wanted(&id))).collect();
     let wanted = raw(&wanted);
     list.set("data", wanted);
     Some(list.to_raw().get().as_bytes().to_vec().into())
+}
+
+fn id_of(entry: &RawValue) -> Option<Cow<'_, str>> {
+    ObjectFields::parse(entry.get())?.string("id")
 }
 
 fn model<'a>((id, owned_by): (&'a str, &'a str)) -> ListedModel<'a> {

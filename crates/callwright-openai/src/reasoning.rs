@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use super::AssistantMessage;
 use super::content::{part_text, text_of};
 use super::fields::{ObjectFields, present, string};
+use callwright_common::json::RawObject;
 
 /// Members with the model's reasoning, in the order of lookup. Servers use one of them: `reasoning_content`
 /// (DeepSeek, SGLang, llama.cpp) or `reasoning` (vLLM, OpenRouter, Ollama).
@@ -52,15 +53,17 @@ impl AssistantMessage {
 
     /// Whether the message contains only text and reasoning: no call, refusal, audio or image.
     pub fn is_only_text(&self) -> bool {
-        let is_said = |key: &str| present(self.fields().get(key)).is_some_and(|value| !is_empty(value));
-        let is_known = |part: &&RawValue| {
-            part_text(part).is_some() || ObjectFields::parse(part.get()).is_some_and(|part| is_reasoning(&part))
-        };
         self.calls().is_empty()
             && !self.has_unjudged_calls()
             && self.refusal().is_none()
-            && !OTHER_CONTENT.into_iter().any(is_said)
-            && self.content_parts().iter().all(is_known)
+            && OTHER_CONTENT.iter().all(|key| present(self.fields().get(key)).is_none_or(is_empty))
+            && self.content_parts().into_iter().all(is_text_or_reasoning)
+    }
+
+    /// Returns the members that only the provider can interpret, such as signatures of reasoning. A message must
+    /// contain those of its own attempt.
+    pub fn opaque_members(&self) -> RawObject {
+        self.members_with(is_opaque)
     }
 
     /// Returns the parts of a content that is an array.
@@ -68,6 +71,10 @@ impl AssistantMessage {
         let content = self.fields().get("content");
         content.and_then(|content| serde_json::from_str(content.get()).ok()).unwrap_or_default()
     }
+}
+
+fn is_text_or_reasoning(part: &RawValue) -> bool {
+    part_text(part).is_some() || ObjectFields::parse(part.get()).is_some_and(|part| is_reasoning(&part))
 }
 
 fn is_reasoning(part: &ObjectFields<'_>) -> bool {

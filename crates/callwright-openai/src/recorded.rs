@@ -2,16 +2,13 @@
 
 use serde_json::value::RawValue;
 
+use super::choice::is_cut_off;
 use super::fields::{ObjectFields, present, string};
 use super::request::{MessageView, view};
 use super::tools::read_tool;
 use super::{AnswerError, AssistantMessage, ToolChoice};
 use callwright_common::json::RawObject;
 use callwright_types::Tool;
-
-/// Values of `finish_reason` for an incomplete answer: the token limit (`max_tokens` at some other providers) or a
-/// content filter.
-const CUT_OFF: [&str; 3] = ["length", "max_tokens", "content_filter"];
 
 /// Role of user messages.
 const USER: &str = "user";
@@ -93,11 +90,6 @@ impl<'a> RecordedAnswer<'a> {
     pub fn is_cut_off(&self) -> bool {
         self.fields.string("finish_reason").is_some_and(|reason| is_cut_off(&reason))
     }
-}
-
-/// Whether this `finish_reason` marks an incomplete answer.
-pub fn is_cut_off(finish_reason: &str) -> bool {
-    CUT_OFF.contains(&finish_reason)
 }
 
 /// Returns an identifier: a string, or a number as its digits.

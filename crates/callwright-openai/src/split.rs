@@ -1,5 +1,7 @@
 //! Splitting of chunks into a part that is sent and a part that is held.
 
+use std::borrow::Cow;
+
 use super::Chunk;
 use super::chunk::carries_something;
 use super::fields::string;
@@ -12,8 +14,11 @@ impl Chunk {
         if let [only] = indices.as_slice() {
             return vec![(*only, self.clone())];
         }
-        let of = |index: u32| self.with_choices(true, |choice, _| index_of(choice) == index);
-        indices.into_iter().filter_map(|index| Some((index, of(index)?))).collect()
+        let chunks = indices.into_iter().filter_map(|index| {
+            let chunk = self.with_choices(true, |choice, _| index_of(choice) == index)?;
+            Some((index, chunk))
+        });
+        chunks.collect()
     }
 
     /// Returns the chunk without text but with refusals; `None` if at most a role remains.
@@ -29,9 +34,8 @@ impl Chunk {
     /// logprobs. There is no first part if it would contain at most a role, or if the text consists of parts, which
     /// cannot be split.
     pub fn cut_text(&self, at: usize) -> (Option<Chunk>, Chunk) {
-        let text = |delta: &RawObject| delta.get("content").and_then(string).map(|text| text.into_owned());
         let first = self.with_choices(false, |choice, delta| {
-            let Some(text) = text(delta) else { return false };
+            let Some(text) = text_of(delta) else { return false };
             match text.get(..at).filter(|text| !text.is_empty()) {
                 Some(text) => delta.set("content", raw(text)),
                 None => drop(delta.remove("content")),
@@ -43,7 +47,7 @@ impl Chunk {
             return (None, self.clone());
         }
         let rest = self.with_choices(true, |_, delta| {
-            let text = text(delta).unwrap_or_default();
+            let text = text_of(delta).unwrap_or_default();
             *delta = [("content".to_owned(), raw(text.get(at..).unwrap_or_default()))].into_iter().collect();
             true
         });
@@ -61,6 +65,10 @@ impl Chunk {
         });
         std::mem::take(indices.get_mut())
     }
+}
+
+fn text_of(delta: &RawObject) -> Option<String> {
+    delta.get("content").and_then(string).map(Cow::into_owned)
 }
 
 fn index_of(choice: &RawObject) -> u32 {

@@ -54,11 +54,11 @@ struct TextRequestMessage<'a> {
 /// Schema for strict mode that the text, a JSON, must match.
 pub fn text_request(model: &str, messages: &[(Role, String)], temperature: Option<f64>, form: Option<&Value>) -> Bytes {
     let messages = messages.iter().map(|(role, content)| TextRequestMessage { role: *role, content }).collect();
-    let format = |schema| ResponseFormat {
+    let response_format = form.map(|schema| ResponseFormat {
         kind: "json_schema",
         json_schema: JsonSchema { name: "answer", strict: true, schema },
-    };
-    let request = TextRequestBody { model, messages, temperature, response_format: form.map(format), stream: false };
+    });
+    let request = TextRequestBody { model, messages, temperature, response_format, stream: false };
     raw(&request).get().as_bytes().to_vec().into()
 }
 

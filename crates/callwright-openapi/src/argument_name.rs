@@ -15,15 +15,13 @@ const NAMELESS: &str = "argument";
 pub(super) fn offered_names(names: &[&str], taken: &HashSet<String>) -> Vec<String> {
     let mut taken = taken.clone();
     taken.extend(names.iter().filter(|name| is_offered(name)).map(|name| (*name).to_owned()));
-    let mut offer = |name: &&str| {
-        if is_offered(name) {
-            return (*name).to_owned();
-        }
-        let offered = free_name(&plain(name), &taken);
-        taken.insert(offered.clone());
-        offered
-    };
-    names.iter().map(&mut offer).collect()
+    let mut offered = Vec::with_capacity(names.len());
+    for name in names {
+        let name = if is_offered(name) { (*name).to_owned() } else { free_name(&plain(name), &taken) };
+        taken.insert(name.clone());
+        offered.push(name);
+    }
+    offered
 }
 
 /// Returns `wish` if it is not in `taken`, else the first free name of `wish_2`, `wish_3`, ...

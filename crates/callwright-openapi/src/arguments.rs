@@ -3,20 +3,25 @@
 
 use std::collections::HashSet;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::argument_name::{free_name, offered_names};
 use super::binding::{Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Location};
 use super::body::{BodyProperty, OperationBody};
 use super::content::FILE_HINT;
 use super::document::{ApiDocument, LocatedValue};
-use super::example;
 use super::notes::LoadNotes;
 use super::parameter::OperationParameter;
 use super::schema::{ArgumentSchema, EmptyValueRule, ObjectArgument, RequestPart};
 
 /// Name of the argument that holds a whole body.
 const BODY_ARGUMENT: &str = "body";
+
+/// Beginning of the hint with a parameter's name in the API.
+const SENT_AS: &str = "The API calls it `";
+
+/// Extension for the example of a parameter, for which Swagger 2.0 has no keyword.
+const EXAMPLE_EXTENSION: &str = "x-example";
 
 /// The arguments of an operation and their bindings.
 pub(super) struct JoinedArguments<'d> {
@@ -54,7 +59,7 @@ impl<'d> JoinedArguments<'d> {
         let shape = match properties.filter(|all| all.iter().all(|property| !taken.contains(property.name))) {
             Some(properties) => {
                 let members = members(&properties, &taken);
-                let examples = example::of_body(document, body.at.as_ref(), body.schema.as_ref());
+                let examples = examples_of_body(document, body.at.as_ref(), body.schema.as_ref());
                 for (property, member) in properties.into_iter().zip(&members) {
                     let hints = [file_hint(&body, property.name), sent_as(&member.argument, &member.name)];
                     self.arguments.push(ObjectArgument {
@@ -83,8 +88,7 @@ impl<'d> JoinedArguments<'d> {
 fn members(properties: &[BodyProperty<'_>], taken: &HashSet<String>) -> Vec<BodyMember> {
     let names: Vec<&str> = properties.iter().map(|property| property.name).collect();
     let offered = offered_names(&names, taken);
-    let member = |(name, argument): (&str, String)| BodyMember { argument, name: name.to_owned() };
-    names.into_iter().zip(offered).map(member).collect()
+    names.into_iter().zip(offered).map(|(name, argument)| BodyMember { argument, name: name.to_owned() }).collect()
 }
 
 /// A form encodes an empty list or object as no field at all, so a required one needs a value.
@@ -103,7 +107,7 @@ fn file_hint(body: &OperationBody<'_>, property: &str) -> Option<String> {
 /// Returns a hint with the parameter's name in the API if the argument's name differs: the API's error messages use
 /// that name.
 fn sent_as(argument: &str, name: &str) -> Option<String> {
-    (argument != name).then(|| format!("The API calls it `{name}`."))
+    (argument != name).then(|| format!("{SENT_AS}{name}`."))
 }
 
 fn joined_hint(hints: impl IntoIterator<Item = Option<String>>) -> Option<String> {
@@ -140,7 +144,7 @@ fn argument<'d>(document: &'d ApiDocument, parameter: &OperationParameter<'d>, n
         schema: parameter.schema.clone().map_or_else(|| undescribed(parameter.location), ArgumentSchema::Document),
         part: if parameter.location == Location::Path { RequestPart::Path } else { RequestPart::Parameter },
         description: parameter.description,
-        examples: example::of_parameter(document, &parameter.at),
+        examples: examples_of_parameter(document, &parameter.at),
         hint: sent_as(name, &parameter.name),
         required: parameter.required,
         empty: match parameter.location {
@@ -194,7 +198,7 @@ fn whole_body<'d>(
         schema: whole_schema(document, body, content, notes),
         part: RequestPart::Body,
         description: body.description,
-        examples: example::of_body(document, body.at.as_ref(), None),
+        examples: examples_of_body(document, body.at.as_ref(), None),
         hint: whole_hint(body, content),
         required: body.required,
         empty: EmptyValueRule::AsDescribed,
@@ -215,11 +219,11 @@ fn whole_schema<'d>(
     };
     match &body.schema {
         _ if !body.fields.is_empty() => {
-            let argument = |property: &BodyProperty<'d>| ObjectArgument {
+            let arguments = body.fields.iter().map(|property| ObjectArgument {
                 hint: file_hint(body, property.name),
                 ..property_argument(property.clone())
-            };
-            ArgumentSchema::Object(body.fields.iter().map(argument).collect())
+            });
+            ArgumentSchema::Object(arguments.collect())
         }
         Some(schema) if is_structured => ArgumentSchema::Document(schema.clone()),
         None if matches!(body.format, BodyFormat::Form | BodyFormat::Multipart) => {
@@ -255,4 +259,35 @@ fn whole_hint(body: &OperationBody<'_>, content: &Content) -> Option<String> {
 fn is_scalar(document: &ApiDocument, schema: &LocatedValue<'_>) -> bool {
     let Ok(schema) = document.follow(schema.clone()) else { return false };
     schema.text("type").is_some_and(|name| matches!(name, "string" | "number" | "integer" | "boolean" | "file"))
+}
+
+/// Returns the examples of a Parameter Object, in the order of the document.
+fn examples_of_parameter<'d>(document: &'d ApiDocument, parameter: &LocatedValue<'d>) -> Vec<&'d Value> {
+    let mut examples = examples_beside(document, parameter);
+    for (_, media) in parameter.member("content").iter().flat_map(LocatedValue::members) {
+        examples.extend(examples_beside(document, &media));
+    }
+    examples
+}
+
+/// Returns the examples of a body from its Request Body Object and its schema.
+fn examples_of_body<'d>(
+    document: &'d ApiDocument,
+    body: Option<&LocatedValue<'d>>,
+    schema: Option<&LocatedValue<'d>>,
+) -> Vec<&'d Value> {
+    let media = body.and_then(|body| body.member("content"));
+    let mut examples: Vec<&Value> =
+        media.iter().flat_map(LocatedValue::members).flat_map(|(_, media)| examples_beside(document, &media)).collect();
+    let schema = schema.and_then(|schema| document.follow(schema.clone()).ok());
+    examples.extend(schema.and_then(|schema| schema.value.get("example")));
+    examples
+}
+
+/// Returns `example` and the values of `examples`, which may be `$ref`s.
+fn examples_beside<'d>(document: &'d ApiDocument, holder: &LocatedValue<'d>) -> Vec<&'d Value> {
+    let own = holder.value.get("example").or_else(|| holder.value.get(EXAMPLE_EXTENSION));
+    let named = holder.member("examples");
+    let named = named.iter().flat_map(LocatedValue::members).filter_map(|(_, example)| document.follow(example).ok());
+    own.into_iter().chain(named.filter_map(|example| example.value.get("value"))).collect()
 }

@@ -102,10 +102,9 @@ pub(super) fn body<'d>(
 /// the type before the slash.
 fn best_media<'d>(document: &'d ApiDocument, body: &LocatedValue<'d>) -> Option<(SendableMediaType, LocatedValue<'d>)> {
     let content = body.member("content")?;
-    let is_media_type = |(key, _): &(&String, LocatedValue<'d>)| key.contains('/');
     let best = content
         .members()
-        .filter(is_media_type)
+        .filter(|(key, _)| key.contains('/'))
         .map(|(key, media)| (SendableMediaType::of(key), document.follow(media.clone()).unwrap_or(media)))
         .min_by_key(|(sendable, media)| (loses_files(document, &content, sendable, media), sendable.rank()));
     best.or_else(|| {
@@ -168,9 +167,9 @@ impl<'d> OperationBody<'d> {
             required: required.contains(&name.as_str()),
             schema: Some(schema),
         });
-        let is_undescribed = |name: &&&str| members.get("properties").is_some_and(|all| all.get(**name).is_none());
-        let only_required =
-            required.iter().filter(is_undescribed).map(|name| BodyProperty { name, required: true, schema: None });
+        let all = members.get("properties");
+        let undescribed = required.iter().filter(|name| all.is_some_and(|all| all.get(**name).is_none()));
+        let only_required = undescribed.map(|name| BodyProperty { name, required: true, schema: None });
         let properties: Vec<BodyProperty<'d>> =
             described.chain(only_required).filter(|property| !hidden.contains(property.name)).collect();
         let is_all_or_none = !self.required && properties.iter().any(|property| property.required);
@@ -189,12 +188,14 @@ fn names<'d>(members: &'d Map<String, Value>, keyword: &str) -> Vec<&'d str> {
     names
 }
 
-fn is_plain_object(members: &Map<String, Value>) -> bool {
+pub(super) fn is_plain_object(members: &Map<String, Value>) -> bool {
     let is_object = members.get("type").is_none_or(|name| name == "object");
     let is_closed = members.get("additionalProperties").is_none_or(|more| more == &Value::Bool(false));
-    let is_plain =
-        |key: &String| PLAIN_OBJECT.contains(&key.as_str()) || key == "additionalProperties" || key.starts_with("x-");
-    is_object && is_closed && members.keys().all(is_plain)
+    is_object
+        && is_closed
+        && members
+            .keys()
+            .all(|key| PLAIN_OBJECT.contains(&key.as_str()) || key == "additionalProperties" || key.starts_with("x-"))
 }
 
 /// Whether the media type would write files of the body as text although the document also offers a multipart type.
@@ -204,11 +205,10 @@ fn loses_files(
     sendable: &SendableMediaType,
     media: &LocatedValue<'_>,
 ) -> bool {
-    let is_multipart = |key: &str| SendableMediaType::of(key).format == BodyFormat::Multipart;
-    let has_parts = offered.members().any(|(key, _)| is_multipart(key));
-    let is_file = |schema: &LocatedValue<'_>| content(document, Some(schema), None) == Content::File;
-    has_parts
+    offered.members().any(|(key, _)| SendableMediaType::of(key).format == BodyFormat::Multipart)
         && sendable.format.has_members()
         && sendable.format != BodyFormat::Multipart
-        && properties(document, schema(media).as_ref()).values().any(is_file)
+        && properties(document, schema(media).as_ref())
+            .values()
+            .any(|schema| content(document, Some(schema), None) == Content::File)
 }

@@ -23,10 +23,7 @@ pub(super) fn content(document: &ApiDocument, schema: Option<&LocatedValue<'_>>,
         return if is_sent_as_bytes { Content::File } else { Content::Value };
     };
     let parts = branches(document, schema);
-    let says = |keyword: &str, wanted: &[&str]| {
-        parts.iter().any(|part| part.text(keyword).is_some_and(|text| wanted.contains(&text)))
-    };
-    if says("type", &["array"]) || parts.iter().any(|part| part.member("items").is_some()) {
+    if any_has(&parts, "type", &["array"]) || parts.iter().any(|part| part.member("items").is_some()) {
         let items = parts.iter().find_map(|part| part.member("items"));
         // Items that are arrays are not files: a part of a body cannot represent them.
         return match items.filter(|items| !is_array(document, items)) {
@@ -35,10 +32,12 @@ pub(super) fn content(document: &ApiDocument, schema: Option<&LocatedValue<'_>>,
         };
     }
     let is_text = may_be_text(document, schema);
-    if says("format", &["binary"]) || says("type", &["file"]) {
+    if any_has(&parts, "format", &["binary"]) || any_has(&parts, "type", &["file"]) {
         return Content::File;
     }
-    if is_text && (says("format", &["byte", "base64"]) || says("contentEncoding", &["base64", "base64url"])) {
+    let is_base64 =
+        any_has(&parts, "format", &["byte", "base64"]) || any_has(&parts, "contentEncoding", &["base64", "base64url"]);
+    if is_text && is_base64 {
         return Content::Base64;
     }
     if media_type.is_some_and(is_xml) {
@@ -49,13 +48,20 @@ pub(super) fn content(document: &ApiDocument, schema: Option<&LocatedValue<'_>>,
     if is_file { Content::File } else { Content::Value }
 }
 
+/// Whether one of the schemas has a `keyword` with one of the `values`.
+fn any_has(parts: &[LocatedValue<'_>], keyword: &str, values: &[&str]) -> bool {
+    parts.iter().any(|part| part.text(keyword).is_some_and(|text| values.contains(&text)))
+}
+
 /// Returns the media type of the schema's content (JSON Schema 2020-12 validation, section 8.4), or of its items'
 /// content.
 pub(super) fn media_type_of<'d>(document: &'d ApiDocument, schema: &LocatedValue<'d>) -> Option<&'d str> {
-    let own =
-        |schema: &LocatedValue<'d>| branches(document, schema).iter().find_map(|part| part.text("contentMediaType"));
-    let items = branches(document, schema).iter().find_map(|part| part.member("items"));
-    own(schema).or_else(|| own(&items?))
+    let parts = branches(document, schema);
+    let own = parts.iter().find_map(|part| part.text("contentMediaType"));
+    own.or_else(|| {
+        let items = parts.iter().find_map(|part| part.member("items"))?;
+        branches(document, &items).iter().find_map(|part| part.text("contentMediaType"))
+    })
 }
 
 /// Whether the schema's types allow a string.

@@ -3,18 +3,26 @@
 use super::document::LocatedValue;
 use super::shorten::shorten;
 
+/// Beginning of the description of a deprecated tool.
+pub(super) const DEPRECATED: &str = "Deprecated. ";
+
 /// Joins summary and description of `operation` in at most `chars` characters. Falls back to method and path
 /// (`label`).
 pub(super) fn tool_description(operation: &LocatedValue<'_>, label: &str, chars: usize) -> String {
-    let (summary, description) = (operation.text("summary"), operation.text("description"));
-    let text = match (summary, description) {
-        (Some(summary), Some(description)) if repeats(summary, description) => description.to_owned(),
-        (Some(summary), Some(description)) => format!("{summary}\n\n{description}"),
-        (Some(only), None) | (None, Some(only)) => only.to_owned(),
-        (None, None) => label.to_owned(),
-    };
+    let text = joined(operation.text("summary"), operation.text("description")).unwrap_or_else(|| label.to_owned());
     let is_deprecated = operation.flag("deprecated") == Some(true);
-    shorten(&if is_deprecated { format!("Deprecated. {text}") } else { text }, chars)
+    shorten(&if is_deprecated { format!("{DEPRECATED}{text}") } else { text }, chars)
+}
+
+/// Joins summary and description. A summary that the description repeats is left out.
+pub(super) fn joined(summary: Option<&str>, description: Option<&str>) -> Option<String> {
+    match (summary, description) {
+        (Some(summary), Some(description)) if !repeats(summary, description) => {
+            Some(format!("{summary}\n\n{description}"))
+        }
+        (_, Some(only)) | (Some(only), None) => Some(only.to_owned()),
+        (None, None) => None,
+    }
 }
 
 fn repeats(summary: &str, description: &str) -> bool {

@@ -151,10 +151,11 @@ impl ApiDocument {
         from: &'d SourceFile,
     ) -> Result<LocatedValue<'d>, ReferenceError> {
         let (file, pointer) = self.split(reference, from)?;
-        let missing = || ReferenceError::Missing(reference.to_owned());
-        let pointer = pointer.decode_utf8().map_err(|_| missing())?;
-        let value = file.root.pointer(&pointer).ok_or_else(missing)?;
-        Ok(LocatedValue { value, at: ValuePosition::new(file, Pointer::from(pointer.as_ref())) })
+        let found = pointer.decode_utf8().ok().and_then(|pointer| {
+            let value = file.root.pointer(&pointer)?;
+            Some(LocatedValue { value, at: ValuePosition::new(file, Pointer::from(pointer.as_ref())) })
+        });
+        found.ok_or_else(|| ReferenceError::Missing(reference.to_owned()))
     }
 
     /// Returns the file that a `$ref` refers to, and the fragment.
@@ -223,24 +224,27 @@ impl<'d> LocatedValue<'d> {
 }
 
 fn version(root: &Value, path: &Path) -> Result<Version, LoadError> {
-    let not_openapi = |reason: &str| LoadError::NotOpenApi { path: path.to_owned(), reason: reason.to_owned() };
-    let unsupported = |version| LoadError::UnsupportedVersion { path: path.to_owned(), version };
     if !root.is_object() {
-        return Err(not_openapi("its outermost value is not an object"));
+        let reason = "its outermost value is not an object".to_owned();
+        return Err(LoadError::NotOpenApi { path: path.to_owned(), reason });
     }
     // YAML parses an unquoted `3.0` as a number.
     if let Some(swagger) = root.get("swagger").and_then(scalar_text) {
         let is_known = swagger.trim() == "2" || swagger.trim().starts_with("2.");
-        return if is_known { Ok(Version::V2_0) } else { Err(unsupported(format!("Swagger {swagger}"))) };
+        let unsupported =
+            LoadError::UnsupportedVersion { path: path.to_owned(), version: format!("Swagger {swagger}") };
+        return if is_known { Ok(Version::V2_0) } else { Err(unsupported) };
     }
-    let text = root.get("openapi").and_then(scalar_text);
-    let text = text.ok_or_else(|| not_openapi(other_kind(root).unwrap_or("it has no member `openapi`")))?;
+    let Some(text) = root.get("openapi").and_then(scalar_text) else {
+        let reason = other_kind(root).unwrap_or("it has no member `openapi`").to_owned();
+        return Err(LoadError::NotOpenApi { path: path.to_owned(), reason });
+    };
     let mut parts = text.trim().trim_start_matches(['v', 'V']).split('.');
     match (parts.next(), parts.next()) {
         (Some("3"), None | Some("0")) => Ok(Version::V3_0),
         (Some("3"), Some("1")) => Ok(Version::V3_1),
         (Some("3"), Some(minor)) if minor.parse::<u32>().is_ok() => Ok(Version::V3_2),
-        _ => Err(unsupported(format!("OpenAPI {text}"))),
+        _ => Err(LoadError::UnsupportedVersion { path: path.to_owned(), version: format!("OpenAPI {text}") }),
     }
 }
 

@@ -100,9 +100,9 @@ fn max_chars(schema: Option<&LocatedValue<'_>>) -> Option<usize> {
     let is_free =
         ["enum", "const", "allOf", "anyOf", "oneOf", "not"].iter().all(|word| schema.value.get(*word).is_none())
             && (is_uuid || schema.value.get("pattern").is_none() && schema.text("format").is_none());
-    let number = |word: &str| schema.value.get(word).and_then(Value::as_u64);
-    let longest = number("maxLength").unwrap_or(KEY_CHARS).min(KEY_CHARS);
-    let least = if is_uuid { KEY_CHARS } else { MIN_KEY_CHARS }.max(number("minLength").unwrap_or(0));
+    let [min, max] = ["minLength", "maxLength"].map(|keyword| schema.value.get(keyword).and_then(Value::as_u64));
+    let longest = max.unwrap_or(KEY_CHARS).min(KEY_CHARS);
+    let least = if is_uuid { KEY_CHARS } else { MIN_KEY_CHARS }.max(min.unwrap_or(0));
     if is_string && is_free && least <= longest { usize::try_from(longest).ok() } else { None }
 }
 

@@ -11,7 +11,7 @@ use super::naming::{NameSource, tool_names};
 use super::notes::LoadNotes;
 use super::outputs::attach_links;
 use super::reader::OperationReader;
-use super::report::{Renamed, Report, Skipped};
+use super::report::{Report, Skipped};
 use super::server::Servers;
 use super::walk::{DocumentOperation, operations};
 use super::{Credential, LoadError, Operation, Toolset, ToolsetSettings, documentation, security};
@@ -90,7 +90,7 @@ pub(super) fn read(
             file: path.display().to_string(),
             operations_loaded: loaded.len(),
             operations_skipped: skipped,
-            renamed: loaded.iter().filter_map(Renamed::of).collect(),
+            renamed: loaded.iter().filter_map(Operation::renamed).collect(),
             simplified: notes.finish(),
             error: None,
             advice: Vec::new(),

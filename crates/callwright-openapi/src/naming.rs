@@ -75,7 +75,6 @@ fn seed(source: &NameSource<'_>) -> String {
 /// Replaces every run of disallowed characters by one `_`, and trims `_` at both ends. A text without disallowed
 /// characters is returned unchanged.
 fn sanitised(text: &str) -> String {
-    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if text.chars().all(is_allowed) {
         return text.to_owned();
     }
@@ -88,6 +87,10 @@ fn sanitised(text: &str) -> String {
         }
     }
     name.trim_matches('_').to_owned()
+}
+
+fn is_allowed(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '-' || c == '_'
 }
 
 fn with_hash(name: &str, seed: &str) -> String {

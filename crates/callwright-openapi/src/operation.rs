@@ -9,6 +9,7 @@ use url::Url;
 use super::Requirement;
 use super::binding::{Binding, BodyBinding, BodyMember, BodyShape};
 use super::idempotency::IdempotencyKey;
+use super::report::Renamed;
 use callwright_types::promise::Promise;
 use callwright_types::{DocText, OutputField, OutputLink, Owner, Tool};
 
@@ -70,6 +71,16 @@ impl Operation {
         format!("{} {}", self.method, self.path)
     }
 
+    /// Returns the report entry of a tool whose name differs from the `operationId`.
+    pub(super) fn renamed(&self) -> Option<Renamed> {
+        let to = &self.tool.name;
+        (self.operation_id.as_ref() != Some(to)).then(|| Renamed {
+            operation: self.label(),
+            from: self.operation_id.clone(),
+            to: to.clone(),
+        })
+    }
+
     /// Returns the tool's name within its toolset. The offered name differs if several toolsets use the same name.
     pub fn own_name(&self) -> &str {
         match &self.tool.owner {
@@ -94,9 +105,11 @@ fn place_body(body: &BodyBinding, arguments: &Map<String, Value>) -> Option<Valu
     match &body.shape {
         BodyShape::Argument(name) => arguments.get(name).cloned(),
         BodyShape::Properties(members) => {
-            let given = |member: &BodyMember| Some((member.name.clone(), arguments.get(&member.argument)?.clone()));
-            let members: Map<String, Value> = members.iter().filter_map(given).collect();
-            (body.required || !members.is_empty()).then_some(Value::Object(members))
+            let mut given = Map::new();
+            for BodyMember { argument, name } in members {
+                given.extend(arguments.get(argument).map(|value| (name.clone(), value.clone())));
+            }
+            (body.required || !given.is_empty()).then_some(Value::Object(given))
         }
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::Operation;
 use super::binding::BodyFormat;
 use super::document::{ApiDocument, LocatedValue, Version};
 use super::media_type::SendableMediaType;
 use super::walk::DocumentOperation;
-use super::{Location, Operation};
 use callwright_types::output::{SchemaNode, fields_of};
 use callwright_types::{OutputField, OutputLink};
 
@@ -117,8 +117,8 @@ fn links_of(link: &LocatedValue<'_>, loaded: &[(&DocumentOperation<'_>, Operatio
 
 fn target_of<'a>(link: &LocatedValue<'_>, loaded: &'a [(&DocumentOperation<'_>, Operation)]) -> Option<&'a Operation> {
     if let Some(id) = link.text("operationId") {
-        let is_meant = |operation: &&Operation| operation.operation_id.as_deref() == Some(id);
-        return loaded.iter().map(|(_, operation)| operation).find(is_meant);
+        let mut operations = loaded.iter().map(|(_, operation)| operation);
+        return operations.find(|operation| operation.operation_id.as_deref() == Some(id));
     }
     let reference = link.text("operationRef")?;
     let pointer = reference.split_once('#')?.1;
@@ -131,20 +131,10 @@ fn target_of<'a>(link: &LocatedValue<'_>, loaded: &'a [(&DocumentOperation<'_>, 
 
 /// Returns the argument of a parameter. A link may prefix the name with the location (`path.id`).
 fn argument_of<'a>(operation: &'a Operation, parameter: &str) -> Option<&'a str> {
-    let by_name = |name: &str, location: Option<Location>| {
-        let is_meant = |location_of: Location| location.is_none_or(|location| location == location_of);
-        let found = operation.bindings.iter().find(|binding| binding.name == name && is_meant(binding.location));
-        found.map(|binding| binding.argument.as_str())
-    };
-    by_name(parameter, None).or_else(|| {
-        let (place, name) = parameter.split_once('.')?;
-        let location = match place {
-            "path" => Location::Path,
-            "query" => Location::Query,
-            "header" => Location::Header,
-            "cookie" => Location::Cookie,
-            _ => return None,
-        };
-        by_name(name, Some(location))
-    })
+    let by_name = operation.bindings.iter().find(|binding| binding.name == parameter);
+    let found = by_name.or_else(|| {
+        let (location, name) = parameter.split_once('.')?;
+        operation.bindings.iter().find(|binding| binding.name == name && binding.location.as_str() == location)
+    });
+    found.map(|binding| binding.argument.as_str())
 }

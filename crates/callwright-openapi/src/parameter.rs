@@ -33,6 +33,24 @@ pub(super) struct OperationParameter<'d> {
     pub(super) at: LocatedValue<'d>,
 }
 
+/// The parameters of one operation: its own, and those of its path item that it does not override.
+#[derive(Default)]
+pub(super) struct ParameterLists<'d> {
+    /// Path, query, header and cookie.
+    pub(super) parameters: Vec<OperationParameter<'d>>,
+    /// `in: body`.
+    pub(super) bodies: Vec<LocatedValue<'d>>,
+    /// `in: formData`.
+    pub(super) fields: Vec<LocatedValue<'d>>,
+}
+
+impl ParameterLists<'_> {
+    /// Whether there are bodies or form fields.
+    pub(super) fn has_body(&self) -> bool {
+        !self.bodies.is_empty() || !self.fields.is_empty()
+    }
+}
+
 /// Parses the OpenAPI 3 Parameter Object `at` of the parameter `name` in `location`.
 pub(super) fn parameter<'d>(
     document: &'d ApiDocument,

@@ -8,23 +8,12 @@ use serde_json::Value;
 use super::binding::Location;
 use super::document::{ApiDocument, LocatedValue, Version};
 use super::notes::LoadNotes;
-use super::parameter::{self, OperationParameter, is_ignored};
+use super::parameter::{self, OperationParameter, ParameterLists, is_ignored};
 use super::path_template::slots;
 use super::query_string;
 use super::swagger;
 use super::walk::DocumentOperation;
 use callwright_common::json::scalar_text;
-
-/// The parameters of one operation: its own, and those of its path item that it does not override.
-#[derive(Default)]
-pub(super) struct ParameterLists<'d> {
-    /// Path, query, header and cookie.
-    pub(super) parameters: Vec<OperationParameter<'d>>,
-    /// `in: body`.
-    pub(super) bodies: Vec<LocatedValue<'d>>,
-    /// `in: formData`.
-    pub(super) fields: Vec<LocatedValue<'d>>,
-}
 
 /// Parses the parameters of `found`. An operation's parameters override those of its path item with the same name and
 /// location (OpenAPI 3.0.4, Operation Object).
@@ -39,27 +28,31 @@ pub(super) fn lists<'d>(
     notes: &mut LoadNotes,
 ) -> Result<ParameterLists<'d>, String> {
     let mut all = ParameterLists::default();
-    let left_out = |result: Result<(), String>, notes: &mut LoadNotes| match result {
-        Err(reason) if found.method.is_safe() => {
-            notes.remark(format!("{reason}; left out"));
-            Ok(())
-        }
-        other => other,
-    };
     for holder in [&found.path_item, &found.operation] {
         let mut own = ParameterLists::default();
         match entries(document, holder) {
-            Err(reason) => left_out(Err(reason), notes)?,
+            Err(reason) => left_out(found, Err(reason), notes)?,
             Ok(entries) => {
                 for entry in entries {
                     let added = own.add(document, found.path, entry, notes);
-                    left_out(added, notes)?;
+                    left_out(found, added, notes)?;
                 }
             }
         }
         all.replace_with(own);
     }
     Ok(all)
+}
+
+/// Reports the fault of a safe operation instead of returning it.
+fn left_out(found: &DocumentOperation<'_>, result: Result<(), String>, notes: &mut LoadNotes) -> Result<(), String> {
+    match result {
+        Err(reason) if found.method.is_safe() => {
+            notes.remark(format!("{reason}; left out"));
+            Ok(())
+        }
+        other => other,
+    }
 }
 
 /// An entry of a parameter list.
@@ -94,11 +87,6 @@ fn unfolded(item: LocatedValue<'_>) -> Vec<LocatedValue<'_>> {
 }
 
 impl<'d> ParameterLists<'d> {
-    /// Whether there are bodies or form fields.
-    pub(super) fn has_body(&self) -> bool {
-        !self.bodies.is_empty() || !self.fields.is_empty()
-    }
-
     fn add(
         &mut self,
         document: &'d ApiDocument,

@@ -21,8 +21,8 @@ pub(super) fn place<'d>(
     mut parameters: Vec<OperationParameter<'d>>,
     notes: &mut LoadNotes,
 ) -> Result<TemplateParameters<'d>, String> {
-    let in_path = |parameter: &&OperationParameter<'_>| parameter.location == Location::Path;
-    let described: Vec<&str> = parameters.iter().filter(in_path).map(|parameter| parameter.name.as_str()).collect();
+    let in_path = parameters.iter().filter(|parameter| parameter.location == Location::Path);
+    let described: Vec<&str> = in_path.map(|parameter| parameter.name.as_str()).collect();
     let path = mended(found.path, &described);
     if path != found.path {
         notes.remark(format!("the path is read as `{path}`"));
@@ -56,9 +56,9 @@ fn is_named(name: &str, slot: &PathSlot, _: (usize, usize)) -> bool {
 
 /// Whether the names differ only in case and separators: `petId` matches `{pet_id}`.
 fn is_named_alike(name: &str, slot: &PathSlot, _: (usize, usize)) -> bool {
-    let plain =
-        |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect() };
-    !plain(name).is_empty() && plain(name) == plain(&slot.name)
+    let [name, slot] = [name, &slot.name]
+        .map(|text| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>());
+    !name.is_empty() && name == slot
 }
 
 fn is_only_one(_: &str, _: &PathSlot, left: (usize, usize)) -> bool {
@@ -72,7 +72,6 @@ fn fill(
     is_meant: IsMeant,
     notes: &mut LoadNotes,
 ) {
-    let is_left = |parameter: &OperationParameter<'_>| parameter.location == Location::Path && parameter.slot.is_none();
     let left = (empty.len(), parameters.iter().filter(|parameter| is_left(parameter)).count());
     empty.retain(|slot| {
         let parameter =
@@ -85,6 +84,11 @@ fn fill(
         parameter.allow_reserved |= slot.is_reserved;
         false
     });
+}
+
+/// Whether it is a path parameter without a template expression.
+fn is_left(parameter: &OperationParameter<'_>) -> bool {
+    parameter.location == Location::Path && parameter.slot.is_none()
 }
 
 fn described_nowhere<'d>(slot: &PathSlot, operation: &LocatedValue<'d>) -> OperationParameter<'d> {

@@ -56,12 +56,13 @@ pub(super) fn mended(path: &str, described: &[&str]) -> String {
         }
     }
     written.push_str(rest);
-    let unplaced = |name: &&&str| !written.contains(&format!("{{{name}}}"));
-    let unplaced: Vec<&str> = described.iter().filter(unplaced).copied().collect();
+    let unplaced = described.iter().filter(|name| !written.contains(&format!("{{{name}}}")));
+    let unplaced: Vec<&str> = unplaced.copied().collect();
     let segments = written.split('/').map(|segment| {
-        let is_meant =
-            |name: &&&str| [format!(":{name}"), format!("<{name}>"), format!("[{name}]")].contains(&segment.to_owned());
-        unplaced.iter().find(is_meant).map_or_else(|| segment.to_owned(), |name| format!("{{{name}}}"))
+        let meant = unplaced
+            .iter()
+            .find(|name| [format!(":{name}"), format!("<{name}>"), format!("[{name}]")].contains(&segment.to_owned()));
+        meant.map_or_else(|| segment.to_owned(), |name| format!("{{{name}}}"))
     });
     segments.collect::<Vec<_>>().join("/")
 }

@@ -194,9 +194,10 @@ impl<'d> CombinedSchema<'d> {
             self.read(document, &target, levels)?;
         }
         self.kind(members.get("type"))?;
-        let number = |keyword: &str| members.get(keyword).and_then(Value::as_u64).unwrap_or_default();
-        self.min_items = self.min_items.max(number("minItems"));
-        self.min_properties = self.min_properties.max(number("minProperties"));
+        let [items, properties] =
+            ["minItems", "minProperties"].map(|keyword| members.get(keyword).and_then(Value::as_u64).unwrap_or(0));
+        self.min_items = self.min_items.max(items);
+        self.min_properties = self.min_properties.max(properties);
         let required = members.get("required").and_then(Value::as_array).into_iter().flatten();
         self.required.extend(required.filter_map(Value::as_str));
         if let Some(properties) = schema.member("properties") {
@@ -232,13 +233,11 @@ impl<'d> CombinedSchema<'d> {
     /// Returns the members that a response must have, without those for requests only (OpenAPI 3.0.4, Schema Object,
     /// `writeOnly`).
     fn required(&self, document: &'d ApiDocument) -> Vec<String> {
-        let is_sent_only = |name: &str| {
-            let schema = self.property(name).and_then(|schema| document.follow(schema).ok());
-            schema.is_some_and(|schema| schema.flag("writeOnly") == Some(true))
-        };
         let mut required: Vec<String> = Vec::new();
-        for name in self.required.iter().filter(|name| !is_sent_only(name)) {
-            if required.len() < MAX_REQUIRED && !required.iter().any(|known| known == name) {
+        for name in &self.required {
+            let schema = self.property(name).and_then(|schema| document.follow(schema).ok());
+            let is_sent_only = schema.is_some_and(|schema| schema.flag("writeOnly") == Some(true));
+            if !is_sent_only && required.len() < MAX_REQUIRED && !required.iter().any(|known| known == name) {
                 required.push((*name).to_owned());
             }
         }

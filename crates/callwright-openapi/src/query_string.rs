@@ -35,16 +35,15 @@ pub(super) fn parameters<'d>(
     }
     let properties = schema.member("properties").filter(|properties| properties.value.is_object());
     let properties = properties.ok_or_else(|| broken("its schema has no `properties`"))?;
-    let is_required = at.flag("required") == Some(true);
     let required = schema.value.get("required").and_then(Value::as_array);
-    let is_required = |name: &str| is_required && required.is_some_and(|required| required.iter().any(|it| it == name));
+    let required = required.filter(|_| at.flag("required") == Some(true));
     Ok(properties
         .members()
         .map(|(property, schema)| OperationParameter {
             name: property.clone(),
             slot: None,
             location: Location::Query,
-            required: is_required(property),
+            required: required.is_some_and(|names| names.iter().any(|name| name == property)),
             style: Style::Form,
             explode: true,
             allow_reserved: false,

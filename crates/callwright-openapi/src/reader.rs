@@ -128,18 +128,17 @@ fn produces(document: &ApiDocument, operation: &LocatedValue<'_>) -> Vec<String>
     if document.version == Version::V2_0 {
         return swagger::media_types(document, operation, "produces").into_iter().map(str::to_owned).collect();
     }
-    let of = |is_wanted: fn(&str) -> bool| {
-        let mut media_types: Vec<String> = Vec::new();
-        for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
-            let Some(response) = document.follow(response).ok().filter(|_| is_wanted(status)) else { continue };
-            for (media_type, _) in response.member("content").iter().flat_map(LocatedValue::members) {
-                if !media_types.contains(media_type) {
-                    media_types.push(media_type.clone());
-                }
+    let (mut successful, mut all): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
+        let Ok(response) = document.follow(response) else { continue };
+        for (media_type, _) in response.member("content").iter().flat_map(LocatedValue::members) {
+            if status.starts_with('2') && !successful.contains(media_type) {
+                successful.push(media_type.clone());
+            }
+            if !all.contains(media_type) {
+                all.push(media_type.clone());
             }
         }
-        media_types
-    };
-    let successful = of(|status| status.starts_with('2'));
-    if successful.is_empty() { of(|_| true) } else { successful }
+    }
+    if successful.is_empty() { all } else { successful }
 }

@@ -3,8 +3,6 @@
 
 use serde::Serialize;
 
-use super::{Advice, Operation};
-
 /// The report on one document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
@@ -53,21 +51,24 @@ pub struct Simplified {
     pub what: String,
 }
 
+/// One piece of advice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Advice {
+    /// Code of the rule that gives the advice.
+    pub code: &'static str,
+    /// Method and path of the operation, the first if there are several; empty for the whole document.
+    pub operation: String,
+    /// File, line and JSON Pointer of the part to change.
+    pub at: String,
+    /// Describes the information that a model lacks.
+    pub message: String,
+    /// The change to make; the same text for all advice of one rule.
+    pub fix: &'static str,
+}
+
 impl Report {
     /// Creates the report on a document that could not be loaded.
     pub fn of_failure(file: impl Into<String>, error: impl ToString) -> Self {
         Self { file: file.into(), error: Some(error.to_string()), ..Self::default() }
-    }
-}
-
-impl Renamed {
-    /// Returns an entry if the tool's name differs from the `operationId`.
-    pub(super) fn of(operation: &Operation) -> Option<Self> {
-        let to = &operation.tool.name;
-        (operation.operation_id.as_ref() != Some(to)).then(|| Self {
-            operation: operation.label(),
-            from: operation.operation_id.clone(),
-            to: to.clone(),
-        })
     }
 }

@@ -156,11 +156,10 @@ fn absolute_from(base: Option<&Url>, text: &str) -> Result<Url, String> {
 
 fn absolute(text: &str) -> Result<Url, String> {
     let text = text.trim();
-    let is_relative = |error| format!("`{text}` is not an absolute URL ({error})");
     // A URL without scheme takes the scheme of the document's URL, which is unknown for a local file. `https` is
     // assumed.
     let url = if text.starts_with("//") { Url::parse(&format!("https:{text}")) } else { Url::parse(text) };
-    let url = url.map_err(is_relative)?;
+    let url = url.map_err(|error| format!("`{text}` is not an absolute URL ({error})"))?;
     let is_http = matches!(url.scheme(), "http" | "https") && url.has_host();
     if is_http { Ok(url) } else { Err(format!("`{text}` is not an http or https URL")) }
 }
@@ -172,9 +171,10 @@ fn begins_with_host(text: &str) -> bool {
     let host = text.split(['/', ':', '?', '#']).next().unwrap_or_default();
     let behind = text.get(host.len()..).unwrap_or_default();
     let labels: Vec<&str> = host.split('.').collect();
-    let is_label = |label: &&str| !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let is_host =
+        labels.iter().all(|label| !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'));
     let is_name = labels.last().is_some_and(|last| last.len() > 1 && last.chars().all(|c| c.is_ascii_alphabetic()));
-    labels.len() > 1 && is_name && labels.iter().all(is_label) && !behind.starts_with("://")
+    labels.len() > 1 && is_name && is_host && !behind.starts_with("://")
 }
 
 #[cfg(test)]

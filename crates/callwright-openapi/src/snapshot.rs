@@ -112,8 +112,11 @@ impl Catalog {
     /// previous version, and its error is returned.
     fn replace(&mut self, name: &str, loaded: LoadedEntry) -> Vec<LoadError> {
         let LoadedEntry { toolsets, files, folders, errors } = loaded;
-        let is_broken = |path: &PathBuf| errors.iter().any(|error| error.path() == Some(path));
-        self.toolsets.retain(|_, old| old.entry != name || old.document.as_ref().is_some_and(is_broken));
+        self.toolsets.retain(|_, old| {
+            let document = old.document.as_deref();
+            let is_broken = document.is_some() && errors.iter().any(|error| error.path() == document);
+            old.entry != name || is_broken
+        });
         self.toolsets.extend(toolsets.into_iter().map(|toolset| (toolset.name.clone(), Arc::new(toolset))));
         self.entries.insert(name.to_owned(), CatalogEntry { files, folders });
         errors

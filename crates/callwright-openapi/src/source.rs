@@ -107,8 +107,8 @@ fn load_folder(
             Ok(mut toolset) => {
                 files.extend(toolset.files().map(Path::to_owned));
                 name.clone_into(&mut toolset.entry);
-                let known = |scheme: &String| toolset.security_schemes.contains_key(scheme);
-                toolset.credentials = credentials.iter().filter(|(scheme, _)| known(scheme)).map(cloned).collect();
+                let known = credentials.iter().filter(|(scheme, _)| toolset.security_schemes.contains_key(*scheme));
+                toolset.credentials = known.map(cloned).collect();
                 toolsets.push(toolset);
             }
             Err(error) => errors.push(error),
@@ -130,18 +130,25 @@ fn cloned<K: Clone, V: Clone>((key, value): (&K, &V)) -> (K, V) {
 /// operations to which another one refers. Two documents that take operations from each other are both kept.
 fn without_parts(toolsets: Vec<Toolset>) -> Vec<Toolset> {
     let paths: Vec<Option<PathBuf>> = toolsets.iter().map(resolved_document).collect();
-    let is_part = |at: usize, toolset: &Toolset| {
-        let Some(Some(own)) = paths.get(at) else { return false };
-        let has_operations = toolset.report.operations_loaded + toolset.report.operations_skipped.len() > 0;
-        toolsets.iter().zip(&paths).enumerate().any(|(other_at, (other, other_path))| {
-            let refers_back = other_path.as_ref().is_some_and(|path| toolset.operation_files.contains(path));
-            let takes =
-                if has_operations { other.operation_files.contains(own) } else { other.other_files.contains(own) };
-            other_at != at && takes && !refers_back
-        })
-    };
-    let parts: Vec<bool> = toolsets.iter().enumerate().map(|(at, toolset)| is_part(at, toolset)).collect();
+    let parts: Vec<bool> = toolsets
+        .iter()
+        .zip(&paths)
+        .map(|(toolset, path)| path.as_ref().is_some_and(|path| is_part(toolset, path, &toolsets, &paths)))
+        .collect();
     toolsets.into_iter().zip(parts).filter(|(_, is_part)| !is_part).map(|(toolset, _)| toolset).collect()
+}
+
+/// Whether the toolset of the document `own` is a part of one of `all`, whose documents are `paths`.
+fn is_part(toolset: &Toolset, own: &Path, all: &[Toolset], paths: &[Option<PathBuf>]) -> bool {
+    let has_operations = toolset.report.operations_loaded + toolset.report.operations_skipped.len() > 0;
+    all.iter().zip(paths).any(|(other, other_path)| {
+        let refers_back = other_path.as_ref().is_some_and(|path| toolset.operation_files.contains(path));
+        let takes = match has_operations {
+            true => other.operation_files.contains(own),
+            false => other.other_files.iter().any(|file| file == own),
+        };
+        !std::ptr::eq(toolset, other) && takes && !refers_back
+    })
 }
 
 fn resolved_document(toolset: &Toolset) -> Option<PathBuf> {

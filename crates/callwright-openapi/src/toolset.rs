@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use url::Url;
 
-use super::report::Renamed;
 use super::{Credential, MissingCredentials, Operation, RemoteFile, Report, SecurityScheme};
 use callwright_types::DocText;
 
@@ -63,7 +62,7 @@ impl Toolset {
             let Some(operation) = self.operations.get_mut(index) else { continue };
             Arc::make_mut(&mut operation.tool).name = name;
         }
-        self.report.renamed = self.operations.iter().filter_map(Renamed::of).collect();
+        self.report.renamed = self.operations.iter().filter_map(Operation::renamed).collect();
     }
 
     /// Returns all documentation texts for `operation`: its own first, then the document's.

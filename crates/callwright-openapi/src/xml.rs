@@ -157,10 +157,9 @@ pub(super) fn branches<'d>(document: &'d ApiDocument, schema: &LocatedValue<'d>)
 }
 
 fn read_object(node: &mut XmlNode, xml: &LocatedValue<'_>) {
-    let text = |key: &str| xml.text(key).map(str::to_owned);
-    node.name = node.name.take().or_else(|| text("name"));
-    node.namespace = node.namespace.take().or_else(|| text("namespace"));
-    node.prefix = node.prefix.take().or_else(|| text("prefix"));
+    for (member, key) in [(&mut node.name, "name"), (&mut node.namespace, "namespace"), (&mut node.prefix, "prefix")] {
+        *member = member.take().or_else(|| xml.text(key).map(str::to_owned));
+    }
     node.attribute |= xml.flag("attribute") == Some(true);
     node.wrapped |= xml.flag("wrapped") == Some(true);
 }

@@ -4,45 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use http::HeaderMap;
-
 use super::parse::parse;
 use super::selector::MatchSelector;
 use super::sources::{builtin, folder};
 use super::tighten::tighten;
-use super::{Policy, PolicyError, SelectError, Settings};
+use super::{Policy, PolicyError, SelectError, Settings, TurnFacts};
 use callwright_common::nearest::nearest;
 use callwright_common::watch::{FolderDigest, FolderFile, digest};
-
-/// Properties of a turn that select a policy.
-#[derive(Debug, Clone, Copy)]
-pub struct TurnFacts<'a> {
-    /// Model name as the client sent it.
-    pub model: &'a str,
-    /// Model name, if it is an alias.
-    pub alias: Option<&'a str>,
-    /// Policy to which the alias is bound.
-    pub alias_policy: Option<&'a str>,
-    /// Virtual key of the request.
-    pub key: Option<KeyFacts<'a>>,
-    /// Header fields of the request.
-    pub headers: &'a HeaderMap,
-    /// Policy that the request selects (`x-callwright-policy`).
-    pub requested: Option<&'a str>,
-}
-
-/// Properties of a virtual key that select a policy.
-#[derive(Debug, Clone, Copy)]
-pub struct KeyFacts<'a> {
-    /// Name of the key.
-    pub name: &'a str,
-    /// Group of the key; empty: none.
-    pub group: &'a str,
-    /// Policy to which the key is bound; empty: none.
-    pub policy: &'a str,
-    /// Policies that its requests may select; `None`: those that are `selectable`.
-    pub selectable: Option<&'a [String]>,
-}
 
 /// All policies in force. Immutable: a reload creates a new book.
 ///
@@ -123,8 +91,9 @@ impl PolicyBook {
             return Err(SelectError::NotSelectable { name: name.to_owned() });
         }
         let tightened = &self.tightened[base * self.entries.len() + asked];
-        let combine = || Arc::new(tighten(&self.entries[base].policy, &self.entries[asked].policy));
-        Ok(Arc::clone(tightened.get_or_init(combine)))
+        let policy =
+            tightened.get_or_init(|| Arc::new(tighten(&self.entries[base].policy, &self.entries[asked].policy)));
+        Ok(Arc::clone(policy))
     }
 
     /// Returns the policy with this name.
@@ -182,14 +151,18 @@ impl PolicyBook {
 
     fn base(&self, facts: &TurnFacts<'_>) -> Result<usize, SelectError> {
         if let Some(key) = facts.key.filter(|key| !key.policy.is_empty()) {
-            let unbound = || SelectError::KeyUnbound { key: key.name.to_owned(), name: key.policy.to_owned() };
-            return self.by_name.get(key.policy).copied().ok_or_else(unbound);
+            let bound = self.by_name.get(key.policy).copied();
+            return bound
+                .ok_or_else(|| SelectError::KeyUnbound { key: key.name.to_owned(), name: key.policy.to_owned() });
         }
         if let Some(name) = facts.alias_policy {
             return self.by_name.get(name).copied().ok_or_else(|| SelectError::Unbound { name: name.to_owned() });
         }
-        let fits = |entry: &PolicyEntry| entry.selector.as_ref().is_some_and(|selector| selector.matches(facts));
-        Ok(self.entries.iter().position(fits).unwrap_or(self.default))
+        let matching = self
+            .entries
+            .iter()
+            .position(|entry| entry.selector.as_ref().is_some_and(|selector| selector.matches(facts)));
+        Ok(matching.unwrap_or(self.default))
     }
 
     fn unknown(&self, name: &str) -> SelectError {
@@ -214,8 +187,8 @@ fn index(entries: &[PolicyEntry]) -> Result<HashMap<String, usize>, PolicyError>
     for (position, entry) in entries.iter().enumerate() {
         let name = entry.policy.name.clone();
         if let Some(first) = by_name.insert(name.clone(), position) {
-            let shown = |position: usize| entries[position].path.display().to_string();
-            return Err(PolicyError::Duplicate { name, first: shown(first), second: shown(position) });
+            let [first, second] = [first, position].map(|position| entries[position].path.display().to_string());
+            return Err(PolicyError::Duplicate { name, first, second });
         }
     }
     Ok(by_name)
@@ -223,7 +196,10 @@ fn index(entries: &[PolicyEntry]) -> Result<HashMap<String, usize>, PolicyError>
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderMap;
+
     use super::*;
+    use crate::KeyFacts;
     use callwright_types::rules::Mode;
 
     fn book(files: &[(&str, &str)]) -> Result<PolicyBook, PolicyError> {

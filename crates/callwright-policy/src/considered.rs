@@ -6,12 +6,11 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::ser::Serializer;
 
-use super::book::{PolicyBook, TurnFacts};
-use super::{Policy, SelectError};
+use super::{Policy, PolicyBook, SelectError, TurnFacts};
 
 /// Reason why a policy applies before the request's own selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ground {
+pub enum SelectionReason {
     /// The virtual key is bound to it.
     BoundByKey,
     /// The alias is bound to it.
@@ -22,7 +21,7 @@ pub enum Ground {
     Default,
 }
 
-impl fmt::Display for Ground {
+impl fmt::Display for SelectionReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::BoundByKey => "the key is bound to it",
@@ -35,7 +34,7 @@ impl fmt::Display for Ground {
 
 /// One policy with the result of its `match` for the turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Considered {
+pub struct ConsideredPolicy {
     /// Name of the policy.
     #[serde(rename = "policy")]
     pub name: String,
@@ -49,31 +48,31 @@ pub struct Considered {
 
 /// Policy of a turn, with the reason for its selection.
 #[derive(Debug)]
-pub struct Reasoned {
+pub struct PolicySelection {
     /// The policy that applies.
     pub policy: Arc<Policy>,
     /// Name of the policy that would apply without the request's own selection.
     pub base: String,
     /// Reason for the selection of `base`.
-    pub ground: Ground,
+    pub ground: SelectionReason,
     /// All policies in the order of evaluation.
-    pub considered: Vec<Considered>,
+    pub considered: Vec<ConsideredPolicy>,
 }
 
 /// Serialised form.
 #[derive(Serialize)]
-struct ReasonedForm<'a> {
+struct SelectionForm<'a> {
     policy: &'a str,
     mode: &'static str,
     base: &'a str,
     because: String,
-    considered: &'a [Considered],
+    considered: &'a [ConsideredPolicy],
 }
 
-impl Serialize for Reasoned {
+impl Serialize for PolicySelection {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { policy, base, ground, considered } = self;
-        let form = ReasonedForm {
+        let form = SelectionForm {
             policy: &policy.name,
             mode: policy.mode.label(),
             base,
@@ -89,28 +88,26 @@ impl PolicyBook {
     ///
     /// # Errors
     /// [`SelectError`] if the request selects a policy that it may not use.
-    pub fn reason(&self, facts: &TurnFacts<'_>) -> Result<Reasoned, SelectError> {
+    pub fn reason(&self, facts: &TurnFacts<'_>) -> Result<PolicySelection, SelectError> {
         let policy = self.resolve(facts)?;
         let base = self.resolve(&TurnFacts { requested: None, ..*facts })?.name.clone();
-        let considered: Vec<Considered> = self
-            .selectors()
-            .map(|(policy, selector)| {
-                let lacks = selector.map(|selector| selector.lacks(facts));
-                Considered {
-                    name: policy.name.clone(),
-                    priority: policy.priority,
-                    matches: lacks.map(|lacks| lacks.is_none()),
-                    lacks: lacks.flatten().map(|key| key.to_string()),
-                }
-            })
-            .collect();
+        let considered = self.selectors().map(|(policy, selector)| {
+            let lacks = selector.map(|selector| selector.lacks(facts));
+            ConsideredPolicy {
+                name: policy.name.clone(),
+                priority: policy.priority,
+                matches: lacks.map(|lacks| lacks.is_none()),
+                lacks: lacks.flatten().map(|key| key.to_string()),
+            }
+        });
+        let considered: Vec<ConsideredPolicy> = considered.collect();
         let ground = match facts.alias_policy {
-            _ if facts.key.is_some_and(|key| !key.policy.is_empty()) => Ground::BoundByKey,
-            Some(_) => Ground::Bound,
-            None if considered.iter().any(|policy| policy.matches == Some(true)) => Ground::Matched,
-            None => Ground::Default,
+            _ if facts.key.is_some_and(|key| !key.policy.is_empty()) => SelectionReason::BoundByKey,
+            Some(_) => SelectionReason::Bound,
+            None if considered.iter().any(|policy| policy.matches == Some(true)) => SelectionReason::Matched,
+            None => SelectionReason::Default,
         };
-        Ok(Reasoned { policy, base, ground, considered })
+        Ok(PolicySelection { policy, base, ground, considered })
     }
 }
 
@@ -144,7 +141,7 @@ mod tests {
         }
         let book = three();
         let reasoned = book.reason(&facts(&headers)).unwrap();
-        assert_eq!((reasoned.policy.name.as_str(), &reasoned.ground), ("gpt", &Ground::Matched));
+        assert_eq!((reasoned.policy.name.as_str(), &reasoned.ground), ("gpt", &SelectionReason::Matched));
         let told: Vec<_> =
             reasoned.considered.iter().map(|it| (it.name.as_str(), it.matches, it.lacks.as_deref())).collect();
         let lacks = "`headers.x-team`";
@@ -160,9 +157,9 @@ mod tests {
         let facts =
             TurnFacts { model: "o3", alias: None, alias_policy: None, key: None, headers: &none, requested: None };
         let reasoned = book.reason(&facts).unwrap();
-        assert_eq!((reasoned.base.as_str(), reasoned.ground), ("default", Ground::Default));
+        assert_eq!((reasoned.base.as_str(), reasoned.ground), ("default", SelectionReason::Default));
         let bound = book.reason(&TurnFacts { alias_policy: Some("gpt"), ..facts }).unwrap();
-        assert_eq!((bound.base.as_str(), bound.ground), ("gpt", Ground::Bound));
+        assert_eq!((bound.base.as_str(), bound.ground), ("gpt", SelectionReason::Bound));
         let wished = book.reason(&TurnFacts { requested: Some("team"), ..facts }).unwrap();
         assert_eq!((wished.policy.name.as_str(), wished.base.as_str()), ("default+team", "default"));
         assert!(book.reason(&TurnFacts { requested: Some("gpt"), ..facts }).is_err(), "it is not selectable");

@@ -1,5 +1,6 @@
 //! Errors in policies, and in requests that select one.
 
+use callwright_common::json::Pointer;
 use callwright_common::watch::FolderError;
 
 /// Error for unusable policies. Valid policies that are in force remain active.
@@ -83,4 +84,20 @@ pub enum SelectError {
 
 fn known(nearest: Option<&str>) -> String {
     nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+}
+
+/// An invalid value of a policy, and its location in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PolicyFault {
+    /// Location of the value.
+    pub(super) place: Pointer,
+    /// Description of the error and its remedy.
+    pub(super) message: String,
+}
+
+impl PolicyFault {
+    /// Creates a fault at `place`.
+    pub(super) fn new(place: Pointer, message: impl Into<String>) -> Self {
+        Self { place, message: message.into() }
+    }
 }

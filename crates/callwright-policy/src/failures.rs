@@ -1,6 +1,6 @@
 //! Semantic validation of rules about failures.
 
-use super::fault::PolicyFault;
+use super::error::PolicyFault;
 use callwright_common::json::Pointer;
 use callwright_types::rules::{FailureRule, NumberRange};
 

@@ -11,9 +11,8 @@
 mod book;
 mod considered;
 mod error;
+mod facts;
 mod failures;
-mod fault;
-mod file;
 mod parse;
 mod rules;
 mod selector;
@@ -23,10 +22,11 @@ mod tighten;
 mod validate;
 mod watch;
 
-pub use book::{KeyFacts, PolicyBook, TurnFacts};
-pub use considered::{Considered, Ground, Reasoned};
+pub use book::PolicyBook;
+pub use considered::{ConsideredPolicy, PolicySelection, SelectionReason};
 pub use error::{PolicyError, SelectError};
-pub use file::load_file;
+pub use facts::{KeyFacts, TurnFacts};
+pub use parse::load_file;
 pub use rules::{Match, Policy};
 pub use settings::Settings;
 pub use watch::watch;

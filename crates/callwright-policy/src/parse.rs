@@ -1,7 +1,10 @@
 //! Parsing of a policy file. Errors name file, line, column and the most similar valid name.
 
-use super::fault::PolicyFault;
+use std::path::Path;
+
+use super::error::PolicyFault;
 use super::selector::MatchSelector;
+use super::sources::MAX_FILE_BYTES;
 use super::validate::validate;
 use super::{Policy, PolicyError};
 use callwright_common::watch::FolderFile;
@@ -31,6 +34,14 @@ pub(super) fn parse(source: &FolderFile) -> Result<(Policy, Option<MatchSelector
             Err(invalid(source, yaml::problem_at(&source.text, &place, message, BOUNDS)))
         }
     }
+}
+
+/// Loads one policy file. Its `match` and priority have no effect.
+///
+/// # Errors
+/// [`PolicyError`] if it cannot be read or is not a policy.
+pub fn load_file(path: &Path) -> Result<Policy, PolicyError> {
+    parse(&FolderFile::read(path.to_owned(), MAX_FILE_BYTES)?).map(|(policy, _)| policy)
 }
 
 fn invalid(source: &FolderFile, problem: YamlProblem) -> PolicyError {

@@ -6,7 +6,7 @@ use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
 use http::{HeaderMap, HeaderName};
 
 use super::TurnFacts;
-use super::fault::PolicyFault;
+use super::error::PolicyFault;
 use super::rules::Match;
 use callwright_common::json::Pointer;
 
@@ -49,16 +49,13 @@ impl MatchSelector {
         if self.models.as_ref().is_some_and(|globs| !globs.is_match(facts.model)) {
             return Some(MatchKey::Models);
         }
-        if self.aliases.as_ref().is_some_and(|globs| !facts.alias.is_some_and(|alias| globs.is_match(alias))) {
+        if !match_name(self.aliases.as_ref(), facts.alias) {
             return Some(MatchKey::Aliases);
         }
-        let of_key = |globs: &Option<GlobSet>, name: Option<&str>| {
-            globs.as_ref().is_none_or(|globs| name.is_some_and(|name| globs.is_match(name)))
-        };
-        if !of_key(&self.keys, facts.key.map(|key| key.name)) {
+        if !match_name(self.keys.as_ref(), facts.key.map(|key| key.name)) {
             return Some(MatchKey::Keys);
         }
-        if !of_key(&self.groups, facts.key.map(|key| key.group).filter(|group| !group.is_empty())) {
+        if !match_name(self.groups.as_ref(), facts.key.map(|key| key.group).filter(|group| !group.is_empty())) {
             return Some(MatchKey::Groups);
         }
         let header = self.headers.iter().find(|(name, glob)| !has_value(facts.headers, name, glob));
@@ -103,6 +100,11 @@ fn globs(texts: &[String], place: &Pointer) -> Result<Option<GlobSet>, PolicyFau
         set.add(glob(text, place.item(index))?);
     }
     set.build().map(Some).map_err(|error| PolicyFault::new(place.clone(), error.to_string()))
+}
+
+/// Whether one of the globs matches; true if none are given.
+fn match_name(globs: Option<&GlobSet>, name: Option<&str>) -> bool {
+    globs.is_none_or(|globs| name.is_some_and(|name| globs.is_match(name)))
 }
 
 fn header(name: &str, value: &str, place: &Pointer) -> Result<(HeaderName, GlobMatcher), PolicyFault> {

@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use super::Policy;
+use super::error::PolicyFault;
 use super::failures::failures;
-use super::fault::PolicyFault;
 use super::selector::{MatchSelector, glob};
 use callwright_common::json::Pointer;
 use callwright_types::Limits;
@@ -62,8 +62,8 @@ pub(super) fn validate(policy: &Policy) -> Result<Option<MatchSelector>, PolicyF
 }
 
 fn name(name: &str, place: Pointer) -> Result<(), PolicyFault> {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(fits) {
+    let is_valid = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    if name.is_empty() || name.len() > MAX_NAME || !is_valid {
         let message = format!("the name `{name}` must be 1 to {MAX_NAME} letters, digits, `-`, `_` or `.`");
         return Err(PolicyFault::new(place, message));
     }
@@ -158,9 +158,9 @@ fn execute(rules: &[ExecuteRule], place: &Pointer) -> Result<(), PolicyFault> {
     for (index, rule) in rules.iter().enumerate() {
         let here = place.item(index);
         for (index, method) in rule.methods.iter().enumerate() {
-            let message = || format!("`{method}` is not a method in upper case, such as `POST`");
             if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
-                return Err(PolicyFault::new(here.child("methods").item(index), message()));
+                let message = format!("`{method}` is not a method in upper case, such as `POST`");
+                return Err(PolicyFault::new(here.child("methods").item(index), message));
             }
         }
         for (index, tool) in rule.tools.iter().enumerate() {

@@ -1,11 +1,14 @@
 //! Turn state: calls that require approval by a person.
+//!
+//! An entry of the queue is pending until it is decided, expires or is withdrawn, and never becomes pending again. An
+//! approval is used at most once. Entries that a turn waits for expire when the store is opened, because that turn has
+//! ended.
 
-use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::StoreError;
+use super::{Store, StoreError};
 use callwright_types::rules::ApprovalMode;
 use callwright_types::{ApprovalNote, ApprovalStatus};
 
@@ -44,7 +47,7 @@ pub struct Question {
     pub keep: bool,
 }
 
-/// Result of [`Approvals::ask`].
+/// Result of [`Store::request_approval`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
     /// A new entry, or the existing entry for the same call by the same session of the same client.
@@ -53,7 +56,7 @@ pub enum Asked {
     Full,
 }
 
-/// Result of [`Approvals::decide`].
+/// Result of [`Store::decide_approval`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decided {
     /// The decision is recorded.
@@ -66,7 +69,7 @@ pub enum Decided {
     Unknown,
 }
 
-/// Result of [`Approvals::close`].
+/// Result of [`Store::close_approval`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Closed {
     /// Whether this call closed the entry, which was pending.
@@ -151,67 +154,81 @@ pub struct ApprovalPage {
     pub next: Option<String>,
 }
 
-/// The approval queue.
-///
-/// An entry is pending until it is decided, expires or is withdrawn, and never becomes pending again. An approval is
-/// used at most once. Entries that a turn waits for expire when the store is opened, because that turn has ended.
-pub trait Approvals: Send + Sync + std::fmt::Debug {
+impl Store {
     /// Adds an entry if fewer than `most` entries are pending. Returns an existing entry for the same call instead, if
     /// one is still valid: an approved unused one, or, if no turn waits, a pending or denied one. The entry is on disk
     /// when this returns.
     ///
     /// # Errors
     /// [`StoreError`] if the commit failed: the call must not be executed.
-    fn ask<'a>(&'a self, question: &'a Question, most: u32) -> BoxFuture<'a, Result<Asked, StoreError>>;
+    pub async fn request_approval(&self, question: &Question, most: u32) -> Result<Asked, StoreError> {
+        self.noted(self.database()?.ask(question, most, self.owner()).await)
+    }
 
     /// Decides a pending entry. The first decision is final.
     ///
     /// # Errors
     /// [`StoreError`]; no decision is recorded then.
-    fn decide<'a>(&'a self, id: &'a str, ruling: &'a Ruling) -> BoxFuture<'a, Result<Decided, StoreError>>;
+    pub async fn decide_approval(&self, id: &str, ruling: &Ruling) -> Result<Decided, StoreError> {
+        self.noted(self.database()?.decide(id, ruling).await)
+    }
 
     /// Closes a pending entry without a decision, as expired or withdrawn, and returns its current status. An earlier
     /// decision remains valid. Returns `None` if no entry has this id.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn close<'a>(&'a self, id: &'a str, status: ApprovalStatus) -> BoxFuture<'a, Result<Option<Closed>, StoreError>>;
+    pub async fn close_approval(&self, id: &str, status: ApprovalStatus) -> Result<Option<Closed>, StoreError> {
+        self.noted(self.database()?.close_approval(id, status).await)
+    }
 
     /// Consumes an approval of the call with this digest. Returns `true` once, and only if it is approved; the use is
     /// on disk then.
     ///
     /// # Errors
     /// [`StoreError`] if the commit failed: the call must not be executed.
-    fn use_up<'a>(&'a self, id: &'a str, digest: &'a str) -> BoxFuture<'a, Result<bool, StoreError>>;
+    pub async fn use_approval(&self, id: &str, digest: &str) -> Result<bool, StoreError> {
+        self.noted(self.database()?.use_up(id, digest).await)
+    }
 
     /// Returns the status of an entry; `None` if no entry has this id.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn standing<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<ApprovalNote>, StoreError>>;
+    pub async fn approval_note(&self, id: &str) -> Result<Option<ApprovalNote>, StoreError> {
+        self.database()?.standing(id).await
+    }
 
     /// Returns a full entry; `None` if no entry has this id.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn approval<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Approval>, StoreError>>;
+    pub async fn approval(&self, id: &str) -> Result<Option<Approval>, StoreError> {
+        self.database()?.approval(id).await
+    }
 
     /// Returns a page of entries, newest first.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn approvals<'a>(&'a self, filter: &'a ApprovalFilter) -> BoxFuture<'a, Result<ApprovalPage, StoreError>>;
+    pub async fn approvals(&self, filter: &ApprovalFilter) -> Result<ApprovalPage, StoreError> {
+        self.database()?.approvals(filter).await
+    }
 
     /// Returns the number of pending entries.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn pending(&self) -> BoxFuture<'_, Result<u64, StoreError>>;
+    pub async fn pending_approvals(&self) -> Result<u64, StoreError> {
+        self.database()?.pending().await
+    }
 
     /// Expires at most `limit` overdue pending entries, and at most `limit` overdue unused approvals. Returns the
     /// number of expired pending entries.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn expire_due(&self, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>>;
+    pub async fn expire_approvals(&self, limit: u32) -> Result<u64, StoreError> {
+        self.noted(self.database()?.expire_due(limit, self.owner()).await)
+    }
 }

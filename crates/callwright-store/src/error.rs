@@ -20,6 +20,12 @@ pub enum StoreError {
     BadCursor(String),
 }
 
+impl From<serde_json::Error> for StoreError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Refused(error.to_string())
+    }
+}
+
 impl StoreError {
     /// Whether the same request may succeed later.
     pub fn is_passing(&self) -> bool {

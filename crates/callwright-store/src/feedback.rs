@@ -1,13 +1,10 @@
 //! Memory: feedback of applications on turns.
 
-use std::fmt;
-
-use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Revision, StoreError};
+use super::{Revision, Store, StoreError};
 use callwright_types::{EvidenceKind, Scope, Trace};
 
 /// Feedback of an application on a turn.
@@ -56,7 +53,7 @@ pub enum FeedbackVerdict {
     Wrong,
 }
 
-/// Result of [`Feedback::give`].
+/// Result of [`Store::give_feedback`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Given {
     /// The source's first verdict on the turn, or a different one than before.
@@ -65,26 +62,31 @@ pub enum Given {
     Repeated,
 }
 
-/// Stored feedback of applications.
-pub trait Feedback: Send + Sync + fmt::Debug {
+impl Store {
     /// Stores a verdict and replaces an earlier one of the same source on the same turn. It is on disk when this
     /// returns.
     ///
     /// # Errors
     /// [`StoreError`]; nothing is stored then.
-    fn give<'a>(&'a self, row: &'a FeedbackRow) -> BoxFuture<'a, Result<Given, StoreError>>;
+    pub async fn give_feedback(&self, row: &FeedbackRow) -> Result<Given, StoreError> {
+        self.changed_here(self.noted(self.database()?.give(row).await))
+    }
 
     /// Returns at most `limit` verdicts after this revision, oldest first.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn given(&self, after: Revision, limit: u32) -> BoxFuture<'_, Result<GivenSince, StoreError>>;
+    pub async fn feedback_since(&self, after: Revision, limit: u32) -> Result<GivenSince, StoreError> {
+        self.database()?.given(after, limit).await
+    }
 
     /// Returns the verdicts on a turn.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn feedback_on<'a>(&'a self, trace: &'a str) -> BoxFuture<'a, Result<Vec<FeedbackRow>, StoreError>>;
+    pub async fn feedback_on(&self, trace: &str) -> Result<Vec<FeedbackRow>, StoreError> {
+        self.database()?.feedback_on(trace).await
+    }
 }
 
 /// Verdicts after a revision.

@@ -1,10 +1,8 @@
 //! Store handle of the process: open, switched off, or unavailable and reopened in the background.
 
-mod approvals;
 mod changes;
 #[cfg(test)]
 mod changes_tests;
-mod keys;
 mod memory;
 
 use std::path::Path;
@@ -13,15 +11,15 @@ use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use futures_util::future::BoxFuture;
-use jiff::SignedDuration;
+use serde::Serialize;
 use tokio::sync::{Notify, watch};
 
 use super::postgres::Postgres;
 use super::sql::Database;
 use super::sqlite::Sqlite;
 use super::{
-    Ages, Beginning, Begun, Health, IntentKey, Intents, KeptParts, KeptRow, Location, PlanRow, PlanStates, Revision,
-    Revisions, Settings, StoreError, Taught, TextHash, TraceFilter, TracePage, TraceRow, Traces, Vectors,
+    Ages, Beginning, Begun, IntentKey, Intents, Location, Revision, Revisions, Settings, StoreError, Taught, TextHash,
+    TraceFilter, TracePage, TraceRow, Traces, Vectors,
 };
 use callwright_types::{Trace, ids};
 
@@ -34,14 +32,22 @@ pub struct Store {
     inner: Arc<StoreInner>,
 }
 
+/// Health of the store, for `/readyz` and a metric. The proxy is ready even if the store is unavailable: only memory is
+/// degraded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Health {
+    /// Whether the store works. A store that is switched off works as configured.
+    pub ok: bool,
+    /// Error, location and remedy; or the location of a working store.
+    pub message: String,
+}
+
 #[derive(Debug)]
 struct StoreInner {
     location: Option<Location>,
     settings: Settings,
     /// Id of this process among the replicas; new on every start.
     owner: String,
-    /// Retention of kept parts and plans.
-    kept: SignedDuration,
     state: ArcSwap<StoreState>,
     changes: watch::Sender<Revisions>,
     /// Wakes the check for changes.
@@ -94,7 +100,6 @@ impl Store {
             location,
             settings: settings.clone(),
             owner,
-            kept: SignedDuration::from_hours(i64::from(settings.kept_hours)),
             state: ArcSwap::from_pointee(state),
             changes: watch::Sender::new(Revisions::default()),
             wake: Arc::default(),
@@ -118,11 +123,11 @@ impl Store {
 
     /// Returns the health of the store, as of the last opening or write.
     pub fn health(&self) -> Health {
-        let here = || self.inner.location.as_ref().map(Location::to_string).unwrap_or_default();
+        let here = self.inner.location.as_ref().map(Location::to_string).unwrap_or_default();
         match (&**self.inner.state.load(), self.inner.trouble.load_full()) {
             (StoreState::Down(message), _) => Health { ok: false, message: message.clone() },
-            (StoreState::Open(_), Some(trouble)) => Health { ok: false, message: format!("{}: {trouble}", here()) },
-            (StoreState::Open(_), None) | (StoreState::Off, _) => Health { ok: true, message: here() },
+            (StoreState::Open(_), Some(trouble)) => Health { ok: false, message: format!("{here}: {trouble}") },
+            (StoreState::Open(_), None) | (StoreState::Off, _) => Health { ok: true, message: here },
             (StoreState::Closed, _) => Health { ok: false, message: "closed".to_owned() },
         }
     }
@@ -135,6 +140,15 @@ impl Store {
             database.leave(&self.inner.owner).await;
             database.close().await;
         }
+    }
+
+    /// Returns the id of this process among the replicas.
+    pub(super) fn owner(&self) -> &str {
+        &self.inner.owner
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        &self.inner.settings
     }
 
     pub(super) fn database(&self) -> Result<Database, StoreError> {
@@ -290,38 +304,6 @@ impl Intents for Store {
 
     fn told<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move { self.noted(self.database()?.told(turn).await) })
-    }
-}
-
-impl KeptParts for Store {
-    fn keep<'a>(&'a self, row: &'a KeptRow) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.noted(self.database()?.keep(row, self.inner.kept).await) })
-    }
-
-    fn kept<'a>(&'a self, tenant: &'a str, calls: &'a [String]) -> BoxFuture<'a, Result<Vec<KeptRow>, StoreError>> {
-        Box::pin(async move { self.database()?.kept(tenant, calls).await })
-    }
-
-    fn forget_kept(&self, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
-        Box::pin(async move { self.noted(self.database()?.forget_kept(limit).await) })
-    }
-}
-
-impl PlanStates for Store {
-    fn keep_plan<'a>(&'a self, row: &'a PlanRow) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.noted(self.database()?.keep_plan(row, self.inner.kept).await) })
-    }
-
-    fn plans<'a>(&'a self, tenant: &'a str, keys: &'a [String]) -> BoxFuture<'a, Result<Vec<PlanRow>, StoreError>> {
-        Box::pin(async move { self.database()?.plans(tenant, keys).await })
-    }
-
-    fn end_plan<'a>(&'a self, tenant: &'a str, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.noted(self.database()?.end_plan(tenant, key).await) })
-    }
-
-    fn forget_plans(&self, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
-        Box::pin(async move { self.noted(self.database()?.forget_plans(limit).await) })
     }
 }
 

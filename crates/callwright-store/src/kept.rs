@@ -1,8 +1,6 @@
 //! Turn state: the proxy's part of an answer that also contains calls of the client's own tools.
 
-use futures_util::future::BoxFuture;
-
-use super::StoreError;
+use super::{Store, StoreError};
 
 /// Kept part and its identity. All members except the turn and the document are hashes, so that they disclose nothing
 /// about the client.
@@ -22,23 +20,28 @@ pub struct KeptRow {
     pub document: String,
 }
 
-/// Stored parts of answers.
-pub trait KeptParts: Send + Sync + std::fmt::Debug {
+impl Store {
     /// Stores a part and replaces an earlier one of the same turn. It is on disk when this returns.
     ///
     /// # Errors
     /// [`StoreError`] if the commit failed: the caller must continue without the part.
-    fn keep<'a>(&'a self, row: &'a KeptRow) -> BoxFuture<'a, Result<(), StoreError>>;
+    pub async fn keep_part(&self, row: &KeptRow) -> Result<(), StoreError> {
+        self.noted(self.database()?.keep(row, self.settings().kept_duration()).await)
+    }
 
     /// Returns a tenant's unexpired parts of answers with these calls, newest first.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn kept<'a>(&'a self, tenant: &'a str, calls: &'a [String]) -> BoxFuture<'a, Result<Vec<KeptRow>, StoreError>>;
+    pub async fn kept_parts(&self, tenant: &str, calls: &[String]) -> Result<Vec<KeptRow>, StoreError> {
+        self.database()?.kept(tenant, calls).await
+    }
 
     /// Removes at most `limit` expired parts and returns their number.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn forget_kept(&self, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>>;
+    pub async fn forget_kept_parts(&self, limit: u32) -> Result<u64, StoreError> {
+        self.noted(self.database()?.forget_kept(limit).await)
+    }
 }

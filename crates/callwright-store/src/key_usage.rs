@@ -1,11 +1,8 @@
 //! Usage of virtual keys and groups, exchanged between replicas.
 
-use std::fmt;
-
-use futures_util::future::BoxFuture;
 use jiff::civil::Date;
 
-use super::{Revision, StoreError};
+use super::{Revision, Store, StoreError};
 
 /// Usage of a subject on one day.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,18 +46,24 @@ pub struct UsageSeen {
     pub elsewhere: Vec<(String, u64)>,
 }
 
-/// Stored usage of keys and groups.
-pub trait KeyUsage: Send + Sync + fmt::Debug {
+impl Store {
     /// Reports the usage of this process and returns the changes of all processes. The report is on disk when this
     /// returns.
     ///
     /// # Errors
     /// [`StoreError`]; the same report may be sent again.
-    fn exchange_usage<'a>(&'a self, report: UsageReport<'a>) -> BoxFuture<'a, Result<UsageSeen, StoreError>>;
+    pub async fn exchange_usage(&self, report: UsageReport<'_>) -> Result<UsageSeen, StoreError> {
+        let (owner, settings) = (self.owner(), self.settings());
+        let exchanged = self.database()?.exchange_usage(report, owner, settings.replica_seconds).await;
+        // A read does not show whether the disk is full.
+        if report.used.is_empty() { exchanged } else { self.noted(exchanged) }
+    }
 
     /// Returns the usage of a subject since a day, oldest day first.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn usage_since<'a>(&'a self, subject: &'a str, since: Date) -> BoxFuture<'a, Result<Vec<UsageRow>, StoreError>>;
+    pub async fn usage_since(&self, subject: &str, since: Date) -> Result<Vec<UsageRow>, StoreError> {
+        self.database()?.usage_since(subject, since).await
+    }
 }

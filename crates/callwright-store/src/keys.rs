@@ -1,34 +1,35 @@
-//! Stored virtual keys.
+//! Stored virtual keys. They contain hashes of secrets, and no secrets.
 
-use std::fmt;
-
-use futures_util::future::BoxFuture;
-
-use super::{Revision, StoreError};
+use super::{Revision, Store, StoreError};
 use callwright_types::VirtualKey;
 
-/// Stored virtual keys. They contain hashes of secrets, and no secrets.
-pub trait Keys: Send + Sync + fmt::Debug {
+impl Store {
     /// Writes a new key, or a change of the key that was read at revision `seen`. It is on disk when this returns.
     ///
     /// # Errors
     /// [`StoreError`]; nothing is written then.
-    fn put_key<'a>(&'a self, key: &'a VirtualKey, seen: Option<Revision>) -> BoxFuture<'a, Result<KeyPut, StoreError>>;
+    pub async fn put_key(&self, key: &VirtualKey, seen: Option<Revision>) -> Result<KeyPut, StoreError> {
+        self.changed_here(self.noted(self.database()?.put_key(key, seen).await))
+    }
 
     /// Returns at most `limit` keys that changed after this revision, oldest change first. Includes revoked keys.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn keys_changed(&self, after: Revision, limit: u32) -> BoxFuture<'_, Result<KeyChanges, StoreError>>;
+    pub async fn keys_changed(&self, after: Revision, limit: u32) -> Result<KeyChanges, StoreError> {
+        self.database()?.keys_changed(after, limit).await
+    }
 
     /// Returns the key with this id or, if there is none, the latest with this name; with its revision.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn key<'a>(&'a self, id_or_name: &'a str) -> BoxFuture<'a, Result<Option<(VirtualKey, Revision)>, StoreError>>;
+    pub async fn key(&self, id_or_name: &str) -> Result<Option<(VirtualKey, Revision)>, StoreError> {
+        self.database()?.key(id_or_name).await
+    }
 }
 
-/// Result of [`Keys::put_key`].
+/// Result of [`Store::put_key`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyPut {
     /// The key is stored.

@@ -27,8 +27,10 @@ impl Store {
         let mut disk = Disk::new(settings, base_dir);
         disk.open().await;
         while disk.holds_some() {
-            let unreadable = || StoreError::Unavailable("cannot read the traces in `[store] spill_dir`".to_owned());
-            let chunk = disk.oldest(settings.batch_traces.max(1)).await.ok_or_else(unreadable)?;
+            let chunk = disk
+                .oldest(settings.batch_traces.max(1))
+                .await
+                .ok_or_else(|| StoreError::Unavailable("cannot read the traces in `[store] spill_dir`".to_owned()))?;
             self.append(&chunk.rows).await?;
             disk.settle().await;
             taken.traces += chunk.rows.len() as u64;

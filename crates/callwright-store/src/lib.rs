@@ -1,11 +1,12 @@
-//! Persistence: one trait per topic, implemented for SQLite and PostgreSQL.
+//! Persistence in SQLite or PostgreSQL: methods of [`Store`], one module per topic. Topics that have test doubles are
+//! traits.
 //!
 //! The only crate that contains SQL. Owns migrations, the bounded trace queue, and the behaviour during a store outage.
 //! Must not depend on its callers.
 //!
 //! Two kinds of writes are separate. *Memory* ([`Traces`], [`Vectors`]) is written through queues such as
-//! [`TraceQueue`], and no request waits for it. *Turn state* ([`Intents`], [`KeptParts`], [`PlanStates`],
-//! [`Approvals`]) is committed before the request that depends on it is sent.
+//! [`TraceQueue`], and no request waits for it. *Turn state* ([`Intents`], approvals, plans, and kept parts of answers)
+//! is committed before the request that depends on it is sent.
 
 mod approvals;
 #[cfg(test)]
@@ -16,7 +17,6 @@ mod disk;
 mod error;
 mod feedback;
 mod handle;
-mod health;
 mod intents;
 #[cfg(test)]
 mod isolation_tests;
@@ -52,31 +52,28 @@ mod vectors;
 mod writer;
 
 pub use approvals::{
-    Approval, ApprovalFilter, ApprovalPage, ApprovalSummary, Approvals, Asked, Closed, Decided, Question, Ruling,
+    Approval, ApprovalFilter, ApprovalPage, ApprovalSummary, Asked, Closed, Decided, Question, Ruling,
 };
 pub use deletion::{Deleted, Deletion};
 pub use error::StoreError;
-pub use feedback::{Feedback, FeedbackRow, FeedbackVerdict, Given, GivenSince};
-pub use handle::Store;
-pub use health::Health;
+pub use feedback::{FeedbackRow, FeedbackVerdict, Given, GivenSince};
+pub use handle::{Health, Store};
 pub use intents::{Beginning, Begun, IntentKey, Intents};
-pub use jobs::Jobs;
-pub use kept::{KeptParts, KeptRow};
-pub use key_usage::{KeyUsage, UsageReport, UsageRow, UsageSeen};
-pub use keys::{KeyChanges, KeyPut, Keys};
+pub use kept::KeptRow;
+pub use key_usage::{UsageReport, UsageRow, UsageSeen};
+pub use keys::{KeyChanges, KeyPut};
 pub use leftover::TakenUp;
 pub use location::{Location, PostgresUrl, UnknownLocation};
 pub use memory::{
     Changes, Forgot, Forgotten, Lessons, Memorable, Memory, MemoryFilter, MemoryPage, MemoryStatus, Procedures, Put,
     Representations, ToolSamples,
 };
-pub use plans::{PlanRow, PlanStates};
-pub use postgres::Settings as PostgresSettings;
+pub use plans::PlanRow;
 pub use queue::TraceQueue;
 pub use revisions::{Revision, Revisions};
 pub use row::TraceRow;
 pub use seal::SealKeyError;
-pub use settings::Settings;
+pub use settings::{PostgresSettings, Settings};
 pub use tokens::{SealedTokens, SharedToken, SharedTokens};
 pub use traces::{Ages, DEFAULT_PAGE, MAX_PAGE, Taught, TraceFilter, TracePage, TraceSummary, Traces};
 pub use transfer::{ExportPosition, Exported, Imported, Portable, PortableRow};

@@ -74,20 +74,20 @@ impl Location {
     /// # Errors
     /// [`UnknownLocation`].
     pub fn parse(url: &str, base_dir: &Path) -> Result<Self, UnknownLocation> {
-        let unknown = || UnknownLocation::new(url);
-        match url.trim() {
-            "" => Ok(Self::Off),
-            ":memory:" | "sqlite::memory:" => Ok(Self::Memory),
-            text if text.starts_with("postgres://") || text.starts_with("postgresql://") => {
-                Url::parse(text).map(|url| Self::Postgres(PostgresUrl(url))).map_err(|_| unknown())
+        Self::parsed(url.trim(), base_dir).ok_or_else(|| UnknownLocation::new(url))
+    }
+
+    fn parsed(url: &str, base_dir: &Path) -> Option<Self> {
+        match url {
+            "" => Some(Self::Off),
+            ":memory:" | "sqlite::memory:" => Some(Self::Memory),
+            _ if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+                Url::parse(url).ok().map(|url| Self::Postgres(PostgresUrl(url)))
             }
-            text => {
-                let file = text.strip_prefix("sqlite:").ok_or_else(unknown)?;
+            _ => {
+                let file = url.strip_prefix("sqlite:")?;
                 let file = file.strip_prefix("//").unwrap_or(file);
-                if file.is_empty() || file.contains(['?', '\0']) {
-                    return Err(unknown());
-                }
-                Ok(Self::File(base_dir.join(file)))
+                (!file.is_empty() && !file.contains(['?', '\0'])).then(|| Self::File(base_dir.join(file)))
             }
         }
     }

@@ -1,24 +1,22 @@
 //! Rollback of migrations.
 
-use sqlx::migrate::{Migrate, Migrator};
+use sqlx::migrate::{Migrate, MigrateError, Migrator};
 
 /// Reverts the latest migration of the database and returns the resulting version.
 ///
 /// # Errors
 /// A message; the database is unchanged then.
 pub(super) async fn roll_back<C: Migrate>(migrations: &Migrator, connection: &mut C) -> Result<i64, String> {
-    let said = |error: sqlx::migrate::MigrateError| error.to_string();
-    connection.lock().await.map_err(said)?;
+    connection.lock().await.map_err(message)?;
     let outcome = undo_latest(migrations, connection).await;
-    connection.unlock().await.map_err(said)?;
+    connection.unlock().await.map_err(message)?;
     outcome
 }
 
 async fn undo_latest<C: Migrate>(migrations: &Migrator, connection: &mut C) -> Result<i64, String> {
-    let said = |error: sqlx::migrate::MigrateError| error.to_string();
     let table = &migrations.table_name;
-    connection.ensure_migrations_table(table).await.map_err(said)?;
-    let applied = connection.list_applied_migrations(table).await.map_err(said)?;
+    connection.ensure_migrations_table(table).await.map_err(message)?;
+    let applied = connection.list_applied_migrations(table).await.map_err(message)?;
     let mut versions: Vec<i64> = applied.iter().map(|applied| applied.version).collect();
     versions.sort_unstable();
     let Some(latest) = versions.pop() else {
@@ -26,6 +24,10 @@ async fn undo_latest<C: Migrate>(migrations: &Migrator, connection: &mut C) -> R
     };
     let down = migrations.iter().find(|one| one.version == latest && one.migration_type.is_down_migration());
     let Some(down) = down else { return Err(format!("version {latest} of the database cannot be rolled back")) };
-    connection.revert(table, down).await.map_err(said)?;
+    connection.revert(table, down).await.map_err(message)?;
     Ok(versions.pop().unwrap_or(0))
+}
+
+fn message(error: MigrateError) -> String {
+    error.to_string()
 }

@@ -1,8 +1,6 @@
 //! Turn state: plans that wait for results of client calls or for a user's answer.
 
-use futures_util::future::BoxFuture;
-
-use super::StoreError;
+use super::{Store, StoreError};
 
 /// Plan that waits for a client.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
@@ -17,29 +15,36 @@ pub struct PlanRow {
     pub document: String,
 }
 
-/// Stored plans that wait for clients.
-pub trait PlanStates: Send + Sync + std::fmt::Debug {
+impl Store {
     /// Stores a plan and replaces an earlier one with its key. It is on disk when this returns.
     ///
     /// # Errors
     /// [`StoreError`] if the commit failed: the caller must continue without the stored plan.
-    fn keep_plan<'a>(&'a self, row: &'a PlanRow) -> BoxFuture<'a, Result<(), StoreError>>;
+    pub async fn keep_plan(&self, row: &PlanRow) -> Result<(), StoreError> {
+        self.noted(self.database()?.keep_plan(row, self.settings().kept_duration()).await)
+    }
 
     /// Returns a tenant's unexpired plans with these keys, newest first.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn plans<'a>(&'a self, tenant: &'a str, keys: &'a [String]) -> BoxFuture<'a, Result<Vec<PlanRow>, StoreError>>;
+    pub async fn plans(&self, tenant: &str, keys: &[String]) -> Result<Vec<PlanRow>, StoreError> {
+        self.database()?.plans(tenant, keys).await
+    }
 
     /// Removes a plan that no longer waits; a missing plan is not an error.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn end_plan<'a>(&'a self, tenant: &'a str, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
+    pub async fn end_plan(&self, tenant: &str, key: &str) -> Result<(), StoreError> {
+        self.noted(self.database()?.end_plan(tenant, key).await)
+    }
 
     /// Removes at most `limit` expired plans and returns their number.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn forget_plans(&self, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>>;
+    pub async fn forget_plans(&self, limit: u32) -> Result<u64, StoreError> {
+        self.noted(self.database()?.forget_plans(limit).await)
+    }
 }

@@ -3,14 +3,14 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::writer::TraceWriter;
+use super::writer::{Backlog, TraceWriter};
 use super::{Settings, TraceRow, Traces};
 use callwright_types::Trace;
 
@@ -24,34 +24,6 @@ pub struct TraceQueue {
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// Counters of waiting and dropped traces.
-pub(super) struct Backlog {
-    traces: AtomicUsize,
-    bytes: AtomicUsize,
-    on_disk: AtomicU64,
-    on_dropped: Box<dyn Fn(u64) + Send + Sync>,
-}
-
-impl Backlog {
-    /// Subtracts rows that no longer wait.
-    pub(super) fn settle(&self, rows: &[TraceRow]) {
-        self.traces.fetch_sub(rows.len(), Ordering::Relaxed);
-        self.bytes.fetch_sub(rows.iter().map(TraceRow::weight).sum(), Ordering::Relaxed);
-    }
-
-    /// Sets the size of the traces on disk, in bytes.
-    pub(super) fn on_disk(&self, bytes: u64) {
-        self.on_disk.store(bytes, Ordering::Relaxed);
-    }
-
-    /// Counts dropped traces.
-    pub(super) fn dropped(&self, traces: usize) {
-        if traces > 0 {
-            (self.on_dropped)(traces as u64);
-        }
-    }
-}
-
 impl TraceQueue {
     /// Starts the writer. A relative `spill_dir` is resolved against `base_dir`. `on_dropped` gets the number of traces
     /// at each loss. Requires a Tokio runtime.
@@ -61,12 +33,7 @@ impl TraceQueue {
         base_dir: &Path,
         on_dropped: impl Fn(u64) + Send + Sync + 'static,
     ) -> Self {
-        let backlog = Arc::new(Backlog {
-            traces: AtomicUsize::new(0),
-            bytes: AtomicUsize::new(0),
-            on_disk: AtomicU64::new(0),
-            on_dropped: Box::new(on_dropped),
-        });
+        let backlog = Arc::new(Backlog::new(on_dropped));
         let closing = CancellationToken::new();
         let (sender, receiver) = mpsc::channel(settings.queue_traces.max(1));
         let is_off = settings.url.expose().trim().is_empty();
@@ -129,6 +96,7 @@ impl std::fmt::Debug for TraceQueue {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex as SyncMutex;
+    use std::sync::atomic::AtomicU64;
 
     use futures_util::future::BoxFuture;
     use jiff::Timestamp;

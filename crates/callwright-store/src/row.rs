@@ -40,7 +40,7 @@ impl TraceRow {
     /// # Errors
     /// [`StoreError::Refused`] if the trace cannot be serialised.
     pub fn new(trace: Trace) -> Result<Self, StoreError> {
-        let document = serde_json::to_string(&trace).map_err(|error| StoreError::Refused(error.to_string()))?;
+        let document = serde_json::to_string(&trace)?;
         Ok(Self {
             tools: tools(&trace),
             teaches: trace.memory.as_ref().is_some_and(MemoryNote::teaches),

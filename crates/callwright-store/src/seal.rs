@@ -37,13 +37,10 @@ impl Seal {
     pub(super) fn of(keys: &Secret) -> Result<Option<Self>, SealKeyError> {
         let texts: Vec<&str> = keys.expose().split_whitespace().collect();
         let count = texts.len();
-        let mut keys = texts.into_iter().zip(1..).map(|(text, number)| {
-            let wrong = |why: String| SealKeyError { number, count, why };
-            let bytes = STANDARD.decode(text).map_err(|_| wrong("is not base64".to_owned()))?;
-            let length = bytes.len();
-            let key = UnboundKey::new(&AES_256_GCM, &bytes).map_err(|_| wrong(format!("has {length} bytes")))?;
-            Ok(LessSafeKey::new(key))
-        });
+        let mut keys = texts
+            .into_iter()
+            .zip(1..)
+            .map(|(text, number)| parsed_key(text).map_err(|why| SealKeyError { number, count, why }));
         let Some(first) = keys.next().transpose()? else { return Ok(None) };
         let others = keys.collect::<Result<_, _>>()?;
         Ok(Some(Self { first, others, random: SystemRandom::new() }))
@@ -72,6 +69,12 @@ impl Seal {
             Some(text)
         })
     }
+}
+
+fn parsed_key(text: &str) -> Result<LessSafeKey, String> {
+    let bytes = STANDARD.decode(text).map_err(|_| "is not base64".to_owned())?;
+    let key = UnboundKey::new(&AES_256_GCM, &bytes).map_err(|_| format!("has {} bytes", bytes.len()))?;
+    Ok(LessSafeKey::new(key))
 }
 
 impl fmt::Debug for Seal {

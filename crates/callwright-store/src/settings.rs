@@ -1,8 +1,8 @@
 //! Settings of the store (`[store]`).
 
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
-use super::PostgresSettings;
 use callwright_types::Secret;
 
 /// The store (`[store]`): location and retention of traces and intents.
@@ -49,6 +49,13 @@ pub struct Settings {
     pub postgres: PostgresSettings,
 }
 
+impl Settings {
+    /// Returns the retention of kept parts and plans.
+    pub(super) fn kept_duration(&self) -> SignedDuration {
+        SignedDuration::from_hours(i64::from(self.kept_hours))
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -68,6 +75,34 @@ impl Default for Settings {
             replica_seconds: 15,
             seal_key: Secret::default(),
             postgres: PostgresSettings::default(),
+        }
+    }
+}
+
+/// Connections to PostgreSQL (`[store.postgres]`); ignored by other stores.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PostgresSettings {
+    /// Maximum number of connections of this process.
+    pub connections: u32,
+    /// Timeout in milliseconds for a free connection and for connecting.
+    pub connect_milliseconds: u64,
+    /// Timeout of a statement in milliseconds.
+    pub statement_milliseconds: u64,
+    /// Seconds after which an idle connection is closed; 0 keeps it.
+    pub idle_seconds: u64,
+    /// Interval in milliseconds at which an unavailable server is probed. Meanwhile requests fail without waiting.
+    pub probe_milliseconds: u64,
+}
+
+impl Default for PostgresSettings {
+    fn default() -> Self {
+        Self {
+            connections: 10,
+            connect_milliseconds: 2_000,
+            statement_milliseconds: 5_000,
+            idle_seconds: 600,
+            probe_milliseconds: 250,
         }
     }
 }

@@ -85,10 +85,9 @@ impl SharedTokens for SealedTokens {
         Box::pin(async move {
             let use_until = token.use_until.as_millisecond();
             let content = SharedTokenPlaintext { token: token.secret.expose().to_owned(), use_until };
-            let text = serde_json::to_vec(&content).map_err(|error| StoreError::Refused(error.to_string()))?;
-            let unsealed =
-                || StoreError::Refused("the token cannot be encrypted: the system has no random numbers".to_owned());
-            let sealed = self.seal.close(&text, name).ok_or_else(unsealed)?;
+            let sealed = self.seal.close(&serde_json::to_vec(&content)?, name).ok_or_else(|| {
+                StoreError::Refused("the token cannot be encrypted: the system has no random numbers".to_owned())
+            })?;
             self.store.noted(self.store.database()?.share_token(name, use_until, &sealed).await)
         })
     }

@@ -122,9 +122,9 @@ async fn fill(store: &Store) {
     let used = UsageRow { subject: "key:key_1".to_owned(), day, requests: 1, tokens: 2, nanos: 3 };
     let report = UsageReport { number: 1, used: &[used], under_way: &[], after: 0, since: day };
     store.exchange_usage(report).await.unwrap();
-    store.give(&verdict("0001")).await.unwrap();
-    store.give(&verdict("b")).await.unwrap();
-    store.ask(&question("s1", "ada"), 10).await.unwrap();
+    store.give_feedback(&verdict("0001")).await.unwrap();
+    store.give_feedback(&verdict("b")).await.unwrap();
+    store.request_approval(&question("s1", "ada"), 10).await.unwrap();
     for (session, arguments) in [("s1", "told"), ("s1", "unknown"), ("s2", "unknown")] {
         let key = key(session, arguments);
         store.begin(&key, Beginning { turn: "t", idempotency_key: Some("k") }).await.unwrap();
@@ -136,7 +136,7 @@ async fn fill(store: &Store) {
     let (tenant, turn, key) = (owned("ada"), owned("t"), owned("k"));
     store.keep_plan(&PlanRow { tenant: tenant.clone(), key, turn: turn.clone(), document }).await.unwrap();
     let (calls, context, history, document) = (owned("c"), owned("c"), owned("h"), owned("{}"));
-    store.keep(&KeptRow { turn, tenant, calls, context, history, document }).await.unwrap();
+    store.keep_part(&KeptRow { turn, tenant, calls, context, history, document }).await.unwrap();
 }
 
 fn key(session: &str, arguments: &str) -> IntentKey {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -10,7 +11,6 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::disk::Disk;
-use super::queue::Backlog;
 use super::{Ages, Settings, StoreError, TraceRow, Traces};
 
 /// Maximum number of rows of each kind per sweep: a sweep holds the write lock, and traces and intents wait for it.
@@ -37,8 +37,9 @@ struct Retention {
 
 impl Retention {
     fn of(settings: &Settings) -> Self {
-        let age = |days: u32| (days > 0).then(|| SignedDuration::from_hours(i64::from(days) * DAY_HOURS));
-        Self { usual: age(settings.retention_days), unknown: age(settings.unknown_retention_days) }
+        let [usual, unknown] = [settings.retention_days, settings.unknown_retention_days]
+            .map(|days| (days > 0).then(|| SignedDuration::from_hours(i64::from(days) * DAY_HOURS)));
+        Self { usual, unknown }
     }
 
     fn ends(self) -> bool {
@@ -46,8 +47,46 @@ impl Retention {
     }
 
     fn ages(self, now: Timestamp) -> Ages {
-        let before = |age: Option<SignedDuration>| age.and_then(|age| now.checked_sub(age).ok());
-        Ages { before: before(self.usual), unknown_before: before(self.unknown) }
+        let [before, unknown_before] =
+            [self.usual, self.unknown].map(|age| age.and_then(|age| now.checked_sub(age).ok()));
+        Ages { before, unknown_before }
+    }
+}
+
+/// Counters of waiting and dropped traces.
+pub(super) struct Backlog {
+    pub(super) traces: AtomicUsize,
+    pub(super) bytes: AtomicUsize,
+    pub(super) on_disk: AtomicU64,
+    on_dropped: Box<dyn Fn(u64) + Send + Sync>,
+}
+
+impl Backlog {
+    pub(super) fn new(on_dropped: impl Fn(u64) + Send + Sync + 'static) -> Self {
+        Self {
+            traces: AtomicUsize::new(0),
+            bytes: AtomicUsize::new(0),
+            on_disk: AtomicU64::new(0),
+            on_dropped: Box::new(on_dropped),
+        }
+    }
+
+    /// Subtracts rows that no longer wait.
+    fn settle(&self, rows: &[TraceRow]) {
+        self.traces.fetch_sub(rows.len(), Ordering::Relaxed);
+        self.bytes.fetch_sub(rows.iter().map(TraceRow::weight).sum(), Ordering::Relaxed);
+    }
+
+    /// Sets the size of the traces on disk, in bytes.
+    fn on_disk(&self, bytes: u64) {
+        self.on_disk.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Counts dropped traces.
+    pub(super) fn dropped(&self, traces: usize) {
+        if traces > 0 {
+            (self.on_dropped)(traces as u64);
+        }
     }
 }
 

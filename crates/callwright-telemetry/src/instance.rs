@@ -311,18 +311,16 @@ impl Metrics {
             self.toolsets.add([toolset]);
             let toolset = self.toolsets.label(toolset);
             for (state, count) in [(OperationState::Loaded, loaded), (OperationState::Skipped, skipped)] {
-                let count = i64::try_from(count).unwrap_or(i64::MAX);
                 // Toolsets beyond the limit share a series.
-                self.catalog_operations.with_label_values(&[toolset, state.label()]).add(count);
+                self.catalog_operations.with_label_values(&[toolset, state.label()]).add(gauge_value(count));
             }
         }
     }
 
     /// Sets the current load of an upstream. The name is one of the configuration.
     pub fn upstream_load(&self, name: &str, in_flight: usize, queued: usize, circuit: CircuitState) {
-        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        self.upstream_in_flight.with_label_values(&[name]).set(number(in_flight));
-        self.upstream_queued.with_label_values(&[name]).set(number(queued));
+        self.upstream_in_flight.with_label_values(&[name]).set(gauge_value(in_flight));
+        self.upstream_queued.with_label_values(&[name]).set(gauge_value(queued));
         for state in CircuitState::ALL {
             self.upstream_circuit.with_label_values(&[name, state.label()]).set(i64::from(state == circuit));
         }
@@ -341,7 +339,7 @@ impl Metrics {
 
     /// Counts tools as without vectors until the guard is dropped.
     pub fn without_vectors(&self, tools: usize) -> WithoutVectors {
-        let tools = i64::try_from(tools).unwrap_or(i64::MAX);
+        let tools = gauge_value(tools);
         self.tools_without_vectors.add(tools);
         WithoutVectors { gauge: self.tools_without_vectors.clone(), tools }
     }
@@ -356,6 +354,10 @@ impl Default for Metrics {
     fn default() -> Self {
         Self::new()
     }
+}
+
+fn gauge_value(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// Guard that counts tools without vectors.

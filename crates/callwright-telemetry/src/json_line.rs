@@ -31,12 +31,14 @@ where
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        let mut line = Map::new();
-        let mut add = |key: &str, value: String| line.insert(key.to_owned(), Value::String(value));
-        add(TIMESTAMP, format!("{:.6}", Timestamp::now()));
-        add(LEVEL, event.metadata().level().to_string());
-        add(TARGET, event.metadata().target().to_owned());
-        add(MESSAGE, String::new());
+        let fields = [
+            (TIMESTAMP, format!("{:.6}", Timestamp::now())),
+            (LEVEL, event.metadata().level().to_string()),
+            (TARGET, event.metadata().target().to_owned()),
+            (MESSAGE, String::new()),
+        ];
+        let mut line: Map<_, _> =
+            fields.map(|(key, value)| (key.to_owned(), Value::String(value))).into_iter().collect();
         for span in context.event_scope().into_iter().flat_map(|scope| scope.from_root()) {
             let extensions = span.extensions();
             // Inserts fields that were formatted as a JSON object.

@@ -21,7 +21,7 @@ pub enum LogFormat {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Log filter: `error`, `warn`, `info`, `debug`, `trace`, or directives such as `info,callwright::upstream=debug`.
+    /// Log filter: `error`, `warn`, `info`, `debug`, `trace`, or directives such as `info,callwright_upstream=debug`.
     pub log: String,
     /// `text` or `json`.
     pub format: LogFormat,

@@ -5,9 +5,6 @@ mod explain;
 mod faults;
 mod matchers;
 mod offer;
-mod plan;
-mod procedures;
-mod recall;
 mod rescue;
 
 use serde::{Deserialize, Serialize};
@@ -17,9 +14,6 @@ pub use explain::{ClientTools, ExplainRules, FailureRule, NumberRange, RuledOutc
 pub use faults::{Action, FaultActions};
 pub use matchers::{LinearRegex, ToolGlobs};
 pub use offer::{ClientOffer, OfferRules, SearchRules};
-pub use plan::PlanMode;
-pub use procedures::ProceduresMode;
-pub use recall::RecallRules;
 pub use rescue::{Evidence, Expressions, RescueRules, Unsure};
 
 /// Degree to which the proxy may intervene in a turn.
@@ -210,4 +204,52 @@ pub enum UsageReport {
     Final,
     /// The sum over all attempts.
     Sum,
+}
+
+/// Rules of memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RecallRules {
+    /// Maximum number of lessons recalled per turn (ExpNote, section 3.2: RECALL); 0 for none.
+    pub lessons: u32,
+    /// Whether the model is informed that there is no lesson. The paper does this; it costs tokens in each such turn.
+    pub tell_none: bool,
+    /// Whether lessons and procedures may be learned from the turn.
+    pub learn: bool,
+    /// Name of a group: all clients whose policy names it share one memory. Empty: each client key has its own.
+    pub group: String,
+}
+
+impl Default for RecallRules {
+    fn default() -> Self {
+        Self { lessons: 3, tell_none: false, learn: true, group: String::new() }
+    }
+}
+
+/// Condition under which a turn draws a plan of calls backward from the goal. From least to most strict, in order of
+/// decreasing model requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanMode {
+    /// For each new user request for which tools are offered.
+    Always,
+    /// If the required tool needs a value that the conversation lacks and another tool can provide.
+    #[default]
+    Auto,
+    /// Never.
+    Off,
+}
+
+/// Condition under which a model outlines a solution from learned procedures. From least to most strict, in order of
+/// decreasing model requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProceduresMode {
+    /// For each new user request for which tools are offered and that a procedure matches.
+    Always,
+    /// If the required tool needs several values that the conversation lacks and no tool evidently provides.
+    #[default]
+    Auto,
+    /// Never; procedures do not serve as plan templates either.
+    Off,
 }

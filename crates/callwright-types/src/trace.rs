@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::outcome::CredentialFault;
 use super::{
-    ApprovalNote, Call, Diagnosis, Explanation, KeyNote, MemoryNote, OfferNote, PlanNote, Repair, Usage, Verdict,
+    ApprovalNote, Call, Diagnosis, Evidence, EvidenceKind, Explanation, KeyNote, MemoryNote, OfferNote, PlanNote,
+    Repair, Usage, Verdict,
 };
 
 /// Record of one turn. Bodies are present only if policy requires it.
@@ -88,6 +89,13 @@ pub struct Trace {
     /// Response body (for a stream: the assembled message), if policy records bodies.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub answer: Option<Value>,
+}
+
+impl Trace {
+    /// Returns evidence from this turn, found at time `at`.
+    pub fn evidence(&self, kind: EvidenceKind, at: Timestamp) -> Evidence {
+        Evidence { kind, trace: Some(self.id.clone()), session: self.session.clone(), source: None, at }
+    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]

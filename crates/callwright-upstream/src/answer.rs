@@ -53,7 +53,8 @@ impl Answer {
     pub(super) fn new(
         response: Response<Incoming>,
         passage: UpstreamPermit,
-        (failures, echo): (&FailureBuilder, &Echo),
+        failures: &FailureBuilder,
+        echo: &Echo,
         settings: &Settings,
         judged: bool,
     ) -> Self {

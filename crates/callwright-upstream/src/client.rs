@@ -49,13 +49,10 @@ impl Upstream {
     /// Builds the client and validates the settings.
     pub(super) fn build(name: &str, settings: &Settings, is_default: bool) -> Result<Self, BuildError> {
         let base = settings.base_url.trim_end_matches('/').to_owned();
-        let url = check_base_url(name, &base)?;
-        check_times(name, settings)?;
-        check_retries(name, settings)?;
-        check_circuit(name, settings)?;
-        let invalid = || setting(name, "base_url", "cannot be extended by a path");
-        let chat_url = Url::parse(&format!("{base}/chat/completions")).map_err(|_| invalid())?;
-        let chat_uri: Uri = chat_url.as_str().parse().map_err(|_| invalid())?;
+        let url = settings.check(name)?;
+        let chat_uri = Url::parse(&format!("{base}/chat/completions")).ok().and_then(|url| url.as_str().parse().ok());
+        let chat_uri: Uri =
+            chat_uri.ok_or_else(|| BuildError::setting(name, "base_url", "cannot be extended by a path"))?;
         let rules = HeaderRules::build(name, settings, is_default)?;
         Ok(Self {
             failures: FailureBuilder::of(name),
@@ -198,7 +195,7 @@ impl Upstream {
             return Err(self.no_answer(StatusCode::NOT_MODIFIED));
         }
         self.check_status(response.status())?;
-        let answer = Answer::new(response, passage, (&self.failures, &self.echo), &self.settings, true);
+        let answer = Answer::new(response, passage, &self.failures, &self.echo, &self.settings, true);
         match answer.undecodable() {
             Some(failure) if answer.status.is_success() => Err(failure),
             _ => Ok(answer),
@@ -241,18 +238,18 @@ impl Upstream {
         *request.headers_mut() = self.rules.of_forward(client_headers);
         let (response, passage) = self.send(request).await?;
         self.check_status(response.status())?;
-        Ok(Answer::new(response, passage, (&self.failures, &self.echo), &self.settings, false))
+        Ok(Answer::new(response, passage, &self.failures, &self.echo, &self.settings, false))
     }
 
     /// Prevents `..` segments from leaving the configured base URL.
     fn uri_below(&self, path_and_query: &str) -> Result<Uri, UpstreamFailure> {
         let url = Url::parse(&format!("{}{path_and_query}", self.base)).ok();
         let base_path = self.base_url.path().trim_end_matches('/');
-        let is_below = |url: &Url| {
+        let url = url.filter(|url| {
             url.path().strip_prefix(base_path).is_some_and(|rest| rest.starts_with('/'))
                 && url.origin() == self.base_url.origin()
-        };
-        let url = url.filter(is_below).ok_or_else(|| {
+        });
+        let url = url.ok_or_else(|| {
             self.failures
                 .failure(UpstreamFailureKind::Malformed, "the request's path is outside the upstream's base URL")
         })?;
@@ -352,70 +349,6 @@ fn has_body(method: &Method, client_headers: &HeaderMap) -> bool {
     !matches!(*method, Method::GET | Method::HEAD)
         || client_headers.contains_key(CONTENT_LENGTH)
         || client_headers.contains_key(TRANSFER_ENCODING)
-}
-
-fn check_base_url(name: &str, base: &str) -> Result<Url, BuildError> {
-    let invalid = |message: &str| setting(name, "base_url", message);
-    let url = Url::parse(base).map_err(|error| invalid(&format!("not a URL ({error}); write https://host/v1")))?;
-    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-        return Err(invalid("must begin with https:// or http://"));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(invalid("must not hold credentials; put the key into api_key"));
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(invalid("must end with its path: no ? and no #"));
-    }
-    Ok(url)
-}
-
-/// Maximum seconds for circuit settings. An upstream that is unused for more than a day should be removed from the
-/// configuration.
-const MAX_CIRCUIT_NUMBER: u64 = 86_400;
-
-fn check_times(name: &str, settings: &Settings) -> Result<(), BuildError> {
-    let times = [
-        ("connect_timeout_seconds", settings.connect_timeout_seconds),
-        ("first_byte_timeout_seconds", settings.first_byte_timeout_seconds),
-        ("idle_timeout_seconds", settings.idle_timeout_seconds),
-    ];
-    match times.iter().find(|(_, seconds)| *seconds == 0) {
-        Some((key, _)) => Err(setting(name, key, "must be at least 1")),
-        None => Ok(()),
-    }
-}
-
-fn check_retries(name: &str, settings: &Settings) -> Result<(), BuildError> {
-    match settings.retry_statuses.iter().find(|status| !(400..600).contains(*status)) {
-        Some(status) => Err(setting(name, "retry_statuses", &format!("{status} is not an error status; use 400-599"))),
-        None => Ok(()),
-    }
-}
-
-fn check_circuit(name: &str, settings: &Settings) -> Result<(), BuildError> {
-    if settings.circuit_failures == 0 {
-        return Ok(());
-    }
-    if !(1..=100).contains(&settings.circuit_failure_percent) {
-        return Err(setting(
-            name,
-            "circuit_failure_percent",
-            "must be 1 to 100; `circuit_failures = 0` disables the circuit",
-        ));
-    }
-    let times = [
-        ("circuit_window_seconds", settings.circuit_window_seconds),
-        ("circuit_open_seconds", settings.circuit_open_seconds),
-        ("circuit_probes", u64::from(settings.circuit_probes)),
-    ];
-    match times.iter().find(|(_, number)| !(1..=MAX_CIRCUIT_NUMBER).contains(number)) {
-        Some((key, _)) => Err(setting(name, key, &format!("must be 1 to {MAX_CIRCUIT_NUMBER}"))),
-        None => Ok(()),
-    }
-}
-
-fn setting(name: &str, key: &'static str, message: &str) -> BuildError {
-    BuildError::Setting { upstream: name.to_owned(), key, message: message.to_owned() }
 }
 
 #[cfg(test)]

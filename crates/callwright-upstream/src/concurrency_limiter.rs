@@ -1,4 +1,4 @@
-//! RequestPermit of requests to an upstream: circuit breaker and concurrency limit.
+//! Admission of requests to an upstream: circuit breaker and concurrency limit.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,7 +37,7 @@ pub(super) struct ConcurrencyLimiter {
 }
 
 impl ConcurrencyLimiter {
-    /// Creates a concurrency_limiter from an upstream's settings.
+    /// Creates a limiter from an upstream's settings.
     pub(super) fn new(settings: &Settings) -> Self {
         let rules = CircuitRules {
             failures: settings.circuit_failures,
@@ -72,20 +72,15 @@ impl ConcurrencyLimiter {
     /// If the circuit is open, the queue is full or the wait times out. Nothing was sent in these cases.
     pub(super) async fn enter(self: &Arc<Self>, failures: &FailureBuilder) -> Result<UpstreamPermit, UpstreamFailure> {
         // Requests do not queue while the circuit is open.
-        self.with_circuit(|circuit| circuit.check(Instant::now())).map_err(|wait| left_alone(failures, wait))?;
+        self.with_circuit(|circuit| circuit.check(Instant::now())).map_err(|wait| circuit_open(failures, wait))?;
         let slot = match &self.slots {
             None => None,
             Some(slots) => Some(self.slot(slots, failures).await?),
         };
         let ticket =
-            self.with_circuit(|circuit| circuit.admit(Instant::now())).map_err(|wait| left_alone(failures, wait))?;
+            self.with_circuit(|circuit| circuit.admit(Instant::now())).map_err(|wait| circuit_open(failures, wait))?;
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        Ok(UpstreamPermit {
-            concurrency_limiter: Arc::clone(self),
-            ticket,
-            told: ReportedOutcome::Nothing,
-            _slot: slot,
-        })
+        Ok(UpstreamPermit { limiter: Arc::clone(self), ticket, reported: ReportedOutcome::Nothing, _slot: slot })
     }
 
     async fn slot(
@@ -96,19 +91,17 @@ impl ConcurrencyLimiter {
         if let Ok(slot) = Arc::clone(slots).try_acquire_owned() {
             return Ok(slot);
         }
-        let busy = |message: &str| failures.not_sent(UpstreamFailureKind::Busy, message, self.patience);
-        let Some(_waiting) = QueuedRequest::begin(&self.queued, self.max_queued) else {
-            return Err(busy(
-                "the limit of concurrent requests is reached, and the queue is full (max_concurrent, max_queued)",
-            ));
+        let message = match QueuedRequest::begin(&self.queued, self.max_queued) {
+            None => "the limit of concurrent requests is reached, and the queue is full (max_concurrent, max_queued)",
+            Some(_waiting) => match timeout(self.patience, Arc::clone(slots).acquire_owned()).await {
+                Ok(Ok(slot)) => return Ok(slot),
+                // The semaphore is never closed, so both cases are a timeout.
+                Ok(Err(_)) | Err(_) => {
+                    "no concurrent request ended within the queue time (max_concurrent, queue_milliseconds)"
+                }
+            },
         };
-        match timeout(self.patience, Arc::clone(slots).acquire_owned()).await {
-            Ok(Ok(slot)) => Ok(slot),
-            // The semaphore is never closed, so both cases are a timeout.
-            Ok(Err(_)) | Err(_) => {
-                Err(busy("no concurrent request ended within the queue time (max_concurrent, queue_milliseconds)"))
-            }
-        }
+        Err(failures.not_sent(UpstreamFailureKind::Busy, message, self.patience))
     }
 
     fn with_circuit<T>(&self, look: impl FnOnce(&mut Circuit) -> T) -> T {
@@ -116,7 +109,7 @@ impl ConcurrencyLimiter {
     }
 }
 
-fn left_alone(failures: &FailureBuilder, wait: Duration) -> UpstreamFailure {
+fn circuit_open(failures: &FailureBuilder, wait: Duration) -> UpstreamFailure {
     let message = "the circuit is open because it failed too often (circuit_failures, circuit_open_seconds)";
     failures.not_sent(UpstreamFailureKind::CircuitOpen, message, wait)
 }
@@ -127,8 +120,10 @@ struct QueuedRequest<'a>(&'a AtomicUsize);
 impl<'a> QueuedRequest<'a> {
     /// Counts a request; `None` if `most` are queued.
     fn begin(queued: &'a AtomicUsize, most: usize) -> Option<Self> {
-        let more = |waiting| (waiting < most).then_some(waiting + 1);
-        queued.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|_| Self(queued))
+        queued
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |waiting| (waiting < most).then_some(waiting + 1))
+            .ok()
+            .map(|_| Self(queued))
     }
 }
 
@@ -141,9 +136,9 @@ impl Drop for QueuedRequest<'_> {
 /// An admitted request, until its response has ended or is dropped.
 #[derive(Debug)]
 pub(super) struct UpstreamPermit {
-    concurrency_limiter: Arc<ConcurrencyLimiter>,
+    limiter: Arc<ConcurrencyLimiter>,
     ticket: Ticket,
-    told: ReportedOutcome,
+    reported: ReportedOutcome,
     _slot: Option<OwnedSemaphorePermit>,
 }
 
@@ -161,16 +156,16 @@ impl UpstreamPermit {
     pub(super) fn answered(&mut self, status: StatusCode) {
         if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED {
             self.failed();
-        } else if self.told == ReportedOutcome::Nothing {
-            self.told = ReportedOutcome::Answered;
-            self.concurrency_limiter.with_circuit(|circuit| circuit.succeeded(self.ticket, Instant::now()));
+        } else if self.reported == ReportedOutcome::Nothing {
+            self.reported = ReportedOutcome::Answered;
+            self.limiter.with_circuit(|circuit| circuit.succeeded(self.ticket, Instant::now()));
         }
     }
 
     /// Reports a failure of the upstream, before or within its response.
     pub(super) fn failed(&mut self) {
-        let told = std::mem::replace(&mut self.told, ReportedOutcome::Failed);
-        self.concurrency_limiter.with_circuit(|circuit| match told {
+        let reported = std::mem::replace(&mut self.reported, ReportedOutcome::Failed);
+        self.limiter.with_circuit(|circuit| match reported {
             ReportedOutcome::Nothing => circuit.failed(self.ticket, Instant::now()),
             ReportedOutcome::Answered => circuit.broke(self.ticket, Instant::now()),
             ReportedOutcome::Failed => {}
@@ -180,9 +175,9 @@ impl UpstreamPermit {
 
 impl Drop for UpstreamPermit {
     fn drop(&mut self) {
-        self.concurrency_limiter.in_flight.fetch_sub(1, Ordering::Relaxed);
-        if self.told == ReportedOutcome::Nothing {
-            self.concurrency_limiter.with_circuit(|circuit| circuit.abandoned(self.ticket));
+        self.limiter.in_flight.fetch_sub(1, Ordering::Relaxed);
+        if self.reported == ReportedOutcome::Nothing {
+            self.limiter.with_circuit(|circuit| circuit.abandoned(self.ticket));
         }
     }
 }

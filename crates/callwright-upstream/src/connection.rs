@@ -54,8 +54,8 @@ impl Connection {
         settings: &Settings,
         base: &Uri,
     ) -> Result<Self, BuildError> {
-        let authorities = authorities(upstream, settings)?;
-        let is_https = |uri: &Uri| uri.scheme_str() == Some("https");
+        let authorities = authorities(&settings.ca_file)
+            .map_err(|problem| BuildError::setting(upstream, "ca_file", format!("{}: {problem}", settings.ca_file)))?;
         let needs_tls = is_https(base) || proxy.as_ref().is_some_and(|proxy| is_https(proxy.uri()));
         // A container without certificates can still connect to an upstream without TLS.
         let tls = match tls(authorities, needs_tls) {
@@ -142,23 +142,23 @@ fn tls(authorities: Vec<CertificateDer<'static>>, needed: bool) -> Result<Client
     Ok(builder.with_no_client_auth())
 }
 
-fn authorities(upstream: &str, settings: &Settings) -> Result<Vec<CertificateDer<'static>>, BuildError> {
-    if settings.ca_file.is_empty() {
+fn is_https(uri: &Uri) -> bool {
+    uri.scheme_str() == Some("https")
+}
+
+fn authorities(ca_file: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    if ca_file.is_empty() {
         return Ok(Vec::new());
     }
-    let invalid = |problem: String| BuildError::Setting {
-        upstream: upstream.to_owned(),
-        key: "ca_file",
-        message: format!("{}: {problem}", settings.ca_file),
-    };
-    let text = std::fs::read(&settings.ca_file).map_err(|error| invalid(error.to_string()))?;
-    let certificates: Vec<_> = CertificateDer::pem_slice_iter(&text)
-        .collect::<Result<_, _>>()
-        .map_err(|_| invalid("not a file of PEM certificates".to_owned()))?;
-    if certificates.is_empty() {
-        return Err(invalid("holds no PEM certificate (-----BEGIN CERTIFICATE-----)".to_owned()));
+    let text = std::fs::read(ca_file).map_err(|error| error.to_string())?;
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    match certificates {
+        Ok(certificates) if certificates.is_empty() => {
+            Err("holds no PEM certificate (-----BEGIN CERTIFICATE-----)".to_owned())
+        }
+        Ok(certificates) => Ok(certificates),
+        Err(_) => Err("not a file of PEM certificates".to_owned()),
     }
-    Ok(certificates)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
-use memchr::memmem::Finder;
+use memchr::memmem::{self, Finder};
 
 use callwright_types::Secret;
 
@@ -56,12 +56,15 @@ impl Echo {
 
     /// Removes headers that contain a key.
     pub(super) fn strip(&self, headers: &mut HeaderMap) {
-        let holds =
-            |value: &[u8]| self.keys.iter().any(|key| memchr::memmem::find(value, key.expose().as_bytes()).is_some());
-        let telling = headers.iter().filter(|(_, value)| holds(value.as_bytes())).map(|(name, _)| name.clone());
-        for name in telling.collect::<Vec<_>>() {
+        let with_key = headers.iter().filter(|(_, value)| self.occurs_in(value.as_bytes()));
+        for name in with_key.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
             headers.remove(name);
         }
+    }
+
+    /// Whether the text contains a key.
+    fn occurs_in(&self, text: &[u8]) -> bool {
+        self.keys.iter().any(|key| memmem::find(text, key.expose().as_bytes()).is_some())
     }
 }
 

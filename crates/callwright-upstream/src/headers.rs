@@ -3,8 +3,8 @@
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use super::echo::Echo;
+use super::settings::CREDENTIALS;
 use super::{BuildError, Settings};
-use callwright_types::Secret;
 
 /// Hop-by-hop headers (RFC 9110, section 7.6.1, and others that proxies remove in practice).
 const HOP_BY_HOP: [&str; 9] = [
@@ -18,16 +18,6 @@ const HOP_BY_HOP: [&str; 9] = [
     "transfer-encoding",
     "upgrade",
 ];
-
-/// Headers that identify a provider's customer. The client's are only sent to the default upstream, and only if it has
-/// no key of its own.
-const CREDENTIALS: [&str; 7] =
-    ["authorization", "api-key", "x-api-key", "x-goog-api-key", "openai-organization", "openai-project", "cookie"];
-
-/// Whether the header with this name identifies a provider's customer.
-pub(super) fn is_credential(name: &str) -> bool {
-    CREDENTIALS.iter().any(|known| known.eq_ignore_ascii_case(name))
-}
 
 /// Prefix of headers between the client and this proxy.
 const OWN_PREFIX: &str = "x-callwright-";
@@ -44,28 +34,18 @@ impl HeaderRules {
     /// Builds the rules from the configuration.
     pub(super) fn build(upstream: &str, settings: &Settings, is_default: bool) -> Result<Self, BuildError> {
         let mut configured = HeaderMap::new();
-        let mut set = |key: &'static str, name: &str, value: &Secret, bearer: bool| -> Result<(), BuildError> {
-            let invalid = |message: String| BuildError::Setting { upstream: upstream.to_owned(), key, message };
-            if value.is_empty() {
-                return Ok(());
-            }
-            let name: HeaderName =
-                name.parse().map_err(|_| invalid(format!("`{name}` is not a header name (RFC 9110, section 5.1)")))?;
-            let text = if bearer { format!("Bearer {}", value.expose()) } else { value.expose().to_owned() };
-            let mut value = HeaderValue::from_str(&text).map_err(|_| {
-                invalid(format!("the value of `{name}` has characters not allowed in a header; check for a line break"))
-            })?;
-            value.set_sensitive(true);
-            configured.insert(name, value);
-            Ok(())
-        };
         for (name, value) in &settings.headers {
-            set("headers", name, value, false)?;
+            set(&mut configured, name, value.expose()).map_err(|why| BuildError::setting(upstream, "headers", why))?;
         }
-        set("organization", "openai-organization", &Secret::new(&settings.organization), false)?;
-        set("project", "openai-project", &Secret::new(&settings.project), false)?;
-        let bearer = settings.api_key_header.eq_ignore_ascii_case("authorization");
-        set("api_key", &settings.api_key_header, &settings.api_key, bearer)?;
+        let bearer = settings.api_key_header.eq_ignore_ascii_case("authorization") && !settings.api_key.is_empty();
+        let api_key = format!("{}{}", if bearer { "Bearer " } else { "" }, settings.api_key.expose());
+        for (key, name, value) in [
+            ("organization", "openai-organization", &settings.organization),
+            ("project", "openai-project", &settings.project),
+            ("api_key", &settings.api_key_header, &api_key),
+        ] {
+            set(&mut configured, name, value).map_err(|why| BuildError::setting(upstream, key, why))?;
+        }
         Ok(Self { configured, forward_credentials: is_default && settings.api_key.is_empty() })
     }
 
@@ -97,6 +77,20 @@ impl HeaderRules {
         }
         headers
     }
+}
+
+/// Sets a header to a value that is never logged; an empty value is not set. Returns the reason why it is invalid.
+fn set(configured: &mut HeaderMap, name: &str, value: &str) -> Result<(), String> {
+    if value.is_empty() {
+        return Ok(());
+    }
+    let name: HeaderName =
+        name.parse().map_err(|_| format!("`{name}` is not a header name (RFC 9110, section 5.1)"))?;
+    let mut value = HeaderValue::from_str(value)
+        .map_err(|_| format!("the value of `{name}` has characters not allowed in a header; check for a line break"))?;
+    value.set_sensitive(true);
+    configured.insert(name, value);
+    Ok(())
 }
 
 /// Number of headers that a request receives in addition to the client's and the configured ones: content type,
@@ -138,6 +132,7 @@ fn without_hop_by_hop(headers: &HeaderMap, room: usize, goes_on: impl Fn(&Header
 #[cfg(test)]
 mod tests {
     use super::*;
+    use callwright_types::Secret;
 
     fn map(headers: &[(&str, &str)]) -> HeaderMap {
         let parse =

@@ -1,12 +1,21 @@
-//! The configuration of one upstream.
+//! The configuration of one upstream, and its validation.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use super::ToolCalls;
-use super::headers::is_credential;
 use callwright_types::{SchemaDialect, Secret};
+
+/// Headers that identify a provider's customer. The client's are only sent to the default upstream, and only if it has
+/// no key of its own.
+pub(super) const CREDENTIALS: [&str; 7] =
+    ["authorization", "api-key", "x-api-key", "x-goog-api-key", "openai-organization", "openai-project", "cookie"];
+
+/// Maximum seconds for circuit settings. An upstream that is unused for more than a day should be removed from the
+/// configuration.
+const MAX_CIRCUIT_NUMBER: u64 = 86_400;
 
 /// One `[upstreams.NAME]` table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,8 +106,16 @@ pub enum StreamUsage {
 impl Settings {
     /// Whether it has a credential of its own and does not need the clients'.
     pub fn has_credential(&self) -> bool {
-        let is_credential = |(name, value): (&String, &Secret)| is_credential(name) && !value.is_empty();
-        !self.api_key.is_empty() || self.headers.iter().any(is_credential)
+        !self.api_key.is_empty() || self.headers.iter().any(|(name, value)| is_credential(name) && !value.is_empty())
+    }
+
+    /// Validates the settings. Returns `base_url`.
+    pub(super) fn check(&self, upstream: &str) -> Result<Url, BuildError> {
+        let url = check_base_url(upstream, self.base_url.trim_end_matches('/'))?;
+        check_times(upstream, self)?;
+        check_retries(upstream, self)?;
+        check_circuit(upstream, self)?;
+        Ok(url)
     }
 }
 
@@ -137,5 +154,106 @@ impl Default for Settings {
             pool_idle_timeout_seconds: 4,
             pool_max_idle: 256,
         }
+    }
+}
+
+/// An upstream that cannot be built from its settings.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The default upstream is not configured.
+    #[error("the default upstream `{name}` is not configured: add [upstreams.{name}] or name another default")]
+    NoDefault {
+        /// Name of the missing upstream.
+        name: String,
+    },
+    /// A setting has an invalid value.
+    #[error("upstreams.{upstream}.{key}: {message}")]
+    Setting {
+        /// Name of the upstream.
+        upstream: String,
+        /// Configuration key.
+        key: &'static str,
+        /// Description of the problem and its fix; never quotes a secret.
+        message: String,
+    },
+    /// The HTTP client could not be created.
+    #[error("upstreams.{upstream}: {message}")]
+    Client {
+        /// Name of the upstream.
+        upstream: String,
+        /// Message of the HTTP client.
+        message: String,
+    },
+}
+
+impl BuildError {
+    pub(super) fn setting(upstream: &str, key: &'static str, message: impl Into<String>) -> Self {
+        Self::Setting { upstream: upstream.to_owned(), key, message: message.into() }
+    }
+}
+
+/// Whether the header with this name identifies a provider's customer.
+fn is_credential(name: &str) -> bool {
+    CREDENTIALS.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+fn check_base_url(upstream: &str, base: &str) -> Result<Url, BuildError> {
+    let url = Url::parse(base).map_err(|error| {
+        BuildError::setting(upstream, "base_url", format!("not a URL ({error}); write https://host/v1"))
+    })?;
+    let message = if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+        "must begin with https:// or http://"
+    } else if !url.username().is_empty() || url.password().is_some() {
+        "must not hold credentials; put the key into api_key"
+    } else if url.query().is_some() || url.fragment().is_some() {
+        "must end with its path: no ? and no #"
+    } else {
+        return Ok(url);
+    };
+    Err(BuildError::setting(upstream, "base_url", message))
+}
+
+fn check_times(upstream: &str, settings: &Settings) -> Result<(), BuildError> {
+    let times = [
+        ("connect_timeout_seconds", settings.connect_timeout_seconds),
+        ("first_byte_timeout_seconds", settings.first_byte_timeout_seconds),
+        ("idle_timeout_seconds", settings.idle_timeout_seconds),
+    ];
+    match times.iter().find(|(_, seconds)| *seconds == 0) {
+        Some((key, _)) => Err(BuildError::setting(upstream, key, "must be at least 1")),
+        None => Ok(()),
+    }
+}
+
+fn check_retries(upstream: &str, settings: &Settings) -> Result<(), BuildError> {
+    match settings.retry_statuses.iter().find(|status| !(400..600).contains(*status)) {
+        Some(status) => Err(BuildError::setting(
+            upstream,
+            "retry_statuses",
+            format!("{status} is not an error status; use 400-599"),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn check_circuit(upstream: &str, settings: &Settings) -> Result<(), BuildError> {
+    if settings.circuit_failures == 0 {
+        return Ok(());
+    }
+    if !(1..=100).contains(&settings.circuit_failure_percent) {
+        return Err(BuildError::setting(
+            upstream,
+            "circuit_failure_percent",
+            "must be 1 to 100; `circuit_failures = 0` disables the circuit",
+        ));
+    }
+    let times = [
+        ("circuit_window_seconds", settings.circuit_window_seconds),
+        ("circuit_open_seconds", settings.circuit_open_seconds),
+        ("circuit_probes", u64::from(settings.circuit_probes)),
+    ];
+    match times.iter().find(|(_, number)| !(1..=MAX_CIRCUIT_NUMBER).contains(number)) {
+        Some((key, _)) => Err(BuildError::setting(upstream, key, format!("must be 1 to {MAX_CIRCUIT_NUMBER}"))),
+        None => Ok(()),
     }
 }

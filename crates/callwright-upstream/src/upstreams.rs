@@ -3,42 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Settings, Upstream};
+use super::{BuildError, Settings, Upstream};
 
 /// The upstreams by name, including a default one.
 #[derive(Debug, Clone)]
 pub struct Upstreams {
     by_name: BTreeMap<String, Arc<Upstream>>,
     default: Arc<Upstream>,
-}
-
-/// An upstream that cannot be built from its settings.
-#[derive(Debug, thiserror::Error)]
-pub enum BuildError {
-    /// The default upstream is not configured.
-    #[error("the default upstream `{name}` is not configured: add [upstreams.{name}] or name another default")]
-    NoDefault {
-        /// Name of the missing upstream.
-        name: String,
-    },
-    /// A setting has an invalid value.
-    #[error("upstreams.{upstream}.{key}: {message}")]
-    Setting {
-        /// Name of the upstream.
-        upstream: String,
-        /// Configuration key.
-        key: &'static str,
-        /// Description of the problem and its fix; never quotes a secret.
-        message: String,
-    },
-    /// The HTTP client could not be created.
-    #[error("upstreams.{upstream}: {message}")]
-    Client {
-        /// Name of the upstream.
-        upstream: String,
-        /// Message of the HTTP client.
-        message: String,
-    },
 }
 
 impl Upstreams {

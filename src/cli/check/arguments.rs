@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::super::format::OutputFormat;
 use super::tally::DeniedFinding;
+use crate::cli::shared_arguments::OutputFormat;
 use callwright_openapi::Rule;
 use callwright_types::SchemaDialect;
 
@@ -49,14 +49,14 @@ fn advisers(text: &str) -> Result<Advisers, String> {
         "off" => return Ok(Advisers(Vec::new())),
         _ => {}
     }
-    let rule = |code: &str| {
-        let code = code.trim();
-        Rule::named(code).ok_or_else(|| {
+    let mut rules = Vec::new();
+    for code in text.split(',').map(str::trim) {
+        rules.push(Rule::named(code).ok_or_else(|| {
             let known: Vec<&str> = Rule::ALL.iter().map(|rule| rule.code).collect();
             format!("unknown rule `{code}`; use all, off, {}", known.join(", "))
-        })
-    };
-    text.split(',').map(rule).collect::<Result<_, _>>().map(Advisers)
+        })?);
+    }
+    Ok(Advisers(rules))
 }
 
 fn dialect(text: &str) -> Result<SchemaDialect, String> {

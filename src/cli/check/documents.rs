@@ -81,7 +81,6 @@ impl DocumentEntry {
 /// # Errors
 /// [`FindError`].
 pub(super) fn find(paths: &[PathBuf], files_from: Option<&Path>) -> Result<Vec<DocumentEntry>, FindError> {
-    let is_standard_input = |path: &Path| path.as_os_str() == STANDARD_INPUT;
     if files_from.is_some_and(is_standard_input) && paths.iter().any(|path| is_standard_input(path)) {
         return Err(FindError::StandardInputTwice);
     }
@@ -107,6 +106,10 @@ pub(super) fn find(paths: &[PathBuf], files_from: Option<&Path>) -> Result<Vec<D
         }
     }
     Ok(entries)
+}
+
+fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == STANDARD_INPUT
 }
 
 fn add(path: &Path, is_only_folder: bool, entries: &mut Vec<DocumentEntry>) {

@@ -3,22 +3,23 @@
 mod arguments;
 mod documents;
 mod guard;
-mod json;
-mod side_by_side;
 mod tally;
 mod text;
 
 use std::io::{self, Read, Write};
 
+use serde::Serialize;
+
 pub(super) use arguments::CheckArguments;
 use documents::{DocumentEntry, DocumentSource};
-use side_by_side::{WorkLimits, in_order};
 use tally::{DeniedFinding, ReportTally};
 
 use super::errors::VerbResult;
-use super::format::OutputFormat;
-use super::scan::threads;
+use super::plain;
+use super::setup::threads;
+use super::shared_arguments::OutputFormat;
 use crate::app;
+use callwright_common::parallel::{WorkLimits, in_order};
 use callwright_openapi::{self as catalog, Fetch, Offline, Origin, Report, Review, ToolsetSettings};
 
 /// Maximum total size of the documents read at the same time, by the sizes of their first files. A document in memory
@@ -52,8 +53,7 @@ struct CheckedDocument {
 pub(super) fn run(arguments: &CheckArguments) -> VerbResult {
     let entries = documents::find(&arguments.paths, arguments.files_from.as_deref())?;
     if entries.is_empty() {
-        let places: Vec<String> =
-            arguments.paths.iter().map(|path| super::plain::text(&path.display().to_string())).collect();
+        let places: Vec<String> = arguments.paths.iter().map(|path| plain::text(&path.display().to_string())).collect();
         let places = if places.is_empty() { "the list".to_owned() } else { places.join(", ") };
         return Err(CheckError::Nothing { places }.into());
     }
@@ -78,15 +78,19 @@ fn write(arguments: &CheckArguments, entries: &[DocumentEntry], fetch: &dyn Fetc
         out.write_all(text::header().as_bytes())?;
     }
     let review = Review { dialect: arguments.dialect, advice: arguments.advice.0.clone() };
-    let weights: Vec<u64> = entries.iter().map(DocumentEntry::bytes).collect();
-    let bounds = WorkLimits { workers: threads(arguments.jobs), weight: BYTES_AT_ONCE, ahead: REPORTS_AHEAD };
-    let work = |index: usize| entries.get(index).map(|entry| checked(entry, &review, arguments.format, fetch));
+    let workers = threads(arguments.jobs).min(entries.len());
+    let limits = WorkLimits { workers, weight: BYTES_AT_ONCE, ahead: REPORTS_AHEAD };
     let mut total = ReportTally::default();
-    in_order(&weights, &bounds, work, |checked| {
-        let Some(CheckedDocument { tally, text }) = checked else { return Ok(()) };
-        total += tally;
-        out.write_all(text.as_bytes())
-    })?;
+    in_order(
+        limits,
+        entries.iter(),
+        |entry| entry.bytes(),
+        |entry| checked(entry, &review, arguments.format, fetch),
+        |CheckedDocument { tally, text }| {
+            total += tally;
+            out.write_all(text.as_bytes())
+        },
+    )?;
     if arguments.format == OutputFormat::Text && total.documents > 1 {
         out.write_all(text::summary(&total).as_bytes())?;
     }
@@ -99,10 +103,25 @@ fn checked(entry: &DocumentEntry, review: &Review, format: OutputFormat, fetch: 
         guard::guarded(|| reviewed(entry, review, fetch)).unwrap_or_else(|fault| Report::of_failure("", fault));
     let report = Report { file: entry.name.clone(), ..report };
     let text = match format {
-        OutputFormat::Json => json::line(&report, &entry.path()),
+        OutputFormat::Json => json_line(&report, &entry.path()),
         OutputFormat::Text => text::document(&report, &entry.shown),
     };
     CheckedDocument { tally: ReportTally::of(&report), text }
+}
+
+#[derive(Serialize)]
+struct ReportLine<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    /// Path of the document relative to the working directory; `file` may repeat across folders.
+    path: &'a str,
+}
+
+/// Returns the JSON line of the report on the document at `path`.
+fn json_line(report: &Report, path: &str) -> String {
+    let written = serde_json::to_string(&ReportLine { report, path });
+    // Every report can be represented in JSON.
+    plain::json(written.unwrap_or_default()) + "\n"
 }
 
 fn reviewed(entry: &DocumentEntry, review: &Review, fetch: &dyn Fetch) -> Report {
@@ -150,5 +169,16 @@ mod tests {
         assert!(denied.starts_with("2 operations skipped and 1 piece of advice, which --deny forbids"), "{denied}");
         let failed = message(&ReportTally { failed: 1, ..tally }, &[DeniedFinding::Skipped]).unwrap();
         assert!(failed.starts_with("1 of 3 documents could not be loaded"), "{failed}");
+    }
+
+    #[test]
+    fn the_documented_members_come_first() {
+        let report = Report { file: "a\nb.json".to_owned(), ..Report::default() };
+        let expected =
+            r#"{"file":"a\nb.json","operations_loaded":0,"operations_skipped":[],"renamed":[],"simplified":[],"#;
+        assert_eq!(
+            json_line(&report, "x/a.json"),
+            format!("{expected}\"error\":null,\"advice\":[],\"path\":\"x/a.json\"}}\n")
+        );
     }
 }

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::tally::{ReportTally, counted};
 use crate::cli::plain::text as plain;
-use callwright_openapi::{Advice, Report, Rule};
+use callwright_openapi::{Report, Rule};
 
 /// Maximum number of details of one kind shown per document.
 const SHOWN: usize = 10;
@@ -84,8 +84,8 @@ fn advice(out: &mut String, report: &Report) {
         if given.peek().is_some() {
             detail(out, NOTED, "advice", &format!("{HEAD}{}{HEAD:#}: {}", rule.code, rule.fix));
             let found =
-                |advice: &Advice| format!("{} ({})", about(&advice.operation, &advice.message), plain(&advice.at));
-            details(out, NOTED, "", given.map(found), SHOWN_OF_RULE);
+                given.map(|advice| format!("{} ({})", about(&advice.operation, &advice.message), plain(&advice.at)));
+            details(out, NOTED, "", found, SHOWN_OF_RULE);
         }
     }
 }
@@ -109,7 +109,7 @@ fn detail(out: &mut String, style: Style, kind: &str, line: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callwright_openapi::{Renamed, Simplified, Skipped};
+    use callwright_openapi::{Advice, Renamed, Simplified, Skipped};
 
     fn seen(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()

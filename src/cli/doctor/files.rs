@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::super::policy as policies;
 use super::finding::DoctorFinding;
 use crate::app;
+use crate::cli::setup::load_policies;
 use crate::config::LoadedConfig;
 use crate::keys::{KeyState, Registrar};
 use callwright_judge::feedback::Templates;
@@ -21,7 +21,7 @@ pub(super) async fn examine(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
 }
 
 fn policies_of(loaded: &LoadedConfig) -> DoctorFinding {
-    match policies::load(loaded) {
+    match load_policies(loaded) {
         Ok(book) => DoctorFinding::ok("policies", format!("{} valid", book.policies().count())),
         Err(error) => DoctorFinding::fail(
             "policies",

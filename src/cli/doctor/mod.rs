@@ -11,8 +11,9 @@ use clap::Args;
 
 use self::finding::{CheckStatus, DoctorFinding};
 use super::errors::VerbResult;
-use super::format::OutputFormat;
-use crate::config;
+use super::setup::{load_config, runtime};
+use super::shared_arguments::OutputFormat;
+use crate::config::LoadedConfig;
 
 /// Arguments of `doctor`.
 #[derive(Debug, Args)]
@@ -31,9 +32,8 @@ pub(super) struct DoctorArguments {
 struct ChecksFailed(usize, usize);
 
 pub(super) fn run(arguments: DoctorArguments) -> VerbResult {
-    let request = config::ConfigRequest { file: arguments.config, ..config::ConfigRequest::default() };
-    let findings = match config::load(&request, &config::process_environment) {
-        Ok(loaded) => super::runtime()?.block_on(examine(&loaded)),
+    let findings = match load_config(arguments.config) {
+        Ok(loaded) => runtime()?.block_on(examine(&loaded)),
         // Without a configuration no other check can run.
         Err(error) => vec![DoctorFinding::fail("configuration", error.to_string(), "correct the key or file named")],
     };
@@ -50,7 +50,7 @@ pub(super) fn run(arguments: DoctorArguments) -> VerbResult {
 }
 
 /// Runs every check, in the order in which the proxy needs the checked resources.
-async fn examine(loaded: &config::LoadedConfig) -> Vec<DoctorFinding> {
+async fn examine(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
     let origin = loaded.file.as_ref().map_or_else(|| "built-in defaults".to_owned(), |file| file.display().to_string());
     let mut findings = vec![DoctorFinding::ok("configuration", origin)];
     findings.extend(files::examine(loaded).await);

@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::asked_model::ModelArguments;
 use crate::cli::errors::{BadLines, VerbResult};
 use crate::cli::progress::ProgressPrinter;
+use crate::cli::setup::runtime;
+use crate::cli::shared_arguments::ModelArguments;
+use crate::cli::table::{Column, TextTable};
 use callwright_knowledge::experience::Settings;
 use callwright_offline::{NotesFiles, NotesReport, NotesRun, Variant, grouped, learn_notes};
 use callwright_types::Scope;
@@ -120,7 +122,7 @@ pub(super) fn run(arguments: &LearnNotesArguments) -> VerbResult {
     };
     let progress = ProgressPrinter::new(false);
     let begun = Instant::now();
-    let report = super::super::runtime()?.block_on(learn_notes(&files, &run, &progress));
+    let report = runtime()?.block_on(learn_notes(&files, &run, &progress));
     progress.clear();
     let report = report?;
     tell(&report, begun.elapsed());
@@ -146,23 +148,7 @@ fn tell(report: &NotesReport, took: Duration) {
         report.negative
     );
     if !report.variants.is_empty() {
-        let heads = ["variant", "notes", "recalled", "right", "%", "F=>F", "F=>T", "T=>T", "T=>F"];
-        let [variant, notes, recalled, right, percent, ff, ft, tt, tf] = heads;
-        anstream::eprintln!("{variant:<10}{notes:>8}{recalled:>10}{right:>8}{percent:>8}{ff:>7}{ft:>7}{tt:>7}{tf:>7}");
-    }
-    for of in &report.variants {
-        let percent = 100.0 * of.right as f64 / report.tested.max(1) as f64;
-        anstream::eprintln!(
-            "{:<10}{:>8}{:>10}{:>8}{percent:>8.1}{:>7}{:>7}{:>7}{:>7}",
-            of.variant.label(),
-            of.notes,
-            of.recalled,
-            of.right,
-            of.still_wrong,
-            of.mended,
-            of.still_right,
-            of.broken
-        );
+        anstream::eprint!("{}", variants(report));
     }
     let cost = &report.cost;
     anstream::eprintln!(
@@ -172,4 +158,28 @@ fn tell(report: &NotesReport, took: Duration) {
         grouped(cost.completion_tokens),
         took.as_secs_f64()
     );
+}
+
+/// Returns the table of variants. The last columns count answers by whether they were right without and with notes.
+fn variants(report: &NotesReport) -> String {
+    let widths = [8, 10, 8, 8, 7, 7, 7, 7].map(Column::Right);
+    let mut table = TextTable::new([&[Column::Left(10)][..], &widths].concat());
+    table.row("variant", &["notes", "recalled", "right", "%", "F=>F", "F=>T", "T=>T", "T=>F"]);
+    for of in &report.variants {
+        let percent = 100.0 * of.right as f64 / report.tested.max(1) as f64;
+        table.row(
+            of.variant.label(),
+            &[
+                of.notes.to_string(),
+                of.recalled.to_string(),
+                of.right.to_string(),
+                format!("{percent:.1}"),
+                of.still_wrong.to_string(),
+                of.mended.to_string(),
+                of.still_right.to_string(),
+                of.broken.to_string(),
+            ],
+        );
+    }
+    table.into_text()
 }

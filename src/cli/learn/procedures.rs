@@ -9,10 +9,11 @@ use jiff::Timestamp;
 use crate::cli::errors::{BadLines, VerbResult};
 use crate::cli::memory_store::{MemoryStore, all_procedures};
 use crate::cli::progress::ProgressPrinter;
+use crate::cli::setup::runtime;
 use callwright_knowledge::procedures::{ProcedureStore, StoredProcedure};
 use callwright_offline::learning::{Gathered, Gathering, Word};
-use callwright_offline::{TraceLines, each_trace};
-use callwright_store::{Feedback, FeedbackRow, FeedbackVerdict, Procedures, Revision, Store, Traces};
+use callwright_offline::{LinesRead, each_trace};
+use callwright_store::{FeedbackRow, FeedbackVerdict, Procedures, Revision, Store, Traces};
 use callwright_types::memory::EvidenceKind;
 
 /// Number of traces read per page.
@@ -53,8 +54,7 @@ Invalid lines are reported on standard error and skipped; the exit status is the
 struct Outdated(usize);
 
 pub(super) fn run(arguments: &LearnProceduresArguments) -> VerbResult {
-    let runtime = crate::cli::runtime()?;
-    runtime.block_on(learn(arguments))
+    runtime()?.block_on(learn(arguments))
 }
 
 async fn learn(arguments: &LearnProceduresArguments) -> VerbResult {
@@ -63,7 +63,7 @@ async fn learn(arguments: &LearnProceduresArguments) -> VerbResult {
     let known = known.into_iter().map(|procedure| StoredProcedure { procedure: Arc::new(procedure), vector: None });
     let library = Arc::new(ProcedureStore::of(known, settings.procedures));
     let mut gathering = Gathering::new(library, settings.learning, Timestamp::now());
-    let mut lines = TraceLines::default();
+    let mut lines = LinesRead::default();
     match &arguments.traces {
         Some(file) => {
             let word = if arguments.vouched { Word::Right(EvidenceKind::Operator) } else { Word::None };
@@ -83,8 +83,8 @@ async fn learn(arguments: &LearnProceduresArguments) -> VerbResult {
         return Err(Outdated(outdated.len()).into());
     }
     match lines {
-        TraceLines { problems: 0, .. } => Ok(()),
-        TraceLines { problems, lines } => Err(BadLines { problems, lines }.into()),
+        LinesRead { problems: 0, .. } => Ok(()),
+        LinesRead { problems, lines } => Err(BadLines { problems, lines }.into()),
     }
 }
 

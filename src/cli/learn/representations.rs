@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
-use crate::cli::asked_model::ModelArguments;
-use crate::cli::embedding::EmbeddingArguments;
 use crate::cli::errors::{BadLines, VerbResult};
+use crate::cli::memory_store::all_items;
 use crate::cli::progress::ProgressPrinter;
-use crate::config;
+use crate::cli::setup::{load_config, runtime};
+use crate::cli::shared_arguments::{EmbeddingArguments, ModelArguments};
 use callwright_knowledge::representation::{
     Estimate, ExtractiveProposer, ExtractiveSettings, LearnSettings, LlmProposer, LlmSelector, MemoEmbedder, Model,
     ModelSettings, NoSelection, Prices, Proposer, Selector,
@@ -163,7 +163,7 @@ pub(super) fn run(arguments: &LearnRepresentationsArguments) -> VerbResult {
     };
     let model = arguments.model()?;
     let embedder = arguments.embedder()?;
-    let runtime = super::super::runtime()?;
+    let runtime = runtime()?;
     let stored = runtime.block_on(arguments.stored())?;
     let prepared = Prepared::read(&files, stored, &progress)?;
     for note in prepared.notes() {
@@ -231,25 +231,17 @@ impl LearnRepresentationsArguments {
         }
         let store = self.store().await?;
         let filter = MemoryFilter { toolset: self.toolset.clone(), ..MemoryFilter::default() };
-        let representations = crate::cli::representations::all(store.representations(), filter).await;
+        let representations = all_items(store.representations(), filter).await;
         let samples = self.samples(&store).await;
         store.close().await;
         Ok(Stored { representations: representations?, samples: samples? })
     }
 
     async fn samples(&self, store: &Store) -> Result<Vec<ToolSample>, StoreError> {
-        let is_wanted = |sample: &ToolSample| {
-            self.from_store.iter().any(|scope| scope == ALL_SCOPES || scope == sample.scope.as_str())
-        };
-        let (mut samples, mut filter) = (Vec::new(), MemoryFilter::default());
-        loop {
-            let page = store.tool_samples().page(&filter).await?;
-            samples.extend(page.items.into_iter().filter(is_wanted));
-            filter.after = page.next;
-            if filter.after.is_none() {
-                return Ok(samples);
-            }
-        }
+        let mut samples = all_items(store.tool_samples(), MemoryFilter::default()).await?;
+        samples
+            .retain(|sample| self.from_store.iter().any(|scope| scope == ALL_SCOPES || scope == sample.scope.as_str()));
+        Ok(samples)
     }
 
     /// Replaces the toolset's representations in the store with the learned ones.
@@ -268,8 +260,7 @@ impl LearnRepresentationsArguments {
     }
 
     async fn store(&self) -> Result<Store, Box<dyn std::error::Error + Send + Sync>> {
-        let request = config::ConfigRequest { file: self.asking.of.config.clone(), ..config::ConfigRequest::default() };
-        let loaded = config::load(&request, &config::process_environment)?;
+        let loaded = load_config(self.asking.of.config.clone())?;
         Ok(Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?)
     }
 
@@ -373,7 +364,7 @@ impl LearnRepresentationsArguments {
     }
 
     fn tell(&self, report: &Report, prepared: &Prepared, took: Duration) {
-        super::table::print(report);
+        super::outcome::print(report);
         if report.cost.requests > 0 {
             anstream::eprintln!("{} requests: {}", grouped(report.cost.requests), self.amount(&report.cost));
         }

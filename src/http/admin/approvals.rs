@@ -7,14 +7,20 @@
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
 
-use crate::http::asked::ParsedQuery;
-use crate::http::router::OperatorSide;
+use super::PAGE_LIMIT;
+use crate::http::api_operation::{ApiParts, for_operators};
+use crate::http::api_schema::{
+    array, closed_object, count, named, object, one_of, optional, required, text, text_of, time,
+};
+use crate::http::query::ParsedQuery;
+use crate::http::state::OperatorSide;
 use crate::http::{error, json};
 use callwright_store::{Approval, ApprovalFilter, Decided, Ruling};
+use callwright_types::ApprovalStatus;
 
 /// Maximum number of characters of the decider's name.
 const MAX_BY: usize = 200;
@@ -84,7 +90,7 @@ async fn decide(
     };
     let ruling = match ruling(approved, &body) {
         Ok(ruling) => ruling,
-        Err(message) => return error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body"),
+        Err(message) => return error::invalid_body(message),
     };
     match side.pipeline.approvals().decide(id, &ruling).await {
         Ok(Decided::Now(approval)) => json::value(StatusCode::OK, &approval),
@@ -121,6 +127,54 @@ fn over(status: StatusCode, approval: &Approval, code: &str) -> Response {
 fn unknown(id: &str) -> Response {
     let message = format!("no approval `{id}`; closed approvals are kept for store.retention_days");
     error::invalid_request(StatusCode::NOT_FOUND, message, "unknown_approval")
+}
+
+/// Describes the operations.
+pub(in crate::http) fn describe(api: &mut ApiParts) {
+    let statuses = one_of(ApprovalStatus::ALL.map(ApprovalStatus::label));
+    let list_operation = for_operators("listApprovals", "Lists the calls that need a person's approval, newest first.")
+        .query("status", statuses, "Only calls with this status.")
+        .query("limit", count(Some(u32::MAX)), PAGE_LIMIT)
+        .query("before", text(), "`next` of the previous page.")
+        .responds(200, "A page.", named("ApprovalPage"))
+        .fails([400, 401, 503]);
+    api.operation(Method::GET, "/admin/approvals", list_operation);
+    let show_operation = for_operators("showApproval", "Returns one call in full.")
+        .path("id", "Approval id.")
+        .responds(200, "The call.", named("Approval"))
+        .fails([400, 401, 404, 503]);
+    api.operation(Method::GET, "/admin/approvals/{id}", show_operation);
+    for (id, summary, path) in [
+        ("approveCall", "Approves one execution of a call.", "/admin/approvals/{id}/approve"),
+        ("denyCall", "Denies the execution of a call.", "/admin/approvals/{id}/deny"),
+    ] {
+        let decision = for_operators(id, summary)
+            .path("id", "Approval id.")
+            .body(named("Decision"))
+            .responds(200, "The call after the decision.", named("Approval"))
+            .fails([400, 401, 404, 409, 410, 413, 415, 503]);
+        api.operation(Method::POST, path, decision);
+    }
+    let approval = object([
+        required("id", text()),
+        required("status", text()),
+        optional("created_at", time()),
+        optional("expires_at", time()),
+        required("toolset", text()),
+        required("tool", text()),
+        optional("operation", text()),
+        optional("method", text()),
+        optional("target", text()),
+        optional("arguments", object([])),
+        optional("decided_by", text()),
+        optional("comment", text()),
+    ]);
+    api.schema("Approval", approval.about("A call that needs a person's approval."));
+    let listed = object([required("id", text()), required("status", text())]);
+    api.schema("ApprovalPage", object([required("approvals", array(listed)), optional("next", text())]));
+    let comment = text_of(0, Some(MAX_COMMENT)).or_null().about("Comment, which the model reads.");
+    let by = text_of(0, Some(MAX_BY)).or_null();
+    api.schema("Decision", closed_object([optional("by", by), optional("comment", comment)]));
 }
 
 #[cfg(test)]

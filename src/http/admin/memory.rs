@@ -4,13 +4,18 @@
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::http::asked::ParsedQuery;
-use crate::http::router::OperatorSide;
+use super::PAGE_LIMIT;
+use crate::http::api_operation::{ApiParts, for_operators};
+use crate::http::api_schema::{
+    array, closed_object, count, named, object, one_of, optional, required, text, text_of, time,
+};
+use crate::http::query::ParsedQuery;
+use crate::http::state::OperatorSide;
 use crate::http::{error, json};
 use callwright_store::{Memorable, Memory, MemoryFilter, Revision, Revisions, Store};
 use callwright_types::memory::Retirement;
@@ -108,16 +113,16 @@ pub(in crate::http) async fn retire<M: ReviewableMemory>(
 where
     Store: Memory<M>,
 {
-    let said = match said(&headers, body) {
-        Ok(said) => said,
+    let review = match review(&headers, body) {
+        Ok(review) => review,
         Err(refusal) => return *refusal,
     };
-    let change = |one: &mut M, at: Timestamp| {
-        let by = said.by.as_deref().unwrap_or("an operator");
-        let reason = said.reason.as_deref().map_or_else(|| format!("by {by}"), |reason| format!("by {by}: {reason}"));
-        one.standing().retired.get_or_insert(Retirement { at, reason });
-    };
-    changed(&side.store, &id, change).await
+    let by = review.by.as_deref().unwrap_or("an operator");
+    let reason = review.reason.as_deref().map_or_else(|| format!("by {by}"), |reason| format!("by {by}: {reason}"));
+    changed::<M>(&side.store, &id, |one, at| {
+        one.standing().retired.get_or_insert(Retirement { at, reason: reason.clone() });
+    })
+    .await
 }
 
 /// Approves the item: it is used again regardless of earlier verdicts, and its counters are reset.
@@ -130,21 +135,22 @@ pub(in crate::http) async fn approve<M: ReviewableMemory>(
 where
     Store: Memory<M>,
 {
-    let said = match said(&headers, body) {
-        Ok(said) => said,
+    let review = match review(&headers, body) {
+        Ok(review) => review,
         Err(refusal) => return *refusal,
     };
-    let change = |one: &mut M, at: Timestamp| {
+    let source = Some(review.by.unwrap_or_else(|| "operator".to_owned()));
+    changed::<M>(&side.store, &id, |one, at| {
         let ReviewFields { retired, tally, .. } = one.standing();
         *retired = None;
         *tally = UsageCounter { counted: tally.counted, ..UsageCounter::default() };
-        let source = Some(said.by.clone().unwrap_or_else(|| "operator".to_owned()));
+        let source = source.clone();
         let evidence = Evidence { kind: EvidenceKind::Operator, trace: None, session: None, source, at };
         if !one.evidence().iter().any(|known| known.is_same_event(&evidence)) {
             one.evidence_mut().push(evidence);
         }
-    };
-    changed(&side.store, &id, change).await
+    })
+    .await
 }
 
 /// Changes the current version of an item, and returns the result.
@@ -183,25 +189,75 @@ struct ReviewBody {
     reason: Option<String>,
 }
 
-fn said(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<ReviewBody, Box<Response>> {
+fn review(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<ReviewBody, Box<Response>> {
     let body = json::sent(headers, body, "a verdict must be JSON")?;
-    let invalid =
-        |message: String| Err(Box::new(error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body")));
-    let said: ReviewBody = match if body.is_empty() { Ok(ReviewBody::default()) } else { json::object(&body) } {
-        Ok(said) => said,
-        Err(error) => {
-            return invalid(format!("the body must be an object with `by` and `reason`, both optional: {error}"));
-        }
-    };
-    for (name, text, most) in [("by", &said.by, MAX_BY), ("reason", &said.reason, MAX_REASON)] {
+    if body.is_empty() {
+        return Ok(ReviewBody::default());
+    }
+    let review: ReviewBody = json::object(&body).map_err(|error| {
+        Box::new(error::invalid_body(format!(
+            "the body must be an object with `by` and `reason`, both optional: {error}"
+        )))
+    })?;
+    for (name, text, most) in [("by", &review.by, MAX_BY), ("reason", &review.reason, MAX_REASON)] {
         if text.as_ref().is_some_and(|text| text.chars().count() > most) {
-            return invalid(format!("`{name}` is longer than {most} characters"));
+            return Err(Box::new(error::invalid_body(format!("`{name}` is longer than {most} characters"))));
         }
     }
-    Ok(said)
+    Ok(review)
 }
 
 fn unknown<M: ReviewableMemory>(id: &str) -> Response {
     let name = M::NAME;
     error::invalid_request(StatusCode::NOT_FOUND, format!("there is no {name} `{id}`"), "not_found")
+}
+
+/// Describes the operations.
+pub(in crate::http) fn describe(api: &mut ApiParts) {
+    describe_kind::<Lesson>(api, "Lesson", "Lessons");
+    describe_kind::<Procedure>(api, "Procedure", "Procedures");
+    let learned = object([
+        required("id", text()),
+        required("scope", text()),
+        required("evidence", array(object([]))),
+        optional("tally", object([])),
+        required("updated_at", time()),
+        optional("retired", object([]).or_null()),
+    ]);
+    api.schema("Learned", learned.about("A lesson or a procedure, with its evidence and its usage counters."));
+    api.schema("LearnedPage", object([required("items", array(named("Learned"))), optional("next", text())]));
+    let (by, reason) = (text_of(0, Some(MAX_BY)).or_null(), text_of(0, Some(MAX_REASON)).or_null());
+    api.schema("Opinion", closed_object([optional("by", by), optional("reason", reason)]));
+}
+
+fn describe_kind<M: ReviewableMemory>(api: &mut ApiParts, one: &str, many: &str) {
+    let name = M::NAME;
+    let path = format!("/admin/{name}s");
+    let list_operation =
+        for_operators(&format!("list{many}"), &format!("Lists the learned {name}s in the order of learning."))
+            .query("scope", text(), "Only those of this scope.")
+            .query("toolset", text(), "Only those about this toolset.")
+            .query("tool", text(), "Only those about a tool of this name.")
+            .query("status", one_of(["active", "retired"]), "Only those with this status.")
+            .query("limit", count(Some(u32::MAX)), PAGE_LIMIT)
+            .query("after", text(), "`next` of the previous page.")
+            .responds(200, "A page.", named("LearnedPage"))
+            .fails([400, 401, 503]);
+    api.operation(Method::GET, &path, list_operation);
+    let show_operation = for_operators(&format!("show{one}"), &format!("Returns one {name} in full."))
+        .path("id", "Its id.")
+        .responds(200, &format!("The {name}."), named("Learned"))
+        .fails([400, 401, 404, 503]);
+    api.operation(Method::GET, &format!("{path}/{{id}}"), show_operation);
+    for (verb, summary) in [
+        ("retire", format!("Retires a {name}: it is no longer used.")),
+        ("approve", format!("Approves a {name}: it is used again, and its usage counters are reset.")),
+    ] {
+        let review = for_operators(&format!("{verb}{one}"), &summary)
+            .path("id", "Its id.")
+            .body(named("Opinion"))
+            .responds(200, &format!("The changed {name}."), named("Learned"))
+            .fails([400, 401, 404, 413, 415, 503]);
+        api.operation(Method::POST, &format!("{path}/{{id}}/{verb}"), review);
+    }
 }

@@ -1,5 +1,8 @@
 //! `/admin/*`: the operator API (JSON).
 
+/// Description of the limit of a page.
+const PAGE_LIMIT: &str = "Maximum number of items per page; more than 1,000 means 1,000.";
+
 pub(super) mod approvals;
 pub(super) mod keys;
 pub(super) mod memory;

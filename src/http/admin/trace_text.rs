@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::trace_plan;
+use callwright_common::text::acts_on_terminal;
 use callwright_openai::{ChatRequest, Completion};
 use callwright_types::trace::{Attempt, Enrichment, Execution, Observation, Round};
 use callwright_types::{Call, Diagnosis, Explanation, OfferNote, OfferReason, Repair, Trace};
@@ -255,11 +256,7 @@ fn shown(text: &str) -> (&str, usize) {
 /// Returns a line without characters that act on a terminal: control characters, and characters that change the text
 /// direction (Unicode Standard Annex 9, section 2).
 fn plain(line: &str) -> String {
-    let acts = |letter: char| {
-        letter.is_control() && letter != '\t'
-            || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    line.replace(acts, "\u{fffd}")
+    line.replace(|letter| letter != '\t' && acts_on_terminal(letter), "\u{fffd}")
 }
 
 #[cfg(test)]

@@ -2,15 +2,19 @@
 
 use axum::extract::{Path, State};
 use axum::http::header::ACCEPT;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
-use super::trace_text;
-use crate::http::asked::ParsedQuery;
-use crate::http::router::OperatorSide;
+use super::{PAGE_LIMIT, trace_text};
+use crate::http::api_operation::{ApiParts, JSON, for_operators};
+use crate::http::api_schema::{array, count, integer, named, number, object, one_of, optional, required, text, time};
+use crate::http::query::ParsedQuery;
+use crate::http::state::OperatorSide;
 use crate::http::{error, json};
 use callwright_store::{TraceFilter, Traces};
+use callwright_types::Verdict;
+use callwright_types::rules::Mode;
 
 /// Returns a page of traces, newest first. The query's fields are those of [`TraceFilter`].
 pub(in crate::http) async fn list(
@@ -97,6 +101,68 @@ fn quality(range: &str) -> (&str, f64) {
     let name = parts.next().unwrap_or_default();
     let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(Some(1.0), |weight| weight.parse().ok());
     (name, weight.unwrap_or(0.0))
+}
+
+/// Describes the operations.
+pub(in crate::http) fn describe(api: &mut ApiParts) {
+    let list_operation = for_operators("listTraces", "Lists the traces of turns, newest first.")
+        .query("verdict", named("Verdict"), "Only turns with this verdict.")
+        .query("model", text(), "Only turns with this model name, as the client sent it.")
+        .query("session", text(), "Only turns of this session.")
+        .query("policy", text(), "Only turns with this policy.")
+        .query("key", text(), "Only turns with the virtual key of this id or name.")
+        .query("mode", named("Mode"), "Only turns in this mode.")
+        .query("status", count(Some(u32::from(u16::MAX))), "Only turns whose response has this status.")
+        .query("tool", text(), "Only turns with a call of a tool of this name.")
+        .query("since", time(), "Only turns that arrived at this time or later.")
+        .query("until", time(), "Only turns that arrived before this time.")
+        .query("limit", count(Some(u32::MAX)), PAGE_LIMIT)
+        .query("cursor", text(), "`next` of the previous page.")
+        .responds(200, "A page.", named("TracePage"))
+        .fails([400, 401, 503]);
+    api.operation(Method::GET, "/admin/traces", list_operation);
+    let format = one_of(["json", "text", "mermaid"]);
+    let show_operation = for_operators("showTrace", "Returns one trace in full.")
+        .path("id", "Trace id.")
+        .query("format", format, "JSON as stored, text for people, or a diagram of the turn's plan.")
+        .responds_as(200, "The trace.", [(JSON, named("Trace")), ("text/plain", text().into())])
+        .fails([400, 401, 404, 503]);
+    api.operation(Method::GET, "/admin/traces/{id}", show_operation);
+    api.schema("Verdict", one_of(Verdict::ALL.map(Verdict::label)));
+    api.schema("Mode", one_of([Mode::Guard, Mode::Shadow, Mode::Off].map(Mode::label)));
+    let next = text().about("`cursor` of the next page.");
+    api.schema("TracePage", object([required("traces", array(named("TraceSummary"))), optional("next", next)]));
+    api.schema(
+        "TraceSummary",
+        object([
+            required("id", text()),
+            required("started_at", time()),
+            optional("session", text()),
+            required("endpoint", text()),
+            required("model", text()),
+            required("upstream", text()),
+            required("policy", text()),
+            required("mode", text()),
+            required("verdict", text()),
+            required("status", integer()),
+            required("duration_ms", number()),
+        ]),
+    );
+    let trace = object([
+        required("id", text()),
+        required("started_at", time()),
+        optional("model", text()),
+        optional("policy", text()),
+        optional("mode", text()),
+        required("verdict", named("Verdict")),
+        required("status", integer()),
+        required("attempts", array(object([]))),
+        required("executions", array(object([]))),
+        optional("usage", object([])),
+        optional("duration_ms", number()),
+        optional("overhead_ms", number()),
+    ]);
+    api.schema("Trace", trace.about("Record of a turn. The policy defines whether it holds bodies and arguments."));
 }
 
 #[cfg(test)]

@@ -17,7 +17,6 @@ use x509_cert::certificate::{CertificateInner, Raw};
 use x509_cert::der::Decode;
 use x509_cert::time::Time;
 
-use super::TlsError;
 use crate::http::TlsSettings;
 use callwright_common::digest::add_part;
 
@@ -30,6 +29,17 @@ const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
 /// Markers of a private key that is protected by a passphrase (RFC 7468, section 11, and the older form of RFC 1421).
 const ENCRYPTED: [&str; 2] = ["-----BEGIN ENCRYPTED PRIVATE KEY-----", "Proc-Type: 4,ENCRYPTED"];
+
+/// Error of a certificate or key file. Names the configuration key, the file and the fix, but never the file's
+/// contents.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{table}.{key}`: {file} {problem}")]
+pub struct TlsError {
+    table: &'static str,
+    key: &'static str,
+    file: String,
+    problem: String,
+}
 
 /// Certificate and key that a listener presents, and its client authentication.
 #[derive(Debug, Clone)]
@@ -159,20 +169,14 @@ impl CertificateFiles<'_> {
 
     /// Returns the period in which all certificates of the chain are valid.
     fn validity(&self, chain: &[CertificateDer<'_>]) -> Result<(Timestamp, Timestamp), TlsError> {
-        let unreadable = |number: usize, why: String| {
-            let problem = format!("holds a certificate that cannot be read (number {number}): {why}; issue it again");
-            self.wrong("certificate", problem)
-        };
         let mut span = (Timestamp::MIN, Timestamp::MAX);
         for (number, certificate) in (1..).zip(chain) {
-            let parsed = CertificateInner::<Raw>::from_der(certificate);
-            let parsed = parsed.map_err(|error| unreadable(number, error.to_string()))?;
-            let validity = parsed.tbs_certificate().validity();
-            let timestamp = |time: Time| {
-                let seconds = i64::try_from(time.to_unix_duration().as_secs()).unwrap_or(i64::MAX);
-                Timestamp::from_second(seconds).map_err(|error| unreadable(number, error.to_string()))
-            };
-            span = (span.0.max(timestamp(validity.not_before)?), span.1.min(timestamp(validity.not_after)?));
+            let (begin, end) = validity(certificate).map_err(|why| {
+                let problem =
+                    format!("holds a certificate that cannot be read (number {number}): {why}; issue it again");
+                self.wrong("certificate", problem)
+            })?;
+            span = (span.0.max(begin), span.1.min(end));
         }
         Ok(span)
     }
@@ -195,21 +199,32 @@ impl CertificateFiles<'_> {
         provider: Arc<CryptoProvider>,
         digest: &mut Sha256,
     ) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
-        let unusable = |why: String| {
-            self.wrong(
-                "client_ca",
-                format!(
-                    "holds an authority that cannot be used: {why}; name the authorities that issue your clients' certificates"
-                ),
-            )
-        };
         let mut authorities = RootCertStore::empty();
         for authority in self.certificates("client_ca", file, digest)? {
-            authorities.add(authority).map_err(|error| unusable(error.to_string()))?;
+            authorities.add(authority).map_err(|error| self.unusable_authority(&error))?;
         }
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(authorities), provider).build();
-        verifier.map_err(|error| unusable(error.to_string()))
+        verifier.map_err(|error| self.unusable_authority(&error))
     }
+
+    fn unusable_authority(&self, why: &dyn std::error::Error) -> TlsError {
+        let problem = format!(
+            "holds an authority that cannot be used: {why}; name the authorities that issue your clients' certificates"
+        );
+        self.wrong("client_ca", problem)
+    }
+}
+
+/// Returns the period in which a certificate is valid.
+fn validity(certificate: &CertificateDer<'_>) -> Result<(Timestamp, Timestamp), String> {
+    let parsed = CertificateInner::<Raw>::from_der(certificate).map_err(|error| error.to_string())?;
+    let validity = parsed.tbs_certificate().validity();
+    Ok((timestamp(validity.not_before)?, timestamp(validity.not_after)?))
+}
+
+fn timestamp(time: Time) -> Result<Timestamp, String> {
+    let seconds = i64::try_from(time.to_unix_duration().as_secs()).unwrap_or(i64::MAX);
+    Timestamp::from_second(seconds).map_err(|error| error.to_string())
 }
 
 fn not_pem(error: &pem::Error) -> String {

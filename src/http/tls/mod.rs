@@ -1,6 +1,5 @@
 //! TLS of a listener: identity and handshakes.
 
-mod error;
 mod handshake;
 mod identity;
 
@@ -15,8 +14,7 @@ use super::{Settings, TlsSettings};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::Listener;
 
-pub use error::TlsError;
-pub use identity::Identity;
+pub use identity::{Identity, TlsError};
 
 /// TLS of one listener. The identity can be replaced at run time: later handshakes use the new one, open connections
 /// continue.

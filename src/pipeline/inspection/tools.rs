@@ -121,7 +121,7 @@ pub struct Editing {
 impl Inspection {
     /// Returns the toolsets, ordered by name.
     pub fn toolsets(&self) -> Vec<ToolsetShown> {
-        let shown = |toolset: &Arc<Toolset>| ToolsetShown {
+        let shown = self.tooling.catalog.toolsets().map(|toolset: &Arc<Toolset>| ToolsetShown {
             name: toolset.name.clone(),
             title: toolset.title.clone(),
             document: toolset.report.file.clone(),
@@ -130,8 +130,8 @@ impl Inspection {
             skipped: toolset.report.operations_skipped.len(),
             renamed: toolset.report.renamed.len(),
             simplified: toolset.report.simplified.len(),
-        };
-        self.tooling.catalog.toolsets().map(shown).collect()
+        });
+        shown.collect()
     }
 
     /// Returns the load report of a toolset's document.
@@ -156,7 +156,7 @@ impl Inspection {
         for (toolset, operation) in fitting {
             if all >= offset && page.len() < limit {
                 let tool = operation.own_name();
-                let learned = self.tooling.shelf.learned(&toolset.name, tool);
+                let learned = self.tooling.toolset_index.learned(&toolset.name, tool);
                 page.push(ToolListed {
                     toolset: toolset.name.clone(),
                     tool: tool.to_owned(),
@@ -174,7 +174,7 @@ impl Inspection {
     /// arguments, which may take tens of milliseconds with ten thousand tools.
     pub fn tool(&self, toolset: &str, tool: &str) -> Option<ToolShown> {
         let operation = self.tooling.catalog.toolset(toolset)?.operation(tool)?;
-        let learned = self.tooling.shelf.learned(toolset, tool);
+        let learned = self.tooling.toolset_index.learned(toolset, tool);
         Some(ToolShown {
             toolset: toolset.to_owned(),
             tool: tool.to_owned(),
@@ -226,7 +226,7 @@ impl Inspection {
     fn shown(&self, operation: &Operation, learned: Option<&Representation>) -> String {
         let own = &operation.tool.description;
         match learned {
-            Some(learned) => render(own, learned, self.tooling.shelf.description_tokens()).into_owned(),
+            Some(learned) => render(own, learned, self.tooling.toolset_index.description_tokens()).into_owned(),
             None => own.clone(),
         }
     }
@@ -241,7 +241,7 @@ impl Inspection {
             .flat_map(|toolset| toolset.operations.iter().map(|operation| (toolset.name.as_str(), operation)))
             .collect();
         let asked = Asked::default();
-        let sources = |argument: &str| {
+        let sources = producers.arguments(position).map(|argument: &str| {
             let candidates = producers.candidates(position, argument, &asked, SHOWN_SOURCES);
             let shown = candidates.into_iter().filter(|candidate| candidate.score > 0.0).filter_map(|candidate| {
                 let (toolset, operation) = operations.get(candidate.tool)?;
@@ -254,8 +254,8 @@ impl Inspection {
                 })
             });
             ArgumentSources { argument: argument.to_owned(), sources: shown.collect() }
-        };
-        producers.arguments(position).map(sources).collect()
+        });
+        sources.collect()
     }
 }
 

@@ -10,8 +10,9 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::pipeline::Pipeline;
-use crate::pipeline::turn::Turn;
+use crate::pipeline::kept_key;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::Turn;
 use callwright_executor::{Application, Clearance};
 use callwright_judge::scanner::CheckedCall;
 use callwright_openapi::{Operation, Toolset};
@@ -19,18 +20,16 @@ use callwright_store::{Asked, Question, StoreError};
 use callwright_types::rules::{ApprovalMode, ApprovalRules};
 use callwright_types::{ApprovalNote, ApprovalStatus, Outcome, SecretValues};
 
-use super::kept_key;
-
 /// Number of hash digits of a client's key that identify the client to people.
 const CLIENT_LETTERS: usize = 8;
 
 /// Result of the approval check of a call.
 #[derive(Debug)]
-pub(super) enum Leave {
+pub(super) enum ApprovalCheck {
     /// The call may be executed.
-    Free,
+    NotNeeded,
     /// An approval request is queued; the decision is awaited until the deadline.
-    Asked(ApprovalNote, Instant),
+    Queued(ApprovalNote, Instant),
     /// The call is not executed.
     Settled(Outcome),
 }
@@ -39,7 +38,7 @@ pub(super) enum Leave {
 #[derive(Debug)]
 pub(super) enum ApprovalDecision {
     /// The call may be executed; no approval was necessary.
-    Free,
+    NotNeeded,
     /// The call may be executed with this approval.
     Approved(ApprovalNote),
     /// The call is not executed.
@@ -51,45 +50,46 @@ pub(super) async fn ask(
     pipeline: &Pipeline,
     turn: &Turn,
     call: &CheckedCall,
-    (operation, toolset): (&Operation, &Toolset),
-) -> Leave {
+    operation: &Operation,
+    toolset: &Toolset,
+) -> ApprovalCheck {
     let trace = turn.record.trace();
     let rules = &turn.policy.execute;
     let clearance = pipeline.executor.clear(call, operation, toolset, rules, trace.session.as_deref(), &trace.id).await;
     let application = match clearance {
-        Clearance::Free => return Leave::Free,
-        Clearance::Settled(outcome) => return Leave::Settled(outcome),
+        Clearance::Free => return ApprovalCheck::NotNeeded,
+        Clearance::Settled(outcome) => return ApprovalCheck::Settled(outcome),
         Clearance::Needed(application) => application,
     };
     let patience = match patience(turn, &rules.approval) {
         Ok(patience) => patience,
-        Err(reason) => return Leave::Settled(Outcome::Refused { reason }),
+        Err(reason) => return ApprovalCheck::Settled(Outcome::Refused { reason }),
     };
     let largest = pipeline.settings.max_approval_bytes;
     if application.target.len() + application.arguments.len() > largest {
         let reason = format!("it is too large for an approval request (pipeline.max_approval_bytes is {largest})");
-        return Leave::Settled(Outcome::Refused { reason });
+        return ApprovalCheck::Settled(Outcome::Refused { reason });
     }
     let most = pipeline.settings.max_pending_approvals;
     let mut secrets = SecretValues::default();
     secrets.note(&call.tool().tool.parameters, &Value::Object(call.arguments().clone()));
-    let question = question(turn, *application, (operation, toolset), patience, &secrets);
+    let question = question(turn, *application, operation, toolset, patience, &secrets);
     match pipeline.approvals.ask(&question, most).await {
-        Ok(Asked::Queued(note)) => Leave::Asked(note, Instant::now() + patience),
+        Ok(Asked::Queued(note)) => ApprovalCheck::Queued(note, Instant::now() + patience),
         Ok(Asked::Full) => {
             let reason = format!("a person has to approve it, but {most} calls are already waiting for approval");
-            Leave::Settled(Outcome::Refused { reason })
+            ApprovalCheck::Settled(Outcome::Refused { reason })
         }
-        Err(error) => Leave::Settled(unasked(&error)),
+        Err(error) => ApprovalCheck::Settled(unasked(&error)),
     }
 }
 
 /// Returns the decision on a call. Waits for a pending approval in `wait` mode.
-pub(super) async fn decision(pipeline: &Pipeline, turn: &Turn, leave: Leave) -> ApprovalDecision {
-    let (note, deadline) = match leave {
-        Leave::Free => return ApprovalDecision::Free,
-        Leave::Settled(outcome) => return ApprovalDecision::Settled(outcome),
-        Leave::Asked(note, deadline) => (note, deadline),
+pub(super) async fn decision(pipeline: &Pipeline, turn: &Turn, check: ApprovalCheck) -> ApprovalDecision {
+    let (note, deadline) = match check {
+        ApprovalCheck::NotNeeded => return ApprovalDecision::NotNeeded,
+        ApprovalCheck::Settled(outcome) => return ApprovalDecision::Settled(outcome),
+        ApprovalCheck::Queued(note, deadline) => (note, deadline),
     };
     let waits = turn.policy.execute.approval.mode == ApprovalMode::Wait;
     let note = match note.status {
@@ -133,7 +133,8 @@ fn patience(turn: &Turn, rules: &ApprovalRules) -> Result<Duration, String> {
 fn question(
     turn: &Turn,
     application: Application,
-    (operation, toolset): (&Operation, &Toolset),
+    operation: &Operation,
+    toolset: &Toolset,
     patience: Duration,
     secrets: &SecretValues,
 ) -> Question {

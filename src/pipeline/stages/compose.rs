@@ -1,135 +1,22 @@
-//! Compose: builds the upstream requests from the client's request, without I/O.
+//! Compose: builds the first upstream request.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use crate::pipeline::cpu::CpuWork;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{ChatDraft, Turn};
+use crate::pipeline::tools::Offer;
+use callwright_telemetry::labels::Stage;
 
-use crate::pipeline::turn::Turn;
-use callwright_openai::{AssistantMessage, ChatRequest, KeptPart, ToolChoice};
-use callwright_types::Call;
+use super::secrets;
 
-use super::kept_calls::KeptCalls;
-use super::offer::{Offer, SentToolList};
-
-/// The upstream request of a turn, which grows with every round.
-///
-/// Feedback rounds are appended to a *pending* copy, and dropped once they led to a correct answer. The *committed*
-/// request is the conversation as if the model had been correct at once, which keeps later requests short.
-#[derive(Debug)]
-pub(crate) struct ChatDraft {
-    committed: ChatRequest,
-    pending: Option<ChatRequest>,
-    /// Correct calls of faulty answers.
-    pub(crate) kept: KeptCalls,
-}
-
-/// Returns the first upstream request: the client's request with the model's name and the catalog's tools.
-pub(crate) fn first(turn: &Turn, offer: &Offer) -> ChatDraft {
-    let mut request = turn.request.clone();
-    if request.model() != turn.model {
-        request.set_model(&turn.model);
-    }
-    send(&mut request, &offer.sent);
-    ChatDraft { committed: request, pending: None, kept: KeptCalls::default() }
-}
-
-fn send(request: &mut ChatRequest, tools: &SentToolList) {
-    match tools {
-        SentToolList::Behind(added) => request.add_tools(added),
-        SentToolList::Instead(tools) => request.send_tools(tools),
-    }
-}
-
-impl ChatDraft {
-    /// Adds the tools of an extended offer.
-    pub(crate) fn offer(&mut self, offer: &Offer) {
-        send(&mut self.committed, &offer.sent);
-        if let Some(pending) = &mut self.pending {
-            send(pending, &offer.sent);
-        }
-    }
-
-    /// Returns the request to send now.
-    pub(crate) fn request(&self) -> &ChatRequest {
-        self.pending.as_ref().unwrap_or(&self.committed)
-    }
-
-    /// Returns the request for the model of this name, which differs from the first one after a failover.
-    pub(crate) fn request_to(&self, model: &str) -> Cow<'_, ChatRequest> {
-        let mut request = Cow::Borrowed(self.request());
-        if request.model() != model {
-            request.to_mut().set_model(model);
-        }
-        request
-    }
-
-    /// Returns the conversation without the current feedback rounds.
-    pub(crate) fn conversation(&self) -> &ChatRequest {
-        &self.committed
-    }
-
-    /// Restores the proxy's parts of earlier answers, by message index.
-    pub(crate) fn rejoin(&mut self, parts: &BTreeMap<usize, KeptPart>, lost: &str) {
-        self.committed.rejoin(parts, lost);
-    }
-
-    /// Appends a note to the text of a client message, by message index.
-    pub(crate) fn add_note(&mut self, place: usize, note: String) {
-        self.committed.add_note(place, note);
-    }
-
-    /// Appends a faulty answer, with a reply to each of its calls.
-    pub(crate) fn append_feedback(&mut self, message: &AssistantMessage, replies: &[(Call, String)]) {
-        append(self.pending(), message, replies);
-    }
-
-    /// Appends a text answer that should have been a call, unchanged, and the feedback as a user message: a `tool`
-    /// message needs a call in the answer. An empty answer is omitted: without content and calls it is an invalid
-    /// message, and providers refuse it.
-    pub(crate) fn append_feedback_on_text(&mut self, message: &AssistantMessage, text: &str) {
-        let pending = self.pending();
-        if message.text().is_some_and(|text| !text.trim().is_empty()) {
-            pending.push_assistant(message);
-        }
-        pending.push_user(text);
-    }
-
-    /// Appends an answer whose calls were executed, and their results; drops the feedback rounds that led to it. Resets
-    /// a forced tool choice to `auto`: a required tool has been called, and the turn would otherwise never end.
-    pub(crate) fn commit_results(&mut self, message: &AssistantMessage, results: &[(Call, String)]) {
-        self.pending = None;
-        self.kept.clear();
-        append(&mut self.committed, message, results);
-        self.committed.forget_storage();
-        match self.committed.tool_choice() {
-            ToolChoice::Required | ToolChoice::Named(_) => self.committed.set_tool_choice(ToolChoice::Auto),
-            ToolChoice::Allowed { required: true, names } => {
-                self.committed.set_tool_choice(ToolChoice::Allowed { required: false, names });
-            }
-            _ => {}
-        }
-    }
-
-    /// Appends a request for a final answer without calls.
-    pub(crate) fn append_closing(&mut self, text: &str) {
-        let pending = self.pending();
-        pending.push_user(text);
-        pending.set_tool_choice(ToolChoice::None);
-    }
-
-    /// Returns the copy for feedback. It is a request of the proxy, so the client's `store` option does not apply to
-    /// it.
-    fn pending(&mut self) -> &mut ChatRequest {
-        self.pending.get_or_insert_with(|| {
-            let mut copy = self.committed.clone();
-            copy.forget_storage();
-            copy
+/// Builds the first upstream request, on a CPU slot if the client's request is large.
+pub(crate) async fn compose(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer) -> ChatDraft {
+    let (tenant, bytes) = (turn.tenant().to_owned(), turn.request.size());
+    let composed = pipeline.cpu.run(&tenant, CpuWork::Body, bytes, || {
+        pipeline.timed(Stage::Compose, || {
+            let draft = ChatDraft::first(turn, offer);
+            secrets::of_conversation(turn, offer);
+            draft
         })
-    }
-}
-
-fn append(request: &mut ChatRequest, message: &AssistantMessage, replies: &[(Call, String)]) {
-    request.push_assistant(message);
-    for (call, reply) in replies {
-        request.push_tool_result(call, reply);
-    }
+    });
+    composed.await
 }

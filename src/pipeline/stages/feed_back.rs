@@ -1,27 +1,36 @@
 //! Feed back: converts diagnoses to messages for the model (static feedback), and adds the closing request at a limit.
 
-use crate::pipeline::Pipeline;
 use crate::pipeline::dialogue::RequestPurpose;
-use crate::pipeline::turn::Turn;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{JudgedAnswer, Turn, TurnConversation};
+use crate::pipeline::tools::Offer;
+use callwright_judge::repair::JudgedCall;
+use callwright_telemetry::labels::Stage;
 use callwright_types::trace::Round;
 use callwright_types::{Call, FaultCode};
-
-use super::compose::ChatDraft;
-use super::judge::JudgedAnswer;
-use super::offer::Offer;
-use callwright_judge::repair::JudgedCall;
 
 /// Appends the results of the scan to the next request. Every call of the answer gets a reply, as providers require.
 /// The reply to a faulty call is its diagnosis. A correct call is accepted and kept. A text answer is replied to with
 /// text.
-pub(crate) fn faults(
+pub(crate) fn feed_back(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    offer: &Offer,
-    draft: &mut ChatDraft,
+    conversation: &mut TurnConversation,
     judged: &JudgedAnswer,
     purpose: RequestPurpose,
 ) {
+    pipeline.timed(Stage::FeedBack, || append(pipeline, turn, conversation, judged, purpose));
+}
+
+fn append(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    conversation: &mut TurnConversation,
+    judged: &JudgedAnswer,
+    purpose: RequestPurpose,
+) {
+    let TurnConversation { offering, draft, .. } = conversation;
+    let offer = offering.offer();
     let (Some(choice), Some(found)) = (judged.completion.choices().first(), judged.choices.first()) else { return };
     let message = &choice.message;
     if let Some(diagnosis) = &found.no_call {

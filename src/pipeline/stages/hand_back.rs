@@ -1,16 +1,51 @@
 //! Hand back: converts outcomes to results for the model, with dynamic feedback for failures, and adds rounds to the
 //! record.
 
-use crate::pipeline::Pipeline;
 use crate::pipeline::dialogue::{DialogueStep, RequestPurpose};
-use crate::pipeline::turn::Turn;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{ChatDraft, JudgedAnswer, RunResults, Turn, TurnConversation};
 use callwright_judge::feedback::{self, FailedOutcome};
+use callwright_telemetry::labels::Stage;
 use callwright_types::trace::Round;
 use callwright_types::{Call, Outcome};
 
-use super::compose::ChatDraft;
-use super::judge::JudgedAnswer;
-use super::run::RunResults;
+/// Appends the results to the request, whose tools may have grown meanwhile.
+pub(crate) fn hand_back(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    conversation: &mut TurnConversation,
+    judged: &JudgedAnswer,
+    ran: &RunResults,
+    next: DialogueStep,
+) {
+    pipeline.timed(Stage::FeedBack, || {
+        let TurnConversation { offering, draft, .. } = conversation;
+        append(pipeline, turn, draft, judged, ran, next);
+        draft.offer(offering.offer());
+    });
+}
+
+fn append(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    draft: &mut ChatDraft,
+    judged: &JudgedAnswer,
+    ran: &RunResults,
+    next: DialogueStep,
+) {
+    let results = texts(pipeline, turn, ran);
+    let mut completion = judged.completion.clone();
+    let Some(choice) = completion.choices_mut().first_mut() else { return };
+    let calls: Vec<Call> = results.iter().map(|(call, _)| call.clone()).collect();
+    match judged.choices.first().and_then(|choice| choice.rescued.as_ref()) {
+        Some(rescued) => choice.rescue(&rescued.text, &calls, turn.request.is_legacy()),
+        None => choice.set_calls(&calls),
+    }
+    draft.commit_results(&choice.message, &results);
+    if next == DialogueStep::Ask(RequestPurpose::Closing) {
+        draft.append_closing(&pipeline.templates.closing(&turn.record.trace().record));
+    }
+}
 
 /// Returns the results for the model: successful ones unchanged, failed ones with their explanation (dynamic feedback).
 pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &RunResults) -> Vec<(Call, String)> {
@@ -46,29 +81,6 @@ pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &RunResults) -> V
         results.push((call.clone(), text));
     }
     results
-}
-
-/// Appends the results to the request.
-pub(crate) fn hand_back(
-    pipeline: &Pipeline,
-    turn: &mut Turn,
-    draft: &mut ChatDraft,
-    judged: &JudgedAnswer,
-    ran: &RunResults,
-    next: DialogueStep,
-) {
-    let results = texts(pipeline, turn, ran);
-    let mut completion = judged.completion.clone();
-    let Some(choice) = completion.choices_mut().first_mut() else { return };
-    let calls: Vec<Call> = results.iter().map(|(call, _)| call.clone()).collect();
-    match judged.choices.first().and_then(|choice| choice.rescued.as_ref()) {
-        Some(rescued) => choice.rescue(&rescued.text, &calls, turn.request.is_legacy()),
-        None => choice.set_calls(&calls),
-    }
-    draft.commit_results(&choice.message, &results);
-    if next == DialogueStep::Ask(RequestPurpose::Closing) {
-        draft.append_closing(&pipeline.templates.closing(&turn.record.trace().record));
-    }
 }
 
 /// Returns the text of a successful outcome for the model.

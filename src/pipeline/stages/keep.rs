@@ -8,20 +8,18 @@
 
 use std::time::Instant;
 
-use crate::pipeline::Pipeline;
-use crate::pipeline::turn::Turn;
+use crate::pipeline::kept_key::{self, MessageHashes};
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{
+    ChatDraft, JudgedAnswer, KeptCalls, SettledAnswer, Turn, TurnConversation, with_fresh_id,
+};
+use crate::pipeline::tools::{Offer, Offering};
 use callwright_judge::scanner::CheckedCall;
 use callwright_openai::{AssistantMessage, Choice, KeptPart};
 use callwright_store::{KeptRow, StoreError};
 use callwright_telemetry::labels::Stage;
 use callwright_types::Call;
 
-use super::answer::{SettledAnswer, merged_calls, with_fresh_id};
-use super::compose::ChatDraft;
-use super::judge::JudgedAnswer;
-use super::kept_calls::KeptCalls;
-use super::kept_key::{self, MessageHashes};
-use super::offer::{Offer, Offering};
 use super::{hand_back, run};
 
 /// Minimum bytes available per result; with less room, the calls are not run.
@@ -36,16 +34,34 @@ pub(crate) struct MixedAnswer {
     calls: Vec<CheckedCall>,
 }
 
-/// Returns the answer with the calls kept before it; `None` if it has no choice.
-pub(crate) fn mixed(judged: &JudgedAnswer, kept: &KeptCalls) -> Option<MixedAnswer> {
-    let choice = judged.completion.choices().first()?.clone();
-    let rescued = judged.choices.first()?.rescued.as_ref().map(|rescued| rescued.text.clone());
-    Some(MixedAnswer { choice, rescued, calls: merged_calls(kept, judged) })
+impl MixedAnswer {
+    /// Combines an answer with the calls kept before it; `None` if it has no choice.
+    pub(crate) fn new(judged: &JudgedAnswer, kept: &KeptCalls) -> Option<Self> {
+        let choice = judged.completion.choices().first()?.clone();
+        let rescued = judged.choices.first()?.rescued.as_ref().map(|rescued| rescued.text.clone());
+        Some(Self { choice, rescued, calls: kept.merged(judged.calls_of_first_choice()) })
+    }
+}
+
+/// Stores the part of the turn that the client does not get. Runs the proxy's calls of a `mixed` answer before.
+/// `settled` is the client's part.
+pub(crate) async fn keep(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    conversation: &mut TurnConversation,
+    mixed: Option<MixedAnswer>,
+    settled: &SettledAnswer,
+) {
+    let TurnConversation { offering, draft, .. } = conversation;
+    match mixed {
+        Some(mixed) => run_and_keep(pipeline, turn, offering, draft, mixed, settled).await,
+        None => keep_rounds(pipeline, turn, draft, settled).await,
+    }
 }
 
 /// Runs the proxy's calls of the answer and stores the part that the client does not get. `settled` is the client's
 /// part.
-pub(crate) async fn run_and_keep(
+async fn run_and_keep(
     pipeline: &Pipeline,
     turn: &mut Turn,
     offering: &mut Offering,
@@ -75,7 +91,7 @@ pub(crate) async fn run_and_keep(
 
 /// Stores the rounds of the turn before this answer if the client gets calls of its own. Otherwise the rounds would be
 /// repeated when the client returns.
-pub(crate) async fn keep_rounds(pipeline: &Pipeline, turn: &mut Turn, draft: &ChatDraft, settled: &SettledAnswer) {
+async fn keep_rounds(pipeline: &Pipeline, turn: &mut Turn, draft: &ChatDraft, settled: &SettledAnswer) {
     let rounds = draft.conversation().pushed();
     if rounds.is_empty() {
         return;
@@ -101,8 +117,8 @@ fn whole(mixed: MixedAnswer, offer: &Offer, sent: &AssistantMessage) -> WholeAns
     for checked in calls {
         let call = checked.call();
         if offer.is_proxys(&call.name) {
-            let is_taken = |id: &str| sent.calls().iter().chain(&all).any(|earlier| earlier.id == id);
-            let call = with_fresh_id(call.clone(), is_taken);
+            let call =
+                with_fresh_id(call.clone(), |id| sent.calls().iter().chain(&all).any(|earlier| earlier.id == id));
             all.push(call.clone());
             own.push((checked, call));
         } else if let Some(at) = left.iter().position(|sent| sent.name == call.name && sent.arguments == call.arguments)
@@ -122,7 +138,7 @@ async fn commit(pipeline: &Pipeline, turn: &Turn, part: &KeptPart) -> bool {
     let started = Instant::now();
     let committed = match serde_json::to_string(part) {
         Ok(_) if part.len() > pipeline.settings.max_kept_bytes => Err(too_large(pipeline)),
-        Ok(document) => pipeline.kept.keep(&row(turn, part, document)).await,
+        Ok(document) => pipeline.store.keep_part(&row(turn, part, document)).await,
         Err(error) => Err(StoreError::Refused(error.to_string())),
     };
     pipeline.metrics.overhead.observe(Stage::Keep, started.elapsed());
@@ -146,14 +162,14 @@ fn refused(pipeline: &Pipeline, error: &StoreError) {
 }
 
 fn row(turn: &Turn, part: &KeptPart, document: String) -> KeptRow {
-    let mut said = MessageHashes::nothing();
-    turn.request.messages().iter().for_each(|message| said.add(message));
+    let mut hashes = MessageHashes::nothing();
+    turn.request.messages().iter().for_each(|message| hashes.add(message));
     KeptRow {
         turn: turn.record.trace().id.clone(),
         tenant: turn.tenant().to_owned(),
         calls: kept_key::calls(part.sent().iter().map(String::as_str)),
-        context: said.context(),
-        history: said.history(),
+        context: hashes.context(),
+        history: hashes.history(),
         document,
     }
 }

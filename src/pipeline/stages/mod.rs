@@ -1,4 +1,5 @@
-//! The stages of a turn, one file each, in processing order.
+//! The stages of a turn, in processing order. A stage imports the state of a turn and, where it needs one, another
+//! stage. It never imports `turn.rs`.
 
 pub(crate) mod open;
 
@@ -9,7 +10,6 @@ pub(crate) mod compose;
 pub(crate) mod recall;
 
 pub(crate) mod observe;
-mod results;
 
 pub(crate) mod rejoin;
 
@@ -17,22 +17,17 @@ pub(crate) mod plan;
 
 pub(crate) mod ask;
 
-mod delivery;
 pub(crate) mod judge;
-pub(crate) mod kept_calls;
-mod known;
-pub(crate) mod secrets;
+mod secrets;
 
 pub(crate) mod feed_back;
 
 mod approve;
 pub(crate) mod run;
-mod setback;
 
 pub(crate) mod hand_back;
 
 pub(crate) mod keep;
-pub(crate) mod kept_key;
 
 pub(crate) mod answer;
 

@@ -12,13 +12,13 @@ use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use crate::keys::{Caller, KnownKey, RequestPermit, RequestedAccess};
-use crate::pipeline::Pipeline;
 use crate::pipeline::charge::{refusal_body, refusal_headers};
 use crate::pipeline::cpu::Overloaded;
-use crate::pipeline::record::{Opening, TurnRecord};
+use crate::pipeline::kept_key::{client_key, tenant};
+use crate::pipeline::services::Pipeline;
 use crate::pipeline::settings::AliasSettings;
+use crate::pipeline::state::{Opening, StreamProgress, Turn, TurnRecord};
 use crate::pipeline::targets::targets;
-use crate::pipeline::turn::Turn;
 use callwright_common::digest::hex;
 use callwright_common::tokens::BYTES_PER_TOKEN;
 use callwright_openai::{ChatRequest, ErrorBody, RequestError};
@@ -28,9 +28,6 @@ use callwright_telemetry::{TRACEPARENT, TRACESTATE};
 use callwright_types::rules::{Mode, ProceduresMode};
 use callwright_types::{MemoryNote, Scope, ids};
 use callwright_upstream::Upstream;
-
-use super::ask::StreamProgress;
-use super::kept_key::{client_key, tenant};
 
 /// Header that groups the turns of a conversation.
 const SESSION_HEADER: &str = "x-callwright-session";

@@ -7,18 +7,16 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use crate::pipeline::Pipeline;
-use crate::pipeline::turn::Turn;
+use crate::pipeline::kept_key::{self, MessageHashes};
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{Turn, TurnConversation};
 use callwright_openai::{ChatRequest, KeptPart, MessageView};
 use callwright_store::{KeptRow, StoreError};
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::Mode;
 
-use super::compose::ChatDraft;
-use super::kept_key::{self, MessageHashes};
-
 /// Restores the proxy's parts of earlier answers in the request.
-pub(crate) async fn rejoin(pipeline: &Pipeline, turn: &mut Turn, draft: &mut ChatDraft) {
+pub(crate) async fn rejoin(pipeline: &Pipeline, turn: &mut Turn, conversation: &mut TurnConversation) {
     let has_tools = turn.snapshot.catalog.toolsets().next().is_some();
     if turn.policy.mode != Mode::Guard || !has_tools || !turn.request.may_have_calls() {
         return;
@@ -30,7 +28,7 @@ pub(crate) async fn rejoin(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Cha
     let started = Instant::now();
     let tenant = turn.tenant().to_owned();
     let calls: Vec<String> = answers.values().cloned().collect();
-    let rows = match pipeline.kept.kept(&tenant, &calls).await {
+    let rows = match pipeline.store.kept_parts(&tenant, &calls).await {
         Ok(rows) => rows,
         Err(StoreError::Off) => return,
         Err(error) => {
@@ -42,7 +40,7 @@ pub(crate) async fn rejoin(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Cha
     let parts = matching(&turn.request, &answers, &rows);
     if !parts.is_empty() {
         turn.record.trace_mut().rejoined = u32::try_from(parts.len()).unwrap_or(u32::MAX);
-        draft.rejoin(&parts, &pipeline.templates.lost_result());
+        conversation.draft.rejoin(&parts, &pipeline.templates.lost_result());
     }
     pipeline.metrics.overhead.observe(Stage::Rejoin, started.elapsed());
 }
@@ -65,29 +63,29 @@ fn matching(request: &ChatRequest, answers: &BTreeMap<usize, String>, rows: &[Ke
     if rows.is_empty() {
         return parts;
     }
-    let mut said = MessageHashes::nothing();
+    let mut hashes = MessageHashes::nothing();
     for (place, message) in request.messages().iter().enumerate() {
-        let found = answers.get(&place).and_then(|calls| chosen(calls, &said, rows));
+        let found = answers.get(&place).and_then(|calls| chosen(calls, &hashes, rows));
         if let Some(part) = found.and_then(|row| serde_json::from_str(&row.document).ok()) {
             parts.insert(place, part);
         }
-        said.add(message);
+        hashes.add(message);
     }
     parts
 }
 
 /// Returns the part stored for the answer with these calls at this point of the conversation. If several match, the
 /// whole history must match.
-fn chosen<'a>(calls: &str, said: &MessageHashes, rows: &'a [KeptRow]) -> Option<&'a KeptRow> {
+fn chosen<'a>(calls: &str, hashes: &MessageHashes, rows: &'a [KeptRow]) -> Option<&'a KeptRow> {
     let mut candidates = rows.iter().filter(|row| row.calls == calls).peekable();
     candidates.peek()?;
-    let context = said.context();
+    let context = hashes.context();
     let mut alike = candidates.filter(|row| row.context == context).peekable();
     let first = alike.next()?;
     if alike.peek().is_none() {
         return Some(first);
     }
-    let history = said.history();
+    let history = hashes.history();
     std::iter::once(first).chain(alike).find(|row| row.history == history)
 }
 
@@ -112,16 +110,16 @@ mod tests {
     fn row(turn: &str, request: &ChatRequest) -> KeptRow {
         let messages = request.messages();
         let (last, before) = messages.split_last().unwrap();
-        let mut said = MessageHashes::nothing();
-        before.iter().for_each(|message| said.add(message));
+        let mut hashes = MessageHashes::nothing();
+        before.iter().for_each(|message| hashes.add(message));
         let document = json!({"before": [], "calls": [{"client": turn}], "results": {}}).to_string();
         let owned = String::new();
         KeptRow {
             turn: turn.to_owned(),
             tenant: owned,
             calls: ids(last),
-            context: said.context(),
-            history: said.history(),
+            context: hashes.context(),
+            history: hashes.history(),
             document,
         }
     }

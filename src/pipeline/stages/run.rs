@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use futures_util::stream;
 
-use crate::pipeline::Pipeline;
-use crate::pipeline::record::milliseconds;
-use crate::pipeline::turn::Turn;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{RanCall, RunResults, Turn, milliseconds};
+use crate::pipeline::tools::Offering;
 use callwright_executor as executor;
 use callwright_judge::feedback;
 use callwright_judge::scanner::CheckedCall;
@@ -15,50 +15,11 @@ use callwright_knowledge::explain::FailureKind;
 use callwright_openapi::{Operation, Toolset};
 use callwright_telemetry::labels::Stage;
 use callwright_types::outcome::CredentialFault;
-use callwright_types::promise::Shortfall;
 use callwright_types::trace::Execution;
 use callwright_types::{ApprovalNote, ApprovalStatus, Explanation, OperationRef, Outcome, Owner};
 
-use super::approve::{self, ApprovalDecision, Leave};
-use super::offer::{Offering, find};
-use super::setback;
-
-/// Results of executing the calls of an answer.
-#[derive(Debug)]
-pub(crate) struct RunResults {
-    pub(super) results: Vec<RanCall>,
-}
-
-#[derive(Debug)]
-pub(super) struct RanCall {
-    pub(super) checked: CheckedCall,
-    pub(super) outcome: Outcome,
-    /// `None` if the outcome is no failure of the API.
-    pub(super) explanation: Option<Explanation>,
-    /// Whether the method is safe (RFC 9110 section 9.2.1).
-    pub(super) only_reads: bool,
-    /// The fault of the toolset's credential, if it caused the failure.
-    pub(super) credential: Option<CredentialFault>,
-    /// The deviation from the documented answer, if it caused the failure.
-    pub(super) shortfall: Option<Shortfall>,
-    /// Whether the model has to correct the call, which costs a round of dynamic feedback.
-    pub(super) failed: bool,
-}
-
-impl RanCall {
-    /// Creates the result of a call that cannot fail.
-    fn succeeded(checked: CheckedCall, outcome: Outcome) -> Self {
-        let (explanation, credential, shortfall) = (None, None, None);
-        Self { checked, outcome, explanation, only_reads: true, credential, shortfall, failed: false }
-    }
-}
-
-impl RunResults {
-    /// Whether any call failed.
-    pub(crate) fn any_failed(&self) -> bool {
-        self.results.iter().any(|ran| ran.failed)
-    }
-}
+use super::approve::{self, ApprovalCheck, ApprovalDecision};
+use super::offer::{find, is_search};
 
 /// Executes calls of the proxy's tools, some concurrently. Calls in flight are completed even if the client
 /// disconnects.
@@ -69,10 +30,10 @@ pub(crate) async fn run(
     calls: Vec<CheckedCall>,
 ) -> RunResults {
     let order: Vec<String> = calls.iter().map(|call| call.call().id.clone()).collect();
-    let (searches, calls): (Vec<CheckedCall>, Vec<CheckedCall>) = calls.into_iter().partition(find::is_search);
+    let (searches, calls): (Vec<CheckedCall>, Vec<CheckedCall>) = calls.into_iter().partition(is_search);
     let mut results = Vec::with_capacity(order.len());
     for search in searches {
-        let (outcome, execution) = find::find(pipeline, turn, offering, &search).await;
+        let (outcome, execution) = find(pipeline, turn, offering, &search).await;
         turn.record.executions(vec![execution], Duration::ZERO);
         results.push(RanCall::succeeded(search, outcome));
     }
@@ -87,14 +48,14 @@ async fn run_side_by_side(pipeline: &Pipeline, turn: &mut Turn, calls: Vec<Check
     let started = Instant::now();
     let side_by_side = turn.policy.limits.parallel_calls.max(1) as usize;
     let shared: &Turn = turn;
-    let mut leaves = Vec::with_capacity(calls.len());
+    let mut checks = Vec::with_capacity(calls.len());
     let executed = shared.record.trace().executions.iter().filter(|execution| execution.outcome != REFUSED).count();
     let room = (shared.policy.limits.executed_calls as usize).saturating_sub(executed);
     for (place, checked) in calls.iter().enumerate() {
-        leaves.push(if place < room { leave(pipeline, shared, checked).await } else { too_many(shared) });
+        checks.push(if place < room { check(pipeline, shared, checked).await } else { too_many(shared) });
     }
-    let executed: Vec<(RanCall, Execution)> = stream::iter(calls.into_iter().zip(leaves))
-        .map(|(checked, leave)| execute(pipeline, shared, checked, leave))
+    let executed: Vec<(RanCall, Execution)> = stream::iter(calls.into_iter().zip(checks))
+        .map(|(checked, check)| execute(pipeline, shared, checked, check))
         .buffered(side_by_side)
         .collect()
         .await;
@@ -107,30 +68,29 @@ async fn run_side_by_side(pipeline: &Pipeline, turn: &mut Turn, calls: Vec<Check
 const REFUSED: &str = "refused";
 
 /// Refuses a call over the limit of executed calls per turn.
-fn too_many(turn: &Turn) -> Leave {
+fn too_many(turn: &Turn) -> ApprovalCheck {
     let limit = turn.policy.limits.executed_calls;
     let reason = format!("not executed: one turn may execute {limit} calls (policy key `limits.executed_calls`)");
-    Leave::Settled(Outcome::Refused { reason })
+    ApprovalCheck::Settled(Outcome::Refused { reason })
 }
 
 /// Checks whether the call may be executed, and queues an approval request if necessary.
-async fn leave(pipeline: &Pipeline, turn: &Turn, checked: &CheckedCall) -> Leave {
+async fn check(pipeline: &Pipeline, turn: &Turn, checked: &CheckedCall) -> ApprovalCheck {
     match operation(turn, checked) {
-        Some((_, toolset, operation)) => approve::ask(pipeline, turn, checked, (operation, toolset)).await,
+        Some((_, toolset, operation)) => approve::ask(pipeline, turn, checked, operation, toolset).await,
         // No approval is requested for an unknown operation; `execute` refuses it.
-        None => Leave::Free,
+        None => ApprovalCheck::NotNeeded,
     }
 }
 
-async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: Leave) -> (RanCall, Execution) {
-    let decision = approve::decision(pipeline, turn, leave).await;
+async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, check: ApprovalCheck) -> (RanCall, Execution) {
+    let decision = approve::decision(pipeline, turn, check).await;
     let (started, started_after) = (Instant::now(), turn.record.elapsed());
     let found = operation(turn, &checked);
-    let (outcome, approval) =
-        carry_out(pipeline, turn, &checked, found.map(|(_, toolset, operation)| (toolset, operation)), decision).await;
+    let (outcome, approval) = carry_out(pipeline, turn, &checked, found, decision).await;
     let took = started.elapsed();
     let (kind, explanation) = match found {
-        Some((reference, _, operation)) => explained(pipeline, turn, (reference, operation), &outcome, &checked).await,
+        Some((reference, _, operation)) => explained(pipeline, turn, reference, operation, &outcome, &checked).await,
         None => None,
     }
     .unzip();
@@ -139,7 +99,7 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: 
         _ => None,
     };
     let credential = credential_fault(found, &outcome, explanation.as_ref());
-    let failed = setback::costs_a_round(turn, &checked, &outcome, explanation.as_ref(), credential);
+    let failed = costs_a_round(turn, &checked, &outcome, explanation.as_ref(), credential);
     let mut execution = trace_of(&checked, found, &outcome, took);
     (execution.approval, execution.credential) = (approval, credential);
     execution.explanation.clone_from(&explanation);
@@ -180,7 +140,8 @@ fn credential_fault(
 async fn explained(
     pipeline: &Pipeline,
     turn: &Turn,
-    (reference, operation): (&OperationRef, &Operation),
+    reference: &OperationRef,
+    operation: &Operation,
     outcome: &Outcome,
     checked: &CheckedCall,
 ) -> Option<(FailureKind, Explanation)> {
@@ -197,10 +158,10 @@ async fn carry_out(
     pipeline: &Pipeline,
     turn: &Turn,
     checked: &CheckedCall,
-    found: Option<(&Toolset, &Operation)>,
+    found: Option<FoundOperation<'_>>,
     decision: ApprovalDecision,
 ) -> (Outcome, Option<ApprovalNote>) {
-    let Some((toolset, operation)) = found else {
+    let Some((_, toolset, operation)) = found else {
         return (Outcome::Refused { reason: "the tool is no longer in the catalog".to_owned() }, None);
     };
     let trace = turn.record.trace();
@@ -208,7 +169,7 @@ async fn carry_out(
     let executor = &pipeline.executor;
     let (outcome, used) = match decision {
         ApprovalDecision::Settled(outcome) => (outcome, None),
-        ApprovalDecision::Free => {
+        ApprovalDecision::NotNeeded => {
             (executor.execute(checked, operation, toolset, &turn.policy.execute, session, id).await, None)
         }
         ApprovalDecision::Approved(note) => {
@@ -251,5 +212,35 @@ fn trace_of(checked: &CheckedCall, found: Option<FoundOperation<'_>>, outcome: &
         credential: None,
         started_ms: 0.0,
         duration_ms: milliseconds(took),
+    }
+}
+
+/// Whether the outcome costs a round of dynamic feedback, in which the model corrects the call. `explanation` is set if
+/// the outcome is a failure of the API.
+///
+/// A failure that no call can correct costs no round at its first occurrence in a turn: a missing or refused
+/// credential, an API that requests a longer delay than the turn can wait, a pending approval. A model that calls again
+/// anyway is in a loop, which the limit ends.
+fn costs_a_round(
+    turn: &Turn,
+    checked: &CheckedCall,
+    outcome: &Outcome,
+    explanation: Option<&Explanation>,
+    credential: Option<CredentialFault>,
+) -> bool {
+    let earlier = &turn.record.trace().executions;
+    let mut of_tool = earlier.iter().filter(|execution| execution.call.name == checked.call().name);
+    match outcome {
+        Outcome::Unapproved(note) => {
+            let mut approvals = earlier.iter().filter_map(|execution| execution.approval.as_ref());
+            note.status != ApprovalStatus::Pending || approvals.any(|approval| approval.id == note.id)
+        }
+        // An outcome that policy accepts is no failure, whatever its status.
+        Outcome::Answered(_) if explanation.is_none() => false,
+        _ if credential.is_some() => of_tool.any(|execution| execution.credential.is_some()),
+        Outcome::Answered(answer) if answer.asks_for_later() => {
+            of_tool.any(|execution| execution.status == Some(answer.status))
+        }
+        _ => explanation.is_some(),
     }
 }

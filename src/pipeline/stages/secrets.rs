@@ -9,14 +9,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::pipeline::turn::Turn;
+use crate::pipeline::state::{JudgedAnswer, Turn};
+use crate::pipeline::tools::Offer;
 use callwright_types::{Call, SecretValues, Tool};
 
-use super::judge::JudgedAnswer;
-use super::offer::Offer;
-
 /// Collects the secrets of the calls in the client's conversation.
-pub(crate) fn of_conversation(turn: &mut Turn, offer: &Offer) {
+pub(super) fn of_conversation(turn: &mut Turn, offer: &Offer) {
     if turn.record.keeps_bodies() && turn.request.may_have_calls() {
         let calls: Vec<Call> = turn.request.messages().into_iter().flat_map(|message| message.calls).collect();
         note(turn, offer, calls.iter());
@@ -24,9 +22,9 @@ pub(crate) fn of_conversation(turn: &mut Turn, offer: &Offer) {
 }
 
 /// Collects the secrets of the calls of an answer, in their original and their repaired form.
-pub(crate) fn of_answer(turn: &mut Turn, offer: &Offer, judged: &JudgedAnswer) {
+pub(super) fn of_answer(turn: &mut Turn, offer: &Offer, judged: &JudgedAnswer) {
     if turn.record.keeps_bodies() {
-        note(turn, offer, judged.calls().flat_map(|call| [&call.made, &call.mended]));
+        note(turn, offer, judged.calls().flat_map(|call| [&call.made, &call.repaired]));
     }
 }
 

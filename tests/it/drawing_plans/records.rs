@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use callwright_judge::repair::mend;
+use callwright_judge::repair::repair_call;
 use callwright_judge::scanner::{CompiledTool, Settings, ToolSet, Validators, scan};
 use callwright_knowledge::planner::drawing::{
     DrawSettings, Drawn, Occasion, PlanningModel, Present, Renewal, ToolList, Tools, draw, draw_from, redraw,
@@ -195,7 +195,7 @@ impl Toolset {
                     let arguments = serde_json::json!({ name.as_str(): value }).to_string();
                     let alone = Call { id: String::new(), name: call.name.clone(), arguments };
                     let rules = RepairRules { names: false, defaults: false, ..RepairRules::default() };
-                    let mended = mend(&alone, 0, &self.book, &ScanRules::default(), &rules).call.arguments;
+                    let mended = repair_call(&alone, 0, &self.book, &ScanRules::default(), &rules).call.arguments;
                     *value = serde_json::from_str::<Map<String, Value>>(&mended).unwrap()[name].clone();
                 }
             }

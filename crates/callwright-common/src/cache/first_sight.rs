@@ -1,4 +1,4 @@
-//! RequestPermit filter for caches: remembers what was seen before, in a few bytes per item.
+//! Admission filter for caches: remembers what was seen before, in a few bytes per item.
 
 use std::hash::{BuildHasher, Hash, RandomState};
 

@@ -53,8 +53,11 @@ where
 {
     /// Creates an empty cache of at most `bytes` bytes. `weigh` estimates the heap memory of a key and its value.
     pub fn new(bytes: u64, weigh: fn(&K, &V) -> usize) -> Self {
-        let weigher = move |key: &K, value: &V| u32::try_from(weigh(key, value) + ENTRY_BYTES).unwrap_or(u32::MAX);
-        let entries = Cache::builder().max_capacity(bytes).weigher(weigher).time_to_idle(IDLE).build();
+        let entries = Cache::builder()
+            .max_capacity(bytes)
+            .weigher(move |key, value| u32::try_from(weigh(key, value) + ENTRY_BYTES).unwrap_or(u32::MAX))
+            .time_to_idle(IDLE)
+            .build();
         Self { entries, weigh }
     }
 

@@ -43,17 +43,20 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<String, EditError> {
     Ok(current.get().to_owned())
 }
 
+fn absent(pointer: &Pointer) -> EditError {
+    EditError::Absent(pointer.to_string())
+}
+
 fn descend(value: &RawValue, tokens: &[String], pointer: &Pointer, edit: &Edit) -> Result<Box<RawValue>, EditError> {
-    let absent = || EditError::Absent(pointer.to_string());
     let Some((token, rest)) = tokens.split_first() else {
         return match edit {
             Edit::Set(_, new) => Ok(raw(new)),
-            Edit::Rename(..) | Edit::Remove(_) => Err(absent()),
+            Edit::Rename(..) | Edit::Remove(_) => Err(absent(pointer)),
         };
     };
     if value.get().starts_with('[') {
         let mut items: Vec<Box<RawValue>> = serde_json::from_str(value.get())?;
-        let item = token.parse().ok().and_then(|index: usize| items.get_mut(index)).ok_or_else(absent)?;
+        let item = token.parse().ok().and_then(|index: usize| items.get_mut(index)).ok_or_else(|| absent(pointer))?;
         *item = descend(item, rest, pointer, edit)?;
         return Ok(raw(&items));
     }
@@ -65,7 +68,7 @@ fn descend(value: &RawValue, tokens: &[String], pointer: &Pointer, edit: &Edit) 
             object.remove(token);
         }
         _ => {
-            let inner = descend(object.get(token).ok_or_else(absent)?, rest, pointer, edit)?;
+            let inner = descend(object.get(token).ok_or_else(|| absent(pointer))?, rest, pointer, edit)?;
             object.set(token, inner);
         }
     }

@@ -44,11 +44,10 @@ impl<'s> SchemaDocument<'s> {
     }
 
     fn note(&mut self, schema: &'s Value, members: &'s Map<String, Value>) {
-        let text = |keyword: &str| members.get(keyword).and_then(Value::as_str);
-        for anchor in ["$anchor", "$dynamicAnchor"].into_iter().filter_map(text) {
+        for anchor in ["$anchor", "$dynamicAnchor"].into_iter().filter_map(|keyword| members.get(keyword)?.as_str()) {
             self.anchors.entry(anchor).or_default().push(schema);
         }
-        for id in ["$id", "id"].into_iter().filter_map(text) {
+        for id in ["$id", "id"].into_iter().filter_map(|keyword| members.get(keyword)?.as_str()) {
             // In early drafts, an `id` may be an anchor.
             if let Some((_, anchor)) = id.split_once('#').filter(|(_, anchor)| !anchor.is_empty()) {
                 self.anchors.entry(anchor).or_default().push(schema);
@@ -73,9 +72,12 @@ impl<'s> SchemaDocument<'s> {
         let decoded = percent_decode_str(written).decode_utf8_lossy();
         // Tries both forms, because references in real documents are often not percent-encoded.
         let fragments = [decoded.as_ref(), written];
-        let is_base = |id: &str| base.is_empty() || id == base || last_segment(id) == last_segment(base);
         let roots = base.is_empty().then_some(self.root).into_iter();
-        let resources = self.resources.iter().filter(|(id, _)| is_base(id)).map(|(_, schema)| *schema);
+        let resources = self.resources.iter().filter(|(id, _)| {
+            // Without a base, every resource is a candidate.
+            base.is_empty() || *id == base || last_segment(id) == last_segment(base)
+        });
+        let resources = resources.map(|(_, schema)| *schema);
         for root in roots.chain(resources) {
             found.extend(fragments.iter().filter_map(|fragment| root.pointer(fragment)));
         }

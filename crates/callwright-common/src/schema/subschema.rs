@@ -50,9 +50,15 @@ pub struct Subschema<'s> {
     pub schema: &'s Value,
 }
 
+impl<'s> Subschema<'s> {
+    fn new(keyword: &'s str, index: Option<usize>, name: Option<&'s str>, schema: &'s Value) -> Self {
+        Self { keyword, index, name, applies: applies(keyword, index, name), schema }
+    }
+}
+
 /// The form of a keyword that contains schemas.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum KeywordForm {
+enum SubschemaForm {
     One,
     List,
     OneOrList,
@@ -61,7 +67,7 @@ enum KeywordForm {
 
 /// Returns the form of a keyword; `None` if it contains no schemas, or only definitions, which apply to no value by
 /// themselves.
-fn form(keyword: &str) -> Option<KeywordForm> {
+fn form(keyword: &str) -> Option<SubschemaForm> {
     Some(match keyword {
         "not"
         | "if"
@@ -73,10 +79,10 @@ fn form(keyword: &str) -> Option<KeywordForm> {
         | "additionalItems"
         | "unevaluatedItems"
         | "contains"
-        | "contentSchema" => KeywordForm::One,
-        "items" => KeywordForm::OneOrList,
-        "allOf" | "anyOf" | "oneOf" | "prefixItems" => KeywordForm::List,
-        "properties" | "patternProperties" | "dependentSchemas" | "dependencies" => KeywordForm::ByName,
+        | "contentSchema" => SubschemaForm::One,
+        "items" => SubschemaForm::OneOrList,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => SubschemaForm::List,
+        "properties" | "patternProperties" | "dependentSchemas" | "dependencies" => SubschemaForm::ByName,
         _ => return None,
     })
 }
@@ -104,19 +110,14 @@ pub fn subschemas(keywords: &Map<String, Value>) -> impl Iterator<Item = Subsche
 
 fn of_keyword<'s>(keyword: &'s str, value: &'s Value) -> impl Iterator<Item = Subschema<'s>> {
     let form = form(keyword);
-    let make = move |index: Option<usize>, name: Option<&'s str>, schema: &'s Value| Subschema {
-        keyword,
-        index,
-        name,
-        applies: applies(keyword, index, name),
-        schema,
-    };
-    let is_one = form == Some(KeywordForm::One) || form == Some(KeywordForm::OneOrList) && !value.is_array();
-    let one = is_one.then(|| make(None, None, value));
-    let list = value.as_array().filter(|_| matches!(form, Some(KeywordForm::List | KeywordForm::OneOrList)));
-    let by_name = value.as_object().filter(|_| form == Some(KeywordForm::ByName));
-    let listed = list.into_iter().flatten().enumerate().map(move |(index, schema)| make(Some(index), None, schema));
-    let named = by_name.into_iter().flatten().map(move |(name, schema)| make(None, Some(name), schema));
+    let is_one = form == Some(SubschemaForm::One) || form == Some(SubschemaForm::OneOrList) && !value.is_array();
+    let one = is_one.then(|| Subschema::new(keyword, None, None, value));
+    let list = value.as_array().filter(|_| matches!(form, Some(SubschemaForm::List | SubschemaForm::OneOrList)));
+    let by_name = value.as_object().filter(|_| form == Some(SubschemaForm::ByName));
+    let listed = list.into_iter().flatten().enumerate();
+    let listed = listed.map(move |(index, schema)| Subschema::new(keyword, Some(index), None, schema));
+    let named = by_name.into_iter().flatten();
+    let named = named.map(move |(name, schema)| Subschema::new(keyword, None, Some(name), schema));
     // In early drafts, `dependencies` may contain lists of names.
     one.into_iter().chain(listed).chain(named).filter(|found| found.schema.is_object() || found.schema.is_boolean())
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use notify::event::ModifyKind;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::{Signal, Trigger, WatchError, Watcher, wait_for_change};
+use super::{Signal, Trigger, WatchError, Watcher, spawn, wait_for_change};
 
 /// Watched files and folders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,15 +36,16 @@ pub fn watch_files(
 ) -> Result<Watcher, WatchError> {
     let Trigger { quiet, on_change: is_watched } = trigger.into();
     let (changes, signals) = channel();
-    let failed = |source| WatchError { directory: first.directories().into_iter().next().unwrap_or_default(), source };
+    let directory = first.directories().into_iter().next().unwrap_or_default();
     let mut directories = None;
     if is_watched {
-        directories = Some(Directories::new(first.clone(), &changes).map_err(failed)?);
+        let watching = Directories::new(first, &changes);
+        directories = Some(watching.map_err(|source| WatchError { directory: directory.clone(), source })?);
         // Covers changes between reading the files and watching them.
         let _ = changes.send(Signal::Change);
     }
     let again = changes.clone();
-    let run = move || {
+    let thread = spawn(name, move || {
         while wait_for_change(&signals, quiet) {
             let Some(directories) = &mut directories else {
                 on_change();
@@ -59,9 +60,8 @@ pub fn watch_files(
                 Err(error) => tracing::warn!(%error, "a directory cannot be watched"),
             }
         }
-    };
-    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run);
-    thread.map_err(|error| failed(notify::Error::io(error)))?;
+    });
+    thread.map_err(|error| WatchError { directory, source: notify::Error::io(error) })?;
     Ok(Watcher { changes: Some(changes) })
 }
 
@@ -86,11 +86,12 @@ impl Watched {
 
     /// Whether a write to `path` is relevant.
     fn has(&self, path: &Path) -> bool {
-        let ends = || {
-            let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-            self.endings.iter().any(|ending| extension == *ending)
-        };
-        self.files.contains(path) || path.parent().is_some_and(|parent| self.folders.contains(parent)) && ends()
+        if self.files.contains(path) {
+            return true;
+        }
+        let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+        let ends = self.endings.iter().any(|ending| extension == *ending);
+        ends && path.parent().is_some_and(|parent| self.folders.contains(parent))
     }
 }
 

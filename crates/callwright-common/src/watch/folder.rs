@@ -1,11 +1,14 @@
-//! Folders of YAML files that people edit.
+//! Folders of YAML files that people edit, and their hot reload.
 
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use sha2::{Digest, Sha256};
 
+use super::{Trigger, WatchError, Watcher, watch};
 use crate::digest::add_part;
 
 /// Location and limits of a folder of files.
@@ -94,10 +97,9 @@ impl Folder {
     /// # Errors
     /// [`FolderError`]: the directory or a file cannot be read, or a limit is exceeded.
     pub fn read(&self) -> Result<Vec<FolderFile>, FolderError> {
-        let unreadable = |source| FolderError::Unreadable { path: self.path.clone(), source };
         let mut paths = Vec::new();
-        for entry in fs::read_dir(&self.path).map_err(unreadable)? {
-            let path = entry.map_err(unreadable)?.path();
+        for entry in fs::read_dir(&self.path).map_err(|source| self.unreadable(source))? {
+            let path = entry.map_err(|source| self.unreadable(source))?.path();
             if is_yaml(&path) {
                 paths.push(path);
             }
@@ -107,6 +109,10 @@ impl Folder {
         }
         paths.sort();
         paths.into_iter().map(|path| FolderFile::read(path, self.max_bytes)).collect()
+    }
+
+    fn unreadable(&self, source: io::Error) -> FolderError {
+        FolderError::Unreadable { path: self.path.clone(), source }
     }
 }
 
@@ -125,6 +131,49 @@ pub fn digest(files: &[FolderFile]) -> FolderDigest {
         add_part(&mut hash, file.text.as_bytes());
     }
     hash.finalize().into()
+}
+
+/// Watches a folder and reloads it into `current`, in a thread with this name, when `trigger` fires. It skips the
+/// reload if the files have the digest `seen` or that of the last reload, successful or not. `make` creates the new
+/// value from the files and the current value. If it fails, or the files cannot be read, `current` is unchanged.
+/// `on_result` is called for every reload.
+///
+/// # Errors
+/// [`WatchError`], if the system cannot watch the directory.
+pub fn reload<T: Send + Sync + 'static, E: From<FolderError> + 'static>(
+    folder: Folder,
+    seen: FolderDigest,
+    trigger: impl Into<Trigger>,
+    name: &str,
+    current: Arc<ArcSwap<T>>,
+    make: impl Fn(Vec<FolderFile>, &T) -> Result<T, E> + Send + 'static,
+    on_result: impl Fn(Result<(), &E>) + Send + 'static,
+) -> Result<Watcher, WatchError> {
+    let mut seen = Some(seen);
+    let place = folder.path.clone();
+    watch(&place, trigger, name, move || {
+        let made = match folder.read() {
+            Ok(files) => {
+                let digest = Some(digest(&files));
+                if seen == digest {
+                    return;
+                }
+                seen = digest;
+                make(files, &current.load())
+            }
+            Err(error) => {
+                seen = None;
+                Err(error.into())
+            }
+        };
+        match made {
+            Ok(made) => {
+                current.store(Arc::new(made));
+                on_result(Ok(()));
+            }
+            Err(error) => on_result(Err(&error)),
+        }
+    })
 }
 
 #[cfg(test)]

@@ -5,23 +5,21 @@
 //!
 //! Owns watching, debouncing, and reading such folders and files. Must not interpret the files' contents.
 
-mod every;
 mod files;
 mod folder;
 mod one_file;
-mod reload;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-pub use every::every;
 pub use files::{Watched, watch_files};
-pub use folder::{Folder, FolderDigest, FolderError, FolderFile, digest};
+pub use folder::{Folder, FolderDigest, FolderError, FolderFile, digest, reload};
 pub use one_file::{FileError, read_file, reload_file};
-pub use reload::reload;
 
 /// The directory cannot be watched: its contents are not reloaded until a restart.
 #[derive(Debug, thiserror::Error)]
@@ -112,15 +110,15 @@ pub fn watch(
     let Trigger { quiet, on_change: is_watched } = trigger.into();
     let directory = directory.to_owned();
     let (changes, signals) = channel();
-    let failed = |source| WatchError { directory: directory.clone(), source };
     let mut events = None;
     if is_watched {
-        events = Some(watching(&directory, &changes).map_err(failed)?);
+        let watching = watching(&directory, &changes);
+        events = Some(watching.map_err(|source| WatchError { directory: directory.clone(), source })?);
         // Covers changes between reading the files and watching them.
         let _ = changes.send(Signal::Change);
     }
     let place = directory.clone();
-    let run = move || {
+    let thread = spawn(name, move || {
         while wait_for_change(&signals, quiet) {
             if let Some(events) = &mut events {
                 // A replaced directory is a different one to the system. If it does not exist now, the parent reports
@@ -130,10 +128,31 @@ pub fn watch(
             }
             on_change();
         }
-    };
-    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run);
-    thread.map_err(|error| failed(notify::Error::io(error)))?;
+    });
+    thread.map_err(|error| WatchError { directory, source: notify::Error::io(error) })?;
     Ok(Watcher { changes: Some(changes) })
+}
+
+/// Calls `look` in a thread with this name, each time `period` has passed since the last call returned. For sources
+/// without change notification.
+///
+/// # Errors
+/// If the thread cannot be started.
+pub fn every(period: Duration, name: &str, mut look: impl FnMut() + Send + 'static) -> io::Result<Watcher> {
+    let (changes, signals) = channel();
+    spawn(name, move || {
+        loop {
+            match signals.recv_timeout(period) {
+                Err(RecvTimeoutError::Timeout) | Ok(Signal::Change) => look(),
+                Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    })?;
+    Ok(Watcher { changes: Some(changes) })
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().name(name.to_owned()).spawn(run).map(drop)
 }
 
 /// Signals changes of the directory from now on.
@@ -178,4 +197,22 @@ fn wait_for_change(signals: &Receiver<Signal>, quiet: Duration) -> bool {
         }
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_looked_again_and_again_until_the_watcher_is_gone() {
+        let (sender, calls) = channel();
+        let watcher = every(Duration::from_millis(1), "test", move || sender.send(()).unwrap_or_default()).unwrap();
+        for _ in 0..3 {
+            calls.recv_timeout(Duration::from_secs(60)).unwrap();
+        }
+        drop(watcher);
+        // The thread ends, which closes its end of the channel.
+        while calls.recv_timeout(Duration::from_secs(60)).is_ok() {}
+        assert_eq!(calls.recv_timeout(Duration::from_secs(60)), Err(RecvTimeoutError::Disconnected));
+    }
 }

@@ -36,13 +36,15 @@ pub enum FileError {
 /// # Errors
 /// [`FileError::Unreadable`]: the file cannot be read, is not UTF-8, or is too large.
 pub fn read_file(path: &Path, max_bytes: u64, fix: &str) -> Result<String, FileError> {
-    let unreadable = |source| FileError::Unreadable { path: path.to_owned(), source };
+    read_limited(path, max_bytes, fix).map_err(|source| FileError::Unreadable { path: path.to_owned(), source })
+}
+
+fn read_limited(path: &Path, max_bytes: u64, fix: &str) -> io::Result<String> {
     let mut text = String::new();
-    let mut file = fs::File::open(path).map_err(unreadable)?.take(max_bytes + 1);
-    file.read_to_string(&mut text).map_err(unreadable)?;
+    fs::File::open(path)?.take(max_bytes + 1).read_to_string(&mut text)?;
     if text.len() as u64 > max_bytes {
         let message = format!("the file has more than {} MiB; {fix}", max_bytes >> 20);
-        return Err(unreadable(io::Error::new(io::ErrorKind::FileTooLarge, message)));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(text)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::lessons::Lessons;
+use super::lessons::FeedbackLessons;
 
 /// Call before it is made.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -22,7 +22,7 @@ impl CallDraft {
     }
 
     /// Applies lessons to the call. Also returns the model's comment on the changes, which is empty without changes.
-    pub(super) fn learn(mut self, lessons: &Lessons) -> (Self, String) {
+    pub(super) fn learn(mut self, lessons: &FeedbackLessons) -> (Self, String) {
         let mut thoughts = Vec::new();
         for (wrong, right) in &lessons.names {
             if self.rename(wrong, right) {

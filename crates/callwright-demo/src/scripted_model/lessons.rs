@@ -35,7 +35,7 @@ const ORDERS: [&str; 4] = ["longitude precedes", "longitude first", "longitude c
 
 /// Lessons from the feedback of an exchange.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Lessons {
+pub(super) struct FeedbackLessons {
     /// Wrong names and values, each with the right one.
     pub(super) names: Vec<(String, String)>,
     /// Missing parameters.
@@ -49,13 +49,13 @@ pub(super) struct Lessons {
 }
 
 /// Parses all feedback of an exchange; later feedback takes precedence.
-pub(super) fn lessons(exchange: &ScriptedExchange) -> Lessons {
-    let mut lessons = Lessons::default();
+pub(super) fn lessons(exchange: &ScriptedExchange) -> FeedbackLessons {
+    let mut lessons = FeedbackLessons::default();
     exchange.feedback().for_each(|text| lessons.read(text));
     lessons
 }
 
-impl Lessons {
+impl FeedbackLessons {
     fn read(&mut self, text: &str) {
         text.lines().for_each(|line| self.read_line(line));
         if let Some((_, behind)) = text.split_once(EXAMPLE) {
@@ -103,8 +103,8 @@ fn is_placeholder(value: &Value) -> bool {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Lessons {
-        let mut lessons = Lessons::default();
+    fn read(text: &str) -> FeedbackLessons {
+        let mut lessons = FeedbackLessons::default();
         lessons.read(text);
         lessons
     }

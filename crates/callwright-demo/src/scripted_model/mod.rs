@@ -30,18 +30,18 @@ use exchange::ScriptedExchange;
 use request::ScriptedRequest;
 
 /// Only model of the server. It accepts any model name: names are chosen by the operator.
-pub(super) const MODEL: &str = "scripted";
+const MODEL: &str = "scripted";
 
 /// Server.
 #[derive(Debug)]
-pub struct ScriptedModel;
+pub(super) struct ScriptedModel;
 
 impl ScriptedModel {
     /// Starts the model on a free loopback port. Its base URL is the server's URL plus `/v1`.
     ///
     /// # Errors
     /// [`DemoError::Listen`].
-    pub async fn start() -> Result<Server, DemoError> {
+    pub(super) async fn start() -> Result<Server, DemoError> {
         Server::start(Self).await
     }
 }

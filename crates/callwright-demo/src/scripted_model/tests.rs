@@ -197,7 +197,7 @@ fn a_booking_takes_its_ids_from_two_results_and_a_room_that_is_free() {
     assert!(answer(BOOK, &[rooms, people, booked]).text.contains("the booking is b-1"));
 }
 
-async fn post(server: &Server, body: &Value) -> client::Answer {
+async fn post(server: &Server, body: &Value) -> client::HttpAnswer {
     client::post(&format!("{}/v1/chat/completions", server.url()), &[], body).await.unwrap()
 }
 

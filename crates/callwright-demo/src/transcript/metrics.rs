@@ -5,11 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Returns the counters that increased, with the difference: names and labels as written, in alphabetical order.
 pub(crate) fn moved(before: &str, after: &str) -> Vec<(String, f64)> {
     let before = counters(before);
-    let grown = |(series, value): (&str, f64)| {
+    let mut moved = Vec::new();
+    for (series, value) in counters(after) {
         let growth = value - before.get(series).copied().unwrap_or_default();
-        (growth > 0.0).then(|| (series.to_owned(), growth))
-    };
-    counters(after).into_iter().filter_map(grown).collect()
+        if growth > 0.0 {
+            moved.push((series.to_owned(), growth));
+        }
+    }
+    moved
 }
 
 fn counters(text: &str) -> BTreeMap<&str, f64> {

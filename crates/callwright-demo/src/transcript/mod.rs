@@ -1,11 +1,10 @@
 //! Transcript of a demo for a person at a terminal. Owns its wording and layout. Must not send requests.
 //!
-//! [`turn`] renders a trace, [`plan`] the plan that it followed, [`metrics`] the difference of two scrapes. [`page`]
+//! [`turn`] renders a trace and the plan that it followed, [`metrics`] the difference of two scrapes. [`page`]
 //! formats the lines: wrapped, with colours.
 
 mod metrics;
 mod page;
-mod plan;
 #[cfg(test)]
 mod tests;
 mod turn;

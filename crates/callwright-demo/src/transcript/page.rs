@@ -76,18 +76,21 @@ impl<'a, W: Write> TranscriptPage<'a, W> {
 
 /// Returns the styles of label and text.
 fn styles(label: TranscriptLabel) -> (Style, Style) {
-    let colour = |colour: AnsiColor| colour.on_default();
     let plain = Style::new();
     match label {
-        TranscriptLabel::User => (colour(AnsiColor::Cyan).bold(), plain.bold()),
-        TranscriptLabel::Model => (colour(AnsiColor::Magenta), plain),
-        TranscriptLabel::Plan | TranscriptLabel::Recall => (colour(AnsiColor::Blue).bold(), plain),
-        TranscriptLabel::Found => (colour(AnsiColor::Yellow), plain),
-        TranscriptLabel::Repaired | TranscriptLabel::Explained => (colour(AnsiColor::Green), colour(AnsiColor::Green)),
-        TranscriptLabel::SentBack => (colour(AnsiColor::Blue), plain.dimmed()),
-        TranscriptLabel::Api | TranscriptLabel::Client => (colour(AnsiColor::Cyan), plain),
-        TranscriptLabel::Limit | TranscriptLabel::Trouble => (colour(AnsiColor::Red).bold(), colour(AnsiColor::Red)),
-        TranscriptLabel::Record => (colour(AnsiColor::Yellow), plain.dimmed()),
+        TranscriptLabel::User => (AnsiColor::Cyan.on_default().bold(), plain.bold()),
+        TranscriptLabel::Model => (AnsiColor::Magenta.on_default(), plain),
+        TranscriptLabel::Plan | TranscriptLabel::Recall => (AnsiColor::Blue.on_default().bold(), plain),
+        TranscriptLabel::Found => (AnsiColor::Yellow.on_default(), plain),
+        TranscriptLabel::Repaired | TranscriptLabel::Explained => {
+            (AnsiColor::Green.on_default(), AnsiColor::Green.on_default())
+        }
+        TranscriptLabel::SentBack => (AnsiColor::Blue.on_default(), plain.dimmed()),
+        TranscriptLabel::Api | TranscriptLabel::Client => (AnsiColor::Cyan.on_default(), plain),
+        TranscriptLabel::Limit | TranscriptLabel::Trouble => {
+            (AnsiColor::Red.on_default().bold(), AnsiColor::Red.on_default())
+        }
+        TranscriptLabel::Record => (AnsiColor::Yellow.on_default(), plain.dimmed()),
         TranscriptLabel::Answer => (plain.bold(), plain.bold()),
         TranscriptLabel::Verdict => (plain.dimmed(), plain.dimmed()),
     }
@@ -103,8 +106,8 @@ fn wrap_line(source: &str, width: usize) -> Vec<String> {
     let indent = source.chars().take_while(|char| *char == ' ').count().min(width / 2);
     let (mut lines, mut line) = (Vec::new(), Vec::new());
     for word in source.split_whitespace() {
-        let visible = |char: char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char };
-        let mut word: Vec<char> = word.chars().map(visible).collect();
+        let mut word: Vec<char> =
+            word.chars().map(|char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char }).collect();
         while !word.is_empty() {
             let gap = usize::from(!line.is_empty());
             let room = (width - indent).saturating_sub(line.len() + gap);

@@ -1,10 +1,9 @@
-//! Lines about a turn's trace, in chronological order.
+//! Lines about a turn's trace and the plan that it followed, in chronological order.
 
 use callwright_types::trace::{Attempt, Execution, Observation, Round};
-use callwright_types::{Call, Diagnosis, Repair, Trace};
+use callwright_types::{Call, ChosenBy, Diagnosis, PlanChoice, PlanNote, Repair, Trace};
 use serde_json::Value;
 
-use super::plan::{cost_text, plan_lines};
 use super::{TranscriptLabel, TranscriptLine};
 
 /// Purpose of the attempt that requests a final answer.
@@ -72,10 +71,9 @@ pub(crate) fn is_handed_over(trace: &Trace) -> bool {
 
 /// Returns the lines of the rounds; equal consecutive rounds are merged.
 fn record_lines(record: &[Round]) -> Vec<TranscriptLine> {
-    let alike = |one: &Round, other: &Round| one.action == other.action && one.observation == other.observation;
     let mut number = 1;
     let mut lines = Vec::new();
-    for rounds in record.chunk_by(alike) {
+    for rounds in record.chunk_by(|one, other| one.action == other.action && one.observation == other.observation) {
         let Some(round) = rounds.first() else { continue };
         let last = number + rounds.len() - 1;
         let numbers = if last > number { format!("{number} to {last}") } else { number.to_string() };
@@ -144,9 +142,10 @@ impl<'a> TurnTranscript<'a> {
             self.next_round("static");
         }
         let trace = self.trace;
-        let ran = |execution: &&Execution| attempt.calls.iter().any(|call| call.id == execution.call.id);
-        for execution in trace.executions.iter().filter(ran) {
-            self.execution(execution);
+        for execution in &trace.executions {
+            if attempt.calls.iter().any(|call| call.id == execution.call.id) {
+                self.execution(execution);
+            }
         }
     }
 
@@ -185,8 +184,76 @@ impl<'a> TurnTranscript<'a> {
     }
 }
 
+/// Returns the plan, its calls with their outcomes, and its notes. A plan that equals that of the turn `before` is not
+/// repeated.
+fn plan_lines(trace: &Trace, note: &PlanNote, before: Option<&Trace>) -> Vec<TranscriptLine> {
+    let before = before.and_then(|trace| trace.plan.as_ref());
+    let mut lines = vec![TranscriptLine::new(TranscriptLabel::Plan, plan_heading(note, before))];
+    let mut choices: Vec<&PlanChoice> = note.choices.iter().collect();
+    for step in &note.steps {
+        for call in &step.calls {
+            choices.retain(|choice| {
+                let is_taken = tool_of(note, &choice.call) == Some(call.name.as_str());
+                if is_taken {
+                    lines.push(TranscriptLine::new(TranscriptLabel::Plan, choice_text(note, choice)));
+                }
+                !is_taken
+            });
+        }
+        lines.extend(step.calls.iter().map(|call| TranscriptLine::new(TranscriptLabel::Plan, call_text(call))));
+        for repair in &step.repairs {
+            let (found, repaired) = repair_text(repair);
+            lines.extend([
+                TranscriptLine::new(TranscriptLabel::Found, found),
+                TranscriptLine::new(TranscriptLabel::Repaired, repaired),
+            ]);
+        }
+        let ran = trace.executions.iter().filter(|ran| step.calls.iter().any(|call| call.id == ran.call.id));
+        lines.extend(ran.flat_map(execution_lines));
+    }
+    lines.extend(note.notes.iter().map(|fault| TranscriptLine::new(TranscriptLabel::Found, fault.clone())));
+    lines
+}
+
+/// Returns the cost of drawing, in addition to the requests that the turn needs anyway.
+fn cost_text(note: &PlanNote) -> String {
+    match note.cost.requests {
+        0 => "no request for the plan".to_owned(),
+        1 => format!("1 request for the plan ({} tokens)", note.cost.tokens()),
+        count => format!("{count} requests for the plan ({} tokens)", note.cost.tokens()),
+    }
+}
+
+fn plan_heading(note: &PlanNote, before: Option<&PlanNote>) -> String {
+    let Some(plan) = &note.plan else { return "none could be drawn".to_owned() };
+    let shown = plan.to_string();
+    match before {
+        Some(before) if before.plan == note.plan => {
+            format!("goes on: {} of {} calls are made", note.made.len(), plan.nodes().len())
+        }
+        Some(_) => format!("is drawn anew where something was missing or has changed\n{shown}"),
+        None => format!("is drawn: {}\n{shown}", note.reason),
+    }
+}
+
+fn choice_text(note: &PlanNote, choice: &PlanChoice) -> String {
+    let [from, call] = [&choice.from, &choice.call].map(|label| tool_of(note, label).unwrap_or(label));
+    let why = match choice.by {
+        ChosenBy::Only => "there is no other",
+        ChosenBy::Said => "the user named it",
+        ChosenBy::Model => "the model chose it",
+    };
+    let (taken, items) = (choice.taken + 1, choice.items);
+    format!("takes item {taken} of {items} of {from}'s answer for {call}: {why}")
+}
+
+/// Returns the tool of the call with this label.
+fn tool_of<'a>(note: &'a PlanNote, label: &str) -> Option<&'a str> {
+    Some(note.plan.as_ref()?.node(label)?.tool.as_str())
+}
+
 /// Returns the lines of an API request, its response, and the documentation of a failure.
-pub(super) fn execution_lines(execution: &Execution) -> Vec<TranscriptLine> {
+fn execution_lines(execution: &Execution) -> Vec<TranscriptLine> {
     let status = execution.status.map_or_else(|| execution.outcome.clone(), |status| status.to_string());
     let body = cut(execution.body.as_deref().unwrap_or_default(), BODY_CHARS);
     let mut lines =
@@ -198,7 +265,7 @@ pub(super) fn execution_lines(execution: &Execution) -> Vec<TranscriptLine> {
     lines
 }
 
-pub(super) fn call_text(call: &Call) -> String {
+fn call_text(call: &Call) -> String {
     format!("calls {} {}", call.name, call.arguments)
 }
 
@@ -208,12 +275,15 @@ fn diagnosis_text(diagnosis: &Diagnosis) -> String {
 }
 
 /// Describes the fault behind a repair, and the repair.
-pub(super) fn repair_text(repair: &Repair) -> (String, String) {
+fn repair_text(repair: &Repair) -> (String, String) {
     let fault = repair.kind.fault();
     let place = if repair.path.is_root() { "the call".to_owned() } else { repair.path.to_string() };
     let found = format!("{} {} at {place}", fault.code(), fault.name());
-    let value = |value: &Value| if value.is_null() { "nothing".to_owned() } else { value.to_string() };
-    (found, format!("{}: {} → {}", repair.kind.label(), value(&repair.from), value(&repair.to)))
+    (found, format!("{}: {} → {}", repair.kind.label(), shown(&repair.from), shown(&repair.to)))
+}
+
+fn shown(value: &Value) -> String {
+    if value.is_null() { "nothing".to_owned() } else { value.to_string() }
 }
 
 fn cut(text: &str, most: usize) -> String {

@@ -55,12 +55,15 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 /// or 6to4 (RFC 3056 section 2).
 fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let [a, b, c, d, e, f, g, h] = address.segments();
-    let joined = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match (a, b) {
         (0x2002, _) => Some(joined(b, c)),
         (0x64, 0xff9b) if (c, d, e, f) == (0, 0, 0, 0) => Some(joined(g, h)),
         _ => address.to_ipv4_mapped(),
     }
+}
+
+fn joined(high: u16, low: u16) -> Ipv4Addr {
+    Ipv4Addr::from((u32::from(high) << 16) | u32::from(low))
 }
 
 /// Whether the first `bits` bits are equal.

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::requirement::{CallCredentials, SchemeCredential};
 use super::secret_file;
 use super::token_request::TokenRequest;
-use super::wanted::{CallCredentials, SchemeCredential};
 use callwright_openapi::{Credential, SecretSource, SecurityScheme, Toolset};
 
 /// Returns the faults of a toolset's credentials for the operator, one sentence each: required credentials that are

@@ -1,6 +1,6 @@
 //! Detection of calls that failed because of the toolset's own credential.
 
-use super::wanted::CallCredentials;
+use super::requirement::CallCredentials;
 use callwright_openapi::{Operation, Toolset};
 use callwright_types::Outcome;
 use callwright_types::outcome::{ApiAnswer, CredentialFault};

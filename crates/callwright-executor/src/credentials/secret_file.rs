@@ -5,18 +5,30 @@ use std::io::Read;
 
 use tokio::time::{Instant, timeout_at};
 
+use super::unavailable::Unavailable;
+use callwright_openapi::SecretSource;
 use callwright_types::Secret;
 
 /// Maximum size of a secret in bytes. Tokens with many claims have a few thousand bytes; servers commonly reject
 /// larger header fields.
-pub(super) const MAX_BYTES: u64 = 16 * 1024;
+const MAX_BYTES: u64 = 16 * 1024;
+
+/// Returns the secret of the scheme `name`, from its file if it is stored in one.
+pub(super) async fn secret_of(source: &SecretSource, name: &str, deadline: Instant) -> Result<Secret, Unavailable> {
+    match source {
+        SecretSource::Given(secret) => Ok(secret.clone()),
+        SecretSource::File { file } => read(file, deadline).await.map_err(|why| {
+            Unavailable::lasting(format!("the credential of `{name}` cannot be read from `{file}`: {why}"))
+        }),
+    }
+}
 
 /// Reads a secret without the white space around it, such as an editor's trailing line break. The file is read for
 /// every use, so a replaced file takes effect with the next call.
 ///
 /// # Errors
 /// The reason why no secret can be read; never the contents of the file.
-pub(super) async fn read(path: &str, deadline: Instant) -> Result<Secret, String> {
+async fn read(path: &str, deadline: Instant) -> Result<Secret, String> {
     let path = path.to_owned();
     match timeout_at(deadline, tokio::task::spawn_blocking(move || read_now(&path))).await {
         Ok(Ok(read)) => read,

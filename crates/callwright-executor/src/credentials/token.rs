@@ -1,20 +1,21 @@
-//! Token cache: tokens are kept until shortly before they expire.
+//! Token cache: tokens are kept until shortly before they expire, and shared between processes.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
+use tracing::Instrument;
 
-use super::keyring::secret_of;
-use super::shared::SharedTokenStore;
+use super::secret_file::secret_of;
 use super::token_request::{TokenKey, TokenRequest};
 use super::unavailable::Unavailable;
 use crate::client::{ApiClient, RequestFailure};
 use crate::settings::Settings;
-use callwright_store::SharedTokens;
+use callwright_store::{SharedToken, SharedTokens};
 use callwright_types::Secret;
 use callwright_types::outcome::ApiAnswer;
 
@@ -96,9 +97,9 @@ impl TokenCache {
     ) -> Result<CallToken, Unavailable> {
         let came = Instant::now();
         let slot = self.slot(&request.key);
-        let late =
-            |_| Unavailable::passing(format!("the token endpoint of `{}` did not answer in time", request.scheme));
-        let mut slot = timeout_at(deadline, slot.lock()).await.map_err(late)?;
+        let mut slot = timeout_at(deadline, slot.lock()).await.map_err(|_| {
+            Unavailable::passing(format!("the token endpoint of `{}` did not answer in time", request.scheme))
+        })?;
         match &*slot {
             TokenSlot::Token(token) if refused != Some(token.number) && Instant::now() < token.use_until => {
                 return Ok(CallToken { secret: token.secret.clone(), number: token.number, is_new: false });
@@ -161,6 +162,47 @@ impl TokenCache {
 
     fn numbered(&self, secret: Secret, use_until: Instant) -> CachedToken {
         CachedToken { secret, number: self.next_number.fetch_add(1, Ordering::Relaxed), use_until }
+    }
+}
+
+/// Token store that all processes share, if one is configured. If it fails, a new token is requested.
+struct SharedTokenStore(Option<Arc<dyn SharedTokens>>);
+
+impl SharedTokenStore {
+    const fn new(tokens: Option<Arc<dyn SharedTokens>>) -> Self {
+        Self(tokens)
+    }
+
+    /// Returns a shared token for this request and its remaining time of use.
+    async fn find(&self, request: &TokenRequest<'_>, deadline: Instant) -> Option<(Secret, Duration)> {
+        let tokens = self.0.as_ref()?;
+        match timeout_at(deadline, tokens.token(&request.name())).await {
+            Ok(Ok(token)) => {
+                let SharedToken { secret, use_until } = token?;
+                let left = Duration::try_from(use_until.duration_since(Timestamp::now())).ok()?;
+                (!left.is_zero()).then_some((secret, left))
+            }
+            Ok(Err(error)) => {
+                tracing::debug!(%error, scheme = request.scheme, "no shared token is available; requesting a new one");
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    /// Publishes a token that is usable for `use_for` to other processes. Runs in the background.
+    fn share(&self, request: &TokenRequest<'_>, secret: &Secret, use_for: Duration) {
+        let Some(tokens) = self.0.clone() else { return };
+        let (name, scheme) = (request.name(), request.scheme.to_owned());
+        let use_for = SignedDuration::try_from(use_for).unwrap_or(SignedDuration::ZERO);
+        let use_until = Timestamp::now().saturating_add(use_for).unwrap_or(Timestamp::MAX);
+        let token = SharedToken { secret: secret.clone(), use_until };
+        let share = async move {
+            if let Err(error) = tokens.share(&name, &token).await {
+                tracing::debug!(%error, scheme, "a token cannot be shared");
+            }
+        };
+        tokio::spawn(share.in_current_span());
     }
 }
 

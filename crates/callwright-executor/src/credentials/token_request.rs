@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 use url::Url;
 use url::form_urlencoded::{Serializer, byte_serialize};
 
+use super::requirement::{CallCredentials, SchemeCredential};
 use super::unavailable::Unavailable;
-use super::wanted::{CallCredentials, SchemeCredential};
 use crate::request::ApiRequest;
 use callwright_common::digest::{add_part, hex};
 use callwright_openapi::{ClientAuthentication, ClientCredentials, SecretSource, SecurityScheme};
@@ -114,8 +114,9 @@ impl<'a> TokenRequest<'a> {
 
 /// Builds the Basic credentials; both parts are form-encoded first (RFC 6749 section 2.3.1).
 fn basic(client_id: &str, secret: &Secret) -> Result<HeaderValue, Unavailable> {
-    let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
-    let pair = format!("{}:{}", encoded(client_id), encoded(secret.expose()));
+    let [client_id, secret] =
+        [client_id, secret.expose()].map(|part| byte_serialize(part.as_bytes()).collect::<String>());
+    let pair = format!("{client_id}:{secret}");
     let mut value = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair)))
         .map_err(|_| Unavailable::lasting("the client secret cannot be encoded in a header"))?;
     value.set_sensitive(true);
@@ -154,15 +155,14 @@ fn endpoint(
         (Err(url::ParseError::RelativeUrlWithoutBase), Some(server)) => server.join(written),
         (parsed, _) => parsed,
     };
-    let usable = |url: &Url| {
-        matches!(url.scheme(), "http" | "https")
-            && url.has_host()
-            && url.username().is_empty()
-            && url.password().is_none()
-    };
-    parsed.ok().filter(usable).ok_or_else(|| {
+    parsed.ok().filter(is_http_url).ok_or_else(|| {
         Unavailable::lasting(format!("the token endpoint of `{name}` is not an http or https URL; set `token_url`"))
     })
+}
+
+/// Whether the URL is an http or https URL without user information.
+fn is_http_url(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https") && url.has_host() && url.username().is_empty() && url.password().is_none()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Error for unavailable credentials.
 
-use super::wanted::CallCredentials;
+use super::requirement::CallCredentials;
 use callwright_types::Outcome;
 
 /// Reason why a credential is unavailable. Contains no secret.

@@ -92,8 +92,11 @@ pub(super) fn next(body: &[u8]) -> Option<NextPageMark> {
 }
 
 fn holds_a_list(body: &Value) -> bool {
-    let lists = |value: &Value| value.as_object().is_some_and(|members| members.values().any(Value::is_array));
-    lists(body) || body.as_object().is_some_and(|members| members.values().any(lists))
+    has_list(body) || body.as_object().is_some_and(|members| members.values().any(has_list))
+}
+
+fn has_list(value: &Value) -> bool {
+    value.as_object().is_some_and(|members| members.values().any(Value::is_array))
 }
 
 fn link_in(value: &Value) -> Option<String> {

@@ -91,10 +91,12 @@ fn fits(value: &str) -> bool {
 /// Sets one query parameter and keeps the others as they are written.
 fn set(url: &mut Url, name: &str, value: &str) {
     let key = encode(name);
-    let is_other = |pair: &&str| pair.split('=').next() != Some(key.as_str());
-    let kept = url.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty()).filter(is_other);
-    let pairs: Vec<String> = kept.map(str::to_owned).chain([format!("{key}={}", encode(value))]).collect();
-    url.set_query(Some(&pairs.join("&")));
+    let set = format!("{key}={}", encode(value));
+    let mut pairs: Vec<&str> = url.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty()).collect();
+    pairs.retain(|pair| pair.split('=').next() != Some(key.as_str()));
+    pairs.push(&set);
+    let query = pairs.join("&");
+    url.set_query(Some(&query));
 }
 
 /// Returns a name without case and separators.

@@ -4,7 +4,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::{body, file, style, xml};
+use super::{file, style, xml};
+use crate::media_type::{essence, is_json};
 use crate::refusal::{CallRefusal, refuse};
 use callwright_openapi::{Content, Encoding};
 
@@ -71,8 +72,7 @@ pub(super) fn write_each(
 /// Encodes a plain value by its JSON type (OpenAPI 3.0.4, Encoding Object, defaults of `contentType`).
 fn plain(value: &Value, wanted: Option<&str>) -> EncodedValue {
     let first = first(wanted);
-    let is_json = first.is_some_and(body::is_json);
-    let text = if is_json { value.to_string() } else { style::text(value).unwrap_or_default() };
+    let text = if first.is_some_and(is_json) { value.to_string() } else { style::text(value).unwrap_or_default() };
     let by_value = matches!(value, Value::Object(_) | Value::Array(_)).then_some("application/json");
     let media_type = first.or(by_value).map(str::to_owned);
     EncodedValue { media_type, file_name: None, is_file: false, bytes: text.into_bytes() }
@@ -105,7 +105,7 @@ fn first(wanted: Option<&str>) -> Option<&str> {
 /// Whether `media_type` matches `range` (RFC 9110 section 12.5.1), regardless of parameters.
 /// `application/octet-stream` matches any type.
 fn is_in(range: &str, media_type: &str) -> bool {
-    let (range, media_type) = (body::essence(range), body::essence(media_type));
+    let (range, media_type) = (essence(range), essence(media_type));
     let family = range.strip_suffix('*').filter(|family| family.ends_with('/'));
     range == media_type
         || range == "*/*"

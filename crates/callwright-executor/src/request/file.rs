@@ -3,7 +3,7 @@
 use data_url::DataUrl;
 use percent_encoding::percent_decode_str;
 
-use super::body::essence;
+use crate::media_type::essence;
 use crate::refusal::{CallRefusal, refuse};
 
 /// Maximum length in bytes of the head of a `data:` URL: media type, parameters, `;base64`.
@@ -56,13 +56,16 @@ fn head(text: &str) -> Option<&str> {
         return None;
     }
     let (head, _) = behind.split_once(',')?;
-    let is_token = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',');
     let mut parts = head.split(';');
     let first = parts.next().unwrap_or_default();
     let is_media_type = first.split('/').count() == 2 && first.split('/').all(is_token);
-    let is_parameter = |part: &str| part.eq_ignore_ascii_case("base64") || part.contains('=');
-    let is_head = (first.is_empty() || is_media_type) && parts.all(is_parameter) && head.len() <= MAX_HEAD_BYTES;
+    let has_parameters = parts.all(|part| part.eq_ignore_ascii_case("base64") || part.contains('='));
+    let is_head = (first.is_empty() || is_media_type) && has_parameters && head.len() <= MAX_HEAD_BYTES;
     is_head.then_some(head)
+}
+
+fn is_token(part: &str) -> bool {
+    !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',')
 }
 
 /// Returns a name for a file that has none: the name of its member with the file extension of its media type, because

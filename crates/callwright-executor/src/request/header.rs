@@ -4,9 +4,9 @@ use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
-use super::body::{essence, is_json};
-use super::disguise::is_disguise;
+use super::method_override::is_override;
 use super::style;
+use crate::media_type::{essence, is_json};
 use crate::refusal::{CallRefusal, refuse};
 use callwright_openapi::Binding;
 
@@ -49,7 +49,7 @@ pub(super) fn parameters(parameters: &[(&Binding, &Value)]) -> Result<HeaderMap,
         if FRAMING.contains(&name.as_str()) {
             return Err(refuse!("the header `{name}` is set by the connection; no argument may set it"));
         }
-        if is_disguise(name.as_str()) {
+        if is_override(name.as_str()) {
             return Err(refuse!(
                 "the header `{name}` would make it a request that policy does not permit; no argument may set it"
             ));
@@ -81,18 +81,19 @@ const ANYTHING: &str = "*/*;q=0.1";
 /// requested if it is among them, because models read it best. Otherwise text types are requested, and other types
 /// with half the weight.
 pub(super) fn accept(produces: &[String]) -> HeaderValue {
-    let of = |is_wanted: fn(&str) -> bool| -> Vec<&str> {
-        let all = produces.iter().map(String::as_str).filter(|media_type| media_type.contains('/'));
-        all.filter(|media_type| is_wanted(media_type)).take(MAX_ACCEPTED).collect()
-    };
-    let json = of(is_json);
-    let wanted: Vec<String> = if json.is_empty() {
-        let texts = of(is_text).into_iter().map(str::to_owned);
-        let others = of(|media_type| !is_text(media_type) && essence(media_type) != "*/*");
-        texts.chain(others.into_iter().map(|media_type| format!("{media_type};q=0.5"))).take(MAX_ACCEPTED).collect()
-    } else {
-        json.into_iter().map(str::to_owned).collect()
-    };
+    let (mut json, mut texts, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for media_type in produces.iter().filter(|media_type| media_type.contains('/')) {
+        if is_json(media_type) {
+            json.push(media_type.clone());
+        } else if is_text(media_type) {
+            texts.push(media_type.clone());
+        } else if essence(media_type) != "*/*" {
+            others.push(format!("{media_type};q=0.5"));
+        }
+    }
+    texts.append(&mut others);
+    let mut wanted = if json.is_empty() { texts } else { json };
+    wanted.truncate(MAX_ACCEPTED);
     let anything = HeaderValue::from_static("*/*");
     if wanted.is_empty() {
         return anything;

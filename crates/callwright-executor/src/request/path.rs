@@ -1,9 +1,9 @@
 //! Expansion of a path template with its values to a path that stays within the operation.
 
-use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str};
 use serde_json::Value;
 
-use super::detour::leads_elsewhere;
+use super::path_traversal::is_path_traversal;
 use super::style;
 use crate::refusal::{CallRefusal, refuse};
 use callwright_openapi::{Binding, Style};
@@ -56,14 +56,14 @@ fn fill(template: &str, parameters: &[(&Binding, &Value)]) -> Result<String, Cal
     let mut filled = String::new();
     let mut rest = template;
     while let Some((literal, behind)) = rest.split_once('{') {
-        filled.push_str(&encode_literal(literal));
+        filled.push_str(&style::encode_rest(literal, NO_PATH));
         let Some((name, behind)) = behind.split_once('}') else {
             return Err(refuse!("the path template `{template}` has a `{{` without its `}}`"));
         };
         filled.push_str(&value_of(name, parameters)?);
         rest = behind;
     }
-    filled.push_str(&encode_literal(rest));
+    filled.push_str(&style::encode_rest(rest, NO_PATH));
     Ok(filled)
 }
 
@@ -82,7 +82,7 @@ fn value_of(name: &str, parameters: &[(&Binding, &Value)]) -> Result<String, Cal
         Style::Label => plain.strip_prefix('.').unwrap_or(&plain),
         _ => &plain,
     };
-    if leads_elsewhere(written) {
+    if is_path_traversal(written) {
         return Err(refuse!(
             "the path parameter `{name}` has a segment `.` or `..`, or only empty segments: the path would lead to another operation"
         ));
@@ -105,19 +105,6 @@ fn with_slashes(encoded: &str) -> String {
         }
     }
     joined
-}
-
-/// Encodes literal text and preserves its existing percent-encoding.
-fn encode_literal(literal: &str) -> String {
-    let mut encoded = String::new();
-    let mut pieces = literal.split('%');
-    encoded.extend(pieces.next().map(|first| utf8_percent_encode(first, NO_PATH).to_string()));
-    for piece in pieces {
-        let is_encoding = piece.len() >= 2 && piece.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
-        encoded.push_str(if is_encoding { "%" } else { "%25" });
-        encoded.extend(utf8_percent_encode(piece, NO_PATH));
-    }
-    encoded
 }
 
 /// Rejects the segments `.` and `..`, encoded or not, because clients and servers resolve them.

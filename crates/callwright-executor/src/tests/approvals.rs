@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use super::server::Server;
 use super::*;
 use crate::{Application, Clearance, Grant};
-use callwright_store::{self as store, Approvals, Asked, Question, Ruling, Store};
+use callwright_store::{self as store, Asked, Question, Ruling, Store};
 use callwright_types::ApprovalStatus;
 use callwright_types::rules::ApprovalMode;
 
@@ -53,8 +53,8 @@ async fn approved(queue: &Store, application: Application) -> String {
         digest,
         keep: false,
     };
-    let Asked::Queued(note) = queue.ask(&question, 100).await.unwrap() else { panic!("full") };
-    queue.decide(&note.id, &Ruling { approved: true, by: None, comment: None }).await.unwrap();
+    let Asked::Queued(note) = queue.request_approval(&question, 100).await.unwrap() else { panic!("full") };
+    queue.decide_approval(&note.id, &Ruling { approved: true, by: None, comment: None }).await.unwrap();
     note.id
 }
 

@@ -108,8 +108,10 @@ pub(super) fn concerned(tool: &CompiledTool, answer: &str, passages: &[Passage],
 
 fn described(tool: &CompiledTool, place: &Pointer, required: &BTreeSet<&str>) -> Value {
     let description = tool.describe_argument(place).unwrap_or_default();
-    let rule = |keyword: &&str| tool.keyword_at(place, keyword).map(|value| format!("{keyword} {value}"));
-    let rules: Vec<String> = RULES.iter().filter_map(rule).collect();
+    let rules: Vec<String> = RULES
+        .iter()
+        .filter_map(|keyword| tool.keyword_at(place, keyword).map(|value| format!("{keyword} {value}")))
+        .collect();
     let tokens = place.tokens();
     let (name, is_top) = match tokens.as_slice() {
         [only] => (only.clone(), true),
@@ -176,8 +178,9 @@ impl ConcernedParameterSearch<'_> {
         match value {
             Json::String(name) => self.place(name),
             Json::Array(parts) => {
-                let part = |part: &Json| part.as_str().map_or_else(|| part.to_string(), str::to_owned);
-                let parts: Vec<String> = parts.iter().take(MAX_PARTS).map(part).collect();
+                let parts = parts.iter().take(MAX_PARTS);
+                let parts: Vec<String> =
+                    parts.map(|part| part.as_str().map_or_else(|| part.to_string(), str::to_owned)).collect();
                 self.place_of(&parts) || parts.iter().filter(|part| self.place(part)).count() > 0
             }
             _ => false,
@@ -192,16 +195,15 @@ impl ConcernedParameterSearch<'_> {
 
     /// Adds the argument path that the longest suffix of these parts names. Returns whether there is one.
     fn place_of(&mut self, parts: &[String]) -> bool {
-        let place = |from: usize| {
+        for from in 0..parts.len() {
             let parts = parts.get(from..).unwrap_or_default();
             let place = parts.iter().fold(Pointer::root(), |place, part| place.child(part));
-            (!place.is_root() && self.tool.has_argument(&place)).then_some(place)
-        };
-        let found = (0..parts.len()).find_map(place);
-        found.is_some_and(|place| {
-            self.add(place);
-            true
-        })
+            if self.tool.has_argument(&place) {
+                self.add(place);
+                return true;
+            }
+        }
+        false
     }
 
     fn add(&mut self, place: Pointer) {
@@ -214,13 +216,16 @@ impl ConcernedParameterSearch<'_> {
 /// Whether the lower-case text contains the name as a word.
 fn mentions(text: &str, name: &str) -> bool {
     let name = name.to_lowercase();
-    let is_part = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
     !name.is_empty()
         && text.match_indices(&name).any(|(at, found)| {
             let (before, after) =
                 (text.get(..at).unwrap_or_default(), text.get(at + found.len()..).unwrap_or_default());
-            !is_part(before.chars().next_back()) && !is_part(after.chars().next())
+            !before.ends_with(is_name_part) && !after.starts_with(is_name_part)
         })
+}
+
+fn is_name_part(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use callwright_types::FaultCode;
 /// Returns the table: for each template, the shortest and the longest message about one fault of the sample tools.
 fn table() -> String {
     let mut table = String::from("| code | template | bytes | words | tokens, about |\n|---|---|---:|---:|---:|\n");
-    let of_calls = |code: FaultCode| (code, code.name(), samples::messages(&Templates::builtin(), code));
     let of_answers = (FaultCode::NoCall, "unread_answer", samples::unread_messages(&Templates::builtin()));
-    let calls = FaultCode::ALL.into_iter().filter(|code| code.is_of_call()).map(of_calls);
+    let calls = FaultCode::ALL.into_iter().filter(|code| code.is_of_call());
+    let calls = calls.map(|code| (code, code.name(), samples::messages(&Templates::builtin(), code)));
     let silent = (FaultCode::NoAnswer, "no_answer", samples::silent_messages(&Templates::builtin()));
     for (code, template, messages) in std::iter::once(of_answers).chain(calls).chain([silent]) {
         let (bytes, words) = (range(&messages, str::len), range(&messages, |text| text.split_whitespace().count()));
@@ -22,10 +22,10 @@ fn table() -> String {
 }
 
 fn range(messages: &[String], measure: impl Fn(&str) -> usize) -> String {
-    let measured = || messages.iter().map(|message| measure(message));
-    match (measured().min(), measured().max()) {
+    let measured: Vec<usize> = messages.iter().map(|message| measure(message)).collect();
+    match (measured.iter().min(), measured.iter().max()) {
         (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
-        (least, _) => least.unwrap_or(0).to_string(),
+        (least, _) => least.unwrap_or(&0).to_string(),
     }
 }
 

@@ -4,6 +4,7 @@ use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde_json::Map;
 
+use super::quote::one_line;
 use super::shown::{self, ExampleCall};
 use crate::scanner::ToolSet;
 use callwright_types::{Call, Diagnosis, FaultCode};
@@ -55,8 +56,8 @@ pub(super) fn of_answer(diagnosis: &Diagnosis) -> Value {
 pub(super) fn frame(call: &Call, diagnoses: &[Diagnosis], texts: &[(FaultCode, String)], tool_set: &ToolSet) -> Value {
     let faults: Vec<Value> =
         texts.iter().map(|(code, text)| context! { code => code.code(), name => code.name(), text => text }).collect();
-    let is_repeated = |diagnosis: &Diagnosis| diagnosis.code.level() == FaultCode::RepeatedCall.level();
-    let repeated = !diagnoses.is_empty() && diagnoses.iter().all(is_repeated);
+    let mut levels = diagnoses.iter().map(|diagnosis| diagnosis.code.level());
+    let repeated = !diagnoses.is_empty() && levels.all(|level| level == FaultCode::RepeatedCall.level());
     // The same call would be a repetition again, and a missing source requires another call first.
     let example = match repeated || diagnoses.iter().any(waits_for_another) {
         true => None,
@@ -119,11 +120,6 @@ fn right_arguments(call: &Call, diagnoses: &[Diagnosis]) -> (Map<String, serde_j
         }
     }
     (given, wanted)
-}
-
-/// Returns `text` with each run of whitespace replaced with a single space.
-pub(super) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ const MAX_DESCRIPTION: usize = 160;
 
 /// A tool that a search found.
 #[derive(Debug, Clone, Copy)]
-pub struct FoundTool<'a> {
+pub struct ToolSummary<'a> {
     /// Name that the model must use.
     pub name: &'a str,
     /// Description of the tool.
@@ -19,9 +19,10 @@ pub struct FoundTool<'a> {
 }
 
 /// Returns the template context of tools, the best first.
-pub(super) fn context(found: &[FoundTool<'_>]) -> Value {
-    let line = |tool: &FoundTool<'_>| context! { name => tool.name, description => line(tool.description) };
-    context! { exhausted => false, limit => 0, found => found.iter().map(line).collect::<Vec<_>>() }
+pub(super) fn context(found: &[ToolSummary<'_>]) -> Value {
+    let found: Vec<Value> =
+        found.iter().map(|tool| context! { name => tool.name, description => line(tool.description) }).collect();
+    context! { exhausted => false, limit => 0, found => found }
 }
 
 /// Returns the template context if no further search is allowed.
@@ -48,9 +49,9 @@ mod tests {
     fn each_tool_found_is_told_in_a_line() {
         let long = "word ".repeat(100);
         let found = [
-            FoundTool { name: "bookRoom", description: "Books a room.\nIt has to be free. Or not." },
-            FoundTool { name: "listRooms", description: &long },
-            FoundTool { name: "getRoom", description: "" },
+            ToolSummary { name: "bookRoom", description: "Books a room.\nIt has to be free. Or not." },
+            ToolSummary { name: "listRooms", description: &long },
+            ToolSummary { name: "getRoom", description: "" },
         ];
         let text = Templates::builtin().found_tools(&found);
         assert!(text.contains("- `bookRoom`: Books a room.\n- `listRooms`: word word"), "{text}");

@@ -6,8 +6,28 @@ use std::path::{Path, PathBuf};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
+use serde::{Deserialize, Serialize};
 
 use super::{quote, samples};
+
+/// Settings of the messages to the model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Directory with templates `NAME.jinja` that replace the built-in ones of the same name. Empty: built-in templates
+    /// only.
+    pub templates: String,
+    /// Whether to reload the directory when it changes.
+    pub reload: bool,
+    /// Quiet time in milliseconds after the last change before the directory is reloaded.
+    pub reload_quiet_milliseconds: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { templates: String::new(), reload: true, reload_quiet_milliseconds: 200 }
+    }
+}
 
 /// A template name and its built-in text.
 struct BuiltIn {
@@ -95,6 +115,18 @@ pub enum TemplateError {
     },
 }
 
+impl TemplateError {
+    fn unreadable(path: &Path, source: std::io::Error) -> Self {
+        Self::Unreadable { path: path.to_owned(), source }
+    }
+
+    fn invalid(path: &Path, error: &Error) -> Self {
+        let kind = error.kind();
+        let message = error.detail().map_or_else(|| kind.to_string(), |detail| format!("{kind}: {detail}"));
+        Self::Invalid { path: path.to_owned(), line: error.line().unwrap_or(1), message }
+    }
+}
+
 /// Behaviour at run time: a missing fact must not suppress the message, so a condition on it is false.
 const IN_SERVICE: UndefinedBehavior = UndefinedBehavior::SemiStrict;
 
@@ -134,29 +166,27 @@ const MAX_BYTES: u64 = 256 * 1024;
 
 /// Reads the templates of a directory, sorted by path. Skips hidden files and files without the extension `.jinja`.
 pub(super) fn read(directory: &Path) -> Result<Vec<TemplateSource>, TemplateError> {
-    let unreadable = |path: &Path| {
-        let path = path.to_owned();
-        move |source| TemplateError::Unreadable { path, source }
-    };
     let mut paths = Vec::new();
-    for entry in std::fs::read_dir(directory).map_err(unreadable(directory))? {
-        let path = entry.map_err(unreadable(directory))?.path();
+    for entry in std::fs::read_dir(directory).map_err(|error| TemplateError::unreadable(directory, error))? {
+        let path = entry.map_err(|error| TemplateError::unreadable(directory, error))?.path();
         let is_hidden = path.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
         if !is_hidden && path.extension().is_some_and(|extension| extension == "jinja") {
             paths.push(path);
         }
     }
     paths.sort();
-    let read = |path: PathBuf| {
-        let mut text = String::new();
-        let file = std::fs::File::open(&path).map_err(unreadable(&path))?;
-        file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(unreadable(&path))?;
-        if text.len() as u64 > MAX_BYTES {
-            return Err(TemplateError::TooLarge { path, limit: MAX_BYTES });
-        }
-        Ok(TemplateSource { path, text })
-    };
-    paths.into_iter().map(read).collect()
+    paths.into_iter().map(read_file).collect()
+}
+
+fn read_file(path: PathBuf) -> Result<TemplateSource, TemplateError> {
+    let mut text = String::new();
+    std::fs::File::open(&path)
+        .and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text))
+        .map_err(|error| TemplateError::unreadable(&path, error))?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(TemplateError::TooLarge { path, limit: MAX_BYTES });
+    }
+    Ok(TemplateSource { path, text })
 }
 
 /// Compiled templates, and the operator's sources among them.
@@ -167,6 +197,12 @@ pub(super) struct TemplateLibrary {
 }
 
 impl TemplateLibrary {
+    /// Renders a template.
+    pub(super) fn render(&self, name: &str, context: &Value) -> Result<String, Error> {
+        let text = self.environment.get_template(name)?.render(context)?;
+        Ok(text.trim().to_owned())
+    }
+
     /// Returns the operator's text that replaces a built-in template, if any.
     pub(super) fn replacing(&self, name: &str) -> Option<&str> {
         let source = self.sources.iter().find(|source| source.path.file_stem().is_some_and(|stem| stem == name))?;
@@ -195,16 +231,14 @@ fn replace(
         let known = BUILT_IN.map(|template| template.name).join(", ");
         return Err(TemplateError::UnknownName { path: path.clone(), known });
     };
-    let invalid = |error: Error| TemplateError::Invalid {
-        path: path.clone(),
-        line: error.line().unwrap_or(1),
-        message: error
-            .detail()
-            .map_or_else(|| error.kind().to_string(), |detail| format!("{}: {detail}", error.kind())),
-    };
-    environment.add_template_owned(template.name, text.clone()).map_err(invalid)?;
+    environment
+        .add_template_owned(template.name, text.clone())
+        .map_err(|error| TemplateError::invalid(path, &error))?;
     for sample in samples::contexts(template.name) {
-        environment.get_template(template.name).and_then(|template| template.render(sample)).map_err(invalid)?;
+        environment
+            .get_template(template.name)
+            .and_then(|template| template.render(sample))
+            .map_err(|error| TemplateError::invalid(path, &error))?;
     }
     Ok(())
 }

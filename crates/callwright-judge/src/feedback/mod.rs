@@ -4,7 +4,6 @@
 
 pub mod answer;
 mod approval;
-mod body;
 mod budget;
 mod concerned;
 #[cfg(test)]
@@ -23,7 +22,6 @@ mod question;
 mod quote;
 mod record;
 mod samples;
-mod settings;
 mod shown;
 mod unread;
 mod watch;
@@ -34,12 +32,11 @@ use std::sync::{Arc, LazyLock};
 use arc_swap::ArcSwap;
 use minijinja::value::Value;
 
-pub use found::FoundTool;
-pub use library::TemplateError;
+pub use found::ToolSummary;
 use library::TemplateLibrary;
+pub use library::{Settings, TemplateError};
 pub use observed::ObservedFailure;
 pub use outcome::{FailedOutcome, MAX_TRIED};
-pub use settings::Settings;
 pub use watch::watch;
 
 use crate::scanner::ToolSet;
@@ -158,7 +155,7 @@ impl Templates {
     }
 
     /// Message with the tools that a search found, the best first.
-    pub fn found_tools(&self, tools: &[FoundTool<'_>]) -> String {
+    pub fn found_tools(&self, tools: &[ToolSummary<'_>]) -> String {
         self.render("found_tools", &found::context(tools))
     }
 
@@ -190,9 +187,5 @@ impl Templates {
 
 /// Renders a template. If an operator's template fails despite the checks at load time, renders the built-in one.
 fn render(library: &TemplateLibrary, name: &str, context: &Value) -> String {
-    let render = |library: &TemplateLibrary| {
-        let template = library.environment.get_template(name)?;
-        template.render(context).map(|text| text.trim().to_owned())
-    };
-    render(library).or_else(|_| render(&BUILT_IN)).unwrap_or_default()
+    library.render(name, context).or_else(|_| BUILT_IN.render(name, context)).unwrap_or_default()
 }

@@ -6,7 +6,7 @@ use minijinja::value::Value;
 use super::budget::MessageBudget;
 use super::concerned::{concerned, size};
 use super::fault::named;
-use super::{body, quote};
+use super::{answer, quote};
 use crate::scanner::CompiledTool;
 use callwright_common::text::excerpt;
 use callwright_types::outcome::CredentialFault;
@@ -80,19 +80,21 @@ pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
 
 /// Returns the passages that fit in half of the remaining budget, or the beginning of the first one.
 pub(super) fn passages(explanation: &Explanation, budget: &mut MessageBudget) -> Vec<Value> {
-    let told = |text: &str, source: &str| context! { text => text, source => quote::code(source) };
-    let cut = |passage: &Passage, room| {
-        let end = passage.text.floor_char_boundary(room);
-        told(&format!("{}…", passage.text.get(..end).unwrap_or_default()), &passage.source)
-    };
     let room = budget.left() / 2;
     let taken = budget.first(2, explanation.passages.iter().collect(), |passage: &&Passage| {
         passage.text.len() + passage.source.len()
     });
     match (taken.is_empty(), explanation.passages.first()) {
-        (true, Some(first)) => budget.first(2, vec![cut(first, room)], |_| room),
-        _ => taken.into_iter().map(|passage| told(&passage.text, &passage.source)).collect(),
+        (true, Some(first)) => {
+            let beginning = first.text.get(..first.text.floor_char_boundary(room)).unwrap_or_default();
+            budget.first(2, vec![quoted(&format!("{beginning}…"), &first.source)], |_| room)
+        }
+        _ => taken.into_iter().map(|passage| quoted(&passage.text, &passage.source)).collect(),
     }
+}
+
+fn quoted(text: &str, source: &str) -> Value {
+    context! { text => text, source => quote::code(source) }
 }
 
 /// Returns the last actions that fit in `1/share` of the remaining budget, shortened and without duplicates, oldest
@@ -115,7 +117,7 @@ pub(super) fn tried<'a>(
 
 fn answer(outcome: &Outcome, limit: usize) -> String {
     match outcome {
-        Outcome::Answered(answer) => body::relevant(answer, limit),
+        Outcome::Answered(answer) => answer::failed(answer, limit),
         _ => String::new(),
     }
 }

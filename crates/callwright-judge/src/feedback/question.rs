@@ -3,6 +3,8 @@
 use minijinja::context;
 use minijinja::value::Value;
 
+use super::quote::one_line;
+
 /// Maximum number of characters of a question, which a model wrote.
 const MAX_QUESTION: usize = 500;
 
@@ -10,8 +12,7 @@ const MAX_QUESTION: usize = 500;
 pub(super) fn context(questions: &[&str]) -> Value {
     let mut told: Vec<String> = Vec::new();
     for question in questions {
-        let line = question.split_whitespace().collect::<Vec<_>>().join(" ");
-        let line: String = line.chars().take(MAX_QUESTION).collect();
+        let line: String = one_line(question).chars().take(MAX_QUESTION).collect();
         if !line.is_empty() && !told.contains(&line) {
             told.push(line);
         }

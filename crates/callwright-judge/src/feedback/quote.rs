@@ -48,8 +48,16 @@ pub(super) fn line(text: &str) -> String {
 
 /// Replaces control characters except tabs and line breaks, because messages are also printed to terminals.
 pub(super) fn printable(text: &str) -> Cow<'_, str> {
-    let is_obeyed = |letter: char| letter.is_control() && !matches!(letter, '\t' | '\n' | '\r');
-    if text.contains(is_obeyed) { text.replace(is_obeyed, "\u{fffd}").into() } else { text.into() }
+    if text.contains(is_terminal_control) { text.replace(is_terminal_control, "\u{fffd}").into() } else { text.into() }
+}
+
+fn is_terminal_control(letter: char) -> bool {
+    letter.is_control() && !matches!(letter, '\t' | '\n' | '\r')
+}
+
+/// Returns `text` with each run of whitespace replaced with a single space.
+pub(super) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Name in the opening and closing marks of quoted data.
@@ -81,16 +89,9 @@ fn opens_mark(text: &str) -> bool {
 
 /// Formats the requirements for a value as a clause: `string, one of "a", "b" ("The unit.")`.
 pub(super) fn described(description: &Value) -> String {
-    let text = |name: &str| {
-        description.get_attr(name).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
-    };
     let more = description.get_attr("more_options").ok().and_then(|more| i64::try_from(more).ok()).unwrap_or(0);
-    let texts = |name: &str| -> Vec<String> {
-        let list = description.get_attr(name).ok().and_then(|list| list.try_iter().ok());
-        list.map(|list| list.map(|item| item.to_string()).collect()).unwrap_or_default()
-    };
-    let options = texts("options");
-    let mut clause = text("types");
+    let options = texts(description, "options");
+    let mut clause = text(description, "types");
     if !options.is_empty() {
         clause.push_str(if options.len() == 1 && more == 0 { ", only " } else { ", one of " });
         clause.push_str(&line(&options.join(", ")));
@@ -98,14 +99,23 @@ pub(super) fn described(description: &Value) -> String {
     if more > 0 {
         clause.push_str(&format!(" and {more} more"));
     }
-    for rule in texts("rules") {
+    for rule in texts(description, "rules") {
         clause.push_str(&format!(", {}", line(&rule)));
     }
-    let says = text("description");
-    if !says.is_empty() {
-        clause.push_str(&format!(" ({})", said(&says)));
+    let quoted = text(description, "description");
+    if !quoted.is_empty() {
+        clause.push_str(&format!(" ({})", said(&quoted)));
     }
     clause
+}
+
+fn text(description: &Value, name: &str) -> String {
+    description.get_attr(name).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn texts(description: &Value, name: &str) -> Vec<String> {
+    let list = description.get_attr(name).ok().and_then(|list| list.try_iter().ok());
+    list.map(|list| list.map(|item| item.to_string()).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@ use minijinja::value::Value;
 use serde_json::json;
 
 use super::{
-    FailedOutcome, FoundTool, ObservedFailure, approval, fault, found, observed, outcome, question, record, unread,
+    FailedOutcome, ObservedFailure, ToolSummary, approval, fault, found, observed, outcome, question, record, unread,
 };
 use crate::scanner::{
-    CallFreeAnswer, Context, Expectation, Expectations, PastCall, Relevance, ToolSet, Transcript, Validators, scan,
+    CallFreeAnswer, Context, Expectation, Expectations, PastCall, Relevance, ToolSet, Transcript, Validators,
     scan_answer, scan_in,
 };
 use callwright_common::json::Pointer;
@@ -37,20 +37,17 @@ pub(super) fn contexts(name: &str) -> Vec<Value> {
         "unapproved_call" => approvals(&call),
         "lost_result" => vec![minijinja::context! {}],
         "found_tools" => {
-            let tools = ["Books a room.", ""].map(|description| FoundTool { name: "book_room", description });
+            let tools = ["Books a room.", ""].map(|description| ToolSummary { name: "book_room", description });
             vec![found::context(&tools), found::context(&[]), found::exhausted(3)]
         }
         "missing_inputs" => vec![question::context(&["Until when?"]), question::context(&["Until when?", "Where?"])],
         "closing" => vec![record::closing(&[]), record::closing(&rounds())],
         "handover" => vec![record::handover(&[], "0"), record::handover(&rounds(), "0")],
-        code => {
-            let named = |(_, diagnosis): &(Call, Diagnosis)| diagnosis.code.name() == code;
-            faults()
-                .iter()
-                .filter(|fault| named(fault))
-                .flat_map(|(call, diagnosis)| [false, true].map(|again| fault::context(call, diagnosis, again)))
-                .collect()
-        }
+        code => faults()
+            .iter()
+            .filter(|(_, diagnosis)| diagnosis.code.name() == code)
+            .flat_map(|(call, diagnosis)| [false, true].map(|again| fault::context(call, diagnosis, again)))
+            .collect(),
     }
 }
 
@@ -58,17 +55,18 @@ fn call(name: &str, arguments: &str) -> Call {
     Call { id: "sample".to_owned(), name: name.to_owned(), arguments: arguments.to_owned() }
 }
 
+fn tool(name: &str, parameters: serde_json::Value) -> Arc<Tool> {
+    Arc::new(Tool {
+        name: name.to_owned(),
+        description: "Books a room.".to_owned(),
+        parameters: Arc::new(parameters),
+        free_text: false,
+        reads: None,
+        owner: Owner::Client,
+    })
+}
+
 fn tool_set() -> ToolSet {
-    let tool = |name: &str, parameters: serde_json::Value| {
-        Arc::new(Tool {
-            name: name.to_owned(),
-            description: "Books a room.".to_owned(),
-            parameters: Arc::new(parameters),
-            free_text: false,
-            reads: None,
-            owner: Owner::Client,
-        })
-    };
     let book_room = tool(
         "book_room",
         json!({
@@ -105,67 +103,66 @@ const FAULTY: [(&str, &str); 13] = [
 ];
 
 fn faults() -> Vec<(Call, Diagnosis)> {
-    let book = tool_set();
-    let judge = |name: &str, arguments: &str, book: &ToolSet| {
-        let call = call(name, arguments);
-        let found = scan(&call, 0, book, &ScanRules::default()).err().unwrap_or_default();
-        found.into_iter().map(move |diagnosis| (call.clone(), diagnosis))
-    };
-    let mut faults: Vec<_> = FAULTY.iter().flat_map(|(name, arguments)| judge(name, arguments, &book)).collect();
-    faults.extend(judge("book_room", "{}", &book));
-    faults.extend(judge("book_room", "{}", &ToolSet::default()));
+    let (tool_set, rules, context) = (tool_set(), ScanRules::default(), Context::default());
+    let mut faults = Vec::new();
+    for (name, arguments) in FAULTY.iter().chain(&[("book_room", "{}")]) {
+        faults.extend(judge(call(name, arguments), &tool_set, &rules, &context));
+    }
+    faults.extend(judge(call("book_room", "{}"), &ToolSet::default(), &rules, &context));
     faults.extend(of_the_conversation());
     faults
+}
+
+fn judge(call: Call, tool_set: &ToolSet, rules: &ScanRules, context: &Context<'_>) -> Vec<(Call, Diagnosis)> {
+    let found = scan_in(&call, 0, tool_set, rules, context).result.err().unwrap_or_default();
+    found.into_iter().map(|diagnosis| (call.clone(), diagnosis)).collect()
 }
 
 /// Returns faults that depend on the conversation, the request or the plan.
 fn of_the_conversation() -> Vec<(Call, Diagnosis)> {
     let (room, size) = (Pointer::root().child("room"), Pointer::root().child("size"));
     let relevance = Relevance::by_words([("cancel_booking", 1.0)], 1.0);
-    let from = |path: &Pointer, values: &[serde_json::Value]| Expectations {
+    let sources = [(&room, vec![]), (&room, vec![json!(5), json!(6)]), (&size, vec![json!("small")])];
+    let sources = sources.map(|(path, values)| Expectations {
         expected: vec![Expectation {
             tool: "book_room".to_owned(),
             path: path.clone(),
             source: "list_rooms".to_owned(),
-            values: values.to_vec(),
+            values,
         }],
-    };
-    let sources = [from(&room, &[]), from(&room, &[json!(5), json!(6)]), from(&size, &[json!("small")])];
+    });
     let before = ["{\"booked\":true}", "error: no such room"].map(|result| {
         let mut transcript = Transcript::default();
         transcript.called(vec![PastCall { result: Some(result.to_owned()), ..call("book_room", BOOKING).into() }]);
         transcript
     });
-    let stay = || past("find_guest", "{}", "[]");
-    let booking = |result: &str| past("book_room", BOOKING, result);
-    let laps = [
-        vec![booking("Error: no such room"), booking("Error: no such room")],
-        vec![booking("room 7"), stay(), booking("room 7"), stay()],
-    ];
-    let circles = laps.map(|calls| {
+    let failed = past("book_room", BOOKING, "Error: no such room");
+    let (booked, found) = (past("book_room", BOOKING, "room 7"), past("find_guest", "{}", "[]"));
+    let laps = [vec![failed], vec![booked, found]];
+    let circles = laps.map(|lap| {
         let mut transcript = Transcript::default();
-        calls.into_iter().for_each(|call| transcript.called(vec![call]));
+        lap.iter().chain(&lap).for_each(|call| transcript.called(vec![call.clone()]));
         transcript
     });
     let nothing = Transcript::default();
-    let alone = |conversation| Context { conversation: Some(conversation), ..Context::default() };
     let mut known = vec![
         ("book_room", BOOKING, Context { relevance: Some(&relevance), ..Context::default() }),
-        ("find_guest", r#"{"name":"<name>"}"#, alone(&nothing)),
-        ("find_guest", r#"{"name":"Ada","note":"string"}"#, alone(&nothing)),
-        ("book_room", r#"{"room":7,"size":"<size>"}"#, alone(&nothing)),
+        ("find_guest", r#"{"name":"<name>"}"#, after(&nothing)),
+        ("find_guest", r#"{"name":"Ada","note":"string"}"#, after(&nothing)),
+        ("book_room", r#"{"room":7,"size":"<size>"}"#, after(&nothing)),
     ];
     known.extend(
         sources.iter().map(|from| ("book_room", BOOKING, Context { expectations: Some(from), ..Context::default() })),
     );
-    known.extend(before.iter().chain(&circles).map(|before| ("book_room", BOOKING, alone(before))));
-    let book = tool_set();
-    let judge = |(name, arguments, context): (&str, &str, Context<'_>)| {
-        let call = call(name, arguments);
-        let found = scan_in(&call, 0, &book, &all_faults(), &context).result.err().unwrap_or_default();
-        found.into_iter().map(move |diagnosis| (call.clone(), diagnosis))
-    };
-    known.into_iter().flat_map(judge).collect()
+    known.extend(before.iter().chain(&circles).map(|before| ("book_room", BOOKING, after(before))));
+    let (tool_set, rules) = (tool_set(), all_faults());
+    let judged =
+        known.iter().map(|(name, arguments, context)| judge(call(name, arguments), &tool_set, &rules, context));
+    judged.flatten().collect()
+}
+
+fn after(conversation: &Transcript) -> Context<'_> {
+    Context { conversation: Some(conversation), ..Context::default() }
 }
 
 /// Creates an earlier call with its result.
@@ -184,24 +181,26 @@ fn all_faults() -> ScanRules {
 
 /// Returns faults of answers without a readable call, with all facts and with none, with and without offered tools.
 fn unread() -> Vec<(Diagnosis, ToolSet)> {
+    let reasons = [
+        ("unreadable", ""),
+        ("cut_off", ""),
+        ("unknown_tool", "weather"),
+        ("arguments", "book_room"),
+        ("expression", "book_room"),
+    ];
     let near = "<tool_call>{\"name\" \"bookRoom\"";
-    let because =
-        |reason: &str, name: &str| json!({ "reason": reason, "name": name, "near": near, "notation": "json" });
-    let of = |facts| {
-        let message = "no call can be read".to_owned();
-        Diagnosis { code: FaultCode::NoCall, call: 0, path: Pointer::root(), message, facts, suggestion: None }
-    };
-    let diagnoses = [
-        because("unreadable", ""),
-        because("cut_off", ""),
-        because("unknown_tool", "weather"),
-        because("arguments", "book_room"),
-        because("expression", "book_room"),
-        json!({}),
-    ]
-    .map(of);
-    let with_both = |diagnosis: Diagnosis| [tool_set(), ToolSet::default()].map(|book| (diagnosis.clone(), book));
-    diagnoses.into_iter().flat_map(with_both).collect()
+    let facts =
+        reasons.map(|(reason, name)| json!({ "reason": reason, "name": name, "near": near, "notation": "json" }));
+    let mut unread = Vec::new();
+    for facts in facts.into_iter().chain([json!({})]) {
+        for tool_set in [tool_set(), ToolSet::default()] {
+            let (message, facts) = ("no call can be read".to_owned(), facts.clone());
+            let code = FaultCode::NoCall;
+            let diagnosis = Diagnosis { code, call: 0, path: Pointer::root(), message, facts, suggestion: None };
+            unread.push((diagnosis, tool_set));
+        }
+    }
+    unread
 }
 
 /// Returns faults of answers without content and call, with and without reasoning.
@@ -233,11 +232,11 @@ pub(super) fn unread_messages(templates: &super::Templates) -> Vec<String> {
 
 fn frames() -> Vec<Value> {
     let book = tool_set();
-    let frame = |(call, diagnosis): (Call, Diagnosis)| {
+    let mut frames = Vec::new();
+    for (call, diagnosis) in faults() {
         let texts = [(diagnosis.code, diagnosis.message.clone())];
-        fault::frame(&call, std::slice::from_ref(&diagnosis), &texts, &book)
-    };
-    let mut frames: Vec<Value> = faults().into_iter().map(frame).collect();
+        frames.push(fault::frame(&call, &[diagnosis], &texts, &book));
+    }
     let (call, diagnosis) = (call("book_room", "{}"), [(FaultCode::NoCall, String::new())]);
     frames.push(fault::frame(&call, &[], &diagnosis, &book));
     frames
@@ -251,41 +250,37 @@ fn outcomes(call: &Call) -> Vec<Value> {
         Passage { text: "Rooms have numbers from 1.".to_owned(), source: "rooms.yaml".to_owned(), score: 1.0 };
     let shortfall =
         Shortfall { rule: "empty_result", came: "an empty list", promised: "a JSON array of at least 1".to_owned() };
-    let answered = |status| ApiAnswer::new(status, r#"{"message":"no such room"}"#);
-    [
-        Outcome::Answered(answered(200)),
-        Outcome::Answered(answered(404)),
-        Outcome::Answered(answered(500)),
-        Outcome::Answered(ApiAnswer { headers, ..answered(429) }),
+    let [found, missing, broken, busy] =
+        [200, 404, 500, 429].map(|status| ApiAnswer::new(status, r#"{"message":"no such room"}"#));
+    let outcomes = [
+        Outcome::Answered(found),
+        Outcome::Answered(missing),
+        Outcome::Answered(broken),
+        Outcome::Answered(ApiAnswer { headers, ..busy }),
         Outcome::Unreachable { reason: "refused".to_owned() },
         Outcome::Unknown { reason: "timeout".to_owned() },
         Outcome::Refused { reason: "denied".to_owned() },
         Outcome::Unauthorised { reason: "not authorised".to_owned() },
-    ]
-    .iter()
-    .flat_map(|outcome| {
-        let passages = [Vec::new(), vec![passage.clone()]];
-        let told = |passages: Vec<Passage>| {
-            let (explanation, earlier) = (Explanation { passages }, rounds());
+    ];
+    let explanations = [Vec::new(), vec![passage]].map(|passages| Explanation { passages });
+    let mut contexts = Vec::new();
+    for outcome in &outcomes {
+        for explanation in &explanations {
             let credential = matches!(outcome, Outcome::Unauthorised { .. }).then_some(CredentialFault::Missing);
-            let explanation = &explanation;
-            let (only_reads, earlier, tokens) = (explanation.is_hit(), earlier.as_slice(), 400);
-            let facts = FailedOutcome {
+            contexts.push(outcome::context(&FailedOutcome {
                 call,
                 outcome,
                 explanation,
                 tool,
-                only_reads,
+                only_reads: explanation.is_hit(),
                 credential,
                 shortfall: (outcome.status() == Some(200)).then_some(&shortfall),
-                earlier,
-                tokens,
-            };
-            outcome::context(&facts)
-        };
-        passages.map(told)
-    })
-    .collect()
+                earlier: &rounds(),
+                tokens: 400,
+            }));
+        }
+    }
+    contexts
 }
 
 /// Returns a context with all facts, and one with as few as possible.
@@ -302,17 +297,21 @@ fn observations(call: &Call) -> Vec<Value> {
 
 /// Returns a context for every approval status, with and without a comment.
 fn approvals(call: &Call) -> Vec<Value> {
-    let note = |status, comment: Option<&str>| ApprovalNote {
-        id: "apr_0".to_owned(),
-        status,
-        expires_at: Timestamp::UNIX_EPOCH,
-        decided_at: None,
-        decided_by: comment.map(|_| "Ada".to_owned()),
-        comment: comment.map(str::to_owned),
-    };
-    let both =
-        ApprovalStatus::ALL.into_iter().flat_map(|status| [note(status, None), note(status, Some("Not today."))]);
-    both.map(|note| approval::context(call, &note)).collect()
+    let mut contexts = Vec::new();
+    for status in ApprovalStatus::ALL {
+        for comment in [None, Some("Not today.")] {
+            let note = ApprovalNote {
+                id: "apr_0".to_owned(),
+                status,
+                expires_at: Timestamp::UNIX_EPOCH,
+                decided_at: None,
+                decided_by: comment.map(|_| "Ada".to_owned()),
+                comment: comment.map(str::to_owned),
+            };
+            contexts.push(approval::context(call, &note));
+        }
+    }
+    contexts
 }
 
 fn rounds() -> Vec<Round> {

@@ -34,9 +34,12 @@ pub(super) fn call_of(
     wanted: &[String],
 ) -> Option<ExampleCall> {
     let built = example(tool, given, wanted)?;
-    let is_open =
-        |name: &str, value: &serde_json::Value| given.get(name) != Some(value) && !is_settled(tool, name, value);
-    let open = built.iter().filter(|(name, value)| is_open(name, value)).map(|(name, _)| name.clone()).collect();
+    let mut open = Vec::new();
+    for (name, value) in &built {
+        if given.get(name) != Some(value) && !is_settled(tool, name, value) {
+            open.push(name.clone());
+        }
+    }
     Some(ExampleCall { name: tool.name().to_owned(), arguments: serde_json::Value::Object(built).to_string(), open })
 }
 

@@ -14,9 +14,7 @@ const MAX_LISTED: usize = 10;
 /// Returns the template context. The facts of the diagnosis depend on how far the answer could be parsed. All are
 /// optional: `reason` (why no call can be recovered), `name` (tool name), `near` (text at that position), `notation`.
 pub(super) fn context(diagnosis: &Diagnosis, tool_set: &ToolSet) -> Value {
-    let fact =
-        |name: &str| diagnosis.facts.get(name).and_then(serde_json::Value::as_str).filter(|fact| !fact.is_empty());
-    let name = fact("name");
+    let name = fact(diagnosis, "name");
     let tools: Vec<String> = match name {
         Some(name) => tool_set.nearest(name, MAX_LISTED).into_iter().map(|(near, _)| near.to_owned()).collect(),
         None => tool_set.tools().iter().take(MAX_LISTED).map(|tool| tool.name().to_owned()).collect(),
@@ -24,14 +22,18 @@ pub(super) fn context(diagnosis: &Diagnosis, tool_set: &ToolSet) -> Value {
     context! {
         code => diagnosis.code.code(),
         message => &diagnosis.message,
-        reason => fact("reason"),
-        near => fact("near"),
-        notation => fact("notation"),
+        reason => fact(diagnosis, "reason"),
+        near => fact(diagnosis, "near"),
+        notation => fact(diagnosis, "notation"),
         name => name,
         tools => tools,
         offered => tool_set.tools().len(),
         example => example_of(name, tool_set).map(ExampleCall::context),
     }
+}
+
+fn fact<'a>(diagnosis: &'a Diagnosis, name: &str) -> Option<&'a str> {
+    diagnosis.facts.get(name).and_then(serde_json::Value::as_str).filter(|fact| !fact.is_empty())
 }
 
 /// Returns an example call of the named tool, or of the only one offered.

@@ -13,7 +13,7 @@ fn judged(scan: &ScanRules, repair: &RepairRules, name: &str, arguments: &str) -
     judge_message(&spoken, &tool_set(TOOLS), scan, repair, &Context::default())
 }
 
-/// Returns the outcome of the call (`passed`, `noted`, `mended` or `blocked`) and the codes of its faults.
+/// Returns the outcome of the call (`passed`, `noted`, `repaired` or `blocked`) and the codes of its faults.
 fn fate(scan: &ScanRules, repair: &RepairRules, name: &str, arguments: &str) -> (&'static str, Vec<FaultCode>) {
     let judged = judged(scan, repair, name, arguments);
     let only = &judged.calls[0];
@@ -25,7 +25,7 @@ fn fate(scan: &ScanRules, repair: &RepairRules, name: &str, arguments: &str) -> 
         assert!(only.repairs.is_empty(), "{name} {arguments}");
         return ("noted", codes(judged.advice().collect()));
     }
-    (if only.repairs.is_empty() { "passed" } else { "mended" }, Vec::new())
+    (if only.repairs.is_empty() { "passed" } else { "repaired" }, Vec::new())
 }
 
 /// A tool's name and the arguments.
@@ -63,8 +63,8 @@ fn each_action_does_to_each_fault_what_it_says() {
     let fates = [
         (Action::Off, "passed", "passed"),
         (Action::Advise, "noted", "noted"),
-        (Action::Repair, "mended", "noted"),
-        (Action::Feedback, "mended", "blocked"),
+        (Action::Repair, "repaired", "noted"),
+        (Action::Feedback, "repaired", "blocked"),
     ];
     for (code, mendable, hopeless) in CALLS {
         for (action, of_mendable, of_hopeless) in fates {
@@ -115,7 +115,7 @@ fn unknown_parameters_are_dropped_only_where_their_fault_may_be_mended_and_no_fa
     use UnknownParameters::{Allow, Drop, Refuse};
     let table = [
         (Allow, ["passed", "passed", "passed", "passed"]),
-        (Drop, ["passed", "noted", "mended", "mended"]),
+        (Drop, ["passed", "noted", "repaired", "repaired"]),
         (Refuse, ["passed", "noted", "noted", "blocked"]),
     ];
     for (unknown_parameters, fates) in table {

@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::lenient::{self, LenientGuard};
+use super::proposal::{RepairJob, RepairedCall};
 use super::rescue::literal::{Literal, object_json};
-use super::{Mended, RepairJob, wrapper};
+use super::wrapper;
 use callwright_common::json::Pointer;
 use callwright_types::{Repair, RepairKind};
 
@@ -14,9 +15,9 @@ use callwright_types::{Repair, RepairKind};
 const MAX_ENCODINGS: usize = 3;
 
 /// Parses arguments that are not a JSON object, and unwraps an argument object from within another object.
-pub(super) fn mend(mended: &mut Mended, job: &RepairJob<'_>) {
+pub(super) fn repair(repaired: &mut RepairedCall, job: &RepairJob<'_>) {
     let guard = LenientGuard { tool: job.tool, tool_set: job.tool_set };
-    let text = &mended.call.arguments;
+    let text = &repaired.call.arguments;
     let (object, arguments) = match parse_object(text) {
         Some(arguments) => (None, Some(arguments)),
         None => {
@@ -28,8 +29,8 @@ pub(super) fn mend(mended: &mut Mended, job: &RepairJob<'_>) {
     let unwrapped = arguments.and_then(|given| unwrapped(given, object.as_deref().unwrap_or(text), job, guard));
     if let Some(object) = unwrapped.or(object) {
         let to = serde_json::from_str(&object).unwrap_or_default();
-        let from = std::mem::replace(&mut mended.call.arguments, object);
-        mended.repairs.push(Repair {
+        let from = std::mem::replace(&mut repaired.call.arguments, object);
+        repaired.repairs.push(Repair {
             kind: RepairKind::ArgumentsMended,
             call: 0,
             path: Pointer::root(),
@@ -83,14 +84,14 @@ fn parse_object(text: &str) -> Option<Map<String, Value>> {
 
 #[cfg(test)]
 mod tests {
-    use crate::repair::testing::{mend, unchanged};
+    use crate::repair::testing::{repair, unchanged};
     use crate::scanner::testing::{TOOLS, call};
     use callwright_types::RepairKind;
 
     fn read(name: &str, text: &str) -> String {
-        let mended = mend(TOOLS, &call(name, text));
-        assert!(mended.repairs.iter().any(|repair| repair.kind == RepairKind::ArgumentsMended), "{text}");
-        mended.call.arguments
+        let repaired = repair(TOOLS, &call(name, text));
+        assert!(repaired.repairs.iter().any(|repair| repair.kind == RepairKind::ArgumentsMended), "{text}");
+        repaired.call.arguments
     }
 
     #[test]

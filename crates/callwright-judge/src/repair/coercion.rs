@@ -5,8 +5,9 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::RepairProposal;
+use super::proposal::RepairProposal;
 use super::rescue::literal::whole_json;
+use crate::scanner::examination::MAX_EXACT;
 use crate::scanner::schema::{SchemaRule, Violation};
 use callwright_types::RepairKind;
 
@@ -19,26 +20,28 @@ pub(super) fn propose(violation: &Violation, arguments: &Value) -> Option<Repair
 }
 
 fn coerce(value: &Value, expected: &[&str]) -> Option<Value> {
-    let expects = |name: &str| expected.contains(&name);
     match value {
-        Value::String(text) => scalar(text, &expects).or_else(|| structure(text, &expects)),
+        Value::String(text) => scalar(text, expected).or_else(|| structure(text, expected)),
         // Floats are not converted to strings, because parsing does not keep their digits: 1.10 would become "1.1".
-        Value::Number(number) if !number.is_f64() && expects("string") => Some(Value::from(number.to_string())),
-        Value::Number(number) if number.is_f64() && expects("integer") => whole(number).map(Value::Number),
+        Value::Number(number) if !number.is_f64() && expected.contains(&"string") => {
+            Some(Value::from(number.to_string()))
+        }
+        Value::Number(number) if number.is_f64() && expected.contains(&"integer") => whole(number).map(Value::Number),
         _ => None,
     }
-    .or_else(|| (expects("array") && is_one_item(value)).then(|| Value::Array(vec![value.clone()])))
+    .or_else(|| (expected.contains(&"array") && is_one_item(value)).then(|| Value::Array(vec![value.clone()])))
 }
 
 /// Parses the number or boolean that a string represents.
-fn scalar(text: &str, expects: &impl Fn(&str) -> bool) -> Option<Value> {
-    if expects("boolean") && text.eq_ignore_ascii_case("true") {
+fn scalar(text: &str, expected: &[&str]) -> Option<Value> {
+    let is_boolean = expected.contains(&"boolean");
+    if is_boolean && text.eq_ignore_ascii_case("true") {
         Some(Value::Bool(true))
-    } else if expects("boolean") && text.eq_ignore_ascii_case("false") {
+    } else if is_boolean && text.eq_ignore_ascii_case("false") {
         Some(Value::Bool(false))
-    } else if expects("number") {
+    } else if expected.contains(&"number") {
         number(text).map(Value::Number)
-    } else if expects("integer") {
+    } else if expected.contains(&"integer") {
         number(text).filter(|_| !text.contains(['e', 'E'])).and_then(|number| whole(&number)).map(Value::Number)
     } else {
         None
@@ -58,9 +61,6 @@ fn number(text: &str) -> Option<Number> {
     (!number.is_f64() || digits <= EXACT_DIGITS || number.to_string() == text).then_some(number)
 }
 
-/// Largest magnitude up to which every integer is exact in IEEE 754 binary64 (2^53).
-const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
-
 /// Converts a number with a zero fraction to an integer; `None` if the fraction is not zero or the number is too large
 /// to be exact.
 fn whole(number: &Number) -> Option<Number> {
@@ -74,10 +74,10 @@ fn whole(number: &Number) -> Option<Number> {
 }
 
 /// Parses the object or array that a string represents.
-fn structure(text: &str, expects: &impl Fn(&str) -> bool) -> Option<Value> {
+fn structure(text: &str, expected: &[&str]) -> Option<Value> {
     let fits = match text.trim_start().chars().next()? {
-        '{' => expects("object"),
-        '[' | '(' => expects("array"),
+        '{' => expected.contains(&"object"),
+        '[' | '(' => expected.contains(&"array"),
         _ => false,
     };
     if !fits {
@@ -111,7 +111,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::repair::testing::{mended, unchanged};
+    use crate::repair::testing::{repaired, unchanged};
     use crate::scanner::testing::TOOLS;
 
     #[test]
@@ -173,15 +173,15 @@ mod tests {
 
     #[test]
     fn coercions_work_at_every_level_and_one_upon_another() {
-        let (text, _) = mended(TOOLS, "get_weather", r#"{"city": "Oslo", "num_days": "2", "detailed": "true"}"#);
+        let (text, _) = repaired(TOOLS, "get_weather", r#"{"city": "Oslo", "num_days": "2", "detailed": "true"}"#);
         assert_eq!(text, r#"{"city":"Oslo","num_days":2,"detailed":true}"#);
         assert_eq!(
-            mended(TOOLS, "get_weather", r#"{"city":"Oslo","levels":"5"}"#).0,
+            repaired(TOOLS, "get_weather", r#"{"city":"Oslo","levels":"5"}"#).0,
             r#"{"city":"Oslo","levels":[5]}"#
         );
         let text = r#"{"place":"{\"City\":\"Oslo\"}","stops":["{\"city\":\"A\"}"]}"#;
-        assert_eq!(mended(TOOLS, "make_note", text).0, r#"{"place":{"city":"Oslo"},"stops":[{"city":"A"}]}"#);
-        assert_eq!(mended(TOOLS, "search", r#"{"query":"x","limit":"3"}"#).0, r#"{"query":"x","limit":3}"#);
+        assert_eq!(repaired(TOOLS, "make_note", text).0, r#"{"place":{"city":"Oslo"},"stops":[{"city":"A"}]}"#);
+        assert_eq!(repaired(TOOLS, "search", r#"{"query":"x","limit":"3"}"#).0, r#"{"query":"x","limit":3}"#);
     }
 
     #[test]
@@ -192,12 +192,12 @@ mod tests {
         let tools = r#"[{"name":"f","parameters":{"type":"object","properties":{
             "a":{"type":"array","items":{"type":"integer"},"uniqueItems":true}}}}]"#;
         assert!(unchanged(tools, "f", r#"{"a":["1",1]}"#));
-        assert_eq!(mended(tools, "f", r#"{"a":["1",2]}"#).0, r#"{"a":[1,2]}"#);
+        assert_eq!(repaired(tools, "f", r#"{"a":["1",2]}"#).0, r#"{"a":[1,2]}"#);
     }
 
     #[test]
     fn good_repairs_are_kept_beside_bad_ones() {
-        let (text, kinds) = mended(TOOLS, "get_weather", r#"{"city":"Oslo","num_days":"99","detailed":"true"}"#);
+        let (text, kinds) = repaired(TOOLS, "get_weather", r#"{"city":"Oslo","num_days":"99","detailed":"true"}"#);
         assert_eq!((text.as_str(), kinds.len()), (r#"{"city":"Oslo","num_days":"99","detailed":true}"#, 1));
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::rescue::Situation;
 use super::{JudgedCall, JudgedMessage, Spoken, Unjudged, judge_message};
 use crate::scanner::testing::tool;
-use crate::scanner::{Budget, BudgetLimits, Context, Settings, ToolSet, Validators};
+use crate::scanner::{BudgetLimits, Context, JudgementBudget, Settings, ToolSet, Validators};
 use callwright_types::rules::{Evidence, RepairRules, Report, ScanRules, UnknownParameters};
 use callwright_types::{Call, FaultCode, Similarity, Verdict};
 
@@ -35,7 +35,7 @@ fn limits(diagnoses: usize) -> BudgetLimits {
     BudgetLimits { diagnoses, time: None }
 }
 
-fn judged(calls: &[Call], text: Option<&str>, book: &ToolSet, budget: &Budget) -> JudgedMessage {
+fn judged(calls: &[Call], text: Option<&str>, book: &ToolSet, budget: &JudgementBudget) -> JudgedMessage {
     judged_with(calls, text, book, &Context { budget: Some(budget), ..Context::default() })
 }
 
@@ -47,7 +47,7 @@ fn judged_with(calls: &[Call], text: Option<&str>, book: &ToolSet, context: &Con
 
 /// Returns the number of steps that judging takes.
 fn steps(calls: &[Call], text: Option<&str>, book: &ToolSet) -> u64 {
-    let takes_all = |steps: u64| judged(calls, text, book, &Budget::of_steps(100, steps)).unjudged.is_some();
+    let takes_all = |steps: u64| judged(calls, text, book, &JudgementBudget::of_steps(100, steps)).unjudged.is_some();
     let mut enough = 1;
     while takes_all(enough) {
         enough *= 2;
@@ -71,7 +71,7 @@ impl Similarity for Counting {
 fn ten_thousand_unknown_parameters_are_compared_for_as_many_as_are_reported() {
     let book = book(50, 0);
     let calls: Vec<Call> = (0..400).map(|_| call(unknown(25))).collect();
-    let (similarity, budget) = (Counting::default(), Budget::start(Settings::default().budget()));
+    let (similarity, budget) = (Counting::default(), JudgementBudget::start(Settings::default().budget()));
     let context = Context { similarity: Some(&similarity), budget: Some(&budget), ..Context::default() };
     let found = judged_with(&calls, None, &book, &context);
     assert_eq!((found.calls.len(), found.verdict(), found.unjudged), (400, Verdict::Faulty, None));
@@ -98,12 +98,12 @@ fn the_work_for_unknown_parameters_grows_no_faster_than_their_number() {
 #[test]
 fn calls_behind_enough_faults_are_not_examined_and_not_right() {
     let calls = [call(unknown(3)), call("{}".to_owned()), call(unknown(3)), call("{}".to_owned())];
-    let found = judged(&calls, None, &book(2, 0), &Budget::start(limits(6)));
+    let found = judged(&calls, None, &book(2, 0), &JudgementBudget::start(limits(6)));
     let results: Vec<bool> = found.calls.iter().map(JudgedCall::is_unexamined).collect();
     assert_eq!(results, [false, false, false, true]);
     assert!(found.calls[1].result.is_ok() && found.calls[3].result.is_err());
     assert_eq!((found.verdict(), found.unjudged), (Verdict::Faulty, None));
-    let right = judged(&calls[1..2], None, &book(2, 0), &Budget::start(limits(6)));
+    let right = judged(&calls[1..2], None, &book(2, 0), &JudgementBudget::start(limits(6)));
     assert_eq!(right.verdict(), Verdict::Clean);
 }
 
@@ -113,11 +113,11 @@ fn an_answer_is_judged_as_a_whole_or_not_at_all() {
     let clean = r#"{"parameter_0":"red"}"#.to_owned();
     let calls: Vec<Call> =
         (0..50).map(|index| if index % 7 == 6 { call(unknown(3)) } else { call(clean.clone()) }).collect();
-    let whole = judged(&calls, None, &book, &Budget::start(limits(100)));
+    let whole = judged(&calls, None, &book, &JudgementBudget::start(limits(100)));
     assert_eq!(whole.verdict(), Verdict::Faulty);
     let (mut unjudged, mut judged_in_full) = (0, 0);
     for steps in 0..400 {
-        let budget = Budget::of_steps(100, steps);
+        let budget = JudgementBudget::of_steps(100, steps);
         let found = judged(&calls, None, &book, &budget);
         if found.unjudged.is_some() {
             unjudged += 1;
@@ -139,10 +139,10 @@ fn an_answer_is_judged_as_a_whole_or_not_at_all() {
 fn a_text_that_is_not_read_to_its_end_is_a_text() {
     let book = book(4, 0);
     let text = "<tool_call>{\"name\":\"f\",\"arguments\":{\"parameter_0\":\"red\"}}</tool_call>\n".repeat(20);
-    let whole = judged(&[], Some(&text), &book, &Budget::of_steps(100, 1 << 20));
+    let whole = judged(&[], Some(&text), &book, &JudgementBudget::of_steps(100, 1 << 20));
     assert!(whole.rescued.is_some() && whole.unjudged.is_none());
     for steps in 0..20 {
-        let found = judged(&[], Some(&text), &book, &Budget::of_steps(100, steps));
+        let found = judged(&[], Some(&text), &book, &JudgementBudget::of_steps(100, steps));
         assert_eq!((found.unjudged, found.verdict()), (Some(Unjudged::Text), Verdict::Unguarded));
         assert!(found.calls.is_empty() && found.rescued.is_none() && found.no_call.is_none());
     }
@@ -166,7 +166,7 @@ fn hostile_texts_of_a_megabyte_take_steps_in_proportion() {
         assert!(many <= 8 * 2 * few.max(64), "{piece:?}: {few} steps, then {many}");
     }
     let text = "f(\n".repeat(1 << 18);
-    assert_eq!(judged(&[], Some(&text), &book, &Budget::of_steps(100, 1_000)).unjudged, Some(Unjudged::Text));
+    assert_eq!(judged(&[], Some(&text), &book, &JudgementBudget::of_steps(100, 1_000)).unjudged, Some(Unjudged::Text));
 }
 
 #[test]
@@ -175,12 +175,12 @@ fn ten_thousand_calls_and_thousands_of_wrong_values_give_a_bounded_report() {
     let wrong: Map<String, Value> = (0..50).map(|index| (format!("parameter_{index}"), json!("bleu"))).collect();
     let wrong = Value::Object(wrong).to_string();
     for calls in [vec![call(wrong); 2_000], vec![call("{".to_owned()); 10_000], vec![call(unknown(1)); 10_000]] {
-        let found = judged(&calls, None, &book, &Budget::start(Settings::default().budget()));
+        let found = judged(&calls, None, &book, &JudgementBudget::start(Settings::default().budget()));
         assert_eq!((found.calls.len(), found.verdict()), (calls.len(), Verdict::Faulty));
         assert!(found.diagnoses().count() < 100 + 32, "{}", found.diagnoses().count());
     }
     let deep = format!("{}1{}", "{\"parameter_0\":".repeat(100), "}".repeat(100));
-    let found = judged(&vec![call(deep); 1_000], None, &book, &Budget::start(Settings::default().budget()));
+    let found = judged(&vec![call(deep); 1_000], None, &book, &JudgementBudget::start(Settings::default().budget()));
     assert_eq!(found.verdict(), Verdict::Faulty);
 }
 
@@ -190,7 +190,7 @@ fn members_that_mean_nothing_are_dropped_within_the_budget() {
     let calls = [call(unknown(300))];
     let spoken = Spoken { text: None, calls: &calls, situation: Situation::with(Evidence::Off) };
     let run = |steps| {
-        let budget = Budget::of_steps(100, steps);
+        let budget = JudgementBudget::of_steps(100, steps);
         let context = Context { budget: Some(&budget), ..Context::default() };
         judge_message(&spoken, &book(4, 0), &rules, &RepairRules::default(), &context)
     };
@@ -200,7 +200,8 @@ fn members_that_mean_nothing_are_dropped_within_the_budget() {
 #[test]
 fn a_parameter_of_another_tool_is_found_among_many_tools() {
     let book = book(2, 300);
-    let found = judged(&[call(r#"{"parameter_7":"red"}"#.to_owned())], None, &book, &Budget::start(limits(100)));
+    let found =
+        judged(&[call(r#"{"parameter_7":"red"}"#.to_owned())], None, &book, &JudgementBudget::start(limits(100)));
     let diagnosis = found.diagnoses().next().unwrap();
     assert_eq!((diagnosis.code, &diagnosis.facts["owners"][0]), (FaultCode::ParameterOfOtherTool, &json!("other_0")));
     assert_eq!(diagnosis.facts["owners"].as_array().map(Vec::len), Some(3));

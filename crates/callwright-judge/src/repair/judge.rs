@@ -1,9 +1,13 @@
-//! Scans a call, repairs it if needed, and scans the result.
+//! Repairs a call, and scans it before and after.
 
-use super::{Mended, mend_in};
+use std::collections::HashMap;
+
+use super::proposal::{RepairJob, RepairedCall};
+use super::{arguments, passes, tool_name};
 use crate::scanner::{Context, Scan, ToolSet, scan_in};
-use callwright_types::Call;
+use callwright_common::json::RawObject;
 use callwright_types::rules::{RepairRules, ScanRules};
+use callwright_types::{Call, FaultCode};
 
 /// Repairs the call at `index` of an answer and scans the result. A call without faults, which is the common case, is
 /// scanned only once.
@@ -14,18 +18,69 @@ pub fn judge(
     scan_rules: &ScanRules,
     repair_rules: &RepairRules,
     context: &Context<'_>,
-) -> (Mended, Scan) {
+) -> (RepairedCall, Scan) {
     let scanned = scan_in(call, index, tool_set, scan_rules, context);
-    let can_be_mended = scanned.advice.iter().any(|diagnosis| scan_rules.faults.of(diagnosis.code).mends());
-    if scanned.result.is_ok() && !can_be_mended {
-        return (Mended { call: call.clone(), repairs: Vec::new() }, scanned);
+    let can_be_repaired = scanned.advice.iter().any(|diagnosis| scan_rules.faults.of(diagnosis.code).mends());
+    if scanned.result.is_ok() && !can_be_repaired {
+        return (RepairedCall { call: call.clone(), repairs: Vec::new() }, scanned);
     }
-    let mended = mend_in(call, index, tool_set, scan_rules, repair_rules, context);
-    if mended.repairs.is_empty() {
-        return (mended, scanned);
+    let repaired = repair_in(call, index, tool_set, scan_rules, repair_rules, context);
+    if repaired.repairs.is_empty() {
+        return (repaired, scanned);
     }
-    let scanned = scan_in(&mended.call, index, tool_set, scan_rules, context);
-    (mended, scanned)
+    let scanned = scan_in(&repaired.call, index, tool_set, scan_rules, context);
+    (repaired, scanned)
+}
+
+/// Repairs the call at `index` of an answer without loss of data, within `rules` (DESIGN section 5, third column).
+///
+/// A call without faults is never changed, not even its whitespace. A value is changed only if it then fits its schema.
+/// Faults that cannot be repaired remain for the scanner. The operation is idempotent.
+pub fn repair_call(
+    call: &Call,
+    index: usize,
+    tool_set: &ToolSet,
+    scan: &ScanRules,
+    rules: &RepairRules,
+) -> RepairedCall {
+    repair_in(call, index, tool_set, scan, rules, &Context::default())
+}
+
+/// Repairs like [`repair_call`], with the conversation, the budget and the similarity of `context`.
+fn repair_in(
+    call: &Call,
+    index: usize,
+    tool_set: &ToolSet,
+    scan: &ScanRules,
+    rules: &RepairRules,
+    context: &Context<'_>,
+) -> RepairedCall {
+    let mut repaired = RepairedCall { call: call.clone(), repairs: Vec::new() };
+    let renames = rules.names && scan.faults.of(FaultCode::ToolNameLiteral).mends();
+    let Some(tool) = tool_name::repair(&mut repaired, tool_set, renames).filter(|_| context.step()) else {
+        return repaired;
+    };
+    if !tool.tool.free_text {
+        let job = RepairJob { tool, tool_set, scan, rules, context };
+        if rules.values && job.mends(FaultCode::NoCall) {
+            arguments::repair(&mut repaired, &job);
+        }
+        // Parsers differ in which of two duplicate members they use, and a repair would choose one of them.
+        if !gives_two_values(&repaired.call.arguments) {
+            passes::repair(&mut repaired, &job);
+        }
+    }
+    for repair in &mut repaired.repairs {
+        repair.call = index;
+    }
+    repaired
+}
+
+/// Whether an argument object has a duplicate member with different values.
+fn gives_two_values(arguments: &str) -> bool {
+    let Ok(object) = RawObject::parse(arguments) else { return false };
+    let mut seen: HashMap<&str, &str> = HashMap::new();
+    object.iter().any(|(key, value)| seen.insert(key, value.get()).is_some_and(|other| other != value.get()))
 }
 
 #[cfg(test)]
@@ -39,14 +94,14 @@ mod tests {
         let book = tool_set(TOOLS);
         let judged = |text| {
             let (scan, repair) = (ScanRules::default(), RepairRules::default());
-            let (mended, scanned) = judge(&call("get_weather", text), 2, &book, &scan, &repair, &Context::default());
-            (mended, scanned.result)
+            let (repaired, scanned) = judge(&call("get_weather", text), 2, &book, &scan, &repair, &Context::default());
+            (repaired, scanned.result)
         };
-        let (mended, result) = judged(r#"{ "city":"Oslo" }"#);
-        assert!(mended.repairs.is_empty() && result.is_ok());
-        let (mended, result) = judged(r#"{"city":"Oslo","num_days":"2"}"#);
-        assert_eq!((mended.repairs[0].call, result.unwrap().arguments()["num_days"].as_i64()), (2, Some(2)));
-        let (mended, result) = judged(r#"{"City":"Oslo","num_days":"many"}"#);
-        assert_eq!((mended.repairs.len(), result.unwrap_err()[0].code), (1, FaultCode::TypeMismatch));
+        let (repaired, result) = judged(r#"{ "city":"Oslo" }"#);
+        assert!(repaired.repairs.is_empty() && result.is_ok());
+        let (repaired, result) = judged(r#"{"city":"Oslo","num_days":"2"}"#);
+        assert_eq!((repaired.repairs[0].call, result.unwrap().arguments()["num_days"].as_i64()), (2, Some(2)));
+        let (repaired, result) = judged(r#"{"City":"Oslo","num_days":"many"}"#);
+        assert_eq!((repaired.repairs.len(), result.unwrap_err()[0].code), (1, FaultCode::TypeMismatch));
     }
 }

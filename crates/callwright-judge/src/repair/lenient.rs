@@ -76,10 +76,10 @@ fn is_same(one: &Literal, other: &Literal) -> bool {
             // A duplicate key has equal values: see `is_plain`.
             let others_by_key: HashMap<&str, &Literal> =
                 others.iter().map(|(key, value)| (key.as_str(), value)).collect();
-            let has = |(key, value): &(String, Literal)| {
-                others_by_key.get(key.as_str()).is_some_and(|found| is_same(value, found))
-            };
-            members.len() == others.len() && members.iter().all(has)
+            members.len() == others.len()
+                && members
+                    .iter()
+                    .all(|(key, value)| others_by_key.get(key.as_str()).is_some_and(|found| is_same(value, found)))
         }
         (Literal::List(items), Literal::List(others)) => {
             items.len() == others.len() && items.iter().zip(others).all(|(one, other)| is_same(one, other))
@@ -97,11 +97,6 @@ fn without_leading_tokens(mut text: &str) -> &str {
 
 /// Whether no value is an expression, and no member is repeated with a different value.
 fn is_plain(members: &[(String, Literal)]) -> bool {
-    let within = |value: &Literal| match value {
-        Literal::Object(members) => is_plain(members),
-        Literal::List(items) => items.iter().all(|item| item.members().is_none_or(is_plain)),
-        value => value.expression().is_none(),
-    };
     let mut seen: HashMap<&str, &Literal> = HashMap::with_capacity(members.len());
     members.iter().all(|(key, value)| {
         let is_consistent = match seen.entry(key) {
@@ -111,6 +106,14 @@ fn is_plain(members: &[(String, Literal)]) -> bool {
                 true
             }
         };
-        is_consistent && value.expression().is_none() && within(value)
+        is_consistent && value.expression().is_none() && is_plain_within(value)
     })
+}
+
+fn is_plain_within(value: &Literal) -> bool {
+    match value {
+        Literal::Object(members) => is_plain(members),
+        Literal::List(items) => items.iter().all(|item| item.members().is_none_or(is_plain)),
+        _ => true,
+    }
 }

@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use super::judge::judge;
 use super::rescue::decision::{Case, Decision, Delivery, decide};
-use super::rescue::{Reading, Rescued, Situation, rescue, unsure};
-use crate::scanner::{Budget, CheckedCall, Context, Scan, ToolSet};
+use super::rescue::reading::{Reading, Rescued, Situation};
+use super::rescue::{rescue, unsure};
+use crate::scanner::{CheckedCall, Context, JudgementBudget, Scan, ToolSet};
 use callwright_common::json::Pointer;
 use callwright_types::rules::{Action, RepairRules, ScanRules, Unsure};
 use callwright_types::{Call, Diagnosis, FaultCode, Repair, RepairKind, Verdict};
@@ -28,7 +29,7 @@ pub struct JudgedCall {
     /// The call as the model made it.
     pub made: Call,
     /// The call after the repairs.
-    pub mended: Call,
+    pub repaired: Call,
     /// The repairs that were made.
     pub repairs: Vec<Repair>,
     /// The call that may be forwarded or executed, or the faults that remain after the repairs. An empty list means
@@ -41,31 +42,12 @@ pub struct JudgedCall {
 impl JudgedCall {
     /// Creates a call that was not examined. It is neither reported as valid nor executed.
     fn unexamined(call: Call) -> Self {
-        Self { mended: call.clone(), made: call, repairs: Vec::new(), result: Err(Vec::new()), advice: Vec::new() }
+        Self { repaired: call.clone(), made: call, repairs: Vec::new(), result: Err(Vec::new()), advice: Vec::new() }
     }
 
     /// Whether the call was not examined.
     pub fn is_unexamined(&self) -> bool {
         self.result.as_ref().is_err_and(Vec::is_empty)
-    }
-
-    /// Repairs and scans the call at `index` of an answer, unless the answer already has enough faults.
-    pub(super) fn of(
-        call: &Call,
-        index: usize,
-        tool_set: &ToolSet,
-        scan: &ScanRules,
-        repair: &RepairRules,
-        context: &Context<'_>,
-    ) -> Self {
-        if context.budget.is_some_and(Budget::has_enough_faults) || context.is_spent() {
-            return Self::unexamined(call.clone());
-        }
-        let (mended, Scan { result, advice }) = judge(call, index, tool_set, scan, repair, context);
-        if let (Some(budget), Err(diagnoses)) = (context.budget, &result) {
-            budget.found(diagnoses.len());
-        }
-        Self { made: call.clone(), mended: mended.call, repairs: mended.repairs, result, advice }
     }
 
     /// Returns the verdict on this call alone.
@@ -75,6 +57,50 @@ impl JudgedCall {
             Ok(_) if self.repairs.is_empty() => Verdict::Clean,
             Ok(_) => Verdict::Repaired,
         }
+    }
+}
+
+/// Tools, rules and context with which the calls of a message are judged.
+#[derive(Clone, Copy)]
+pub(super) struct CallJudge<'a> {
+    pub(super) tool_set: &'a ToolSet,
+    pub(super) scan: &'a ScanRules,
+    pub(super) repair: &'a RepairRules,
+    pub(super) context: &'a Context<'a>,
+}
+
+impl CallJudge<'_> {
+    /// Repairs and scans the calls of an answer. After enough faults, further calls are not examined.
+    fn calls(&self, calls: &[Call]) -> Vec<JudgedCall> {
+        calls.iter().enumerate().map(|(index, call)| self.call(call, index)).collect()
+    }
+
+    fn call(&self, call: &Call, index: usize) -> JudgedCall {
+        let Self { tool_set, scan, repair, context } = *self;
+        if context.budget.is_some_and(JudgementBudget::has_enough_faults) || context.is_spent() {
+            return JudgedCall::unexamined(call.clone());
+        }
+        let (repaired, Scan { result, advice }) = judge(call, index, tool_set, scan, repair, context);
+        if let (Some(budget), Err(diagnoses)) = (context.budget, &result) {
+            budget.found(diagnoses.len());
+        }
+        JudgedCall { made: call.clone(), repaired: repaired.call, repairs: repaired.repairs, result, advice }
+    }
+
+    /// Judges calls that were found in a text, and records the notation as the first repair of each.
+    pub(super) fn rescued(&self, rescued: &Rescued) -> Vec<JudgedCall> {
+        let mut calls = self.calls(&rescued.calls);
+        for (index, call) in calls.iter_mut().enumerate() {
+            let repair = Repair {
+                kind: RepairKind::Rescued,
+                call: index,
+                path: Pointer::root(),
+                from: Value::from(rescued.notation),
+                to: Value::from(call.made.name.as_str()),
+            };
+            call.repairs.insert(0, repair);
+        }
+        calls
     }
 }
 
@@ -116,12 +142,11 @@ impl JudgedMessage {
 
     /// Returns the verdict on the whole message, which is that of its worst call.
     pub fn verdict(&self) -> Verdict {
-        let has = |verdict| self.calls.iter().any(|call| call.verdict() == verdict);
         if self.unjudged.is_some() {
             Verdict::Unguarded
-        } else if self.no_call.is_some() || has(Verdict::Faulty) {
+        } else if self.no_call.is_some() || self.has_call(Verdict::Faulty) {
             Verdict::Faulty
-        } else if has(Verdict::Repaired) {
+        } else if self.has_call(Verdict::Repaired) {
             Verdict::Repaired
         } else if self.calls.is_empty() {
             Verdict::Text
@@ -130,11 +155,15 @@ impl JudgedMessage {
         }
     }
 
+    fn has_call(&self, verdict: Verdict) -> bool {
+        self.calls.iter().any(|call| call.verdict() == verdict)
+    }
+
     /// Whether calls were found in the text, or were evidently meant there.
     pub fn called_in_text(&self) -> bool {
         let meant = self.no_call.as_ref().or(self.no_call_advice.as_ref());
-        let is_call = |diagnosis: &Diagnosis| diagnosis.code == FaultCode::NoCall && !diagnosis.is_unsure();
-        self.rescued.is_some() || meant.is_some_and(is_call)
+        let is_meant = meant.is_some_and(|fault| fault.code == FaultCode::NoCall && !fault.is_unsure());
+        self.rescued.is_some() || is_meant
     }
 
     /// Returns all diagnoses that policy only notes.
@@ -157,20 +186,14 @@ pub fn judge_message(
     repair: &RepairRules,
     context: &Context<'_>,
 ) -> JudgedMessage {
-    let judged = judged_in_budget(spoken, tool_set, scan, repair, context);
+    let judged = judged_in_budget(spoken, CallJudge { tool_set, scan, repair, context });
     if context.is_spent() { JudgedMessage::unjudged(spoken.calls) } else { judged }
 }
 
-fn judged_in_budget(
-    spoken: &Spoken<'_>,
-    tool_set: &ToolSet,
-    scan: &ScanRules,
-    repair: &RepairRules,
-    context: &Context<'_>,
-) -> JudgedMessage {
-    let judge = |(index, call): (usize, &Call)| JudgedCall::of(call, index, tool_set, scan, repair, context);
+fn judged_in_budget(spoken: &Spoken<'_>, judge: CallJudge<'_>) -> JudgedMessage {
+    let CallJudge { tool_set, scan, repair, context } = judge;
     if !spoken.calls.is_empty() {
-        let mut calls: Vec<JudgedCall> = spoken.calls.iter().enumerate().map(judge).collect();
+        let mut calls = judge.calls(spoken.calls);
         if calls.len() > 1 && scan.faults.of(FaultCode::RepeatedCall) != Action::Off {
             note_duplicates(&mut calls);
         }
@@ -194,7 +217,7 @@ fn judged_in_budget(
             if let Some(other) = not_calls(text.unwrap_or_default(), &rescued, case, action, repair) {
                 return other;
             }
-            JudgedMessage { calls: judge_rescued(&rescued, judge), rescued: Some(rescued), ..Default::default() }
+            JudgedMessage { calls: judge.rescued(&rescued), rescued: Some(rescued), ..Default::default() }
         }
     }
 }
@@ -203,14 +226,14 @@ fn judged_in_budget(
 /// intended.
 fn note_duplicates(calls: &mut [JudgedCall]) {
     let mut seen: HashSet<(&str, &str)> = HashSet::with_capacity(calls.len());
-    for (index, JudgedCall { mended, advice, .. }) in calls.iter_mut().enumerate() {
-        if !seen.insert((&mended.name, &mended.arguments)) {
+    for (index, JudgedCall { repaired, advice, .. }) in calls.iter_mut().enumerate() {
+        if !seen.insert((&repaired.name, &repaired.arguments)) {
             advice.push(Diagnosis {
                 code: FaultCode::RepeatedCall,
                 call: index,
                 path: Pointer::root(),
                 message: "the answer makes the same call twice".to_owned(),
-                facts: serde_json::json!({ "name": mended.name, "rounds_ago": 0, "result": "", "failed": false }),
+                facts: serde_json::json!({ "name": repaired.name, "rounds_ago": 0, "result": "", "failed": false }),
                 suggestion: None,
             });
         }
@@ -226,25 +249,6 @@ fn not_calls(text: &str, rescued: &Rescued, case: Case, action: Action, repair: 
             Some(JudgedMessage { no_call: Some(unsure(text, rescued)), is_unsure: true, ..Default::default() })
         }
         _ => Some(JudgedMessage { no_call_advice: Some(unsure(text, rescued)), ..Default::default() }),
-    }
-}
-
-/// Judges calls that were found in a text, and records the notation as the first repair of each.
-pub(super) fn judge_rescued(rescued: &Rescued, judge: impl Fn((usize, &Call)) -> JudgedCall) -> Vec<JudgedCall> {
-    let mut calls: Vec<JudgedCall> = rescued.calls.iter().enumerate().map(judge).collect();
-    for (index, call) in calls.iter_mut().enumerate() {
-        call.repairs.insert(0, rescue_of(index, call, rescued));
-    }
-    calls
-}
-
-fn rescue_of(index: usize, call: &JudgedCall, rescued: &Rescued) -> Repair {
-    Repair {
-        kind: RepairKind::Rescued,
-        call: index,
-        path: Pointer::root(),
-        from: Value::from(rescued.notation),
-        to: Value::from(call.made.name.as_str()),
     }
 }
 

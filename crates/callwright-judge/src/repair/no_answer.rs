@@ -1,11 +1,11 @@
 //! Empty answers (E6): rescues the call at the end of the reasoning, or reports that there is no answer.
 
-use super::message::{JudgedCall, JudgedMessage, judge_rescued};
-use super::rescue::Situation;
+use super::message::{CallJudge, JudgedMessage};
+use super::rescue::reading::Situation;
 use super::rescue::reasoning::{only_reasoning, rescue_end};
 use crate::scanner::{CallFreeAnswer, Context, ToolSet, scan_answer};
 use callwright_types::rules::{RepairRules, ScanRules};
-use callwright_types::{Call, Diagnosis, FaultCode};
+use callwright_types::{Diagnosis, FaultCode};
 
 /// An answer that contains only text and reasoning: no call, no refusal, no audio and no image.
 #[derive(Debug, Clone, Copy)]
@@ -49,10 +49,10 @@ impl JudgedMessage {
         // The proxy parses reasoning that the server left in the text. A separate member was already parsed by the
         // server.
         let reasoning = inner.filter(|inner| !inner.trim().is_empty()).or(answer.reasoning).unwrap_or_default();
-        let judge = |(index, call): (usize, &Call)| JudgedCall::of(call, index, tool_set, scan, repair, context);
+        let judge = CallJudge { tool_set, scan, repair, context };
         let situation = Situation { budget: context.budget, ..answer.situation };
         let judged = match rescue_end(reasoning, text, tool_set, &situation, context.conversation) {
-            Some(rescued) => Self { calls: judge_rescued(&rescued, judge), rescued: Some(rescued), ..self },
+            Some(rescued) => Self { calls: judge.rescued(&rescued), rescued: Some(rescued), ..self },
             None if action.blocks() => Self { no_call: Some(diagnosis), ..self },
             None => Self { no_call_advice: Some(diagnosis), ..self },
         };
@@ -109,7 +109,7 @@ mod tests {
         for (text, reasoning) in [(None, Some(CALL)), (Some("\n"), Some(CALL)), (Some(inside.as_str()), None)] {
             let found = judged(text, reasoning, false, Action::Repair);
             let [call] = &found.calls[..] else { panic!("{found:?}") };
-            assert_eq!((call.mended.name.as_str(), found.verdict()), ("get_weather", Verdict::Repaired));
+            assert_eq!((call.repaired.name.as_str(), found.verdict()), ("get_weather", Verdict::Repaired));
             assert_eq!((call.repairs[0].kind, call.repairs[0].from.as_str()), (RepairKind::Rescued, Some("tool_call")));
         }
         let rescued = judged(Some(&inside), None, false, Action::Repair).rescued.unwrap();

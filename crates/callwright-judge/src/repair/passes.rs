@@ -4,9 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::{
-    Mended, RepairJob, RepairProposal, coercion, default, format, null, option, parameter_name, unknown_parameter,
-};
+use super::proposal::{RepairJob, RepairProposal, RepairedCall};
+use super::{coercion, member, value};
 use crate::scanner::examination::Examination;
 use crate::scanner::schema::{SchemaRule, Violation};
 use callwright_common::json::{Edit, Pointer, apply};
@@ -22,19 +21,19 @@ const MAX_TRIALS: usize = 3;
 const MAX_EDITED_BYTES: usize = 8 * 1024 * 1024;
 
 /// Repairs the arguments, and keeps only the repairs that make their location valid.
-pub(super) fn mend(mended: &mut Mended, job: &RepairJob<'_>) {
-    let call = &mended.call;
+pub(super) fn repair(repaired: &mut RepairedCall, job: &RepairJob<'_>) {
+    let call = &repaired.call;
     let Some(arguments) = parse(&call.arguments) else { return };
     if examine(&arguments, job).is_clean() {
         return;
     }
     let mut blocked = BTreeSet::new();
     for _ in 0..MAX_TRIALS {
-        let Some(trial) = Trial::run(call, &blocked, job) else { return };
+        let Some(trial) = RepairTrial::run(call, &blocked, job) else { return };
         let failed = trial.failed(job);
         if failed.is_empty() {
-            mended.call.arguments = trial.text;
-            mended.repairs.extend(trial.repairs);
+            repaired.call.arguments = trial.text;
+            repaired.repairs.extend(trial.repairs);
             return;
         }
         blocked.extend(failed);
@@ -50,14 +49,14 @@ fn examine<'a>(arguments: &Value, job: &RepairJob<'a>) -> Examination<'a> {
 }
 
 /// One attempt: the arguments after all possible repairs.
-struct Trial {
+struct RepairTrial {
     text: String,
     repairs: Vec<Repair>,
     /// Violations after the renames and before any value was changed.
     before: Vec<Violation>,
 }
 
-impl Trial {
+impl RepairTrial {
     /// Runs one attempt. Returns `None` if the arguments are too large or the budget is spent.
     fn run(call: &Call, blocked: &BTreeSet<Pointer>, job: &RepairJob<'_>) -> Option<Self> {
         let mut trial = Self { text: call.arguments.clone(), repairs: Vec::new(), before: Vec::new() };
@@ -97,10 +96,14 @@ impl Trial {
         }
         let left: Vec<RemainingViolation<'_>> =
             left.iter().map(|violation| RemainingViolation::new(violation, &self.before)).collect();
-        let is_value =
-            |repair: &&Repair| !matches!(repair.kind, RepairKind::ParameterRenamed | RepairKind::ParameterDropped);
-        let changed = self.repairs.iter().filter(is_value).map(|repair| &repair.path);
-        changed.filter(|path| left.iter().any(|left| left.concerns(path))).cloned().collect()
+        let mut failed = Vec::new();
+        for Repair { kind, path, .. } in &self.repairs {
+            let is_value = !matches!(kind, RepairKind::ParameterRenamed | RepairKind::ParameterDropped);
+            if is_value && left.iter().any(|left| left.concerns(path)) {
+                failed.push(path.clone());
+            }
+        }
+        failed
     }
 }
 
@@ -136,8 +139,8 @@ fn name_changes(found: &Examination<'_>, arguments: &Value, call: &Call, job: &R
     let mut taken = HashSet::new();
     let renames = job.rules.names && job.mends(FaultCode::ParameterLiteral);
     for member in found.unknown.iter().take_while(|_| job.context.step()) {
-        let rename = if renames { parameter_name::propose(member, arguments, &mut taken) } else { None };
-        changes.extend(rename.or_else(|| unknown_parameter::propose(member, arguments, call, job)));
+        let rename = if renames { member::rename(member, arguments, &mut taken) } else { None };
+        changes.extend(rename.or_else(|| member::removal(member, arguments, call, job)));
     }
     // A renamed object moves its members: the next pass examines them.
     let renamed: HashSet<Pointer> = changes.iter().map(|change| edited(&change.edit).clone()).collect();
@@ -169,14 +172,17 @@ fn value_changes(
     let coerces = job.rules.values && job.mends(FaultCode::TypeMismatch);
     let normalises = job.rules.values && job.mends(FaultCode::Constraint);
     for violation in found.violations.iter().take_while(|_| job.context.step()) {
-        let filled = || if fills { default::propose(violation, job.tool) } else { None };
-        let coerced = || null::propose(violation, arguments).or_else(|| coercion::propose(violation, arguments));
-        let coerced = || if coerces { coerced() } else { None };
-        let normalised = || {
-            let option = || option::propose(violation, arguments);
-            if normalises { option().or_else(|| format::propose(violation, arguments, job.tool)) } else { None }
-        };
-        let change = filled().or_else(coerced).or_else(normalised);
+        let mut change = if fills { value::default(violation, job.tool) } else { None };
+        if coerces {
+            change = change
+                .or_else(|| value::null_removal(violation, arguments))
+                .or_else(|| coercion::propose(violation, arguments));
+        }
+        if normalises {
+            change = change
+                .or_else(|| value::option(violation, arguments))
+                .or_else(|| value::date(violation, arguments, job.tool));
+        }
         if let Some(change) = change.filter(|change| taken.insert(change.repair.path.clone())) {
             changes.push(change);
         }
@@ -186,7 +192,7 @@ fn value_changes(
 
 #[cfg(test)]
 mod tests {
-    use crate::repair::testing::{mend_with, mended, unchanged};
+    use crate::repair::testing::{repair_with, repaired, unchanged};
     use crate::scanner::testing::{TOOLS, call};
     use callwright_types::rules::RepairRules;
 
@@ -208,20 +214,20 @@ mod tests {
             ("orders.cancel", r#"{"order_id":1}"#),
             ("ping", ""),
         ] {
-            assert!(mend_with(&off, TOOLS, &call(name, text)).repairs.is_empty(), "{name} {text}");
+            assert!(repair_with(&off, TOOLS, &call(name, text)).repairs.is_empty(), "{name} {text}");
         }
     }
 
     #[test]
     fn names_are_mended_before_values() {
-        let (text, kinds) = mended(TOOLS, "get_weather", r#"{"City":["Oslo"],"NumDays":"3"}"#);
+        let (text, kinds) = repaired(TOOLS, "get_weather", r#"{"City":["Oslo"],"NumDays":"3"}"#);
         assert_eq!((text.as_str(), kinds.len()), (r#"{"city":["Oslo"],"num_days":3}"#, 3));
     }
 
     #[test]
     fn a_great_many_repairs_are_made_and_too_many_are_not_tried() {
         let items = |count: usize| format!(r#"{{"city":"Oslo","levels":[{}]}}"#, vec!["\"7\""; count].join(","));
-        assert_eq!(mended(TOOLS, "get_weather", &items(200)).1.len(), 200);
+        assert_eq!(repaired(TOOLS, "get_weather", &items(200)).1.len(), 200);
         assert!(unchanged(TOOLS, "get_weather", &items(100_000)));
     }
 }

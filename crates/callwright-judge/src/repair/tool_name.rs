@@ -2,22 +2,26 @@
 
 use serde_json::Value;
 
-use super::Mended;
+use super::proposal::RepairedCall;
 use super::rescue::call_in_code;
 use crate::scanner::{CompiledTool, ToolSet};
 use callwright_common::json::Pointer;
 use callwright_types::{Repair, RepairKind};
 
 /// Renames the call to the offered tool, and returns that tool; `None` if it is unknown or the rename is not allowed.
-pub(super) fn mend<'a>(mended: &mut Mended, tool_set: &'a ToolSet, renames: bool) -> Option<&'a CompiledTool> {
-    let name = &mut mended.call.name;
+pub(super) fn repair<'a>(
+    repaired: &mut RepairedCall,
+    tool_set: &'a ToolSet,
+    renames: bool,
+) -> Option<&'a CompiledTool> {
+    let name = &mut repaired.call.name;
     if let Some(tool) = tool_set.get(name) {
         return Some(tool);
     }
     match tool_set.meant(name).as_slice() {
         [only] if renames => {
             let from = std::mem::replace(name, only.name().to_owned());
-            mended.repairs.push(Repair {
+            repaired.repairs.push(Repair {
                 kind: RepairKind::ToolRenamed,
                 call: 0,
                 path: Pointer::root(),
@@ -26,14 +30,14 @@ pub(super) fn mend<'a>(mended: &mut Mended, tool_set: &'a ToolSet, renames: bool
             });
             Some(only)
         }
-        _ if renames => called_in_code(mended, tool_set),
+        _ if renames => called_in_code(repaired, tool_set),
         _ => None,
     }
 }
 
 /// Resolves a name that is a call as code, such as `print(default_api.f(x=1))`, if there are no other arguments.
-fn called_in_code<'a>(mended: &mut Mended, tool_set: &'a ToolSet) -> Option<&'a CompiledTool> {
-    let call = &mut mended.call;
+fn called_in_code<'a>(repaired: &mut RepairedCall, tool_set: &'a ToolSet) -> Option<&'a CompiledTool> {
+    let call = &mut repaired.call;
     if !call.name.contains('(') || !matches!(call.arguments.trim(), "" | "{}" | "null") {
         return None;
     }
@@ -43,24 +47,27 @@ fn called_in_code<'a>(mended: &mut Mended, tool_set: &'a ToolSet) -> Option<&'a 
     let from = [std::mem::replace(&mut call.name, name.clone()), std::mem::replace(&mut call.arguments, arguments)];
     let to = [Value::from(name), value];
     for ((kind, from), to) in [RepairKind::ToolRenamed, RepairKind::ArgumentsMended].into_iter().zip(from).zip(to) {
-        mended.repairs.push(Repair { kind, call: 0, path: Pointer::root(), from: Value::from(from), to });
+        repaired.repairs.push(Repair { kind, call: 0, path: Pointer::root(), from: Value::from(from), to });
     }
     Some(tool)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::repair::testing::{mend, unchanged};
+    use crate::repair::testing::{repair, unchanged};
     use crate::scanner::testing::{TOOLS, call};
     use callwright_types::RepairKind;
 
     #[test]
     fn a_tool_gets_its_offered_name_where_one_alone_is_meant() {
-        let mended = mend(TOOLS, &call("functions.GetWeather", r#"{"city": "Oslo"}"#));
-        assert_eq!((mended.call.name.as_str(), mended.call.arguments.as_str()), ("get_weather", r#"{"city": "Oslo"}"#));
-        assert_eq!(mended.repairs[0].kind, RepairKind::ToolRenamed);
+        let repaired = repair(TOOLS, &call("functions.GetWeather", r#"{"city": "Oslo"}"#));
         assert_eq!(
-            (&mended.repairs[0].from, &mended.repairs[0].to),
+            (repaired.call.name.as_str(), repaired.call.arguments.as_str()),
+            ("get_weather", r#"{"city": "Oslo"}"#)
+        );
+        assert_eq!(repaired.repairs[0].kind, RepairKind::ToolRenamed);
+        assert_eq!(
+            (&repaired.repairs[0].from, &repaired.repairs[0].to),
             (&"functions.GetWeather".into(), &"get_weather".into())
         );
     }
@@ -80,7 +87,7 @@ mod tests {
             ("functions.files__read<|constrain|>json", "mcp__files__read"),
             ("web.fetch", "mcp__web__fetch"),
         ] {
-            assert_eq!(mend(tools, &call(name, "{}")).call.name, meant, "{name}");
+            assert_eq!(repair(tools, &call(name, "{}")).call.name, meant, "{name}");
         }
         for name in ["fetch", "mcp__web__fet", "other__read", "pin", "ping</arg_value>(x=1)"] {
             assert!(unchanged(tools, name, "{}"), "{name}");
@@ -90,10 +97,10 @@ mod tests {
     #[test]
     fn a_call_as_code_in_the_name_is_taken_apart() {
         let name = r#"print(default_api.get_weather(city="Oslo", num_days=2))"#;
-        let mended = mend(TOOLS, &call(name, "{}"));
-        assert_eq!(mended.call.name, "get_weather");
-        assert_eq!(mended.call.arguments, r#"{"city":"Oslo","num_days":2}"#);
-        assert_eq!(mended.repairs.len(), 2);
+        let repaired = repair(TOOLS, &call(name, "{}"));
+        assert_eq!(repaired.call.name, "get_weather");
+        assert_eq!(repaired.call.arguments, r#"{"city":"Oslo","num_days":2}"#);
+        assert_eq!(repaired.repairs.len(), 2);
         for (name, arguments) in [
             (r#"get_weather(city="Oslo")"#, r#"{"city": "Bergen"}"#),
             ("get_weather(city=city)", "{}"),

@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 
 use super::lenient::{self, LenientGuard};
+use super::rescue::call_names::{ARGUMENTS, NAMES, clean};
 use super::rescue::literal::Literal;
-use super::rescue::shape;
 use crate::scanner::names::fold;
 
 /// Members that contain an argument object, in addition to the usual members of a call.
@@ -55,10 +55,9 @@ fn within(members: &[(String, Literal)], guard: LenientGuard<'_>, depth: usize) 
 /// Whether the members are arguments of the tool: all are known, and none is missing.
 fn fits(members: &[(String, Literal)], guard: LenientGuard<'_>) -> bool {
     let given: HashSet<String> = members.iter().map(|(key, _)| fold(key)).collect();
-    let has = |name: &str| given.contains(&fold(name));
     let required = guard.tool.required();
     members.iter().all(|(key, value)| is_parameter(key, guard) && value.expression().is_none())
-        && required.iter().all(|name| has(name))
+        && required.iter().all(|name| given.contains(&fold(name)))
         && (!members.is_empty() || required.is_empty())
 }
 
@@ -71,17 +70,17 @@ fn is_same(key: &str, name: &str) -> bool {
 }
 
 fn is_holder(key: &str, guard: LenientGuard<'_>) -> bool {
-    shape::ARGUMENTS.contains(&key) || HOLDERS.contains(&key) || is_same(key, guard.tool.name())
+    ARGUMENTS.contains(&key) || HOLDERS.contains(&key) || is_same(key, guard.tool.name())
 }
 
 /// Whether the member is the name of a call and not an argument object: `{"function": "get_user", "arguments": {...}}`.
 fn is_name(key: &str, value: &Literal) -> bool {
-    shape::NAMES.contains(&key) && value.text().is_some_and(|text| !text.trim_start().starts_with('{'))
+    NAMES.contains(&key) && value.text().is_some_and(|text| !text.trim_start().starts_with('{'))
 }
 
 /// Whether the member names the called tool.
 fn is_own_name(key: &str, value: &Literal, guard: LenientGuard<'_>) -> bool {
-    let name = value.text().map(shape::clean).filter(|_| shape::NAMES.contains(&key));
+    let name = value.text().map(clean).filter(|_| NAMES.contains(&key));
     name.is_some_and(|name| guard.tool_set.find(&name).is_some_and(|tool| tool.name() == guard.tool.name()))
 }
 

@@ -19,7 +19,7 @@ pub struct BudgetLimits {
 
 /// Remaining work for scanning one answer, shared by all checks of that answer.
 #[derive(Debug)]
-pub struct Budget {
+pub struct JudgementBudget {
     diagnoses: AtomicUsize,
     clock: Clock,
     is_spent: AtomicBool,
@@ -34,7 +34,7 @@ enum Clock {
     Steps(AtomicU64),
 }
 
-impl Budget {
+impl JudgementBudget {
     /// Creates a budget and starts its clock.
     pub fn start(limits: BudgetLimits) -> Self {
         let deadline = limits.time.and_then(|time| Instant::now().checked_add(time));
@@ -75,8 +75,9 @@ impl Budget {
 
     /// Subtracts `diagnoses` from the remaining number of faults.
     pub(crate) fn found(&self, diagnoses: usize) {
-        let less = |left: usize| Some(left.saturating_sub(diagnoses));
-        let _ = self.diagnoses.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        let _ = self
+            .diagnoses
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(diagnoses)));
     }
 
     /// Whether the fault limit is reached and no further call needs to be examined.
@@ -85,14 +86,14 @@ impl Budget {
     }
 }
 
-impl PartialEq for Budget {
+impl PartialEq for JudgementBudget {
     /// Compares identity: the remaining work changes during the scan.
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }
 }
 
-impl Eq for Budget {}
+impl Eq for JudgementBudget {}
 
 #[cfg(test)]
 mod tests {
@@ -100,18 +101,18 @@ mod tests {
 
     #[test]
     fn steps_and_time_end_the_work_and_it_stays_ended() {
-        let steps = Budget::of_steps(1, 2);
+        let steps = JudgementBudget::of_steps(1, 2);
         assert_eq!([(); 4].map(|()| steps.step()), [true, true, false, false]);
         assert!(steps.is_spent());
-        let over = Budget::start(BudgetLimits { diagnoses: 1, time: Some(Duration::ZERO) });
+        let over = JudgementBudget::start(BudgetLimits { diagnoses: 1, time: Some(Duration::ZERO) });
         assert!(!over.is_spent() && !over.step() && over.is_spent());
-        let unlimited = Budget::start(BudgetLimits { diagnoses: 1, time: None });
+        let unlimited = JudgementBudget::start(BudgetLimits { diagnoses: 1, time: None });
         assert!((0..10_000).all(|_| unlimited.step()));
     }
 
     #[test]
     fn faults_are_enough_once_they_are_as_many_as_the_limit() {
-        let budget = Budget::of_steps(3, 0);
+        let budget = JudgementBudget::of_steps(3, 0);
         budget.found(2);
         assert!(!budget.has_enough_faults());
         budget.found(5);

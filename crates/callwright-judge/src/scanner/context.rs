@@ -1,9 +1,11 @@
 //! Optional inputs of a scan besides the call and the tools.
 
-use super::budget::Budget;
-use super::expectations::Expectations;
+use serde_json::Value;
+
+use super::budget::JudgementBudget;
 use super::relevance::Relevance;
 use super::transcript::Conversation;
+use callwright_common::json::Pointer;
 use callwright_types::Similarity;
 
 /// Optional inputs of a scan besides the call and the tools. A check whose input is missing is skipped.
@@ -18,17 +20,37 @@ pub struct Context<'a> {
     /// Semantic similarity of names (E2.3, E3.3). Queried only for unknown names without a close spelling.
     pub similarity: Option<&'a dyn Similarity>,
     /// Work budget of the scan; `None` for no limit.
-    pub budget: Option<&'a Budget>,
+    pub budget: Option<&'a JudgementBudget>,
 }
 
 impl Context<'_> {
     /// Consumes one step of the budget. Returns whether the scan may continue.
     pub(crate) fn step(&self) -> bool {
-        self.budget.is_none_or(Budget::step)
+        self.budget.is_none_or(JudgementBudget::step)
     }
 
     /// Whether the budget is spent, in which case the result of the scan is not valid.
     pub(crate) fn is_spent(&self) -> bool {
-        self.budget.is_some_and(Budget::is_spent)
+        self.budget.is_some_and(JudgementBudget::is_spent)
     }
+}
+
+/// Expected sources of the argument values of the coming calls, taken from a plan.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Expectations {
+    /// One entry per argument that takes its value from the output of another call.
+    pub expected: Vec<Expectation>,
+}
+
+/// An argument that takes its value from the output of another call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expectation {
+    /// Tool that has the argument.
+    pub tool: String,
+    /// Path of the argument.
+    pub path: Pointer,
+    /// Tool that produces the value.
+    pub source: String,
+    /// Accepted values, taken from the output. Empty if the producing call has not been made yet.
+    pub values: Vec<Value>,
 }

@@ -14,7 +14,7 @@ use callwright_types::rules::UnknownParameters;
 const MAX_FINDINGS: usize = 512;
 
 /// Largest integer that every JSON implementation represents exactly as a double (RFC 8259, section 6).
-const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+pub(crate) const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// All findings in the arguments of a call.
 #[derive(Debug, Default)]
@@ -108,8 +108,8 @@ pub(crate) struct UnknownMember<'a> {
 
 /// Returns the names that the schema defines and the object has.
 fn given(node: Option<&ShapeNode>, members: &Map<String, Value>) -> Rc<HashSet<String>> {
-    let is_known = |name: &&String| node.is_some_and(|node| node.members.contains_key(*name));
-    Rc::new(members.keys().filter(is_known).cloned().collect())
+    let Some(node) = node else { return Rc::default() };
+    Rc::new(members.keys().filter(|name| node.members.contains_key(*name)).cloned().collect())
 }
 
 impl<'a> UnknownMember<'a> {

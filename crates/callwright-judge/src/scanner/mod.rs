@@ -3,12 +3,10 @@
 //! Owns the validation of calls against the offered tools. Must not do I/O or call a model: results that need either
 //! are passed in. Only a [`CheckedCall`] can be executed, and the scan is its only constructor.
 
-mod answer;
 mod budget;
 mod checked_call;
 mod context;
 pub(crate) mod examination;
-mod expectations;
 mod faults;
 #[cfg(test)]
 pub(crate) mod generated;
@@ -32,11 +30,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-pub use answer::{CallFreeAnswer, scan_answer};
-pub use budget::{Budget, BudgetLimits};
+pub use budget::{BudgetLimits, JudgementBudget};
 pub use checked_call::CheckedCall;
-pub use context::Context;
-pub use expectations::{Expectation, Expectations};
+pub use context::{Context, Expectation, Expectations};
+pub use faults::case::CallFreeAnswer;
+pub(crate) use faults::case::FaultCase;
 pub use relevance::{FoundTool, Relevance};
 pub use schema::{Parameter, Validators};
 pub use settings::Settings;
@@ -47,7 +45,7 @@ use callwright_common::json::Pointer;
 use callwright_types::rules::{Action, Report, ScanRules};
 use callwright_types::{Call, Diagnosis, FaultCode};
 use examination::{Examination, UnknownMember};
-use faults::{Check, FaultCase, TABLE};
+use faults::{Check, TABLE};
 use schema::{SchemaRule, Violation};
 
 /// Maximum number of diagnoses per call; more do not help to repair it.
@@ -109,6 +107,17 @@ pub fn scan_in(call: &Call, index: usize, tool_set: &ToolSet, rules: &ScanRules,
     Scan { result, advice: report(advice, Report::All) }
 }
 
+/// Scans an answer without a tool call. Returns the first fault of the table that applies and is not switched off.
+pub fn scan_answer(answer: &CallFreeAnswer<'_>, tool_set: &ToolSet, rules: &ScanRules) -> Option<Diagnosis> {
+    if tool_set.is_empty() {
+        return None;
+    }
+    TABLE.iter().filter(|fault| rules.faults.of(fault.code) != Action::Off).find_map(|fault| match fault.check {
+        Check::Answer(check) => check(answer),
+        _ => None,
+    })
+}
+
 /// Splits the faults into those that reject the call and those that are only recorded.
 fn sort_by_action(
     case: &FaultCase<'_>,
@@ -117,10 +126,9 @@ fn sort_by_action(
 ) -> (Vec<Diagnosis>, Vec<Diagnosis>) {
     // The proxy's own tools never receive a call without readable arguments.
     let is_proxys = tool.is_some_and(|tool| tool.tool.owner.is_proxy());
-    let blocks = |diagnosis: &Diagnosis| {
-        case.rules.faults.of(diagnosis.code).blocks() || (diagnosis.code == FaultCode::NoCall && is_proxys)
-    };
-    let (blocking, mut advice): (Vec<_>, Vec<_>) = found.into_iter().partition(blocks);
+    let (blocking, mut advice): (Vec<_>, Vec<_>) = found
+        .into_iter()
+        .partition(|diagnosis| case.blocks(diagnosis) || (diagnosis.code == FaultCode::NoCall && is_proxys));
     advice.retain(|diagnosis| case.rules.faults.of(diagnosis.code) != Action::Off);
     (blocking, advice)
 }
@@ -134,25 +142,27 @@ fn judge_unusable(case: &FaultCase<'_>, tool_is_known: bool, error: Option<&serd
             _ => None,
         })
     });
-    let unknown = || {
-        first(|check| match check {
+    let unknown = match tool_is_known {
+        true => None,
+        false => first(|check| match check {
             Check::ToolName(check) => check(case),
             _ => None,
-        })
+        }),
     };
-    unread.into_iter().chain(if tool_is_known { None } else { unknown() }).collect()
+    unread.into_iter().chain(unknown).collect()
 }
 
 /// Returns the faults of parsed arguments.
 fn judge(case: &FaultCase<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
     let found = tool.examine(arguments, case.rules.unknown_parameters);
     let mut diagnoses = if found.is_clean() { Vec::new() } else { judge_schema(case, tool, arguments, found) };
-    let blocks = |diagnosis: &Diagnosis| case.rules.faults.of(diagnosis.code).blocks();
     for fault in &TABLE {
         let Check::Call(check) = fault.check else { continue };
         // Only calls without other faults are compared with earlier calls.
         let comes_last = fault.code.level() == FaultCode::RepeatedCall.level();
-        if case.rules.faults.of(fault.code) == Action::Off || (comes_last && diagnoses.iter().any(blocks)) {
+        if case.rules.faults.of(fault.code) == Action::Off
+            || (comes_last && diagnoses.iter().any(|known| case.blocks(known)))
+        {
             continue;
         }
         if !case.context.step() {
@@ -223,16 +233,8 @@ fn judge_member(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMembe
 }
 
 /// Whether an unknown member matches no parameter of this or another tool (E3).
-pub(crate) fn means_nothing(
-    call: &Call,
-    tool_set: &ToolSet,
-    rules: &ScanRules,
-    context: &Context<'_>,
-    (tool, arguments): (&CompiledTool, &Value),
-    member: &UnknownMember<'_>,
-) -> bool {
-    let case = FaultCase::new(call, 0, tool_set, rules, context).with_arguments(arguments);
-    judge_member(&case, tool, member).is_some_and(|diagnosis| diagnosis.code == FaultCode::ParameterUnknown)
+pub(crate) fn means_nothing(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> bool {
+    judge_member(case, tool, member).is_some_and(|diagnosis| diagnosis.code == FaultCode::ParameterUnknown)
 }
 
 /// Whether an unknown member is meant to be the missing parameter. Then the name is the only fault, unless the rules
@@ -244,13 +246,10 @@ fn is_meant(
     violation: &Violation,
 ) -> bool {
     let SchemaRule::Missing(name) = &violation.rule else { return false };
-    let means = |diagnosis: &Diagnosis| {
-        diagnosis.suggestion.as_ref() == Some(name) && case.rules.faults.of(diagnosis.code).blocks()
-    };
-    members
-        .iter()
-        .zip(judged)
-        .any(|(member, judged)| member.object == violation.path && judged.as_ref().is_some_and(means))
+    members.iter().zip(judged).any(|(member, judged)| {
+        let judged = judged.as_ref().filter(|diagnosis| diagnosis.suggestion.as_ref() == Some(name));
+        member.object == violation.path && judged.is_some_and(|diagnosis| case.blocks(diagnosis))
+    })
 }
 
 /// Drops other violations at values of the wrong type, because the type causes them.

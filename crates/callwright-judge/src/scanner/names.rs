@@ -23,12 +23,12 @@ const NAMESPACE_MARKS: [&str; 4] = [".", ":", "/", "__"];
 /// Bytes up to the end of the last namespace mark.
 fn last_mark_end(name: &str) -> Option<usize> {
     let bytes = name.as_bytes();
-    let is_mark_end = |at: &usize| match bytes.get(*at) {
-        Some(b'.' | b':' | b'/') => true,
-        Some(b'_') => at.checked_sub(1).and_then(|before| bytes.get(before)) == Some(&b'_'),
+    let end = bytes.iter().enumerate().rev().find(|(at, byte)| match byte {
+        b'.' | b':' | b'/' => true,
+        b'_' => at.checked_sub(1).and_then(|before| bytes.get(before)) == Some(&b'_'),
         _ => false,
-    };
-    (0..bytes.len()).rev().find(is_mark_end).map(|at| at + 1)
+    });
+    end.map(|(at, _)| at + 1)
 }
 
 /// Returns the part of a tool name after its namespace: `login` for `user.login`, `user::login`, `user/login` and
@@ -60,8 +60,8 @@ pub(crate) fn without_debris(name: &str) -> Option<&str> {
     while let Some(length) = template_token(rest) {
         rest = rest.get(length..)?.trim_start();
     }
-    let is_token = |(at, _): &(usize, &str)| rest.get(*at..).and_then(template_token).is_some();
-    if let Some((at, _)) = rest.match_indices('<').find(is_token) {
+    let mut brackets = rest.match_indices('<');
+    if let Some((at, _)) = brackets.find(|(at, _)| rest.get(*at..).and_then(template_token).is_some()) {
         // After the token, only words may follow: brackets and quotes indicate arguments.
         let behind = rest.get(at..)?;
         if behind.contains(['(', '{', '[', '"', '\'', '=']) {
@@ -85,8 +85,8 @@ pub(crate) fn template_token(text: &str) -> Option<usize> {
     let end = inner.bytes().take(MAX_TOKEN).position(|byte| byte == b'>')?;
     let word = inner.get(..end)?;
     let plain = word.trim_matches(['/', '|', '｜']);
-    let is_word = |letter: char| letter.is_alphanumeric() || "_-:.▁".contains(letter);
-    (!plain.is_empty() && plain.chars().all(is_word)).then_some(end + 2)
+    let is_word = plain.chars().all(|letter| letter.is_alphanumeric() || "_-:.▁".contains(letter));
+    (!plain.is_empty() && is_word).then_some(end + 2)
 }
 
 /// Maximum length of a token or tag in bytes.

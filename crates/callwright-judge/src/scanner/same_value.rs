@@ -12,8 +12,8 @@ pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
         }
         (Value::Object(one), Value::Object(other)) => {
-            let same = |(name, value)| other.get(name).is_some_and(|known| is_same(value, known));
-            one.len() == other.len() && one.iter().all(same)
+            one.len() == other.len()
+                && one.iter().all(|(name, value)| other.get(name).is_some_and(|known| is_same(value, known)))
         }
         (one, other) => one == other,
     }
@@ -22,13 +22,17 @@ pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
 /// Whether two values are equal like [`is_same`], or one is the string that spells the other scalar. Ignores case and
 /// surrounding whitespace.
 pub(crate) fn is_same_reading(one: &Value, other: &Value) -> bool {
-    let spelled = |value: &Value| match value {
+    is_same(one, other) || spelled(one).is_some_and(|one| spelled(other) == Some(one))
+}
+
+/// Returns the folded text that spells a scalar.
+fn spelled(value: &Value) -> Option<String> {
+    match value {
         Value::String(text) => Some(text.trim().to_lowercase()),
         Value::Number(number) if number.is_f64() => number.as_f64().map(|float| float.to_string()),
         Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
         _ => None,
-    };
-    is_same(one, other) || spelled(one).is_some_and(|one| spelled(other) == Some(one))
+    }
 }
 
 #[cfg(test)]

@@ -75,13 +75,13 @@ fn mistaken(name: &str, random: &mut fastrand::Rng) -> Option<String> {
 
 /// Result of a lookup: the similarity of the best name if it is unique, whether it is the intended one, and whether any
 /// is intended.
-struct Lookup {
+struct NameLookup {
     best: Option<f64>,
     is_right: bool,
     is_meant: bool,
 }
 
-fn look_up(name: &str, meant: Option<&str>, known: &[&str]) -> Option<Lookup> {
+fn look_up(name: &str, meant: Option<&str>, known: &[&str]) -> Option<NameLookup> {
     // The same name in another notation is a different fault.
     if known.iter().any(|known| fold(known) == fold(name)) {
         return None;
@@ -89,19 +89,19 @@ fn look_up(name: &str, meant: Option<&str>, known: &[&str]) -> Option<Lookup> {
     let ranked = NameList::read(known.iter().copied()).nearest(name, 2, 0.0, |_| true);
     let best = ranked.first().filter(|best| ranked.get(1).is_none_or(|second| second.1 < best.1));
     let is_right = best.is_some_and(|(index, _)| Some(known[*index]) == meant);
-    Some(Lookup { best: best.map(|best| best.1), is_right, is_meant: meant.is_some() })
+    Some(NameLookup { best: best.map(|best| best.1), is_right, is_meant: meant.is_some() })
 }
 
 /// Returns precision and recall of suggestions at a threshold; about half of the names have no intended match.
-fn measure(lookups: &[Lookup], threshold: f64) -> (f64, f64) {
-    let suggested = |lookup: &&Lookup| lookup.best.is_some_and(|best| best >= threshold);
+fn measure(lookups: &[NameLookup], threshold: f64) -> (f64, f64) {
+    let suggested = |lookup: &&NameLookup| lookup.best.is_some_and(|best| best >= threshold);
     let all = lookups.iter().filter(suggested).count();
     let right = lookups.iter().filter(suggested).filter(|lookup| lookup.is_right).count();
     let meant = lookups.iter().filter(|lookup| lookup.is_meant).count();
     (right as f64 / all.max(1) as f64, right as f64 / meant.max(1) as f64)
 }
 
-fn lookups_of_tools(tools: &[(String, Vec<String>)], random: &mut fastrand::Rng) -> Vec<Lookup> {
+fn lookups_of_tools(tools: &[(String, Vec<String>)], random: &mut fastrand::Rng) -> Vec<NameLookup> {
     let mut lookups = Vec::new();
     for offered in tools.chunks(OFFERED) {
         let known: Vec<&str> = offered.iter().map(|(name, _)| name.as_str()).collect();
@@ -115,7 +115,7 @@ fn lookups_of_tools(tools: &[(String, Vec<String>)], random: &mut fastrand::Rng)
     lookups
 }
 
-fn lookups_of_parameters(tools: &[(String, Vec<String>)], random: &mut fastrand::Rng) -> Vec<Lookup> {
+fn lookups_of_parameters(tools: &[(String, Vec<String>)], random: &mut fastrand::Rng) -> Vec<NameLookup> {
     let mut lookups = Vec::new();
     for (_, parameters) in tools.iter().filter(|(_, parameters)| !parameters.is_empty()) {
         let known: Vec<&str> = parameters.iter().map(String::as_str).collect();

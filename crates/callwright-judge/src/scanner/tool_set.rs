@@ -44,15 +44,15 @@ impl ToolSet {
     /// Creates the tool set. Each schema is compiled on first use, because few of hundreds of tools are called. Of
     /// several tools with the same name, the first counts, because upstreams call that one.
     pub fn compile(tools: Vec<Arc<Tool>>, validators: &Validators) -> Self {
-        let mut book = Self::default();
+        let mut tool_set = Self::default();
         for tool in tools {
-            if !book.by_name.contains_key(&tool.name) {
-                book.by_name.insert(tool.name.clone(), book.tools.len());
+            if !tool_set.by_name.contains_key(&tool.name) {
+                tool_set.by_name.insert(tool.name.clone(), tool_set.tools.len());
                 let (schema, client, validators) = (OnceLock::new(), OnceLock::new(), Some(validators.clone()));
-                book.tools.push(Arc::new(CompiledTool { tool, schema, validators, client }));
+                tool_set.tools.push(Arc::new(CompiledTool { tool, schema, validators, client }));
             }
         }
-        book
+        tool_set
     }
 
     /// Creates a tool set with one tool.
@@ -108,14 +108,17 @@ impl ToolSet {
 
     fn same_name(&self, name: &str) -> Vec<&Arc<CompiledTool>> {
         let folded = self.folded.get_or_init(|| self.fold_names());
-        let same = |name: &str| folded.get(&names::fold(name));
-        let of_name = same(name);
-        let of_bare_name = || names::without_namespace(name).and_then(same).map(|same| &same.full);
+        let of_name = folded.get(&names::fold(name));
         // `server.tool` matches `mcp__server__tool` before another server's `tool`.
-        let found = of_name.map(|same| &same.full).filter(|found| !found.is_empty());
-        let found = found.or_else(|| of_name.map(|same| &same.partly).filter(|found| !found.is_empty()));
-        let found = found.or_else(|| of_bare_name().filter(|found| !found.is_empty()));
-        let found = found.or_else(|| of_name.map(|same| &same.bare));
+        let found = match of_name {
+            Some(same) if !same.full.is_empty() => Some(&same.full),
+            Some(same) if !same.partly.is_empty() => Some(&same.partly),
+            _ => names::without_namespace(name)
+                .and_then(|bare| folded.get(&names::fold(bare)))
+                .map(|same| &same.full)
+                .filter(|found| !found.is_empty())
+                .or(of_name.map(|same| &same.bare)),
+        };
         found.into_iter().flatten().filter_map(|index| self.tools.get(*index)).collect()
     }
 
@@ -216,6 +219,11 @@ impl CompiledTool {
         self.compiled().parameter(name)
     }
 
+    /// Whether the tool has a parameter with exactly this name.
+    pub(crate) fn has_parameter(&self, name: &str) -> bool {
+        self.compiled().shape().root().is_some_and(|root| root.members.contains_key(name))
+    }
+
     /// Returns the parts of the schema that are ignored as invalid, with reasons.
     pub fn problems(&self) -> &[String] {
         self.compiled().problems()
@@ -289,7 +297,9 @@ impl CompiledTool {
     }
 
     pub(crate) fn compiled(&self) -> &CompiledSchema {
-        let compile = |validators: &Validators| validators.get(&self.tool.parameters);
-        self.schema.get_or_init(|| self.validators.as_ref().map(compile).unwrap_or_default())
+        self.schema.get_or_init(|| match &self.validators {
+            Some(validators) => validators.get(&self.tool.parameters),
+            None => SharedSchema::default(),
+        })
     }
 }

@@ -101,12 +101,12 @@ impl Transcript {
     /// `None`, this name.
     pub fn returned(&mut self, id: Option<&str>, name: &str, result: impl Into<String>) {
         let result = result.into();
-        let calls = self.rounds.last_mut().into_iter().flatten();
-        let is_it = |call: &&mut PastCall| match id {
-            Some(id) => call.id == id,
-            None => call.name == name,
+        let mut open = self.rounds.last_mut().into_iter().flatten().filter(|call| call.result.is_none());
+        let call = match id {
+            Some(id) => open.find(|call| call.id == id),
+            None => open.find(|call| call.name == name),
         };
-        if let Some(call) = calls.filter(|call| call.result.is_none()).find(is_it) {
+        if let Some(call) = call {
             call.result = Some(result.clone());
         }
         self.texts.push(result);

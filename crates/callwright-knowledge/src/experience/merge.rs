@@ -7,6 +7,8 @@ use jiff::Timestamp;
 use regex::Regex;
 
 use super::Settings;
+use super::retirement::turns;
+use crate::memory::LearnOutcome;
 use callwright_search::retrieval::{Term, content_terms, tokens};
 use callwright_types::ids::lesson_id;
 use callwright_types::memory::{Author, ClientFacts, Wording};
@@ -18,17 +20,6 @@ const MAX_EVIDENCE: usize = 256;
 /// Names in backquotes or double quotes.
 static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("`([^`]+)`|\"([^\"]+)\"").ok());
 
-/// Result of learning a verified draft.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Learned {
-    /// The draft is a new lesson.
-    New(Lesson),
-    /// The draft repeats an existing lesson, which now includes this event as evidence.
-    Confirmed(Lesson),
-    /// Nothing changes: the event was counted before, or the draft must not be learned.
-    Known,
-}
-
 /// Learns a draft that `evidence` verifies. `present` are the lessons that it may duplicate, from
 /// [`LessonStore::like`](super::LessonStore::like). A retired duplicate stays retired, because a harmful lesson must not be
 /// learned again. A draft that may contain text of a client's own tools is not learned.
@@ -38,9 +29,9 @@ pub fn learn<'a>(
     (scope, author): (&Scope, Author),
     present: impl IntoIterator<Item = &'a Lesson>,
     (at, settings): (Timestamp, &Settings),
-) -> Learned {
+) -> LearnOutcome<Lesson> {
     if !draft.is_isolated() {
-        return Learned::Known;
+        return LearnOutcome::Known;
     }
     let new = Lesson {
         id: lesson_id(at),
@@ -64,12 +55,12 @@ pub fn learn<'a>(
         .into_iter()
         .find(|lesson| lesson.scope == new.scope && says.is_near(&LessonProperties::of(lesson), settings));
     match same {
-        None => Learned::New(new),
-        Some(lesson) if new.evidence.iter().all(|event| has_event(lesson, event)) => Learned::Known,
+        None => LearnOutcome::New(new),
+        Some(lesson) if new.evidence.iter().all(|event| has_event(lesson, event)) => LearnOutcome::Known,
         // The existing lesson keeps its id, even if both were learned in the same millisecond.
         Some(lesson) => {
             let (id, created_at) = (lesson.id.clone(), lesson.created_at);
-            Learned::Confirmed(Lesson { id, created_at, updated_at: at, ..merged(lesson, &new) })
+            LearnOutcome::Confirmed(Lesson { id, created_at, updated_at: at, ..merged(lesson, &new) })
         }
     }
 }
@@ -91,14 +82,13 @@ pub fn merged(one: &Lesson, other: &Lesson) -> Lesson {
     if let Some(surplus) = evidence.len().checked_sub(MAX_EVIDENCE) {
         evidence.drain(1..=surplus);
     }
-    let turns = |lesson: &Lesson| lesson.tally.uses + lesson.tally.withheld;
     Lesson {
         key: teller.key.clone(),
         value: teller.value.clone(),
         author: teller.author,
         composed: teller.composed.clone(),
         evidence,
-        tally: if turns(newer) > turns(older) { newer.tally } else { older.tally },
+        tally: if turns(&newer.tally) > turns(&older.tally) { newer.tally } else { older.tally },
         retired: older.retired.clone().or_else(|| newer.retired.clone()),
         updated_at: older.updated_at.max(newer.updated_at),
         ..older.clone()
@@ -114,11 +104,10 @@ pub fn is_near_duplicate(one: &Lesson, other: &Lesson, settings: &Settings) -> b
 /// kept.
 pub fn is_conflict(one: &Lesson, other: &Lesson, settings: &Settings) -> bool {
     let (one_says, other_says) = (LessonProperties::of(one), LessonProperties::of(other));
-    let tool = |says: &LessonProperties<'_>| says.client.map(|facts| facts.tool.clone());
     one.scope == other.scope
         && one.polarity != other.polarity
         && (one_says.toolset, one_says.tools) == (other_says.toolset, other_says.tools)
-        && tool(&one_says) == tool(&other_says)
+        && one_says.client.map(|facts| &facts.tool) == other_says.client.map(|facts| &facts.tool)
         && alike(one_says.key, other_says.key) >= settings.near_duplicate
 }
 
@@ -190,8 +179,8 @@ fn named(text: &str) -> BTreeSet<String> {
 
 /// Returns the cosine similarity of two texts' sets of content words; 1 if both sets are empty.
 fn alike(one: &str, other: &str) -> f32 {
-    let terms = |text: &str| content_terms(text).into_iter().collect::<BTreeSet<Term>>();
-    let (one, other) = (terms(one), terms(other));
+    let one: BTreeSet<Term> = content_terms(one).into_iter().collect();
+    let other: BTreeSet<Term> = content_terms(other).into_iter().collect();
     if one.is_empty() && other.is_empty() {
         return 1.0;
     }
@@ -232,13 +221,13 @@ mod tests {
         }
     }
 
-    fn learned(draft: LessonDraft, event: Evidence, present: &[Lesson]) -> Learned {
+    fn learned(draft: LessonDraft, event: Evidence, present: &[Lesson]) -> LearnOutcome<Lesson> {
         let when = event.at;
         learn(draft, event, (&Scope::of_group("g"), Author::Composed), present, (when, &Settings::default()))
     }
 
     fn lesson(key: &str, value: &str, event: Evidence) -> Lesson {
-        let Learned::New(lesson) = learned(draft(key, value), event, &[]) else { panic!() };
+        let LearnOutcome::New(lesson) = learned(draft(key, value), event, &[]) else { panic!() };
         lesson
     }
 
@@ -249,7 +238,8 @@ mod tests {
     fn what_is_said_again_confirms_the_lesson_once_for_each_event() {
         let first = lesson(KEY, VALUE, event("a", 1));
         let again = draft("book, missing parameter, books one hotel room", VALUE);
-        let Learned::Confirmed(second) = learned(again.clone(), event("b", 2), std::slice::from_ref(&first)) else {
+        let LearnOutcome::Confirmed(second) = learned(again.clone(), event("b", 2), std::slice::from_ref(&first))
+        else {
             panic!()
         };
         assert_eq!(
@@ -258,7 +248,7 @@ mod tests {
             "the first wording stays"
         );
         assert_eq!(second.updated_at, at(2));
-        assert_eq!(learned(again, event("b", 3), &[second]), Learned::Known);
+        assert_eq!(learned(again, event("b", 3), &[second]), LearnOutcome::Known);
     }
 
     #[test]
@@ -270,14 +260,14 @@ mod tests {
             ("book, missing parameter, books a hotel room 2", VALUE),
         ] {
             assert!(
-                matches!(learned(draft(key, value), event("b", 2), std::slice::from_ref(&first)), Learned::New(_)),
+                matches!(learned(draft(key, value), event("b", 2), std::slice::from_ref(&first)), LearnOutcome::New(_)),
                 "{key} {value}"
             );
         }
         let other = LessonDraft { tools: vec!["list".to_owned()], ..draft(KEY, VALUE) };
         assert!(matches!(
             learned(other, event("b", 2), &[Lesson { scope: Scope::of_key("x"), ..first.clone() }, first]),
-            Learned::New(_)
+            LearnOutcome::New(_)
         ));
     }
 
@@ -297,7 +287,7 @@ mod tests {
     fn what_was_retired_is_not_learned_anew() {
         let retired = Some(Retirement { at: at(2), reason: "harm".to_owned() });
         let lesson = Lesson { retired, ..lesson(KEY, VALUE, event("a", 1)) };
-        let Learned::Confirmed(again) = learned(draft(KEY, VALUE), event("b", 3), &[lesson]) else { panic!() };
+        let LearnOutcome::Confirmed(again) = learned(draft(KEY, VALUE), event("b", 3), &[lesson]) else { panic!() };
         assert!(again.retired.is_some());
     }
 
@@ -314,7 +304,8 @@ mod tests {
     fn the_list_of_events_is_bounded_and_keeps_the_first() {
         let mut lesson = lesson(KEY, VALUE, event("first", 0));
         for number in 1..=300 {
-            let Learned::Confirmed(next) = learned(draft(KEY, VALUE), event(&number.to_string(), number), &[lesson])
+            let LearnOutcome::Confirmed(next) =
+                learned(draft(KEY, VALUE), event(&number.to_string(), number), &[lesson])
             else {
                 panic!()
             };

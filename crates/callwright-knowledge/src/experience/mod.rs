@@ -1,4 +1,4 @@
-//! Experience lesson_store (ExpNote): creates, stores and recalls lessons.
+//! Experience notes (ExpNote): creates, stores and recalls lessons.
 //!
 //! Owns the texts of lessons and the lookup of lessons. Must not depend on turns, stores or callers. Everything in this
 //! module is a value or a pure function.
@@ -22,8 +22,8 @@ mod text;
 mod wording;
 
 pub use compose::{Event, Lived, compose, wording};
-pub use lesson_store::{Change, LessonStore, Noted, RecallQuery, Recollection, Subject, ToolInPlay, embedded_text};
-pub use merge::{Learned, is_conflict, is_near_duplicate, latest, learn, merged, surplus};
+pub use lesson_store::{LessonStore, RecallQuery, Recollection, StoredLesson, Subject, ToolInPlay, embedded_text};
+pub use merge::{is_conflict, is_near_duplicate, latest, learn, merged, surplus};
 pub use note_taker::{NoteTaker, Trained, is_right};
 pub use redaction::redacted;
 pub use retirement::{Watched, draw, observe, retirement};

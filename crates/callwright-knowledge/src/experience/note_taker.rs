@@ -1,5 +1,5 @@
-//! Model that answers questions and keeps a lesson_store: the training and test stages of the paper, one question at a time
-//! (section 3.1).
+//! Model that answers questions and takes notes: the training and test stages of the paper, one question at a time (section
+//! 3.1).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,13 +61,13 @@ impl NoteTaker {
         let mut trained = Trained { is_right: is_right(said.answer.as_deref(), truth), notes: Vec::new() };
         messages.push((Role::Assistant, first));
         messages.push(feedback(&Feedback::new(trained.is_right, truth)));
-        let take = |note| {
+        self.note(messages, self.settings.note_actions, |note| {
             if !trained.notes.contains(&note) {
                 trained.notes.push(note);
             }
             false
-        };
-        self.note(messages, self.settings.note_actions, take).await?;
+        })
+        .await?;
         Ok(trained)
     }
 
@@ -78,11 +78,11 @@ impl NoteTaker {
     pub async fn word(&self, lesson: &Lesson) -> Result<Option<Wording>, String> {
         let messages = wording(&LessonPromptData::from(lesson), &self.settings);
         let mut taken = None;
-        let take = |(key, value): (String, String)| {
+        self.note(messages, self.settings.note_actions.saturating_add(1), |(key, value): (String, String)| {
             taken = taken.take().or_else(|| worded(lesson, &key, value, &self.settings));
             taken.is_some()
-        };
-        self.note(messages, self.settings.note_actions.saturating_add(1), take).await?;
+        })
+        .await?;
         Ok(taken)
     }
 
@@ -145,11 +145,13 @@ impl NoteTaker {
 
 /// Whether an answer matches the expected one, ignoring case, whitespace, enclosing quotes and full stops.
 pub fn is_right(answer: Option<&str>, truth: &str) -> bool {
-    let plain = |text: &str| {
-        let text = tidy(text).to_lowercase();
-        text.trim_matches(['"', '\'', '`', ' ', '.', '\u{201c}', '\u{201d}']).to_owned()
-    };
-    answer.is_some_and(|answer| plain(answer) == plain(truth))
+    answer.is_some_and(|answer| unquoted(answer) == unquoted(truth))
+}
+
+/// Returns a text in lower case, without surrounding quotation marks and full stops.
+fn unquoted(text: &str) -> String {
+    let text = tidy(text).to_lowercase();
+    text.trim_matches(['"', '\'', '`', ' ', '.', '\u{201c}', '\u{201d}']).to_owned()
 }
 
 #[cfg(test)]

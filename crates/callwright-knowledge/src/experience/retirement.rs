@@ -72,9 +72,14 @@ pub fn observe(tally: &mut UsageCounter, turn: Watched) {
 
 /// Returns the reason to retire a lesson; `None` while there is no evidence of harm. May be called after every turn.
 pub fn retirement(tally: &UsageCounter, settings: &Settings, at: Timestamp) -> Option<Retirement> {
-    let has_data = tally.hurt >= LEAST_HURT && tally.uses + tally.withheld >= LEAST_TURNS;
+    let has_data = tally.hurt >= LEAST_HURT && turns(tally) >= LEAST_TURNS;
     let is_shown = tally.evidence >= -settings.error_rate.ln();
     (has_data && is_shown).then(|| Retirement { at, reason: reason(tally, settings) })
+}
+
+/// Returns the number of turns that a lesson was found for.
+pub(super) fn turns(tally: &UsageCounter) -> u64 {
+    tally.uses + tally.withheld
 }
 
 fn reason(tally: &UsageCounter, settings: &Settings) -> String {

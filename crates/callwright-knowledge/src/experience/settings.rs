@@ -1,4 +1,4 @@
-//! Settings of the lesson_store (`[experience]`).
+//! Settings of the lesson store (`[experience]`).
 
 use serde::{Deserialize, Serialize};
 
@@ -54,13 +54,11 @@ impl Default for Settings {
 impl Settings {
     /// Returns the keys whose values are out of range, with their ranges.
     pub fn out_of_range(&self) -> Vec<(&'static str, &'static str)> {
-        let share = |value: f64| (0.0..=1.0).contains(&value);
-        let weight = |value: f32| value.is_finite() && value >= 0.0;
         let judged = [
-            ("least_match", share(self.least_match.into()), "0 to 1"),
-            ("word_weight", weight(self.word_weight), "0 or more"),
-            ("vector_weight", weight(self.vector_weight), "0 or more"),
-            ("near_duplicate", share(self.near_duplicate.into()), "0 to 1"),
+            ("least_match", (0.0..=1.0).contains(&self.least_match), "0 to 1"),
+            ("word_weight", (0.0..=f32::MAX).contains(&self.word_weight), "0 or more"),
+            ("vector_weight", (0.0..=f32::MAX).contains(&self.vector_weight), "0 or more"),
+            ("near_duplicate", (0.0..=1.0).contains(&self.near_duplicate), "0 to 1"),
             ("withhold", (0.0..1.0).contains(&self.withhold), "0 or more and below 1"),
             ("error_rate", self.error_rate > 0.0 && self.error_rate < 1.0, "above 0 and below 1"),
         ];

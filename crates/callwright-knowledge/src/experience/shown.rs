@@ -1,5 +1,7 @@
 //! Text that shows lessons to a model.
 
+use serde_json::Value;
+
 use super::NO_EXPERIENCE;
 use callwright_types::memory::Wording;
 
@@ -15,8 +17,8 @@ pub fn shown(lessons: &[Wording]) -> String {
     }
     let mut text = HEAD.to_owned();
     for lesson in lessons {
-        let quoted = |said: &str| serde_json::Value::from(said).to_string();
-        text.push_str(&format!("\n- {}: {}", quoted(&lesson.key), quoted(&lesson.value)));
+        let (key, value) = (Value::from(lesson.key.as_str()), Value::from(lesson.value.as_str()));
+        text.push_str(&format!("\n- {key}: {value}"));
     }
     text
 }

@@ -1,24 +1,24 @@
 //! Normalises and shortens the texts of lessons.
 
+use crate::text::beginning;
+
 /// Collapses whitespace to single spaces and removes invisible characters: controls and bidirectional formatting.
 pub(super) fn tidy(text: &str) -> String {
-    let hidden = |character: &char| {
-        matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-            || (character.is_control() && !character.is_whitespace())
-    };
-    let seen: String = text.chars().filter(|character| !hidden(character)).collect();
+    let seen: String = text.chars().filter(|character| !is_invisible(*character)).collect();
     seen.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn is_invisible(character: char) -> bool {
+    matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+        || (character.is_control() && !character.is_whitespace())
 }
 
 /// Returns the leading whole words within `chars` characters; a single longer word is cut.
 pub(super) fn shortened(text: &str, chars: usize) -> &str {
-    let Some((end, next)) = text.char_indices().nth(chars) else { return text };
-    let cut = text.get(..end).unwrap_or_default();
-    let kept = match cut.rfind(char::is_whitespace) {
-        Some(space) if !next.is_whitespace() => cut.get(..space).unwrap_or_default(),
-        _ => cut,
-    };
-    kept.trim_end().trim_end_matches([',', ';'])
+    match crate::text::shortened(text, chars) {
+        kept if kept.len() < text.len() => kept.trim_end_matches([',', ';']),
+        whole => whole,
+    }
 }
 
 /// Number of leading characters that are searched for the first sentence. A client's description may have any length.
@@ -26,8 +26,7 @@ const MAX_SENTENCE_CHARS: usize = 4_096;
 
 /// Returns the first sentence of a text without its full stop, in at most `chars` characters.
 pub(super) fn first_sentence(text: &str, chars: usize) -> String {
-    let end = text.char_indices().nth(MAX_SENTENCE_CHARS).map_or(text.len(), |(end, _)| end);
-    let text = tidy(text.get(..end).unwrap_or_default());
+    let text = tidy(beginning(text, MAX_SENTENCE_CHARS));
     let end = text.find(". ").unwrap_or(text.len());
     let sentence = text.get(..end).unwrap_or_default().trim_end_matches('.');
     shortened(sentence, chars).to_owned()

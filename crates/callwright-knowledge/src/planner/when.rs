@@ -100,23 +100,23 @@ pub fn may_require_key(parameters: &Value) -> bool {
 
 /// Whether a parameter is an opaque key without a default, constant or enum.
 fn is_key(parameter: &Parameter<'_>) -> bool {
-    let has = |keyword: &str| parameter.schema.get(keyword).is_some();
     let kind = parameter.schema.get("type").and_then(Value::as_str);
     let can_be_key = !matches!(kind, Some("boolean" | "array" | "object" | "null"));
     can_be_key
-        && !has("default")
-        && !has("const")
-        && !has("enum")
+        && ["default", "const", "enum"].iter().all(|keyword| parameter.schema.get(*keyword).is_none())
         && name_words(parameter.name).iter().any(|word| is_opaque(word))
 }
 
 /// Returns the things that the argument is the key of: from its own name, else from its tool's name.
 fn things(tool: &PlanTool, argument: &str) -> Vec<String> {
-    let named = |name: &str| -> Vec<String> {
-        name_words(name).into_iter().filter(|word| !is_opaque(word) && !is_verb(word)).collect()
-    };
-    let own = named(argument);
-    if own.is_empty() { named(tool.tool.name()) } else { own }
+    let mut things = Vec::new();
+    for name in [argument, tool.tool.name()] {
+        if things.is_empty() {
+            things = name_words(name);
+            things.retain(|word| !is_opaque(word) && !is_verb(word));
+        }
+    }
+    things
 }
 
 /// Returns the best candidate that evidently supplies the argument.
@@ -159,25 +159,26 @@ impl Prerequisite {
 }
 
 fn is_evident(tools: &dyn Tools, argument: &str, candidate: &Candidate) -> bool {
-    let weight = |evidence: Evidence| {
-        candidate.reasons.iter().find(|reason| reason.evidence == evidence).map_or(0.0, |reason| reason.weight)
-    };
-    let is_there = |evidence: Evidence| weight(evidence) != 0.0;
     let Some(producer) = tools.tool(candidate.tool) else { return false };
-    if weight(Evidence::Confirmed) > 0.0 || weight(Evidence::Linked) > 0.0 {
+    if weight(candidate, Evidence::Confirmed) > 0.0 || weight(candidate, Evidence::Linked) > 0.0 {
         return true;
     }
-    if [Evidence::Writes, Evidence::Itself, Evidence::Echo].into_iter().any(is_there) {
+    let contrary = [Evidence::Writes, Evidence::Itself, Evidence::Echo];
+    if contrary.into_iter().any(|evidence| weight(candidate, evidence) != 0.0) {
         return false;
     }
     if producer.outputs.is_empty() {
         return names_thing(&producer, argument);
     }
     // The key of the thing that the argument names, an item of the collection of its path, or a key with the same name.
-    let same_name = is_there(Evidence::SameName) || weight(Evidence::SharedWords) >= 1.0;
-    weight(Evidence::Key) >= FULL_KEY
-        || weight(Evidence::Collection) > 0.0
-        || weight(Evidence::Identifies) > 0.0 && same_name
+    let same_name = weight(candidate, Evidence::SameName) != 0.0 || weight(candidate, Evidence::SharedWords) >= 1.0;
+    weight(candidate, Evidence::Key) >= FULL_KEY
+        || weight(candidate, Evidence::Collection) > 0.0
+        || weight(candidate, Evidence::Identifies) > 0.0 && same_name
+}
+
+fn weight(candidate: &Candidate, evidence: Evidence) -> f32 {
+    candidate.reasons.iter().find(|reason| reason.evidence == evidence).map_or(0.0, |reason| reason.weight)
 }
 
 /// Weight of [`Evidence::Key`] for the key of all things that the argument names.

@@ -53,39 +53,28 @@ pub fn compose(giver: &Procedure, taker: &Procedure, feed: &Feed, settings: &Set
     if first.len() + second.len() > settings.max_steps || !taker.input.iter().any(|input| input.name == feed.input) {
         return None;
     }
-    let step = |number: usize| format!("step{number}");
-    let numbered = |nodes: &[Node], before: usize| -> HashMap<String, String> {
-        nodes.iter().zip(before + 1..).map(|(node, number)| (node.label.clone(), step(number))).collect()
-    };
-    let (of_giver, of_taker) = (numbered(first, 0), numbered(second, first.len()));
+    let (of_giver, of_taker) = (new_labels(first, 0), new_labels(second, first.len()));
     let fed = Source::Output(Reference {
         node: of_giver.get(goal).cloned().unwrap_or_default(),
         output: feed.output.clone(),
         item: feed.item,
     });
     let (input, renamed) = inputs(giver, taker, feed);
-    let taken = |source: &Source| match source {
-        Source::Missing { question } if *question == feed.input => fed.clone(),
-        Source::Missing { question } => Source::Missing { question: renamed.get(question).unwrap_or(question).clone() },
-        source => source.clone().relabelled(|label| of_taker.get(label).cloned().unwrap_or_default()),
-    };
-    let given = |source: &Source| source.clone().relabelled(|label| of_giver.get(label).cloned().unwrap_or_default());
-    let of = |node: &Node, labels: &HashMap<String, String>, source: &dyn Fn(&Source) -> Source| Node {
-        label: labels.get(&node.label).cloned().unwrap_or_default(),
-        arguments: node
-            .arguments
-            .iter()
-            .map(|argument| Argument { name: argument.name.clone(), source: source(&argument.source) })
-            .collect(),
-        ..node.clone()
-    };
-    let nodes: Vec<Node> = first
-        .iter()
-        .map(|node| of(node, &of_giver, &given))
-        .chain(second.iter().map(|node| of(node, &of_taker, &taken)))
-        .collect();
     if input.len() > settings.max_inputs {
         return None;
+    }
+    let mut nodes: Vec<Node> = first.iter().map(|node| relabelled(node, &of_giver)).collect();
+    for mut node in second.iter().map(|node| relabelled(node, &of_taker)) {
+        for argument in &mut node.arguments {
+            if let Source::Missing { question } = &mut argument.source {
+                match renamed.get(question) {
+                    _ if *question == feed.input => argument.source = fed.clone(),
+                    Some(name) => question.clone_from(name),
+                    None => {}
+                }
+            }
+        }
+        nodes.push(node);
     }
     let steps = nodes.iter().map(step_words).collect();
     let finals = taker.plan.finals().iter().filter_map(|label| of_taker.get(label).cloned()).collect();
@@ -108,6 +97,20 @@ pub fn compose(giver: &Procedure, taker: &Procedure, feed: &Feed, settings: &Set
     })
 }
 
+/// Returns the new label of each node, numbered after `before` others.
+fn new_labels(nodes: &[Node], before: usize) -> HashMap<String, String> {
+    nodes.iter().zip(before + 1..).map(|(node, number)| (node.label.clone(), format!("step{number}"))).collect()
+}
+
+fn relabelled(node: &Node, labels: &HashMap<String, String>) -> Node {
+    let arguments = node.arguments.iter().map(|Argument { name, source }| {
+        let source = source.clone().relabelled(|label| labels.get(label).cloned().unwrap_or_default());
+        Argument { name: name.clone(), source }
+    });
+    let arguments = arguments.collect();
+    Node { label: labels.get(&node.label).cloned().unwrap_or_default(), arguments, ..node.clone() }
+}
+
 /// Returns the inputs of both procedures. Inputs of `taker` whose names collide are renamed.
 fn inputs(giver: &Procedure, taker: &Procedure, feed: &Feed) -> (Vec<ProcedureInput>, HashMap<String, String>) {
     let mut inputs = giver.input.clone();
@@ -118,8 +121,8 @@ fn inputs(giver: &Procedure, taker: &Procedure, feed: &Feed) -> (Vec<ProcedureIn
             None => inputs.push(input.clone()),
             Some(_) => {
                 let mut names = (2..).map(|number: usize| format!("{} ({number})", input.name));
-                let is_free = |name: &String| inputs.iter().chain(&taker.input).all(|known| known.name != *name);
-                let name = names.find(is_free).unwrap_or_default();
+                let name = names.find(|name| inputs.iter().chain(&taker.input).all(|known| known.name != *name));
+                let name = name.unwrap_or_default();
                 renamed.insert(input.name.clone(), name.clone());
                 inputs.push(ProcedureInput { name, description: input.description.clone() });
             }

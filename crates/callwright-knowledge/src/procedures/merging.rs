@@ -6,19 +6,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::Settings;
+use crate::memory::LearnOutcome;
 use callwright_types::plan::{Plan, Source};
 use callwright_types::{Evidence, Procedure, ProcedureDraft, Scope, UsageCounter, ids};
-
-/// Result of merging a verified draft.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Joined {
-    /// New procedure.
-    New(Procedure),
-    /// Known procedure with additional evidence.
-    Changed(Procedure),
-    /// Known procedure with known evidence; nothing changed.
-    Known,
-}
 
 /// Merges a verified draft with the procedures of its scope.
 ///
@@ -31,7 +21,7 @@ pub fn join<'a>(
     scope: &Scope,
     now: Timestamp,
     settings: &Settings,
-) -> Joined {
+) -> LearnOutcome<Procedure> {
     let alike = known.into_iter().filter(|procedure| procedure.scope == *scope).map(|procedure| {
         let is_same = procedure.toolsets == draft.toolsets && procedure.client_tools == draft.client_tools;
         let alike = if is_same { likeness(&procedure.plan, &draft.plan) } else { 0.0 };
@@ -39,16 +29,18 @@ pub fn join<'a>(
     });
     let nearest = alike.filter(|(alike, _)| *alike > 0.0 && *alike >= settings.near_duplicate);
     match nearest.max_by(|(one, _), (other, _)| one.total_cmp(other)) {
-        Some((_, procedure)) if procedure.evidence.iter().any(|known| known.is_same_event(&evidence)) => Joined::Known,
+        Some((_, procedure)) if procedure.evidence.iter().any(|known| known.is_same_event(&evidence)) => {
+            LearnOutcome::Known
+        }
         Some((_, procedure)) => {
             let mut procedure = Procedure::clone(procedure);
             procedure.evidence.push(evidence);
             let more = procedure.evidence.len().saturating_sub(settings.max_evidence.max(1));
             procedure.evidence.drain(..more);
             procedure.updated_at = now;
-            Joined::Changed(procedure)
+            LearnOutcome::Confirmed(procedure)
         }
-        None => Joined::New(Procedure {
+        None => LearnOutcome::New(Procedure {
             id: ids::procedure_id(now),
             scope: scope.clone(),
             toolsets: draft.toolsets.clone(),
@@ -69,8 +61,8 @@ pub fn join<'a>(
 /// Returns the similarity of two plans, 0 to 1: the Jaccard index of their argument sources. Plans with different calls
 /// or goals have 0.
 pub fn likeness(one: &Plan, other: &Plan) -> f64 {
-    let tools = |plan: &Plan| -> Vec<String> { plan.nodes().iter().map(|node| node.tool.clone()).collect() };
-    if tools(one) != tools(other) || goals(one) != goals(other) {
+    let (tools, others) = (one.nodes().iter().map(|node| &node.tool), other.nodes().iter().map(|node| &node.tool));
+    if !tools.eq(others) || goals(one) != goals(other) {
         return 0.0;
     }
     let (one, other) = (sources(one), sources(other));
@@ -85,17 +77,19 @@ fn goals(plan: &Plan) -> Vec<Option<usize>> {
 
 /// Returns the source of each argument, independent of the labels of calls.
 fn sources(plan: &Plan) -> HashSet<String> {
-    let number = |label: &str| plan.nodes().iter().position(|node| node.label == label).map_or(0, |at| at + 1);
     let mut sources = HashSet::new();
-    for node in plan.nodes() {
+    for (node, number) in plan.nodes().iter().zip(1..) {
         for argument in &node.arguments {
-            let source = argument.source.clone().relabelled(|label| format!("n{}", number(label)));
+            let source = argument.source.clone().relabelled(|label| {
+                let position = plan.nodes().iter().position(|node| node.label == label);
+                format!("n{}", position.map_or(0, |position| position + 1))
+            });
             let told = match &source {
                 // Questions are names of inputs and add no information to the parameter.
                 Source::Missing { .. } => "?".to_owned(),
                 source => source.written().to_string(),
             };
-            sources.insert(format!("{} {} {told}", number(&node.label), argument.name));
+            sources.insert(format!("{number} {} {told}", argument.name));
         }
     }
     sources
@@ -110,34 +104,39 @@ mod tests {
     const EDGES: [(&str, &str, &str); 3] =
         [("find_person", "name", "?"), ("book_room", "person_id", "step1/id"), ("book_room", "day", "?")];
 
-    fn joined(known: &[Arc<Procedure>], edges: &[(&str, &str, &str)], trace: &str, scope: &str) -> Joined {
+    fn joined(
+        known: &[Arc<Procedure>],
+        edges: &[(&str, &str, &str)],
+        trace: &str,
+        scope: &str,
+    ) -> LearnOutcome<Procedure> {
         let (draft, evidence) = (draft("Books a room", edges), evidence(EvidenceKind::Mended, trace));
         let (scope, now) = (Scope::of_group(scope), Timestamp::from_second(100).unwrap());
         join(known, (&draft, evidence), &scope, now, &Settings::default())
     }
 
-    fn new(joined: Joined) -> Arc<Procedure> {
-        let Joined::New(procedure) = joined else { panic!("{joined:?}") };
+    fn new(joined: LearnOutcome<Procedure>) -> Arc<Procedure> {
+        let LearnOutcome::New(procedure) = joined else { panic!("{joined:?}") };
         Arc::new(procedure)
     }
 
     #[test]
     fn what_is_learned_again_is_one_procedure_that_rests_on_more() {
         let known = [new(joined(&[], &EDGES, "t1", "a"))];
-        let Joined::Changed(more) = joined(&known, &EDGES, "t2", "a") else { panic!() };
+        let LearnOutcome::Confirmed(more) = joined(&known, &EDGES, "t2", "a") else { panic!() };
         assert_eq!((more.id.as_str(), more.evidence.len()), (known[0].id.as_str(), 2));
-        assert_eq!(joined(&[Arc::new(more)], &EDGES, "t2", "a"), Joined::Known);
+        assert_eq!(joined(&[Arc::new(more)], &EDGES, "t2", "a"), LearnOutcome::Known);
     }
 
     #[test]
     fn an_argument_more_is_a_near_duplicate_and_another_source_of_most_is_none() {
         let known = [new(joined(&[], &EDGES, "t1", "a"))];
         let more = [EDGES.as_slice(), &[("book_room", "guests", "?")]].concat();
-        assert!(matches!(joined(&known, &more, "t2", "a"), Joined::Changed(_)));
+        assert!(matches!(joined(&known, &more, "t2", "a"), LearnOutcome::Confirmed(_)));
         let other = [EDGES[0], ("book_room", "person_id", "step1/key"), ("book_room", "day", "step1/day")];
-        assert!(matches!(joined(&known, &other, "t2", "a"), Joined::New(_)));
+        assert!(matches!(joined(&known, &other, "t2", "a"), LearnOutcome::New(_)));
         let other_tool = [EDGES[0], ("cancel_room", "person_id", "step1/id"), ("cancel_room", "day", "?")];
-        assert!(matches!(joined(&known, &other_tool, "t2", "a"), Joined::New(_)));
+        assert!(matches!(joined(&known, &other_tool, "t2", "a"), LearnOutcome::New(_)));
     }
 
     #[test]
@@ -153,7 +152,7 @@ mod tests {
         for number in 1..6 {
             let found = (&draft("x", &EDGES), evidence(EvidenceKind::Mended, &format!("t{number}")));
             let joined = join([&known], found, &known.scope, Timestamp::UNIX_EPOCH, &settings);
-            let Joined::Changed(changed) = joined else { panic!() };
+            let LearnOutcome::Confirmed(changed) = joined else { panic!() };
             known = Arc::new(changed);
         }
         let traces: Vec<&str> = known.evidence.iter().filter_map(|one| one.trace.as_deref()).collect();

@@ -4,15 +4,15 @@
 //! Owns the content of procedures. Must not depend on turns, stores or callers.
 //!
 //! `abstraction` converts calls to a procedure in which every value is replaced by its origin. `merging` merges it with
-//! known ones. [`ProcedureStore`] finds procedures for a request. [`template()`] selects one that can be followed unchanged;
-//! `preference` decides between several. [`compose`] combines two. [`workflow`] lets a model create a new one from
-//! known procedures.
+//! known ones. [`ProcedureStore`] finds procedures for a request. [`template()`] selects one that can be followed
+//! unchanged; `preference` decides between several. [`compose`] combines two. [`workflow`] lets a model create a new one
+//! from known procedures.
 
 mod abstraction;
 mod composition;
-mod library;
 mod merging;
 mod preference;
+mod procedure_store;
 mod settings;
 mod template;
 #[cfg(any(test, feature = "testing"))]
@@ -22,8 +22,8 @@ pub mod workflow;
 
 pub use abstraction::{KnownTool, MadeCall, Workflow, draft_of_calls, draft_of_plan, names_only};
 pub use composition::{Feed, compose, feed};
-pub use library::{Change, Found, InPlay, ProcedureStore, Query, StoredProcedure};
-pub use merging::{Joined, join, likeness};
+pub use merging::{join, likeness};
+pub use procedure_store::{Found, InPlay, ProcedureStore, Query, StoredProcedure};
 pub use settings::Settings;
 pub use template::{ToolInPlay, template};
 pub use text::{Wording, embedded_text};

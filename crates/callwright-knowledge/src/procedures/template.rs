@@ -27,15 +27,15 @@ pub struct ToolInPlay {
 /// with the fewest inputs is chosen, then the one with the best record. Returns `None` if there is none or the choice
 /// is ambiguous. Its plan is a template, whose missing inputs are named in [`Source::Missing`].
 pub fn template(
-    library: &ProcedureStore,
+    store: &ProcedureStore,
     query: &Query<'_>,
     tools: &dyn Fn(&str) -> Option<ToolInPlay>,
 ) -> Option<Arc<Procedure>> {
-    let settings = library.settings();
+    let settings = store.settings();
     let asked: HashSet<String> = tokens(query.text).into_iter().collect();
-    let close = library.in_play(query.scope, query.in_play).map(|shelved| {
-        let meaning = query.vector.zip(shelved.vector.as_ref()).map(|(asked, own)| f64::from(asked.cosine(own)));
-        (closeness(&shelved.procedure, &asked, meaning), &shelved.procedure)
+    let close = store.in_play(query.scope, query.in_play).map(|stored| {
+        let meaning = query.vector.zip(stored.vector.as_ref()).map(|(asked, own)| f64::from(asked.cosine(own)));
+        (closeness(&stored.procedure, &asked, meaning), &stored.procedure)
     });
     let mut close: Vec<(f64, &Arc<Procedure>)> = close.collect();
     let best = close.iter().map(|(close, _)| *close).fold(0.0, f64::max);
@@ -44,8 +44,7 @@ pub fn template(
     }
     close.retain(|(close, _)| *close >= best || best - close < settings.template_lead);
     let fitting: Vec<&Arc<Procedure>> = close.into_iter().map(|(_, procedure)| procedure).collect();
-    let is_unchanged = |procedure: &Procedure| procedure.plan.nodes().iter().all(|node| is_unchanged(node, tools));
-    preferred(&fitting, is_unchanged).map(Arc::clone)
+    preferred(&fitting, |procedure| procedure.plan.nodes().iter().all(|node| is_unchanged(node, tools))).map(Arc::clone)
 }
 
 /// Returns the similarity of a request and a procedure's result, 0 to 1. It is the greater of two values: the share of
@@ -91,7 +90,7 @@ mod tests {
 
     use super::*;
     use crate::procedures::Settings;
-    use crate::procedures::testing::{procedure, shelved};
+    use crate::procedures::testing::{procedure, stored};
     use callwright_types::Scope;
 
     const BOOKING: [(&str, &str, &str); 3] =
@@ -111,38 +110,38 @@ mod tests {
         Some(ToolInPlay { parameters: Arc::new(parameters) })
     }
 
-    fn library(others: &[&str]) -> ProcedureStore {
+    fn store(others: &[&str]) -> ProcedureStore {
         let mut all = vec![procedure("a", "Books a meeting room", &BOOKING)];
         for tool in others {
             let output = if *tool == "cancel_room" { "Cancels a booking" } else { "Books a meeting room for others" };
             all.push(procedure("a", output, &[("find_person", "name", "?"), (tool, "person_id", "step1/id")]));
         }
-        ProcedureStore::of(all.iter().map(shelved), Settings::default())
+        ProcedureStore::of(all.iter().map(stored), Settings::default())
     }
 
     fn found(
-        library: &ProcedureStore,
+        store: &ProcedureStore,
         text: &str,
         tools: &(dyn Fn(&str) -> Option<ToolInPlay> + Sync),
     ) -> Option<String> {
         let query =
             Query { scope: &Scope::of_group("a"), text, vector: None, in_play: &|tool, _| tools(tool).is_some() };
-        template(library, &query, tools).map(|procedure| procedure.output.clone())
+        template(store, &query, tools).map(|procedure| procedure.output.clone())
     }
 
     #[test]
     fn a_request_follows_the_one_procedure_that_gives_what_it_asks_for() {
         let asked = "Book me a room with Jack on Friday, please.";
-        assert_eq!(found(&library(&[]), asked, &parameters).as_deref(), Some("Books a meeting room"));
-        assert_eq!(found(&library(&["cancel_room"]), asked, &parameters).as_deref(), Some("Books a meeting room"));
-        assert_eq!(found(&library(&[]), "What is the weather like?", &parameters), None);
-        assert_eq!(found(&library(&[]), "Find Jack.", &parameters), None);
+        assert_eq!(found(&store(&[]), asked, &parameters).as_deref(), Some("Books a meeting room"));
+        assert_eq!(found(&store(&["cancel_room"]), asked, &parameters).as_deref(), Some("Books a meeting room"));
+        assert_eq!(found(&store(&[]), "What is the weather like?", &parameters), None);
+        assert_eq!(found(&store(&[]), "Find Jack.", &parameters), None);
     }
 
     #[test]
     fn where_two_are_as_close_none_is_followed() {
         let asked = "Books a meeting room for others";
-        assert_eq!(found(&library(&["book_flight"]), asked, &parameters), None);
+        assert_eq!(found(&store(&["book_flight"]), asked, &parameters), None);
     }
 
     #[test]
@@ -153,9 +152,9 @@ mod tests {
         let asked = "Book me a room with Jack on Friday, please.";
         let followed = |other: &Procedure| {
             let all = [procedure("a", "Books a meeting room", &BOOKING), Arc::new(other.clone())];
-            let library = ProcedureStore::of(all.iter().map(shelved), Settings::default());
+            let store = ProcedureStore::of(all.iter().map(stored), Settings::default());
             let query = Query { scope: &Scope::of_group("a"), text: asked, vector: None, in_play: &|_, _| true };
-            template(&library, &query, &parameters).map(|found| found.plan.nodes()[0].tool.clone())
+            template(&store, &query, &parameters).map(|found| found.plan.nodes()[0].tool.clone())
         };
         assert_eq!(followed(&other).as_deref(), Some("find_person"), "the one that was learned first");
         other.tally.helped = 3;
@@ -175,13 +174,13 @@ mod tests {
             }
         };
         let gone = |name: &str| if name == "find_person" { None } else { parameters(name) };
-        assert_eq!(found(&library(&[]), asked, &gone), None);
+        assert_eq!(found(&store(&[]), asked, &gone), None);
         let renamed = with("book_room", json!({"properties": {"person": {}, "day": {}}}));
-        assert_eq!(found(&library(&[]), asked, &renamed), None);
+        assert_eq!(found(&store(&[]), asked, &renamed), None);
         let more =
             with("book_room", json!({"properties": {"person_id": {}, "day": {}, "floor": {}}, "required": ["floor"]}));
-        assert_eq!(found(&library(&[]), asked, &more), None);
+        assert_eq!(found(&store(&[]), asked, &more), None);
         let same = with("book_room", json!({"properties": {"person_id": {}, "day": {}, "floor": {}}}));
-        assert!(found(&library(&[]), asked, &same).is_some());
+        assert!(found(&store(&[]), asked, &same).is_some());
     }
 }

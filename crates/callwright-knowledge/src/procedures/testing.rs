@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::merging::{Joined, join};
+use super::merging::join;
 use super::{Settings, StoredProcedure};
+use crate::memory::LearnOutcome;
 use callwright_common::json::Pointer;
 use callwright_types::memory::{Backing, EvidenceKind, ProcedureInput};
 use callwright_types::plan::{Argument, Item, Node, Reference, Source};
@@ -52,11 +53,11 @@ pub fn evidence(kind: EvidenceKind, trace: &str) -> Evidence {
 pub fn procedure(group: &str, output: &str, arguments: &[(&str, &str, &str)]) -> Arc<Procedure> {
     let found = (&draft(output, arguments), evidence(EvidenceKind::Mended, "t"));
     let joined = join([], found, &Scope::of_group(group), Timestamp::UNIX_EPOCH, &Settings::default());
-    let Joined::New(procedure) = joined else { panic!("{joined:?}") };
+    let LearnOutcome::New(procedure) = joined else { panic!("{joined:?}") };
     Arc::new(procedure)
 }
 
-/// Returns the procedure for a library, without an embedding.
-pub fn shelved(procedure: &Arc<Procedure>) -> StoredProcedure {
+/// Returns the procedure for a store, without an embedding.
+pub fn stored(procedure: &Arc<Procedure>) -> StoredProcedure {
     StoredProcedure { procedure: Arc::clone(procedure), vector: None }
 }

@@ -83,8 +83,11 @@ impl Representations {
                     continue;
                 }
             };
-            let new = || FileRepresentations { path: PathBuf::from(STORE), ranking: None, tools: HashMap::new() };
-            let entry = by_toolset.entry(toolset).or_insert_with(new);
+            let entry = by_toolset.entry(toolset).or_insert_with(|| FileRepresentations {
+                path: PathBuf::from(STORE),
+                ranking: None,
+                tools: HashMap::new(),
+            });
             entry.ranking = ranking.or(entry.ranking);
             for stored in tools {
                 if stored.patterns.is_empty() {

@@ -28,8 +28,15 @@ pub fn watch(
     };
     let trigger = Trigger::new(settings.reload_quiet_milliseconds, settings.reload);
     let seen = current.load().seen();
-    let make = |files: Vec<FolderFile>, _: &Representations| Representations::of(&files);
-    reload(folder(&directory), seen, trigger, "representations", current, make, on_result)
+    reload(
+        folder(&directory),
+        seen,
+        trigger,
+        "representations",
+        current,
+        |files: Vec<FolderFile>, _: &Representations| Representations::of(&files),
+        on_result,
+    )
 }
 
 #[cfg(test)]

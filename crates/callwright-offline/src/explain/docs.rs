@@ -34,15 +34,13 @@ impl DocumentLibrary {
         settings: &Settings,
         embedder: Option<&Arc<dyn Embedder>>,
     ) -> Result<Self, OfflineError> {
-        let name = folder.display().to_string();
-        let unreadable = |source: io::Error, fix| OfflineError::Unreadable { file: name.clone(), source, fix };
-        std::fs::read_dir(folder).map_err(|source| unreadable(source, FOLDER_FIX))?;
+        std::fs::read_dir(folder).map_err(|source| unreadable(folder, source))?;
         let Documents { sections, errors } = documents(&[folder.to_owned()], settings);
         let sections: Vec<_> = sections.into_iter().map(|section| (api_of(&section.file), section)).collect();
         let apis: BTreeSet<String> = sections.iter().map(|(api, _)| api.clone()).collect();
         if apis.is_empty() {
             let source = io::Error::new(io::ErrorKind::NotFound, "there is no documentation in it");
-            return Err(unreadable(source, FOLDER_FIX));
+            return Err(unreadable(folder, source));
         }
         let explainer = match embedder {
             None => Explainer::with_sections(Vec::new(), sections, settings),
@@ -51,7 +49,7 @@ impl DocumentLibrary {
                 (_, Some(error)) => return Err(OfflineError::Unembedded(error)),
             },
         };
-        Ok(Self { explainer, apis, folder: name, errors })
+        Ok(Self { explainer, apis, folder: folder.display().to_string(), errors })
     }
 
     pub(super) fn explainer(&self) -> &Explainer {
@@ -93,6 +91,10 @@ impl DocumentLibrary {
 
 const FOLDER_FIX: &str =
     "name a folder with an API's documentation in each file, such as `--docs docs` with docs/weather.md";
+
+fn unreadable(folder: &Path, source: io::Error) -> OfflineError {
+    OfflineError::Unreadable { file: folder.display().to_string(), source, fix: FOLDER_FIX }
+}
 
 /// Returns the API that a file documents: the file name without folders and extension.
 fn api_of(file: &str) -> String {

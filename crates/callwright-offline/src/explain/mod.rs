@@ -54,8 +54,9 @@ pub fn explain(job: &ExplainJob, runtime: &Handle, watcher: &dyn Watcher) -> Res
     answer_lines(failures, output, job.jobs, &mut summary, watcher, |file, batch, answers| {
         for line in &batch.lines {
             let read = line.text.as_deref().map_err(Clone::clone);
-            let explain = |text| runtime.block_on(explain_line(text, &library, job.details, &mut answers.lines));
-            match read.and_then(explain) {
+            let explained =
+                read.and_then(|text| runtime.block_on(explain_line(text, &library, job.details, &mut answers.lines)));
+            match explained {
                 Ok(explanation) => answers.summary.count(&explanation),
                 Err(message) => answers.problem(line.problem(file, message)),
             }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::report::{REPORT_FILE, Report};
 use super::samples::{KnownTools, Samples, beginning};
 use crate::output::write_whole;
-use crate::tools::{ListedTool, ListedTools, names};
+use crate::tools::{ListedTools, names};
 use crate::{OfflineError, Watcher};
 use callwright_knowledge::representation::{
     LearnedBy, MAX_PATTERNS, Ranking, RepresentationFile, StoredPattern, StoredRepresentation, place_in,
@@ -71,8 +71,8 @@ impl Prepared {
     /// representations are damaged.
     pub fn read(files: &LearnFiles, stored: Stored, watcher: &dyn Watcher) -> Result<Self, OfflineError> {
         let LearnFiles { tools, train, traces, out, toolset } = files;
-        let unwritable = |source| OfflineError::Unwritable { file: out.display().to_string(), source };
-        std::fs::create_dir_all(out).map_err(unwritable)?;
+        std::fs::create_dir_all(out)
+            .map_err(|source| OfflineError::Unwritable { file: out.display().to_string(), source })?;
         let (path, present) = place_in(out, toolset.as_deref()).map_err(OfflineError::Representations)?;
         let listed = ListedTools::read(tools, watcher)?;
         let names = listed.tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -176,27 +176,29 @@ impl Prepared {
     /// [`OfflineError::Representations`] if the file cannot be read.
     pub fn to_shared(&self, now: Timestamp) -> Result<(Vec<SharedRepresentation>, Vec<String>), OfflineError> {
         let file = RepresentationFile::read(&self.path).map_err(OfflineError::Representations)?;
-        let evidence_of = |tool: &str| -> Vec<Evidence> {
-            let of_tool = self.stored.samples.iter().filter(|sample| sample.tools.iter().any(|name| name == tool));
-            of_tool.flat_map(|sample| sample.evidence.iter().cloned()).collect()
-        };
-        let shared = file.to_shared(evidence_of, now).map_err(OfflineError::Representations)?;
-        let is_gone = |id: &String| !shared.iter().any(|new| new.id == *id);
+        let shared = file.to_shared(|tool| self.evidence_of(tool), now).map_err(OfflineError::Representations)?;
         let before = self.stored.representations.iter().filter(|before| before.toolset == self.toolset);
-        let gone = before.map(|before| before.id.clone()).filter(is_gone).collect();
+        let gone = before.map(|before| &before.id).filter(|id| shared.iter().all(|new| new.id != **id));
+        let gone = gone.cloned().collect();
         Ok((shared, gone))
+    }
+
+    /// Returns the evidence of the stored samples that a tool serves.
+    fn evidence_of(&self, tool: &str) -> Vec<Evidence> {
+        let of_tool = self.stored.samples.iter().filter(|sample| sample.tools.iter().any(|name| name == tool));
+        of_tool.flat_map(|sample| sample.evidence.iter().cloned()).collect()
     }
 
     /// Returns the search texts of the tools, with their hand-written patterns.
     pub fn texts(&self) -> Vec<ToolText> {
-        let text = |tool: &ListedTool| ToolText {
+        let texts = self.listed.tools.iter().map(|tool| ToolText {
             name: tool.name.clone(),
             description: beginning(&tool.description).to_owned(),
             parameters: beginning(&tool.parameters_text()).to_owned(),
             tags: String::new(),
             patterns: self.kept(&tool.name).into_iter().map(|stored| stored.pattern.clone()).collect(),
-        };
-        self.listed.tools.iter().map(text).collect()
+        });
+        texts.collect()
     }
 
     /// Returns the toolset of the tools.
@@ -219,8 +221,9 @@ impl Prepared {
 
 /// Merges the file with the shared representations, which take precedence.
 fn with_stored(file: Option<RepresentationFile>, toolset: Option<&str>, stored: &Stored) -> RepresentationFile {
-    let none = || RepresentationFile { toolset: toolset.map(str::to_owned), ..RepresentationFile::default() };
-    file.unwrap_or_else(none).under(&stored.representations)
+    let file = file
+        .unwrap_or_else(|| RepresentationFile { toolset: toolset.map(str::to_owned), ..RepresentationFile::default() });
+    file.under(&stored.representations)
 }
 
 fn says_the_same(one: &StoredPattern, other: &StoredPattern) -> bool {

@@ -164,19 +164,20 @@ impl From<KeptPattern> for Pattern {
 /// Returns the digest of a request.
 fn digest(kind: &str, about: &[&str], patterns: &[Pattern], samples: &[&str]) -> String {
     let mut hash = Sha256::new();
-    let mut list = |parts: &[&str]| {
-        // The length prefix separates a list from the next.
-        add_part(&mut hash, &parts.len().to_be_bytes());
-        parts.iter().for_each(|part| add_part(&mut hash, part.as_bytes()));
-    };
-    list(&[kind]);
-    list(about);
+    add_list(&mut hash, &[kind]);
+    add_list(&mut hash, about);
     for pattern in patterns {
-        list(&[&pattern.description, &pattern.weight.to_bits().to_string()]);
-        list(&pattern.cases.iter().map(String::as_str).collect::<Vec<_>>());
+        add_list(&mut hash, &[&pattern.description, &pattern.weight.to_bits().to_string()]);
+        add_list(&mut hash, &pattern.cases.iter().map(String::as_str).collect::<Vec<_>>());
     }
-    list(samples);
+    add_list(&mut hash, samples);
     hex(&hash.finalize())
+}
+
+fn add_list(hash: &mut Sha256, parts: &[&str]) {
+    // The length prefix separates a list from the next.
+    add_part(hash, &parts.len().to_be_bytes());
+    parts.iter().for_each(|part| add_part(hash, part.as_bytes()));
 }
 
 #[cfg(test)]

@@ -17,4 +17,4 @@ pub use page::page;
 pub use report::Report;
 pub use run::{LearnRun, learn};
 pub use samples::Samples;
-pub use traces::{TraceLines, each_trace};
+pub use traces::each_trace;

@@ -76,6 +76,13 @@ pub struct ToolScores {
     pub patterns: usize,
 }
 
+impl ToolScores {
+    /// Returns the gain of the run in points.
+    pub(super) fn gain(&self) -> f64 {
+        self.after.unwrap_or(0.0) - self.before.unwrap_or(0.0)
+    }
+}
+
 /// Pair of confused tools.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -105,13 +112,12 @@ impl Report {
     /// [`OfflineError::Unreadable`] if it is missing or invalid.
     pub fn read(place: &Path) -> Result<Self, OfflineError> {
         let path = if place.is_dir() { place.join(REPORT_FILE) } else { place.to_owned() };
-        let unreadable = |source| OfflineError::Unreadable {
+        let report = std::fs::read(&path).and_then(|text| serde_json::from_slice(&text).map_err(Into::into));
+        report.map_err(|source| OfflineError::Unreadable {
             file: path.display().to_string(),
             source,
             fix: "name the folder that `callwright learn representations` wrote to with --out",
-        };
-        let text = std::fs::read(&path).map_err(unreadable)?;
-        serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))
+        })
     }
 
     /// Returns the text of `report.json`.

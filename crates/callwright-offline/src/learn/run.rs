@@ -131,8 +131,6 @@ fn report(
     failures: Vec<ProposalFailure>,
     cost: Cost,
 ) -> Report {
-    let of_curve =
-        |point: Option<&callwright_knowledge::representation::Point>| point.map_or(0.0, |point| point.macro_f1);
     let mut tools: Vec<ToolScores> = learned
         .tools
         .iter()
@@ -143,13 +141,12 @@ fn report(
             patterns: tool.patterns.len() + prepared.kept(&tool.tool).len(),
         })
         .collect();
-    let change = |scores: &ToolScores| scores.after.unwrap_or(0.0) - scores.before.unwrap_or(0.0);
-    tools.sort_by(|one, other| change(other).total_cmp(&change(one)).then_with(|| one.tool.cmp(&other.tool)));
-    let confusion = |confusion: &callwright_knowledge::representation::Confusion| ConfusionCount {
+    tools.sort_by(|one, other| other.gain().total_cmp(&one.gain()).then_with(|| one.tool.cmp(&other.tool)));
+    let confusions = learned.confusions.iter().map(|confusion| ConfusionCount {
         wanted: confusion.wanted.clone(),
         selected: confusion.selected.clone(),
         samples: confusion.samples,
-    };
+    });
     Report {
         toolset: prepared.toolset().map(str::to_owned),
         proposer: run.proposer.name().to_owned(),
@@ -159,15 +156,15 @@ fn report(
         threshold: run.settings.threshold,
         samples: prepared.samples.samples.len(),
         validation_share: learned.validation_share,
-        before: of_curve(learned.curve.first()),
-        after: of_curve(learned.curve.last()),
+        before: learned.curve.first().map_or(0.0, |point| point.macro_f1),
+        after: learned.curve.last().map_or(0.0, |point| point.macro_f1),
         curve: learned
             .curve
             .iter()
             .map(|point| CurvePoint { iteration: point.iteration, macro_f1: point.macro_f1, patterns: point.patterns })
             .collect(),
         tools,
-        confusions: learned.confusions.iter().map(confusion).collect(),
+        confusions: confusions.collect(),
         failures,
         cost,
     }

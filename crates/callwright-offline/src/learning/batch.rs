@@ -7,10 +7,11 @@ use jiff::Timestamp;
 
 use super::progress::{AwaitedDraft, LearningProgress};
 use super::sampling::ToolExpectation;
-use super::verdicts::without;
+use super::verdicts::{rests_on, went_wrong, without};
 use super::workflows::Workflows;
 use super::{Known, Settings};
-use callwright_knowledge::experience::{self, Learned, Watched};
+use callwright_knowledge::experience::{self, Watched};
+use callwright_knowledge::memory::LearnOutcome;
 use callwright_store::{FeedbackRow, FeedbackVerdict, Revision};
 use callwright_telemetry::labels::MemoryKind;
 use callwright_types::memory::{Author, Backing, Recalled, Retirement};
@@ -59,9 +60,7 @@ impl<'a> LearningBatch<'a> {
         // Traces of earlier versions may hold drafts that are not isolated between clients.
         for draft in memory.drafts.iter().filter(|draft| draft.is_isolated()) {
             match draft.backing {
-                Backing::Seen => {
-                    self.learn(&memory.scope, draft, Evidence::of_turn(draft.kind, trace, trace.started_at))
-                }
+                Backing::Seen => self.learn(&memory.scope, draft, trace.evidence(draft.kind, trace.started_at)),
                 Backing::Awaits(_) => {
                     progress.wait(trace, &memory.scope, AwaitedDraft::Lesson(draft.clone()), self.settings);
                 }
@@ -75,7 +74,7 @@ impl<'a> LearningBatch<'a> {
     /// Applies feedback on a turn. It counts if it comes from an operator or from the client of the turn.
     pub(super) fn verdict(&mut self, progress: &mut LearningProgress, row: &FeedbackRow, trace: &Trace) {
         let (Some(kind), Some(memory)) = (row.counts_for(trace), &trace.memory) else { return };
-        self.expectations.push(ToolExpectation::of(row, trace, memory, Evidence::of_turn(kind, trace, row.at)));
+        self.expectations.push(ToolExpectation::of(row, trace, memory, trace.evidence(kind, row.at)));
         match row.verdict {
             FeedbackVerdict::Right => self.confirm(memory, kind, row, trace),
             FeedbackVerdict::Wrong => {
@@ -88,18 +87,21 @@ impl<'a> LearningBatch<'a> {
     /// Learns the drafts of a turn that was judged right.
     fn confirm(&mut self, memory: &MemoryNote, kind: EvidenceKind, row: &FeedbackRow, trace: &Trace) {
         for draft in &memory.drafts {
-            self.learn(&memory.scope, draft, Evidence::of_turn(kind, trace, row.at));
+            self.learn(&memory.scope, draft, trace.evidence(kind, row.at));
         }
-        self.workflows.confirm(memory, trace, Evidence::of_turn(kind, trace, row.at));
+        self.workflows.confirm(memory, trace, trace.evidence(kind, row.at));
     }
 
     /// Retires memory that rests only on a turn that was judged wrong.
     fn refute(&mut self, memory: &MemoryNote, row: &FeedbackRow, trace: &Trace) {
-        let rests_on = |evidence: &[Evidence]| evidence.iter().any(|event| event.trace.as_deref() == Some(&trace.id));
         let mut lessons = self.known.lesson_store.of_scope(&memory.scope);
-        lessons.retain(|lesson| rests_on(&lesson.evidence));
+        lessons.retain(|lesson| rests_on(&lesson.evidence, &trace.id));
         let ids: BTreeSet<String> = lessons.iter().map(|lesson| lesson.id.clone()).collect();
-        let new = self.lessons.values().filter(|lesson| rests_on(&lesson.evidence)).map(|lesson| lesson.id.clone());
+        let new = self
+            .lessons
+            .values()
+            .filter(|lesson| rests_on(&lesson.evidence, &trace.id))
+            .map(|lesson| lesson.id.clone());
         for id in ids.into_iter().chain(new.collect::<Vec<_>>()) {
             let Some(mut lesson) = self.lesson(&memory.scope, &id) else { continue };
             let retired = without(&mut lesson.evidence, &trace.id, row, self.now);
@@ -119,9 +121,8 @@ impl<'a> LearningBatch<'a> {
 
     /// Returns the kinds of learned memory with the kinds of their evidence.
     pub(super) fn learned(&self) -> impl Iterator<Item = (MemoryKind, EvidenceKind)> {
-        let of = |kind: MemoryKind| move |evidence: &EvidenceKind| (kind, *evidence);
-        let lessons = self.learned.iter().map(of(MemoryKind::Lesson));
-        lessons.chain(self.workflows.learned.iter().map(of(MemoryKind::Procedure)))
+        let lessons = self.learned.iter().map(|evidence| (MemoryKind::Lesson, *evidence));
+        lessons.chain(self.workflows.learned.iter().map(|evidence| (MemoryKind::Procedure, *evidence)))
     }
 
     /// Returns the kinds of retired memory.
@@ -138,7 +139,7 @@ impl<'a> LearningBatch<'a> {
         let present = self.lessons.values().chain(unchanged);
         let learned =
             experience::learn(draft.clone(), evidence, (scope, Author::Composed), present, (self.now, settings));
-        if let Learned::New(lesson) | Learned::Confirmed(lesson) = learned {
+        if let LearnOutcome::New(lesson) | LearnOutcome::Confirmed(lesson) = learned {
             self.learned.push(kind);
             self.lessons.insert(lesson.id.clone(), lesson);
         }
@@ -159,8 +160,8 @@ impl<'a> LearningBatch<'a> {
 
     /// Returns a lesson with the changes of this batch.
     fn lesson(&self, scope: &Scope, id: &str) -> Option<Lesson> {
-        let stored = || self.known.lesson_store.get(scope, id).map(|lesson| Lesson::clone(lesson));
-        self.lessons.get(id).cloned().or_else(stored)
+        let changed = self.lessons.get(id).cloned();
+        changed.or_else(|| self.known.lesson_store.get(scope, id).map(|lesson| Lesson::clone(lesson)))
     }
 
     /// Returns the ids of lessons that exceed the limit of the changed scopes.
@@ -177,31 +178,10 @@ impl<'a> LearningBatch<'a> {
     }
 }
 
-/// Whether calls of these tools (of any tool if the list is empty) were faulty or failed. `None` if there was no such
-/// call: the turn is no evidence then.
-pub(super) fn went_wrong(trace: &Trace, tools: &[String]) -> Option<bool> {
-    let is_about = |name: &str| tools.is_empty() || tools.iter().any(|tool| tool == name);
-    let mut called = false;
-    for attempt in &trace.attempts {
-        // A fault in an unreadable call or of an unknown tool may concern any tool.
-        let is_faulty = attempt.diagnoses.iter().any(|diagnosis| {
-            let call = attempt.calls.get(diagnosis.call);
-            call.is_none_or(|call| is_about(&call.name) || diagnosis.suggestion.as_deref().is_some_and(is_about))
-        });
-        if is_faulty {
-            return Some(true);
-        }
-        called |= attempt.calls.iter().any(|call| is_about(&call.name));
-    }
-    let failed = trace.executions.iter().filter(|execution| is_about(&execution.call.name));
-    let failed = failed.clone().any(|execution| execution.status.is_some_and(|status| status >= 400));
-    (called || failed).then_some(failed)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callwright_knowledge::experience::{LessonStore, Noted};
+    use callwright_knowledge::experience::{LessonStore, StoredLesson};
     use callwright_knowledge::procedures::{self, ProcedureStore};
     use callwright_types::memory::{Polarity, Returned};
     use callwright_types::trace::{Attempt, sample};
@@ -249,7 +229,8 @@ mod tests {
     }
 
     fn known(lessons: impl IntoIterator<Item = Lesson>) -> Known {
-        let lesson_store = LessonStore::of(lessons.into_iter().map(Noted::from), experience::Settings::default());
+        let lesson_store =
+            LessonStore::of(lessons.into_iter().map(StoredLesson::from), experience::Settings::default());
         let library = ProcedureStore::of([], procedures::Settings::default());
         Known { lesson_store: Arc::new(lesson_store), library: Arc::new(library), lessons: 0, procedures: 0 }
     }

@@ -9,7 +9,7 @@ use super::progress::{AwaitedDraft, LearningProgress};
 use super::workflows::Workflows;
 use callwright_knowledge::procedures::ProcedureStore;
 use callwright_store::FeedbackRow;
-use callwright_types::{Evidence, EvidenceKind, Procedure, Trace};
+use callwright_types::{EvidenceKind, Procedure, Trace};
 
 /// Learns procedures from traces, which must be given in the order of the turns.
 #[derive(Debug)]
@@ -67,9 +67,7 @@ impl Gathering {
         }
         self.tally.workflows += u64::from(memory.workflow.is_some());
         let is_verified = match word {
-            Word::Right(kind) => {
-                self.workflows.confirm(memory, trace, Evidence::of_turn(kind, trace, trace.started_at))
-            }
+            Word::Right(kind) => self.workflows.confirm(memory, trace, trace.evidence(kind, trace.started_at)),
             Word::Wrong(row) => {
                 self.workflows.refute(memory, row, trace);
                 false
@@ -93,7 +91,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use callwright_knowledge::procedures::testing::{draft, shelved};
+    use callwright_knowledge::procedures::testing::{draft, stored};
     use callwright_store::FeedbackVerdict;
     use callwright_types::memory::{Backing, Returned};
     use callwright_types::{MemoryNote, ProcedureDraft, Scope, trace};
@@ -114,7 +112,7 @@ mod tests {
     }
 
     fn gathering(known: Vec<Procedure>) -> Gathering {
-        let known = known.into_iter().map(|procedure| shelved(&Arc::new(procedure)));
+        let known = known.into_iter().map(|procedure| stored(&Arc::new(procedure)));
         let library = ProcedureStore::of(known, callwright_knowledge::procedures::Settings::default());
         Gathering::new(Arc::new(library), Settings::default(), Timestamp::UNIX_EPOCH)
     }

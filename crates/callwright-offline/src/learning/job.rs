@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Settings;
-use callwright_store::{Jobs, Store, StoreError};
+use callwright_store::{Store, StoreError};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::{Label, LearningJob, LearningRun};
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
-use callwright_knowledge::experience::{self, LessonStore, Noted};
+use callwright_knowledge::experience::{self, LessonStore, StoredLesson};
+use callwright_knowledge::memory::MemoryChange;
 use callwright_knowledge::procedures::{self, ProcedureStore, StoredProcedure};
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_store::{Memory, Revision, Store, StoreError};
@@ -65,8 +66,8 @@ impl MemoryCache {
         loop {
             let changes = Memory::<Lesson>::changed(&*self.store, known.lessons, PAGE).await?;
             if !(changes.changed.is_empty() && changes.removed.is_empty()) {
-                let noted = self.noted(changes.changed).await.into_iter().map(experience::Change::Noted);
-                let forgotten = changes.removed.into_iter().map(experience::Change::Forgotten);
+                let noted = self.noted(changes.changed).await.into_iter().map(MemoryChange::Stored);
+                let forgotten = changes.removed.into_iter().map(MemoryChange::Deleted);
                 known.lesson_store = Arc::new(known.lesson_store.with(noted.chain(forgotten)));
             }
             known.lessons = changes.upto;
@@ -77,9 +78,9 @@ impl MemoryCache {
         loop {
             let changes = Memory::<Procedure>::changed(&*self.store, known.procedures, PAGE).await?;
             if !(changes.changed.is_empty() && changes.removed.is_empty()) {
-                let shelved = self.shelved(changes.changed).await.into_iter().map(procedures::Change::StoredProcedure);
-                let forgotten = changes.removed.into_iter().map(procedures::Change::Forgotten);
-                known.library = Arc::new(known.library.with(shelved.chain(forgotten)));
+                let stored = self.stored(changes.changed).await.into_iter().map(MemoryChange::Stored);
+                let forgotten = changes.removed.into_iter().map(MemoryChange::Deleted);
+                known.library = Arc::new(known.library.with(stored.chain(forgotten)));
             }
             known.procedures = changes.upto;
             if !changes.more {
@@ -89,16 +90,16 @@ impl MemoryCache {
         Ok(known.clone())
     }
 
-    async fn noted(&self, lessons: Vec<Lesson>) -> Vec<Noted> {
+    async fn noted(&self, lessons: Vec<Lesson>) -> Vec<StoredLesson> {
         let vectors = self.vectors(lessons.iter().map(|lesson| experience::embedded_text(lesson).to_owned())).await;
         let noted = lessons.into_iter().zip(vectors);
-        noted.map(|(lesson, vector)| Noted { lesson: Arc::new(lesson), vector }).collect()
+        noted.map(|(lesson, vector)| StoredLesson { lesson: Arc::new(lesson), vector }).collect()
     }
 
-    async fn shelved(&self, procedures: Vec<Procedure>) -> Vec<StoredProcedure> {
+    async fn stored(&self, procedures: Vec<Procedure>) -> Vec<StoredProcedure> {
         let vectors = self.vectors(procedures.iter().map(procedures::embedded_text)).await;
-        let shelved = procedures.into_iter().zip(vectors);
-        shelved
+        let stored = procedures.into_iter().zip(vectors);
+        stored
             .map(|(procedure, vector)| StoredProcedure { procedure: Arc::new(procedure), vector: vector.map(Arc::new) })
             .collect()
     }

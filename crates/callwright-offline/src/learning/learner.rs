@@ -9,7 +9,7 @@ use super::batch::LearningBatch;
 use super::job::{Job, JobError, Ran};
 use super::progress::LearningProgress;
 use super::{Known, MemoryCache, Settings};
-use callwright_store::{Feedback, FeedbackRow, Jobs, Memory, Revision, Store, StoreError, Traces};
+use callwright_store::{FeedbackRow, Memory, Revision, Store, StoreError, Traces};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::{Label, LearningJob};
 use callwright_types::memory::ToolSample;
@@ -113,7 +113,7 @@ impl Learner {
     /// Returns the feedback after a revision with the traces of its turns. Feedback may arrive before the trace is
     /// stored, so that it is retried for a while. After that, the trace counts as missing and the feedback is ignored.
     async fn judged(&self, after: Revision) -> Result<FeedbackVerdicts, StoreError> {
-        let given = self.store.given(after, self.settings.batch).await?;
+        let given = self.store.feedback_since(after, self.settings.batch).await?;
         let patience = SignedDuration::from_secs(i64::from(self.settings.verdict_seconds));
         let mut judged = FeedbackVerdicts { verdicts: Vec::new(), upto: given.upto };
         for (revision, row) in given.rows {
@@ -188,7 +188,10 @@ mod tests {
     async fn give(store: &Store, verdict: FeedbackVerdict) {
         let (expected, comment) = Default::default();
         let (trace, source) = ("t1".to_owned(), Scope::of_key("a").as_str().to_owned());
-        store.give(&FeedbackRow { trace, source, verdict, expected, comment, at: Timestamp::now() }).await.unwrap();
+        store
+            .give_feedback(&FeedbackRow { trace, source, verdict, expected, comment, at: Timestamp::now() })
+            .await
+            .unwrap();
     }
 
     async fn store_turn(store: &Store) {

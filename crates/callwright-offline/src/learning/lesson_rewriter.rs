@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use super::Settings;
 use super::job::{Job, JobError, Ran};
 use callwright_knowledge::experience::NoteTaker;
-use callwright_store::{Jobs, Memory, Revision, Store};
+use callwright_store::{Memory, Revision, Store};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::{Label, LearningJob, Purpose, TokenKind};
 use callwright_types::memory::{Author, Wording};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Settings;
 use callwright_store::Revision;
-use callwright_types::memory::{Backing, Returned};
+use callwright_types::memory::Backing;
 use callwright_types::{Evidence, EvidenceKind, LessonDraft, MemoryNote, ProcedureDraft, Scope, Trace};
 
 /// Progress of learning.
@@ -102,8 +102,7 @@ impl LearningProgress {
             if !is_same || Some(&waiting.session) != trace.session.as_ref() {
                 return true;
             }
-            let is_of = |returned: &&Returned| waiting.calls.contains(&returned.call);
-            if returned.iter().filter(is_of).any(|returned| returned.failed) {
+            if returned.iter().any(|returned| returned.failed && waiting.calls.contains(&returned.call)) {
                 return false;
             }
             waiting.calls.retain(|call| !returned.iter().any(|returned| returned.call == *call));
@@ -130,7 +129,7 @@ impl LearningProgress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callwright_types::memory::Polarity;
+    use callwright_types::memory::{Polarity, Returned};
     use callwright_types::trace;
 
     fn draft(calls: &[&str]) -> AwaitedDraft {

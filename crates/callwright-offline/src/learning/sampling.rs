@@ -86,12 +86,10 @@ fn tools_named(row: &FeedbackRow) -> Option<Vec<String>> {
     if named.len() > MAX_TOOLS {
         return None;
     }
-    let is_name = |name: &String| {
-        !name.trim().is_empty() && name.chars().count() <= MAX_NAME_CHARS && !name.chars().any(char::is_control)
-    };
     let mut tools: Vec<String> = Vec::new();
     for name in named {
-        if !is_name(&name) {
+        let is_too_long = name.chars().count() > MAX_NAME_CHARS;
+        if name.trim().is_empty() || is_too_long || name.chars().any(char::is_control) {
             return None;
         }
         if !tools.contains(&name) {

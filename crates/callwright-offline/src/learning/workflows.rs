@@ -6,11 +6,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::Settings;
-use super::batch::went_wrong;
 use super::progress::{AwaitedDraft, LearningProgress};
-use super::verdicts::without;
+use super::verdicts::{rests_on, went_wrong, without};
 use callwright_knowledge::experience::{self, Watched, observe, retirement};
-use callwright_knowledge::procedures::{Joined, ProcedureStore, join};
+use callwright_knowledge::memory::LearnOutcome;
+use callwright_knowledge::procedures::{ProcedureStore, join};
 use callwright_store::{FeedbackRow, Revision};
 use callwright_types::memory::Backing;
 use callwright_types::{Evidence, EvidenceKind, MemoryNote, PlanResult, Procedure, ProcedureDraft, Scope, Trace};
@@ -48,7 +48,7 @@ impl Workflows {
         let is_seen = workflow.backing == Backing::Seen;
         match workflow.backing {
             Backing::Seen => {
-                self.learn(&memory.scope, &workflow, Evidence::of_turn(EvidenceKind::Mended, trace, trace.started_at));
+                self.learn(&memory.scope, &workflow, trace.evidence(EvidenceKind::Mended, trace.started_at));
             }
             Backing::Awaits(_) => {
                 progress.wait(trace, &memory.scope, AwaitedDraft::Workflow(workflow), settings);
@@ -91,11 +91,9 @@ impl Workflows {
 
     /// Retires procedures that rest only on a turn that was judged wrong.
     pub(super) fn refute(&mut self, memory: &MemoryNote, row: &FeedbackRow, trace: &Trace) {
-        let rests_on = |procedure: &&Arc<Procedure>| {
-            procedure.evidence.iter().any(|event| event.trace.as_deref() == Some(&trace.id))
-        };
         let all = self.library.of_scope(&memory.scope).chain(self.changed.values());
-        let ids: BTreeSet<String> = all.filter(rests_on).map(|procedure| procedure.id.clone()).collect();
+        let resting = all.filter(|procedure| rests_on(&procedure.evidence, &trace.id));
+        let ids: BTreeSet<String> = resting.map(|procedure| procedure.id.clone()).collect();
         for id in ids {
             let Some(mut procedure) = self.procedure(&memory.scope, &id) else { continue };
             let retirement = without(&mut procedure.evidence, &trace.id, row, self.now);
@@ -117,7 +115,7 @@ impl Workflows {
         let unchanged = self.library.of_scope(scope).filter(|known| !self.changed.contains_key(&known.id));
         let known = unchanged.chain(self.changed.values());
         let joined = join(known, (draft, evidence), scope, self.now, self.library.settings());
-        if let Joined::New(procedure) | Joined::Changed(procedure) = joined {
+        if let LearnOutcome::New(procedure) | LearnOutcome::Confirmed(procedure) = joined {
             self.learned.push(kind);
             self.change(procedure);
         }
@@ -153,8 +151,8 @@ fn isolated(memory: &MemoryNote, trace: &Trace) -> Option<ProcedureDraft> {
     if draft.client_tools.is_some() {
         return Some(draft);
     }
-    let is_run = |tool: &str| trace.executions.iter().any(|execution| execution.call.name == tool);
-    let are_run = draft.plan.nodes().iter().all(|node| is_run(&node.tool));
+    let run: BTreeSet<&str> = trace.executions.iter().map(|execution| execution.call.name.as_str()).collect();
+    let are_run = draft.plan.nodes().iter().all(|node| run.contains(node.tool.as_str()));
     are_run.then(|| ProcedureDraft { client_tools: Some(Vec::new()), ..draft })
 }
 
@@ -162,11 +160,10 @@ fn isolated(memory: &MemoryNote, trace: &Trace) -> Option<ProcedureDraft> {
 /// of them was called: the turn is no evidence then.
 fn missed(trace: &Trace, procedure: &Procedure) -> Option<bool> {
     let tools: Vec<String> = procedure.plan.nodes().iter().map(|node| node.tool.clone()).collect();
-    let is_of = |name: &String| tools.contains(name);
     // Calls of a plan are not part of a model's answer.
     let planned = trace.plan.iter().flat_map(|plan| &plan.steps).flat_map(|step| &step.calls);
     let ran = trace.executions.iter().map(|execution| &execution.call);
-    let is_called = planned.chain(ran).any(|call| is_of(&call.name));
+    let is_called = planned.chain(ran).any(|call| tools.contains(&call.name));
     if trace.plan.as_ref().is_some_and(|plan| plan.result == PlanResult::GivenUp) {
         return Some(true);
     }
@@ -177,7 +174,7 @@ fn missed(trace: &Trace, procedure: &Procedure) -> Option<bool> {
 mod tests {
     use super::*;
     use callwright_knowledge::experience::draw;
-    use callwright_knowledge::procedures::testing::{procedure, shelved};
+    use callwright_knowledge::procedures::testing::{procedure, stored};
     use callwright_knowledge::procedures::{self, ProcedureStore};
     use callwright_types::memory::Recalled;
     use callwright_types::trace::{Execution, sample};
@@ -212,7 +209,7 @@ mod tests {
     fn workflows() -> (Workflows, String) {
         let known =
             procedure("a", "Books a room", &[("find_person", "name", "?"), ("book_room", "person_id", "step1/id")]);
-        let library = ProcedureStore::of([shelved(&known)], procedures::Settings::default());
+        let library = ProcedureStore::of([stored(&known)], procedures::Settings::default());
         (Workflows::new(Arc::new(library), Timestamp::UNIX_EPOCH), known.id.clone())
     }
 

@@ -207,40 +207,37 @@ impl LineSummary for DrawSummary {
 /// Returns a line of the output.
 fn written(record: &PlanRecord, drawn: &Drawn, details: bool) -> Map<String, Value> {
     let mut line = Map::from_iter([("id".to_owned(), record.id.clone())]);
-    let mut set = |key: &str, value: Value| {
-        line.insert(key.to_owned(), value);
-    };
     match &drawn.result {
         Ok(plan) => {
-            set("plan", calls(plan));
+            line.insert("plan".to_owned(), calls(plan));
             let missing: Vec<Value> = plan
                 .missing()
                 .map(|missing| json!({"label": missing.node.label, "argument": missing.argument, "question": missing.question}))
                 .collect();
             if !missing.is_empty() {
-                set("missing", missing.into());
+                line.insert("missing".to_owned(), missing.into());
             }
         }
         Err(reason) => {
-            set("plan", Value::Array(Vec::new()));
-            set("why", reason.to_string().into());
+            line.insert("plan".to_owned(), Value::Array(Vec::new()));
+            line.insert("why".to_owned(), reason.to_string().into());
         }
     }
     if details {
-        set("graph", drawn.result.as_ref().map_or(Value::Null, |plan| json!(plan)));
-        set("spent", json!(drawn.spent));
-        set("notes", json!(drawn.notes));
+        line.insert("graph".to_owned(), drawn.result.as_ref().map_or(Value::Null, |plan| json!(plan)));
+        line.insert("spent".to_owned(), json!(drawn.spent));
+        line.insert("notes".to_owned(), json!(drawn.notes));
     }
     line
 }
 
 /// Returns the calls in topological order, without missing arguments.
 fn calls(plan: &Plan) -> Value {
-    let call = |node: &callwright_types::plan::Node| {
+    let calls = plan.nodes().iter().map(|node| {
         let given = node.arguments.iter().filter(|argument| !matches!(argument.source, Source::Missing { .. }));
         let arguments: Map<String, Value> =
             given.map(|argument| (argument.name.clone(), argument.source.written())).collect();
         json!({"name": node.tool, "arguments": arguments, "label": node.label})
-    };
-    plan.nodes().iter().map(call).collect()
+    });
+    calls.collect()
 }

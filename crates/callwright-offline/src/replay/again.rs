@@ -1,5 +1,7 @@
 //! Judges the answers of a trace with recorded bodies again.
 
+use std::convert::Infallible;
+
 use bytes::Bytes;
 
 use super::answer::ReplayedAnswer;
@@ -19,8 +21,8 @@ pub(super) fn again(trace: &Trace, judge: &Judge<'_>) -> Option<Vec<ReplayedAnsw
     let request = trace.request.as_ref()?.to_string();
     let request = RecordedAnswer::parse(&request).ok()?;
     let tools = request.tools_text().ok()??;
-    let read = || Ok::<_, std::convert::Infallible>(tools.to_owned());
-    let Ok(offered) = judge.offered(ToolSetKey::Own(tools.to_owned()), read);
+    let offered = judge.offered(ToolSetKey::Own(tools.to_owned()), || Ok::<_, Infallible>(tools.to_owned()));
+    let Ok(offered) = offered;
     // Tools of a toolset are not part of any body.
     let knows_all = trace.tools_offered.iter().all(|name| offered.tool_set.get(name).is_some());
     if offered.tool_set.is_empty() || !knows_all {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::answer::{CountedCall, ReplayedAnswer};
+use super::answer::ReplayedAnswer;
 use callwright_types::{Limits, Trace};
 
 /// Outcome of a call, from best to worst.
@@ -104,13 +104,13 @@ impl<'a> ReplayBudget<'a> {
         let is_faulty = answer.calls.iter().any(|call| !call.codes.is_empty());
         let sent_back = is_faulty && self.may_ask(answer.attempt);
         self.rounds += u32::from(sent_back);
-        let fate = |call: &CountedCall| match (call.codes.is_empty(), call.repairs.is_empty()) {
+        let fates = answer.calls.iter().map(|call| match (call.codes.is_empty(), call.repairs.is_empty()) {
             (false, _) if sent_back => Fate::SentBack,
             (false, _) => Fate::HandedOver,
             (true, false) => Fate::Repaired,
             (true, true) => Fate::Clean,
-        };
-        answer.calls.iter().map(fate).collect()
+        });
+        fates.collect()
     }
 
     fn may_ask(&self, attempt: usize) -> bool {

@@ -17,9 +17,9 @@ use std::path::PathBuf;
 
 use super::input::InputReader;
 use super::judge::Judge;
-use super::lines::{InputLines, LineBatch};
-use super::parallel::in_order;
+use super::lines::{InputLines, LineBatch, batch_limits};
 use super::{OfflineError, Problem, Watcher};
+use callwright_common::parallel::in_order;
 use callwright_judge::repair::Notations;
 use callwright_policy::Policy;
 use callwright_search::embedding::{Settings, built_in};
@@ -55,9 +55,10 @@ pub fn replay(job: &ReplayJob, watcher: &dyn Watcher) -> Result<Replay, OfflineE
     let vectors = built_in(&Settings::default()).ok().map(TextVectors::new);
     let judge = Judge::new(&job.policy, job.native_tool_calls, Notations::built_in().clone(), vectors);
     let mut all = Replay::default();
-    let counted = in_order(
-        job.jobs,
+    let counted: Result<(), OfflineError> = in_order(
+        batch_limits(job.jobs),
         lines.into_batches(),
+        |_| 0,
         |batch| batch.map(|batch| count_batch(&judge, &name, &batch)),
         |counted| {
             let (of_batch, problems, consumed) = counted?;

@@ -19,8 +19,8 @@ pub(super) fn recorded(trace: &Trace) -> Option<Vec<ReplayedAnswer>> {
     if trace.mode == Mode::Off.label() {
         return None;
     }
-    let judged = |attempt: &Attempt| attempt.verdict.is_some_and(|verdict| verdict != Verdict::Unguarded);
-    let answers = counted_attempts(trace).filter(|(_, attempt)| judged(attempt));
+    let answers = counted_attempts(trace)
+        .filter(|(_, attempt)| attempt.verdict.is_some_and(|verdict| verdict != Verdict::Unguarded));
     let answers: Vec<ReplayedAnswer> = answers.map(|(position, attempt)| recorded_answer(attempt, position)).collect();
     (!answers.is_empty()).then_some(answers)
 }

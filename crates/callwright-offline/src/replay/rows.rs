@@ -32,16 +32,21 @@ pub struct Row {
     pub fates: Fates,
 }
 
+impl Row {
+    fn new(name: &str, fates: &Fates) -> Self {
+        Self { name: name.to_owned(), calls: fates.all(), fates: *fates }
+    }
+}
+
 impl Rows {
     /// Returns the rows by descending number of affected calls, then of calls, then by name; `other` is last.
     pub fn sorted(&self) -> Vec<Row> {
-        let row = |name: &str, fates: &Fates| Row { name: name.to_owned(), calls: fates.all(), fates: *fates };
-        let mut rows: Vec<Row> = self.rows.iter().map(|(name, fates)| row(name, fates)).collect();
+        let mut rows: Vec<Row> = self.rows.iter().map(|(name, fates)| Row::new(name, fates)).collect();
         rows.sort_by(|one, other| {
             let order = (other.fates.touched(), other.calls).cmp(&(one.fates.touched(), one.calls));
             order.then_with(|| one.name.cmp(&other.name))
         });
-        rows.extend((self.other.all() > 0).then(|| row("other", &self.other)));
+        rows.extend((self.other.all() > 0).then(|| Row::new("other", &self.other)));
         rows
     }
 

@@ -39,9 +39,8 @@ impl Replay {
     /// Returns notes on the interpretation and the limits of the counts.
     pub fn notes(&self) -> Vec<String> {
         let judged = self.judged;
-        let names = |counts: &std::collections::BTreeMap<String, u64>| {
-            counts.iter().map(|(name, count)| format!("{name} {}", grouped(*count))).collect::<Vec<_>>().join(", ")
-        };
+        let policies: Vec<String> =
+            self.policies.iter().map(|(name, count)| format!("{name} {}", grouped(*count))).collect();
         let mut notes = Vec::new();
         let mut note = |count: u64, text: String| notes.extend((count > 0).then_some(text));
         note(
@@ -51,7 +50,7 @@ impl Replay {
                  policies {}. The result of another policy is unknown; `record: {{bodies: true}}` keeps bodies.",
                 grouped(judged.as_recorded),
                 grouped(self.turns.all()),
-                names(&self.policies),
+                policies.join(", "),
             ),
         );
         note(

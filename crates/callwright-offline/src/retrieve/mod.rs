@@ -1,11 +1,8 @@
 //! `retrieve`: ranks tools for recorded requests, best first, as a server does.
 
+mod job;
 mod record;
-mod summary;
 mod tools;
-
-use std::path::PathBuf;
-use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
@@ -14,33 +11,12 @@ use super::input::{InputReader, STANDARD_STREAM};
 use super::lines::{InputLines, LineBatch};
 use super::output::OutputWriter;
 use super::{OfflineError, Watcher};
-use callwright_search::embedding::{Embedder, Vector};
+use callwright_search::embedding::Vector;
 use callwright_search::retrieval::ToolQuery;
 
+pub use job::{RetrieveJob, RetrieveSummary};
 use record::{query_of, write};
-pub use summary::RetrieveSummary;
 use tools::RetrievalTools;
-
-/// Inputs and settings of a run.
-#[derive(Debug)]
-pub struct RetrieveJob {
-    /// Lines `{"name", "description", "parameters"?}`.
-    pub tools: PathBuf,
-    /// Learned representations of tools defined by clients, if they are used.
-    pub representations: Option<PathBuf>,
-    /// Lines `{"query"}`.
-    pub queries: PathBuf,
-    /// Output file of the rankings.
-    pub rankings: PathBuf,
-    /// Maximum number of names in a ranking.
-    pub count: usize,
-    /// Embedding model; without it, texts are compared by words only.
-    pub embedder: Option<Arc<dyn Embedder>>,
-    /// Whether the reasons for each tool are written too.
-    pub details: bool,
-    /// Number of search threads.
-    pub jobs: usize,
-}
 
 /// Ranks the tools for every line and writes one output line for each usable one, in order.
 ///

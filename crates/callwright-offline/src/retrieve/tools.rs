@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{RetrieveJob, RetrieveSummary};
+use super::job::{RetrieveJob, RetrieveSummary};
 use crate::{ListedTool, ListedTools, OfflineError, Watcher};
 use callwright_knowledge::representation::Representations;
 use callwright_search::retrieval::{FieldWeights, Fusion, ToolIndex, ToolSegment, ToolText, embed_tools};

@@ -54,8 +54,7 @@ pub struct ScanJob {
 /// [`OfflineError`] if a file cannot be read or written. Unusable lines are reported to the watcher and counted in the
 /// summary instead.
 pub fn scan(job: &ScanJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<ScanSummary, OfflineError> {
-    let is_standard = |path: &PathBuf| path.as_os_str() == STANDARD_STREAM;
-    if is_standard(&job.answers) && job.tools.as_ref().is_some_and(is_standard) {
+    if job.answers.as_os_str() == STANDARD_STREAM && job.tools.as_ref() == Some(&job.answers) {
         return Err(OfflineError::StandardInputTwice { first: "the tools", second: "the answers" });
     }
     let mut summary = ScanSummary::default();

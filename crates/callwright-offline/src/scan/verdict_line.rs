@@ -57,7 +57,7 @@ pub(super) fn write_verdict(id: &RawValue, judged: &JudgedMessage, lines: &mut V
         calls: judged
             .calls
             .iter()
-            .map(|call| FinalCall { name: &call.mended.name, arguments: arguments(call) })
+            .map(|call| FinalCall { name: &call.repaired.name, arguments: arguments(call) })
             .collect(),
         diagnoses: judged.diagnoses().map(VerdictFinding::of).collect(),
         advice: judged.advice().map(VerdictFinding::of).collect(),
@@ -69,7 +69,7 @@ pub(super) fn write_verdict(id: &RawValue, judged: &JudgedMessage, lines: &mut V
 
 /// Returns the arguments as an object with numbers as written, or as a string if their text is not an object.
 fn arguments(call: &JudgedCall) -> Box<RawValue> {
-    let text = &call.mended.arguments;
+    let text = &call.repaired.arguments;
     let is_object = match &call.result {
         Ok(checked) => !checked.is_free_text(),
         Err(_) => serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object()),

@@ -111,8 +111,8 @@ impl CallAssembler {
         let last = self.parts.len().checked_sub(1);
         let Some(id) = &piece.id else { return last };
         self.by_id.get(id.as_ref()).copied().or_else(|| {
-            let is_open = |call: &CallParts| call.extent != Extent::Complete;
-            last.filter(|at| piece.name.is_none() && self.parts.get(*at).is_some_and(is_open))
+            let is_open = self.parts.last()?.extent != Extent::Complete;
+            last.filter(|_| is_open && piece.name.is_none())
         })
     }
 
@@ -168,13 +168,15 @@ impl CallParts {
         if let (None, Some(kind)) = (&self.kind, &piece.kind) {
             self.kind = Some(kind.to_string());
         }
-        let members = |(key, _): &(&str, &RawValue)| !matches!(*key, "index" | "id" | "type" | "function" | "custom");
-        for (key, value) in piece.element.iter().flat_map(ObjectFields::iter).filter(members) {
-            self.fields.push(key, value);
+        for (key, value) in piece.element.iter().flat_map(ObjectFields::iter) {
+            if !matches!(key, "index" | "id" | "type" | "function" | "custom") {
+                self.fields.push(key, value);
+            }
         }
-        let members = |(key, _): &(&str, &RawValue)| !matches!(*key, "name" | "arguments" | "input");
-        for (key, value) in piece.body.iter().flat_map(ObjectFields::iter).filter(members) {
-            self.body.push(key, value);
+        for (key, value) in piece.body.iter().flat_map(ObjectFields::iter) {
+            if !matches!(key, "name" | "arguments" | "input") {
+                self.body.push(key, value);
+            }
         }
         let name_is_regular = self.push_name(piece);
         self.push_arguments(piece) && name_is_regular
@@ -232,9 +234,8 @@ impl CallParts {
     }
 
     fn into_element(mut self) -> RawObject {
-        let text = |key: &str, value: Option<String>| value.map(|value| (key.to_owned(), raw(&value)));
-        let id = text("id", self.id.take());
-        let kind = text("type", self.kind.take());
+        let id = self.id.take().map(|id| ("id".to_owned(), raw(&id)));
+        let kind = self.kind.take().map(|kind| ("type".to_owned(), raw(&kind)));
         let fields = std::mem::take(&mut self.fields);
         let key = if self.custom { "custom" } else { "function" };
         let body = (key.to_owned(), self.into_body().to_raw());
@@ -247,8 +248,8 @@ impl<'a> CallPiece<'a> {
         let custom = element.object("custom");
         let is_custom = custom.is_some();
         let body = custom.or_else(|| element.object("function"));
-        let non_empty = |key| element.string(key).filter(|text| !text.is_empty());
-        let (index, id, kind) = (element.get_as("index"), non_empty("id"), non_empty("type"));
+        let index = element.get_as("index");
+        let [id, kind] = ["id", "type"].map(|key| element.string(key).filter(|text| !text.is_empty()));
         let body = body.map(Self::read_body).unwrap_or_default();
         Self { index, id, kind, element: Some(element), custom: is_custom, ..body }
     }

@@ -3,8 +3,8 @@
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
-use super::super::completion::object;
 use super::super::content::part_text;
+use super::super::fields::object;
 use super::super::fields::{ObjectFields, string};
 use callwright_common::json::raw;
 

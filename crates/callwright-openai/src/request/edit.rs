@@ -1,6 +1,5 @@
 //! Edits of a request. Everything that an edit does not change keeps its bytes and its position.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -14,36 +13,6 @@ use crate::fields::present;
 use crate::{AssistantMessage, SentTool, ToolChoice, WrittenTool};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Call;
-
-/// Appended items. They are separate from the client's own arrays, so that these are neither parsed nor copied until
-/// they are sent.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Additions {
-    pub(super) messages: Vec<Arc<RawValue>>,
-    /// Notes to append to the texts of the client's messages, by message position.
-    pub(super) notes: BTreeMap<usize, String>,
-    tools: Vec<Arc<RawValue>>,
-    functions: Vec<Arc<RawValue>>,
-    /// Whether the added tools replace the client's own list instead of extending it.
-    replace_tools: bool,
-    /// Whether the last pushed assistant message calls in the legacy form. Its results must have the same form.
-    legacy_calls: Option<bool>,
-}
-
-impl Additions {
-    fn arrays(&self) -> [(&'static str, &[Arc<RawValue>]); 3] {
-        [("messages", &self.messages), ("tools", &self.tools), ("functions", &self.functions)]
-    }
-
-    fn of(&self, key: &str) -> &[Arc<RawValue>] {
-        self.arrays().into_iter().find(|(name, _)| *name == key).map_or(&[], |(_, items)| items)
-    }
-
-    /// Whether the additions replace the client's own array.
-    fn replace(&self, key: &str) -> bool {
-        self.replace_tools && key != "messages"
-    }
-}
 
 impl ChatRequest {
     /// Replaces `model`.
@@ -65,11 +34,11 @@ impl ChatRequest {
     pub fn send_tools(&mut self, tools: &[SentTool]) {
         let legacy = self.is_legacy();
         let own = self.tool_elements();
-        let element = |tool: &SentTool| match tool {
+        let elements = tools.iter().filter_map(|tool| match tool {
             SentTool::Own(place) => own.get(*place).map(|element| Arc::from((*element).to_owned())),
             SentTool::Added(tool) => Some(tool.element(legacy).clone()),
-        };
-        let elements: Vec<Arc<RawValue>> = tools.iter().filter_map(element).collect();
+        });
+        let elements: Vec<Arc<RawValue>> = elements.collect();
         if elements.is_empty() {
             for key in ["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"] {
                 self.remove(key);

@@ -102,9 +102,9 @@ fn call(call: &RawValue) -> Option<Call> {
 }
 
 fn call_of(id: String, function: Option<&ObjectFields<'_>>) -> Call {
-    let text = |key: &str| function.and_then(|function| function.string(key)).unwrap_or_default().into_owned();
+    let name = function.and_then(|function| function.string("name"));
     let arguments = function.and_then(|function| function.string("arguments").or_else(|| function.string("input")));
-    Call { id, name: text("name"), arguments: arguments.unwrap_or_default().into_owned() }
+    Call { id, name: name.unwrap_or_default().into_owned(), arguments: arguments.unwrap_or_default().into_owned() }
 }
 
 #[cfg(test)]

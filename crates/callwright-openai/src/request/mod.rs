@@ -1,9 +1,9 @@
 //! Chat completion request, parsed in place and edited field by field.
 
+mod additions;
 mod edit;
 mod messages;
 mod notes;
-mod rejoin;
 
 use std::sync::Arc;
 
@@ -13,6 +13,8 @@ use serde_json::value::RawValue;
 
 pub use messages::MessageView;
 pub(super) use messages::view;
+
+use additions::Additions;
 
 use super::fields::{ObjectFields, present, string};
 use super::tools::{read_legacy_tool, read_tool};
@@ -30,7 +32,7 @@ pub struct ChatRequest {
     model: String,
     stream: bool,
     choice_count: u32,
-    additions: edit::Additions,
+    additions: Additions,
     edited: bool,
 }
 
@@ -53,7 +55,7 @@ impl ChatRequest {
         };
         let stream = scalar(&fields, "stream", "true or false")?.unwrap_or(false);
         let choice_count = choice_count(&fields)?;
-        let additions = edit::Additions::default();
+        let additions = Additions::default();
         Ok(Self { original: body, model, stream, choice_count, fields: Arc::new(fields), additions, edited: false })
     }
 
@@ -80,8 +82,8 @@ impl ChatRequest {
     /// Returns the token limit over all choices: `max_completion_tokens`, or else `max_tokens`, times `n`; `None` if
     /// the request has no limit.
     pub fn max_answer_tokens(&self) -> Option<u64> {
-        let limit = |key| self.fields.get_as::<u64>(key);
-        let of_choice = limit("max_completion_tokens").or_else(|| limit("max_tokens"))?;
+        let limit: Option<u64> = self.fields.get_as("max_completion_tokens");
+        let of_choice = limit.or_else(|| self.fields.get_as("max_tokens"))?;
         Some(of_choice.saturating_mul(u64::from(self.choice_count)))
     }
 
@@ -116,8 +118,11 @@ impl ChatRequest {
 
     /// Whether the request uses the legacy `functions` or `function_call`, and not `tools`.
     pub fn is_legacy(&self) -> bool {
-        let has = |key| present(self.fields.get(key)).is_some();
-        !has("tools") && (has("functions") || has("function_call"))
+        !self.has("tools") && (self.has("functions") || self.has("function_call"))
+    }
+
+    fn has(&self, key: &str) -> bool {
+        present(self.fields.get(key)).is_some()
     }
 
     /// Returns the JSON text of the client's own `tools` (or legacy `functions`), a cache key for data derived from
@@ -136,7 +141,7 @@ impl ChatRequest {
     /// Returns the elements of the client's own list of tools: the JSON text of each element and, if it has a valid
     /// name, the tool.
     pub fn listed_tools(&self) -> Vec<(Option<Tool>, &str)> {
-        let read = if present(self.fields.get("tools")).is_some() { read_tool } else { read_legacy_tool };
+        let read = if self.has("tools") { read_tool } else { read_legacy_tool };
         self.tool_elements().into_iter().map(|element| (read(element), element.get())).collect()
     }
 

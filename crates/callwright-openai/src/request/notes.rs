@@ -1,15 +1,17 @@
-//! Notes: text that is appended to messages of the client.
+//! Notes: text that is appended to messages of the client, and reinsertion of the parts of a conversation that the
+//! client did not receive.
 //!
 //! Notes are stored separately and joined to the messages when the request is written. Code that reads the
 //! conversation therefore sees the original text without the notes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
 use super::ChatRequest;
-use crate::completion::object;
-use crate::fields::{ObjectFields, present};
+use crate::KeptPart;
+use crate::fields::{ObjectFields, object, present};
 use callwright_common::json::{RawObject, raw};
 
 /// Separator between a text and the note after it.
@@ -26,6 +28,38 @@ impl ChatRequest {
         }
         known.push_str(&note);
         self.edited = true;
+    }
+
+    /// Reinserts kept parts into their messages, by position among [`ChatRequest::messages`]. A missing result of a
+    /// part becomes `lost`. Notes move with their messages.
+    pub fn rejoin(&mut self, parts: &BTreeMap<usize, KeptPart>, lost: &str) {
+        let mut notes = std::mem::take(&mut self.additions.notes);
+        let mut moved = BTreeMap::new();
+        let mut messages = Vec::new();
+        let (mut place, mut new_place) = (0, 0);
+        for message in self.client_messages() {
+            if ObjectFields::parse(message.get()).is_none() {
+                messages.push(message.to_owned());
+                continue;
+            }
+            let before = messages.len();
+            match parts.get(&place) {
+                Some(part) => part.put_back(message, lost, &mut messages),
+                None => {
+                    moved.extend(notes.remove(&place).map(|note| (new_place, note)));
+                    messages.push(message.to_owned());
+                }
+            }
+            place += 1;
+            new_place += messages.len() - before;
+        }
+        self.additions.notes = moved;
+        self.set("messages", raw(&messages));
+    }
+
+    /// Returns the pushed messages, in order.
+    pub fn pushed(&self) -> &[Arc<RawValue>] {
+        &self.additions.messages
     }
 }
 
@@ -66,7 +100,6 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::KeptPart;
 
     fn request(messages: &str) -> ChatRequest {
         ChatRequest::parse(Bytes::from(format!(r#"{{"model":"m","messages":{messages},"n":1}}"#))).unwrap()

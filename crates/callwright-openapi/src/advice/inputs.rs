@@ -2,12 +2,11 @@
 
 use serde_json::Value;
 
-use super::super::binding::{BodyMember, BodyShape};
+use super::super::binding::BodyShape;
 use super::super::body::OperationBody;
 use super::super::document::ApiDocument;
 use super::super::files::ValuePosition;
 use super::super::notes::LoadNotes;
-use super::super::parameter::OperationParameter;
 use super::super::path_parameters::{TemplateParameters, place};
 use super::super::reader::request;
 use super::super::walk::DocumentOperation;
@@ -57,29 +56,34 @@ pub(super) fn inputs<'c>(
     let Ok((written, body)) = request(document, found, &mut notes) else { return Vec::new() };
     let Ok(TemplateParameters { parameters, .. }) = place(found, written, &mut notes) else { return Vec::new() };
     let root: &Value = &operation.tool.parameters;
-    let input = |argument: &'c str, kind: &'static str, at: ValuePosition<'c>| {
-        let layers = layers(root, root.get("properties")?.get(argument)?);
-        Some(InputArgument { argument, kind, at, layers })
-    };
+    let mut inputs: Vec<InputArgument<'c>> = Vec::new();
     // `operation.bindings` has one binding per parameter, in the same order.
-    let of_parameter = |(binding, parameter): (&'c Binding, &OperationParameter<'c>)| {
-        input(&binding.argument, kind(binding), parameter.at.at.clone())
+    for (binding, parameter) in operation.bindings.iter().zip(&parameters) {
+        inputs.extend(input(root, &binding.argument, kind(binding), parameter.at.at.clone()));
+    }
+    let Some(shape) = operation.body.as_ref().map(|body| &body.shape) else { return inputs };
+    let members: Vec<(&'c str, &'static str, Option<&str>)> = match shape {
+        BodyShape::Argument(name) => vec![(name, "request body", None)],
+        BodyShape::Properties(members) => members
+            .iter()
+            .map(|member| (member.argument.as_str(), "body property", Some(member.name.as_str())))
+            .collect(),
     };
-    let mut inputs: Vec<InputArgument<'c>> =
-        operation.bindings.iter().zip(&parameters).filter_map(of_parameter).collect();
-    let place_of = |name: Option<&str>| {
-        body.as_ref().and_then(|body| place_in(document, body, name)).unwrap_or_else(|| found.operation.at.clone())
-    };
-    match operation.body.as_ref().map(|body| &body.shape) {
-        Some(BodyShape::Argument(name)) => inputs.extend(input(name, "request body", place_of(None))),
-        Some(BodyShape::Properties(members)) => {
-            let property =
-                |member: &'c BodyMember| input(&member.argument, "body property", place_of(Some(&member.name)));
-            inputs.extend(members.iter().filter_map(property));
-        }
-        None => {}
+    for (argument, kind, name) in members {
+        let at = body.as_ref().and_then(|body| place_in(document, body, name));
+        inputs.extend(input(root, argument, kind, at.unwrap_or_else(|| found.operation.at.clone())));
     }
     inputs
+}
+
+fn input<'c>(
+    root: &'c Value,
+    argument: &'c str,
+    kind: &'static str,
+    at: ValuePosition<'c>,
+) -> Option<InputArgument<'c>> {
+    let layers = layers(root, root.get("properties")?.get(argument)?);
+    Some(InputArgument { argument, kind, at, layers })
 }
 
 fn kind(binding: &Binding) -> &'static str {
@@ -93,15 +97,15 @@ fn kind(binding: &Binding) -> &'static str {
 
 /// Returns the place of the body, or of its property `name`, in the document.
 fn place_in<'c>(document: &'c ApiDocument, body: &OperationBody<'c>, name: Option<&str>) -> Option<ValuePosition<'c>> {
-    let whole = || Some(body.schema.as_ref().or(body.at.as_ref())?.at.clone());
-    let Some(name) = name else { return whole() };
+    let whole = body.schema.as_ref().or(body.at.as_ref()).map(|whole| whole.at.clone());
+    let Some(name) = name else { return whole };
     let field = body.fields.iter().find(|field| field.name == name).and_then(|field| field.schema.as_ref());
     if let Some(field) = field {
         return Some(field.at.clone());
     }
     let schema = body.schema.clone().and_then(|schema| document.follow(schema).ok());
     let property = schema.as_ref().and_then(|schema| schema.member("properties")?.member(name));
-    property.map(|property| property.at).or_else(whole)
+    property.map(|property| property.at).or(whole)
 }
 
 /// Returns `schema` (a part of the tool's schema `root`), its `$ref` target, the subschemas of its `allOf` and

@@ -3,58 +3,22 @@
 //! A table of rules, one file each under `rules/`. The rules check the document and the tools made from it, because a
 //! model sees only the tools. Advice has no effect on loading. It is computed only when a user requests a review.
 
-mod findings;
 mod inputs;
+mod rule;
 mod rules;
-mod subject;
 #[cfg(test)]
 mod tests;
 mod words;
 
-use std::fmt;
-
-use serde::Serialize;
-
+use super::dialect;
 use super::document::ApiDocument;
-use super::{DocumentLimits, Toolset};
-use findings::Findings;
-use subject::{AdviceSubject, OperationCase};
-
-/// One piece of advice.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Advice {
-    /// Code of the rule that gives the advice.
-    pub code: &'static str,
-    /// Method and path of the operation, the first if there are several; empty for the whole document.
-    pub operation: String,
-    /// File, line and JSON Pointer of the part to change.
-    pub at: String,
-    /// Describes the information that a model lacks.
-    pub message: String,
-    /// The change to make; the same text for all advice of one rule.
-    pub fix: &'static str,
-}
-
-/// One rule of the table.
-#[derive(Clone, Copy)]
-pub struct Rule {
-    /// Stable identifier of the rule in reports and on the command line.
-    pub code: &'static str,
-    /// Short description of the problem that the rule finds.
-    pub about: &'static str,
-    /// The change to make.
-    pub fix: &'static str,
-    look: RuleCheck,
-}
-
-/// Scope of a rule and its check function.
-#[derive(Clone, Copy)]
-enum RuleCheck {
-    /// Runs once per operation.
-    Operation(fn(&AdviceSubject<'_>, &OperationCase<'_>, &mut Findings)),
-    /// Runs once for the document with all its operations.
-    Document(fn(&AdviceSubject<'_>, &mut Findings)),
-}
+use super::files::{Fetch, Origin};
+use super::load::read;
+use super::report::{Advice, Report};
+use super::{DocumentLimits, LoadError, Toolset, ToolsetSettings};
+use callwright_types::SchemaDialect;
+pub use rule::Rule;
+use rule::{AdviceSubject, Findings, RuleCheck};
 
 impl Rule {
     /// All rules, in the order of reports.
@@ -77,26 +41,41 @@ impl Rule {
     }
 }
 
-impl fmt::Debug for Rule {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.code)
-    }
+/// Optional parts of a review.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Review {
+    /// Dialect whose losses are added to the simplified parts.
+    pub dialect: Option<SchemaDialect>,
+    /// Rules of the advice, applied in this order to each operation.
+    pub advice: Vec<Rule>,
 }
 
-impl PartialEq for Rule {
-    fn eq(&self, other: &Self) -> bool {
-        self.code == other.code
+/// Reviews the document at `origin`. Files that it refers to are read as `settings` allow; `fetch` fetches remote
+/// files.
+///
+/// # Errors
+///
+/// Returns an error if the document as a whole cannot be loaded.
+pub fn review(
+    origin: Origin<'_>,
+    settings: &ToolsetSettings,
+    review: &Review,
+    fetch: &dyn Fetch,
+) -> Result<Report, LoadError> {
+    let path = origin.to_path();
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let document = ApiDocument::load(origin, settings, fetch)?;
+    let mut toolset = read(&document, &name, &path, settings)?;
+    if let Some(dialect) = review.dialect {
+        toolset.report.simplified.extend(dialect::losses(&toolset.operations, dialect));
     }
+    toolset.report.advice = advise(&document, &toolset, &settings.limits, &review.advice);
+    Ok(toolset.report)
 }
 
 /// Runs `rules` on `document` and on the `toolset` made from it: first the rules for the whole document, then the
 /// rules for each operation. A place that several operations share is reported once.
-pub(super) fn advise(
-    document: &ApiDocument,
-    toolset: &Toolset,
-    limits: &DocumentLimits,
-    rules: &[Rule],
-) -> Vec<Advice> {
+fn advise(document: &ApiDocument, toolset: &Toolset, limits: &DocumentLimits, rules: &[Rule]) -> Vec<Advice> {
     let subject = AdviceSubject::new(document, toolset, limits);
     let mut findings = Findings::default();
     for rule in rules {

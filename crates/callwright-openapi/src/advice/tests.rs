@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use super::super::document::ApiDocument;
 use super::super::load::toolset_of;
+use super::super::report::Advice;
 use super::super::{DocumentLimits, ToolsetSettings};
-use super::{Advice, Rule, advise};
+use super::{Rule, advise};
 
 /// Returns the advice of `rules` on `document`, which is `api.json`.
 fn advised(rules: &[Rule], document: Value) -> Vec<Advice> {

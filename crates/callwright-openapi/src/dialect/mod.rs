@@ -3,14 +3,13 @@
 //! Pure functions: they return the translated schema and its losses. Calls are always validated against the tool's
 //! original schema. A constraint that a dialect cannot express is therefore hidden from the model but still enforced.
 
-mod losses;
 mod openai;
 mod pattern;
 mod plain;
 mod reference;
 mod strict;
 mod trail;
-mod walk;
+mod translated;
 mod words;
 
 use serde_json::Value;
@@ -18,18 +17,7 @@ use serde_json::Value;
 use super::report::Simplified;
 use callwright_types::SchemaDialect;
 
-pub use losses::Loss;
-
-/// A schema translated to a dialect.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Translated {
-    /// The schema to offer to the model.
-    pub parameters: Value,
-    /// Whether the tool may be offered with `strict: true`.
-    pub strict: bool,
-    /// The constraints that the translated schema no longer expresses, without duplicates.
-    pub losses: Vec<Loss>,
-}
+pub use translated::{Loss, Translated};
 
 /// Translates `schema`, the schema of a tool's argument object, to `dialect`.
 pub fn translate(schema: &Value, dialect: SchemaDialect) -> Translated {

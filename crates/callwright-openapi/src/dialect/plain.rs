@@ -7,11 +7,10 @@
 use serde_json::{Map, Value};
 
 use super::super::schema::{KeywordForm, form, is_annotation};
-use super::losses::Losses;
 use super::reference::{definitions, name_of, reference, used_here};
 use super::trail::DialectTrail;
+use super::translated::{Loss, Losses, Translated};
 use super::words::say;
-use super::{Loss, Translated};
 
 /// Maximum number of copies of a definition within itself. One copy shows the members of a tree's children.
 const MAX_RECURSION: usize = 1;
@@ -131,9 +130,8 @@ impl<'a> Inliner<'a> {
 
     /// Returns the open replacement of a definition that is not copied: its type and annotations.
     fn opened(&mut self, target: &Map<String, Value>, trail: &DialectTrail<'_>) -> Option<Map<String, Value>> {
-        let is_kept = |key: &str| key == "type" || is_annotation(key);
-        let mut kept: Map<String, Value> =
-            target.iter().filter(|(key, _)| is_kept(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
+        let kept = target.iter().filter(|(key, _)| *key == "type" || is_annotation(key));
+        let mut kept: Map<String, Value> = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
         say(&mut kept, OPENED);
         self.losses.add(trail, "is recursive or too large to be copied; any content is accepted there");
         self.spend(kept.iter().map(|(key, value)| key.len() + value.to_string().len()).sum())?;

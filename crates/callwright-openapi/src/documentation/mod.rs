@@ -14,12 +14,10 @@ mod schema;
 use super::body::OperationBody;
 use super::document::{ApiDocument, LocatedValue, Version};
 use super::parameter::OperationParameter;
-use super::swagger;
 use callwright_types::DocText;
 pub(super) use collector::DocTextCollector;
 pub(super) use library::DocumentationLibrary;
-pub(super) use response::{describe_content, is_error, show_example};
-pub(super) use schema::describe as describe_schema;
+pub(super) use response::is_error;
 
 /// Returns the texts about the document as a whole.
 pub(super) fn of_document(document: &ApiDocument) -> Vec<DocText> {
@@ -53,7 +51,7 @@ pub(super) fn of_operation<'d>(
         describe_parameter(&mut texts, parameter);
     }
     match document.version {
-        Version::V2_0 => body.iter().for_each(|body| swagger::describe_body(&mut texts, body)),
+        Version::V2_0 => body.iter().for_each(|body| swagger_body(&mut texts, body)),
         _ => request_body(&mut texts, operation),
     }
     tags(&mut texts, operation);
@@ -84,6 +82,18 @@ fn request_body<'d>(texts: &mut DocTextCollector<'d>, operation: &LocatedValue<'
     let content = body.member("content").and_then(|content| content.members().next());
     if let Some(schema) = content.and_then(|(_, media)| media.member("schema")) {
         schema::describe(texts, &schema, "");
+    }
+}
+
+/// Adds the texts of `body`: its own, or those of its fields.
+fn swagger_body<'d>(texts: &mut DocTextCollector<'d>, body: &OperationBody<'d>) {
+    if body.fields.is_empty() {
+        body.at.iter().for_each(|at| texts.member(at, "description", "Request body"));
+        body.schema.iter().for_each(|schema| schema::describe(texts, schema, ""));
+    }
+    for field in &body.fields {
+        let Some(schema) = &field.schema else { continue };
+        schema::describe(texts, schema, field.name);
     }
 }
 

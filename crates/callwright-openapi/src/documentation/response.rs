@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::super::document::{LocatedValue, Version};
 use super::super::shorten::shorten;
-use super::super::swagger;
 use super::collector::DocTextCollector;
 use super::{extension, schema};
 
@@ -18,7 +17,7 @@ pub(super) fn responses<'d>(texts: &mut DocTextCollector<'d>, operation: &Locate
         texts.member(&response, "description", status);
         extension::error_lists(texts, &response);
         if texts.document().version == Version::V2_0 {
-            swagger::describe_response(texts, status, &response);
+            swagger_response(texts, status, &response);
         }
         for (_, media) in response.member("content").iter().flat_map(LocatedValue::members) {
             describe_content(texts, status, &media);
@@ -27,9 +26,21 @@ pub(super) fn responses<'d>(texts: &mut DocTextCollector<'d>, operation: &Locate
     }
 }
 
+/// Adds the texts of `response` other than its description. Schema and examples are members of the response itself
+/// (Swagger 2.0, Response Object).
+fn swagger_response<'d>(texts: &mut DocTextCollector<'d>, status: &str, response: &LocatedValue<'d>) {
+    describe_content(texts, status, response);
+    if !is_error(status) {
+        return;
+    }
+    for (_, example) in response.member("examples").iter().flat_map(LocatedValue::members) {
+        show_example(texts, status, &example);
+    }
+}
+
 /// Adds the texts of `media` (a Media Type Object, in Swagger 2.0 the Response Object itself) for responses with
 /// `status`.
-pub(in super::super) fn describe_content<'d>(texts: &mut DocTextCollector<'d>, status: &str, media: &LocatedValue<'d>) {
+fn describe_content<'d>(texts: &mut DocTextCollector<'d>, status: &str, media: &LocatedValue<'d>) {
     let schema = media.member("schema");
     if !is_error(status) {
         // Some APIs respond with status 200 and report errors in the body.
@@ -56,7 +67,7 @@ fn named_examples<'d>(texts: &mut DocTextCollector<'d>, status: &str, media: &Lo
 }
 
 /// Adds an example of a response with `status`.
-pub(in super::super) fn show_example(texts: &mut DocTextCollector<'_>, status: &str, example: &LocatedValue<'_>) {
+fn show_example(texts: &mut DocTextCollector<'_>, status: &str, example: &LocatedValue<'_>) {
     let text = match example.value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

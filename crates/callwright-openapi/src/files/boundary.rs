@@ -33,14 +33,10 @@ impl Boundary {
     ///
     /// Returns the reason why the file is not read.
     pub(super) fn admit(&self, path: &Path) -> Result<PathBuf, String> {
-        let outside = || {
-            let root = self.root.display();
-            format!("is outside `{root}`; set the toolset's `root` to a folder that contains both if this is intended")
-        };
-        let root = self.resolved.as_ref().ok_or_else(outside)?;
+        let root = self.resolved.as_ref().ok_or_else(|| self.outside())?;
         // Checked before any file access, so that the error does not reveal which files exist.
         if !path.starts_with(&self.root) && !path.starts_with(root) {
-            return Err(outside());
+            return Err(self.outside());
         }
         let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
         if !EXTENSIONS.iter().any(|known| extension == *known) {
@@ -50,6 +46,11 @@ impl Boundary {
             ));
         }
         let resolved = fs::canonicalize(path).map_err(|error| format!("cannot be read: {error}"))?;
-        if resolved.starts_with(root) { Ok(resolved) } else { Err(outside()) }
+        if resolved.starts_with(root) { Ok(resolved) } else { Err(self.outside()) }
+    }
+
+    fn outside(&self) -> String {
+        let root = self.root.display();
+        format!("is outside `{root}`; set the toolset's `root` to a folder that contains both if this is intended")
     }
 }

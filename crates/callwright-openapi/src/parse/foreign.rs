@@ -5,23 +5,26 @@ use serde_json::Value;
 
 /// Returns the kind of `text` if it is not JSON or YAML. `text` must not begin with whitespace.
 pub(super) fn kind_of_text(text: &str) -> Option<&'static str> {
-    let begins = |words: &str| text.get(..words.len()).is_some_and(|start| start.eq_ignore_ascii_case(words));
     Some(match text {
         "" => "it is empty",
-        _ if begins("<!doctype html") || begins("<html") => {
+        _ if begins(text, "<!doctype html") || begins(text, "<html") => {
             "it is an HTML page, not an OpenAPI document; look there for the address of the document itself, which is often linked as \
              `openapi.json` or `swagger.json`"
         }
-        _ if begins("<") => "it is XML or HTML, not an OpenAPI document; WSDL and WADL cannot be read",
-        _ if begins("#%RAML") => "it is a RAML document; convert it to OpenAPI first",
-        _ if begins("FORMAT: 1A") => "it is an API Blueprint; convert it to OpenAPI first",
-        _ if begins("version https://git-lfs.github.com/spec/") => {
+        _ if begins(text, "<") => "it is XML or HTML, not an OpenAPI document; WSDL and WADL cannot be read",
+        _ if begins(text, "#%RAML") => "it is a RAML document; convert it to OpenAPI first",
+        _ if begins(text, "FORMAT: 1A") => "it is an API Blueprint; convert it to OpenAPI first",
+        _ if begins(text, "version https://git-lfs.github.com/spec/") => {
             "it is a pointer of Git LFS, not the file itself; `git lfs pull` fetches that"
         }
         _ if is_graphql(text) => "it is a GraphQL schema; only HTTP APIs that OpenAPI describes can be called",
-        _ if begins("syntax = \"proto") => "it is a Protocol Buffers definition; convert it to OpenAPI first",
+        _ if begins(text, "syntax = \"proto") => "it is a Protocol Buffers definition; convert it to OpenAPI first",
         _ => return None,
     })
+}
+
+fn begins(text: &str, words: &str) -> bool {
+    text.get(..words.len()).is_some_and(|start| start.eq_ignore_ascii_case(words))
 }
 
 /// Detects GraphQL type definitions with braces, which no YAML mapping begins with.

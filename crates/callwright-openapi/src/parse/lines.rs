@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use granit_parser::{Event, Parser, ScalarStyle};
 
-use super::{MAX_NESTING, Syntax};
+use super::parsed::{MAX_NESTING, Syntax};
 use callwright_common::json::Pointer;
 
 /// Line numbers of the values of a text.
@@ -165,8 +165,8 @@ impl LineIndexer {
                 }
                 b' ' | b'\t' | b'\r' | b',' | b':' => {}
                 _ => {
-                    let is_scalar = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
-                    at += bytes.get(at..).map_or(0, |rest| rest.iter().take_while(|byte| is_scalar(byte)).count());
+                    let rest = bytes.get(at..).unwrap_or_default().iter();
+                    at += rest.take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte)).count();
                     self.begin(line, None);
                 }
             }

@@ -49,8 +49,7 @@ fn blank_to(bytes: &mut [u8], start: usize, end: &[u8]) -> usize {
 
 /// Replaces each tab in the indentation of a line by `width` spaces. Returns `None` if no line has such a tab.
 pub(super) fn with_spaces_for_tabs(text: &str, width: usize) -> Option<String> {
-    let is_indented = |line: &str| line.trim_start_matches([' ', '\t']).len() < line.trim_start_matches(' ').len();
-    if !text.split('\n').any(is_indented) {
+    if !text.split('\n').any(|line| line.trim_start_matches(' ').starts_with('\t')) {
         return None;
     }
     let lines = text.split('\n').map(|line| {
@@ -64,9 +63,11 @@ pub(super) fn with_spaces_for_tabs(text: &str, width: usize) -> Option<String> {
 /// Replaces characters that YAML does not allow (YAML 1.2.2, section 5.1) by spaces. Returns `None` if there are
 /// none.
 pub(super) fn without_controls(text: &str) -> Option<String> {
-    let is_bad =
-        |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}') || matches!(c, '\u{fffe}' | '\u{ffff}');
-    text.contains(is_bad).then(|| text.replace(is_bad, " "))
+    text.contains(is_refused).then(|| text.replace(is_refused, " "))
+}
+
+fn is_refused(c: char) -> bool {
+    c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}') || matches!(c, '\u{fffe}' | '\u{ffff}')
 }
 
 #[cfg(test)]

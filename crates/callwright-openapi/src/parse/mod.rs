@@ -4,43 +4,23 @@
 //! and reports its assumptions.
 
 mod foreign;
-mod json;
 mod lines;
 mod mend;
+mod parsed;
 mod stream;
 mod text;
 mod value;
 mod yaml;
 
-use serde_json::Value;
+use serde::de::DeserializeSeed;
+use serde_json::{Deserializer, Value};
+
+use value::ValueReader;
 
 pub(super) use foreign::other_kind;
 pub(super) use lines::{LineIndex, end_of_string};
+pub(super) use parsed::{ParsedText, Syntax};
 pub(super) use text::decode;
-
-/// Maximum nesting of a document. It is serde_json's own limit, so that JSON and YAML have the same one. All later
-/// traversals of a document may recurse to this depth without a stack overflow.
-pub(super) const MAX_NESTING: usize = 127;
-
-/// Syntax by which a text was parsed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Syntax {
-    /// JSON (RFC 8259).
-    Json,
-    /// YAML 1.2, including JSON-like texts that are parsed as YAML.
-    Yaml,
-}
-
-/// A parsed text.
-#[derive(Debug)]
-pub(super) struct ParsedText {
-    pub(super) value: Value,
-    /// The text, after repairs if any were needed; its line numbers are those of the file.
-    pub(super) text: String,
-    pub(super) syntax: Syntax,
-    /// Tolerated faults of the text, as sentences without a subject.
-    pub(super) remarks: Vec<String>,
-}
 
 /// Parses a file.
 ///
@@ -64,7 +44,7 @@ fn parse_text(text: String) -> Result<ParsedText, String> {
     if !start.starts_with(['{', '[']) {
         return yaml::parse(text);
     }
-    match json::parse(text) {
+    match parse_json(text) {
         Ok(parsed) => Ok(parsed),
         Err((text, error)) => match yaml::parse(text) {
             Ok(mut parsed) => {
@@ -74,6 +54,37 @@ fn parse_text(text: String) -> Result<ParsedText, String> {
             Err(_) => Err(format!("invalid JSON: {error}")),
         },
     }
+}
+
+/// Parses a JSON text, tolerating common deviations such as comments.
+///
+/// # Errors
+///
+/// Returns the text and the error of the strict parser.
+fn parse_json(text: String) -> Result<ParsedText, (String, serde_json::Error)> {
+    let error = match strict_json(&text) {
+        Ok((value, remark)) => {
+            return Ok(ParsedText { value, text, syntax: Syntax::Json, remarks: remark.into_iter().collect() });
+        }
+        Err(error) => error,
+    };
+    let plain = mend::without_comments(&text);
+    match strict_json(&plain) {
+        Ok((value, remark)) => {
+            let what = "has comments, or commas before a closing bracket, which JSON does not allow; they are ignored";
+            let remarks = std::iter::once(what.to_owned()).chain(remark).collect();
+            Ok(ParsedText { value, text: plain, syntax: Syntax::Json, remarks })
+        }
+        Err(_) => Err((text, error)),
+    }
+}
+
+fn strict_json(text: &str) -> Result<(Value, Option<String>), serde_json::Error> {
+    let reading = ValueReader::default();
+    let mut deserializer = Deserializer::from_str(text);
+    let value = reading.deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok((value, reading.remark()))
 }
 
 #[cfg(test)]

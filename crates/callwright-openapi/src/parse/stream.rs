@@ -12,8 +12,8 @@ pub(super) fn one_document(text: &str) -> Option<String> {
     if documents.len() < 2 {
         return None;
     }
-    let is_openapi = |range: &&Range<usize>| text.get((*range).clone()).is_some_and(discovery::claims_in);
-    let chosen = documents.iter().find(is_openapi).or(documents.first())?;
+    let openapi = documents.iter().find(|range| text.get((*range).clone()).is_some_and(discovery::claims_in));
+    let chosen = openapi.or(documents.first())?;
     let lines_before = text.get(..chosen.start)?.matches('\n').count();
     Some("\n".repeat(lines_before) + text.get(chosen.clone())?)
 }
@@ -37,8 +37,7 @@ fn documents(text: &str) -> Vec<Range<usize>> {
 }
 
 fn says_something(text: &str) -> bool {
-    let is_silent = |line: &str| line.is_empty() || line.starts_with(['#', '%', '\u{feff}']);
-    !text.lines().all(|line| is_silent(line.trim()))
+    text.lines().map(str::trim).any(|line| !line.is_empty() && !line.starts_with(['#', '%', '\u{feff}']))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 use serde_json::json;
 
+use super::parsed::MAX_NESTING;
 use super::*;
 
 fn parsed(text: &str) -> Value {

@@ -4,8 +4,9 @@ use serde::de::DeserializeSeed;
 use serde_json::Value;
 use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 
+use super::parsed::{MAX_NESTING, ParsedText, Syntax};
 use super::value::ValueReader;
-use super::{MAX_NESTING, ParsedText, Syntax, mend, stream};
+use super::{mend, stream};
 
 /// Stack size of the YAML parser. It recurses and needs about 24 KiB per level of nesting in debug builds.
 const YAML_STACK_BYTES: usize = 16 * 1024 * 1024;
@@ -28,14 +29,10 @@ pub(super) fn parse(text: String) -> Result<ParsedText, String> {
 
 /// Parses one document, with repairs if necessary.
 fn one(text: String) -> Result<ParsedText, String> {
-    let parsed = |(value, remark), text, mended: Option<String>| ParsedText {
-        value,
-        text,
-        syntax: Syntax::Yaml,
-        remarks: mended.into_iter().chain(remark).collect(),
-    };
     let error = match read(&text) {
-        Ok(value) => return Ok(parsed(value, text, None)),
+        Ok((value, remark)) => {
+            return Ok(ParsedText { value, text, syntax: Syntax::Yaml, remarks: remark.into_iter().collect() });
+        }
         Err(error) => error,
     };
     let visible = mend::without_controls(&text);
@@ -46,8 +43,9 @@ fn one(text: String) -> Result<ParsedText, String> {
     let controls = "has control characters; they are read as spaces";
     let plain = visible.as_ref().map(|text| (text.clone(), controls.to_owned()));
     for (text, what) in plain.into_iter().chain(tabbed) {
-        if let Ok(value) = read(&text) {
-            return Ok(parsed(value, text, Some(what)));
+        if let Ok((value, remark)) = read(&text) {
+            let remarks = std::iter::once(what).chain(remark).collect();
+            return Ok(ParsedText { value, text, syntax: Syntax::Yaml, remarks });
         }
     }
     Err(error)
@@ -60,8 +58,11 @@ fn read(text: &str) -> Result<(Value, Option<String>), String> {
         let thread = std::thread::Builder::new().name("yaml".to_owned()).stack_size(YAML_STACK_BYTES);
         let parser = thread.spawn_scoped(scope, || {
             let reading = ValueReader::default();
-            let read = |deserializer: serde_saphyr::Deserializer<'_, '_>| reading.deserialize(deserializer);
-            let value = serde_saphyr::with_deserializer_from_str_with_options(text, options(text.len()), read);
+            let value = serde_saphyr::with_deserializer_from_str_with_options(
+                text,
+                options(text.len()),
+                |deserializer: serde_saphyr::Deserializer<'_, '_>| reading.deserialize(deserializer),
+            );
             value.map(|value| (value, reading.remark())).map_err(|error| format!("invalid YAML: {error}"))
         });
         let parser = parser.map_err(|error| format!("cannot start the YAML parser: {error}"))?;

@@ -11,8 +11,7 @@ use super::keyword::is_annotation;
 /// clash.
 pub(super) fn unwrap_single(mut schema: Map<String, Value>) -> Map<String, Value> {
     let Some(Value::Array(branches)) = schema.get("allOf") else { return schema };
-    let constrains = |branch: &&Value| branch.as_object().is_none_or(|keys| !keys.keys().all(|key| is_annotation(key)));
-    let mut constraining = branches.iter().filter(constrains);
+    let mut constraining = branches.iter().filter(|branch| constrains(branch));
     let (first, None) = (constraining.next(), constraining.next()) else { return schema };
     let clashes = first.is_some_and(|branch| match branch {
         Value::Object(keys) => keys.keys().any(|key| !is_annotation(key) && key != "allOf" && schema.contains_key(key)),
@@ -24,7 +23,7 @@ pub(super) fn unwrap_single(mut schema: Map<String, Value>) -> Map<String, Value
     let Some(Value::Array(branches)) = schema.shift_remove("allOf") else { return schema };
     // Annotations of this use take precedence over those of the referenced schema.
     let (describing, constraining): (Vec<Value>, Vec<Value>) =
-        branches.into_iter().partition(|branch| !constrains(&branch));
+        branches.into_iter().partition(|branch| !constrains(branch));
     for branch in describing.into_iter().chain(constraining) {
         let Value::Object(keys) = branch else { continue };
         for (key, value) in keys {
@@ -32,6 +31,10 @@ pub(super) fn unwrap_single(mut schema: Map<String, Value>) -> Map<String, Value
         }
     }
     schema
+}
+
+fn constrains(branch: &Value) -> bool {
+    branch.as_object().is_none_or(|keys| !keys.keys().all(|key| is_annotation(key)))
 }
 
 #[cfg(test)]

@@ -8,12 +8,13 @@ use super::super::document::{ApiDocument, LocatedValue};
 use super::super::notes::LoadNotes;
 use super::super::settings::DocumentLimits;
 use super::super::shorten::shorten;
+use super::definitions::RequestPart;
 use super::emptiness::{self, EmptyValueRule};
 use super::exclusive::relax;
 use super::leaf::examples;
 use super::loops::open_loops;
 use super::memo::Memo;
-use super::translator::{RequestPart, SchemaDetail, SchemaTranslator, TooLarge};
+use super::translator::{SchemaDetail, SchemaTranslator, TooLarge};
 
 /// Upper bound of `limits.schema_depth`. Each schema level takes two levels of JSON, which must stay below the 127
 /// that JSON parsers commonly accept.

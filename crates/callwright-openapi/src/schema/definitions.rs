@@ -4,7 +4,17 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::super::document::LocatedValue;
 use super::super::files::ValuePositionId;
-use super::translator::RequestPart;
+
+/// The part of a request that a schema describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum RequestPart {
+    /// A segment of the path, which cannot be empty.
+    Path,
+    /// Another parameter.
+    Parameter,
+    /// The body or one of its properties.
+    Body,
+}
 
 /// Names of referenced schemas, and the queue of definitions to write.
 #[derive(Debug, Default)]
@@ -51,8 +61,7 @@ impl<'d> Definitions<'d> {
     }
 
     fn free_name(&mut self, wish: &str) -> String {
-        let kept = |c: char| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' };
-        let base: String = wish.chars().map(kept).collect();
+        let base = wish.replace(|c: char| !c.is_ascii_alphanumeric() && !"_-.".contains(c), "_");
         let mut name = if base.is_empty() { "schema".to_owned() } else { base.clone() };
         let mut number = 2;
         while !self.names.insert(name.clone()) {

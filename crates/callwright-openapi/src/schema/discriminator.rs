@@ -96,10 +96,11 @@ fn hold_to(schema: &mut Map<String, Value>, property: &str, names: &[Value], is_
 
 /// Adds `names` as examples of `property`, unless it already has values or examples.
 fn illustrate(schema: &mut Map<String, Value>, property: &str, names: Vec<Value>) {
-    let says_nothing =
-        |described: &Value| ["enum", "const", "examples"].iter().all(|keyword| described.get(keyword).is_none());
     let described = schema.get("properties").and_then(|properties| properties.get(property));
-    if described.is_some_and(says_nothing)
+    let has_values =
+        ["enum", "const", "examples"].iter().any(|keyword| described.is_some_and(|it| it.get(keyword).is_some()));
+    if described.is_some()
+        && !has_values
         && let Some(described) = self::described(schema, property)
     {
         let types = types_of(described);

@@ -67,9 +67,8 @@ fn refuse_null(schema: &mut Map<String, Value>) {
 
 /// Whether the document has an `enum`, or lists the empty string as a value.
 fn names_empty_text(schema: &Map<String, Value>) -> bool {
-    let is_empty = |value: &Value| value == "";
-    ["const", "default"].iter().filter_map(|keyword| schema.get(*keyword)).any(is_empty)
-        || schema.get("examples").and_then(Value::as_array).is_some_and(|values| values.iter().any(is_empty))
+    ["const", "default"].iter().filter_map(|keyword| schema.get(*keyword)).any(|value| value == "")
+        || schema.get("examples").and_then(Value::as_array).is_some_and(|values| values.contains(&"".into()))
         || schema.contains_key("enum")
 }
 
@@ -81,8 +80,8 @@ fn at_least_one(schema: &mut Map<String, Value>, bound: &str) {
 
 /// Extends `schema` by the empty string.
 fn empty_or(schema: Map<String, Value>) -> Map<String, Value> {
-    let constrains = |keyword: &String| keyword != "type" && !is_annotation(keyword);
-    let allows_any_text = schema.get("type").is_none_or(|name| name == "string") && !schema.keys().any(constrains);
+    let constrains = schema.keys().any(|keyword| keyword != "type" && !is_annotation(keyword));
+    let allows_any_text = schema.get("type").is_none_or(|name| name == "string") && !constrains;
     if allows_any_text { schema } else { or_else(schema, json!({"const": ""})) }
 }
 

@@ -139,14 +139,18 @@ fn enumeration(value: &Value, members: &Map<String, Value>) -> Leaf {
 
 /// Returns the short examples. An example of a whole object is larger than the properties that it repeats.
 pub(super) fn examples(values: &[impl Borrow<Value>]) -> Option<Value> {
-    let is_short = |value: &&Value| match value {
+    let short = values.iter().map(Borrow::borrow).filter(|value| is_short(value));
+    let kept: Vec<Value> = short.take(MAX_EXAMPLES).cloned().collect();
+    (!kept.is_empty()).then_some(Value::Array(kept))
+}
+
+fn is_short(value: &Value) -> bool {
+    match value {
         Value::String(text) => text.chars().nth(MAX_EXAMPLE_CHARS).is_none(),
         Value::Number(_) | Value::Bool(_) => true,
         Value::Array(_) | Value::Object(_) => value.to_string().chars().nth(MAX_EXAMPLE_CHARS).is_none(),
         Value::Null => false,
-    };
-    let kept: Vec<Value> = values.iter().map(Borrow::borrow).filter(is_short).take(MAX_EXAMPLES).cloned().collect();
-    (!kept.is_empty()).then_some(Value::Array(kept))
+    }
 }
 
 /// Translates `maximum: 10, exclusiveMaximum: true` of OpenAPI 3.0 to `exclusiveMaximum: 10`.
@@ -179,9 +183,10 @@ fn number(value: &Value) -> Option<Number> {
 
 fn count(value: &Value) -> Option<u64> {
     let number = number(value)?;
-    let whole =
-        |number: f64| (number.fract() == 0.0 && (0.0..=u32::MAX.into()).contains(&number)).then_some(number as u64);
-    number.as_u64().or_else(|| number.as_f64().and_then(whole))
+    number.as_u64().or_else(|| {
+        let number = number.as_f64()?;
+        (number.fract() == 0.0 && (0.0..=u32::MAX.into()).contains(&number)).then_some(number as u64)
+    })
 }
 
 /// Parses a list of names; a single name becomes a list.

@@ -18,9 +18,9 @@ mod trail;
 mod translator;
 
 pub(super) use argument_object::{ArgumentSchema, ObjectArgument, SchemaWriter};
+pub(super) use definitions::RequestPart;
 pub(super) use emptiness::EmptyValueRule;
 pub(super) use read_only::read_only_names;
-pub(super) use translator::RequestPart;
 pub(super) use {
     keyword::{KeywordForm, form, is_annotation},
     loops::DEFINITIONS,

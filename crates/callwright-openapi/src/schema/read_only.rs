@@ -81,6 +81,6 @@ impl<'d> ReadOnlySearch<'d, '_> {
 
 /// Returns the flag beside a `$ref` or, if absent, in its target.
 fn flag<'d>(document: &'d ApiDocument, property: &'d Value, file: &'d SourceFile) -> Option<bool> {
-    let own = |schema: &Value| schema.get("readOnly").and_then(Value::as_bool);
-    own(property).or_else(|| own(document.end_of(property, file)?.0))
+    let own = property.get("readOnly").and_then(Value::as_bool);
+    own.or_else(|| document.end_of(property, file)?.0.get("readOnly")?.as_bool())
 }

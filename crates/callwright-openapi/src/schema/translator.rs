@@ -10,7 +10,7 @@ use super::super::files::SourceFile;
 use super::super::notes::LoadNotes;
 use super::super::shorten::shorten;
 use super::all_of::unwrap_single;
-use super::definitions::{Definitions, PendingDefinition};
+use super::definitions::{Definitions, PendingDefinition, RequestPart};
 use super::discriminator;
 use super::intent::{give_values_to_items, has_malformed_properties, is_list_of_one};
 use super::keyword::{KeywordForm, form, is_annotation};
@@ -39,17 +39,6 @@ pub(super) struct SchemaDetail {
     pub(super) bytes: usize,
     /// Whether to keep only the types of values, without texts, examples and long enumerations.
     pub(super) is_bare: bool,
-}
-
-/// The part of a request that a schema describes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum RequestPart {
-    /// A segment of the path, which cannot be empty.
-    Path,
-    /// Another parameter.
-    Parameter,
-    /// The body or one of its properties.
-    Body,
 }
 
 /// The schema exceeds the bytes allowed by [`SchemaDetail`].
@@ -295,15 +284,17 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
             return Ok(Some(json!([self.any(value, place, level + 1)?])));
         }
         let Some(schemas) = schemas else { return Ok(self.malformed(place)) };
-        let translate = |(index, schema): (usize, &'d Value)| match schema {
-            // YAML parses an unquoted `null` as a null value.
-            Value::Object(members) if members.len() == 1 && members.get("type") == Some(&Value::Null) => {
-                Ok(json!({"type": "null"}))
-            }
-            schema => self.any(schema, &place.item(index), level + 1),
-        };
-        let translated: Result<Vec<Value>, TooLarge> = schemas.iter().enumerate().map(translate).collect();
-        Ok(Some(Value::Array(translated?)))
+        let mut translated = Vec::with_capacity(schemas.len());
+        for (index, schema) in schemas.iter().enumerate() {
+            translated.push(match schema {
+                // YAML parses an unquoted `null` as a null value.
+                Value::Object(members) if members.len() == 1 && members.get("type") == Some(&Value::Null) => {
+                    json!({"type": "null"})
+                }
+                schema => self.any(schema, &place.item(index), level + 1)?,
+            });
+        }
+        Ok(Some(Value::Array(translated)))
     }
 
     fn map(&mut self, value: &'d Value, place: &SchemaTrail<'_, 'd>, level: usize) -> Result<Option<Value>, TooLarge> {
@@ -331,8 +322,10 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         translated: &mut Map<String, Value>,
     ) {
         let properties = members.get("properties").and_then(Value::as_object).into_iter().flatten();
-        let says_so = |schema: &Value| schema.get("required").is_some_and(|flag| flag == true || flag == "true");
-        for (name, _) in properties.filter(|(_, schema)| says_so(schema)) {
+        for (name, schema) in properties {
+            if !schema.get("required").is_some_and(|flag| flag == true || flag == "true") {
+                continue;
+            }
             let required = translated.entry("required").or_insert_with(|| json!([]));
             let Some(names) = required.as_array_mut() else { return };
             if !names.iter().any(|known| known == name) {
@@ -358,18 +351,11 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         if hidden.is_empty() {
             return;
         }
-        let is_asked_for = |name: &Value| name.as_str().is_some_and(|name| !hidden.contains(name));
-        let retain = |schema: &mut Map<String, Value>| {
-            if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-                properties.retain(|name, _| !hidden.contains(name.as_str()));
-            }
-            if let Some(Value::Array(names)) = schema.get_mut("required") {
-                names.retain(is_asked_for);
-            }
-        };
-        retain(translated);
+        remove_properties(translated, &hidden);
         let branches = translated.get_mut("allOf").and_then(Value::as_array_mut);
-        branches.into_iter().flatten().filter_map(Value::as_object_mut).for_each(retain);
+        for branch in branches.into_iter().flatten().filter_map(Value::as_object_mut) {
+            remove_properties(branch, &hidden);
+        }
         let shown = shown_by_reference(self.document, members, file, &hidden);
         if let (false, Some(Value::Array(branches))) = (shown.is_empty(), translated.get_mut("allOf")) {
             let has: Vec<Value> = shown.iter().map(|name| json!({"required": [name]})).collect();
@@ -386,6 +372,15 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
     fn spend(&mut self, bytes: usize) -> Result<(), TooLarge> {
         self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or(TooLarge)?;
         Ok(())
+    }
+}
+
+fn remove_properties(schema: &mut Map<String, Value>, hidden: &HashSet<&str>) {
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.retain(|name, _| !hidden.contains(name.as_str()));
+    }
+    if let Some(Value::Array(names)) = schema.get_mut("required") {
+        names.retain(|name| name.as_str().is_some_and(|name| !hidden.contains(name)));
     }
 }
 

@@ -8,7 +8,7 @@ use super::super::content::content;
 use super::super::document::{ApiDocument, LocatedValue};
 use super::super::media_type::SendableMediaType;
 use super::super::notes::LoadNotes;
-use super::super::parameter_list::ParameterLists;
+use super::super::parameter::ParameterLists;
 use super::collection::{Collection, collection};
 use super::parameter::{name, schema};
 
@@ -27,8 +27,7 @@ pub(super) fn body<'d>(
 ) -> Result<Option<OperationBody<'d>>, String> {
     let ParameterLists { bodies, fields, .. } = lists;
     if !bodies.is_empty() && !fields.is_empty() {
-        let needs = |list: &[LocatedValue<'_>]| list.iter().any(is_required);
-        return match (needs(bodies), needs(fields)) {
+        return match (bodies.iter().any(is_required), fields.iter().any(is_required)) {
             (true, false) => {
                 notes.remark("form fields are combined with a required body; they are left out");
                 of_bodies(document, bodies, consumes, notes)
@@ -95,14 +94,13 @@ fn of_fields<'d>(
     consumes: &[&str],
     notes: &mut LoadNotes,
 ) -> OperationBody<'d> {
-    let content_of = |field: &LocatedValue<'d>| content(document, schema(field).as_ref(), None);
-    let has_file = fields.iter().any(|field| content_of(field) == Content::File);
+    let has_file = fields.iter().any(|field| content(document, schema(field).as_ref(), None) == Content::File);
     let media_type = form_type(has_file, consumes, notes);
     let format = SendableMediaType::of(media_type).format;
     let encoding = fields.iter().filter_map(|field| {
         let Collection { style, explode, nested } = collection(document, field, Location::Query, notes);
         let is_array = field.text("type") == Some("array");
-        let content = content_of(field);
+        let content = content(document, schema(field).as_ref(), None);
         let encoding = Encoding {
             content_type: (content == Content::File).then(|| BYTES.to_owned()),
             style: is_array.then_some(style),
@@ -128,14 +126,12 @@ fn of_fields<'d>(
 
 /// Selects the media type of a form: multipart if there are files, otherwise as declared, by default URL-encoded.
 fn form_type(has_file: bool, consumes: &[&str], notes: &mut LoadNotes) -> &'static str {
-    let lists =
-        |wanted: BodyFormat| consumes.iter().any(|media_type| SendableMediaType::of(media_type).format == wanted);
-    let media_type = match (has_file, lists(BodyFormat::Form), lists(BodyFormat::Multipart)) {
+    let formats: Vec<BodyFormat> = consumes.iter().map(|media_type| SendableMediaType::of(media_type).format).collect();
+    let media_type = match (has_file, formats.contains(&BodyFormat::Form), formats.contains(&BodyFormat::Multipart)) {
         (true, _, _) | (false, false, true) => MULTIPART,
         (false, _, _) => FORM,
     };
-    let wanted = SendableMediaType::of(media_type).format;
-    if !consumes.is_empty() && !lists(wanted) {
+    if !consumes.is_empty() && !formats.contains(&SendableMediaType::of(media_type).format) {
         let listed = consumes.join(", ");
         notes.remark(format!("form fields cannot be sent as {listed}; {media_type} is used"));
     }

@@ -6,22 +6,20 @@
 
 mod body;
 mod collection;
-mod documentation;
 mod parameter;
-mod server;
 
 use http::Method;
 
 use super::body::OperationBody;
 use super::document::{ApiDocument, LocatedValue};
 use super::notes::LoadNotes;
-use super::parameter::OperationParameter;
-use super::parameter_list::ParameterLists;
+use super::parameter::{OperationParameter, ParameterLists};
 use super::walk::DocumentOperation;
 
-pub(super) use documentation::{describe_body, describe_response};
 pub(super) use parameter::{name, parameter};
-pub(super) use server::addresses;
+
+/// Supported schemes, best first.
+const SCHEMES: [&str; 2] = ["https", "http"];
 
 /// Returns parameters and body of `found` from its `lists`.
 ///
@@ -57,6 +55,51 @@ pub(super) fn media_types<'d>(document: &'d ApiDocument, operation: &LocatedValu
         }
     }
     found
+}
+
+/// Returns the server URLs of `operation`, or of the document if it is `None`, best first; relative if the document
+/// has no `host`. Returns `None` if the operation lists no schemes of its own.
+pub(super) fn addresses(
+    document: &ApiDocument,
+    operation: Option<&LocatedValue<'_>>,
+    notes: &mut LoadNotes,
+) -> Option<Vec<String>> {
+    let own = operation.map(|operation| operation.member("schemes"));
+    let listed = match own {
+        Some(None) => return None,
+        Some(Some(own)) => Some(own),
+        None => document.member("schemes"),
+    };
+    let base_path = text(document, "basePath");
+    let host = text(document, "host");
+    if host.is_empty() {
+        return Some(if base_path.is_empty() { Vec::new() } else { vec![base_path.to_owned()] });
+    }
+    // Some documents have a whole URL in `host`.
+    let (written, host) = host.split_once("://").map_or((None, host), |(scheme, host)| (Some(scheme), host));
+    let host = host.trim_start_matches('/').trim_end_matches('/');
+    let base_path = base_path.trim_start_matches('/');
+    let separator = if base_path.is_empty() { "" } else { "/" };
+    let given: Vec<String> = listed
+        .iter()
+        .flat_map(LocatedValue::items)
+        .filter_map(|item| item.value.as_str().map(str::to_ascii_lowercase))
+        .chain(written.map(str::to_ascii_lowercase))
+        .collect();
+    if given.is_empty() {
+        // The default is the scheme of the document's own URL, which is unknown for a local file. `https` is assumed.
+        return Some(vec![format!("https://{host}{separator}{base_path}")]);
+    }
+    let usable = SCHEMES.into_iter().filter(|scheme| given.iter().any(|given| given == scheme));
+    let usable: Vec<String> = usable.map(|scheme| format!("{scheme}://{host}{separator}{base_path}")).collect();
+    if usable.is_empty() {
+        notes.remark(format!("none of the schemes {} is http or https", given.join(", ")));
+    }
+    Some(usable)
+}
+
+fn text<'d>(document: &'d ApiDocument, key: &str) -> &'d str {
+    document.member(key).and_then(|member| member.value.as_str()).map(str::trim).unwrap_or_default()
 }
 
 #[cfg(test)]

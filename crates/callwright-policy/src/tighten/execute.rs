@@ -52,18 +52,17 @@ fn complete(rules: &ExecuteRules) -> Vec<ExecuteRule> {
 fn pair(one: &ExecuteRule, other: &ExecuteRule) -> Vec<ExecuteRule> {
     let Some(methods) = common_methods(&one.methods, &other.methods) else { return Vec::new() };
     let permission = one.permission.max(other.permission);
-    let rule = |tools, permission| ExecuteRule { methods: methods.clone(), tools, permission };
     if one.tools.is_empty() || other.tools.is_empty() {
-        return vec![rule([one.tools.as_slice(), &other.tools].concat(), permission)];
+        return vec![ExecuteRule { methods, tools: [one.tools.as_slice(), &other.tools].concat(), permission }];
     }
-    let Common { said, unsaid } = common_tools(&one.tools, &other.tools);
+    let GlobIntersection { exact, wider } = common_tools(&one.tools, &other.tools);
     let mut rules = Vec::new();
-    if !said.is_empty() {
-        rules.push(rule(said.into_iter().collect(), permission));
+    if !exact.is_empty() {
+        rules.push(ExecuteRule { methods: methods.clone(), tools: exact.into_iter().collect(), permission });
     }
     // An omitted allow rule falls through to later pairs, which are at least as strict.
-    if !unsaid.is_empty() && permission != Permission::Allow {
-        rules.push(rule(unsaid.into_iter().collect(), Permission::Deny));
+    if !wider.is_empty() && permission != Permission::Allow {
+        rules.push(ExecuteRule { methods, tools: wider.into_iter().collect(), permission: Permission::Deny });
     }
     rules
 }
@@ -81,20 +80,20 @@ fn common_methods(one: &[String], other: &[String]) -> Option<Vec<String>> {
 
 /// Intersection of two lists of globs.
 #[derive(Default)]
-struct Common {
+struct GlobIntersection {
     /// Globs that match exactly a part of the intersection.
-    said: BTreeSet<String>,
+    exact: BTreeSet<String>,
     /// Globs that match the rest of the intersection, and more.
-    unsaid: BTreeSet<String>,
+    wider: BTreeSet<String>,
 }
 
-fn common_tools(one: &[String], other: &[String]) -> Common {
-    let mut common = Common::default();
+fn common_tools(one: &[String], other: &[String]) -> GlobIntersection {
+    let mut common = GlobIntersection::default();
     for one in one {
         for other in other {
             match meet(one, other) {
-                Meet::Glob(glob) => common.said.insert(glob.to_owned()),
-                Meet::Unsaid => common.unsaid.insert(other.clone()),
+                Meet::Glob(glob) => common.exact.insert(glob.to_owned()),
+                Meet::Other => common.wider.insert(other.clone()),
                 Meet::Nothing => false,
             };
         }
@@ -109,24 +108,27 @@ enum Meet<'a> {
     /// Empty.
     Nothing,
     /// Not empty, and expressed by neither of the globs.
-    Unsaid,
+    Other,
 }
 
 fn meet<'a>(one: &'a str, other: &'a str) -> Meet<'a> {
-    let literal = |glob: &str| !glob.contains(SPECIAL) && !glob.contains('*');
-    if one == other || (literal(one) && fits(other, one)) || covers(other, one) {
+    if one == other || (is_literal(one) && fits(other, one)) || covers(other, one) {
         Meet::Glob(one)
-    } else if (literal(other) && fits(one, other)) || covers(one, other) {
+    } else if (is_literal(other) && fits(one, other)) || covers(one, other) {
         Meet::Glob(other)
-    } else if literal(one) || literal(other) {
+    } else if is_literal(one) || is_literal(other) {
         Meet::Nothing
     } else {
-        Meet::Unsaid
+        Meet::Other
     }
 }
 
 /// Special characters of globs, except the star.
 const SPECIAL: [char; 6] = ['?', '[', ']', '{', '}', '\\'];
+
+fn is_literal(glob: &str) -> bool {
+    !glob.contains(SPECIAL) && !glob.contains('*')
+}
 
 /// Whether `wide` certainly matches everything that `narrow` matches. In globs of literals and stars, a star of
 /// `wide` that matches a piece of the text of `narrow` also matches every expansion of that piece. Special characters

@@ -7,58 +7,8 @@ use super::cache::CachedEmbedder;
 use super::endpoint::EndpointEmbedder;
 use super::local::{DownloadWatcher, LocalEmbedder, RuntimeAbsent, fetch, load_runtime};
 use super::table::TableEmbedder;
-use super::{Embedder, Kind, LocalSettings, Settings};
+use super::{BuildError, Embedder, Kind, LocalSettings, Settings};
 use callwright_store::Vectors;
-
-/// Reason why there is no embedder. Each message names the key or file, and the fix.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BuildError {
-    /// ONNX Runtime is missing: the configuration is valid, but the machine lacks the library.
-    #[error(transparent)]
-    Runtime(#[from] RuntimeAbsent),
-    /// A setting is missing or invalid.
-    #[error("`{key}`: {reason}")]
-    Setting {
-        /// Full path of the key.
-        key: &'static str,
-        /// Description of the problem and its fix.
-        reason: String,
-    },
-    /// A file of a model cannot be read.
-    #[error("{}: {reason}", file.display())]
-    File {
-        /// Path of the file.
-        file: PathBuf,
-        /// Description of the problem and its fix.
-        reason: String,
-    },
-    /// The files of a model are readable but do not form a text model.
-    #[error("{}: {reason}", folder.display())]
-    Model {
-        /// Path of the model's folder.
-        folder: PathBuf,
-        /// Description of the problem and its fix.
-        reason: String,
-    },
-    /// The hub does not provide a file. The cause may be temporary or depend on the machine.
-    #[error("{url}: {reason}")]
-    Download {
-        /// Address of the file.
-        url: String,
-        /// Description of the problem and an alternative.
-        reason: String,
-    },
-    /// Loading was aborted.
-    #[error("loading the embedding model failed: {0}")]
-    BrokenOff(String),
-}
-
-impl BuildError {
-    /// Whether the cause is the machine or a temporary condition, and not the settings.
-    pub fn is_of_the_machine(&self) -> bool {
-        matches!(self, Self::Runtime(_) | Self::Download { .. })
-    }
-}
 
 /// Builds the embedder that the settings require; `None` for [`Kind::None`]. Its vectors are cached in the store.
 /// Requires a Tokio runtime. Relative paths start at `base_dir`.
@@ -108,12 +58,11 @@ async fn local(
     } else {
         base_dir.join(&settings.fastembed.folder)
     };
-    let open = move || {
+    let opening = tokio::task::spawn_blocking(move || {
         let onnx_runtime = runtime_path(&settings.fastembed.onnx_runtime, &base_dir);
         LocalEmbedder::open(&folder, onnx_runtime.as_deref(), &settings)
-    };
-    let opened = tokio::task::spawn_blocking(open).await.map_err(|error| BuildError::BrokenOff(error.to_string()))?;
-    Ok(Arc::new(opened?))
+    });
+    Ok(Arc::new(opening.await.map_err(|error| BuildError::BrokenOff(error.to_string()))??))
 }
 
 /// Opens the model in `folder` with default settings except for the library file of ONNX Runtime (empty: the usual

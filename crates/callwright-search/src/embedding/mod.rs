@@ -8,6 +8,7 @@ mod build;
 mod cache;
 mod embedder;
 mod endpoint;
+mod error;
 mod local;
 mod quantised;
 mod settings;
@@ -17,8 +18,9 @@ mod table;
 mod test_server;
 mod vector;
 
-pub use build::{BuildError, build, built_in, find_onnx_runtime, open_folder};
+pub use build::{build, built_in, find_onnx_runtime, open_folder};
 pub use embedder::{EmbedError, Embedder};
+pub use error::BuildError;
 pub use local::{DownloadWatcher, RuntimeAbsent};
 pub use quantised::{QuantisedQuery, QuantisedVectors};
 pub use settings::{EndpointSettings, Kind, LocalSettings, Pooling, Settings};

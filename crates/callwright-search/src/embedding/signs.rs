@@ -72,10 +72,9 @@ fn words(dimensions: usize) -> usize {
 }
 
 fn signs(vector: &Vector, dimensions: usize) -> impl Iterator<Item = u64> {
-    let word = |components: &[f32]| {
+    let words_of = vector.components().chunks(BITS).map(|components| {
         components.iter().enumerate().fold(0, |word, (at, component)| word | (u64::from(*component > 0.0) << at))
-    };
-    let words_of = vector.components().chunks(BITS).map(word);
+    });
     words_of.chain(std::iter::repeat(0)).take(words(dimensions))
 }
 

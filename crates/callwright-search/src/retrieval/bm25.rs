@@ -1,5 +1,6 @@
 //! Okapi BM25 over an in-memory inverted index.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::formula::{Weights, rarity};
@@ -70,17 +71,21 @@ impl Scores {
 
     /// Returns the positions of the `k` best texts, best first; ties keep their order.
     pub fn best(&self, k: usize) -> Vec<usize> {
-        let order = |left: &(usize, f32), right: &(usize, f32)| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0));
         let scored = self.tallies.iter().enumerate().filter(|(_, tally)| tally.score > 0.0);
         let mut found: Vec<(usize, f32)> = scored.map(|(at, tally)| (self.first + at, tally.score)).collect();
         if k < found.len() {
             // Sorts only the best ones.
-            found.select_nth_unstable_by(k, order);
+            found.select_nth_unstable_by(k, best_first);
             found.truncate(k);
         }
-        found.sort_unstable_by(order);
+        found.sort_unstable_by(best_first);
         found.into_iter().map(|(position, _)| position).collect()
     }
+}
+
+/// Compares positions with scores: higher scores first, ties by position.
+fn best_first(left: &(usize, f32), right: &(usize, f32)) -> Ordering {
+    right.1.total_cmp(&left.1).then(left.0.cmp(&right.0))
 }
 
 impl<Id> Bm25<Id> {

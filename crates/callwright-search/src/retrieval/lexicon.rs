@@ -51,7 +51,11 @@ impl Lexicon {
     /// Returns the places of a term, in the order of the segments.
     pub(super) fn places(&self, term: Term) -> &[PostingRange] {
         let Ok(at) = self.terms.binary_search(&term) else { return &[] };
-        let end = |at: usize| self.ends.get(at).map_or(0, |end| *end as usize);
-        self.places.get(at.checked_sub(1).map_or(0, end)..end(at)).unwrap_or_default()
+        let begin = at.checked_sub(1).map_or(0, |before| self.end(before));
+        self.places.get(begin..self.end(at)).unwrap_or_default()
+    }
+
+    fn end(&self, at: usize) -> usize {
+        self.ends.get(at).map_or(0, |end| *end as usize)
     }
 }

@@ -50,9 +50,9 @@ fn is_of_name(character: char) -> bool {
 
 /// Whether it looks like an identifier: with an underscore, a dot, a digit, or a capital after a small letter.
 fn is_identifier(name: &str) -> bool {
-    let is_marked = |character: char| matches!(character, '_' | '.' | ':' | '/') || character.is_ascii_digit();
     let mut letters = name.chars().zip(name.chars().skip(1));
-    name.contains(is_marked) || letters.any(|(before, here)| before.is_lowercase() && here.is_uppercase())
+    name.contains(|character: char| matches!(character, '_' | '.' | ':' | '/') || character.is_ascii_digit())
+        || letters.any(|(before, here)| before.is_lowercase() && here.is_uppercase())
 }
 
 #[cfg(test)]

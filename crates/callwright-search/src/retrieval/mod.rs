@@ -4,7 +4,6 @@
 
 mod bm25;
 mod formula;
-mod found;
 mod function_words;
 mod fusion;
 mod lexicon;
@@ -25,7 +24,6 @@ mod tool_vectors;
 
 pub use bm25::{Bm25, Hit, Score, Scores};
 pub use formula::{Weights, rarity};
-pub use found::{Closest, Found, Why};
 pub use function_words::content_terms;
 pub use fusion::{Fusion, soft_sum};
 pub use parameters::parameters_text;
@@ -34,6 +32,6 @@ pub use statistics::{CollectionStatistics, QueryTerms};
 pub use term::Term;
 pub use text_vectors::TextVectors;
 pub use tokens::{is_stop_word, stem, tokens, words};
-pub use tool_index::{ToolIndex, ToolQuery};
+pub use tool_index::{Closest, Found, ToolIndex, ToolQuery, Why};
 pub use tool_text::{FieldWeights, ToolDocument, ToolText};
 pub use tool_vectors::{ToolVectors, embed_tools, pattern_texts, pattern_vector};

@@ -121,7 +121,10 @@ impl VectorRows {
 
     /// Returns the rows of a tool.
     fn range(&self, position: usize) -> Range<usize> {
-        let end = |position: usize| self.ends.get(position).map_or(self.weights.len(), |end| *end as usize);
-        position.checked_sub(1).map_or(0, end)..end(position)
+        position.checked_sub(1).map_or(0, |before| self.end(before))..self.end(position)
+    }
+
+    fn end(&self, position: usize) -> usize {
+        self.ends.get(position).map_or(self.weights.len(), |end| *end as usize)
     }
 }

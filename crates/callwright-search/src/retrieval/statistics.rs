@@ -51,8 +51,7 @@ impl CollectionStatistics {
     /// Returns the terms of a query. Terms that no document contains are as rare as those of a single one; they match
     /// if a document gains them later.
     pub fn query(&self, text: &str) -> QueryTerms {
-        let with = |term: Term| self.with_term.get(&term).map_or(0, |with| *with as usize);
-        QueryTerms::of(text, self.documents, with)
+        QueryTerms::of(text, self.documents, |term| self.with_term.get(&term).map_or(0, |with| *with as usize))
     }
 
     /// Returns the BM25 score of a document for a query, which equals that of an index of the same documents.
@@ -71,11 +70,11 @@ impl QueryTerms {
 
     /// Returns the terms of a request to `tools` tools; `with` returns the number of tools that contain a term.
     pub(super) fn of(text: &str, tools: usize, with: impl Fn(Term) -> usize) -> Self {
-        let rarity = |term: Term| {
+        let terms = distinct_terms(text).into_iter().map(|term| {
             let share = if is_function_word(term) { FUNCTION_WORD_SHARE } else { 1.0 };
-            share * rarity(tools, with(term).max(1))
-        };
-        Self(distinct_terms(text).into_iter().map(|term| (term, rarity(term))).collect())
+            (term, share * rarity(tools, with(term).max(1)))
+        });
+        Self(terms.collect())
     }
 }
 

@@ -168,11 +168,11 @@ impl Similarity for TextVectors {
         if name.is_none() && is_final {
             return vec![None; candidates.len()];
         }
-        let similarity = |candidate: &&str| {
+        let similarities = candidates.iter().map(|candidate| {
             let candidate = self.vector(in_words(candidate), TextOrigin::ToolList).filter(says_something)?;
             Some(cosine(name.as_ref()?, &candidate))
-        };
-        candidates.iter().map(similarity).collect()
+        });
+        similarities.collect()
     }
 }
 

@@ -52,16 +52,18 @@ pub fn words(name: &str) -> Vec<String> {
 /// Removes the English plural from a lower-case word: the "S stemmer" (Harman, "How effective is suffixing?", JASIS 42,
 /// 1991).
 pub fn stem(word: &str) -> String {
-    let ends = |suffix: &str| word.ends_with(suffix);
     if word.len() < 4 || !word.is_ascii() {
         return word.to_owned();
     }
-    if ends("ies") && !ends("eies") && !ends("aies") {
+    if word.ends_with("ies") && !ends_with_any(word, &["eies", "aies"]) {
         return format!("{}y", &word[..word.len() - 3]);
     }
-    let drops_s =
-        ends("s") && !ends("us") && !ends("ss") && !(ends("es") && (ends("aes") || ends("ees") || ends("oes")));
+    let drops_s = word.ends_with('s') && !ends_with_any(word, &["us", "ss", "aes", "ees", "oes"]);
     word[..word.len() - usize::from(drops_s)].to_owned()
+}
+
+fn ends_with_any(word: &str, suffixes: &[&str]) -> bool {
+    suffixes.iter().any(|suffix| word.ends_with(suffix))
 }
 
 /// English words without information about a text's subject (the default set of Apache Lucene's English analysis).

@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::found::{Closest, Found, Why};
 use super::fusion::Fusion;
 use super::lexicon::Lexicon;
 use super::mention::Mentions;
@@ -48,6 +47,39 @@ pub struct ToolQuery<'a> {
     pub text: &'a str,
     /// Vector of the request, from the embedder of the tools' vectors; without it, only words are compared.
     pub vector: Option<&'a Vector>,
+}
+
+/// A tool found by a search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Found {
+    /// Position of the tool among all tools of the index, in the order of its segments.
+    pub position: usize,
+    /// Score; comparable only within one search, among tools with the same [`Why::named`].
+    pub score: f32,
+    /// Components of the score.
+    pub why: Why,
+}
+
+/// Components of a score.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Why {
+    /// Whether the request mentions the tool by name. Such tools rank first, regardless of their score.
+    pub named: bool,
+    /// BM25 score of the tool's words.
+    pub words: f32,
+    /// [`soft_sum`](super::fusion::soft_sum) of the tool's vectors; `None` if it was ranked by words only.
+    pub meaning: Option<f32>,
+    /// The tool's text that is closest in meaning.
+    pub closest: Option<Closest>,
+}
+
+/// The text of a tool that is closest to a request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Closest {
+    /// Index of a pattern; `None` for the tool's own description.
+    pub pattern: Option<usize>,
+    /// Cosine similarity, -1 to 1.
+    pub cosine: f32,
 }
 
 /// A tool with its score.
@@ -235,15 +267,16 @@ impl<'a> ToolSearch<'a> {
 
     fn found(&self, scored: &ScoredTool) -> Found {
         let ScoredTool { position, score, named } = *scored;
-        let words = self.words_of(position);
-        let compared = || {
-            let (vector, part) = (self.vector.as_ref()?, self.part_of(position)?);
-            let rows = part.rows(vector)?;
-            let closeness = || rows.closeness(vector, position - part.first);
-            Some((self.index.fusion.meaning(closeness()), closest(closeness())))
-        };
-        let (meaning, closest) = compared().map_or((None, None), |(meaning, closest)| (Some(meaning), closest));
-        Found { position, score, why: Why { named, words, meaning, closest } }
+        let closeness: Option<Vec<(f32, f32)>> = self.closeness(position);
+        let meaning = closeness.as_ref().map(|texts| self.index.fusion.meaning(texts.iter().copied()));
+        let closest = closeness.and_then(|texts| closest(texts.into_iter()));
+        Found { position, score, why: Why { named, words: self.words_of(position), meaning, closest } }
+    }
+
+    /// Returns cosine and weight of each text of a tool, if its vectors are comparable with the query's.
+    fn closeness(&self, position: usize) -> Option<Vec<(f32, f32)>> {
+        let (vector, part) = (self.vector.as_ref()?, self.part_of(position)?);
+        Some(part.rows(vector)?.closeness(vector, position - part.first).collect())
     }
 
     fn words_of(&self, position: usize) -> f32 {

@@ -42,15 +42,16 @@ pub async fn embed_tools(embedder: &dyn Embedder, tools: &[ToolText]) -> Result<
     let vectors = embedder.embed(texts).await?;
     let mut rest = vectors.iter();
     let dimensions = embedder.dimensions();
-    let vectors_of = |tool: &ToolText| ToolVectors {
-        description: rest.next().cloned().unwrap_or_else(|| Vector::zero(dimensions)),
-        patterns: tool
-            .patterns
-            .iter()
+    let mut of_tools = Vec::with_capacity(tools.len());
+    for tool in tools {
+        let description = rest.next().cloned().unwrap_or_else(|| Vector::zero(dimensions));
+        let patterns = tool.patterns.iter();
+        let patterns = patterns
             .map(|pattern| pattern_vector(rest.by_ref().take(pattern_texts(pattern).count()), dimensions))
-            .collect(),
-    };
-    Ok(tools.iter().map(vectors_of).collect())
+            .collect();
+        of_tools.push(ToolVectors { description, patterns });
+    }
+    Ok(of_tools)
 }
 
 #[cfg(test)]

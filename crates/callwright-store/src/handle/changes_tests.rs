@@ -8,7 +8,7 @@ use tempfile::tempdir;
 use crate::contract::{at_absent_postgres, at_postgres};
 use crate::postgres_server::{self, Postgres};
 use crate::samples::in_memory;
-use crate::{Feedback, FeedbackRow, FeedbackVerdict, Revisions, Settings, Store};
+use crate::{FeedbackRow, FeedbackVerdict, Revisions, Settings, Store};
 
 /// Timeout after which a change counts as lost. The promised latency is asserted only on an otherwise idle machine.
 const GUARD: Duration = Duration::from_secs(60);
@@ -31,7 +31,7 @@ async fn reaches(store: &Store, feedback: i64) {
 #[tokio::test]
 async fn a_process_tells_itself_at_once() {
     let store = Store::open(&Settings { poll_milliseconds: NEVER, ..in_memory() }, Path::new("")).await;
-    store.give(&row("a")).await.unwrap();
+    store.give_feedback(&row("a")).await.unwrap();
     reaches(&store, 1).await;
     assert_eq!(*store.changes().borrow(), Revisions { feedback: 1, ..Revisions::default() });
 }
@@ -41,7 +41,7 @@ async fn two_processes_share_a_file() {
     let directory = tempdir().unwrap();
     let settings = Settings { url: "sqlite:a.sqlite3".into(), poll_milliseconds: 20, ..in_memory() };
     let (one, other) = (Store::open(&settings, directory.path()).await, Store::open(&settings, directory.path()).await);
-    one.give(&row("a")).await.unwrap();
+    one.give_feedback(&row("a")).await.unwrap();
     reaches(&other, 1).await;
 }
 
@@ -65,7 +65,7 @@ async fn replicas_are_told_by_the_server() {
     let (one, other) = (Store::open(&settings, Path::new("")).await, Store::open(&settings, Path::new("")).await);
     // After the first notification the initial poll has completed; later changes can only arrive as notifications.
     for number in 1..4 {
-        one.give(&row(&number.to_string())).await.unwrap();
+        one.give_feedback(&row(&number.to_string())).await.unwrap();
         reaches(&other, number).await;
     }
 }
@@ -76,16 +76,16 @@ async fn replicas_are_told_again_after_the_server_was_restarted() {
     for poll_milliseconds in [NEVER, 50] {
         let settings = Settings { poll_milliseconds, ..at_absent_postgres(server.database()) };
         let (one, other) = (Store::open(&settings, Path::new("")).await, Store::open(&settings, Path::new("")).await);
-        one.give(&row("a")).await.unwrap();
+        one.give_feedback(&row("a")).await.unwrap();
         reaches(&other, 1).await;
         server.stop();
-        assert!(one.give(&row("b")).await.unwrap_err().is_passing());
+        assert!(one.give_feedback(&row("b")).await.unwrap_err().is_passing());
         server.start_again();
-        while one.give(&row("b")).await.is_err() {
+        while one.give_feedback(&row("b")).await.is_err() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         reaches(&other, 2).await;
-        one.give(&row("c")).await.unwrap();
+        one.give_feedback(&row("c")).await.unwrap();
         reaches(&other, 3).await;
         one.close().await;
         other.close().await;

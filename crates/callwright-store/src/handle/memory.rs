@@ -1,14 +1,12 @@
 //! Learned memory of the [`Store`] handle.
 
-use std::time::Duration;
-
 use futures_util::future::BoxFuture;
 
 use super::Store;
 use crate::sql::MemoryTable;
 use crate::{
-    Changes, Feedback, FeedbackRow, Forgot, Forgotten, Given, GivenSince, Jobs, Lessons, Memory, MemoryFilter,
-    MemoryPage, Procedures, Put, Representations, Revision, StoreError, ToolSamples,
+    Changes, Forgot, Forgotten, Lessons, Memory, MemoryFilter, MemoryPage, Procedures, Put, Representations, Revision,
+    StoreError, ToolSamples,
 };
 
 impl Store {
@@ -60,37 +58,5 @@ impl<M: MemoryTable> Memory<M> for Store {
 
     fn forget<'a>(&'a self, what: &'a Forgotten) -> BoxFuture<'a, Result<Forgot, StoreError>> {
         Box::pin(async move { self.changed_here(self.noted(self.database()?.forget::<M>(what).await)) })
-    }
-}
-
-impl Feedback for Store {
-    fn give<'a>(&'a self, row: &'a FeedbackRow) -> BoxFuture<'a, Result<Given, StoreError>> {
-        Box::pin(async move { self.changed_here(self.noted(self.database()?.give(row).await)) })
-    }
-
-    fn given(&self, after: Revision, limit: u32) -> BoxFuture<'_, Result<GivenSince, StoreError>> {
-        Box::pin(async move { self.database()?.given(after, limit).await })
-    }
-
-    fn feedback_on<'a>(&'a self, trace: &'a str) -> BoxFuture<'a, Result<Vec<FeedbackRow>, StoreError>> {
-        Box::pin(async move { self.database()?.feedback_on(trace).await })
-    }
-}
-
-impl Jobs for Store {
-    fn take_job<'a>(&'a self, name: &'a str, age: Duration) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(async move { self.noted(self.database()?.take_job(name, &self.inner.owner, age).await) })
-    }
-
-    fn leave_job<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.noted(self.database()?.leave_job(name, &self.inner.owner).await) })
-    }
-
-    fn job_cursor<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
-        Box::pin(async move { self.database()?.job_cursor(name).await })
-    }
-
-    fn note_job<'a>(&'a self, name: &'a str, cursor: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(async move { self.noted(self.database()?.note_job(name, &self.inner.owner, cursor).await) })
     }
 }

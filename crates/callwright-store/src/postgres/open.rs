@@ -1,5 +1,6 @@
 //! Opening of the database: connections, migrations, and a check of commit durability.
 
+use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,9 +9,9 @@ use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{ConnectOptions, PgPool};
 
+use super::Postgres;
 use super::gate::Gate;
-use super::{Postgres, Settings};
-use crate::{Location, PostgresUrl, migrations};
+use crate::{Location, PostgresSettings, PostgresUrl, migrations};
 
 /// Embedded migrations.
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/postgres");
@@ -36,20 +37,17 @@ const PARAMETERS: [&str; 14] = [
     "options[NAME]",
 ];
 
+/// End of the error for a database that cannot be opened.
+const REMEDY: &str = "; check that the server runs, that the user may create tables in the database, and `[store] url`";
+
 impl Postgres {
     /// Connects and runs the migrations. If several replicas start at once, one runs them and the others wait.
     ///
     /// # Errors
     /// A message that names the location and the remedy, without the password.
-    pub(crate) async fn open(url: &PostgresUrl, settings: &Settings) -> Result<Self, String> {
+    pub(crate) async fn open(url: &PostgresUrl, settings: &PostgresSettings) -> Result<Self, String> {
         let options = options(url)?;
-        let advice = |message: String| {
-            let location = Location::Postgres(url.clone());
-            format!(
-                "cannot use {location}: {message}; check that the server runs, that the user may create tables in the database, and `[store] url`"
-            )
-        };
-        let pool = pool(settings).connect_with(options).await.map_err(|error| advice(error.to_string()))?;
+        let pool = pool(settings).connect_with(options).await.map_err(|error| unusable(url, &error, REMEDY))?;
         let gate = Arc::new(Gate::new(Duration::from_millis(settings.probe_milliseconds.max(1))));
         let patience = Duration::from_millis(settings.statement_milliseconds.max(1));
         let database = Self { pool, gate, patience };
@@ -60,26 +58,27 @@ impl Postgres {
             }
             Err(error) => {
                 database.close().await;
-                Err(advice(error.to_string()))
+                Err(unusable(url, &error, REMEDY))
             }
         }
     }
-}
 
-impl Postgres {
     /// Reverts the latest migration and returns the resulting version of the database.
     ///
     /// # Errors
     /// A message that names the location and the remedy, without the password.
-    pub(crate) async fn roll_back(url: &PostgresUrl, settings: &Settings) -> Result<i64, String> {
-        let advice = |message: String| format!("cannot use {}: {message}", Location::Postgres(url.clone()));
-        let pool = pool(settings).connect_with(options(url)?).await.map_err(|error| advice(error.to_string()))?;
-        let mut connection = pool.acquire().await.map_err(|error| advice(error.to_string()))?;
+    pub(crate) async fn roll_back(url: &PostgresUrl, settings: &PostgresSettings) -> Result<i64, String> {
+        let pool = pool(settings).connect_with(options(url)?).await.map_err(|error| unusable(url, &error, ""))?;
+        let mut connection = pool.acquire().await.map_err(|error| unusable(url, &error, ""))?;
         let version = migrations::roll_back(&MIGRATIONS, &mut *connection).await;
         drop(connection);
         pool.close().await;
-        version.map_err(advice)
+        version.map_err(|message| unusable(url, &message, ""))
     }
+}
+
+fn unusable(url: &PostgresUrl, message: &dyn Display, remedy: &str) -> String {
+    format!("cannot use {}: {message}{remedy}", Location::Postgres(url.clone()))
 }
 
 /// Runs the migrations under a lock that other replicas wait for.
@@ -107,7 +106,7 @@ fn is_parameter(name: &str) -> bool {
     PARAMETERS.contains(&name) || name.starts_with("options[")
 }
 
-fn pool(settings: &Settings) -> PgPoolOptions {
+fn pool(settings: &PostgresSettings) -> PgPoolOptions {
     let idle = Duration::from_secs(settings.idle_seconds);
     PgPoolOptions::new()
         .max_connections(settings.connections.max(1))

@@ -4,13 +4,35 @@ use std::borrow::Cow;
 
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgRow};
-use sqlx::{Arguments, AssertSqlSafe, FromRow, PgConnection, Postgres as Driver};
+use sqlx::{Arguments, AssertSqlSafe, Error, FromRow, PgConnection, Postgres as Driver};
 use tokio::time::error::Elapsed;
 
 use super::Postgres;
-use super::fault::{PostgresFault, fault};
 use crate::StoreError;
 use crate::sql::{Lock, SqlValue, Statement};
+
+/// SQLSTATE classes (<https://www.postgresql.org/docs/current/errcodes-appendix.html>) caused by the request, not by
+/// the state of the database: data exception, integrity constraint violation, program limit exceeded.
+const REFUSALS: [&str; 3] = ["22", "23", "54"];
+
+/// SQLSTATE classes for a lost server or connection: connection exception, operator intervention.
+const DEPARTURES: [&str; 2] = ["08", "57"];
+
+/// Classified error.
+#[derive(Debug, PartialEq, Eq)]
+struct PostgresFault {
+    error: StoreError,
+    /// Whether the server is unreachable. An immediate retry is pointless then.
+    is_away: bool,
+}
+
+impl PostgresFault {
+    /// Returns the fault of a server that did not answer in time.
+    fn silence() -> Self {
+        let error = StoreError::Unavailable("PostgreSQL did not answer in time".to_owned());
+        Self { error, is_away: true }
+    }
+}
 
 /// Acquires the advisory lock with this name until the transaction ends.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
@@ -93,8 +115,8 @@ impl Lease {
     }
 
     fn connection(&mut self) -> Result<&mut PgConnection, StoreError> {
-        let released = || StoreError::Unavailable("the connection was released".to_owned());
-        self.connection.as_deref_mut().ok_or_else(released)
+        let connection = self.connection.as_deref_mut();
+        connection.ok_or_else(|| StoreError::Unavailable("the connection was released".to_owned()))
     }
 
     fn settled<T>(&self, outcome: Result<Result<T, sqlx::Error>, Elapsed>) -> Result<T, StoreError> {
@@ -163,4 +185,26 @@ fn parts(statement: Statement) -> Result<Parts, StoreError> {
 /// character and is unchanged.
 fn without_null(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { Cow::Borrowed(text) }
+}
+
+/// Classifies an error: whether a retry may succeed, and whether the server is unreachable.
+fn fault(error: &Error) -> PostgresFault {
+    let message = error.to_string();
+    let code = error.as_database_error().and_then(|error| error.code());
+    let code = code.as_deref().unwrap_or_default();
+    if REFUSALS.iter().any(|class| code.starts_with(class)) {
+        return PostgresFault { error: StoreError::Refused(message), is_away: false };
+    }
+    let is_away = DEPARTURES.iter().any(|class| code.starts_with(class));
+    let is_away = is_away
+        || matches!(
+            error,
+            Error::Io(_)
+                | Error::Tls(_)
+                | Error::Protocol(_)
+                | Error::PoolTimedOut
+                | Error::PoolClosed
+                | Error::WorkerCrashed
+        );
+    PostgresFault { error: StoreError::Unavailable(message), is_away }
 }

@@ -12,8 +12,8 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-pub(super) use segment::held_in;
 use segment::{SealedSegment, SegmentReader, SegmentWriter};
+pub(super) use segment::{TraceChunk, held_in};
 
 use super::TraceRow;
 
@@ -33,15 +33,6 @@ pub(super) struct Spill {
     sealed: VecDeque<SealedSegment>,
     writing: Option<SegmentWriter>,
     reading: Option<SegmentReader>,
-}
-
-/// Rows read from disk.
-#[derive(Debug, Default)]
-pub(super) struct TraceChunk {
-    /// Rows in the order of writing.
-    pub(super) rows: Vec<TraceRow>,
-    /// Number of unreadable lines, from a full disk or a process killed during a write.
-    pub(super) lost: usize,
 }
 
 impl Spill {
@@ -100,8 +91,8 @@ impl Spill {
             let mut reading = match self.reading.take() {
                 Some(reading) => reading,
                 None => {
-                    let writing = || self.writing.take().map(SegmentWriter::seal);
-                    let Some(sealed) = self.sealed.pop_front().or_else(writing) else {
+                    let sealed = self.sealed.pop_front();
+                    let Some(sealed) = sealed.or_else(|| self.writing.take().map(SegmentWriter::seal)) else {
                         return Ok(TraceChunk::default());
                     };
                     SegmentReader::new(sealed)?

@@ -7,13 +7,23 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::{TraceChunk, line};
+use super::line;
+use crate::TraceRow;
 
 /// Permissions of a segment.
 const FILE_MODE: u32 = 0o600;
 
 /// File name suffix of segments.
 const SUFFIX: &str = ".jsonl";
+
+/// Rows read from disk.
+#[derive(Debug, Default)]
+pub(crate) struct TraceChunk {
+    /// Rows in the order of writing.
+    pub(crate) rows: Vec<TraceRow>,
+    /// Number of unreadable lines, from a full disk or a process killed during a write.
+    pub(crate) lost: usize,
+}
 
 /// Segment that is written.
 #[derive(Debug)]
@@ -76,22 +86,25 @@ impl SealedSegment {
 
 /// Locks and returns the segments of a folder that no running process holds, oldest first.
 pub(super) fn left_in(folder: &Path) -> VecDeque<SealedSegment> {
-    let take = |path: PathBuf| {
-        let file = OpenOptions::new().read(true).append(true).open(&path).ok()?;
-        file.try_lock().ok()?;
-        let bytes = file.metadata().ok()?.len();
-        Some(SealedSegment { path, file, bytes })
-    };
-    paths_in(folder).into_iter().filter_map(take).collect()
+    paths_in(folder).into_iter().filter_map(adopt).collect()
+}
+
+/// Locks a segment; returns `None` if a running process holds it.
+fn adopt(path: PathBuf) -> Option<SealedSegment> {
+    let file = OpenOptions::new().read(true).append(true).open(&path).ok()?;
+    file.try_lock().ok()?;
+    let bytes = file.metadata().ok()?.len();
+    Some(SealedSegment { path, file, bytes })
 }
 
 /// Returns the number of segments of a folder that running processes hold.
 pub(crate) fn held_in(folder: &Path) -> u64 {
-    let is_held = |path: &PathBuf| {
-        let file = OpenOptions::new().read(true).append(true).open(path);
-        file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
-    };
     paths_in(folder).iter().filter(|path| is_held(path)).count() as u64
+}
+
+fn is_held(path: &Path) -> bool {
+    let file = OpenOptions::new().read(true).append(true).open(path);
+    file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 /// Returns the paths of the segments of a folder, oldest first.

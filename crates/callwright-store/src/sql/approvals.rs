@@ -71,7 +71,7 @@ const OWNER_IS_GONE: &str =
 const QUEUE: Lock<'_> = Lock::Named("callwright/approvals");
 
 impl Database {
-    /// See [`crate::Approvals::ask`].
+    /// See [`crate::Store::request_approval`].
     pub(crate) async fn ask(&self, question: &Question, most: u32, owner: &str) -> Result<Asked, StoreError> {
         let mut transaction = self.begin(QUEUE).await?;
         let now = Timestamp::now();
@@ -93,7 +93,7 @@ impl Database {
         Ok(asked)
     }
 
-    /// See [`crate::Approvals::decide`].
+    /// See [`crate::Store::decide_approval`].
     pub(crate) async fn decide(&self, id: &str, ruling: &Ruling) -> Result<Decided, StoreError> {
         let status = if ruling.approved { ApprovalStatus::Approved } else { ApprovalStatus::Denied };
         let decide =
@@ -107,30 +107,30 @@ impl Database {
         })
     }
 
-    /// See [`crate::Approvals::close`].
+    /// See [`crate::Store::close_approval`].
     pub(crate) async fn close_approval(&self, id: &str, status: ApprovalStatus) -> Result<Option<Closed>, StoreError> {
         let now = self.execute(Statement::new(CLOSE).bind(id).bind(status.label())).await? > 0;
         Ok(self.standing(id).await?.map(|note| Closed { now, note }))
     }
 
-    /// See [`crate::Approvals::use_up`].
+    /// See [`crate::Store::use_approval`].
     pub(crate) async fn use_up(&self, id: &str, digest: &str) -> Result<bool, StoreError> {
         Ok(self.execute(Statement::new(USE_UP).bind(id).bind(digest).bind(now())).await? > 0)
     }
 
-    /// See [`crate::Approvals::standing`].
+    /// See [`crate::Store::approval_note`].
     pub(crate) async fn standing(&self, id: &str) -> Result<Option<ApprovalNote>, StoreError> {
         let row: Option<NoteRow> = self.fetch_optional(Statement::new(NOTE).bind(id)).await?;
         Ok(row.map(NoteRow::note))
     }
 
-    /// See [`crate::Approvals::approval`].
+    /// See [`crate::Store::approval`].
     pub(crate) async fn approval(&self, id: &str) -> Result<Option<Approval>, StoreError> {
         let row: Option<WholeRow> = self.fetch_optional(Statement::new(WHOLE).bind(id)).await?;
         Ok(row.map(WholeRow::whole))
     }
 
-    /// See [`crate::Approvals::approvals`].
+    /// See [`crate::Store::approvals`].
     pub(crate) async fn approvals(&self, filter: &ApprovalFilter) -> Result<ApprovalPage, StoreError> {
         let limit = filter.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
         let mut query = Statement::beginning(SUMMARY);
@@ -149,12 +149,12 @@ impl Database {
         Ok(ApprovalPage { approvals, next })
     }
 
-    /// See [`crate::Approvals::pending`].
+    /// See [`crate::Store::pending_approvals`].
     pub(crate) async fn pending(&self) -> Result<u64, StoreError> {
         self.count(Statement::new(PENDING)).await
     }
 
-    /// See [`crate::Approvals::expire_due`].
+    /// See [`crate::Store::expire_approvals`].
     pub(crate) async fn expire_due(&self, limit: u32, owner: &str) -> Result<u64, StoreError> {
         let mut expired = if self.has_replicas() { self.abandon_waiting(owner).await? } else { 0 };
         for status in [ApprovalStatus::Pending, ApprovalStatus::Approved] {

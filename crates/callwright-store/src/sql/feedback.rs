@@ -15,7 +15,7 @@ const SINCE: &str = "SELECT revision, document FROM feedback WHERE revision > $1
 const ON_TRACE: &str = "SELECT revision, document FROM feedback WHERE trace = $1 ORDER BY source";
 
 impl Database {
-    /// See [`crate::Feedback::give`].
+    /// See [`crate::Store::give_feedback`].
     pub(crate) async fn give(&self, row: &FeedbackRow) -> Result<Given, StoreError> {
         let document = serde_json::to_string(row).map_err(|error| StoreError::Refused(error.to_string()))?;
         let mut transaction = self.begin(Lock::Rows).await?;
@@ -41,7 +41,7 @@ impl Database {
         Ok(Given::New)
     }
 
-    /// See [`crate::Feedback::given`].
+    /// See [`crate::Store::feedback_since`].
     pub(crate) async fn given(&self, after: Revision, limit: u32) -> Result<GivenSince, StoreError> {
         let rows: Vec<(i64, String)> = self.fetch_all(Statement::new(SINCE).bind(after).bind(limit.max(1))).await?;
         let upto = rows.last().map_or(after, |(revision, _)| *revision);
@@ -49,7 +49,7 @@ impl Database {
         Ok(GivenSince { rows, upto })
     }
 
-    /// See [`crate::Feedback::feedback_on`].
+    /// See [`crate::Store::feedback_on`].
     pub(crate) async fn feedback_on(&self, trace: &str) -> Result<Vec<FeedbackRow>, StoreError> {
         let rows: Vec<(i64, String)> = self.fetch_all(Statement::new(ON_TRACE).bind(trace)).await?;
         Ok(rows.iter().filter_map(|(_, document)| read(document)).collect())

@@ -15,7 +15,7 @@ const FORGET: &str = "\
     DELETE FROM kept_parts WHERE turn IN (SELECT turn FROM kept_parts WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
 
 impl Database {
-    /// See [`crate::KeptParts::keep`]; the part expires after `age`.
+    /// See [`crate::Store::keep_part`]; the part expires after `age`.
     pub(crate) async fn keep(&self, row: &KeptRow, age: SignedDuration) -> Result<(), StoreError> {
         let expires_at = Timestamp::now().checked_add(age).unwrap_or(Timestamp::MAX);
         let keep = Statement::new(KEEP)
@@ -29,7 +29,7 @@ impl Database {
         self.execute(keep).await.map(drop)
     }
 
-    /// See [`crate::KeptParts::kept`].
+    /// See [`crate::Store::kept_parts`].
     pub(crate) async fn kept(&self, tenant: &str, calls: &[String]) -> Result<Vec<KeptRow>, StoreError> {
         let mut kept = Vec::new();
         for calls in calls.chunks(VALUES_PER_SELECT) {
@@ -47,7 +47,7 @@ impl Database {
         Ok(kept)
     }
 
-    /// See [`crate::KeptParts::forget_kept`].
+    /// See [`crate::Store::forget_kept_parts`].
     pub(crate) async fn forget_kept(&self, limit: u32) -> Result<u64, StoreError> {
         self.execute(Statement::new(FORGET).bind(now()).bind(limit)).await
     }

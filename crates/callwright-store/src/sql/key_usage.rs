@@ -36,7 +36,7 @@ struct KeyUsageRow {
 }
 
 impl Database {
-    /// See [`crate::KeyUsage::exchange_usage`]. `owner` identifies this process; a process without a report for
+    /// See [`crate::Store::exchange_usage`]. `owner` identifies this process; a process without a report for
     /// `silence` seconds counts as gone.
     pub(crate) async fn exchange_usage(
         &self,
@@ -66,7 +66,7 @@ impl Database {
         Ok(UsageSeen { rows: rows.into_iter().filter_map(KeyUsageRow::usage).collect(), upto, elsewhere })
     }
 
-    /// See [`crate::KeyUsage::usage_since`].
+    /// See [`crate::Store::usage_since`].
     pub(crate) async fn usage_since(&self, subject: &str, since: Date) -> Result<Vec<UsageRow>, StoreError> {
         let rows: Vec<KeyUsageRow> =
             self.fetch_all(Statement::new(OF_SUBJECT).bind(subject).bind(since.to_string())).await?;

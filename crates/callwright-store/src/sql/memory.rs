@@ -181,28 +181,28 @@ impl Database {
 
     /// Returns the queries for documents whose evidence is to be forgotten.
     fn resting_on<M: MemoryTable>(&self, what: &Forgotten) -> Vec<Statement> {
-        let beginning =
-            || Statement::beginning(format!("SELECT id, document FROM {} WHERE NOT deleted", M::TOPIC.name()));
-        let end = |mut query: Statement| {
-            query.push(format_args!(" ORDER BY id LIMIT {FORGOTTEN_AT_ONCE}"));
-            query
+        let traces: Vec<&str> = match what {
+            Forgotten::Traces(traces) => traces.iter().map(String::as_str).collect(),
+            _ => Vec::new(),
         };
-        let mut query = beginning();
-        match what {
-            Forgotten::Scope(scope) => drop(query.push(" AND scope = ").push_bind(scope.as_str())),
-            Forgotten::Session(session) => self.push_has(&mut query, "sessions", [session.as_str()]),
-            Forgotten::Before(time) => drop(query.push(" AND oldest_at < ").push_bind(time.as_millisecond())),
-            Forgotten::Traces(traces) => {
-                let traces: Vec<&str> = traces.iter().map(String::as_str).collect();
-                let of = |traces: &[&str]| {
-                    let mut query = beginning();
-                    self.push_has(&mut query, "traces", traces.iter().copied());
-                    end(query)
-                };
-                return traces.chunks(VALUES_PER_SELECT).map(of).collect();
+        let batches: Vec<&[&str]> = match what {
+            Forgotten::Traces(_) => traces.chunks(VALUES_PER_SELECT).collect(),
+            _ => vec![&[]],
+        };
+        let mut queries = Vec::with_capacity(batches.len());
+        for traces in batches {
+            let table = M::TOPIC.name();
+            let mut query = Statement::beginning(format!("SELECT id, document FROM {table} WHERE NOT deleted"));
+            match what {
+                Forgotten::Scope(scope) => drop(query.push(" AND scope = ").push_bind(scope.as_str())),
+                Forgotten::Session(session) => self.push_has(&mut query, "sessions", [session.as_str()]),
+                Forgotten::Before(time) => drop(query.push(" AND oldest_at < ").push_bind(time.as_millisecond())),
+                Forgotten::Traces(_) => self.push_has(&mut query, "traces", traces.iter().copied()),
             }
+            query.push(format_args!(" ORDER BY id LIMIT {FORGOTTEN_AT_ONCE}"));
+            queries.push(query);
         }
-        vec![end(query)]
+        queries
     }
 
     /// Adds the condition that the JSON array in this column contains one of these texts.
@@ -245,8 +245,6 @@ pub(super) async fn write<M: MemoryTable>(
             tools = excluded.tools, traces = excluded.traces, sessions = excluded.sessions, document = excluded.document{condition}"
     );
     let evidence = item.evidence();
-    let refused = |error: serde_json::Error| StoreError::Refused(error.to_string());
-    let array = |texts: Vec<&str>| serde_json::to_string(&texts).map_err(refused);
     let mut write = Statement::beginning(text)
         .usual(true)
         .bind(item.id())
@@ -256,15 +254,19 @@ pub(super) async fn write<M: MemoryTable>(
         .bind(evidence.iter().map(|evidence| evidence.at.as_millisecond()).min())
         .bind(false)
         .bind(item.is_retired())
-        .bind(array(item.toolsets().into_iter().collect())?)
-        .bind(array(item.tools().into_iter().collect())?)
-        .bind(array(evidence.iter().filter_map(|evidence| evidence.trace.as_deref()).collect())?)
-        .bind(array(evidence.iter().filter_map(|evidence| evidence.session.as_deref()).collect())?);
-    write = write.bind(serde_json::to_string(item).map_err(refused)?);
+        .bind(array(item.toolsets())?)
+        .bind(array(item.tools())?)
+        .bind(array(evidence.iter().filter_map(|evidence| evidence.trace.as_deref()))?)
+        .bind(array(evidence.iter().filter_map(|evidence| evidence.session.as_deref()))?)
+        .bind(serde_json::to_string(item)?);
     if let ReplaceCondition::Seen(seen) = guard {
         write = write.bind(seen);
     }
     Ok(transaction.execute(write).await? > 0)
+}
+
+fn array<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<String, StoreError> {
+    Ok(serde_json::to_string(&texts.into_iter().collect::<Vec<_>>())?)
 }
 
 /// Replaces a document by a tombstone, so that every process drops it; returns the number of changed rows.

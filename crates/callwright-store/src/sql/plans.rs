@@ -19,7 +19,7 @@ const FORGET: &str = "\
         (SELECT tenant, key FROM plans WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
 
 impl Database {
-    /// See [`crate::PlanStates::keep_plan`]; the plan expires after `age`.
+    /// See [`crate::Store::keep_plan`]; the plan expires after `age`.
     pub(crate) async fn keep_plan(&self, row: &PlanRow, age: SignedDuration) -> Result<(), StoreError> {
         let expires_at = Timestamp::now().checked_add(age).unwrap_or(Timestamp::MAX);
         let keep = Statement::new(KEEP)
@@ -31,7 +31,7 @@ impl Database {
         self.execute(keep).await.map(drop)
     }
 
-    /// See [`crate::PlanStates::plans`].
+    /// See [`crate::Store::plans`].
     pub(crate) async fn plans(&self, tenant: &str, keys: &[String]) -> Result<Vec<PlanRow>, StoreError> {
         let mut plans = Vec::new();
         for keys in keys.chunks(VALUES_PER_SELECT) {
@@ -44,12 +44,12 @@ impl Database {
         Ok(plans)
     }
 
-    /// See [`crate::PlanStates::end_plan`].
+    /// See [`crate::Store::end_plan`].
     pub(crate) async fn end_plan(&self, tenant: &str, key: &str) -> Result<(), StoreError> {
         self.execute(Statement::new(END).bind(tenant).bind(key)).await.map(drop)
     }
 
-    /// See [`crate::PlanStates::forget_plans`].
+    /// See [`crate::Store::forget_plans`].
     pub(crate) async fn forget_plans(&self, limit: u32) -> Result<u64, StoreError> {
         self.execute(Statement::new(FORGET).bind(now()).bind(limit)).await
     }

@@ -58,8 +58,8 @@ impl DatabaseTransaction {
         if let (Self::Postgres(_), true) = (&*self, topic.is_told()) {
             self.fetch_optional::<(i64,)>(Statement::new(TELL).bind(CHANNEL)).await?;
         }
-        let missing = || StoreError::Unavailable(format!("the table of revisions has no row `{}`", topic.name()));
-        row.map(|(last,)| last - count + 1).ok_or_else(missing)
+        row.map(|(last,)| last - count + 1)
+            .ok_or_else(|| StoreError::Unavailable(format!("the table of revisions has no row `{}`", topic.name())))
     }
 }
 

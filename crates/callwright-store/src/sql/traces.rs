@@ -222,7 +222,8 @@ fn insert_traces(rows: &[TraceRow], revision: &mut Revision) -> Statement {
 fn insert_tools(rows: &[TraceRow]) -> Vec<Statement> {
     let tools: Vec<(&Arc<str>, &TraceRow)> =
         rows.iter().flat_map(|row| row.tools.iter().map(move |tool| (tool, row))).collect();
-    let insert = |tools: &[(&Arc<str>, &TraceRow)]| {
+    let mut inserts = Vec::new();
+    for tools in tools.chunks(ROWS_PER_INSERT) {
         let mut insert = Statement::beginning(INSERT_TOOLS);
         insert.push_rows(
             tools
@@ -230,9 +231,9 @@ fn insert_tools(rows: &[TraceRow]) -> Vec<Statement> {
                 .map(|(tool, row)| [Arc::clone(tool).into(), row.started_at.into(), SqlValue::from(row.id.clone())]),
         );
         insert.push(OF_NEW_TRACES);
-        insert.usual(tools.len() == ROWS_PER_INSERT)
-    };
-    tools.chunks(ROWS_PER_INSERT).map(insert).collect()
+        inserts.push(insert.usual(tools.len() == ROWS_PER_INSERT));
+    }
+    inserts
 }
 
 fn list_query(filter: &TraceFilter, limit: u32) -> Result<Statement, StoreError> {

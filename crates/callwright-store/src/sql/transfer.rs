@@ -173,8 +173,9 @@ impl Database {
         let query = next_rows(table.name, &columns.join(", "), "", table.key, after, limit);
         let cells: Vec<Cells> = self.fetch_all(query).await?;
         let last = cells.last().map(|Cells(cells)| key_of(cells, table.key));
-        let row = |Cells(columns)| Portable::Row(PortableRow { table: table.name.to_owned(), columns });
-        exported.things.extend(cells.into_iter().map(row));
+        for Cells(columns) in cells {
+            exported.things.push(Portable::Row(PortableRow { table: table.name.to_owned(), columns }));
+        }
         Ok(last)
     }
 
@@ -182,7 +183,7 @@ impl Database {
     pub(crate) async fn import(&self, thing: Portable) -> Result<Imported, StoreError> {
         match thing {
             Portable::Trace(document) => {
-                let trace: Trace = serde_json::from_str(document.get()).map_err(refused)?;
+                let trace: Trace = serde_json::from_str(document.get())?;
                 if self.fetch_optional::<(String,)>(Statement::new(HAS_TRACE).bind(&trace.id)).await?.is_some() {
                     return Ok(Imported::Known);
                 }
@@ -211,8 +212,10 @@ impl Database {
     }
 
     async fn import_row(&self, row: &PortableRow) -> Result<Imported, StoreError> {
-        let unknown = || StoreError::Refused(format!("the table `{}` is unknown or not importable", row.table));
-        let table = TABLES.iter().find(|table| table.name == row.table).ok_or_else(unknown)?;
+        let table = TABLES
+            .iter()
+            .find(|table| table.name == row.table)
+            .ok_or_else(|| StoreError::Refused(format!("the table `{}` is unknown or not importable", row.table)))?;
         let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
         let mut insert = Statement::beginning(format!("INSERT INTO {} ({}) VALUES ", table.name, names.join(", ")));
         let values: Result<Vec<SqlValue>, StoreError> =
@@ -229,10 +232,6 @@ const ALIVE: &str = " AND NOT deleted";
 
 fn imported(is_written: bool) -> Imported {
     if is_written { Imported::Written } else { Imported::Known }
-}
-
-fn refused(error: serde_json::Error) -> StoreError {
-    StoreError::Refused(error.to_string())
 }
 
 fn trace(document: &str) -> serde_json::Result<Portable> {
@@ -275,23 +274,22 @@ fn next_rows(table: &str, columns: &str, condition: &str, key: &[&str], after: &
 }
 
 fn key_of(cells: &Map<String, Json>, key: &[&str]) -> Vec<String> {
-    let text = |name: &&str| cells.get(*name).and_then(Json::as_str).unwrap_or_default().to_owned();
-    key.iter().map(text).collect()
+    key.iter().map(|name| cells.get(*name).and_then(Json::as_str).unwrap_or_default().to_owned()).collect()
 }
 
 /// Converts a JSON value to a column value; SQLite represents flags as numbers.
 fn value(columns: &Map<String, Json>, name: &str, kind: ColumnKind) -> Result<SqlValue, StoreError> {
     let given = columns.get(name).unwrap_or(&Json::Null);
-    let wrong = || StoreError::Refused(format!("the column `{name}` is `{given}`"));
-    match (kind, given) {
-        (Text, Json::Null) => Ok(SqlValue::Text(None)),
-        (Text, Json::String(text)) => Ok(SqlValue::from(text)),
-        (Integer, Json::Null) => Ok(SqlValue::Integer(None)),
-        (Integer, Json::Number(number)) => number.as_i64().map(SqlValue::from).ok_or_else(wrong),
-        (Flag, Json::Bool(flag)) => Ok(SqlValue::from(*flag)),
-        (Flag, Json::Number(number)) => number.as_i64().map(|number| SqlValue::from(number != 0)).ok_or_else(wrong),
-        _ => Err(wrong()),
-    }
+    let value = match (kind, given) {
+        (Text, Json::Null) => Some(SqlValue::Text(None)),
+        (Text, Json::String(text)) => Some(SqlValue::from(text)),
+        (Integer, Json::Null) => Some(SqlValue::Integer(None)),
+        (Integer, Json::Number(number)) => number.as_i64().map(SqlValue::from),
+        (Flag, Json::Bool(flag)) => Some(SqlValue::from(*flag)),
+        (Flag, Json::Number(number)) => number.as_i64().map(|number| SqlValue::from(number != 0)),
+        _ => None,
+    };
+    value.ok_or_else(|| StoreError::Refused(format!("the column `{name}` is `{given}`")))
 }
 
 /// Row as a JSON object.
@@ -299,7 +297,8 @@ struct Cells(Map<String, Json>);
 
 impl<'r> FromRow<'r, SqliteRow> for Cells {
     fn from_row(row: &'r SqliteRow) -> Result<Self, sqlx::Error> {
-        let cell = |column: &sqlx::sqlite::SqliteColumn| {
+        let mut cells = Map::new();
+        for column in row.columns() {
             let raw = row.try_get_raw(column.ordinal())?;
             let is_integer = raw.type_info().name() == "INTEGER";
             let value = match (raw.is_null(), is_integer) {
@@ -307,15 +306,16 @@ impl<'r> FromRow<'r, SqliteRow> for Cells {
                 (false, true) => row.try_get::<i64, _>(column.ordinal())?.into(),
                 (false, false) => row.try_get::<String, _>(column.ordinal())?.into(),
             };
-            Ok((column.name().to_owned(), value))
-        };
-        row.columns().iter().map(cell).collect::<Result<_, _>>().map(Self)
+            cells.insert(column.name().to_owned(), value);
+        }
+        Ok(Self(cells))
     }
 }
 
 impl<'r> FromRow<'r, PgRow> for Cells {
     fn from_row(row: &'r PgRow) -> Result<Self, sqlx::Error> {
-        let cell = |column: &sqlx::postgres::PgColumn| {
+        let mut cells = Map::new();
+        for column in row.columns() {
             let is_null = row.try_get_raw(column.ordinal())?.is_null();
             let value = match (is_null, column.type_info().name()) {
                 (true, _) => Json::Null,
@@ -323,8 +323,8 @@ impl<'r> FromRow<'r, PgRow> for Cells {
                 (false, "BOOL") => row.try_get::<bool, _>(column.ordinal())?.into(),
                 (false, _) => row.try_get::<String, _>(column.ordinal())?.into(),
             };
-            Ok((column.name().to_owned(), value))
-        };
-        row.columns().iter().map(cell).collect::<Result<_, _>>().map(Self)
+            cells.insert(column.name().to_owned(), value);
+        }
+        Ok(Self(cells))
     }
 }

@@ -9,8 +9,7 @@ use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool};
 
-use super::Sqlite;
-use super::file::OpenedFile;
+use super::{OpenedFile, Sqlite};
 use crate::{Location, migrations};
 
 /// Embedded migrations.

@@ -1,12 +1,18 @@
 //! Execution of statements in SQLite.
 
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
-use sqlx::{Arguments, AssertSqlSafe, FromRow, Sqlite as Driver};
+use sqlx::{Arguments, AssertSqlSafe, Error, FromRow, Sqlite as Driver};
 
 use super::Sqlite;
-use super::fault::fault;
 use crate::StoreError;
 use crate::sql::{SqlValue, Statement};
+
+/// Primary result codes (<https://www.sqlite.org/rescode.html>) caused by the request, not by the state of the
+/// database: `SQLITE_TOOBIG`, `SQLITE_CONSTRAINT`, `SQLITE_MISMATCH`.
+const REFUSALS: [u32; 3] = [18, 19, 20];
+
+/// Mask for the primary result code in the low byte of an extended one.
+const PRIMARY_CODE: u32 = 0xff;
 
 impl Sqlite {
     /// Returns all rows.
@@ -78,4 +84,13 @@ fn parts(statement: Statement) -> Result<Parts, StoreError> {
         added.map_err(|error| StoreError::Refused(error.to_string()))?;
     }
     Ok((AssertSqlSafe(text), arguments, is_usual))
+}
+
+/// Classifies an error: whether a retry may succeed.
+fn fault(error: Error) -> StoreError {
+    let code = error.as_database_error().and_then(|error| error.code()).and_then(|code| code.parse::<u32>().ok());
+    match code {
+        Some(code) if REFUSALS.contains(&(code & PRIMARY_CODE)) => StoreError::Refused(error.to_string()),
+        _ => StoreError::Unavailable(error.to_string()),
+    }
 }

@@ -121,8 +121,7 @@ fn parent(headers: &HeaderMap) -> Option<Parent> {
 
 /// Parses exactly `N` bytes in lower-case hexadecimal digits.
 fn digits<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let is_lower = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
-    if text.len() != 2 * N || !text.as_bytes().iter().all(is_lower) {
+    if text.len() != 2 * N || !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
         return None;
     }
     let mut bytes = [0; N];

@@ -1,6 +1,5 @@
 //! The OTLP collector: its address, headers and resource, and requests to it.
 
-use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use url::Url;
 
 use super::attributes::pair;
 use crate::Settings;
+use callwright_common::errors;
 
 /// Name and version in the user agent and the instrumentation scope.
 const NAME: &str = "callwright";
@@ -224,11 +224,7 @@ fn root_cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "no answer in time".to_owned();
     }
-    let mut cause: &dyn Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    if error.source().is_some() { cause.to_string() } else { "the request failed".to_owned() }
+    errors::root_cause(error).unwrap_or_else(|| "the request failed".to_owned())
 }
 
 #[cfg(test)]

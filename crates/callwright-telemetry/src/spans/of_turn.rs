@@ -34,11 +34,11 @@ const HTTP_ERROR: &str = "http_error";
 
 /// Returns host and port of the upstreams with these base URLs.
 pub(super) fn addresses<'a>(upstreams: impl IntoIterator<Item = (&'a str, &'a str)>) -> Addresses {
-    let address = |(name, base): (&str, &str)| {
+    let addresses = upstreams.into_iter().filter_map(|(name, base)| {
         let url = Url::parse(base).ok()?;
         Some((name.to_owned(), (url.host_str()?.to_owned(), url.port_or_known_default()?)))
-    };
-    upstreams.into_iter().filter_map(address).collect()
+    });
+    addresses.collect()
 }
 
 /// Returns the spans of a turn, its own first.
@@ -168,7 +168,6 @@ impl TurnSpans<'_> {
     /// Creates a span below the turn's, which starts this long after the request's arrival.
     fn span(&self, id: [u8; 8], called: String, after: Duration, took: Duration) -> Span {
         let arrived = u64::try_from(self.trace.started_at.as_nanosecond()).unwrap_or_default();
-        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let start = arrived.saturating_add(nanoseconds(after));
         Span {
             trace_id: self.context.trace_id().to_vec(),
@@ -182,6 +181,10 @@ impl TurnSpans<'_> {
             ..Span::default()
         }
     }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Makes the span a child of the plan's span that contains it in time, if there is one.

@@ -255,7 +255,6 @@ impl ClientFacts {
     /// Returns a human-readable summary in names and codes.
     pub fn summary(&self) -> String {
         let mut said = format!("`{}`: ", self.tool.name);
-        let quoted = |name: &Identifier| format!("`{name}`");
         match &self.event {
             ClientEvent::Fault { code, place, meant } => {
                 said.push_str(code.words());
@@ -281,7 +280,7 @@ impl ClientFacts {
             ClientEvent::Success { given } => {
                 said.push_str("was right");
                 if !given.is_empty() {
-                    let names: Vec<String> = given.iter().map(quoted).collect();
+                    let names: Vec<String> = given.iter().map(|name| format!("`{name}`")).collect();
                     said.push_str(&format!(" with {}", names.join(", ")));
                 }
             }

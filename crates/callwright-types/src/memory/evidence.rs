@@ -3,8 +3,6 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::Trace;
-
 /// One verified outcome that supports a lesson or procedure. Nothing is learned without one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
@@ -24,11 +22,6 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Creates evidence from a turn, found at time `at`.
-    pub fn of_turn(kind: EvidenceKind, trace: &Trace, at: Timestamp) -> Self {
-        Self { kind, trace: Some(trace.id.clone()), session: trace.session.clone(), source: None, at }
-    }
-
     /// Whether both describe the same event, which counts once, however often it is found.
     pub fn is_same_event(&self, other: &Self) -> bool {
         self.kind == other.kind && self.trace == other.trace && self.source == other.source
@@ -65,4 +58,16 @@ impl EvidenceKind {
             Self::Operator => "operator",
         }
     }
+}
+
+/// The verification that a draft requires.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Backing {
+    /// The proxy observed a success in the same turn.
+    Seen,
+    /// The client makes the calls with these ids; their results must not report a failure.
+    Awaits(Vec<String>),
+    /// Only a verdict on the turn by a person or an application.
+    Verdict,
 }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{ClientFacts, Evidence, EvidenceKind, Scope, UsageCounter};
+use super::{Backing, ClientFacts, Evidence, EvidenceKind, Scope, UsageCounter};
 
 /// Phrases in composed lessons that precede a tool name. The name may differ from the tool that the lesson is about.
 const BEFORE_A_TOOL: [&str; 3] = ["What worked instead: `", "For this, use `", "from the answer of `"];
@@ -117,9 +117,9 @@ fn is_isolated(about: LessonSubject<'_>, composed: &str) -> bool {
 
 /// Whether a composed lesson about a tool names a different one.
 fn names_another(composed: &str, tool: &str) -> bool {
-    let is_own = |rest: &str| rest.strip_prefix(tool).is_some_and(|rest| rest.starts_with('`'));
     let mut named = BEFORE_A_TOOL.iter().flat_map(|phrase| composed.split(phrase).skip(1));
-    composed.contains(BEHIND_ANOTHER_TOOL) || named.any(|rest| !is_own(rest))
+    composed.contains(BEHIND_ANOTHER_TOOL)
+        || named.any(|rest| !rest.strip_prefix(tool).is_some_and(|rest| rest.starts_with('`')))
 }
 
 /// The text of a lesson.
@@ -194,7 +194,7 @@ pub struct LessonDraft {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub client: Option<ClientFacts>,
     /// The verification that the draft requires.
-    pub backing: super::Backing,
+    pub backing: Backing,
 }
 
 impl LessonDraft {

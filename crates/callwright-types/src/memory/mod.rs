@@ -7,17 +7,17 @@ mod note;
 mod procedure;
 mod sample;
 mod scope;
-mod tally;
+mod usage_counter;
 
 pub use client::{
     Change, ClientEvent, ClientFacts, ClientTool, Fingerprint, Identifier, Step, WorkedWith, is_identifier,
 };
-pub use evidence::{Evidence, EvidenceKind};
+pub use evidence::{Backing, Evidence, EvidenceKind};
 #[cfg(feature = "testing")]
 pub use lesson::sample as sample_lesson;
 pub use lesson::{Author, Lesson, LessonDraft, Polarity, Retirement, Wording};
-pub use note::{Backing, MemoryNote, Recalled, Returned};
+pub use note::{MemoryNote, Recalled, Returned};
 pub use procedure::{Procedure, ProcedureDraft, ProcedureInput};
 pub use sample::ToolSample;
 pub use scope::Scope;
-pub use tally::UsageCounter;
+pub use usage_counter::UsageCounter;

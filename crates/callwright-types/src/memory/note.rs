@@ -69,15 +69,3 @@ pub struct Returned {
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub failed: bool,
 }
-
-/// The verification that a draft requires.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Backing {
-    /// The proxy observed a success in the same turn.
-    Seen,
-    /// The client makes the calls with these ids; their results must not report a failure.
-    Awaits(Vec<String>),
-    /// Only a verdict on the turn by a person or an application.
-    Verdict,
-}

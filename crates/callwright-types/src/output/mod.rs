@@ -63,8 +63,8 @@ impl OutputField {
     /// Returns the name of the member that holds the value; empty for the response itself. Items have the name of their
     /// array.
     pub fn name(&self) -> Cow<'_, str> {
-        let is_index = |token: &&str| token.bytes().all(|byte| byte.is_ascii_digit());
-        let name = self.pointer.rsplit('/').find(|token| !is_index(token)).unwrap_or_default();
+        let mut tokens = self.pointer.rsplit('/');
+        let name = tokens.find(|token| !token.bytes().all(|byte| byte.is_ascii_digit())).unwrap_or_default();
         match name.contains('~') {
             true => name.replace("~1", "/").replace("~0", "~").into(),
             false => name.into(),

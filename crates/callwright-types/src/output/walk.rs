@@ -154,10 +154,8 @@ impl<'d, N: SchemaNode<'d>> SchemaParts<N> {
                 break;
             }
             // Skips schemas that refer back to themselves.
-            let is_known = |known: &N| std::ptr::eq(known.value(), node.value());
-            let Some(members) = node.value().as_object().filter(|_| !parts.nodes.iter().any(is_known)) else {
-                continue;
-            };
+            let is_known = parts.nodes.iter().any(|known| std::ptr::eq(known.value(), node.value()));
+            let Some(members) = node.value().as_object().filter(|_| !is_known) else { continue };
             if let Some(reference) = members.get("$ref").and_then(Value::as_str) {
                 if parts.name.is_none() {
                     parts.name = reference.rsplit(['/', '#']).next().filter(|name| !name.is_empty()).map(Arc::from);

@@ -5,6 +5,7 @@ use std::fmt::{self, Write as _};
 use serde_json::Value;
 
 use super::{Item, Node, Plan, Reference, Source};
+use callwright_common::text::excerpt;
 
 /// Maximum number of characters of a value or a question in a text or a diagram.
 const SHOWN_CHARS: usize = 80;
@@ -85,8 +86,8 @@ fn with_references(value: &Value, outputs: &[Reference]) -> Value {
         }
         Value::Array(items) => items.iter().map(|item| with_references(item, outputs)).collect(),
         Value::Object(members) => {
-            let member = |(name, value): (&String, &Value)| (name.clone(), with_references(value, outputs));
-            Value::Object(members.iter().map(member).collect())
+            let members = members.iter().map(|(name, value)| (name.clone(), with_references(value, outputs)));
+            Value::Object(members.collect())
         }
         other => other.clone(),
     }
@@ -121,12 +122,7 @@ impl Plan {
 
 /// Returns untrusted text on one line, truncated.
 fn shown(text: &str) -> String {
-    let mut letters = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
-    let mut kept: String = letters.by_ref().take(SHOWN_CHARS).collect();
-    if letters.next().is_some() {
-        kept.push('…');
-    }
-    kept
+    excerpt(text, SHOWN_CHARS)
 }
 
 /// Returns the same text for use in Mermaid quotation marks. Entities of Mermaid begin with `#`.

@@ -4,7 +4,6 @@
 
 mod forms;
 mod order;
-mod wire;
 
 use std::collections::HashSet;
 
@@ -17,10 +16,32 @@ pub use order::PlanError;
 /// Calls that supply each other's arguments. The graph has no cycle, every reference names a node, and nodes are sorted
 /// after those that they depend on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "wire::PlanForm", into = "wire::PlanForm")]
+#[serde(try_from = "PlanForm", into = "PlanForm")]
 pub struct Plan {
     nodes: Vec<Node>,
     finals: Vec<String>,
+}
+
+/// A plan in serialised form, validated on deserialisation.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanForm {
+    nodes: Vec<Node>,
+    finals: Vec<String>,
+}
+
+impl From<Plan> for PlanForm {
+    fn from(Plan { nodes, finals }: Plan) -> Self {
+        Self { nodes, finals }
+    }
+}
+
+impl TryFrom<PlanForm> for Plan {
+    type Error = PlanError;
+
+    fn try_from(PlanForm { nodes, finals }: PlanForm) -> Result<Self, PlanError> {
+        Self::new(nodes, finals)
+    }
 }
 
 /// One call of a plan.
@@ -173,11 +194,8 @@ impl Plan {
     /// Returns the calls that are ready when those with the labels `done` are complete: no input is missing or
     /// outstanding.
     pub fn ready<'a>(&'a self, done: &HashSet<String>) -> impl Iterator<Item = &'a Node> {
-        let is_there = |argument: &Argument| match &argument.source {
-            Source::Missing { .. } => false,
-            source => source.references().iter().all(|reference| done.contains(&reference.node)),
-        };
-        self.nodes.iter().filter(move |node| !done.contains(&node.label) && node.arguments.iter().all(is_there))
+        let open = self.nodes.iter().filter(|node| !done.contains(&node.label));
+        open.filter(|node| node.arguments.iter().all(|argument| argument.source.is_available(done)))
     }
 
     /// Returns the plan without a call and its direct and indirect dependents. Requested calls among them are removed
@@ -193,8 +211,8 @@ impl Plan {
                 needed.extend(node.feeders());
             }
         }
-        let is_left = |node: &&Node| needed.contains(node.label.as_str()) && !gone.contains(node.label.as_str());
-        Self { nodes: self.nodes.iter().filter(is_left).cloned().collect(), finals }
+        needed.retain(|label| !gone.contains(label));
+        Self { nodes: self.nodes.iter().filter(|node| needed.contains(node.label.as_str())).cloned().collect(), finals }
     }
 
     /// Returns the plan without values, words and questions. The dependencies between tools remain.
@@ -249,6 +267,12 @@ impl Source {
             Self::Composed { outputs, .. } => outputs,
             Self::Value { .. } | Self::Missing { .. } => &[],
         }
+    }
+
+    /// Whether its value is known when the calls with the labels `done` are complete.
+    fn is_available(&self, done: &HashSet<String>) -> bool {
+        !matches!(self, Self::Missing { .. })
+            && self.references().iter().all(|reference| done.contains(&reference.node))
     }
 
     /// Returns the source with renamed call labels.

@@ -37,11 +37,17 @@ pub(super) fn in_order(nodes: Vec<Node>) -> Result<Vec<Node>, PlanError> {
     let positions = positions(&nodes)?;
     let mut feeders: Vec<Vec<usize>> = Vec::with_capacity(nodes.len());
     for node in &nodes {
-        let known = node.feeders().map(|label| {
-            let unknown = || PlanError::Unknown { label: label.to_owned(), at: format!("the call `{}`", node.label) };
-            positions.get(label).copied().ok_or_else(unknown)
-        });
-        feeders.push(known.collect::<Result<_, _>>()?);
+        let mut known = Vec::new();
+        for label in node.feeders() {
+            match positions.get(label) {
+                Some(position) => known.push(*position),
+                None => {
+                    let at = format!("the call `{}`", node.label);
+                    return Err(PlanError::Unknown { label: label.to_owned(), at });
+                }
+            }
+        }
+        feeders.push(known);
     }
     let mut placed = vec![false; nodes.len()];
     let mut order = Vec::with_capacity(nodes.len());
@@ -78,9 +84,8 @@ fn positions(nodes: &[Node]) -> Result<HashMap<&str, usize>, PlanError> {
 }
 
 fn is_label(text: &str) -> bool {
-    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     text.len() <= MAX_LABEL
-        && text.chars().all(is_letter)
+        && text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
         && text.chars().next().is_some_and(|first| !first.is_ascii_digit())
 }
 

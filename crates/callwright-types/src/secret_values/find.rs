@@ -160,11 +160,10 @@ struct DefinedMembers<'s> {
 
 impl<'s> DefinedMembers<'s> {
     fn of(keywords: &'s Map<String, Value>) -> Self {
-        let members = |keyword: &str| keywords.get(keyword).and_then(Value::as_object);
         let list = keywords.get("prefixItems").or_else(|| keywords.get("items")).and_then(Value::as_array);
         Self {
-            properties: members("properties"),
-            patterns: members("patternProperties"),
+            properties: keywords.get("properties").and_then(Value::as_object),
+            patterns: keywords.get("patternProperties").and_then(Value::as_object),
             items: list.map_or(0, Vec::len),
         }
     }

@@ -7,50 +7,30 @@ mod write;
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::pipeline::Pipeline;
 use crate::pipeline::dialogue::{TurnEnding, TurnLimit};
-use crate::pipeline::turn::Turn;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{
+    JudgedAnswer, KeptCalls, OrderedCall, SettledAnswer, Turn, TurnConversation, with_fresh_id,
+};
+use crate::pipeline::tools::Offer;
 use callwright_judge::repair::{JudgedCall, JudgedMessage};
-use callwright_judge::scanner::CheckedCall;
-use callwright_openai::{AssistantMessage, Choice, Completion, ErrorBody, ToolChoice};
+use callwright_openai::{Choice, Completion, ErrorBody, ToolChoice};
 use callwright_types::rules::{Mode, OnExhausted};
-use callwright_types::{Call, Verdict, ids};
-
-use super::judge::JudgedAnswer;
-use super::kept_calls::{DistinctCalls, KeptCalls, OrderedCall};
-use super::offer::Offer;
+use callwright_types::{Call, Verdict};
 
 pub(crate) use relay::{refuse, relay};
 pub(crate) use write::write;
-
-/// The client's answer: decided, but not yet written.
-#[derive(Debug)]
-pub(crate) struct SettledAnswer {
-    /// The answer.
-    completion: Completion,
-    /// Whether it differs from the upstream's answer.
-    changed: bool,
-    /// Remaining text by choice index, for choices whose text was converted to calls.
-    rescued: BTreeMap<u32, String>,
-}
-
-impl SettledAnswer {
-    /// Returns the message of the first choice for the client.
-    pub(crate) fn message(&self) -> Option<&AssistantMessage> {
-        self.completion.choices().first().map(|choice| &choice.message)
-    }
-}
 
 /// Settles the client's answer from the last validated answer, in the form that the ending requires. Returns an error
 /// if policy prefers an error to a faulty answer.
 pub(crate) fn settle(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    offer: &Offer,
+    conversation: &TurnConversation,
     judged: JudgedAnswer,
-    kept: &KeptCalls,
     ending: TurnEnding,
 ) -> Result<SettledAnswer, ErrorBody> {
+    let (offer, kept) = (conversation.offer(), &conversation.draft.kept);
     let is_text = ending == TurnEnding::Judged && turn.policy.mode == Mode::Guard;
     let judged = if is_text { judged.into_text() } else { judged };
     let verdict = verdict(turn, &judged, ending);
@@ -136,14 +116,14 @@ fn change(
     let stays_text = pass_faulty && judged.calls.iter().any(|call| call.result.is_err());
     let rescued = judged.rescued.as_ref();
     let calls = if rescued.is_some() && stays_text { &[][..] } else { &judged.calls };
-    let wanted = wanted_calls(turn, offer, calls, kept, pass_faulty);
+    let for_client = calls_for_client(turn, offer, calls, kept, pass_faulty);
     if let Some(rescued) = rescued.filter(|_| !stays_text) {
-        choice.rescue(&rescued.text, &wanted, turn.request.is_legacy());
+        choice.rescue(&rescued.text, &for_client, turn.request.is_legacy());
         return ChoiceChange::Rescue;
     }
     let mut changed = false;
-    if wanted != choice.message.calls() || !choice.message.is_well_formed() {
-        choice.set_calls(&wanted);
+    if for_client != choice.message.calls() || !choice.message.is_well_formed() {
+        choice.set_calls(&for_client);
         changed = true;
     }
     changed |= says_stop_for_calls(turn, choice) && choice.finish_with_calls();
@@ -180,9 +160,15 @@ fn verdict(turn: &Turn, judged: &JudgedAnswer, ending: TurnEnding) -> Verdict {
 
 /// Returns the calls for the client in their common order: the kept calls and the repaired calls of the answer. Never
 /// includes a call of a tool that the client does not have.
-fn wanted_calls(turn: &Turn, offer: &Offer, calls: &[JudgedCall], kept: &KeptCalls, pass_faulty: bool) -> Vec<Call> {
+fn calls_for_client(
+    turn: &Turn,
+    offer: &Offer,
+    calls: &[JudgedCall],
+    kept: &KeptCalls,
+    pass_faulty: bool,
+) -> Vec<Call> {
     let mut taken: HashSet<String> = kept.iter().map(|checked| checked.call().id.clone()).collect();
-    let mut wanted: Vec<Call> = Vec::with_capacity(taken.len() + calls.len());
+    let mut for_client: Vec<Call> = Vec::with_capacity(taken.len() + calls.len());
     for placed in kept.in_order(calls) {
         let call = match placed {
             OrderedCall::Kept(checked) => checked.call().clone(),
@@ -197,36 +183,11 @@ fn wanted_calls(turn: &Turn, offer: &Offer, calls: &[JudgedCall], kept: &KeptCal
                 call
             }
         };
-        wanted.push(call);
+        for_client.push(call);
     }
-    wanted.retain(|call| !(offer.is_proxys(&call.name) && offer.tool_set.get(&call.name).is_some()));
+    for_client.retain(|call| !(offer.is_proxys(&call.name) && offer.tool_set.get(&call.name).is_some()));
     if !turn.request.parallel_tool_calls() {
-        wanted.truncate(1);
+        for_client.truncate(1);
     }
-    wanted
-}
-
-/// Replaces a taken id: two attempts may use the same id for different calls.
-pub(crate) fn with_fresh_id(mut call: Call, is_taken: impl Fn(&str) -> bool) -> Call {
-    if is_taken(&call.id) {
-        call.id = ids::call_id();
-    }
-    call
-}
-
-/// Returns all checked calls of an answer and the calls kept before, without duplicates, in their common order.
-pub(crate) fn merged_calls(kept: &KeptCalls, judged: &JudgedAnswer) -> Vec<CheckedCall> {
-    let calls = judged.choices.first().map(|choice| choice.calls.as_slice()).unwrap_or_default();
-    let mut distinct = DistinctCalls::default();
-    let mut merged: Vec<CheckedCall> = Vec::with_capacity(kept.len() + calls.len());
-    for placed in kept.in_order(calls) {
-        let checked = match placed {
-            OrderedCall::Kept(checked) | OrderedCall::Made(JudgedCall { result: Ok(checked), .. }) => checked,
-            OrderedCall::Made(_) => continue,
-        };
-        if distinct.insert(checked) {
-            merged.push(checked.clone());
-        }
-    }
-    merged
+    for_client
 }

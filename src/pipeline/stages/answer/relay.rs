@@ -4,8 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::pipeline::answer::{AnswerBody, ClientGone, ResponseSender, TurnAnswer};
-use crate::pipeline::stages::ask::Relay;
-use crate::pipeline::turn::Turn;
+use crate::pipeline::state::{Relay, Turn};
 use callwright_openai::{ErrorBody, emit, event};
 use callwright_types::UpstreamFailure;
 use callwright_upstream::{forbid_retry, is_retry_forbidden};

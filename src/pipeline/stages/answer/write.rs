@@ -7,13 +7,13 @@ use bytes::BytesMut;
 use http::StatusCode;
 
 use crate::pipeline::answer::{AnswerBody, ClientGone, ResponseSender, TurnAnswer};
-use crate::pipeline::turn::Turn;
+use crate::pipeline::state::{SettledAnswer, Turn};
 use callwright_common::json::RawObject;
 use callwright_openai::{Choice, Chunk, Completion, StreamHead, emit};
 use callwright_types::ids;
 use callwright_types::rules::{Mode, UsageReport};
 
-use super::{SettledAnswer, report};
+use super::report;
 
 /// Writes the settled answer: as one body, or as the remaining events of a stream.
 pub(crate) async fn write(

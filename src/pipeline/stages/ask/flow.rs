@@ -1,131 +1,34 @@
 //! Processing of a streamed answer: forwards text at once, and holds calls until they are validated.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use tokio::time::timeout_at;
 
-use crate::pipeline::Pipeline;
 use crate::pipeline::answer::{ClientGone, ResponseSender};
 use crate::pipeline::dialogue::RequestPurpose;
-use crate::pipeline::turn::Turn;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{Relay, Turn, UpstreamReply};
+use crate::pipeline::tools::Offer;
 use callwright_judge::repair::rescue::hold::HoldRules;
-use callwright_openai::{
-    AnswerError, Assembler, ChatRequest, Chunk, SseError, SseEvent, SseReader, StreamHead, StreamItem,
-};
+use callwright_openai::{AnswerError, Assembler, ChatRequest, Chunk, SseError, SseEvent, SseReader, StreamItem};
 use callwright_types::rules::{Evidence, Mode};
 use callwright_types::{UpstreamFailure, UpstreamFailureKind};
 use callwright_upstream as upstream;
 
-use super::super::judge::evidence;
-use super::super::offer::Offer;
-use super::texts::{self, SentText, Texts};
-use super::{ExchangeNotes, Relay, UpstreamReply, malformed};
+use super::texts::{StreamHoldRules, Texts};
 
-/// The sent and the held parts of a turn's stream.
-#[derive(Debug, Default)]
-pub(crate) struct StreamProgress {
-    /// Id, model and other head fields of the client's stream, from the first attempt.
-    pub(crate) head: Option<StreamHead>,
-    /// Text by choice index.
-    pub(crate) texts: BTreeMap<u32, SentText>,
-    /// Held events of the last attempt, unchanged; they follow the held text.
-    pub(crate) held: Vec<Bytes>,
-    /// Whether the held events may be sent unchanged if they are valid.
-    pub(crate) verbatim: bool,
-    /// Chunks of the last attempt, none of which is sent.
-    pub(crate) unsent: Vec<Chunk>,
-    /// Whether the client has the whole last attempt, including `[DONE]`.
-    pub(crate) delivered: bool,
-    /// Whether the proxy, not the client, requested the usage chunk of the last attempt.
-    pub(super) asked_usage: bool,
-    /// Whether the last attempt had a usage chunk for the client.
-    pub(crate) has_usage_chunk: bool,
-    /// Number of received chunks of the last attempt.
-    pub(super) chunks: u64,
-}
-
-impl StreamProgress {
-    /// Returns the number of text bytes of a choice in the last attempt that may be sent, because no call begins there.
-    pub(crate) fn released(&self, index: u32) -> usize {
-        self.texts.get(&index).map_or(0, |text| text.released)
-    }
-
-    /// Whether text of this choice is held.
-    pub(crate) fn holds(&self, index: u32) -> bool {
-        self.texts.get(&index).is_some_and(|text| !text.held.is_empty())
-    }
-
-    /// Returns the unsent text of a choice whose `spans` were converted to calls.
-    pub(crate) fn unsaid(&self, index: u32, text: &str, spans: &[Range<usize>]) -> String {
-        let sent = self.texts.get(&index).map(|sent| sent.text.as_str()).unwrap_or_default();
-        // A later attempt may begin with the text of an earlier one.
-        let mut at = if text.starts_with(sent) { sent.len() } else { 0 };
-        let mut left = String::new();
-        for span in spans {
-            left.push_str(text.get(at..span.start).unwrap_or_default());
-            at = at.max(span.end);
-        }
-        left.push_str(text.get(at..).unwrap_or_default());
-        if left.trim().is_empty() { String::new() } else { left }
-    }
-
-    /// Discards all held parts, because the proxy answers with its own text.
-    pub(crate) fn replaced(&mut self) {
-        self.held.clear();
-        self.unsent.clear();
-        for text in self.texts.values_mut() {
-            text.held.clear();
-        }
-    }
-
-    /// Takes out the held parts of the last attempt, which may still become the answer.
-    pub(crate) fn set_aside(&mut self) -> StreamAside {
-        StreamAside {
-            held: std::mem::take(&mut self.held),
-            unsent: std::mem::take(&mut self.unsent),
-            verbatim: self.verbatim,
-            has_usage_chunk: self.has_usage_chunk,
-            texts: self.texts.clone(),
-        }
-    }
-
-    /// Restores the parts that were set aside, and discards newer ones.
-    pub(crate) fn restore(&mut self, aside: StreamAside) {
-        let StreamAside { held, unsent, verbatim, has_usage_chunk, texts } = aside;
-        (self.held, self.unsent, self.texts) = (held, unsent, texts);
-        (self.verbatim, self.has_usage_chunk) = (verbatim, has_usage_chunk);
-    }
-
-    /// Discards the held parts of the previous attempt.
-    pub(super) fn begin_attempt(&mut self) {
-        self.held.clear();
-        self.unsent.clear();
-        self.verbatim = false;
-        self.has_usage_chunk = false;
-        self.chunks = 0;
-        for text in self.texts.values_mut() {
-            text.held.clear();
-            text.released = 0;
-        }
-    }
-}
-
-/// Held parts of an attempt.
-#[derive(Debug)]
-pub(crate) struct StreamAside {
-    held: Vec<Bytes>,
-    unsent: Vec<Chunk>,
-    verbatim: bool,
-    has_usage_chunk: bool,
-    texts: BTreeMap<u32, SentText>,
+/// The request of an attempt, and the tools that it offers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AttemptRequest<'a> {
+    pub(super) chat: &'a ChatRequest,
+    pub(super) offer: &'a Offer,
+    pub(super) purpose: RequestPurpose,
 }
 
 /// Parts of a stream that are forwarded before validation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Forwarding {
     /// Everything: nothing is validated, or nothing may be changed.
     Through,
     /// Text only; calls and the end are held.
@@ -147,33 +50,33 @@ impl From<ClientGone> for BrokenStream {
     }
 }
 
-/// Reads a stream to its end.
+/// Reads a stream to its end. Sets `first_chunk` to the time until its first data.
 pub(super) async fn flow(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    (offer, request): (&Offer, &ChatRequest),
+    request: &AttemptRequest<'_>,
     answer: upstream::Answer,
     response_sender: &mut ResponseSender,
-    notes: &mut ExchangeNotes,
-    purpose: RequestPurpose,
+    first_chunk: &mut Option<Duration>,
 ) -> UpstreamReply {
-    let way = match purpose {
-        RequestPurpose::First if offer.is_judged() && turn.policy.mode == Mode::Guard => Way::Text,
-        RequestPurpose::First => Way::Through,
-        _ => Way::Hold,
+    let AttemptRequest { chat, offer, purpose } = *request;
+    let forwarding = match purpose {
+        RequestPurpose::First if offer.is_judged() && turn.policy.mode == Mode::Guard => Forwarding::Text,
+        RequestPurpose::First => Forwarding::Through,
+        _ => Forwarding::Hold,
     };
     turn.streamed.verbatim = true;
-    let rules = texts::StreamHoldRules {
+    let rules = StreamHoldRules {
         hold: HoldRules {
-            evidence: if way == Way::Text { evidence(turn, request) } else { Evidence::Off },
-            json_wanted: request.wants_json(),
+            evidence: if forwarding == Forwarding::Text { turn.evidence(chat) } else { Evidence::Off },
+            json_wanted: chat.wants_json(),
             max_bytes: pipeline.settings.max_held_bytes,
         },
         max_time: Duration::from_millis(pipeline.settings.max_hold_milliseconds),
     };
     let notations = turn.snapshot.notations.clone();
     let mut flow = Flow {
-        way,
+        forwarding,
         lenient: turn.policy.mode == Mode::Off,
         events: SseReader::new(turn.upstream.settings().max_event_bytes),
         assembler: Assembler::new(turn.max_stream_bytes),
@@ -181,7 +84,7 @@ pub(super) async fn flow(
         out: BytesMut::new(),
         done: false,
     };
-    match flow.run(turn, answer, response_sender, notes).await {
+    match flow.run(turn, answer, response_sender, first_chunk).await {
         Ok(()) => {}
         Err(BrokenStream::Client) => return UpstreamReply::ClientGone,
         Err(broken) => {
@@ -197,18 +100,18 @@ pub(super) async fn flow(
         }
     }
     turn.streamed.verbatim &= flow.assembler.is_conformant();
-    turn.streamed.delivered = way == Way::Through;
-    if turn.streamed.has_usage_chunk && request.wants_usage_chunk() {
+    turn.streamed.delivered = forwarding == Forwarding::Through;
+    if turn.streamed.has_usage_chunk && chat.wants_usage_chunk() {
         turn.upstream.told_stream_usage();
     }
-    if way == Way::Text {
+    if forwarding == Forwarding::Text {
         turn.streamed.texts = flow.texts.finish(&flow.assembler);
     }
     UpstreamReply::Completion(flow.assembler.into_completion())
 }
 
 struct Flow<'a> {
-    way: Way,
+    forwarding: Forwarding,
     /// Whether invalid events are forwarded, because nothing is validated.
     lenient: bool,
     events: SseReader,
@@ -225,7 +128,7 @@ impl Flow<'_> {
         turn: &mut Turn,
         mut answer: upstream::Answer,
         response_sender: &mut ResponseSender,
-        notes: &mut ExchangeNotes,
+        first_chunk: &mut Option<Duration>,
     ) -> Result<(), BrokenStream> {
         let started = Instant::now();
         while !self.done {
@@ -243,7 +146,7 @@ impl Flow<'_> {
             };
             let Some(bytes) = next else { break };
             let bytes = bytes.map_err(BrokenStream::Upstream)?;
-            notes.first_chunk.get_or_insert_with(|| started.elapsed());
+            first_chunk.get_or_insert_with(|| started.elapsed());
             let events = self.events.push(bytes).map_err(|error| unreadable(turn, &error))?;
             let taken = events.into_iter().try_for_each(|event| self.take(turn, event));
             // Data before the error still belongs to the client.
@@ -289,10 +192,10 @@ impl Flow<'_> {
             return;
         }
         turn.streamed.has_usage_chunk |= is_usage;
-        match self.way {
-            Way::Through => self.out.extend_from_slice(&raw),
-            Way::Hold => turn.streamed.unsent.push(chunk),
-            Way::Text => self.take_text(turn, chunk, raw),
+        match self.forwarding {
+            Forwarding::Through => self.out.extend_from_slice(&raw),
+            Forwarding::Hold => turn.streamed.unsent.push(chunk),
+            Forwarding::Text => self.take_text(turn, chunk, raw),
         }
     }
 
@@ -321,7 +224,7 @@ impl Flow<'_> {
     /// Sends the held text of an aborted stream, which will not be validated. If the client has nothing yet, nothing is
     /// sent: a status reports the failure better.
     async fn release(&mut self, turn: &Turn, response_sender: &mut ResponseSender) -> Result<(), BrokenStream> {
-        if self.way != Way::Text || !response_sender.is_open() {
+        if self.forwarding != Forwarding::Text || !response_sender.is_open() {
             return Ok(());
         }
         self.texts.give_up();
@@ -331,7 +234,7 @@ impl Flow<'_> {
 
     /// Forwards comments and the end marker, but only if everything is forwarded.
     fn through(&mut self, raw: &[u8]) {
-        if self.way == Way::Through {
+        if self.forwarding == Forwarding::Through {
             self.out.extend_from_slice(raw);
         }
     }
@@ -370,4 +273,14 @@ fn broken(turn: &Turn, error: AnswerError) -> BrokenStream {
 
 fn unreadable(turn: &Turn, error: &SseError) -> BrokenStream {
     BrokenStream::Upstream(malformed(turn, error.to_string()))
+}
+
+/// Returns the failure for an unreadable answer.
+pub(super) fn malformed(turn: &Turn, message: String) -> UpstreamFailure {
+    UpstreamFailure {
+        kind: UpstreamFailureKind::Malformed,
+        upstream: turn.upstream.name().to_owned(),
+        message,
+        retry_after: None,
+    }
 }

@@ -1,12 +1,12 @@
 //! The texts of a stream's choices: forwards text, and holds text that may be a call.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::Range;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use tokio::time::Instant;
 
+use crate::pipeline::state::{HeldText, SentText};
 use callwright_judge::repair::Notations;
 use callwright_judge::repair::rescue::hold::{Hold, HoldRules, Starts};
 use callwright_openai::{Assembler, Chunk};
@@ -45,45 +45,6 @@ struct ChoiceText<'a> {
     calls: bool,
 }
 
-/// A held piece of text.
-#[derive(Debug, Clone)]
-pub(crate) struct HeldText {
-    /// Byte range in the text of its choice.
-    range: Range<usize>,
-    chunk: Chunk,
-    /// The original event, if it contains only this piece.
-    event: Option<Bytes>,
-}
-
-/// State of a choice's text at the end of its stream.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct SentText {
-    /// Text that the client has.
-    pub(crate) text: String,
-    /// Number of bytes of the last attempt's text that were released as text, not as part of a call.
-    pub(crate) released: usize,
-    /// Held pieces of the last attempt.
-    pub(crate) held: VecDeque<HeldText>,
-}
-
-impl HeldText {
-    /// Splits off the part before byte `at` of the choice's text, with the other members of the chunk that may be sent.
-    fn cut(&mut self, at: usize) -> Option<Chunk> {
-        let (first, rest) = self.chunk.cut_text(at.saturating_sub(self.range.start));
-        let first = first?;
-        *self = Self { range: self.range.start.max(at)..self.range.end, chunk: rest, event: None };
-        Some(first)
-    }
-
-    /// Writes the piece, as the original event if possible.
-    pub(crate) fn write(&self, out: &mut BytesMut) {
-        match &self.event {
-            Some(event) => out.extend_from_slice(event),
-            None => out.extend_from_slice(&self.chunk.to_event()),
-        }
-    }
-}
-
 impl<'a> Texts<'a> {
     pub(super) fn new(
         starts: &'a Starts,
@@ -98,8 +59,10 @@ impl<'a> Texts<'a> {
     pub(super) fn advance(&mut self, assembler: &Assembler) -> bool {
         let mut all_flows = true;
         for (index, text, calls) in assembler.texts() {
-            let hold = || Hold::with_notations(self.starts, self.notations, self.rules.hold);
-            let choice = self.choices.entry(index).or_insert_with(|| ChoiceText::new(hold()));
+            let choice = self
+                .choices
+                .entry(index)
+                .or_insert_with(|| ChoiceText::new(Hold::with_notations(self.starts, self.notations, self.rules.hold)));
             all_flows &= choice.advance(text, calls, self.metrics);
         }
         all_flows

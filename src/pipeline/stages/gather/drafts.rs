@@ -5,10 +5,11 @@ use serde_json::Value;
 use callwright_judge::scanner::{CompiledTool, ToolSet};
 use callwright_knowledge::experience::{Event, Lived, Settings, compose};
 use callwright_types::memory::Backing;
+use callwright_types::trace::Observation;
 use callwright_types::{Call, Explanation, LessonDraft, Trace};
 
-use super::super::results::ToolResult;
 use super::mendings::{RecoveredCall, mended, recovered, recovered_by_client};
+use crate::pipeline::state::ToolResult;
 
 /// Maximum number of drafts per turn. Further drafts of a failing turn mostly repeat earlier ones.
 const MAX_DRAFTS: usize = 8;
@@ -21,9 +22,8 @@ pub(super) fn drafts(
     settings: &Settings,
 ) -> Vec<LessonDraft> {
     let source = DraftSource { tool_set, settings };
-    let is_clients = |name: &str| tool_set.get(name).is_some_and(|tool| !tool.tool.owner.is_proxy());
     let mut drafts: Vec<LessonDraft> = Vec::new();
-    for mended in mended(trace, is_clients) {
+    for mended in mended(trace, |name| tool_set.get(name).is_some_and(|tool| !tool.tool.owner.is_proxy())) {
         let called = mended.faulty.and_then(|call| tool_set.get(&call.name));
         for diagnosis in mended.diagnoses {
             let event = Event::Fault { diagnosis, called: called.map(|tool| &*tool.tool) };
@@ -35,11 +35,8 @@ pub(super) fn drafts(
         let status = recovered.execution.and_then(|execution| execution.status);
         drafts.extend(source.draft_of(&recovered, status, explanation));
     }
-    let observed = |result: &ToolResult| {
-        trace.observed.iter().find(|observed| !result.call.id.is_empty() && observed.call.id == result.call.id)
-    };
-    for recovered in recovered_by_client(results, |result| observed(result).is_some()) {
-        let failed = trace.observed.iter().find(|observed| observed.call.id == recovered.failed.id);
+    for recovered in recovered_by_client(results, |result| observed(trace, &result.call).is_some()) {
+        let failed = observed(trace, recovered.failed);
         drafts.extend(source.draft_of(&recovered, None, failed.and_then(|failed| failed.explanation.as_ref())));
     }
     let mut distinct: Vec<LessonDraft> = Vec::new();
@@ -49,6 +46,11 @@ pub(super) fn drafts(
         }
     }
     distinct
+}
+
+/// Returns the recognised failure of a client's call.
+fn observed<'a>(trace: &'a Trace, call: &Call) -> Option<&'a Observation> {
+    trace.observed.iter().find(|observed| !call.id.is_empty() && observed.call.id == call.id)
 }
 
 /// Data for the creation of drafts.

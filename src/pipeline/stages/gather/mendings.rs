@@ -6,7 +6,7 @@ use callwright_types::memory::Backing;
 use callwright_types::trace::{Attempt, Execution};
 use callwright_types::{Call, Diagnosis, Trace};
 
-use super::super::results::ToolResult;
+use crate::pipeline::state::ToolResult;
 
 /// A call with faults, and the call that replaced it.
 #[derive(Debug)]
@@ -63,13 +63,11 @@ fn faulty_calls(attempt: &Attempt) -> Vec<(usize, Vec<&Diagnosis>)> {
 /// If the tool itself was the fault and no diagnosis suggests another, it is the only call of the next answer, if any.
 fn mending<'a>(faulty: Option<&Call>, diagnoses: &[&Diagnosis], later: &'a [Attempt]) -> Option<&'a Call> {
     let is_about_tool = faulty.is_none() || diagnoses.iter().any(|diagnosis| diagnosis.path.is_root());
-    let suggested = || diagnoses.iter().filter_map(|diagnosis| diagnosis.suggestion.as_deref());
-    let is_meant = |call: &Call| {
-        faulty.is_some_and(|faulty| faulty.name == call.name) || suggested().any(|name| name == call.name)
-    };
+    let suggested = diagnoses.iter().filter_map(|diagnosis| diagnosis.suggestion.as_deref());
+    let intended: Vec<&str> = faulty.map(|faulty| faulty.name.as_str()).into_iter().chain(suggested).collect();
     let mut clean = later.iter().map(|attempt| (attempt, clean_calls(attempt)));
     clean.find_map(|(attempt, calls)| {
-        let meant = calls.iter().find(|call| is_meant(call)).copied();
+        let meant = calls.iter().find(|call| intended.contains(&call.name.as_str())).copied();
         meant.or_else(|| if is_about_tool && attempt.calls.len() == 1 { calls.first().copied() } else { None })
     })
 }

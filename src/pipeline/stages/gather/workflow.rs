@@ -4,10 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::super::compose::ChatDraft;
-use super::super::offer::Offer;
 use super::mendings::worked;
-use crate::pipeline::turn::Turn;
+use crate::pipeline::state::{ChatDraft, Turn};
+use crate::pipeline::tools::Offer;
 use callwright_judge::scanner::CompiledTool;
 use callwright_knowledge::procedures::{KnownTool, MadeCall, Workflow, draft_of_calls, names_only};
 use callwright_openai::ChatRequest;

@@ -5,9 +5,9 @@
 //! again in every turn. The same conversation gives the same texts, so the provider's prompt cache stays valid. The
 //! number of failures and the lookup time are limited, independent of the conversation's length.
 //!
-//! `results` parses the conversation, [`AnalysisCache`] caches earlier results.
+//! [`tool_results`] parses the conversation, and a cache holds the results of earlier requests under `message_keys`.
 
-mod seen;
+mod message_keys;
 
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
@@ -15,8 +15,10 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use serde_json::Map;
 
-use crate::pipeline::Pipeline;
-use crate::pipeline::turn::Turn;
+use crate::pipeline::caches::ExplainedFailure;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{ChatDraft, ToolResult, Turn, TurnConversation, tool_results};
+use crate::pipeline::tools::Offer;
 use callwright_judge::feedback::{MAX_TRIED, ObservedFailure};
 use callwright_judge::scanner::CompiledTool;
 use callwright_knowledge::explain::{ClientTool, FailureKind, Judged, ToolExplanation, ToolMessage, recognise};
@@ -26,22 +28,18 @@ use callwright_types::rules::{ClientTools, Mode};
 use callwright_types::trace::{Enrichment, Observation};
 use callwright_types::{DocText, OperationRef, Outcome, Owner};
 
-use super::compose::ChatDraft;
-use super::offer::Offer;
-use super::results::{ToolResult, results};
-pub(crate) use seen::AnalysisCache;
-use seen::{ExplainedFailure, MessageKeys};
+use message_keys::MessageKeys;
 
 /// Explains the failures in the client's tool messages, as policy specifies. In shadow mode they are only recorded.
-pub(crate) async fn observe(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut ChatDraft) {
+pub(crate) async fn observe(pipeline: &Pipeline, turn: &mut Turn, conversation: &mut TurnConversation) {
     let is_wanted = turn.policy.mode != Mode::Off && turn.policy.explain.client_tools != ClientTools::Off;
     if !is_wanted || !turn.request.may_have_calls() {
         return;
     }
     let started = Instant::now();
     // An auxiliary stage: a panic here must not affect the turn.
-    match AssertUnwindSafe(failures(pipeline, turn, offer)).catch_unwind().await {
-        Ok(failures) => note(turn, draft, failures),
+    match AssertUnwindSafe(failures(pipeline, turn, conversation.offer())).catch_unwind().await {
+        Ok(failures) => note(turn, &mut conversation.draft, failures),
         Err(_) => {
             tracing::error!("the observe stage panicked: the turn continues without explanations");
             pipeline.metrics.stage_degraded.inc(Stage::Observe);
@@ -66,11 +64,11 @@ async fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> ObservedFa
     let template = pipeline.templates.replacing("observed_failure");
     let seen = &turn.snapshot.seen;
     let mut key = MessageKeys::of(&turn.policy.explain.failures, toolsets.as_deref(), template.as_deref());
-    let recognised = |result: ToolResult| {
-        let rule = seen.rule_or(key.of_message(&result), || rule(turn, toolsets.as_deref(), &result))?;
-        Some((result, rule))
-    };
-    let failed: Vec<(ToolResult, &'static str)> = results(&turn.request).into_iter().filter_map(recognised).collect();
+    let mut failed: Vec<(ToolResult, &'static str)> = Vec::new();
+    for result in tool_results(&turn.request) {
+        let rule = seen.rule_or(key.of_message(&result), || rule(turn, toolsets.as_deref(), &result));
+        failed.extend(rule.map(|rule| (result, rule)));
+    }
     let left_out = left_out(failed.len(), pipeline.settings.max_observed_failures);
     let deadline = Instant::now() + Duration::from_millis(pipeline.settings.max_observe_milliseconds);
     let mut looked_up = Vec::with_capacity(failed.len() - left_out);
@@ -119,10 +117,9 @@ fn toolsets(turn: &Turn) -> Option<Vec<String>> {
 fn earlier_of(failures: &[(ToolResult, &'static str)], result: &ToolResult) -> Vec<String> {
     let since =
         failures.iter().rev().map(|(earlier, _)| earlier).take_while(|earlier| earlier.request == result.request);
-    let is_other = |earlier: &&ToolResult| {
-        earlier.call.name == result.call.name && earlier.call.arguments != result.call.arguments
-    };
-    let same = since.take(LOOKED_BACK).filter(is_other);
+    let same = since
+        .take(LOOKED_BACK)
+        .filter(|earlier| earlier.call.name == result.call.name && earlier.call.arguments != result.call.arguments);
     let mut calls: Vec<String> = same.take(MAX_TRIED).map(|earlier| earlier.call.written()).collect();
     calls.reverse();
     calls
@@ -180,9 +177,9 @@ const DOCUMENTED_CODE: &str = "documented_code";
 
 /// Returns the operation in these toolsets whose tool has this name.
 fn operation(turn: &Turn, toolsets: Option<&[String]>, name: &str) -> Option<OperationRef> {
-    let is_told = |name: &String| toolsets.is_none_or(|toolsets| toolsets.contains(name));
-    let told = turn.snapshot.catalog.toolsets().filter(|toolset| is_told(&toolset.name));
-    let operations = told.flat_map(|toolset| &toolset.operations);
+    let usable = turn.snapshot.catalog.toolsets();
+    let usable = usable.filter(|toolset| toolsets.is_none_or(|toolsets| toolsets.contains(&toolset.name)));
+    let operations = usable.flat_map(|toolset| &toolset.operations);
     let found = operations.map(|operation| &operation.tool).find(|tool| tool.name == name)?;
     match &found.owner {
         Owner::Proxy(reference) => Some(reference.clone()),
@@ -194,8 +191,8 @@ fn operation(turn: &Turn, toolsets: Option<&[String]>, name: &str) -> Option<Ope
 fn texts(tool: &CompiledTool) -> Vec<DocText> {
     let own = DocText { text: tool.tool.description.clone(), source: "the tool's description".to_owned() };
     let parameters = tool.parameters().filter_map(|parameter| {
-        let said = parameter.schema.get("description")?.as_str()?;
-        let text = format!("{}: {said}", parameter.name);
+        let description = parameter.schema.get("description")?.as_str()?;
+        let text = format!("{}: {description}", parameter.name);
         Some(DocText { text, source: format!("the description of {}", parameter.name) })
     });
     std::iter::once(own).filter(|own| !own.text.trim().is_empty()).chain(parameters).collect()

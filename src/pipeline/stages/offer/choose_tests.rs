@@ -4,12 +4,10 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::candidates::Candidates;
-use super::choose::{ChoiceRules, ChosenTools};
+use super::choose::ChoiceRules;
 use super::conversation::ConversationStep;
-use super::pool::{Pool, Side};
 use super::ranking::{RankingQuery, Searches, Vectors, rank};
-use crate::pipeline::ToolsetIndex;
+use crate::pipeline::tools::{Candidates, ChosenTools, Pool, Side, ToolsetIndex};
 use callwright_types::rules::{OfferRules, ToolGlobs};
 use callwright_types::{OfferReason, Owner, Tool};
 
@@ -39,19 +37,19 @@ fn pool(rules: &OfferRules, hidden: &[&str]) -> Pool {
 /// The needs of a step of a conversation.
 #[derive(Default)]
 struct Asked {
-    said: Vec<String>,
+    user_messages: Vec<String>,
     called: Vec<String>,
     words: Vec<String>,
 }
 
 impl Asked {
     fn step(&self) -> ConversationStep<'_> {
-        ConversationStep { said: &self.said, called: &self.called, words: &self.words }
+        ConversationStep { user_messages: &self.user_messages, called: &self.called, words: &self.words }
     }
 }
 
-fn said(text: &str) -> Asked {
-    Asked { said: vec![text.to_owned()], ..Asked::default() }
+fn user_messages(text: &str) -> Asked {
+    Asked { user_messages: vec![text.to_owned()], ..Asked::default() }
 }
 
 /// Processes the steps; returns the finally offered tools with the reasons.
@@ -65,7 +63,7 @@ fn advance(chosen: &mut ChosenTools, pools: &[Pool], offer: &OfferRules, steps: 
     for step in steps {
         let by = ChoiceRules { offer, room, required: &[] };
         chosen.advance(pools, by, step.step(), &|pool, step| {
-            rank(pool, &RankingQuery::of(step.said, &Vectors::default()), &Searches::default())
+            rank(pool, &RankingQuery::of(step.user_messages, &Vectors::default()), &Searches::default())
         });
     }
 }
@@ -85,30 +83,30 @@ fn globs(text: &str) -> ToolGlobs {
 #[test]
 fn few_tools_are_offered_whole() {
     let rules = OfferRules { whole: 8, ..rules() };
-    let all = chosen(&rules, &[said("hi")], &[], 100);
+    let all = chosen(&rules, &[user_messages("hi")], &[], 100);
     assert!(all.iter().all(|(_, reason)| *reason == OfferReason::Whole));
     assert_eq!(names(all), NAMES);
-    assert_eq!(chosen(&rules, &[said("hi")], &["bookRoom"], 100).len(), 7);
-    assert_eq!(chosen(&rules, &[said("hi")], &[], 0), []);
+    assert_eq!(chosen(&rules, &[user_messages("hi")], &["bookRoom"], 100).len(), 7);
+    assert_eq!(chosen(&rules, &[user_messages("hi")], &[], 0), []);
 }
 
 #[test]
 fn what_serves_the_user_is_chosen_up_to_the_gap_and_the_number() {
     use OfferReason::{Filled, Ranked};
-    assert_eq!(chosen(&rules(), &[said("the weather?")], &[], 100), [("getWeather", Ranked)]);
+    assert_eq!(chosen(&rules(), &[user_messages("the weather?")], &[], 100), [("getWeather", Ranked)]);
     let invoices = [("sendInvoice", Ranked), ("payInvoice", Ranked)];
-    assert_eq!(chosen(&rules(), &[said("an invoice, a room")], &["listRooms", "bookRoom"], 100), invoices);
+    assert_eq!(chosen(&rules(), &[user_messages("an invoice, a room")], &["listRooms", "bookRoom"], 100), invoices);
     let strict = OfferRules { gap: 1.0, ..rules() };
-    assert_eq!(names(chosen(&strict, &[said("send the invoice")], &[], 100)), ["sendInvoice"]);
+    assert_eq!(names(chosen(&strict, &[user_messages("send the invoice")], &[], 100)), ["sendInvoice"]);
     let three = OfferRules { k: 3, min: 3, gap: 1.0, ..rules() };
     let expected = [("listRooms", Filled), ("sendInvoice", Ranked), ("payInvoice", Filled)];
-    assert_eq!(chosen(&three, &[said("send the invoice")], &[], 100), expected);
-    assert_eq!(chosen(&rules(), &[said("hm")], &[], 100), [("listRooms", Filled)]);
+    assert_eq!(chosen(&three, &[user_messages("send the invoice")], &[], 100), expected);
+    assert_eq!(chosen(&rules(), &[user_messages("hm")], &[], 100), [("listRooms", Filled)]);
 }
 
 #[test]
 fn what_was_offered_stays_and_what_is_new_is_appended() {
-    let steps = [said("the weather?"), said("plan a route"), said("the weather again")];
+    let steps = [user_messages("the weather?"), user_messages("plan a route"), user_messages("the weather again")];
     let (rules, mut chosen) = (rules(), ChosenTools::default());
     let pools = [pool(&rules, &[])];
     let mut before: Vec<&str> = Vec::new();
@@ -127,7 +125,7 @@ fn names_calls_and_rules_come_before_what_is_found() {
     use OfferReason::{Always, Called, Named, Ranked, Required};
     let rules = OfferRules { always: globs("cancel*"), never: globs("listRooms"), ..rules() };
     let step = Asked {
-        said: vec!["the weather? list rooms".to_owned()],
+        user_messages: vec!["the weather? list rooms".to_owned()],
         called: vec!["planRoute".to_owned()],
         words: vec!["bookRoom".to_owned(), "unknown".to_owned(), "listRooms".to_owned()],
     };
@@ -135,7 +133,7 @@ fn names_calls_and_rules_come_before_what_is_found() {
     let required = ["payInvoice".to_owned()];
     let by = ChoiceRules { offer: &rules, room: 100, required: &required };
     chosen.advance(&pools, by, step.step(), &|pool, step| {
-        rank(pool, &RankingQuery::of(step.said, &Vectors::default()), &Searches::default())
+        rank(pool, &RankingQuery::of(step.user_messages, &Vectors::default()), &Searches::default())
     });
     let offered = shown(&chosen);
     for expected in [
@@ -163,7 +161,7 @@ fn at_the_limit_what_was_used_longest_ago_makes_room_and_some_room_is_left() {
         ("send the invoice, pay it", true),
     ] {
         chosen.evicted = false;
-        advance(&mut chosen, &pools, &rules, &[said(text)], 4);
+        advance(&mut chosen, &pools, &rules, &[user_messages(text)], 4);
         assert_eq!(chosen.evicted, evicted, "{text}");
         offered = names(shown(&chosen));
     }
@@ -175,8 +173,8 @@ fn at_the_limit_what_was_used_longest_ago_makes_room_and_some_room_is_left() {
 fn at_the_limit_what_was_called_stays() {
     let rules = rules();
     let (pools, mut chosen) = ([pool(&rules, &[])], ChosenTools::default());
-    let first = Asked { called: vec!["getWeather".to_owned()], ..said("weather") };
-    advance(&mut chosen, &pools, &rules, &[first, said("countries"), said("plan a route")], 2);
+    let first = Asked { called: vec!["getWeather".to_owned()], ..user_messages("weather") };
+    advance(&mut chosen, &pools, &rules, &[first, user_messages("countries"), user_messages("plan a route")], 2);
     assert_eq!(shown(&chosen), [("getWeather", OfferReason::Called), ("planRoute", OfferReason::Ranked)]);
 }
 
@@ -184,7 +182,7 @@ fn at_the_limit_what_was_called_stays() {
 fn what_comes_up_while_the_turn_runs_is_appended_and_stays_within_the_room() {
     let rules = rules();
     let (pools, mut chosen) = ([pool(&rules, &[])], ChosenTools::default());
-    advance(&mut chosen, &pools, &rules, &[said("countries"), said("weather")], 100);
+    advance(&mut chosen, &pools, &rules, &[user_messages("countries"), user_messages("weather")], 100);
     let asked = pools[0].meant("BOOK_ROOM").unwrap();
     chosen.add(&[asked], OfferReason::Asked, 100);
     assert_eq!(shown(&chosen).last(), Some(&("bookRoom", OfferReason::Asked)));

@@ -30,7 +30,7 @@ pub(super) struct OfferConversation {
 #[derive(Debug)]
 struct End {
     /// User messages, newest first.
-    said: Vec<String>,
+    user_messages: Vec<String>,
     called: usize,
     words: usize,
 }
@@ -39,7 +39,7 @@ struct End {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ConversationStep<'a> {
     /// The last user messages, newest first.
-    pub(super) said: &'a [String],
+    pub(super) user_messages: &'a [String],
     /// Names of called tools, in order.
     pub(super) called: &'a [String],
     /// Words that may be tool names.
@@ -57,36 +57,36 @@ impl OfferConversation {
     /// Parses the last steps of a request's conversation.
     pub(super) fn read(request: &ChatRequest) -> Self {
         let mut conversation = Self { required: required(&request.tool_choice()), ..Self::default() };
-        let (mut said, mut known): (Vec<String>, HashSet<String>) = Default::default();
+        let (mut user_messages, mut known): (Vec<String>, HashSet<String>) = Default::default();
         let mut user_spoke = false;
         for message in request.messages() {
             // Consecutive user messages are one step.
             if user_spoke && message.role == "assistant" {
-                conversation.end(&said);
+                conversation.end(&user_messages);
             }
             user_spoke = message.role == "user" || (user_spoke && message.role != "assistant");
             conversation.add(&message, &mut known);
             if message.role == "user" {
-                said.extend(message.text.as_deref().map(|text| head(text).to_owned()));
+                user_messages.extend(message.text.as_deref().map(|text| head(text).to_owned()));
             }
         }
         // Messages after the last user message belong to its step.
         if !user_spoke {
             conversation.steps.pop();
         }
-        conversation.end(&said);
+        conversation.end(&user_messages);
         conversation.steps.drain(..conversation.steps.len().saturating_sub(MAX_STEPS));
         conversation
     }
 
     /// Returns the steps, oldest first.
     pub(super) fn steps(&self) -> Vec<ConversationStep<'_>> {
-        let called = |end: &End| self.called.get(..end.called).unwrap_or_default();
-        let words = |end: &End| self.words.get(..end.words).unwrap_or_default();
-        self.steps
-            .iter()
-            .map(|end| ConversationStep { said: &end.said, called: called(end), words: words(end) })
-            .collect()
+        let steps = self.steps.iter().map(|end| ConversationStep {
+            user_messages: &end.user_messages,
+            called: self.called.get(..end.called).unwrap_or_default(),
+            words: self.words.get(..end.words).unwrap_or_default(),
+        });
+        steps.collect()
     }
 
     fn add(&mut self, message: &MessageView<'_>, known: &mut HashSet<String>) {
@@ -103,14 +103,14 @@ impl OfferConversation {
         }
     }
 
-    fn end(&mut self, said: &[String]) {
-        self.steps.push(End { said: last(said), called: self.called.len(), words: self.words.len() });
+    fn end(&mut self, user_messages: &[String]) {
+        self.steps.push(End { user_messages: last(user_messages), called: self.called.len(), words: self.words.len() });
     }
 }
 
 /// Returns the last texts, newest first.
-fn last(said: &[String]) -> Vec<String> {
-    said.iter().rev().filter(|text| !text.trim().is_empty()).take(USER_MESSAGES).cloned().collect()
+fn last(user_messages: &[String]) -> Vec<String> {
+    user_messages.iter().rev().filter(|text| !text.trim().is_empty()).take(USER_MESSAGES).cloned().collect()
 }
 
 fn head(text: &str) -> &str {
@@ -122,8 +122,8 @@ fn head(text: &str) -> &str {
 /// identifier (`get_weather`, `getWeather`, `user.login`), or in quotation marks or backticks. A plain word such as
 /// "weather" does not name a tool `weather`.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.');
-    let runs = text.split(move |letter: char| !is_part(letter)).filter(|run| !run.is_empty());
+    let runs = text.split(|letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '_' | '-' | '.'));
+    let runs = runs.filter(|run| !run.is_empty());
     runs.filter_map(move |run| {
         let word = run.trim_matches(['.', '-']);
         (is_spelt_as_a_name(word) || is_quoted(text, run)).then_some(word).filter(|word| !word.is_empty())
@@ -131,9 +131,9 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn is_spelt_as_a_name(word: &str) -> bool {
-    let is_mark = |letter: char| matches!(letter, '_' | '.' | '-') || letter.is_ascii_digit();
     let mut pairs = word.chars().zip(word.chars().skip(1));
-    word.contains(is_mark) || pairs.any(|(before, here)| before.is_ascii_lowercase() && here.is_ascii_uppercase())
+    word.contains(|letter: char| matches!(letter, '_' | '.' | '-') || letter.is_ascii_digit())
+        || pairs.any(|(before, here)| before.is_ascii_lowercase() && here.is_ascii_uppercase())
 }
 
 /// Whether a part of the text is between two identical quotation marks.
@@ -180,8 +180,8 @@ mod tests {
         ]));
         let steps = conversation.steps();
         assert_eq!(steps.len(), 2);
-        assert_eq!((steps[0].said, steps[0].called), (&["Now.".to_owned(), "Ulm?".to_owned()][..], &[][..]));
-        assert_eq!(steps[1].said, ["Thanks", "Now.", "Ulm?"]);
+        assert_eq!((steps[0].user_messages, steps[0].called), (&["Now.".to_owned(), "Ulm?".to_owned()][..], &[][..]));
+        assert_eq!(steps[1].user_messages, ["Thanks", "Now.", "Ulm?"]);
         assert_eq!(steps[1].called, ["listRooms", "bookRoom"]);
         assert_eq!(
             [steps[0].words, steps[1].words],
@@ -218,6 +218,6 @@ mod tests {
         let conversation = read(&json!(messages));
         let steps = conversation.steps();
         assert_eq!(steps.len(), MAX_STEPS);
-        assert_eq!(steps.last().unwrap().said, ["last", "m39", "m38"]);
+        assert_eq!(steps.last().unwrap().user_messages, ["last", "m39", "m38"]);
     }
 }

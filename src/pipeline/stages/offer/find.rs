@@ -2,21 +2,18 @@
 
 use std::time::Instant;
 
-use crate::pipeline::Pipeline;
-use crate::pipeline::record::milliseconds;
-use crate::pipeline::turn::Turn;
-use callwright_judge::feedback::FoundTool;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{Turn, milliseconds};
+use crate::pipeline::tools::{Offering, ToolAt};
+use callwright_judge::feedback::ToolSummary;
 use callwright_judge::scanner::CheckedCall;
 use callwright_telemetry::OperationKind;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::trace::Execution;
 use callwright_types::{OfferReason, Outcome, Owner};
 
-use super::Offering;
-use super::choose::ChoiceRules;
-use super::pool::ToolAt;
-use super::ranking::RankingQuery;
-use super::{search, vectors};
+use super::ranking::{self, RankingQuery, Searches, vectors};
+use super::search;
 
 /// Whether the call searches for tools.
 pub(crate) fn is_search(checked: &CheckedCall) -> bool {
@@ -37,10 +34,10 @@ pub(crate) async fn find(
     }
     let text = match &found {
         Some(tools) => {
-            let lines: Vec<FoundTool<'_>> = tools
+            let lines: Vec<ToolSummary<'_>> = tools
                 .iter()
                 .filter_map(|tool| offering.tool(*tool))
-                .map(|tool| FoundTool { name: &tool.name, description: &tool.description })
+                .map(|tool| ToolSummary { name: &tool.name, description: &tool.description })
                 .collect();
             pipeline.templates.found_tools(&lines)
         }
@@ -80,9 +77,21 @@ async fn found(
     let (query, limit) = search::read(checked.arguments());
     let limit = limit.map_or(rules.results, |limit| u32::try_from(limit).unwrap_or(u32::MAX).clamp(1, rules.results));
     let texts = [query.to_owned()];
-    let policy = ChoiceRules { offer: &turn.policy.offer, room: offering.room, required: &[] };
-    let (vectors, _) = vectors(pipeline, turn, &offering.pools, policy, &[&texts[0]]).await;
-    let found = offering.find(&RankingQuery::of(&texts, &vectors), limit as usize);
+    let (vectors, _) = vectors(pipeline, turn, &offering.pools, offering.room, &[&texts[0]]).await;
+    let found = best(offering, &RankingQuery::of(&texts, &vectors), limit as usize);
     pipeline.metrics.retrieval_duration.observe(started.elapsed().as_secs_f64());
     Some(found)
+}
+
+/// Returns the `limit` best tools for a query, best first.
+fn best(offering: &Offering, query: &RankingQuery<'_>, limit: usize) -> Vec<ToolAt> {
+    let mut found: Vec<(f32, ToolAt)> = Vec::new();
+    let searches = Searches::default();
+    for pool in &offering.pools {
+        let ranked = ranking::rank(pool, query, &searches).into_iter();
+        let free = ranked.filter(|found| pool.is_free(found.position)).take(limit);
+        found.extend(free.filter_map(|found| Some((found.share, pool.at(found.position)?))));
+    }
+    found.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+    found.into_iter().take(limit).map(|(_, tool)| tool).collect()
 }

@@ -1,50 +1,38 @@
 //! Offer: selects the tools for the model, and compiles them for validation.
 //!
-//! `conversation` extracts the needs of a request, `pool` applies the rules of the turn to the available tools,
-//! `choose` selects, and [`Offering`] holds the result, which may grow while the turn runs. `memory` stores the tools
-//! offered to a session, so that the list sent upstream only grows at its end.
+//! `conversation` extracts the needs of a request, a [`Pool`] applies the rules of the turn to the available tools,
+//! `choose` selects, and [`Offering`] holds the result, which may grow while the turn runs. The tools offered to a
+//! session before come first, so that the list sent upstream only grows at its end.
 
-mod candidates;
 mod choose;
 #[cfg(test)]
 mod choose_tests;
-mod compiled;
 mod conversation;
-pub(crate) mod find;
-mod memory;
-mod offering;
-mod pool;
+mod find;
 mod prerequisites;
 mod ranking;
-mod relevance_index;
 mod search;
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::pipeline::Pipeline;
+use crate::pipeline::caches::RememberedOffer;
 use crate::pipeline::cpu::CpuWork;
-use crate::pipeline::query_vectors::query_vectors;
-use crate::pipeline::stages::known;
-use crate::pipeline::turn::Turn;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::Turn;
+use crate::pipeline::tools::{Candidates, ChosenTools, Offer, Offering, Pick, Pool, Side, digest};
 use callwright_openai::{ToolChoice, WrittenTool};
 use callwright_telemetry::OperationKind;
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::{ClientOffer, Mode};
 use callwright_types::{OfferReason, Tool};
 
-use candidates::{Candidates, digest};
-use choose::{ChoiceRules, ChosenTools, Pick};
-use conversation::{ConversationStep, OfferConversation};
-use memory::RememberedOffer;
-use pool::{Pool, Side};
+use choose::ChoiceRules;
+use conversation::OfferConversation;
 use prerequisites::Prerequisites;
-use ranking::{RankingQuery, Searches, Vectors};
+use ranking::{RankingQuery, Searches, vectors};
 
-pub(crate) use compiled::report_problems;
-pub(crate) use compiled::{Offer, Offers, SentToolList};
-pub(crate) use memory::OfferedBefore;
-pub(crate) use offering::Offering;
+pub(crate) use find::{find, is_search};
 pub use search::NAME as SEARCH_TOOL;
 
 /// Selects the tools for the model. Without tools, the offer is empty and nothing is validated.
@@ -58,7 +46,7 @@ pub(crate) async fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Offering {
     }
     offering.offer = compile(pipeline, turn, &offering).await;
     offering.note(pipeline, turn);
-    known::prepare_relevance(turn, &offering.offer);
+    prepare_relevance(turn, &offering.offer);
     pipeline.metrics.overhead.observe(Stage::Offer, started.elapsed());
     offering
 }
@@ -67,7 +55,7 @@ pub(crate) async fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Offering {
 async fn begin_beside(pipeline: &Pipeline, turn: &Turn) -> Offering {
     let is_read = narrows(turn) || catalog_joins(turn);
     let bytes = turn.request.tools_text().filter(|_| is_read).map_or(0, str::len);
-    pipeline.cpu.run(turn.tenant(), (CpuWork::Tools, bytes), || begin(pipeline, turn)).await
+    pipeline.cpu.run(turn.tenant(), CpuWork::Tools, bytes, || begin(pipeline, turn)).await
 }
 
 /// Compiles the tools of an offering, on a CPU slot if there are many that are not cached.
@@ -77,8 +65,8 @@ async fn compile(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Arc<O
     match turn.snapshot.offers.known(key) {
         Some(offer) => offer,
         None => {
-            let work = (CpuWork::Tools, key.tools.len());
-            pipeline.cpu.run(turn.tenant(), work, || offering.compile(pipeline, turn)).await
+            let bytes = key.tools.len();
+            pipeline.cpu.run(turn.tenant(), CpuWork::Tools, bytes, || offering.compile(pipeline, turn)).await
         }
     }
 }
@@ -129,20 +117,21 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
 
 /// Returns the client's own tools with distinct names.
 fn client_pool(turn: &Turn, listed: &[(Option<Tool>, &str)]) -> Pool {
-    let make = || {
+    let list = turn.request.tools_text().unwrap_or_default();
+    let candidates = turn.snapshot.offers.of_client(list, || {
         let named = listed.iter().enumerate();
         let named = named.filter_map(|(place, (tool, text))| Some((place, tool.as_ref()?, *text)));
-        Candidates::of_client(&named.collect::<Vec<_>>(), &turn.snapshot.shelf)
-    };
-    let list = turn.request.tools_text().unwrap_or_default();
-    Pool::new(Side::Client, turn.snapshot.offers.of_client(list, make), &turn.policy.offer, [])
+        Candidates::of_client(&named.collect::<Vec<_>>(), &turn.snapshot.toolset_index)
+    });
+    Pool::new(Side::Client, candidates, &turn.policy.offer, [])
 }
 
 /// Returns the tools of the alias's toolsets, without those whose name one of the client's `own` tools has.
 fn catalog_pool(turn: &Turn, own: &[&Tool]) -> Pool {
     let (toolsets, dialect) = (&turn.toolsets, turn.upstream.settings().schema_dialect);
-    let make = || Candidates::of(&turn.snapshot.catalog, &turn.snapshot.shelf, toolsets, dialect);
-    let candidates = turn.snapshot.offers.of_toolsets(toolsets, dialect, make);
+    let candidates = turn.snapshot.offers.of_toolsets(toolsets, dialect, || {
+        Candidates::of(&turn.snapshot.catalog, &turn.snapshot.toolset_index, toolsets, dialect)
+    });
     Pool::new(Side::Catalog, candidates, &turn.policy.offer, own.iter().map(|tool| tool.name.as_str()))
 }
 
@@ -150,10 +139,12 @@ fn catalog_pool(turn: &Turn, own: &[&Tool]) -> Pool {
 fn search_tool(turn: &Turn, pool: &Pool, own: &[&Tool]) -> Option<Arc<WrittenTool>> {
     let rules = &turn.policy.offer;
     let (from, whole) = (rules.search_tools.from as usize, rules.whole as usize);
-    let is_taken = |name: &str| own.iter().any(|tool| tool.name == name) || pool.candidates.position(name).is_some();
-    let is_wanted = from > 0 && pool.free() >= from && pool.free() > whole;
-    let dialect = turn.upstream.settings().schema_dialect;
-    is_wanted.then(|| search::tool(&search::name(is_taken), rules.search_tools.results, dialect))
+    if from == 0 || pool.free() < from || pool.free() <= whole {
+        return None;
+    }
+    let name =
+        search::name(|name| own.iter().any(|tool| tool.name == name) || pool.candidates.position(name).is_some());
+    Some(search::tool(&name, rules.search_tools.results, turn.upstream.settings().schema_dialect))
 }
 
 /// Returns how many more tools the upstream accepts. The client's own tools are sent even if they alone are too many;
@@ -181,17 +172,16 @@ async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) -> Op
         chosen = recall(before, &offering.pools, rules.offer.sticky);
     }
     let started = Instant::now();
-    let said: Vec<&String> = steps.iter().flat_map(|step| step.said).collect();
-    let (vectors, words_alone) = vectors(pipeline, turn, &offering.pools, rules, &said).await;
+    let user_messages: Vec<&String> = steps.iter().flat_map(|step| step.user_messages).collect();
+    let (vectors, words_alone) = vectors(pipeline, turn, &offering.pools, rules.room, &user_messages).await;
+    let prerequisites = if is_choice { Prerequisites::new(pipeline, turn, offering).await } else { None };
     let searches = Searches::default();
-    let rank = |pool: &Pool, step: ConversationStep<'_>| {
-        ranking::rank(pool, &RankingQuery::of(step.said, &vectors), &searches)
-    };
-    let prerequisites = is_choice.then(|| Prerequisites::of(pipeline, turn, offering)).flatten();
     for step in steps {
-        chosen.advance(&offering.pools, rules, *step, &rank);
+        chosen.advance(&offering.pools, rules, *step, &|pool, step| {
+            ranking::rank(pool, &RankingQuery::of(step.user_messages, &vectors), &searches)
+        });
         if let Some(prerequisites) = &prerequisites {
-            let tools = prerequisites.of_step(&chosen, &offering.pools, step.said);
+            let tools = prerequisites.of_step(&chosen, &offering.pools, step.user_messages);
             chosen.add(&tools, OfferReason::Prerequisite, rules.room);
         }
     }
@@ -206,29 +196,6 @@ async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) -> Op
     );
     (offering.chosen, offering.words_alone) = (chosen, words_alone);
     is_choice.then_some(started)
-}
-
-/// Returns the vectors of the user messages if any tools are compared by vectors, and whether they are missing because
-/// of an error.
-async fn vectors(
-    pipeline: &Pipeline,
-    turn: &Turn,
-    pools: &[Pool],
-    rules: ChoiceRules<'_>,
-    texts: &[&String],
-) -> (Vectors, bool) {
-    let is_chosen = |pool: &&Pool| !pool.is_whole(rules.offer, rules.room);
-    let Some(embedder) = turn.snapshot.shelf.embedder() else { return (Vectors::default(), false) };
-    if !pools.iter().filter(is_chosen).any(|pool| pool.candidates.has_vectors()) {
-        return (Vectors::default(), false);
-    }
-    let mut texts: Vec<String> = texts.iter().map(|text| (*text).clone()).collect();
-    texts.sort_unstable();
-    texts.dedup();
-    match query_vectors(pipeline, embedder, &texts, Stage::Offer).await {
-        Some(made) => (texts.into_iter().zip(made).collect(), false),
-        None => (Vectors::default(), true),
-    }
 }
 
 /// Returns the previously offered tools that may still be offered; without `sticky`, only those that were called.
@@ -256,4 +223,13 @@ fn catalog_joins(turn: &Turn) -> bool {
         && turn.policy.mode == Mode::Guard
         && turn.request.tool_choice() != ToolChoice::None
         && turn.request.choice_count() == 1
+}
+
+/// Starts the computation of the vectors for the relevance of the tools if it takes longer than validation may wait. It
+/// runs while the model answers.
+fn prepare_relevance(turn: &Turn, offer: &Offer) {
+    let toolset_index = &turn.snapshot.toolset_index;
+    if toolset_index.embedder().is_some_and(|embedder| !embedder.is_immediate()) && offer.is_judged() {
+        drop(offer.relevance_to(&turn.request, toolset_index, &turn.policy.scan));
+    }
 }

@@ -4,10 +4,13 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use crate::pipeline::query_vectors::query_vectors;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::Turn;
+use crate::pipeline::tools::{Pool, Side};
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::{Found, ToolQuery};
-
-use super::pool::{Pool, Side};
+use callwright_telemetry::labels::Stage;
 
 /// Weight of each earlier message, relative to the next one.
 const FADING: f32 = 0.5;
@@ -17,6 +20,29 @@ const LOOKED_AT: usize = 512;
 
 /// Vectors by text.
 pub(super) type Vectors = HashMap<String, Vector>;
+
+/// Returns the vectors of the user messages if any tools are compared by vectors, and whether they are missing because
+/// of an error.
+pub(super) async fn vectors(
+    pipeline: &Pipeline,
+    turn: &Turn,
+    pools: &[Pool],
+    room: usize,
+    texts: &[&String],
+) -> (Vectors, bool) {
+    let Some(embedder) = turn.snapshot.toolset_index.embedder() else { return (Vectors::default(), false) };
+    let mut chosen_from = pools.iter().filter(|pool| !pool.is_whole(&turn.policy.offer, room));
+    if !chosen_from.any(|pool| pool.candidates.has_vectors()) {
+        return (Vectors::default(), false);
+    }
+    let mut texts: Vec<String> = texts.iter().map(|text| (*text).clone()).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    match query_vectors(pipeline, embedder, &texts, Stage::Offer).await {
+        Some(made) => (texts.into_iter().zip(made).collect(), false),
+        None => (Vectors::default(), true),
+    }
+}
 
 /// Texts for ranking.
 #[derive(Debug, Clone)]
@@ -75,7 +101,7 @@ pub(super) fn rank(pool: &Pool, query: &RankingQuery<'_>, searches: &Searches) -
     for (age, text) in query.texts.iter().enumerate() {
         let found = searches.of(pool, text);
         let meaning = found.iter().any(|found| found.why.meaning.is_some());
-        add(&mut sums, &found, if meaning { lowest(&found) } else { 0.0 }, (weight, age == 0));
+        add(&mut sums, &found, if meaning { lowest(&found) } else { 0.0 }, weight, age == 0);
         by_meaning |= meaning;
         weight *= FADING;
     }
@@ -84,22 +110,21 @@ pub(super) fn rank(pool: &Pool, query: &RankingQuery<'_>, searches: &Searches) -
         right.named.cmp(&left.named).then(right.score.total_cmp(&left.score)).then(left_at.cmp(right_at))
     });
     let best = ranked.iter().map(|(_, sum)| sum.score).fold(f32::NEG_INFINITY, f32::max);
-    let share = |sum: &ScoreSum| match (sum.named, by_meaning) {
-        (true, _) => 1.0,
-        // Semantic scores are logarithms (`retrieval::soft_sum`), so a difference of scores is a ratio.
-        (false, true) => (sum.score - best).exp(),
-        (false, false) => sum.score / best,
-    };
-    let found = |(position, sum): (usize, ScoreSum)| Ranked {
+    let ranked = ranked.into_iter().map(|(position, sum)| Ranked {
         position,
-        share: share(&sum),
+        share: match (sum.named, by_meaning) {
+            (true, _) => 1.0,
+            // Semantic scores are logarithms (`retrieval::soft_sum`), so a difference of scores is a ratio.
+            (false, true) => (sum.score - best).exp(),
+            (false, false) => sum.score / best,
+        },
         pattern: sum.pattern.and_then(|pattern| pool.candidates.pattern(position, pattern)),
-    };
-    ranked.into_iter().map(found).collect()
+    });
+    ranked.collect()
 }
 
 /// Adds the results of one text, relative to the `lowest` score. Tools that are not in the results get nothing.
-fn add(sums: &mut HashMap<usize, ScoreSum>, found: &[Found], lowest: f32, (weight, is_last): (f32, bool)) {
+fn add(sums: &mut HashMap<usize, ScoreSum>, found: &[Found], lowest: f32, weight: f32, is_last: bool) {
     for found in found {
         let sum = sums.entry(found.position).or_default();
         sum.score += weight * (found.score - lowest);

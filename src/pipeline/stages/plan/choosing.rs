@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
+use crate::pipeline::state::PlanRun;
 use callwright_knowledge::planner::drawing::Chance;
 use callwright_knowledge::planner::progress::{Options, by_words};
 use callwright_types::plan::Item;
 use callwright_types::{ChosenBy, Message, PlanChoice, PlanResult, Speaker};
 
 use super::drawing;
-use super::plan_run::PlanRun;
 use super::stage_context::StageContext;
 
 /// A choice between the items of a list.
@@ -57,11 +57,11 @@ impl ItemChoice {
 }
 
 /// Chooses by rule, else by the planning model. If neither decides, the plan is given up.
-pub(super) async fn choose(scene: &mut StageContext<'_>, plan_run: &mut PlanRun, choice: ItemChoice) {
-    let conversation = scene.conversation();
+pub(super) async fn choose(context: &mut StageContext<'_>, plan_run: &mut PlanRun, choice: ItemChoice) {
+    let conversation = context.conversation();
     let chosen = match choice.by_rule(&conversation) {
         Some(chosen) => Some(chosen),
-        None => by_model(scene, plan_run, &choice, &conversation).await.map(|item| (item, ChosenBy::Model)),
+        None => by_model(context, plan_run, &choice, &conversation).await.map(|item| (item, ChosenBy::Model)),
     };
     let Some((taken, by)) = chosen else {
         return plan_run.end(PlanResult::GivenUp, format!("cannot determine the list item for `{}`", choice.argument));
@@ -72,12 +72,12 @@ pub(super) async fn choose(scene: &mut StageContext<'_>, plan_run: &mut PlanRun,
 }
 
 async fn by_model(
-    scene: &mut StageContext<'_>,
+    context: &mut StageContext<'_>,
     plan_run: &mut PlanRun,
     choice: &ItemChoice,
     conversation: &[Message],
 ) -> Option<usize> {
-    let tool = scene.offering.offer().tool_set.get(&choice.tool);
+    let tool = context.offering.offer().tool_set.get(&choice.tool);
     let schema = tool.and_then(|tool| Some(tool.parameter(&choice.argument)?.schema.clone())).unwrap_or_default();
     let chance = Chance {
         conversation,
@@ -88,7 +88,7 @@ async fn by_model(
         schema: &schema,
         options: &choice.items,
     };
-    let chosen = drawing::choose_item(scene, plan_run, &chance).await;
+    let chosen = drawing::choose_item(context, plan_run, &chance).await;
     plan_run.notes.extend(chosen.undecided.map(|undecided| undecided.to_string()));
     chosen.index
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::pipeline::plan_context::PlanContext;
+use crate::pipeline::state::PlanRun;
+use crate::pipeline::tools::PlanContext;
 use callwright_knowledge::planner::drawing::{
     Chance, Chosen, DrawSettings, Drawn, Occasion, Present, Renewal, Undrawn, choose, draw_from, redraw,
 };
@@ -11,13 +12,12 @@ use callwright_telemetry::labels::Purpose;
 use callwright_types::{Cost, Message, Plan, PlanResult, Procedure};
 
 use super::metered::MeteredModel;
-use super::plan_run::PlanRun;
 use super::stage_context::StageContext;
 
 /// Input for plan generation in a turn.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PlanSketch<'a> {
-    pub(super) ground: &'a PlanContext,
+    pub(super) tools: &'a PlanContext,
     pub(super) asked: &'a Asked,
     pub(super) conversation: &'a [Message],
     /// Outline from similar requests.
@@ -27,10 +27,10 @@ pub(super) struct PlanSketch<'a> {
 impl PlanSketch<'_> {
     pub(super) fn occasion(&self) -> Occasion<'_> {
         Occasion {
-            tools: self.ground,
-            producers: self.ground.producers(),
+            tools: self.tools,
+            producers: self.tools.producers(),
             asked: self.asked,
-            offered: self.ground.offered(),
+            offered: self.tools.offered(),
             conversation: self.conversation,
             memory: &[],
             outline: self.outline,
@@ -41,17 +41,18 @@ impl PlanSketch<'_> {
 /// Generates a plan, from a matching procedure if there is one. Without a plan, the trace has the reason, and the turn
 /// continues without it.
 pub(super) async fn begin(
-    scene: &mut StageContext<'_>,
+    context: &mut StageContext<'_>,
     sketch: &PlanSketch<'_>,
     reason: String,
     procedure: Option<Arc<Procedure>>,
 ) -> Option<PlanRun> {
     let mut cost = Cost::default();
     let template = procedure.as_ref().map(|procedure| &procedure.plan);
-    let draw = async |model: &MeteredModel, settings: &DrawSettings| {
-        draw_from(&sketch.occasion(), template, model, settings).await
-    };
-    let Drawn { result, from_template, notes, .. } = asking(scene, &mut cost, draw).await;
+    let model = MeteredModel::new(context, Purpose::Plan);
+    let settings = remaining_limits(context, cost);
+    let drawn = draw_from(&sketch.occasion(), template, &model, &settings).await;
+    cost.add(model.charge(context));
+    let Drawn { result, from_template, notes, .. } = drawn;
     let procedure = procedure.filter(|_| from_template);
     let (plan, undrawn) = match result {
         Ok(plan) => (plan, None),
@@ -65,7 +66,7 @@ pub(super) async fn begin(
     if let Some(undrawn) = &undrawn {
         plan_run.end(result_of(undrawn), undrawn.to_string());
     }
-    plan_run.note(scene.turn);
+    plan_run.note(context.turn);
     undrawn.is_none().then_some(plan_run)
 }
 
@@ -74,7 +75,7 @@ pub(super) async fn begin(
 /// # Errors
 /// [`Undrawn`] if there is no plan any more.
 pub(super) async fn renew(
-    scene: &mut StageContext<'_>,
+    context: &mut StageContext<'_>,
     plan_run: &mut PlanRun,
     sketch: &PlanSketch<'_>,
     renewal: Renewal<'_>,
@@ -82,19 +83,23 @@ pub(super) async fn renew(
 ) -> Result<(), Undrawn> {
     let (plan, made) = (plan_run.waiting.progress.plan().clone(), plan_run.waiting.progress.made());
     let present = Present { plan: &plan, made: &made };
-    let draw = async |model: &MeteredModel, settings: &DrawSettings| {
-        redraw(&sketch.occasion(), &present, &renewal, model, settings).await
-    };
-    let Drawn { result, notes, .. } = asking(scene, &mut plan_run.cost, draw).await;
+    let model = MeteredModel::new(context, Purpose::Plan);
+    let settings = remaining_limits(context, plan_run.cost);
+    let drawn = redraw(&sketch.occasion(), &present, &renewal, &model, &settings).await;
+    plan_run.cost.add(model.charge(context));
+    let Drawn { result, notes, .. } = drawn;
     plan_run.notes.extend(notes);
     plan_run.waiting.progress.replace(result?, mends);
     Ok(())
 }
 
 /// Requests the choice of a list item from the model.
-pub(super) async fn choose_item(scene: &mut StageContext<'_>, plan_run: &mut PlanRun, chance: &Chance<'_>) -> Chosen {
-    let ask = async |model: &MeteredModel, settings: &DrawSettings| choose(chance, model, settings).await;
-    asking(scene, &mut plan_run.cost, ask).await
+pub(super) async fn choose_item(context: &mut StageContext<'_>, plan_run: &mut PlanRun, chance: &Chance<'_>) -> Chosen {
+    let model = MeteredModel::new(context, Purpose::Plan);
+    let settings = remaining_limits(context, plan_run.cost);
+    let chosen = choose(chance, &model, &settings).await;
+    plan_run.cost.add(model.charge(context));
+    chosen
 }
 
 /// Returns the result in the trace for a plan that was not generated.
@@ -105,17 +110,10 @@ pub(super) fn result_of(undrawn: &Undrawn) -> PlanResult {
     }
 }
 
-/// Runs model requests within the remaining limits. Records their cost in the trace and adds it to `cost`.
-async fn asking<T>(
-    scene: &mut StageContext<'_>,
-    cost: &mut Cost,
-    run: impl AsyncFnOnce(&MeteredModel, &DrawSettings) -> T,
-) -> T {
-    let mut settings = scene.pipeline.planner.drawing(&scene.turn.policy.limits);
+/// Returns the limits of the next model requests, after requests of this cost.
+fn remaining_limits(context: &StageContext<'_>, cost: Cost) -> DrawSettings {
+    let mut settings = context.pipeline.planner.drawing(&context.turn.policy.limits);
     settings.requests = settings.requests.saturating_sub(cost.requests);
     settings.tokens = settings.tokens.saturating_sub(cost.tokens());
-    let model = MeteredModel::of(scene, Purpose::Plan);
-    let result = run(&model, &settings).await;
-    cost.add(model.charge(scene));
-    result
+    settings
 }

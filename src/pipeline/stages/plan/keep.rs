@@ -2,27 +2,24 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::pipeline::Pipeline;
-use crate::pipeline::turn::Turn;
+use crate::pipeline::kept_key::MessageHashes;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{PlanRun, PlanRunState, SettledAnswer, Turn, TurnConversation};
 use callwright_common::digest::{add_part, hex};
 use callwright_openai::MessageView;
 use callwright_store::{PlanRow, StoreError};
 use callwright_telemetry::labels::Stage;
 use callwright_types::ids;
 
-use super::super::answer::SettledAnswer;
-use super::super::kept_key::MessageHashes;
-use super::plan_run::{PlanRun, PlanRunState};
-
 /// Stores a plan that waits for the client: for the results of its calls, or for the user's answer to a question.
 /// Without a store, the next turn continues without the plan.
 pub(crate) async fn keep(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    plan_run: &mut Option<PlanRun>,
+    conversation: &mut TurnConversation,
     settled: &SettledAnswer,
 ) {
-    let Some(plan_run) = plan_run else { return };
+    let Some(plan_run) = &mut conversation.plan_run else { return };
     if matches!(plan_run.standing, PlanRunState::Over(_)) {
         return ended(pipeline, turn, plan_run).await;
     }
@@ -34,8 +31,7 @@ pub(crate) async fn keep(
             progress.unmade(&id);
         }
     }
-    let is_ours = |id: &&str| ids::handle_of(id) == Some(progress.handle());
-    let key = if sent.iter().any(is_ours) {
+    let key = if sent.iter().any(|id| ids::handle_of(id) == Some(progress.handle())) {
         progress.handle().to_owned()
     } else if sent.is_empty() {
         question_key(turn.request.messages().iter(), &message.text().unwrap_or_default())
@@ -54,7 +50,7 @@ pub(crate) async fn keep(
     };
     let (tenant, turn_id) = (turn.tenant().to_owned(), turn.record.trace().id.clone());
     let row = PlanRow { tenant, key, turn: turn_id, document };
-    if let Err(error) = pipeline.plans.keep_plan(&row).await {
+    if let Err(error) = pipeline.store.keep_plan(&row).await {
         refused(pipeline, &error);
     }
 }
@@ -62,17 +58,17 @@ pub(crate) async fn keep(
 /// Deletes the state of a plan that has ended, so that later turns of the conversation do not find it.
 pub(super) async fn ended(pipeline: &Pipeline, turn: &Turn, plan_run: &PlanRun) {
     let Some(key) = &plan_run.found_by else { return };
-    if let Err(error) = pipeline.plans.end_plan(turn.tenant(), key).await {
+    if let Err(error) = pipeline.store.end_plan(turn.tenant(), key).await {
         refused(pipeline, &error);
     }
 }
 
 /// Returns the key of a plan that waits for an answer of the user: a hash of its question and the messages before it.
 pub(super) fn question_key<'a>(before: impl Iterator<Item = &'a MessageView<'a>>, question: &str) -> String {
-    let mut said = MessageHashes::nothing();
-    before.for_each(|message| said.add(message));
+    let mut hashes = MessageHashes::nothing();
+    before.for_each(|message| hashes.add(message));
     let mut hash = Sha256::new();
-    add_part(&mut hash, said.history().as_bytes());
+    add_part(&mut hash, hashes.history().as_bytes());
     add_part(&mut hash, question.trim().as_bytes());
     hex(&hash.finalize())
 }

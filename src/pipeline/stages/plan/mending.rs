@@ -1,21 +1,21 @@
 //! Partial regeneration of a plan after a failed call or a user message.
 
-use crate::pipeline::plan_context::PlanContext;
+use crate::pipeline::state::PlanRun;
+use crate::pipeline::tools::PlanContext;
 use callwright_knowledge::planner::drawing::{Renewal, Undrawn};
 use callwright_types::{PlanResult, Speaker};
 
 use super::drawing::{self, PlanSketch};
-use super::plan_run::PlanRun;
 use super::stage_context::StageContext;
 
 /// Regenerates a call that failed or cannot be made, at most as often as the limit of dynamic feedback rounds.
-pub(super) async fn mend(scene: &mut StageContext<'_>, plan_run: &mut PlanRun, label: String, why: String) {
-    if plan_run.waiting.progress.mended() >= scene.turn.policy.limits.dynamic_feedback {
+pub(super) async fn mend(context: &mut StageContext<'_>, plan_run: &mut PlanRun, label: String, why: String) {
+    if plan_run.waiting.progress.mended() >= context.turn.policy.limits.dynamic_feedback {
         return plan_run.end(PlanResult::GivenUp, why);
     }
     let before = plan_run.waiting.progress.plan().clone();
     let labels = [label];
-    match renew(scene, plan_run, Renewal::Calls { labels: &labels }, true).await {
+    match renew(context, plan_run, Renewal::Calls { labels: &labels }, true).await {
         Err(undrawn) => plan_run.end(drawing::result_of(&undrawn), format!("{why}; {undrawn}")),
         // The same call would fail again.
         Ok(()) if *plan_run.waiting.progress.plan() == before => {
@@ -30,16 +30,16 @@ pub(super) async fn mend(scene: &mut StageContext<'_>, plan_run: &mut PlanRun, l
 /// # Errors
 /// [`Undrawn`] if there is no plan any more.
 pub(super) async fn renew(
-    scene: &mut StageContext<'_>,
+    context: &mut StageContext<'_>,
     plan_run: &mut PlanRun,
     renewal: Renewal<'_>,
     mends: bool,
 ) -> Result<(), Undrawn> {
-    let ground = PlanContext::of(scene.pipeline, scene.turn, scene.offering);
-    let conversation = scene.conversation();
+    let tools = PlanContext::new(context.pipeline, context.turn, context.offering).await;
+    let conversation = context.conversation();
     let last = conversation.iter().rev().find(|message| message.speaker == Speaker::User);
     let request = last.map_or("", |message| message.text.as_str());
-    let asked = ground.ask(scene.pipeline, scene.turn, request).await;
-    let sketch = PlanSketch { ground: &ground, asked: &asked, conversation: &conversation, outline: &[] };
-    drawing::renew(scene, plan_run, &sketch, renewal, mends).await
+    let asked = tools.analyse(context.pipeline, context.turn, request).await;
+    let sketch = PlanSketch { tools: &tools, asked: &asked, conversation: &conversation, outline: &[] };
+    drawing::renew(context, plan_run, &sketch, renewal, mends).await
 }

@@ -1,18 +1,19 @@
 //! The model for plans and outlines, with the cost of its requests.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use crate::pipeline::record::milliseconds;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{Turn, milliseconds};
 use callwright_knowledge::planner::drawing::{AskError, PlanningModel, Question, Reply};
 use callwright_openai::Role;
 use callwright_telemetry::labels::{Label, Purpose};
 use callwright_types::trace::Attempt;
 use callwright_types::{Cost, Usage};
-use callwright_upstream::{Exchange, Manner, TextModel, TextSource};
+use callwright_upstream::{Exchange, Manner, TextModel, TextSource, Upstream};
 
 use super::stage_context::StageContext;
 
@@ -35,13 +36,14 @@ pub(super) struct MeteredModel {
 
 impl MeteredModel {
     /// Creates the planning model of a turn for this purpose.
-    pub(super) fn of(scene: &StageContext<'_>, purpose: Purpose) -> Self {
-        let turn = &*scene.turn;
-        let (model, upstream, name) = scene.pipeline.planning_model(turn);
+    pub(super) fn new(context: &StageContext<'_>, purpose: Purpose) -> Self {
+        let turn = &*context.turn;
+        let (upstream, name) = planning_model(context.pipeline, turn);
+        let model = context.pipeline.planning_models.get(Arc::clone(&upstream), &name);
         Self {
             // The upstream selects which of the client's header fields it forwards.
             model: model.for_client(turn.headers.clone()),
-            upstream,
+            upstream: upstream.name().to_owned(),
             name,
             purpose,
             attempts: Mutex::default(),
@@ -53,11 +55,11 @@ impl MeteredModel {
     }
 
     /// Records the requests in the trace, and returns their cost.
-    pub(super) fn charge(self, scene: &mut StageContext<'_>) -> Cost {
+    pub(super) fn charge(self, context: &mut StageContext<'_>) -> Cost {
         let mut cost = Cost::default();
         for (attempt, took, spent) in self.attempts.into_inner().unwrap_or_else(PoisonError::into_inner) {
             cost.add(spent);
-            scene.turn.record.attempt(attempt, took);
+            context.turn.record.attempt(attempt, took);
         }
         cost
     }
@@ -87,16 +89,28 @@ impl MeteredModel {
     }
 }
 
+/// Returns the upstream and the name of the model that generates the plans of a turn. The alias in the configuration
+/// takes precedence over the model of the turn.
+fn planning_model(pipeline: &Pipeline, turn: &Turn) -> (Arc<Upstream>, String) {
+    let configured = &pipeline.planner.alias;
+    match turn.snapshot.aliases.get(configured) {
+        Some(alias) => {
+            let (upstream, model) = alias.main_target(configured);
+            (pipeline.upstream(upstream), model.to_owned())
+        }
+        None => (turn.upstream.clone(), turn.model.clone()),
+    }
+}
+
 impl PlanningModel for MeteredModel {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, AskError>> {
         Box::pin(async move {
             let started = Instant::now();
             let asked = self.in_time(PlanningModel::ask(&self.model, question)).await.map_err(AskError).flatten();
-            let tokens = |count: Option<u64>| count.unwrap_or_default();
             match &asked {
                 Ok(reply) => {
-                    let (prompt_tokens, completion_tokens) =
-                        (tokens(reply.prompt_tokens), tokens(reply.completion_tokens));
+                    let prompt_tokens = reply.prompt_tokens.unwrap_or_default();
+                    let completion_tokens = reply.completion_tokens.unwrap_or_default();
                     let total_tokens = prompt_tokens.saturating_add(completion_tokens);
                     let usage = Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens: 0 };
                     self.note("success", reply.requests, usage, started.elapsed());

@@ -16,7 +16,6 @@ mod mending;
 mod metered;
 mod outlined;
 mod past;
-mod plan_run;
 mod resume;
 mod speak;
 mod stage_context;
@@ -26,11 +25,11 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 
-use crate::pipeline::Pipeline;
 use crate::pipeline::cpu::CpuWork;
 use crate::pipeline::dialogue::RequestPurpose;
-use crate::pipeline::plan_context::PlanContext;
-use crate::pipeline::turn::Turn;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{JudgedAnswer, PlanRun, Turn, TurnConversation};
+use crate::pipeline::tools::{Offering, PlanContext};
 use callwright_knowledge::planner::drawing::Tools;
 use callwright_knowledge::planner::when::{lacking, needs_plan};
 use callwright_openai::{ChatRequest, Completion, ToolChoice};
@@ -39,23 +38,15 @@ use callwright_telemetry::labels::Stage;
 use callwright_types::rules::{Mode, PlanMode, ProceduresMode};
 use callwright_types::{Message, PlanResult};
 
-use super::compose::ChatDraft;
-use super::judge::JudgedAnswer;
-use super::offer::Offering;
 use drawing::PlanSketch;
-pub(crate) use keep::keep;
-pub(crate) use outlined::OutlinedBefore;
 use past::Past;
-pub(crate) use plan_run::PlanRun;
 use stage_context::StageContext;
 
+pub(crate) use keep::keep;
+
 /// Returns the plan for this turn: a stored one that waited for the client, or a new one if policy requires one.
-pub(crate) async fn plan(
-    pipeline: &Pipeline,
-    turn: &mut Turn,
-    offering: &mut Offering,
-    draft: &mut ChatDraft,
-) -> Option<PlanRun> {
+pub(crate) async fn plan(pipeline: &Pipeline, turn: &mut Turn, conversation: &mut TurnConversation) -> Option<PlanRun> {
+    let TurnConversation { offering, draft, .. } = conversation;
     outlined::put_back(pipeline, turn, draft);
     if !may_plan(turn, offering) {
         return None;
@@ -63,8 +54,8 @@ pub(crate) async fn plan(
     let (started, elsewhere) = (Instant::now(), turn.record.elsewhere());
     let attempts = turn.record.trace().attempts.len();
     // An auxiliary stage: a panic here must not affect the turn.
-    let mut scene = StageContext { pipeline, turn: &mut *turn, offering, draft };
-    let begun = AssertUnwindSafe(begin(&mut scene)).catch_unwind().await;
+    let mut context = StageContext { pipeline, turn: &mut *turn, offering, draft };
+    let begun = AssertUnwindSafe(begin(&mut context)).catch_unwind().await;
     let asking = turn.record.elsewhere().saturating_sub(elsewhere);
     pipeline.metrics.overhead.observe(Stage::Plan, started.elapsed().saturating_sub(asking));
     let trace = turn.record.trace();
@@ -93,74 +84,80 @@ fn may_plan(turn: &Turn, offering: &Offering) -> bool {
         && offering.offer().is_judged()
 }
 
-async fn begin(scene: &mut StageContext<'_>) -> Option<PlanRun> {
-    let (mode, past) = (scene.turn.policy.plan, Past::of(scene.turn));
+async fn begin(context: &mut StageContext<'_>) -> Option<PlanRun> {
+    let (mode, past) = (context.turn.policy.plan, Past::of(context.turn));
     if mode == PlanMode::Off && past.is_none() {
         return None;
     }
     if mode != PlanMode::Off
-        && let Some(plan_run) = resume::resume(scene).await
+        && let Some(plan_run) = resume::resume(context).await
     {
         return Some(plan_run);
     }
-    let request = asked_now(&scene.turn.request)?;
+    let request = asked_now(&context.turn.request)?;
     let is_outlined = past.as_ref().is_some_and(Past::is_always);
     // Both rules require a missing key.
     let needs_key = mode != PlanMode::Always && !is_outlined;
-    if needs_key && !scene.offering.offer().may_require_key() {
+    if needs_key && !context.offering.offer().may_require_key() {
         return None;
     }
-    let ground = ground(scene, needs_key).await?;
-    let conversation = scene.conversation();
-    let (reason, lacks) = needed(scene, &ground, &conversation, &request, past.is_some()).await;
+    let tools = plan_tools(context, needs_key).await?;
+    let conversation = context.conversation();
+    let (reason, lacks) = needed(context, &tools, &conversation, &request, past.is_some()).await;
     let is_outlined = is_outlined || lacks;
     if reason.is_none() && !is_outlined {
         return None;
     }
     let procedure = match &past {
-        Some(past) if reason.is_some() => past.template(scene, &ground, &request).await,
+        Some(past) if reason.is_some() => past.template(context, &tools, &request).await,
         _ => None,
     };
     let mut outline = Vec::new();
     if let Some(past) = past.filter(|_| is_outlined && procedure.is_none()) {
-        outline = past.outline(scene, &ground, &request).await;
+        outline = past.outline(context, &tools, &request).await;
     }
     let reason = reason?;
-    let asked = ground.ask(scene.pipeline, scene.turn, &request).await;
-    let sketch = PlanSketch { ground: &ground, asked: &asked, conversation: &conversation, outline: &outline };
-    drawing::begin(scene, &sketch, reason, procedure).await
+    let asked = tools.analyse(context.pipeline, context.turn, &request).await;
+    let sketch = PlanSketch { tools: &tools, asked: &asked, conversation: &conversation, outline: &outline };
+    drawing::begin(context, &sketch, reason, procedure).await
 }
 
-/// Returns the tools of the turn as the planner sees them; `None` if one of them has to require a key and none does.
-async fn ground(scene: &StageContext<'_>, needs_key: bool) -> Option<PlanContext> {
-    let build = || {
-        let ground = PlanContext::of(scene.pipeline, scene.turn, scene.offering);
-        (!needs_key || ground.requires_key()).then_some(ground)
+/// Returns the tools of the turn as the planner sees them; `None` if `needs_key` is set and no offered tool requires a
+/// key.
+async fn plan_tools(context: &StageContext<'_>, needs_key: bool) -> Option<PlanContext> {
+    let StageContext { pipeline, turn, offering, .. } = context;
+    let tools = match PlanContext::known(pipeline, turn, offering) {
+        Some(known) => known,
+        None => {
+            let bytes = turn.request.tools_text().map_or(0, str::len);
+            let built = pipeline.cpu.run(turn.tenant(), CpuWork::Tools, bytes, || {
+                let built = PlanContext::build(pipeline, turn, offering);
+                // Compiles the offered tools, so it belongs to the same CPU work.
+                built.requires_key();
+                built
+            });
+            built.await
+        }
     };
-    // A list that is not indexed yet takes as long as compiling it.
-    if PlanContext::is_known(scene.turn, scene.offering) {
-        return build();
-    }
-    let bytes = scene.turn.request.tools_text().map_or(0, str::len);
-    scene.pipeline.cpu.run(scene.turn.tenant(), (CpuWork::Tools, bytes), build).await
+    (!needs_key || tools.requires_key()).then_some(tools)
 }
 
 /// Returns the reason for a plan, if one is needed, and whether the request lacks several inputs without a clear
 /// source.
 async fn needed(
-    scene: &StageContext<'_>,
-    ground: &PlanContext,
+    context: &StageContext<'_>,
+    tools: &PlanContext,
     conversation: &[Message],
     request: &str,
     has_past: bool,
 ) -> (Option<String>, bool) {
-    let mode = scene.turn.policy.plan;
+    let mode = context.turn.policy.plan;
     if mode != PlanMode::Auto && !has_past {
         return ((mode == PlanMode::Always).then(String::new), false);
     }
     // A simple turn must not wait for vectors.
-    let asked = ground.ask_at_once(scene.pipeline, scene.turn, request).await;
-    let sketch = PlanSketch { ground, asked: &asked, conversation, outline: &[] };
+    let asked = tools.analyse_at_once(context.pipeline, context.turn, request).await;
+    let sketch = PlanSketch { tools, asked: &asked, conversation, outline: &[] };
     let reason = match mode {
         PlanMode::Off => None,
         PlanMode::Always => Some(String::new()),
@@ -172,22 +169,23 @@ async fn needed(
 /// Returns why the request needs a plan; `None` if it needs none.
 fn reason(sketch: &PlanSketch<'_>) -> Option<String> {
     let why = needs_plan(&sketch.occasion())?;
-    let name = |position| sketch.ground.tool(position).map(|tool| tool.tool.name().to_owned()).unwrap_or_default();
-    Some(format!("`{}` of {} is missing, and {} supplies it", why.argument, name(why.tool), name(why.producer.tool)))
+    let (tool, producer) = (sketch.tools.tool(why.tool), sketch.tools.tool(why.producer.tool));
+    let [tool, producer] = [&tool, &producer].map(|tool| tool.as_ref().map_or("", |tool| tool.tool.name()));
+    Some(format!("`{}` of {tool} is missing, and {producer} supplies it", why.argument))
 }
 
 /// Returns the next answer of the plan; `None` if the upstream is to answer.
 pub(crate) async fn speak(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    (offering, draft): (&mut Offering, &mut ChatDraft),
-    plan_run: &mut Option<PlanRun>,
+    conversation: &mut TurnConversation,
     purpose: RequestPurpose,
 ) -> Option<Completion> {
+    let TurnConversation { offering, draft, plan_run, .. } = conversation;
     let plan_run = plan_run.as_mut().filter(|plan_run| plan_run.is_under_way())?;
-    let mut scene = StageContext { pipeline, turn, offering, draft };
-    let said = AssertUnwindSafe(speak::speak(&mut scene, plan_run, purpose)).catch_unwind().await;
-    said.unwrap_or_else(|_| {
+    let mut context = StageContext { pipeline, turn, offering, draft };
+    let answer = AssertUnwindSafe(speak::speak(&mut context, plan_run, purpose)).catch_unwind().await;
+    answer.unwrap_or_else(|_| {
         tracing::error!("a plan panicked: the turn continues without it");
         pipeline.metrics.stage_degraded.inc(Stage::Plan);
         plan_run.end(PlanResult::GivenUp, "");
@@ -197,11 +195,11 @@ pub(crate) async fn speak(
 
 /// Whether the plan's answer is valid. If not, the plan is given up and the upstream answers. The client does not see
 /// the invalid answer.
-pub(crate) fn accepts(turn: &mut Turn, plan_run: &mut Option<PlanRun>, judged: &JudgedAnswer) -> bool {
-    let Some(plan_run) = plan_run else { return false };
+pub(crate) fn accepts(turn: &mut Turn, conversation: &mut TurnConversation, judged: &JudgedAnswer) -> bool {
+    let Some(plan_run) = &mut conversation.plan_run else { return false };
     let is_right = judged.diagnoses().next().is_none();
     if is_right {
-        plan_run.said(judged)
+        plan_run.record_calls(judged)
     } else {
         plan_run.refuse(judged)
     }

@@ -1,57 +1,22 @@
-//! Cache of the outlines that were appended to user messages.
+//! Outlines that were appended to user messages, in this turn and in earlier ones.
 
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::pipeline::Pipeline;
-use crate::pipeline::turn::Turn;
-use callwright_common::cache::{ByteCache, Usage};
+use crate::pipeline::caches::{PlanOutline, message_key};
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{ChatDraft, Turn};
 use callwright_common::digest::{add_part, hex};
 use callwright_knowledge::procedures::workflow::note;
 use callwright_openai::ChatRequest;
 use callwright_types::memory::Recalled;
 use callwright_types::rules::{Mode, ProceduresMode};
 
-use super::super::compose::ChatDraft;
-use super::super::recall::key;
-use super::past;
 use super::stage_context::StageContext;
 
 /// Maximum number of user messages, the last ones, whose outlines are looked up.
 const USER_MESSAGES: usize = 64;
-
-/// Outlines by user message. A message keeps its outline, so the sent conversation does not change and prompt caches
-/// stay valid. It is also not made again during tool calls. The cache is bounded and lost with the process.
-#[derive(Debug, Clone)]
-pub(crate) struct OutlinedBefore {
-    messages: ByteCache<String, Arc<PlanOutline>>,
-}
-
-/// An outline.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct PlanOutline {
-    pub(super) steps: Vec<String>,
-    /// The procedures found for it, including those withheld.
-    pub(super) procedures: Vec<Recalled>,
-}
-
-impl OutlinedBefore {
-    /// Creates an empty cache of at most this many bytes; the latest messages stay.
-    pub(crate) fn new(bytes: u64) -> Self {
-        let weigh = |key: &String, outlined: &Arc<PlanOutline>| {
-            let texts = outlined.steps.iter().map(|step| step.len() + size_of::<String>()).sum::<usize>();
-            let found = outlined.procedures.iter().map(|found| found.id.len() + size_of::<Recalled>()).sum::<usize>();
-            key.len() + texts + found
-        };
-        Self { messages: ByteCache::new(bytes, weigh) }
-    }
-
-    /// Returns the cache usage.
-    pub(crate) fn usage(&self) -> Usage {
-        self.messages.usage()
-    }
-}
 
 /// A user message.
 struct OutlinedMessage {
@@ -67,32 +32,34 @@ pub(super) fn put_back(pipeline: &Pipeline, turn: &mut Turn, draft: &mut ChatDra
     if !is_wanted || before.is_empty() {
         return;
     }
-    let said = said(turn, draft.conversation());
-    let last = said.last().map(|said| said.place);
-    for OutlinedMessage { place, key } in said {
+    let user_messages = user_messages(turn, draft.conversation());
+    let last = user_messages.last().map(|message| message.place);
+    for OutlinedMessage { place, key } in user_messages {
         let Some(outlined) = before.get(&key) else { continue };
         draft.add_note(place, note(&outlined.steps));
         if Some(place) == last {
-            past::note(turn, outlined.procedures.iter().map(|found| Recalled { again: true, ..found.clone() }));
+            turn.record.procedures(outlined.procedures.iter().map(|found| Recalled { again: true, ..found.clone() }));
         }
     }
 }
 
 /// Returns the outline of the last user message, if it has one.
-pub(super) fn of_last(scene: &StageContext<'_>) -> Option<Arc<PlanOutline>> {
-    let last = said(scene.turn, scene.draft.conversation()).pop()?;
-    scene.pipeline.outlined_before.messages.get(&last.key)
+pub(super) fn of_last(context: &StageContext<'_>) -> Option<Arc<PlanOutline>> {
+    let last = user_messages(context.turn, context.draft.conversation()).pop()?;
+    context.pipeline.outlined_before.messages.get(&last.key)
 }
 
 /// Appends an outline to the last user message, in this turn and in later ones.
-pub(super) fn remember(scene: &mut StageContext<'_>, outlined: Arc<PlanOutline>) {
-    let Some(OutlinedMessage { place, key }) = said(scene.turn, scene.draft.conversation()).pop() else { return };
-    scene.draft.add_note(place, note(&outlined.steps));
-    scene.pipeline.outlined_before.messages.insert(key, outlined);
+pub(super) fn remember(context: &mut StageContext<'_>, outlined: Arc<PlanOutline>) {
+    let Some(OutlinedMessage { place, key }) = user_messages(context.turn, context.draft.conversation()).pop() else {
+        return;
+    };
+    context.draft.add_note(place, note(&outlined.steps));
+    context.pipeline.outlined_before.messages.insert(key, outlined);
 }
 
 /// Returns the last user messages that are not empty.
-fn said(turn: &Turn, conversation: &ChatRequest) -> Vec<OutlinedMessage> {
+fn user_messages(turn: &Turn, conversation: &ChatRequest) -> Vec<OutlinedMessage> {
     let trace = turn.record.trace();
     let Some(memory) = &trace.memory else { return Vec::new() };
     let messages = conversation.messages().into_iter().enumerate();
@@ -103,11 +70,11 @@ fn said(turn: &Turn, conversation: &ChatRequest) -> Vec<OutlinedMessage> {
     let session = trace.session.as_deref();
     // The model that wrote the outline saw the client's own tools, so requests with other tools must not get it.
     let tools = outline_key("", turn.request.tools_text().unwrap_or_default());
-    let said = texts.into_iter().enumerate().skip(skipped).map(|(ordinal, (place, text))| OutlinedMessage {
+    let user_messages = texts.into_iter().enumerate().skip(skipped).map(|(ordinal, (place, text))| OutlinedMessage {
         place,
-        key: outline_key(&key(memory.scope.as_str(), session, ordinal, &text), &tools),
+        key: outline_key(&message_key(memory.scope.as_str(), session, ordinal, &text), &tools),
     });
-    said.collect()
+    user_messages.collect()
 }
 
 fn outline_key(message: &str, tools: &str) -> String {

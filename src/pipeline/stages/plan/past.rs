@@ -4,9 +4,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::pipeline::plan_context::PlanContext;
+use crate::pipeline::caches::PlanOutline;
 use crate::pipeline::query_vectors::query_vectors;
-use crate::pipeline::turn::Turn;
+use crate::pipeline::state::Turn;
+use crate::pipeline::tools::PlanContext;
 use callwright_knowledge::experience::{Settings, draw};
 use callwright_knowledge::planner::drawing::Tools;
 use callwright_knowledge::procedures::workflow::{Budget, Lookup, Wanted, outline};
@@ -19,7 +20,7 @@ use callwright_types::rules::ProceduresMode;
 use callwright_types::{Owner, Procedure, Scope};
 
 use super::metered::MeteredModel;
-use super::outlined::{self, PlanOutline};
+use super::outlined;
 use super::stage_context::StageContext;
 
 /// The procedures that a turn may use.
@@ -45,47 +46,47 @@ impl Past {
     /// Returns the one procedure that can be followed unchanged, unless it is withheld.
     pub(super) async fn template(
         &self,
-        scene: &mut StageContext<'_>,
-        ground: &PlanContext,
+        context: &mut StageContext<'_>,
+        tools: &PlanContext,
         request: &str,
     ) -> Option<Arc<Procedure>> {
         let started = Instant::now();
-        let vector = vector(scene, request).await;
-        let in_play = |name: &str, fingerprint: Option<&Fingerprint>| is_in_play(ground, name, fingerprint);
+        let vector = vector(context, request).await;
+        let in_play = |name: &str, fingerprint: Option<&Fingerprint>| is_in_play(tools, name, fingerprint);
         let query = Query { scope: &self.scope, text: request, vector: vector.as_ref(), in_play: &in_play };
         let parameters = |name: &str| {
-            let tool = ground.tool(ground.position(name)?)?;
+            let tool = tools.tool(tools.position(name)?)?;
             Some(ToolInPlay { parameters: Arc::clone(&tool.tool.tool.parameters) })
         };
-        let found = template(&scene.turn.snapshot.memory.library, &query, &parameters);
-        let drawn = found.as_ref().map(|procedure| Lot::of(scene.turn).falls_on(&procedure.id));
+        let found = template(&context.turn.snapshot.memory.library, &query, &parameters);
+        let drawn = found.as_ref().map(|procedure| Lot::of(context.turn).falls_on(&procedure.id));
         let found = found.filter(|_| drawn.as_ref().is_some_and(|drawn| !drawn.withheld));
-        note(scene.turn, drawn);
-        scene.pipeline.metrics.recalls.inc(MemoryKind::Procedure, found.is_some());
+        context.turn.record.procedures(drawn);
+        context.pipeline.metrics.recalls.inc(MemoryKind::Procedure, found.is_some());
         let kind = OperationKind::SearchMemory(MemoryKind::Procedure);
-        scene.turn.record.operation(kind, started, usize::from(found.is_some()));
+        context.turn.record.operation(kind, started, usize::from(found.is_some()));
         found
     }
 
     /// Returns an outline from the matching procedures and appends it to the user's message; empty if none matches.
     pub(super) async fn outline(
         &self,
-        scene: &mut StageContext<'_>,
-        ground: &PlanContext,
+        context: &mut StageContext<'_>,
+        tools: &PlanContext,
         request: &str,
     ) -> Vec<String> {
-        if let Some(known) = outlined::of_last(scene) {
+        if let Some(known) = outlined::of_last(context) {
             return known.steps.clone();
         }
-        let library = Arc::clone(&scene.turn.snapshot.memory.library);
-        let embedder = scene.turn.snapshot.memory.embedder.clone();
+        let library = Arc::clone(&context.turn.snapshot.memory.library);
+        let embedder = context.turn.snapshot.memory.embedder.clone();
         let (in_play, outputs) = (
-            |name: &str, fingerprint: Option<&Fingerprint>| is_in_play(ground, name, fingerprint),
+            |name: &str, fingerprint: Option<&Fingerprint>| is_in_play(tools, name, fingerprint),
             |name: &str| {
-                ground.position(name).and_then(|at| ground.tool(at)).map(|tool| tool.outputs).unwrap_or_default()
+                tools.position(name).and_then(|at| tools.tool(at)).map(|tool| tool.outputs).unwrap_or_default()
             },
         );
-        let lot = Lot::of(scene.turn);
+        let lot = Lot::of(context.turn);
         let withheld = |id: &str| lot.falls_on(id).withheld;
         let lookup = Lookup {
             library: &library,
@@ -95,18 +96,18 @@ impl Past {
             withheld: &withheld,
             embedder: embedder.as_deref(),
         };
-        let offered: Vec<_> = ground.offered().iter().filter_map(|at| ground.tool(*at)).collect();
+        let offered: Vec<_> = tools.offered().iter().filter_map(|at| tools.tool(*at)).collect();
         let told: Vec<(&str, &str)> =
             offered.iter().map(|tool| (tool.tool.name(), tool.tool.tool.description.as_str())).collect();
-        let (limits, settings) = (&scene.turn.policy.limits, library.settings());
+        let (limits, settings) = (&context.turn.policy.limits, library.settings());
         let budget = Budget {
             requests: settings.requests.min(u64::from(limits.plan_requests)),
             tokens: settings.tokens.min(limits.plan_tokens),
         };
-        let model = MeteredModel::of(scene, Purpose::Procedure);
+        let model = MeteredModel::new(context, Purpose::Procedure);
         let made = outline(&Wanted { request, tools: &told }, &lookup, &model, budget, settings).await;
-        model.charge(scene);
-        scene.pipeline.metrics.recalls.inc(MemoryKind::Procedure, !made.steps.is_empty());
+        model.charge(context);
+        context.pipeline.metrics.recalls.inc(MemoryKind::Procedure, !made.steps.is_empty());
         if let Some(stopped) = &made.stopped {
             tracing::debug!(stopped, "the outline is incomplete");
         }
@@ -114,9 +115,9 @@ impl Past {
         // Procedures that only a question of the outline found are not part of the experiment.
         let others = made.procedures.into_iter().filter(|id| !made.fitting.contains(id));
         procedures.extend(others.map(|id| Recalled { id, again: false, withheld: false, chance: 1.0 }));
-        note(scene.turn, procedures.clone());
+        context.turn.record.procedures(procedures.clone());
         if !made.steps.is_empty() {
-            outlined::remember(scene, Arc::new(PlanOutline { steps: made.steps.clone(), procedures }));
+            outlined::remember(context, Arc::new(PlanOutline { steps: made.steps.clone(), procedures }));
         }
         made.steps
     }
@@ -124,10 +125,10 @@ impl Past {
 
 /// Whether the tool of this name is in play: a tool of a toolset, or, if `fingerprint` is set, a client tool with this
 /// fingerprint.
-fn is_in_play(ground: &PlanContext, name: &str, fingerprint: Option<&Fingerprint>) -> bool {
-    let Some(position) = ground.position(name) else { return false };
+fn is_in_play(tools: &PlanContext, name: &str, fingerprint: Option<&Fingerprint>) -> bool {
+    let Some(position) = tools.position(name) else { return false };
     // A toolset's tool that may not be called is detected during plan generation.
-    let Some(tool) = ground.tool(position) else { return fingerprint.is_none() };
+    let Some(tool) = tools.tool(position) else { return fingerprint.is_none() };
     let own = (tool.tool.tool.owner == Owner::Client).then(|| tool.tool.client());
     match (own, fingerprint) {
         (None, None) => true,
@@ -159,19 +160,9 @@ impl Lot {
     }
 }
 
-/// Records these procedures in the trace, without duplicates.
-pub(super) fn note(turn: &mut Turn, found: impl IntoIterator<Item = Recalled>) {
-    let Some(memory) = &mut turn.record.trace_mut().memory else { return };
-    for recalled in found {
-        if memory.procedures.iter().all(|known| known.id != recalled.id) {
-            memory.procedures.push(recalled);
-        }
-    }
-}
-
 /// Returns the vector of the user's message, if procedures have vectors.
-async fn vector(scene: &StageContext<'_>, text: &str) -> Option<Vector> {
-    let memory = &scene.turn.snapshot.memory;
+async fn vector(context: &StageContext<'_>, text: &str) -> Option<Vector> {
+    let memory = &context.turn.snapshot.memory;
     let text: String = text.chars().take(memory.library.settings().request_chars).collect();
-    query_vectors(scene.pipeline, memory.embedder.as_ref()?, &[text], Stage::Plan).await?.pop()
+    query_vectors(context.pipeline, memory.embedder.as_ref()?, &[text], Stage::Plan).await?.pop()
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::pipeline::Pipeline;
-use crate::pipeline::turn::Turn;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{PlanRun, Turn, WaitingPlan, value_of};
 use callwright_knowledge::planner::drawing::{Renewal, Undrawn};
 use callwright_knowledge::planner::progress::{Next, SeenCall};
 use callwright_openai::MessageView;
@@ -16,7 +16,6 @@ use callwright_types::{DeviationKind, Plan, PlanDeviation, PlanResult, ids};
 use super::drawing::result_of;
 use super::keep::{ended, question_key};
 use super::mending::renew;
-use super::plan_run::{PlanRun, WaitingPlan, value_of};
 use super::stage_context::StageContext;
 
 /// Maximum number of messages, the last ones, that are searched for calls of a plan.
@@ -38,61 +37,61 @@ struct PlanReturn {
 }
 
 /// Finds the plan that waits for this conversation, and applies the client's actions to it.
-pub(super) async fn resume(scene: &mut StageContext<'_>) -> Option<PlanRun> {
-    let (mut plan_run, returned) = found(scene.pipeline, scene.turn).await?;
+pub(super) async fn resume(context: &mut StageContext<'_>) -> Option<PlanRun> {
+    let (mut plan_run, returned) = found(context.pipeline, context.turn).await?;
     let plan = plan_run.waiting.progress.plan();
-    scene.offer(plan.nodes().iter().map(|node| node.tool.as_str()));
-    let offer = scene.offering.offer().clone();
+    context.offer(plan.nodes().iter().map(|node| node.tool.as_str()));
+    let offer = context.offering.offer().clone();
     plan_run.deviations = plan_run.waiting.progress.follow(&returned.seen, |tool| !offer.is_proxys(tool));
     if plan_run.waiting.progress.plan().finals().is_empty() {
-        return dropped(scene, plan_run, &returned).await;
+        return dropped(context, plan_run, &returned).await;
     }
     let is_done = plan_run.waiting.progress.next() == Next::Done;
     if is_done && (returned.user_spoke || returned.client_answered) {
         // The plan ended in an earlier turn.
-        ended(scene.pipeline, scene.turn, &plan_run).await;
+        ended(context.pipeline, context.turn, &plan_run).await;
         return None;
     }
     if returned.client_answered {
         plan_run.deviations.push(PlanDeviation { kind: DeviationKind::AnsweredItself, call: String::new() });
-        return dropped(scene, plan_run, &returned).await;
+        return dropped(context, plan_run, &returned).await;
     }
     if returned.is_answer && !plan_run.waiting.unapproved {
-        answered(scene, &mut plan_run).await;
+        answered(context, &mut plan_run).await;
     } else if returned.user_spoke || returned.is_answer {
         plan_run.waiting.unapproved = false;
-        spoken(scene, &mut plan_run).await;
+        spoken(context, &mut plan_run).await;
     }
-    plan_run.note(scene.turn);
+    plan_run.note(context.turn);
     Some(plan_run)
 }
 
 /// Drops a plan that the client did not follow. A new user request may need a plan of its own.
-async fn dropped(scene: &mut StageContext<'_>, mut plan_run: PlanRun, returned: &PlanReturn) -> Option<PlanRun> {
+async fn dropped(context: &mut StageContext<'_>, mut plan_run: PlanRun, returned: &PlanReturn) -> Option<PlanRun> {
     plan_run.end(PlanResult::Dropped, "");
-    plan_run.note(scene.turn);
+    plan_run.note(context.turn);
     if !returned.user_spoke {
         return Some(plan_run);
     }
-    ended(scene.pipeline, scene.turn, &plan_run).await;
+    ended(context.pipeline, context.turn, &plan_run).await;
     None
 }
 
 /// Regenerates the incomplete calls after the user answered the plan's question.
-async fn answered(scene: &mut StageContext<'_>, plan_run: &mut PlanRun) {
+async fn answered(context: &mut StageContext<'_>, plan_run: &mut PlanRun) {
     let missing: BTreeSet<String> =
         plan_run.waiting.progress.plan().missing().map(|input| input.node.label.clone()).collect();
     let labels: Vec<String> = missing.into_iter().collect();
-    let renewed = renew(scene, plan_run, Renewal::Calls { labels: &labels }, false).await;
+    let renewed = renew(context, plan_run, Renewal::Calls { labels: &labels }, false).await;
     if let Err(undrawn) = renewed {
         plan_run.end(result_of(&undrawn), undrawn.to_string());
     }
 }
 
 /// Selects the goals again after an unexpected user message, and keeps the useful parts.
-async fn spoken(scene: &mut StageContext<'_>, plan_run: &mut PlanRun) {
+async fn spoken(context: &mut StageContext<'_>, plan_run: &mut PlanRun) {
     let before = plan_run.waiting.progress.plan().clone();
-    match renew(scene, plan_run, Renewal::Goals, false).await {
+    match renew(context, plan_run, Renewal::Goals, false).await {
         Ok(()) => plan_run.deviations.extend(changed_goals(&before, plan_run.waiting.progress.plan())),
         Err(Undrawn::Nothing) => {
             plan_run.deviations.push(PlanDeviation { kind: DeviationKind::GoalDropped, call: String::new() });
@@ -103,13 +102,15 @@ async fn spoken(scene: &mut StageContext<'_>, plan_run: &mut PlanRun) {
 }
 
 fn changed_goals(before: &Plan, after: &Plan) -> Vec<PlanDeviation> {
-    let only_in = |one: &Plan, other: &Plan, kind: DeviationKind| -> Vec<PlanDeviation> {
-        let gone = one.finals().iter().filter(|label| !other.finals().contains(label));
-        gone.map(|label| PlanDeviation { kind, call: label.clone() }).collect()
-    };
-    let mut changed = only_in(before, after, DeviationKind::GoalDropped);
-    changed.extend(only_in(after, before, DeviationKind::GoalAdded));
+    let mut changed = missing_goals(before, after, DeviationKind::GoalDropped);
+    changed.extend(missing_goals(after, before, DeviationKind::GoalAdded));
     changed
+}
+
+/// Returns the goals of a plan that another plan lacks.
+fn missing_goals(plan: &Plan, other: &Plan, kind: DeviationKind) -> Vec<PlanDeviation> {
+    let missing = plan.finals().iter().filter(|label| !other.finals().contains(label));
+    missing.map(|label| PlanDeviation { kind, call: label.clone() }).collect()
 }
 
 /// Finds the plan that waits for this conversation.
@@ -121,7 +122,7 @@ async fn found(pipeline: &Pipeline, turn: &Turn) -> Option<(PlanRun, PlanReturn)
     if keys.is_empty() {
         return None;
     }
-    let rows = match pipeline.plans.plans(turn.tenant(), &keys).await {
+    let rows = match pipeline.store.plans(turn.tenant(), &keys).await {
         Ok(rows) => rows,
         Err(StoreError::Off) => return None,
         Err(error) => {
@@ -170,34 +171,39 @@ fn question(messages: &[MessageView<'_>]) -> Option<String> {
 
 /// Extracts the client's actions on a plan from the conversation.
 fn returned(messages: &[MessageView<'_>], handle: &str, is_answer: bool, failed: &[&str]) -> PlanReturn {
-    let is_ours = |message: &MessageView<'_>| message.calls.iter().any(|call| ids::handle_of(&call.id) == Some(handle));
-    let first = messages.iter().position(is_ours).unwrap_or(messages.len());
-    let last = messages.iter().rposition(is_ours).unwrap_or(messages.len());
-    let result = |id: &str| {
-        let answer = messages.iter().rev().find(|message| message.tool_call_id.as_deref() == Some(id))?;
-        Some(value_of(answer.text.as_deref().unwrap_or_default().as_bytes()))
-    };
+    let first = messages.iter().position(|message| has_calls_of(message, handle)).unwrap_or(messages.len());
+    let last = messages.iter().rposition(|message| has_calls_of(message, handle)).unwrap_or(messages.len());
     let calls = messages.iter().skip(first).flat_map(|message| &message.calls);
     let seen = calls.map(|call| SeenCall {
         id: call.id.clone(),
         tool: call.name.clone(),
         arguments: serde_json::from_str(&call.arguments).unwrap_or(Value::Null),
-        result: result(&call.id),
+        result: result_for(messages, &call.id),
         failed: failed.contains(&call.id.as_str()),
     });
     let seen = seen.collect();
     let after = messages.get(last..).unwrap_or_default();
-    let says = |role: &str| {
-        after.iter().any(|message| {
-            message.role == role
-                && message.calls.is_empty()
-                && message.text.as_deref().is_some_and(|text| !text.trim().is_empty())
-        })
-    };
     PlanReturn {
         seen,
         is_answer,
-        user_spoke: !is_answer && says("user"),
-        client_answered: !is_answer && says("assistant"),
+        user_spoke: !is_answer && has_text_of(after, "user"),
+        client_answered: !is_answer && has_text_of(after, "assistant"),
     }
+}
+
+/// Whether a message has calls of the plan with this handle.
+fn has_calls_of(message: &MessageView<'_>, handle: &str) -> bool {
+    message.calls.iter().any(|call| ids::handle_of(&call.id) == Some(handle))
+}
+
+/// Returns the last result of the call with this id.
+fn result_for(messages: &[MessageView<'_>], id: &str) -> Option<Value> {
+    let answer = messages.iter().rev().find(|message| message.tool_call_id.as_deref() == Some(id))?;
+    Some(value_of(answer.text.as_deref().unwrap_or_default().as_bytes()))
+}
+
+/// Whether a message of this role has a text and no calls.
+fn has_text_of(messages: &[MessageView<'_>], role: &str) -> bool {
+    let mut plain = messages.iter().filter(|message| message.role == role && message.calls.is_empty());
+    plain.any(|message| message.text.as_deref().is_some_and(|text| !text.trim().is_empty()))
 }

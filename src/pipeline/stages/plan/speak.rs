@@ -5,20 +5,20 @@ use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value};
 
 use crate::pipeline::dialogue::RequestPurpose;
+use crate::pipeline::state::PlanRun;
+use crate::pipeline::tools::Offer;
 use callwright_common::json::raw;
 use callwright_knowledge::planner::progress::Next;
 use callwright_openai::{Completion, ToolChoice};
 use callwright_types::{Call, PlanResult, Usage};
 
-use super::super::offer::Offer;
 use super::choosing::{self, ItemChoice};
 use super::mending::mend;
-use super::plan_run::PlanRun;
 use super::stage_context::StageContext;
 
 /// Returns the next answer of the plan; `None` if the upstream is to answer.
 pub(super) async fn speak(
-    scene: &mut StageContext<'_>,
+    context: &mut StageContext<'_>,
     plan_run: &mut PlanRun,
     purpose: RequestPurpose,
 ) -> Option<Completion> {
@@ -26,12 +26,12 @@ pub(super) async fn speak(
     if !matches!(purpose, RequestPurpose::First | RequestPurpose::ToolResults | RequestPurpose::DynamicFeedback) {
         return None;
     }
-    let mut said = None;
-    while plan_run.is_under_way() && said.is_none() && !scene.turn.cancelled.is_cancelled() {
-        said = step(scene, plan_run).await;
+    let mut answer = None;
+    while plan_run.is_under_way() && answer.is_none() && !context.turn.cancelled.is_cancelled() {
+        answer = step(context, plan_run).await;
     }
-    plan_run.note(scene.turn);
-    let mut completion = said?;
+    plan_run.note(context.turn);
+    let mut completion = answer?;
     let (prompt_tokens, completion_tokens) = (plan_run.cost.prompt_tokens, plan_run.cost.completion_tokens);
     completion.set_usage(Usage {
         prompt_tokens,
@@ -39,8 +39,8 @@ pub(super) async fn speak(
         total_tokens: plan_run.cost.tokens(),
         cached_tokens: 0,
     });
-    let kind = if scene.turn.request.is_stream() { "text/event-stream" } else { "application/json" };
-    scene.turn.answer_headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    let kind = if context.turn.request.is_stream() { "text/event-stream" } else { "application/json" };
+    context.turn.answer_headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     Some(completion)
 }
 
@@ -99,12 +99,12 @@ fn next(plan_run: &PlanRun) -> Move {
 }
 
 /// Runs one step: answers, advances the plan, or ends it.
-async fn step(scene: &mut StageContext<'_>, plan_run: &mut PlanRun) -> Option<Completion> {
+async fn step(context: &mut StageContext<'_>, plan_run: &mut PlanRun) -> Option<Completion> {
     match next(plan_run) {
-        Move::Ask(missing) => return ask(scene, plan_run, missing),
-        Move::Call(ready) => return call(scene, plan_run, ready),
-        Move::Mend(label, why) => mend(scene, plan_run, label, why).await,
-        Move::Choose(choice) => choosing::choose(scene, plan_run, choice).await,
+        Move::Ask(missing) => return ask(context, plan_run, missing),
+        Move::Call(ready) => return call(context, plan_run, ready),
+        Move::Mend(label, why) => mend(context, plan_run, label, why).await,
+        Move::Choose(choice) => choosing::choose(context, plan_run, choice).await,
         Move::End(result, note) => plan_run.end(result, note),
     }
     None
@@ -112,27 +112,27 @@ async fn step(scene: &mut StageContext<'_>, plan_run: &mut PlanRun) -> Option<Co
 
 /// Returns one question for all missing inputs. Gives the plan up if an input was requested before, or if the client
 /// requires a call or a JSON answer.
-fn ask(scene: &StageContext<'_>, plan_run: &mut PlanRun, missing: Vec<MissingPlanInput>) -> Option<Completion> {
-    let request = &scene.turn.request;
+fn ask(context: &StageContext<'_>, plan_run: &mut PlanRun, missing: Vec<MissingPlanInput>) -> Option<Completion> {
+    let request = &context.turn.request;
     if request.tool_choice() != ToolChoice::Auto || request.wants_json() {
         plan_run.end(PlanResult::GivenUp, "an input is missing, and the client does not accept a question");
         return None;
     }
     let questions: Vec<&str> = missing.iter().map(|missing| missing.question.as_str()).collect();
-    let text = scene.pipeline.templates.missing_inputs(&questions);
+    let text = context.pipeline.templates.missing_inputs(&questions);
     let asked: Vec<(String, String)> = missing.into_iter().map(|missing| (missing.tool, missing.argument)).collect();
     if asked.iter().any(|input| plan_run.waiting.asked.contains(input)) {
         plan_run.end(PlanResult::GivenUp, "an input is still missing after a question to the user");
         return None;
     }
     plan_run.waiting.asked.extend(asked);
-    Some(Completion::of_text(&scene.turn.record.trace().model, &text))
+    Some(Completion::of_text(&context.turn.record.trace().model, &text))
 }
 
 /// Returns the ready calls: the proxy's own, or without any the client's, because only the client can continue then.
-fn call(scene: &mut StageContext<'_>, plan_run: &mut PlanRun, ready: Vec<ReadyCall>) -> Option<Completion> {
-    scene.offer(ready.iter().map(|ready| ready.tool.as_str()));
-    let offer = scene.offering.offer();
+fn call(context: &mut StageContext<'_>, plan_run: &mut PlanRun, ready: Vec<ReadyCall>) -> Option<Completion> {
+    context.offer(ready.iter().map(|ready| ready.tool.as_str()));
+    let offer = context.offering.offer();
     if let Some(ready) = ready.iter().find(|ready| offer.tool_set.get(&ready.tool).is_none()) {
         plan_run.end(PlanResult::GivenUp, format!("{} is not offered", ready.tool));
         return None;
@@ -141,19 +141,19 @@ fn call(scene: &mut StageContext<'_>, plan_run: &mut PlanRun, ready: Vec<ReadyCa
         ready.into_iter().partition(|ready| offer.is_proxys(&ready.tool));
     if now.is_empty() {
         now = clients;
-        let most = if scene.turn.request.parallel_tool_calls() { usize::MAX } else { 1 };
+        let most = if context.turn.request.parallel_tool_calls() { usize::MAX } else { 1 };
         now.truncate(most);
     }
     let progress = &mut plan_run.waiting.progress;
     progress.begin_answer();
-    let make = |ReadyCall { label, tool, arguments }| {
+    let mut made: Vec<Call> = Vec::with_capacity(now.len());
+    for ReadyCall { label, tool, arguments } in now {
         let (id, arguments) = (progress.new_id(), fitting(offer, &tool, arguments));
         let written = raw(&arguments).get().to_owned();
         progress.sent(&label, &id, Value::Object(arguments));
-        Call { id, name: tool, arguments: written }
-    };
-    let made: Vec<Call> = now.into_iter().map(make).collect();
-    Some(Completion::of_calls(&scene.turn.record.trace().model, &made))
+        made.push(Call { id, name: tool, arguments: written });
+    }
+    Some(Completion::of_calls(&context.turn.record.trace().model, &made))
 }
 
 /// Converts numbers and booleans to strings where the schema requires strings: APIs return ids in both forms.

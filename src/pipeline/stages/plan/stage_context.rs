@@ -1,11 +1,9 @@
 //! Context of a plan run.
 
-use crate::pipeline::Pipeline;
-use crate::pipeline::turn::Turn;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{ChatDraft, Turn};
+use crate::pipeline::tools::Offering;
 use callwright_types::Message;
-
-use super::super::compose::ChatDraft;
-use super::super::offer::Offering;
 
 /// The turn, its offering and its growing request: the data that a plan reads and may change.
 pub(super) struct StageContext<'a> {

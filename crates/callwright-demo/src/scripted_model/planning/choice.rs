@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::heard::{HeardLine, users_latest_first};
+use super::request::{HeardLine, users_latest_first};
 
 /// List item.
 #[derive(Debug, Deserialize)]
@@ -18,8 +18,8 @@ const LEAST: [(&str, &str); 3] = [("cheapest", "price"), ("earliest", "departs")
 /// Chooses the item with the minimum of a wished measure, or the one with the most words of the user, or the first.
 pub(super) fn answer(conversation: &[HeardLine], options: &[PlannerOption]) -> Value {
     let said: Vec<&str> = users_latest_first(conversation).collect();
-    let wish = |text: &&str| LEAST.iter().find(|(wish, _)| text.contains(wish)).map(|(_, member)| *member);
-    let chosen = said.iter().find_map(wish).and_then(|member| least(options, member));
+    let wish = said.iter().find_map(|text| LEAST.iter().find(|(wish, _)| text.contains(wish)));
+    let chosen = wish.and_then(|(_, member)| least(options, member));
     let chosen = chosen.or_else(|| most_said(options, &said.join(" "))).or(options.first());
     json!({ "choice": chosen.map(|option| option.number) })
 }
@@ -28,8 +28,7 @@ fn least<'a>(options: &'a [PlannerOption], member: &str) -> Option<&'a PlannerOp
     let measured = options.iter().filter(|option| option.value.get(member).is_some());
     measured.min_by(|one, other| {
         let (one, other) = (one.value.get(member), other.value.get(member));
-        let number = |value: Option<&Value>| value.and_then(Value::as_f64);
-        match (number(one), number(other)) {
+        match (one.and_then(Value::as_f64), other.and_then(Value::as_f64)) {
             (Some(one), Some(other)) => one.total_cmp(&other),
             // Times of the same format compare as text.
             _ => one.and_then(Value::as_str).cmp(&other.and_then(Value::as_str)),
@@ -40,12 +39,16 @@ fn least<'a>(options: &'a [PlannerOption], member: &str) -> Option<&'a PlannerOp
 /// Returns the first item with the most words of the user; `None` if no word matches.
 fn most_said<'a>(options: &'a [PlannerOption], said: &str) -> Option<&'a PlannerOption> {
     let said: Vec<&str> = words(said).collect();
-    let count = |option: &PlannerOption| {
-        let members = option.value.as_object().into_iter().flat_map(|members| members.values());
-        let texts = members.chain([&option.value]).filter_map(Value::as_str);
+    options.iter().rev().max_by_key(|option| option.count(&said)).filter(|option| option.count(&said) > 0)
+}
+
+impl PlannerOption {
+    /// Counts its words that occur in `said`.
+    fn count(&self, said: &[&str]) -> usize {
+        let members = self.value.as_object().into_iter().flat_map(|members| members.values());
+        let texts = members.chain([&self.value]).filter_map(Value::as_str);
         texts.flat_map(words).filter(|word| said.contains(word)).count()
-    };
-    options.iter().rev().max_by_key(|option| count(option)).filter(|option| count(option) > 0)
+    }
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

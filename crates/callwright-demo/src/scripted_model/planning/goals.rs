@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::PlannerTool;
-use super::heard::{HeardLine, gives_something, users_latest_first};
+use super::request::{HeardLine, PlannerTool, gives_something, users_latest_first};
 
 /// Words with which the user abandons a goal.
 const GIVING_UP: [&str; 3] = ["never mind", "forget it", "cancel that"];
@@ -49,9 +48,10 @@ pub(super) fn answer(conversation: &[HeardLine], tools: &[PlannerTool], present:
 /// common.
 fn wanted(request: &str, tools: &[PlannerTool]) -> Option<PlannerGoal> {
     let said = words(request);
-    let is_said = |word: &String| said.contains(word);
-    let asked_for = tools.iter().filter(|tool| words(&tool.description).first().is_some_and(is_said));
-    let tool = asked_for.max_by_key(|tool| words(&tool.description).iter().filter(|word| is_said(word)).count())?;
+    let asked_for =
+        tools.iter().filter(|tool| words(&tool.description).first().is_some_and(|word| said.contains(word)));
+    let tool =
+        asked_for.max_by_key(|tool| words(&tool.description).iter().filter(|word| said.contains(word)).count())?;
     Some(PlannerGoal { tool: tool.name.clone(), task: summary(&tool.description), done: false })
 }
 

@@ -10,14 +10,14 @@
 
 mod choice;
 mod goals;
-mod heard;
+mod request;
 mod sources;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::request::ScriptedMessage;
-use heard::HeardLine;
+use request::{HeardLine, PlannerTool};
 
 /// Data of a planning request. The system message explains these members.
 #[derive(Debug, Default, Deserialize)]
@@ -35,17 +35,6 @@ struct PlannerQuestion {
     /// Items to choose from.
     #[serde(default)]
     options: Option<Vec<choice::PlannerOption>>,
-}
-
-/// Tool in a planning request.
-#[derive(Debug, Default, Deserialize)]
-struct PlannerTool {
-    name: String,
-    #[serde(default)]
-    description: String,
-    /// Output members; `None` if unknown.
-    #[serde(default)]
-    outputs: Option<Map<String, Value>>,
 }
 
 /// Returns the answer to a planning request; `None` for other requests.

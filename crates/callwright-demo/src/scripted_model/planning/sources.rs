@@ -3,9 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::PlannerTool;
 use super::goals::summary;
-use super::heard::{HeardLine, said};
+use super::request::{HeardLine, PlannerTool, said};
 
 /// Call whose arguments are requested.
 #[derive(Debug, Deserialize)]
@@ -95,20 +94,29 @@ impl WantedCall {
         if user_is_asked(argument).is_some() {
             return None;
         }
-        let named = |name: &String| self.tools.iter().find(|tool| tool.name == *name);
+        let named = argument.tools.iter().filter_map(|name| self.tools.iter().find(|tool| tool.name == *name));
         // Calls that depend on this call run after it.
-        let is_before =
-            |tool: &&PlannerTool| tool.name != self.tool && self.needed_for.iter().all(|later| later.tool != tool.name);
-        let suppliers = || argument.tools.iter().filter_map(named).filter(is_before);
-        let found = |place: fn(&[String], &str) -> Option<String>| {
-            let mut places = suppliers().filter_map(|tool| Some((tool, place(&outputs(tool), &argument.name)?)));
-            let first = places.next()?;
-            let bookable = |(tool, _): &(&PlannerTool, _)| tool.description.contains(BOOKABLE);
-            if bookable(&first) { Some(first) } else { places.find(bookable).or(Some(first)) }
-        };
-        let unknown = || suppliers().find(|tool| outputs(tool).is_empty()).map(|tool| (tool, String::new()));
-        found(key_place).or_else(|| found(name_place)).or_else(unknown)
+        let suppliers: Vec<&PlannerTool> = named
+            .filter(|tool| tool.name != self.tool && self.needed_for.iter().all(|later| later.tool != tool.name))
+            .collect();
+        let found = first_supplier(&suppliers, &argument.name, key_place);
+        let found = found.or_else(|| first_supplier(&suppliers, &argument.name, name_place));
+        found.or_else(|| {
+            let unknown = suppliers.iter().find(|tool| outputs(tool).is_empty());
+            unknown.map(|tool| (*tool, String::new()))
+        })
     }
+}
+
+/// Returns the first tool with a place of the argument in its outputs; a bookable thing's takes precedence.
+fn first_supplier<'t>(
+    suppliers: &[&'t PlannerTool],
+    argument: &str,
+    place: fn(&[String], &str) -> Option<String>,
+) -> Option<(&'t PlannerTool, String)> {
+    let places: Vec<_> = suppliers.iter().filter_map(|tool| Some((*tool, place(&outputs(tool), argument)?))).collect();
+    let bookable = places.iter().find(|(tool, _)| tool.description.contains(BOOKABLE));
+    bookable.or(places.first()).cloned()
 }
 
 /// Returns the path of the entity's key: for `room_id` the `id` of one of the `rooms`.

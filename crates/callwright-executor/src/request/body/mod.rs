@@ -6,11 +6,12 @@ use http::HeaderValue;
 use serde_json::Value;
 
 use super::{content, form, multipart};
+use crate::media_type::{charset, essence};
 use crate::refusal::{CallRefusal, refuse};
 use callwright_openapi::{BodyBinding, BodyFormat, BodyShape, Content};
 
 /// Start of each JSON text of an `application/json-seq` body (RFC 7464 section 2.2).
-const RECORD_SEPARATOR: char = '\u{1e}';
+const RECORD_SEPARATOR: &str = "\u{1e}";
 
 /// Returns the media type and the bytes of the body, if the call has one.
 ///
@@ -64,35 +65,15 @@ fn in_charset(name: &str, media_type: &str, utf8: Vec<u8>) -> Result<Bytes, Call
     Ok(Bytes::from(bytes.into_owned()))
 }
 
-fn charset(media_type: &str) -> Option<&str> {
-    let mut parameters = media_type.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
-    let (_, label) = parameters.find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))?;
-    Some(label.trim().trim_matches('"'))
-}
-
 /// Writes one JSON text per item, each on its own line. A value that is not an array is the only item.
 fn sequence(media_type: &str, value: &Value) -> String {
     let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-    let has_separator = essence(media_type).ends_with("json-seq");
-    let line =
-        |item: &Value| format!("{}{item}\n", if has_separator { RECORD_SEPARATOR.to_string() } else { String::new() });
-    items.iter().map(line).collect()
+    let before = if essence(media_type).ends_with("json-seq") { RECORD_SEPARATOR } else { "" };
+    items.iter().map(|item| format!("{before}{item}\n")).collect()
 }
 
 fn header(media_type: &str) -> Result<HeaderValue, CallRefusal> {
     HeaderValue::from_str(media_type).map_err(|_| refuse!("`{media_type:?}` is not a valid media type"))
-}
-
-/// Whether a media type is JSON: `application/json`, or one with the suffix `+json` (RFC 6839), with or without
-/// parameters.
-pub(super) fn is_json(media_type: &str) -> bool {
-    let essence = essence(media_type);
-    essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
-}
-
-/// Returns the media type without its parameters.
-pub(super) fn essence(media_type: &str) -> String {
-    media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 #[cfg(test)]

@@ -11,11 +11,11 @@ use http::{HeaderName, HeaderValue};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::body::essence;
 use super::content::{self, EncodedValue};
 use super::file;
 use super::form::{binding, is_styled};
 use super::style::{self, EscapeMode};
+use crate::media_type::essence;
 use crate::refusal::{CallRefusal, refuse};
 use callwright_common::digest::hex;
 use callwright_openapi::{BodyBinding, Encoding};
@@ -73,12 +73,14 @@ fn parts_of<'a>(
 ) -> Result<Vec<FormDataPart<'a>>, CallRefusal> {
     let headers = encoding.map(|encoding| &encoding.headers);
     if let Some(encoding) = encoding.filter(|encoding| has_styles && is_styled(encoding)) {
-        let text = |(name, text): (String, String)| FormDataPart {
-            name,
-            written: EncodedValue { media_type: None, file_name: None, is_file: false, bytes: text.into_bytes() },
-            headers,
-        };
-        return Ok(style::pairs(&binding(name, encoding), value, EscapeMode::Plain).into_iter().map(text).collect());
+        let pairs = style::pairs(&binding(name, encoding), value, EscapeMode::Plain).into_iter();
+        return Ok(pairs
+            .map(|(name, text)| FormDataPart {
+                name,
+                written: EncodedValue { media_type: None, file_name: None, is_file: false, bytes: text.into_bytes() },
+                headers,
+            })
+            .collect());
     }
     let written = content::write_each(name, value, encoding)?.into_iter();
     Ok(written.map(|written| FormDataPart { name: name.to_owned(), written, headers }).collect())

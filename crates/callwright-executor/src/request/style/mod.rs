@@ -18,6 +18,7 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
+use crate::media_type::is_json;
 use callwright_openapi::{Binding, Style};
 
 /// All characters except the unreserved ones (RFC 3986 section 2.3): the set that RFC 6570 section 3.2.2 encodes.
@@ -88,17 +89,18 @@ pub(super) fn header(binding: &Binding, value: &Value) -> Option<String> {
 
 /// Returns the encoded `name=value` pairs of the query parameters, in order.
 pub(super) fn query(parameters: &[(&Binding, &Value)]) -> Vec<String> {
-    let of = |(binding, value): &(&Binding, &Value)| {
+    let mut query = Vec::new();
+    for (binding, value) in parameters {
         let writing = if binding.allow_reserved { EscapeMode::Reserved } else { EscapeMode::Encoded };
-        pairs(binding, value, writing)
-    };
-    parameters.iter().flat_map(of).map(|(name, value)| format!("{name}={value}")).collect()
+        query.extend(pairs(binding, value, writing).into_iter().map(|(name, value)| format!("{name}={value}")));
+    }
+    query
 }
 
 /// Returns the encoded `name=value` pairs of the cookie parameters, in order.
 pub(super) fn cookies(parameters: &[(&Binding, &Value)]) -> Vec<String> {
-    let of = |(binding, value): &(&Binding, &Value)| pairs(binding, value, EscapeMode::Encoded);
-    parameters.iter().flat_map(of).map(|(name, value)| format!("{name}={value}")).collect()
+    let pairs = parameters.iter().flat_map(|(binding, value)| pairs(binding, value, EscapeMode::Encoded));
+    pairs.map(|(name, value)| format!("{name}={value}")).collect()
 }
 
 /// Returns the pairs of name and value for one parameter or form member.
@@ -122,7 +124,7 @@ impl EscapeMode {
     fn value(self, text: &str) -> String {
         match self {
             Self::Encoded => encode(text),
-            Self::Reserved => encode_structure(text),
+            Self::Reserved => encode_rest(text, STRUCTURE),
             Self::Plain => text.to_owned(),
         }
     }
@@ -178,15 +180,17 @@ fn form(
 
 /// Writes `;name=a,b` or `;name=a;name=b`; an empty text yields a bare `;name` (RFC 6570 section 3.2.7).
 fn matrix(name: &str, shape: &StyledValue, explode: bool) -> String {
-    let pair =
-        |(name, value): (&str, String)| if value.is_empty() { format!(";{name}") } else { format!(";{name}={value}") };
     match shape {
-        StyledValue::List(items) if explode => items.iter().map(|item| pair((name, encode(item)))).collect(),
+        StyledValue::List(items) if explode => items.iter().map(|item| matrix_pair(name, &encode(item))).collect(),
         StyledValue::Members(members) if explode => {
-            members.iter().map(|(member, value)| pair((&encode(member), encode(value)))).collect()
+            members.iter().map(|(member, value)| matrix_pair(&encode(member), &encode(value))).collect()
         }
-        _ => pair((name, joined(shape, ",", false, EscapeMode::Encoded))),
+        _ => matrix_pair(name, &joined(shape, ",", false, EscapeMode::Encoded)),
     }
+}
+
+fn matrix_pair(name: &str, value: &str) -> String {
+    if value.is_empty() { format!(";{name}") } else { format!(";{name}={value}") }
 }
 
 /// Writes `name[member]=value` for every level of the object. The specification defines one level; servers that
@@ -210,8 +214,8 @@ fn joined(shape: &StyledValue, separator: &str, explode: bool, writing: EscapeMo
         StyledValue::List(items) => items.iter().map(|item| writing.value(item)).collect(),
         StyledValue::Members(members) => {
             // Names are encoded differently: characters that `allowReserved` permits in values could end a name.
-            let name = |name: &str| writing.name(name);
-            members.iter().map(|(member, value)| format!("{}{between}{}", name(member), writing.value(value))).collect()
+            let pairs = members.iter().map(|(name, value)| (writing.name(name), writing.value(value)));
+            pairs.map(|(name, value)| format!("{name}{between}{value}")).collect()
         }
     };
     parts.join(separator)
@@ -220,7 +224,7 @@ fn joined(shape: &StyledValue, separator: &str, explode: bool, writing: EscapeMo
 /// Converts the value to the form that styles apply to. A parameter described by `content` is one text: JSON, or for
 /// another media type the plain text of the value.
 fn shape(binding: &Binding, value: &Value) -> Option<StyledValue> {
-    let is_json = binding.media_type.as_deref().map(super::body::is_json);
+    let is_json = binding.media_type.as_deref().map(is_json);
     Some(match value {
         Value::Null => return None,
         _ if is_json == Some(true) => StyledValue::Text(value.to_string()),
@@ -259,14 +263,15 @@ pub(super) fn text(value: &Value) -> Option<String> {
     }
 }
 
-/// Applies reserved expansion: existing percent-encoding is preserved (RFC 6570 section 3.2.3).
-fn encode_structure(text: &str) -> String {
+/// Encodes the characters of `set` and preserves existing percent-encoding (reserved expansion, RFC 6570 section
+/// 3.2.3).
+pub(super) fn encode_rest(text: &str, set: &'static AsciiSet) -> String {
     let mut pieces = text.split('%');
-    let mut encoded = pieces.next().map(|first| utf8_percent_encode(first, STRUCTURE).to_string()).unwrap_or_default();
+    let mut encoded: String = utf8_percent_encode(pieces.next().unwrap_or_default(), set).collect();
     for piece in pieces {
         let is_encoding = piece.len() >= 2 && piece.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
         encoded.push_str(if is_encoding { "%" } else { "%25" });
-        encoded.extend(utf8_percent_encode(piece, STRUCTURE));
+        encoded.extend(utf8_percent_encode(piece, set));
     }
     encoded
 }

@@ -141,15 +141,16 @@ fn prefix(node: Option<&XmlNode>) -> Result<Option<&str>, Error> {
 
 /// Returns the text unless it contains a character that XML 1.0 forbids even in escaped form (section 2.2).
 fn checked(text: &str) -> Result<&str, Error> {
-    let is_forbidden = |letter: char| {
-        (letter < ' ' && !matches!(letter, '\t' | '\n' | '\r')) || matches!(letter, '\u{fffe}' | '\u{ffff}')
-    };
-    match text.chars().find(|letter| is_forbidden(*letter)) {
+    match text.chars().find(is_forbidden) {
         Some(letter) => {
             Err(Error::new(ErrorKind::InvalidInput, format!("the character U+{:04X} is invalid", u32::from(letter))))
         }
         None => Ok(text),
     }
+}
+
+fn is_forbidden(letter: &char) -> bool {
+    (*letter < ' ' && !matches!(letter, '\t' | '\n' | '\r')) || matches!(letter, '\u{fffe}' | '\u{ffff}')
 }
 
 #[cfg(test)]

@@ -95,13 +95,12 @@ fn widest(value: &Value, limit: usize) -> Option<String> {
         [|cut| &mut cut.items, |cut| &mut cut.chars, |cut| &mut cut.members, |cut| &mut cut.levels];
     for kind in kinds {
         let least = *kind(&mut cut);
-        let fits = |size: usize| {
+        let size = last_that(least, limit.max(least), |size| {
             let mut wider = cut;
             *kind(&mut wider) = size;
             written(value, wider, limit).is_some()
-        };
-        let size = last_that(least, limit.max(least), fits).unwrap_or(least);
-        *kind(&mut cut) = size;
+        });
+        *kind(&mut cut) = size.unwrap_or(least);
     }
     written(value, cut, limit)
 }

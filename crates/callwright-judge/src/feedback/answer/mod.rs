@@ -18,7 +18,7 @@ use std::borrow::Cow;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::quote::{code, printable};
+use super::quote::{code, one_line, printable};
 use callwright_types::outcome::{ApiAnswer, NextPage};
 
 /// Minimum limit in characters: the notes about cuts need some room.
@@ -27,6 +27,29 @@ const MIN_LIMIT: usize = 200;
 /// Media subtypes and structured syntax suffixes (after `+`) that are text, besides `text/*`.
 const TEXT_TYPES: [&str; 9] =
     ["json", "xml", "csv", "yaml", "x-yaml", "javascript", "x-www-form-urlencoded", "graphql", "x-ndjson"];
+
+/// Members of a JSON response that are likely to explain the failure, most relevant first (RFC 9457 and common
+/// practice).
+const TELLING: [&str; 18] = [
+    "error",
+    "errors",
+    "message",
+    "detail",
+    "details",
+    "title",
+    "reason",
+    "code",
+    "error_code",
+    "errorcode",
+    "error_description",
+    "info",
+    "info_code",
+    "infocode",
+    "status",
+    "description",
+    "msg",
+    "fault",
+];
 
 /// Returns at most `limit` characters (but at least 200) of a successful response, and a note if it has no content or a
 /// next page.
@@ -52,8 +75,9 @@ pub fn recorded(answer: &ApiAnswer) -> String {
     text
 }
 
-/// Returns the content of a failed response. `order` reorders the members of an object that must be shortened.
-pub(super) fn failed(answer: &ApiAnswer, limit: usize, order: impl FnOnce(Value) -> Value) -> String {
+/// Returns at most `limit` characters of a failed response. A longer JSON object begins with its most relevant members;
+/// any other text is shortened from its end.
+pub(super) fn failed(answer: &ApiAnswer, limit: usize) -> String {
     let limit = limit.max(MIN_LIMIT);
     if is_binary(answer) {
         return described(answer);
@@ -61,13 +85,19 @@ pub(super) fn failed(answer: &ApiAnswer, limit: usize, order: impl FnOnce(Value)
     match serde_json::from_slice::<Value>(&answer.body) {
         Ok(value) => {
             let compact = value.to_string();
-            if fits(&compact, limit) { compact } else { json::shortened(&order(value), limit) }
+            if text::fits(&compact, limit) { compact } else { json::shortened(&telling_first(value), limit) }
         }
-        Err(_) => {
-            let compact = answer.text().split_whitespace().collect::<Vec<_>>().join(" ");
-            text::shortened(&compact, limit, answer.truncated)
-        }
+        Err(_) => text::shortened(&one_line(&answer.text()), limit, answer.truncated),
     }
+}
+
+fn telling_first(value: Value) -> Value {
+    let Value::Object(members) = value else { return value };
+    let mut members: Vec<(String, Value)> = members.into_iter().collect();
+    members.sort_by_key(|(name, _)| {
+        TELLING.iter().position(|telling| telling.eq_ignore_ascii_case(name)).unwrap_or(TELLING.len())
+    });
+    Value::Object(members.into_iter().collect())
 }
 
 fn content(answer: &ApiAnswer, limit: usize) -> String {
@@ -81,7 +111,7 @@ fn content(answer: &ApiAnswer, limit: usize) -> String {
     if text.trim().is_empty() {
         return format!("(status {}, no content)", answer.status);
     }
-    if !answer.truncated && fits(&text, limit) {
+    if !answer.truncated && text::fits(&text, limit) {
         return if is_json(&text) { text.into_owned() } else { printable(&text).into_owned() };
     }
     let whole = if answer.truncated { json::completed(&text) } else { serde_json::from_str(&text).ok() };
@@ -107,10 +137,6 @@ fn paged(answer: &ApiAnswer, limit: usize) -> String {
             text::shortened(&printable(&texts.join("\n")), limit, answer.truncated)
         }
     }
-}
-
-fn fits(text: &str, limit: usize) -> bool {
-    text.len() <= limit || text.char_indices().nth(limit).is_none()
 }
 
 /// Whether the media type or, if it is not conclusive, the content is binary.

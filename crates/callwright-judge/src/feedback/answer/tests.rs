@@ -211,3 +211,30 @@ proptest! {
         }
     }
 }
+
+fn refused(body: &str) -> ApiAnswer {
+    ApiAnswer::new(400, body.to_owned())
+}
+
+#[test]
+fn a_short_answer_is_told_whole() {
+    assert_eq!(failed(&refused("{\n  \"info_code\": \"20000\"\n}"), 100), r#"{"info_code":"20000"}"#);
+    assert_eq!(failed(&refused("<html>\n\n  Bad   gateway</html>"), 100), "<html> Bad gateway</html>");
+    assert_eq!(failed(&refused(""), 100), "");
+}
+
+#[test]
+fn of_a_long_answer_the_telling_members_come_first() {
+    let body = format!(r#"{{"request":"{}","Message":"no such room","id":1}}"#, "x".repeat(500));
+    let told = failed(&refused(&body), 200);
+    assert!(told.starts_with(r#"{"Message":"no such room","#) && told.contains("more bytes)"), "{told}");
+    assert!(serde_json::from_str::<Value>(&told).is_ok() && told.chars().count() <= 200, "{told}");
+}
+
+#[test]
+fn letters_are_never_cut_in_two() {
+    let told = failed(&refused(&"天气 预报\n".repeat(100)), 200);
+    assert!(told.starts_with("天气 预报 天气") && told.contains("(shortened: "), "{told}");
+    let broken = ApiAnswer { body: vec![0xff, b'a'].into(), ..refused("") };
+    assert!(failed(&broken, 10).contains("no text"), "{}", failed(&broken, 10));
+}

@@ -13,12 +13,17 @@ const BROKEN_OFF: &str = "(the answer is longer than the proxy reads, or broke o
 pub(super) fn shortened(text: &str, limit: usize, broke_off: bool) -> String {
     let room = limit.saturating_sub(if broke_off { NOTE_CHARS + BROKEN_OFF.len() } else { NOTE_CHARS });
     let whole = if broke_off { limit.saturating_sub(BROKEN_OFF.len() + 1) } else { limit };
-    let mut shown = if super::fits(text, whole) { text.to_owned() } else { cut(text, room) };
+    let mut shown = if fits(text, whole) { text.to_owned() } else { cut(text, room) };
     if broke_off {
         shown.push('\n');
         shown.push_str(BROKEN_OFF);
     }
     shown
+}
+
+/// Whether a text has at most `limit` characters.
+pub(super) fn fits(text: &str, limit: usize) -> bool {
+    text.len() <= limit || text.char_indices().nth(limit).is_none()
 }
 
 fn cut(text: &str, room: usize) -> String {

@@ -15,14 +15,14 @@ struct NumberBounds {
 
 impl NumberBounds {
     fn read(keywords: &Map<String, Value>) -> Self {
-        let number = |keyword: &str| keywords.get(keyword).and_then(Value::as_f64);
-        let (least, above) = (number("minimum"), number("exclusiveMinimum"));
-        let (most, below) = (number("maximum"), number("exclusiveMaximum"));
+        let [least, above, most, below, step] =
+            ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"]
+                .map(|keyword| keywords.get(keyword).and_then(Value::as_f64));
         Self {
             least: least.unwrap_or(f64::NEG_INFINITY).max(above.unwrap_or(f64::NEG_INFINITY)),
             most: most.unwrap_or(f64::INFINITY).min(below.unwrap_or(f64::INFINITY)),
             open: (above.is_some() && above >= least, below.is_some() && (below <= most || most.is_none())),
-            step: number("multipleOf"),
+            step,
         }
     }
 

@@ -33,9 +33,8 @@ pub(super) fn effective(root: &Value, schema: &Value, branch: usize) -> Map<Stri
 }
 
 fn choose(branches: &[Value], branch: usize) -> Option<&Value> {
-    let is_null = |branch: &&Value| branch.get("type").is_some_and(|name| name == "null");
-    let mut ordered: Vec<&Value> = branches.iter().filter(|branch| !is_null(branch)).collect();
-    ordered.extend(branches.iter().filter(is_null));
+    let mut ordered: Vec<&Value> = branches.iter().collect();
+    ordered.sort_by_key(|branch| branch.get("type").is_some_and(|name| name == "null"));
     ordered.get(branch % ordered.len().max(1)).copied()
 }
 

@@ -2,12 +2,12 @@
 
 mod bounds;
 mod effective;
-mod pattern;
 mod text;
 
 use serde_json::{Map, Value};
 
 use crate::scanner::CompiledTool;
+use crate::scanner::schema::type_names;
 use effective::effective;
 
 /// Maximum number of values per example.
@@ -35,7 +35,7 @@ pub(super) fn example(
 ) -> Option<Map<String, Value>> {
     let given: Map<String, Value> = given
         .iter()
-        .filter(|(name, value)| tool.parameter(name).is_some() && value.to_string().len() <= MAX_GIVEN)
+        .filter(|(name, value)| tool.has_parameter(name) && value.to_string().len() <= MAX_GIVEN)
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     // The given or requested parameters may themselves be invalid.
@@ -59,8 +59,8 @@ pub(super) fn example(
 
 fn require(keywords: &mut Map<String, Value>, wanted: &[String]) {
     let properties = keywords.get("properties").and_then(Value::as_object);
-    let known = |name: &&String| properties.is_some_and(|properties| properties.contains_key(name.as_str()));
-    let more: Vec<Value> = wanted.iter().filter(known).map(|name| Value::from(name.as_str())).collect();
+    let known = wanted.iter().filter(|name| properties.is_some_and(|properties| properties.contains_key(*name)));
+    let more: Vec<Value> = known.map(|name| Value::from(name.as_str())).collect();
     if let Value::Array(required) = keywords.entry("required").or_insert_with(|| Value::Array(Vec::new())) {
         required.extend(more);
     }
@@ -143,10 +143,9 @@ impl ExampleBuilder<'_> {
 
     fn array(&mut self, keywords: &Map<String, Value>, name: &str, depth: usize) -> Option<Value> {
         const ANYTHING: &Value = &Value::Bool(true);
-        let length = |keyword: &str| keywords.get(keyword).and_then(Value::as_u64);
+        let [least, most] = ["minItems", "maxItems"].map(|keyword| keywords.get(keyword).and_then(Value::as_u64));
         let first = keywords.get("prefixItems").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let count =
-            length("minItems").unwrap_or(0).max(1).max(first.len() as u64).min(length("maxItems").unwrap_or(u64::MAX));
+        let count = least.unwrap_or(0).max(1).max(first.len() as u64).min(most.unwrap_or(u64::MAX));
         if count > MAX_ITEMS {
             return None;
         }
@@ -162,24 +161,17 @@ impl ExampleBuilder<'_> {
 
 /// Returns the type of the example: the first type other than `null`, or the type that the keywords imply.
 fn kind(keywords: &Map<String, Value>) -> &str {
-    let types = match keywords.get("type") {
-        Some(Value::String(name)) => return name,
-        Some(Value::Array(names)) => names.as_slice(),
-        _ => &[],
-    };
-    let named = types.iter().filter_map(Value::as_str).find(|name| *name != "null");
-    let has = |names: &[&str]| names.iter().any(|name| keywords.contains_key(*name));
-    named.unwrap_or(if !types.is_empty() {
-        "null"
-    } else if has(&["properties", "required", "minProperties"]) {
-        "object"
-    } else if has(&["items", "prefixItems", "minItems"]) {
-        "array"
-    } else if has(&["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]) {
-        "number"
-    } else {
-        "string"
-    })
+    const IMPLIED: [(&str, &[&str]); 3] = [
+        ("object", &["properties", "required", "minProperties"]),
+        ("array", &["items", "prefixItems", "minItems"]),
+        ("number", &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]),
+    ];
+    let types = keywords.get("type").and_then(type_names).unwrap_or_default();
+    if let Some(first) = types.first() {
+        return types.iter().find(|name| **name != "null").unwrap_or(first);
+    }
+    let mut implied = IMPLIED.iter().filter(|(_, signs)| signs.iter().any(|sign| keywords.contains_key(*sign)));
+    implied.next().map_or("string", |(name, _)| name)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Parses the content between the markers of a notation: calls as data, as code, or as elements.
 
-use super::grammars::json_head;
+use super::call_names::{ARGUMENTS, clean, offered};
 use super::literal::{Literal, LiteralReader};
-use super::written::{WrittenCall, offered};
-use super::{element, python};
+use super::written::WrittenCall;
+use super::{element, python, tag};
 use crate::scanner::ToolSet;
 
 /// Parses calls up to one of the markers `closes`, which is consumed, or to the end of the text. `None` on any other
@@ -58,11 +58,57 @@ pub(super) fn item(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option
         return Some(calls);
     }
     reader.go(start);
-    if let Some(call) = json_head::call(reader, tool_set) {
+    if let Some(call) = json_head(reader, tool_set) {
         return Some(vec![call]);
     }
     reader.go(start);
     named_object(reader).map(|call| vec![call])
+}
+
+/// Parses `{"name": "f",` followed by content that is not JSON: `<parameter=a>` elements, or an object after a key that
+/// was closed like a tag. Consumes the bracket that may close the object.
+pub(super) fn json_head(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<WrittenCall> {
+    reader.take("{").then_some(())?;
+    reader.skip_space()?;
+    (reader.take("\"name\"") || reader.take("'name'")).then_some(())?;
+    reader.skip_space()?;
+    reader.take(":").then_some(())?;
+    reader.skip_space()?;
+    let Literal::Text(name) = reader.data()? else { return None };
+    let name = clean(&name);
+    let tool = offered(&name, tool_set)?;
+    reader.skip_space()?;
+    reader.take(",").then_some(())?;
+    reader.skip_space()?;
+    let members = if tag::start(reader.rest()).is_some_and(|tag| tag.kind == Some(tag::TagKind::Parameter)) {
+        element::members_of(reader, tool_set, "function", &name, false)?
+    } else {
+        broken_key(reader)?;
+        reader.skip_space()?;
+        reader.rest().starts_with('{').then_some(())?;
+        element::unwrapped(reader.data()?.members()?.to_vec(), Some(tool))
+    };
+    let end = reader.at();
+    if reader.skip_space().is_none() || !reader.take("}") {
+        reader.go(end);
+    }
+    (!members.is_empty()).then(|| WrittenCall::named(name, members))
+}
+
+/// Parses `"arguments>`, `"arguments">` or `"arguments=`: the key of the arguments without its quote or its colon.
+fn broken_key(reader: &mut LiteralReader<'_>) -> Option<()> {
+    reader.take("\"").then_some(())?;
+    let key = ARGUMENTS.iter().find(|key| {
+        let behind = reader.rest().strip_prefix(**key);
+        behind.is_some_and(|behind| !behind.starts_with(|letter: char| letter.is_alphanumeric() || letter == '_'))
+    })?;
+    reader.advance(key.len())?;
+    let rest = reader.rest();
+    let signs = rest.len() - rest.trim_start_matches(['"', '>', ':', '=']).len();
+    // With its quote and its colon, it is valid JSON.
+    let is_broken = rest.get(..signs).is_some_and(|signs| !signs.is_empty() && signs != "\":");
+    is_broken.then_some(())?;
+    reader.advance(signs)
 }
 
 /// Function name that ChatGLM writes on the line after the tool's name.

@@ -58,18 +58,24 @@ const READING_SENTENCES: [&str; 14] = [
 
 /// Returns the effect of a tool: by the HTTP method of its API operation if known, else by its name or description.
 pub(super) fn of(tool: &Tool) -> Effect {
-    let says_so = || {
-        let first = words(tool.name.rsplit("__").next().unwrap_or(&tool.name)).into_iter().next();
-        first.is_some_and(|verb| READING.contains(&verb.as_str())) || {
-            let description = tool.description.trim_start().to_lowercase();
-            READING_SENTENCES.iter().chain(&READING).any(|verb| {
-                description
-                    .strip_prefix(verb)
-                    .is_some_and(|rest| rest.starts_with(|next: char| !next.is_alphanumeric()))
-            })
-        }
-    };
-    if tool.reads.unwrap_or_else(says_so) { Effect::Reads } else { Effect::Changes }
+    if tool.reads.unwrap_or_else(|| has_reading_name(tool) || has_reading_description(tool)) {
+        Effect::Reads
+    } else {
+        Effect::Changes
+    }
+}
+
+fn has_reading_name(tool: &Tool) -> bool {
+    let words = words(tool.name.rsplit("__").next().unwrap_or(&tool.name));
+    words.first().is_some_and(|verb| READING.contains(&verb.as_str()))
+}
+
+fn has_reading_description(tool: &Tool) -> bool {
+    let description = tool.description.trim_start().to_lowercase();
+    READING_SENTENCES.iter().chain(&READING).any(|verb| {
+        let rest = description.strip_prefix(verb);
+        rest.is_some_and(|rest| rest.starts_with(|next: char| !next.is_alphanumeric()))
+    })
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Parses calls as XML-like elements: `<invoke name="f"><parameter name="a">1</parameter></invoke>` and its variants.
 
 use super::body;
+use super::call_names::{self, clean, has_only_parameters, offered};
 use super::extent::{self, Breaks, Within, inner_text};
 use super::literal::{Literal, LiteralReader};
-use super::shape::{self, clean};
 use super::tag::{self, Tag, TagKind};
-use super::written::{WrittenCall, offered};
+use super::written::WrittenCall;
+use crate::scanner::schema::type_names;
 use crate::scanner::{CompiledTool, ToolSet};
 
 /// Names of elements that are a call.
@@ -123,9 +124,10 @@ pub(super) fn arguments_alone(reader: &mut LiteralReader<'_>, tool_set: &ToolSet
 
 /// Whether the tool has all of these arguments. Without arguments, whether the tool requires none.
 fn is_evident(members: &[(String, Literal)], tool: &CompiledTool) -> bool {
-    let has =
-        |(key, _): &(String, Literal)| tool.parameters().any(|parameter| parameter.name.eq_ignore_ascii_case(key));
-    if members.is_empty() { tool.needs_nothing() } else { members.iter().all(has) }
+    if members.is_empty() {
+        return tool.needs_nothing();
+    }
+    members.iter().all(|(key, _)| tool.parameters().any(|parameter| parameter.name.eq_ignore_ascii_case(key)))
 }
 
 /// Parses arguments from the attributes of an element; `None` if one is not quoted or is not a parameter of the tool.
@@ -213,15 +215,21 @@ pub(super) fn skip_closes(reader: &mut LiteralReader<'_>) {
         }
         let rest = reader.rest();
         let mark = extent::TURN_ENDS.iter().find(|end| rest.starts_with(**end)).map(|end| end.len());
-        let is_call = |end: &tag::EndTag<'_>| {
-            CALLS.contains(&end.name)
-                || matches!(end.kind, Some(TagKind::Wrapper | TagKind::Invoke | TagKind::Function))
-        };
-        let length = mark.or_else(|| tag::end(rest).filter(is_call).map(|end| end.length));
+        let length = mark.or_else(|| tag::end(rest).filter(closes_call).map(|end| end.length));
         if length.and_then(|length| reader.advance(length)).is_none() {
             return reader.go(before);
         }
     }
+}
+
+/// Skips the end tags after calls; `None` if an unmatched one remains.
+pub(super) fn closed(reader: &mut LiteralReader<'_>, calls: Vec<WrittenCall>) -> Option<Vec<WrittenCall>> {
+    skip_closes(reader);
+    (!extent::leaves_end_tags(reader)).then_some(calls)
+}
+
+fn closes_call(end: &tag::EndTag<'_>) -> bool {
+    CALLS.contains(&end.name) || matches!(end.kind, Some(TagKind::Wrapper | TagKind::Invoke | TagKind::Function))
 }
 
 /// Parses the arguments of a call up to its end tag: elements, or one object.
@@ -268,13 +276,13 @@ fn members(reader: &mut LiteralReader<'_>, within: Within<'_>, is_inline: bool) 
         let begins_call = start.is_some_and(|start| {
             let is_name = start.kind == Some(TagKind::Name)
                 && start.value.is_none()
-                && within.tool.is_some_and(|tool| tool.parameter(start.name).is_none());
+                && within.tool.is_some_and(|tool| !tool.has_parameter(start.name));
             let is_function = start.kind == Some(TagKind::Function) && start.is_assigned;
             is_name || is_function || matches!(start.kind, Some(TagKind::Wrapper | TagKind::Invoke))
         });
         // Whether the text may be truncated here.
         let is_cut = !reader.may_complete() || rest.starts_with('<') && start.is_none() && !rest.contains('>');
-        let is_turn_end = extent::TURN_ENDS.iter().any(|end| rest.starts_with(end));
+        let is_turn_end = extent::ends_turn(rest);
         if !members.is_empty() && (start.is_none() || begins_call || is_turn_end) {
             // The end tag is missing: another call or text follows the arguments.
             if is_cut && !is_turn_end {
@@ -315,10 +323,9 @@ fn object_in_parameter(reader: &mut LiteralReader<'_>, tool: Option<&CompiledToo
     reader.skip_space()?;
     reader.rest().starts_with('{').then_some(())?;
     let object = reader.data()?;
-    let members = object.members().filter(|members| {
-        let has = |(key, _): &(String, Literal)| tool.is_some_and(|tool| tool.parameter(key).is_some());
-        !members.is_empty() && members.iter().all(has)
-    })?;
+    let members = object
+        .members()
+        .filter(|members| !members.is_empty() && tool.is_some_and(|tool| has_only_parameters(members, tool)))?;
     let rest = reader.rest();
     let behind = rest.trim_start_matches(['}', ']', ' ', '\t', '\r', '\n']);
     let end = tag::end(behind).filter(|end| end.kind == Some(TagKind::Parameter)).map_or(0, |end| end.length);
@@ -334,7 +341,7 @@ fn object_in_parameter(reader: &mut LiteralReader<'_>, tool: Option<&CompiledToo
 
 /// Whether an element of this name contains the arguments and is not a parameter itself.
 fn is_holder(name: &str, tool: Option<&CompiledTool>) -> bool {
-    ARGUMENTS.contains(&name) && tool.is_none_or(|tool| tool.parameter(name).is_none())
+    ARGUMENTS.contains(&name) && tool.is_none_or(|tool| !tool.has_parameter(name))
 }
 
 /// Parses `<parameter name="a">1</parameter>`, `<parameter=a>1</parameter>`, or `<a>1</a>`.
@@ -370,33 +377,27 @@ fn parameter(
 /// Converts a value by its schema. Returns the text verbatim if it may be a string, else without surrounding white
 /// space. Parses objects and lists in any notation.
 pub(super) fn typed(text: &str, key: &str, tool: Option<&CompiledTool>) -> Literal {
-    let keep = || Literal::Text(text.to_owned());
-    let Some(parameter) = tool.and_then(|tool| tool.parameter(key)) else { return keep() };
-    let kinds: Vec<&str> = match parameter.schema.get("type") {
-        Some(serde_json::Value::String(kind)) => vec![kind.as_str()],
-        Some(serde_json::Value::Array(kinds)) => kinds.iter().filter_map(serde_json::Value::as_str).collect(),
-        _ => return keep(),
-    };
-    if kinds.is_empty() || kinds.contains(&"string") {
-        return keep();
+    converted(text, key, tool).unwrap_or_else(|| Literal::Text(text.to_owned()))
+}
+
+fn converted(text: &str, key: &str, tool: Option<&CompiledTool>) -> Option<Literal> {
+    let types = tool?.parameter(key)?.schema.get("type").and_then(type_names)?;
+    if types.is_empty() || types.contains(&"string") {
+        return None;
     }
     let trimmed = text.trim();
     if let Ok(value) = serde_json::from_str::<serde_json::Value>(trimmed) {
         // White space around a number is not part of it. Coercion parses objects and lists in this form.
-        return if value.is_number() || value.is_boolean() { Literal::Text(trimmed.to_owned()) } else { keep() };
+        return (value.is_number() || value.is_boolean()).then(|| Literal::Text(trimmed.to_owned()));
     }
-    if (kinds.contains(&"object") || kinds.contains(&"array"))
+    if (types.contains(&"object") || types.contains(&"array"))
         && trimmed.starts_with(['{', '['])
         && let Some(value @ (Literal::Object(_) | Literal::List(_))) = whole(trimmed)
     {
-        return value;
+        return Some(value);
     }
     // `True` and similar literals, on their own line.
-    if matches!(whole(trimmed), Some(Literal::Bool(_) | Literal::Number(_))) {
-        Literal::Text(trimmed.to_owned())
-    } else {
-        keep()
-    }
+    matches!(whole(trimmed), Some(Literal::Bool(_) | Literal::Number(_))).then(|| Literal::Text(trimmed.to_owned()))
 }
 
 /// Unwraps the arguments from a single argument that the tool does not have and that contains an object with parameters
@@ -404,8 +405,8 @@ pub(super) fn typed(text: &str, key: &str, tool: Option<&CompiledTool>) -> Liter
 pub(super) fn unwrapped(members: Vec<(String, Literal)>, tool: Option<&CompiledTool>) -> Vec<(String, Literal)> {
     let Some(tool) = tool else { return members };
     let [(key, value)] = members.as_slice() else { return members };
-    let may_wrap = ARGUMENTS.contains(&key.as_str()) || shape::ARGUMENTS.contains(&key.as_str());
-    if !may_wrap || tool.parameter(key).is_some() {
+    let may_wrap = ARGUMENTS.contains(&key.as_str()) || call_names::ARGUMENTS.contains(&key.as_str());
+    if !may_wrap || tool.has_parameter(key) {
         return members;
     }
     let object = match value {
@@ -413,7 +414,7 @@ pub(super) fn unwrapped(members: Vec<(String, Literal)>, tool: Option<&CompiledT
         value => Some(value.clone()),
     };
     match object {
-        Some(Literal::Object(inner)) if inner.iter().any(|(key, _)| tool.parameter(key).is_some()) => inner,
+        Some(Literal::Object(inner)) if inner.iter().any(|(key, _)| tool.has_parameter(key)) => inner,
         _ => members,
     }
 }
@@ -451,7 +452,7 @@ fn nested(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, outer: &Tag<'_>, i
             name = Some(text_up_to_end(reader, inner.full)?);
         } else if inner.value.is_none() && is_holder(inner.name, tool) {
             found = members(reader, Within { call: inner.name, ..within }, is_inline)?;
-        } else if NEUTRAL.contains(&inner.name) && tool.is_none_or(|tool| tool.parameter(inner.name).is_none()) {
+        } else if NEUTRAL.contains(&inner.name) && tool.is_none_or(|tool| !tool.has_parameter(inner.name)) {
             text_up_to_end(reader, inner.full)?;
         } else if name.is_none() && inner.value.is_none() && offered(inner.name, tool_set).is_some() {
             name = Some(inner.name.to_owned());
@@ -481,7 +482,7 @@ pub(super) fn only_tool(mut members: Vec<(String, Literal)>, tool_set: &ToolSet)
     if let Some((key, value)) = members.first()
         && NAME_WORDS.contains(&key.as_str())
         && let Some(name) = value.text().map(|text| clean(text.trim()))
-        && offered(&name, tool_set).is_some_and(|tool| tool.parameter(key).is_none())
+        && offered(&name, tool_set).is_some_and(|tool| !tool.has_parameter(key))
     {
         members.remove(0);
         let tool = offered(&name, tool_set);
@@ -490,18 +491,19 @@ pub(super) fn only_tool(mut members: Vec<(String, Literal)>, tool_set: &ToolSet)
     if members.is_empty() {
         return None;
     }
-    let has_all = |tool: &&CompiledTool| members.iter().all(|(key, _)| tool.parameter(key).is_some());
-    let needs_no_other = |tool: &&CompiledTool| {
-        tool.parameters().all(|parameter| !parameter.required || members.iter().any(|(key, _)| key == parameter.name))
-    };
-    let all = || tool_set.tools().iter().map(AsRef::as_ref).filter(|tool| !tool.tool.free_text).filter(has_all);
-    let mut fitting = all().filter(needs_no_other);
-    match (fitting.next(), fitting.next()) {
-        (Some(tool), None) => Some(WrittenCall::named(tool.name(), members.clone())),
+    let tools = tool_set.tools().iter().filter(|tool| !tool.tool.free_text);
+    let mut candidates = tools.filter(|tool| has_only_parameters(&members, tool)).peekable();
+    candidates.peek()?;
+    let mut complete = candidates.filter(|tool| has_every_required(&members, tool));
+    match (complete.next(), complete.next()) {
+        (Some(tool), None) => Some(WrittenCall::named(tool.name(), members)),
         // Several tools match, or an argument is missing: a call was meant, but the tool is ambiguous.
-        _ if all().next().is_some() => Some(WrittenCall::named("", members.clone())),
-        _ => None,
+        _ => Some(WrittenCall::named("", members)),
     }
+}
+
+fn has_every_required(members: &[(String, Literal)], tool: &CompiledTool) -> bool {
+    tool.required().iter().all(|name| members.iter().any(|(key, _)| key == name))
 }
 
 /// Returns the text of an element, up to its end tag.

@@ -36,14 +36,24 @@ pub(super) struct Within<'a> {
 pub(super) const TURN_ENDS: [&str; 8] =
     ["<|im_end|>", "<|eom_id|>", "<|eot_id|>", "<|endoftext|>", "<|end|>", "<|user|>", "<|observation|>", "</s>"];
 
+/// Whether a marker that ends the message comes next.
+pub(super) fn ends_turn(rest: &str) -> bool {
+    TURN_ENDS.iter().any(|end| rest.starts_with(end))
+}
+
 /// Elements that contain arguments, and may be closed after one.
 const HOLDERS: [&str; 7] = ["parameters", "arguments", "args", "input", "properties", "params", "tool_input"];
 
 impl Within<'_> {
+    /// Whether the called tool is known and has this parameter.
+    fn has_parameter(&self, name: &str) -> bool {
+        self.tool.is_some_and(|tool| tool.has_parameter(name))
+    }
+
     /// Whether `rest` continues or ends the call, as is required after an argument.
     fn continues(&self, rest: &str) -> bool {
         let rest = rest.trim_start();
-        if rest.is_empty() || TURN_ENDS.iter().any(|end| rest.starts_with(end)) {
+        if rest.is_empty() || ends_turn(rest) {
             return true;
         }
         if let Some(end) = tag::end(rest) {
@@ -52,12 +62,11 @@ impl Within<'_> {
             return is_call || HOLDERS.contains(&end.name) && !matches!(end.kind, Some(TagKind::Parameter));
         }
         let Some(start) = tag::start(rest) else { return false };
-        let is_known = |name: &str| self.tool.is_some_and(|tool| tool.parameter(name).is_some());
         match start.kind {
             Some(TagKind::Wrapper | TagKind::Invoke) => true,
-            Some(TagKind::Function | TagKind::Parameter) => start.value.is_some() || is_known(start.name),
+            Some(TagKind::Function | TagKind::Parameter) => start.value.is_some() || self.has_parameter(start.name),
             Some(TagKind::Name) => true,
-            None => is_known(start.name) || self.next.is_some_and(|next| next == start.full),
+            None => self.has_parameter(start.name) || self.next.is_some_and(|next| next == start.full),
         }
     }
 }
@@ -144,8 +153,7 @@ fn sibling(inner: &str, full: &str, within: Within<'_>, taken: &[&str]) -> Sibli
         let start = format!("{begin}{sign}");
         let Some(at) = inner.find(&start) else { continue };
         let key = inner.get(at + 1..).and_then(tag::start).and_then(|tag| tag.value);
-        let is_new = key
-            .is_some_and(|key| within.tool.is_some_and(|tool| tool.parameter(key).is_some()) && !taken.contains(&key));
+        let is_new = key.is_some_and(|key| within.has_parameter(key) && !taken.contains(&key));
         return if is_new { Sibling::At(at + 1) } else { Sibling::Ambiguous };
     }
     Sibling::None
@@ -156,7 +164,7 @@ fn next_key(inner: &str, next: &str, within: Within<'_>, taken: &[&str]) -> Sibl
     let start = format!("<{next}>");
     for (at, _) in inner.match_indices(&start) {
         let Some(key) = inner.get(at + start.len()..).and_then(|rest| rest.split('<').next()) else { continue };
-        if within.tool.is_some_and(|tool| tool.parameter(key.trim()).is_some()) {
+        if within.has_parameter(key.trim()) {
             return if taken.contains(&key.trim()) { Sibling::Ambiguous } else { Sibling::At(at) };
         }
     }
@@ -207,8 +215,8 @@ fn cdata<'a>(reader: &mut LiteralReader<'a>, full: &str, within: Within<'_>) -> 
     // An end tag within the section may also end the value, because the section may be the value's own text.
     let close = format!("</{full}>");
     let inner = start.get(..length - close.len()).unwrap_or_default();
-    let ends = |at: usize| start.get(at + close.len()..).is_some_and(|behind| within.continues(behind));
-    if inner.match_indices(&close).any(|(at, _)| ends(at)) {
+    let mut ends = inner.match_indices(&close).filter_map(|(at, _)| start.get(at + close.len()..));
+    if ends.any(|behind| within.continues(behind)) {
         return Sections::Ambiguous;
     }
     match reader.advance(length) {

@@ -2,12 +2,14 @@
 
 use std::ops::Range;
 
-use super::invented;
+use super::call_names::offered;
 use super::literal::LiteralReader;
+use super::markers;
 use super::notations::{NotationEntry, NotationMark, Notations};
+use super::shape;
 use super::statement;
-use super::written::{WrittenCall, offered};
-use crate::scanner::{Budget, ToolSet};
+use super::written::WrittenCall;
+use crate::scanner::{JudgementBudget, ToolSet};
 
 /// A part of a text.
 #[derive(Debug)]
@@ -75,27 +77,6 @@ pub(super) struct Fence {
 /// Maximum number of calls that are parsed in one answer. Providers allow a model 128 parallel calls.
 const MAX_CALLS: usize = 256;
 
-/// Markers that begin and end reasoning before an answer.
-pub(super) const REASONING: [[&str; 2]; 10] = [
-    ["<think>", "</think>"],
-    ["<thinking>", "</thinking>"],
-    ["<reasoning>", "</reasoning>"],
-    ["[THINK]", "[/THINK]"],
-    ["<seed:think>", "</seed:think>"],
-    ["<mm:think>", "</mm:think>"],
-    ["<scratch_pad>", "</scratch_pad>"],
-    ["<|START_THINKING|>", "<|END_THINKING|>"],
-    ["<|inner_prefix|>", "<|inner_suffix|>"],
-    ["<|thought_start|>", "<|thought_end|>"],
-];
-
-/// Markers that begin reasoning, with end markers that also end other content.
-pub(super) const CHANNELS: [[&str; 2]; 2] =
-    [["<|channel|>analysis<|message|>", "<|end|>"], ["<|open|>think<|sep|>", "<|close|>think<|sep|>"]];
-
-/// Markers that begin and end a message to a person, in which calls are only shown.
-pub(super) const MESSAGES: [[&str; 2]; 2] = [["to=user<|message|>", "<|end|>"], ["to=self<|message|>", "<|end|>"]];
-
 /// Splits a text into its parts. If `may_complete` is set, brackets left open at the end of the text are closed. Stops
 /// early if the `budget` is spent.
 pub(super) fn read<'a>(
@@ -103,9 +84,9 @@ pub(super) fn read<'a>(
     tool_set: &ToolSet,
     notations: &Notations,
     may_complete: bool,
-    budget: Option<&Budget>,
+    budget: Option<&JudgementBudget>,
 ) -> Layout<'a> {
-    let reader = LiteralReader::new(text, may_complete).with_tools(tool_set);
+    let reader = LiteralReader::new(text, may_complete).with_tools(tool_set, shape::are_complete_calls);
     let mut walk = LayoutWalker {
         text,
         tool_set,
@@ -181,7 +162,7 @@ pub(super) fn read<'a>(
 struct LayoutWalker<'a, 'b> {
     text: &'a str,
     tool_set: &'b ToolSet,
-    budget: Option<&'b Budget>,
+    budget: Option<&'b JudgementBudget>,
     reader: LiteralReader<'b>,
     at: usize,
     /// Position where the open code fence begins.
@@ -229,7 +210,7 @@ impl LayoutLine {
 impl<'a> LayoutWalker<'a, '_> {
     /// Takes one step of the budget, and returns whether the work may continue.
     fn step(&self) -> bool {
-        self.budget.is_none_or(Budget::step)
+        self.budget.is_none_or(JudgementBudget::step)
     }
 
     fn is_done(&self) -> bool {
@@ -252,11 +233,9 @@ impl<'a> LayoutWalker<'a, '_> {
     fn is_invented(&mut self, mark: &Range<usize>, close: &str) -> bool {
         self.line.go(self.text, mark.start);
         let is_first = self.slice(0..mark.start).trim().is_empty();
-        let is_shell = || {
-            let name = close.trim_start_matches("</").trim_end_matches('>');
-            statement::SHELLS.contains(&name) && self.text.trim_end().ends_with(close)
-        };
-        self.line.is_blank && !(is_first && is_shell())
+        let name = close.trim_start_matches("</").trim_end_matches('>');
+        let is_shell = is_first && statement::SHELLS.contains(&name) && self.text.trim_end().ends_with(close);
+        self.line.is_blank && !is_shell
     }
 
     /// Whether a marker is effective, and not quoted or within a code span.
@@ -328,10 +307,12 @@ impl<'a> LayoutWalker<'a, '_> {
         let line = self.slice(start..line_end);
         // If a marker ends the line, the marker comes next.
         let next = end.min(line_end + 1);
-        if self.calls > 0 && self.fence.is_none() && invented::begins(line, self.slice(line_end..self.text.len())) {
-            self.layout.invented = Some(start);
-        } else if line.is_empty() || invented::is_bare_label(line) || self.fence.is_none() && statement::is_shell(line)
+        if self.calls > 0
+            && self.fence.is_none()
+            && markers::begins_invention(line, self.slice(line_end..self.text.len()))
         {
+            self.layout.invented = Some(start);
+        } else if line.is_empty() || markers::is_bare_label(line) || self.fence.is_none() && statement::is_shell(line) {
             self.at = next;
         } else if let Some(marker) = fence_marker(line) {
             self.fence_line(start, marker, line_end, next);

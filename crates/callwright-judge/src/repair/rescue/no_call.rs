@@ -66,29 +66,33 @@ pub(super) fn diagnose(notation: &str, reason: &NoCallReason, near: &str, tool_s
         }
         _ => Vec::new(),
     };
-    let near = excerpt(near.trim(), MAX_QUOTED);
+    let near = quoted(near.trim());
     let message = match reason {
         NoCallReason::Unreadable => {
             format!("the answer holds a tool call written as text that cannot be read, at `{near}`")
         }
         NoCallReason::CutOff => format!("the answer was cut off within a tool call written as text, at `{near}`"),
         NoCallReason::UnknownTool { name } => {
-            format!("the answer calls, as text, the tool `{}`, which is not offered", excerpt(name, MAX_QUOTED))
+            format!("the answer calls, as text, the tool `{}`, which is not offered", quoted(name))
         }
         NoCallReason::Arguments { name } => {
-            format!("the answer calls `{}` as text, with ambiguous arguments", excerpt(name, MAX_QUOTED))
+            format!("the answer calls `{}` as text, with ambiguous arguments", quoted(name))
         }
         NoCallReason::Expression { name, source } => {
             format!(
                 "the answer calls `{}` as text, with the expression `{}` instead of a value",
-                excerpt(name, MAX_QUOTED),
-                excerpt(source, MAX_QUOTED)
+                quoted(name),
+                quoted(source)
             )
         }
         NoCallReason::Unsure { name } => {
-            format!("the answer may call `{}` as text, or may describe such a call", excerpt(name, MAX_QUOTED))
+            format!("the answer may call `{}` as text, or may describe such a call", quoted(name))
         }
     };
     let facts = serde_json::to_value(Facts { notation, reason, near, nearest }).unwrap_or_default();
     Diagnosis { code: FaultCode::NoCall, call: 0, path: Pointer::root(), message, facts, suggestion: None }
+}
+
+fn quoted(text: &str) -> String {
+    excerpt(text, MAX_QUOTED)
 }

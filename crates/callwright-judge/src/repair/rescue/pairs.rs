@@ -1,10 +1,11 @@
 //! Parses `name <arg_key>a</arg_key> <arg_value>1</arg_value>` of GLM, LongCat and Hunyuan, with missing, doubled or
 //! confused tags.
 
+use super::call_names::offered;
 use super::extent::{self, Breaks, Within};
 use super::literal::{Literal, LiteralReader};
 use super::tag::{self, TagKind};
-use super::written::{WrittenCall, offered};
+use super::written::WrittenCall;
 use super::{element, python};
 use crate::scanner::ToolSet;
 
@@ -55,12 +56,12 @@ pub(super) fn call(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, wrapper: 
                 None => return None,
             }
             reader.advance(start.length)?;
-        } else if extent::TURN_ENDS.iter().any(|end| rest.starts_with(end)) && !members.is_empty() {
+        } else if extent::ends_turn(rest) && !members.is_empty() {
             return Some(WrittenCall::named(name, members));
         }
         let key = key(reader)?;
         // Without tags, a name must be a parameter of the tool.
-        let is_known = tool.is_some_and(|tool| tool.parameter(&key).is_some());
+        let is_known = tool.is_some_and(|tool| tool.has_parameter(&key));
         let is_tagged = rest.starts_with('<');
         let opens = value_opens(reader)?;
         let full = match opens {

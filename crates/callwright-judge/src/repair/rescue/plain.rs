@@ -1,9 +1,10 @@
 //! Parses calls without brackets on one line: `name a="1" b="2"` in shell syntax, and `name/a>1`.
 
+use super::call_names::offered;
 use super::element::typed;
 use super::literal::{Literal, LiteralReader};
 use super::python;
-use super::written::{WrittenCall, offered};
+use super::written::WrittenCall;
 use crate::scanner::{CompiledTool, ToolSet};
 
 /// Maximum number of bytes of a name and the character after it.
@@ -29,7 +30,7 @@ pub(super) fn may_begin(rest: &str, tool_set: &ToolSet) -> bool {
     let mut words = before.split_whitespace();
     match (words.next(), words.next(), words.next()) {
         (Some(name), Some(key), None) => {
-            offered(name, tool_set).is_some_and(|tool| tool.parameter(key.trim_start_matches('-')).is_some())
+            offered(name, tool_set).is_some_and(|tool| tool.has_parameter(key.trim_start_matches('-')))
         }
         _ => false,
     }

@@ -63,16 +63,16 @@ pub(super) struct Program {
 impl Program {
     /// Finds the program text among the pieces of a text.
     pub(super) fn find(text: &str, layout: &Layout<'_>) -> Self {
-        let is_unmarked = |piece: &LayoutPiece<'_>| matches!(piece, LayoutPiece::Calls(block) if !block.is_marked);
-        if !layout.pieces.iter().any(is_unmarked) {
+        let mut pieces = layout.pieces.iter();
+        if !pieces.any(|piece| matches!(piece, LayoutPiece::Calls(block) if !block.is_marked)) {
             return Self::default();
         }
         let targets = Targets::read(text, layout);
         let mut begun = false;
         let mut flags = Vec::with_capacity(layout.pieces.len());
         for (index, piece) in layout.pieces.iter().enumerate() {
-            let neighbour = |at: Option<usize>| at.and_then(|at| layout.pieces.get(at));
-            let (before, after) = (neighbour(index.checked_sub(1)), neighbour(index.checked_add(1)));
+            let before = index.checked_sub(1).and_then(|at| layout.pieces.get(at));
+            let after = layout.pieces.get(index + 1);
             flags.push(match piece {
                 LayoutPiece::Prose(line) => {
                     begun |= is_code(line) || targets.is_used_later(index);
@@ -80,7 +80,7 @@ impl Program {
                 }
                 LayoutPiece::Calls(block) => {
                     begun |= block.fence.is_none() && targets.is_used_later(index);
-                    let two_before = neighbour(index.checked_sub(2));
+                    let two_before = index.checked_sub(2).and_then(|at| layout.pieces.get(at));
                     begun
                         || is_in_diff(text, block, before, after)
                         || block.is_labelled && is_logged_or_keyed(before, two_before, after)
@@ -110,13 +110,12 @@ fn is_code(line: &str) -> bool {
     let is_end = line.starts_with('}') && line.len() <= "});".len();
     let is_terminated = line.ends_with(';') && line.contains(['(', '=']);
     let is_declaration = DECLARATIONS.iter().any(|(start, sign)| line.starts_with(start) && line.contains(sign));
-    let has_names = |start: &&str| line.strip_prefix(*start).is_some_and(is_one_operand);
     is_compound
         || is_end
         || is_terminated
         || BARE_COMPOUND.contains(&line)
         || is_declaration
-        || BEFORE_NAMES.iter().any(has_names)
+        || BEFORE_NAMES.iter().any(|start| line.strip_prefix(start).is_some_and(is_one_operand))
         || QUOTING.iter().any(|start| line.starts_with(start))
 }
 
@@ -137,13 +136,15 @@ fn is_in_diff(
     before: Option<&LayoutPiece<'_>>,
     after: Option<&LayoutPiece<'_>>,
 ) -> bool {
-    let sign_of = |piece: &LayoutPiece<'_>| match piece {
-        LayoutPiece::Calls(block) => line_sign(text, block),
-        LayoutPiece::Prose(line) => sign(line),
-        LayoutPiece::Broken(_) => None,
-    };
     let Some(own) = line_sign(text, block) else { return false };
-    [before, after].into_iter().flatten().filter_map(sign_of).any(|other| other != own)
+    [before, after].into_iter().flatten().any(|piece| {
+        let other = match piece {
+            LayoutPiece::Calls(block) => line_sign(text, block),
+            LayoutPiece::Prose(line) => sign(line),
+            LayoutPiece::Broken(_) => None,
+        };
+        other.is_some_and(|other| other != own)
+    })
 }
 
 fn line_sign(text: &str, block: &CallBlock) -> Option<char> {
@@ -161,8 +162,9 @@ fn is_logged_or_keyed(
     after: Option<&LayoutPiece<'_>>,
 ) -> bool {
     let Some(LayoutPiece::Prose(label)) = label else { return false };
-    let is_keyed = |piece: &LayoutPiece<'_>| matches!(piece, LayoutPiece::Prose(line) if is_keyed(line));
-    has_time(label) || is_key(label) && [before, after].into_iter().flatten().any(is_keyed)
+    let mut neighbours = [before, after].into_iter().flatten();
+    has_time(label)
+        || is_key(label) && neighbours.any(|piece| matches!(piece, LayoutPiece::Prose(line) if is_keyed(line)))
 }
 
 /// Whether a label is a YAML key: one identifier, optionally in a list.
@@ -182,9 +184,9 @@ fn is_keyed(line: &str) -> bool {
 
 /// Whether a text contains a time of day such as `10:04`.
 fn has_time(text: &str) -> bool {
-    let digits =
-        |window: &[u8]| matches!(window, [a, b, b':', c, d] if [a, b, c, d].iter().all(|byte| byte.is_ascii_digit()));
-    text.as_bytes().windows("10:04".len()).any(digits)
+    text.as_bytes()
+        .windows("10:04".len())
+        .any(|window| matches!(window, [a, b, b':', c, d] if [a, b, c, d].iter().all(|byte| byte.is_ascii_digit())))
 }
 
 /// Whether a later line uses the target of each assignment.

@@ -1,8 +1,9 @@
 //! Parses calls as code: `name(a=1, b="x")`, alone, in lists, as strings, and wrapped in `print(...)`.
 
+use super::call_names::{clean, offered};
 use super::literal::{Literal, LiteralReader, Nesting};
 use super::shape;
-use super::written::{WrittenCall, offered};
+use super::written::WrittenCall;
 use crate::scanner::ToolSet;
 
 /// Maximum number of characters of a tool's name. Providers allow 64.
@@ -15,14 +16,15 @@ const MAX_DEPTH: usize = 4;
 pub(super) const WRAPPERS: [&str; 6] = ["print", "str", "display", "json.dumps", "asyncio.run", "repr"];
 
 /// Keywords before a call that do not change the called tool.
-const WORDS: [&str; 3] = ["await ", "return ", "yield "];
+pub(super) const KEYWORDS: [&str; 3] = ["await ", "return ", "yield "];
 
 /// Operators that may join the results of two calls. Both calls are made.
 const OPERATORS: [&str; 8] = ["+", "-", "*", "/", "or ", "and ", "|", "&"];
 
 /// Parses the calls of a nested text that contains no other content.
 pub(super) fn whole(text: &str, tool_set: &ToolSet, may_complete: bool, nesting: &Nesting) -> Option<Vec<WrittenCall>> {
-    let mut reader = LiteralReader::nested_in(text, may_complete, nesting)?.with_tools(tool_set);
+    let mut reader =
+        LiteralReader::nested_in(text, may_complete, nesting)?.with_tools(tool_set, shape::are_complete_calls);
     let calls = sequence(&mut reader, tool_set)?;
     reader.skip_space()?;
     reader.rest().is_empty().then_some(calls)
@@ -195,7 +197,7 @@ fn quoted(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, depth: usize) -> O
 
 /// Parses `name(...)`, or the calls within a function that only wraps them.
 fn calls(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<WrittenCall>> {
-    for word in WORDS {
+    for word in KEYWORDS {
         reader.take(word);
     }
     let name = name(reader)?;
@@ -212,7 +214,7 @@ fn calls(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, depth: usize) -> Op
 fn only_name(value: &Literal, tool_set: &ToolSet) -> Option<String> {
     let Literal::List(items) = value else { return None };
     let [only] = items.as_slice() else { return None };
-    let name = shape::clean(only.text()?);
+    let name = clean(only.text()?);
     offered(&name, tool_set).map(|_| name)
 }
 
@@ -242,15 +244,15 @@ pub(super) fn name(reader: &mut LiteralReader<'_>) -> Option<String> {
     reader.advance(name.len())?;
     match quote {
         Some(quote) if !reader.take(&quote.to_string()) => None,
-        _ => Some(shape::clean(name)),
+        _ => Some(clean(name)),
     }
 }
 
 /// Returns the word at the start of `text`: letters, digits and `others`, beginning with a letter. A delimiter must
 /// follow it.
 fn word<'a>(text: &'a str, others: &str) -> Option<&'a str> {
-    let is_part = |letter: char| letter.is_alphanumeric() || others.contains(letter);
-    let end = text.char_indices().take(MAX_NAME).find(|(_, letter)| !is_part(*letter)).map(|(at, _)| at)?;
+    let mut letters = text.char_indices().take(MAX_NAME);
+    let (end, _) = letters.find(|(_, letter)| !(letter.is_alphanumeric() || others.contains(*letter)))?;
     text.get(..end)
         .filter(|word| word.starts_with(|letter: char| letter.is_alphabetic() || matches!(letter, '_' | '\\')))
 }

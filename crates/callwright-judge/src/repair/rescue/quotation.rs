@@ -42,19 +42,24 @@ fn contains(text: &str, part: &str) -> bool {
 
 /// Returns the longest run of ASCII letters, digits and underscores, which encodings never change.
 fn longest_word(text: &str) -> &str {
-    let words = text.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));
+    let words = text.split(|letter| !is_name_part(letter));
     words.max_by_key(|word| word.len()).unwrap_or_default()
 }
 
 /// Whether a user's message names a tool. A name of one word does not count, because it may be a word of the request.
 pub(super) fn names(message: &str, tool: &str) -> bool {
-    // Scripts without spaces join a name to the words around it.
-    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     words(tool).len() > 1
         && message.match_indices(tool).any(|(at, _)| {
             let (before, after) = (message.get(..at), message.get(at + tool.len()..));
-            !before.is_some_and(|text| text.ends_with(is_part)) && !after.is_some_and(|text| text.starts_with(is_part))
+            !before.is_some_and(|text| text.ends_with(is_name_part))
+                && !after.is_some_and(|text| text.starts_with(is_name_part))
         })
+}
+
+/// Whether a letter next to a name extends it. Only ASCII letters do, because scripts without spaces join a name to the
+/// words around it.
+fn is_name_part(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_'
 }
 
 /// References that HTML and JSON use for the characters of markers, with these characters.

@@ -4,9 +4,11 @@
 //! of the reasoning becomes the answer only if there is no other answer.
 
 use super::decision::{Form, Surroundings};
-use super::layout::{self, CHANNELS, CallBlock, LayoutPiece, REASONING};
+use super::layout::{self, CallBlock, LayoutPiece};
+use super::markers::{CHANNELS, REASONING};
 use super::notations::Notations;
-use super::{Rescued, Situation, quotation};
+use super::quotation;
+use super::reading::{Rescued, Situation};
 use crate::scanner::{Conversation, ToolSet};
 use callwright_types::rules::Evidence;
 use callwright_types::{Call, ids};
@@ -85,8 +87,8 @@ pub fn rescue_end(
         let resolved = written.resolve(tool_set, situation.expressions).ok()?;
         calls.extend(resolved.into_iter().map(|(name, arguments)| Call { id: ids::call_id(), name, arguments }));
     }
-    let is_allowed = |call: &Call| situation.allowed.is_none_or(|allowed| allowed.contains(&call.name));
-    let first = blocks.last().filter(|_| !layout.has_too_many && calls.iter().all(is_allowed))?;
+    let are_allowed = situation.allowed.is_none_or(|allowed| calls.iter().all(|call| allowed.contains(&call.name)));
+    let first = blocks.last().filter(|_| !layout.has_too_many && are_allowed)?;
     let texts = conversation.map(|conversation| conversation.transcript().texts()).unwrap_or_default();
     let quotes = blocks.iter().filter_map(|block| reasoning.get(block.span.clone()));
     if quotation::any_in(quotes, texts.iter().map(String::as_str)) {

@@ -1,96 +1,10 @@
 //! Parses calls as data: the objects and lists in which models write calls.
 
+use super::call_names::{ARGUMENTS, NAMES, NEUTRAL, WRAPPERS, accepts, clean, offered};
 use super::literal::{Literal, Nesting};
 use super::python;
-use super::written::{WrittenCall, offered};
+use super::written::WrittenCall;
 use crate::scanner::{CompiledTool, ToolSet};
-
-/// Members that contain the tool's name.
-pub(in crate::repair) const NAMES: [&str; 11] = [
-    "name",
-    "tool_name",
-    "function_name",
-    "tool",
-    "function",
-    "recipient_name",
-    "action",
-    "api_name",
-    "api",
-    "func",
-    "command",
-];
-
-/// Members that contain the arguments.
-pub(in crate::repair) const ARGUMENTS: [&str; 18] = [
-    "arguments",
-    "parameters",
-    "args",
-    "params",
-    "kwargs",
-    "input",
-    "inputs",
-    "tool_input",
-    "action_input",
-    "tool_args",
-    "tool_arguments",
-    "function_args",
-    "argument",
-    "function_arg",
-    "function_arguments",
-    "function_parameters",
-    "tool_parameters",
-    "tool_params",
-];
-
-/// Members that contain a call or a list of calls, and have only insignificant siblings.
-pub(in crate::repair) const WRAPPERS: [&str; 19] = [
-    "tool_calls",
-    "function_call",
-    "function",
-    "tool_call",
-    "function_calls",
-    "tool_uses",
-    "calls",
-    "functions",
-    "tools",
-    "actions",
-    "command",
-    "call",
-    "functionCall",
-    "functionCalls",
-    "toolCall",
-    "toolCalls",
-    "toolUse",
-    "tool_use",
-    "api_call",
-];
-
-/// Members that may be beside a wrapper or a call, and do not identify the tool.
-pub(in crate::repair) const NEUTRAL: [&str; 23] = [
-    "text",
-    "id",
-    "type",
-    "index",
-    "role",
-    "content",
-    "thought",
-    "thoughts",
-    "reasoning",
-    "tool_call_id",
-    "call_id",
-    "explanation",
-    "rationale",
-    "status",
-    "reason",
-    "thinking",
-    "tool_plan",
-    "toolUseId",
-    "confidence",
-    "comment",
-    "note",
-    "step",
-    "purpose",
-];
 
 /// Maximum depth of nested objects that are searched for calls.
 const MAX_DEPTH: usize = 6;
@@ -99,6 +13,15 @@ const MAX_DEPTH: usize = 6;
 pub(super) fn calls(literal: &Literal, tool_set: &ToolSet, nesting: &Nesting) -> Option<Vec<WrittenCall>> {
     let place = ShapeContext { tool_set, nesting, depth: MAX_DEPTH };
     read(literal, place).filter(|calls| !calls.is_empty())
+}
+
+/// Whether a value is complete calls of offered tools.
+pub(super) fn are_complete_calls(literal: &Literal, tool_set: &ToolSet, nesting: &Nesting) -> bool {
+    calls(literal, tool_set, nesting).is_some_and(|calls| calls.iter().all(|call| is_complete(call, tool_set)))
+}
+
+fn is_complete(call: &WrittenCall, tool_set: &ToolSet) -> bool {
+    offered(&call.name, tool_set).is_some_and(|tool| !call.positional.is_empty() || accepts(&call.named, tool))
 }
 
 /// Context of a value.
@@ -133,9 +56,9 @@ fn single(object: &Literal, members: &[(String, Literal)], tool_set: &ToolSet) -
         return None;
     }
     let tool = offered(&name, tool_set);
-    let is_parameter = |key: &str| tool.is_some_and(|tool| tool.parameter(key).is_some());
     let found = ARGUMENTS.iter().find_map(|key| object.member(key).map(|value| (*key, value)));
-    let (arguments_key, arguments) = found.filter(|(key, _)| !is_parameter(key)).unwrap_or(("", &Literal::Null));
+    let found = found.filter(|(key, _)| !tool.is_some_and(|tool| tool.has_parameter(key)));
+    let (arguments_key, arguments) = found.unwrap_or(("", &Literal::Null));
     if is_schema(arguments) {
         return None;
     }
@@ -149,7 +72,7 @@ fn single(object: &Literal, members: &[(String, Literal)], tool_set: &ToolSet) -
     let mut written = WrittenCall::with_arguments(name, arguments)?;
     let mut neutral = 0;
     for (key, value) in members.iter().filter(|(key, _)| key != name_key && key != arguments_key) {
-        if is_parameter(key) {
+        if tool.is_some_and(|tool| tool.has_parameter(key)) {
             written.named.push((key.clone(), value.clone()));
         } else if NEUTRAL.contains(&key.as_str()) {
             neutral += 1;
@@ -167,9 +90,7 @@ fn single(object: &Literal, members: &[(String, Literal)], tool_set: &ToolSet) -
 /// Unwraps the arguments in `{"arguments": {...}}` if the tool has no such parameter.
 fn unwrapped<'a>(arguments: &'a Literal, tool: &CompiledTool) -> &'a Literal {
     match arguments.members() {
-        Some([(key, inner @ Literal::Object(_))])
-            if ARGUMENTS.contains(&key.as_str()) && tool.parameter(key).is_none() =>
-        {
+        Some([(key, inner @ Literal::Object(_))]) if ARGUMENTS.contains(&key.as_str()) && !tool.has_parameter(key) => {
             inner
         }
         _ => arguments,
@@ -210,10 +131,10 @@ fn by_name(members: &[(String, Literal)], tool_set: &ToolSet) -> Option<Vec<Writ
         let tool = offered(&clean(name), tool_set)?;
         let value = unwrapped(value, tool);
         // Data about a tool may also use the tool's name as a key.
-        let knows = |(key, _): &(String, Literal)| tool.parameter(key).is_some();
-        if value.members().is_some_and(|members| !members.is_empty() && !members.iter().any(knows))
-            && tool.parameters().next().is_some()
-        {
+        let is_data = value
+            .members()
+            .is_some_and(|members| !members.is_empty() && !members.iter().any(|(key, _)| tool.has_parameter(key)));
+        if is_data && tool.parameters().next().is_some() {
             return None;
         }
         match value {
@@ -262,11 +183,4 @@ fn keywords(items: &[Literal], tool_set: &ToolSet) -> Option<WrittenCall> {
     offered(&name, tool_set)?;
     let named = rest.iter().map(|item| python::keyword(item.text()?)).collect::<Option<Vec<_>>>()?;
     Some(WrittenCall::named(name, named))
-}
-
-/// Removes Markdown escapes from a name.
-pub(in crate::repair) fn clean(name: &str) -> String {
-    // Tool names contain no angle bracket: the text after it is a remainder of a tag.
-    let name = name.split('<').next().unwrap_or(name);
-    name.trim().trim_end_matches("()").replace('\\', "")
 }

@@ -1,9 +1,10 @@
 //! Parses calls without markers, and determines where they may begin and which text may follow them.
 
+use super::call_names::{clean, has_only_parameters, offered};
 use super::literal::{Literal, LiteralReader};
-use super::written::{WrittenCall, offered};
-use super::{body, plain, python, shape};
-use crate::scanner::{CompiledTool, ToolSet};
+use super::written::WrittenCall;
+use super::{body, plain, python};
+use crate::scanner::ToolSet;
 
 /// A position in a line where a statement may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,17 +24,16 @@ pub(super) fn places(line: &str, is_before_object: bool) -> impl Iterator<Item =
     let bare = skip_decoration(line);
     let assigned = assignment(line.get(bare..).unwrap_or_default()).map(|length| bare + length);
     let labelled = label(line).filter(|at| *at > bare);
-    let place = |is_labelled| move |at| StatementPosition { at, is_labelled };
-    let first = Some(StatementPosition { at: bare, is_labelled: false });
     let last = is_before_object.then(|| last_word(line)).flatten().filter(|at| *at > bare);
-    [first, assigned.map(place(false)), labelled.map(place(true)), last.map(place(true))].into_iter().flatten()
+    let positions = [(Some(bare), false), (assigned, false), (labelled, true), (last, true)];
+    positions.into_iter().filter_map(|(at, is_labelled)| Some(StatementPosition { at: at?, is_labelled }))
 }
 
 /// Returns the number of bytes before the last word of a line of prose. The word may be a tool's name with its
 /// arguments on the next line.
 fn last_word(line: &str) -> Option<usize> {
-    let is_part = |letter: char| letter.is_alphanumeric() || "_.-".contains(letter);
-    let word = line.trim_end().rsplit(|letter| !is_part(letter)).next()?;
+    let mut words = line.trim_end().rsplit(|letter: char| !(letter.is_alphanumeric() || "_.-".contains(letter)));
+    let word = words.next()?;
     // In `Let me see.get_weather`, the name follows the full stop directly.
     let name = word.find('.').and_then(|at| word.get(at + 1..)).filter(|name| !name.is_empty()).unwrap_or(word);
     (!name.is_empty()).then(|| line.trim_end().len() - name.len())
@@ -66,32 +66,39 @@ pub(super) fn is_shell(line: &str) -> bool {
         return false;
     }
     let tag = line.trim().strip_prefix('<').and_then(|tag| tag.strip_suffix('>'));
-    let is_name =
-        |name: &str| !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || "_-:".contains(letter));
-    tag.is_some_and(|tag| SHELLS.contains(&tag) || tag.strip_prefix('/').is_some_and(is_name))
+    tag.is_some_and(|tag| SHELLS.contains(&tag) || tag.strip_prefix('/').is_some_and(is_element_name))
+}
+
+fn is_element_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || "_-:".contains(letter))
 }
 
 /// Skips chat template tokens that leaked into the text (`<|assistant|>`, `[control_130]`), and tags of wrapper
 /// elements.
 fn special_tokens(mut line: &str) -> &str {
-    while line.starts_with(['<', '[']) {
-        let token = |open: &str, close: &str| {
-            let rest = line.strip_prefix(open)?;
-            let end = rest.find(close)?;
-            let is_word = rest.get(..end)?.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
-            rest.get(end + close.len()..)
-                .filter(|rest| is_word && end > 0 && (open == "<|" || rest.trim_start().starts_with(['[', '{', '<'])))
-        };
-        let shell = || {
-            let (tag, rest) = line.strip_prefix('<')?.split_once('>')?;
-            SHELLS.contains(&tag).then_some(rest)
-        };
-        match token("<|", "|>").or_else(|| token("[", "]")).or_else(shell) {
-            Some(rest) => line = rest.trim_start(),
-            None => return line,
-        }
+    while let Some(rest) = behind_token(line) {
+        line = rest.trim_start();
     }
     line
+}
+
+/// Returns the text after the token or tag at the start of a line.
+fn behind_token(line: &str) -> Option<&str> {
+    if let Some(inner) = line.strip_prefix("<|") {
+        return behind_word(inner, "|>");
+    }
+    if let Some(inner) = line.strip_prefix('[') {
+        return behind_word(inner, "]").filter(|rest| rest.trim_start().starts_with(['[', '{', '<']));
+    }
+    let (tag, rest) = line.strip_prefix('<')?.split_once('>')?;
+    SHELLS.contains(&tag).then_some(rest)
+}
+
+/// Returns the text after `close`, if only a word precedes it.
+fn behind_word<'a>(text: &'a str, close: &str) -> Option<&'a str> {
+    let (word, rest) = text.split_once(close)?;
+    let is_word = !word.is_empty() && word.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    is_word.then_some(rest)
 }
 
 /// Returns the number of bytes of `name = `, `const name = ` or `name: Type = `.
@@ -112,12 +119,9 @@ fn label(line: &str) -> Option<usize> {
     Some(line.len() - rest.trim_start_matches([' ', '`', '*']).len())
 }
 
-/// Keywords before a call that do not change the called tool.
-const WORDS: [&str; 3] = ["await ", "return ", "yield "];
-
 /// Whether a call may begin with `rest`. Runs for every line, and is therefore inexpensive.
 pub(super) fn may_begin(rest: &str, tool_set: &ToolSet) -> bool {
-    let rest = WORDS.iter().find_map(|word| rest.strip_prefix(word)).unwrap_or(rest);
+    let rest = python::KEYWORDS.iter().find_map(|word| rest.strip_prefix(word)).unwrap_or(rest);
     match rest.as_bytes() {
         [b'[' | b'{' | b'(' | b'"' | b'\'', ..] => true,
         [first, ..] if first.is_ascii_alphabetic() || *first == b'_' || *first >= 0x80 => {
@@ -129,7 +133,7 @@ pub(super) fn may_begin(rest: &str, tool_set: &ToolSet) -> bool {
             let is_followed = after.is_empty() || after.starts_with(['(', '{', '\n', '`']);
             is_followed
                 && (rest.get(end..).is_some_and(|rest| rest.starts_with('('))
-                    || offered(&shape::clean(name.trim_end_matches(':')), tool_set).is_some())
+                    || offered(&clean(name.trim_end_matches(':')), tool_set).is_some())
                 || plain::may_begin(rest, tool_set)
         }
         _ => false,
@@ -154,8 +158,8 @@ pub(super) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option
     plain::read(reader, tool_set).map(|calls| (calls, "plain"))
 }
 
-/// Whether the text after a name may begin an object: the object, its fence, a comment, or ChatGLM's `tool_call(`. A cheap
-/// precondition of [`is_named_object`].
+/// Whether the text after a name may begin an object: the object, its fence, a comment, or ChatGLM's `tool_call(`. A
+/// cheap precondition of [`is_named_object`].
 pub(super) fn may_be_named_object(behind_name: &str) -> bool {
     let behind = behind_name.trim_start();
     let behind = behind.strip_prefix(':').map_or(behind, str::trim_start);
@@ -169,7 +173,7 @@ pub(super) fn is_named_object(rest: &str, tool_set: &ToolSet) -> bool {
     call.is_some_and(|call| {
         offered(&call.name, tool_set).is_some_and(|tool| match call.named.as_slice() {
             [] => tool.needs_nothing(),
-            members => members.iter().all(|(key, _)| tool.parameter(key).is_some()),
+            members => has_only_parameters(members, tool),
         })
     })
 }
@@ -183,27 +187,29 @@ fn notation(reader: &LiteralReader<'_>, start: usize) -> &'static str {
 
 /// Whether a call is a template: `f(a, b)` with the names of its parameters as values, or `f(a="...")`.
 fn is_pattern(call: &WrittenCall, tool_set: &ToolSet) -> bool {
-    let is_left_out = |value: &Literal| matches!(value.text(), Some("..." | "…"));
-    let is_name = |value: &Literal, name: &str| matches!(value, Literal::Source(source) if source == name);
     let Some(tool) = offered(&call.name, tool_set) else { return false };
-    let positional = || call.positional.iter().zip(tool.parameters().map(|parameter| parameter.name));
-    let named = || call.named.iter().map(|(name, value)| (value, name.as_str()));
-    let has_values = !call.positional.is_empty() || !call.named.is_empty();
-    let is_signature =
-        || positional().all(|(value, name)| is_name(value, name)) && named().all(|(value, name)| is_name(value, name));
-    has_values && is_signature()
-        || call.positional.iter().chain(call.named.iter().map(|(_, value)| value)).any(is_left_out)
+    let mut positional = call.positional.iter().zip(tool.parameters());
+    let is_signature = call.values().next().is_some()
+        && positional.all(|(value, parameter)| is_source(value, parameter.name))
+        && call.named.iter().all(|(name, value)| is_source(value, name));
+    is_signature || call.values().any(|value| matches!(value.text(), Some("..." | "…")))
+}
+
+fn is_source(value: &Literal, name: &str) -> bool {
+    matches!(value, Literal::Source(source) if source == name)
 }
 
 /// Whether the calls refer to the offered tools: one names such a tool, or each has only parameters of one tool, under
 /// another name.
 fn is_evident(calls: &[WrittenCall], tool_set: &ToolSet) -> bool {
-    let is_offered = |call: &WrittenCall| offered(&call.name, tool_set).is_some();
-    let has_parameters = |call: &WrittenCall| {
-        let knows_all = |tool: &CompiledTool| call.named.iter().all(|(name, _)| tool.parameter(name).is_some());
-        !call.named.is_empty() && call.positional.is_empty() && tool_set.tools().iter().any(|tool| knows_all(tool))
-    };
-    calls.iter().any(is_offered) || calls.iter().all(has_parameters)
+    calls.iter().any(|call| offered(&call.name, tool_set).is_some())
+        || calls.iter().all(|call| has_parameters_of_tool(call, tool_set))
+}
+
+fn has_parameters_of_tool(call: &WrittenCall, tool_set: &ToolSet) -> bool {
+    !call.named.is_empty()
+        && call.positional.is_empty()
+        && tool_set.tools().iter().any(|tool| has_only_parameters(&call.named, tool))
 }
 
 /// Returns the number of bytes after a call, up to the end of its line, that belong to it or are insignificant. Returns

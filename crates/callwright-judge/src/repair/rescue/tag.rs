@@ -253,22 +253,23 @@ fn is_bar(letter: char) -> bool {
 
 /// Returns the name within a head and its role: the last part, or the part before a suffix if that part has a role.
 fn name_of(full: &str) -> Option<(&str, Option<TagKind>)> {
-    let parts = || full.rsplit([':', '|', '｜', ' ']).filter(|part| !part.is_empty());
-    let last = parts().next()?;
+    let mut parts = full.rsplit([':', '|', '｜', ' ']).filter(|part| !part.is_empty());
+    let last = parts.next()?;
     let kind = TagKind::of(last);
     // Some templates add a suffix to every name: `<tool_call:a1>`.
-    let is_known = |part: &str| {
-        TagKind::of(part).is_some_and(|kind| kind != TagKind::Name) || PAIRS.iter().any(|pair| part.ends_with(pair))
-    };
     if kind.is_none()
-        && !is_known(last)
-        && let Some(known) = parts().find(|part| is_known(part))
+        && !has_role(last)
+        && let Some(known) = parts.find(|part| has_role(part))
     {
         return Some((known, TagKind::of(known)));
     }
     // Joined names are parsed as their original element names.
     let name = JOINED.iter().find(|(joined, ..)| *joined == last).map_or(last, |(_, name, _)| name);
     Some((name, kind))
+}
+
+fn has_role(part: &str) -> bool {
+    TagKind::of(part).is_some_and(|kind| kind != TagKind::Name) || PAIRS.iter().any(|pair| part.ends_with(pair))
 }
 
 /// Returns a value without its quotes, of which one may be missing.

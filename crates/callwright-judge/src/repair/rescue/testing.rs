@@ -21,10 +21,10 @@ pub(super) const TOOLS: &str = r#"[
   {"name": "ping", "parameters": {"type": "object", "properties": {}}}
 ]"#;
 
-static TOOLBOOK: LazyLock<ToolSet> = LazyLock::new(|| crate::scanner::testing::tool_set(TOOLS));
+static TOOL_SET: LazyLock<ToolSet> = LazyLock::new(|| crate::scanner::testing::tool_set(TOOLS));
 
 pub(super) fn tools() -> &'static ToolSet {
-    &TOOLBOOK
+    &TOOL_SET
 }
 
 /// Searches a text for calls without restrictions.

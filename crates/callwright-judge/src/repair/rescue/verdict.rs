@@ -7,9 +7,10 @@ use super::decision::{Form, Surroundings};
 use super::layout::{BrokenMarker, CallBlock, Fence, Layout, LayoutPiece};
 use super::no_call::{NoCallReason, diagnose};
 use super::program::Program;
+use super::prose;
+use super::reading::{Reading, Rescued, Situation};
 use super::written::UnresolvedCall;
-use super::{Reading, Rescued, Situation, prose};
-use crate::scanner::{Budget, ToolSet};
+use crate::scanner::{JudgementBudget, ToolSet};
 use callwright_types::rules::Evidence;
 use callwright_types::{Call, Diagnosis, ids};
 
@@ -105,8 +106,8 @@ fn parts<'a>(text: &'a str, layout: &'a Layout<'a>, situation: &Situation<'_>) -
 
 /// Returns the weakest form of the calls. Markers in a code fence may be shown and not used.
 fn form(blocks: &[&CallBlock]) -> Form {
-    let is_reserved = |block: &&CallBlock| block.is_marked && block.is_reserved && block.fence.is_none();
-    if blocks.iter().all(is_reserved) { Form::Reserved } else { Form::Plain }
+    let are_reserved = blocks.iter().all(|block| block.is_marked && block.is_reserved && block.fence.is_none());
+    if are_reserved { Form::Reserved } else { Form::Plain }
 }
 
 fn evidence(blocks: &[&CallBlock], surroundings: Surroundings) -> Evidence {
@@ -148,9 +149,9 @@ const LEADING_ON: [&str; 21] =
 /// Whether a line presents the text after it: by its last character, or as a heading.
 fn presents(line: &str) -> bool {
     let line = line.trim();
-    let is_closing = |letter: char| letter.is_whitespace() || "*_`\"'”’»)]）」』".contains(letter);
+    let content = line.trim_end_matches(|letter: char| letter.is_whitespace() || "*_`\"'”’»)]）」』".contains(letter));
     let is_bold = line.len() > "****".len() && line.starts_with("**") && line.ends_with("**");
-    line.starts_with('#') || is_bold || LEADING_ON.iter().any(|sign| line.trim_end_matches(is_closing).ends_with(sign))
+    line.starts_with('#') || is_bold || LEADING_ON.iter().any(|sign| content.ends_with(sign))
 }
 
 /// Whether prose shows that calls are explained or must not be made. Such phrases turn a possible call into text, never
@@ -158,18 +159,21 @@ fn presents(line: &str) -> bool {
 fn is_about_calls(parts: &[VerdictPart<'_>], blocks: &[&CallBlock]) -> bool {
     let Some(last) = parts.iter().rposition(|part| part.block().is_some()) else { return false };
     let (before, after) = parts.split_at(last);
-    let lines =
-        |parts: &[VerdictPart<'_>], holds: fn(&str) -> bool| parts.iter().filter_map(VerdictPart::prose).any(holds);
-    if lines(after, prose::declines) {
+    if any_line(after, prose::declines) {
         return true;
     }
     if blocks.iter().all(|block| block.is_marked) {
         let is_shown = blocks.last().is_some_and(|block| block.fence.is_some() || !block.is_reserved);
-        return is_shown && lines(before, prose::teaches);
+        return is_shown && any_line(before, prose::teaches);
     }
     let first = parts.iter().position(|part| part.block().is_some()).unwrap_or_default();
     let introduction = parts.get(..first).and_then(|parts| parts.iter().rev().find_map(VerdictPart::prose));
-    !introduction.is_some_and(prose::presents) && (lines(before, prose::teaches) || lines(before, prose::declines))
+    !introduction.is_some_and(prose::presents)
+        && (any_line(before, prose::teaches) || any_line(before, prose::declines))
+}
+
+fn any_line(parts: &[VerdictPart<'_>], holds: fn(&str) -> bool) -> bool {
+    parts.iter().filter_map(VerdictPart::prose).any(holds)
 }
 
 /// Resolves the calls of the blocks, without duplicates.
@@ -183,7 +187,7 @@ fn calls(
     let mut seen: HashSet<(String, String)> = HashSet::new();
     for block in blocks {
         for written in &block.calls {
-            if !situation.budget.is_none_or(Budget::step) {
+            if !situation.budget.is_none_or(JudgementBudget::step) {
                 return Ok(calls);
             }
             let resolved = written.resolve(tool_set, situation.expressions).map_err(|unresolved| {
@@ -225,11 +229,11 @@ fn broken<'a>(layout: &'a Layout<'_>, situation: &Situation<'_>) -> Option<&'a B
 /// code fence is removed as a whole if it contains nothing but calls.
 fn spans(text: &str, layout: &Layout<'_>, blocks: &[&CallBlock], sent: usize) -> Vec<Range<usize>> {
     let mut spans: Vec<Range<usize>> = Vec::new();
-    let of_block = |block: &&CallBlock| {
+    let removed = blocks.iter().map(|block| {
         let fence = fence(layout, block).filter(|fence| !fence.holds_code);
         fence.map_or(&block.span, |fence| &fence.span).clone()
-    };
-    for span in blocks.iter().map(of_block).chain(layout.invented.map(|start| start..text.len())) {
+    });
+    for span in removed.chain(layout.invented.map(|start| start..text.len())) {
         // A list marker or an assignment before the call may have been sent.
         let span = span.start.max(sent)..span.end;
         match spans.last_mut() {

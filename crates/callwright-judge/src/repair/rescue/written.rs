@@ -1,7 +1,7 @@
 //! A parsed call before its tool is resolved.
 
+use super::call_names::{has_only_parameters, offered};
 use super::literal::{Literal, LiteralReader, object_json};
-use crate::scanner::names::without_scope;
 use crate::scanner::{CompiledTool, ToolSet};
 use callwright_common::json::Pointer;
 use callwright_types::rules::Expressions;
@@ -64,21 +64,22 @@ impl WrittenCall {
         expressions: Expressions,
     ) -> Result<Vec<(String, String)>, UnresolvedCall> {
         let tool = offered(&self.name, tool_set).ok_or_else(|| UnresolvedCall::Name(self.name.clone()))?;
-        let values = || self.positional.iter().chain(self.named.iter().map(|(_, value)| value));
         if expressions == Expressions::Refuse
-            && let Some(source) = values().find_map(Literal::expression)
+            && let Some(source) = self.values().find_map(Literal::expression)
         {
             return Err(UnresolvedCall::Expression { name: self.name.clone(), source: source.to_owned() });
         }
-        let call = |members: &[(String, Literal)]| {
-            (tool.name().to_owned(), object_json(members.iter().map(|(key, value)| (key.as_str(), value))))
-        };
         if let Some(objects) = self.objects(tool) {
-            return Ok(objects.into_iter().map(call).collect());
+            return Ok(objects.into_iter().map(|members| named_json(tool, members)).collect());
         }
         let mut members = self.arguments(tool).ok_or_else(|| UnresolvedCall::Arguments(self.name.clone()))?;
         members.iter_mut().for_each(|(key, value)| without_leading_zeros(tool, key, value));
-        Ok(vec![call(&members)])
+        Ok(vec![named_json(tool, &members)])
+    }
+
+    /// Returns the values of all arguments.
+    pub(super) fn values(&self) -> impl Iterator<Item = &Literal> {
+        self.positional.iter().chain(self.named.iter().map(|(_, value)| value))
     }
 
     fn arguments(&self, tool: &CompiledTool) -> Option<Vec<(String, Literal)>> {
@@ -103,13 +104,18 @@ impl WrittenCall {
         if !self.named.is_empty() || self.positional.is_empty() {
             return None;
         }
-        let knows = |(key, _): &(String, Literal)| tool.parameter(key).is_some();
-        let is_one = self.positional.len() == 1;
-        let stands_for_all = |members: &&[(String, Literal)]| {
-            if is_one { members.is_empty() || members.iter().any(knows) } else { members.iter().all(knows) }
-        };
-        self.positional.iter().map(|value| value.members().filter(stands_for_all)).collect()
+        if let [only] = self.positional.as_slice() {
+            let members = only.members()?;
+            let is_object = members.is_empty() || members.iter().any(|(key, _)| tool.has_parameter(key));
+            return is_object.then(|| vec![members]);
+        }
+        let objects = self.positional.iter();
+        objects.map(|value| value.members().filter(|members| has_only_parameters(members, tool))).collect()
     }
+}
+
+fn named_json(tool: &CompiledTool, members: &[(String, Literal)]) -> (String, String) {
+    (tool.name().to_owned(), object_json(members.iter().map(|(key, value)| (key.as_str(), value))))
 }
 
 /// Converts digits with leading zeros, such as `07`, to a number if the parameter is numeric. For a string parameter
@@ -121,13 +127,6 @@ fn without_leading_zeros(tool: &CompiledTool, key: &str, value: &mut Literal) {
         let digits = source.trim_start_matches('0');
         *value = Literal::Number(if digits.is_empty() { "0" } else { digits }.to_owned());
     }
-}
-
-/// Returns the offered tool that a written name refers to: by the exact name, or by the only name that differs just in
-/// spelling.
-pub(super) fn offered<'a>(name: &str, tool_set: &'a ToolSet) -> Option<&'a CompiledTool> {
-    let tool = tool_set.find(name).or_else(|| tool_set.find(without_scope(name)?))?;
-    (!tool.tool.free_text).then_some(tool)
 }
 
 /// Returns the members of a value that represents an argument object.

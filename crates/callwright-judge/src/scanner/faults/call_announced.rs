@@ -5,8 +5,7 @@
 
 use serde::Serialize;
 
-use super::{of_answer, quoted};
-use crate::scanner::CallFreeAnswer;
+use super::case::{CallFreeAnswer, of_answer, quoted};
 use callwright_types::{Diagnosis, FaultCode};
 
 /// Facts about the announcement.

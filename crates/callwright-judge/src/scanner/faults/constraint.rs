@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{FaultCase, clear, quoted};
+use super::case::{FaultCase, clear, quoted};
 use crate::scanner::names::NameList;
 use crate::scanner::schema::{SchemaRule, Violation};
 use crate::scanner::tool_set::CompiledTool;
@@ -66,11 +66,15 @@ pub(super) fn check(
 
 /// Returns the allowed string that is clearly the closest to `value`.
 fn closest(case: &FaultCase<'_>, value: &str, allowed: &Arc<Value>) -> Option<String> {
-    let texts = || allowed.as_array().into_iter().flatten().filter_map(Value::as_str).take(MAX_COMPARED);
-    let names = case.option_names(allowed, || NameList::read(texts()));
+    let names = case.option_names(allowed, || NameList::read(texts(allowed)));
     let nearest = names.nearest(value, 2, case.rules.similarity, |_| true);
-    let ranked: Vec<_> = nearest.into_iter().filter_map(|(at, alike)| Some((texts().nth(at)?, alike))).collect();
+    let ranked: Vec<_> = nearest.into_iter().filter_map(|(at, alike)| Some((texts(allowed).nth(at)?, alike))).collect();
     clear(&ranked, case.rules.similarity, f64::MIN_POSITIVE).map(str::to_owned)
+}
+
+/// Returns the strings among the allowed values.
+fn texts(allowed: &Value) -> impl Iterator<Item = &str> {
+    allowed.as_array().into_iter().flatten().filter_map(Value::as_str).take(MAX_COMPARED)
 }
 
 fn one_of(options: &[Value]) -> String {

@@ -1,6 +1,7 @@
 //! Fault table. Each fault has its own file with its facts, check and tests.
 
 mod call_announced;
+pub(super) mod case;
 mod constraint;
 mod no_answer;
 mod no_call;
@@ -18,23 +19,13 @@ mod tool_unknown;
 mod type_mismatch;
 mod wrong_source;
 
-use std::cell::{OnceCell, RefCell};
-use std::rc::Rc;
-use std::sync::Arc;
-
-use serde::Serialize;
 use serde_json::Value;
 
-use super::answer::CallFreeAnswer;
-use super::context::Context;
 use super::examination::UnknownMember;
-use super::names::NameList;
 use super::schema::Violation;
-use super::tool_set::{CompiledTool, ToolSet};
-use callwright_common::json::Pointer;
-use callwright_common::text::excerpt;
-use callwright_types::rules::ScanRules;
-use callwright_types::{Call, Diagnosis, FaultCode};
+use super::tool_set::CompiledTool;
+use callwright_types::{Diagnosis, FaultCode};
+use case::{CallFreeAnswer, FaultCase};
 
 /// A fault code and its check.
 pub(super) struct FaultEntry {
@@ -80,139 +71,3 @@ pub(super) const TABLE: [FaultEntry; FaultCode::ALL.len()] = [
     FaultEntry { code: FaultCode::NoAnswer, check: Check::Answer(no_answer::check) },
     FaultEntry { code: FaultCode::CallAnnounced, check: Check::Answer(call_announced::check) },
 ];
-
-/// Creates the diagnosis of an answer without a call.
-fn of_answer(code: FaultCode, message: &str, facts: &impl Serialize) -> Diagnosis {
-    let facts = serde_json::to_value(facts).unwrap_or_default();
-    Diagnosis { code, call: 0, path: Pointer::root(), message: message.to_owned(), facts, suggestion: None }
-}
-
-/// Shared input of all checks of one call.
-pub(super) struct FaultCase<'a> {
-    pub(super) call: &'a Call,
-    pub(super) index: usize,
-    pub(super) tool_set: &'a ToolSet,
-    pub(super) rules: &'a ScanRules,
-    pub(super) context: &'a Context<'a>,
-    /// Arguments, if they could be parsed.
-    pub(super) arguments: Option<&'a Value>,
-    nearest: OnceCell<Vec<(&'a str, f64)>>,
-    options: RefCell<Vec<OptionNames>>,
-}
-
-/// Allowed values of an enum, and its strings prepared for comparison.
-type OptionNames = (Arc<Value>, Rc<NameList>);
-
-/// Maximum number of enums whose prepared strings are cached while one call is scanned.
-const MAX_OPTION_LISTS: usize = 32;
-
-/// Maximum number of characters of a name or value that a message or fact quotes.
-const MAX_QUOTED: usize = 100;
-
-/// Maximum number of similar tool names to report.
-const MAX_NEAREST: usize = 10;
-
-impl<'a> FaultCase<'a> {
-    /// Creates the input for the call at `index` of an answer.
-    pub(super) fn new(
-        call: &'a Call,
-        index: usize,
-        tool_set: &'a ToolSet,
-        rules: &'a ScanRules,
-        context: &'a Context<'a>,
-    ) -> Self {
-        let (nearest, options) = (OnceCell::new(), RefCell::default());
-        Self { call, index, tool_set, rules, context, arguments: None, nearest, options }
-    }
-
-    /// Adds the parsed arguments of the call.
-    pub(super) fn with_arguments(self, arguments: &'a Value) -> Self {
-        Self { arguments: Some(arguments), ..self }
-    }
-
-    /// Returns the strings of the allowed values `options`, prepared for comparison. Cached for all values of the call
-    /// that violate the same enum.
-    fn option_names(&self, options: &Arc<Value>, read: impl FnOnce() -> NameList) -> Rc<NameList> {
-        let mut kept = self.options.borrow_mut();
-        if let Some((_, names)) = kept.iter().find(|(known, _)| Arc::ptr_eq(known, options)) {
-            return Rc::clone(names);
-        }
-        let names = Rc::new(read());
-        if kept.len() < MAX_OPTION_LISTS {
-            kept.push((Arc::clone(options), Rc::clone(&names)));
-        }
-        names
-    }
-
-    /// Returns the offered tools with the most similar names, best first. Computed once.
-    fn nearest(&self) -> &[(&'a str, f64)] {
-        self.nearest.get_or_init(|| self.tool_set.nearest(&self.call.name, MAX_NEAREST))
-    }
-
-    fn diagnosis(&self, code: FaultCode, path: Pointer, message: String, facts: &impl Serialize) -> Diagnosis {
-        // Facts are structs of strings, numbers and lists, so serialization does not fail.
-        let facts = serde_json::to_value(facts).unwrap_or_default();
-        Diagnosis { code, call: self.index, path, message, facts, suggestion: None }
-    }
-}
-
-fn quoted(text: &str) -> String {
-    excerpt(text, MAX_QUOTED)
-}
-
-/// Formats the location of a member as `tool` or `tool at /path`.
-fn whereabouts(tool: &CompiledTool, object: &Pointer) -> String {
-    if object.is_root() {
-        format!("`{}`", quoted(tool.name()))
-    } else {
-        format!("`{}` at `{}`", quoted(tool.name()), quoted(object.as_str()))
-    }
-}
-
-/// Maximum number of candidates for semantic comparison. Requests rarely offer more, and the limit bounds the cost of a
-/// hostile list.
-const MAX_COMPARED: usize = 1_000;
-
-/// Minimum lead in semantic similarity of the best candidate over the second. Opposites (`start`, `end`) and siblings
-/// (`get_user`, `list_users`) are nearly as similar to a name as its intended meaning (docs/benchmarks/judging.md, "Names").
-const LEAD: f64 = 0.1;
-
-/// Returns the candidate that is clearly the closest to `name`: it reaches the required similarity and leads all
-/// others. Compares spelling and words first (`ranked` holds the two best candidates), then semantic similarity, if
-/// available. The semantic comparison considers only candidates for which `fitting` returns true.
-fn clearly_closest<'a>(
-    case: &FaultCase<'_>,
-    name: &str,
-    ranked: &[(&'a str, f64)],
-    candidates: impl IntoIterator<Item = &'a str>,
-    fitting: impl Fn(&str) -> bool,
-) -> Option<&'a str> {
-    let by_spelling = clear(ranked, case.rules.similarity, f64::MIN_POSITIVE);
-    by_spelling.or_else(|| closest_in_meaning(case, name, candidates, fitting))
-}
-
-fn closest_in_meaning<'a>(
-    case: &FaultCase<'_>,
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-    fitting: impl Fn(&str) -> bool,
-) -> Option<&'a str> {
-    let similarity = case.context.similarity?;
-    let candidates: Vec<&'a str> = candidates.into_iter().take(MAX_COMPARED).collect();
-    let similarities = similarity.similarities(name, &candidates);
-    let known = candidates.into_iter().zip(similarities);
-    let mut ranked: Vec<(&'a str, f64)> = known.filter_map(|(candidate, alike)| Some((candidate, alike?))).collect();
-    ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
-    // `fitting` looks up the schema, so it runs only for candidates that can decide the outcome.
-    let is_close = |(_, alike): &&(&str, f64)| *alike >= case.rules.semantic_similarity;
-    let best = ranked.iter().take_while(is_close).position(|(candidate, _)| fitting(candidate))?;
-    let (candidate, similarity) = ranked.get(best).copied()?;
-    let mut rivals = ranked.iter().skip(best + 1).take_while(|(_, second)| similarity - second < LEAD);
-    (!rivals.any(|(rival, _)| fitting(rival))).then_some(candidate)
-}
-
-fn clear<'a>(ranked: &[(&'a str, f64)], threshold: f64, lead: f64) -> Option<&'a str> {
-    let (best, similarity) = ranked.first().copied()?;
-    let is_clear = ranked.get(1).is_none_or(|(_, second)| similarity - second >= lead);
-    (similarity >= threshold && is_clear).then_some(best)
-}

@@ -5,8 +5,7 @@
 
 use serde::Serialize;
 
-use super::of_answer;
-use crate::scanner::CallFreeAnswer;
+use super::case::{CallFreeAnswer, of_answer};
 use callwright_types::{Diagnosis, FaultCode};
 
 /// Facts for the feedback template.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{FaultCase, quoted, whereabouts};
+use super::case::{FaultCase, quoted, whereabouts};
 use crate::scanner::schema::{Description, SchemaRule, Violation};
 use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};

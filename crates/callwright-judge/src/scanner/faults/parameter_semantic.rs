@@ -6,9 +6,9 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{FaultCase, clearly_closest, quoted, whereabouts};
+use super::case::{FaultCase, clearly_closest, quoted, whereabouts};
 use crate::scanner::examination::UnknownMember;
-use crate::scanner::schema::find_keyword;
+use crate::scanner::schema::type_names;
 use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
@@ -25,9 +25,10 @@ struct Facts {
 
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
     let value = case.arguments.and_then(|arguments| arguments.pointer(member.path().as_str()));
-    let fitting = |candidate: &str| value.is_none_or(|value| may_take(tool, member, candidate, value));
     let nearest = member.nearest(2, case.rules.similarity);
-    let candidate = clearly_closest(case, &member.name, &nearest, member.unset(), fitting)?;
+    let candidate = clearly_closest(case, &member.name, &nearest, member.unset(), |candidate| {
+        value.is_none_or(|value| may_take(tool, member, candidate, value))
+    })?;
     let name = quoted(&member.name);
     let place = whereabouts(tool, &member.object);
     let message = format!("{place} has no parameter `{name}`; the closest is `{candidate}`");
@@ -39,12 +40,8 @@ pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownM
 
 /// Whether the schema of a parameter accepts the value, at most after a change of notation.
 fn may_take(tool: &CompiledTool, member: &UnknownMember<'_>, candidate: &str, value: &Value) -> bool {
-    let schema = tool.schema_of(&member.object.child(candidate));
-    match schema.and_then(|schema| find_keyword(tool.schema(), schema, "type")) {
-        Some(Value::String(name)) => may_become(value, name),
-        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).any(|name| may_become(value, name)),
-        _ => true,
-    }
+    let types = tool.keyword_at(&member.object.child(candidate), "type").and_then(type_names);
+    types.is_none_or(|names| names.into_iter().any(|name| may_become(value, name)))
 }
 
 fn may_become(value: &Value, type_name: &str) -> bool {

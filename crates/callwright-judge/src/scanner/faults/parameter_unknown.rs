@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{FaultCase, quoted, whereabouts};
+use super::case::{FaultCase, quoted, whereabouts};
 use crate::scanner::examination::UnknownMember;
 use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{FaultCase, quoted};
+use super::case::{FaultCase, quoted};
 use callwright_common::json::Pointer;
 use callwright_types::{Diagnosis, FaultCode};
 

@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use super::{FaultCase, clearly_closest, quoted};
+use super::case::{FaultCase, clearly_closest, quoted};
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};

@@ -11,7 +11,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{FaultCase, quoted};
+use super::case::{FaultCase, quoted};
 use crate::scanner::tool_set::CompiledTool;
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{FaultCase, quoted};
+use super::case::{FaultCase, quoted};
 use crate::scanner::schema::{SchemaRule, Violation, type_of};
 use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};

@@ -8,8 +8,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{FaultCase, quoted};
-use crate::scanner::expectations::Expectation;
+use super::case::{FaultCase, quoted};
+use crate::scanner::context::Expectation;
 use crate::scanner::same_value::is_same_reading;
 use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};

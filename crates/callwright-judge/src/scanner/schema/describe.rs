@@ -1,9 +1,13 @@
 //! Short descriptions of schemas, for feedback to models and for people.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 use serde_json::Value;
 
-use callwright_common::schema::{Source, expand};
+use super::value_type::type_names;
+use super::work::each_subschema;
+use callwright_common::schema::{Source, View, expand};
 use callwright_common::text::excerpt;
 
 /// Maximum number of allowed values to list; a longer list costs more tokens than it helps.
@@ -30,8 +34,7 @@ pub(crate) struct Description {
 /// Describes `schema`, which is part of the document `root`.
 pub(crate) fn describe(root: &Value, schema: &Value) -> Description {
     let views = expand(root, &[Source { pointer: String::new(), schema }]);
-    let find = |keyword: &str| views.iter().find_map(|view| view.keywords.get(keyword));
-    let options = match (find("enum").and_then(Value::as_array), find("const")) {
+    let options = match (first(&views, "enum").and_then(Value::as_array), first(&views, "const")) {
         (Some(options), _) => options.as_slice(),
         (None, Some(only)) => std::slice::from_ref(only),
         (None, None) => &[],
@@ -40,15 +43,36 @@ pub(crate) fn describe(root: &Value, schema: &Value) -> Description {
         types: types(root, schema, 0),
         options: options.iter().take(MAX_OPTIONS).map(|option| excerpt(&option.to_string(), MAX_DESCRIPTION)).collect(),
         more_options: options.len().saturating_sub(MAX_OPTIONS),
-        default: find("default").map(|default| excerpt(&default.to_string(), MAX_DESCRIPTION)),
-        description: excerpt(find("description").and_then(Value::as_str).unwrap_or_default(), MAX_DESCRIPTION),
+        default: first(&views, "default").map(|default| excerpt(&default.to_string(), MAX_DESCRIPTION)),
+        description: excerpt(first(&views, "description").and_then(Value::as_str).unwrap_or_default(), MAX_DESCRIPTION),
     }
 }
 
 /// Returns the value of `keyword` in the first schema that applies to a value of `schema` and has it.
 pub(crate) fn find_keyword<'a>(root: &'a Value, schema: &'a Value, keyword: &str) -> Option<&'a Value> {
-    let views = expand(root, &[Source { pointer: String::new(), schema }]);
-    views.into_iter().find_map(|view| view.keywords.get(keyword))
+    first(&expand(root, &[Source { pointer: String::new(), schema }]), keyword)
+}
+
+fn first<'a>(views: &[View<'a>], keyword: &str) -> Option<&'a Value> {
+    views.iter().find_map(|view| view.keywords.get(keyword))
+}
+
+/// Returns the names that a schema gives to members of objects at any depth.
+pub(crate) fn member_names(root: &Value) -> HashSet<String> {
+    let mut names = HashSet::new();
+    let mut seen = HashSet::from([std::ptr::from_ref(root)]);
+    let mut queue = vec![root];
+    while let Some(schema) = queue.pop() {
+        if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+            names.extend(properties.keys().cloned());
+        }
+        each_subschema(root, schema, &mut |_, subschema| {
+            if seen.insert(std::ptr::from_ref(subschema)) {
+                queue.push(subschema);
+            }
+        });
+    }
+    names
 }
 
 /// Maximum number of `array of` levels to write out.
@@ -57,12 +81,7 @@ const MAX_LEVELS: usize = 3;
 fn types(root: &Value, schema: &Value, level: usize) -> String {
     let mut names: Vec<String> = Vec::new();
     for view in expand(root, &[Source { pointer: String::new(), schema }]) {
-        let types = match view.keywords.get("type") {
-            Some(Value::Array(types)) => types.iter().filter_map(Value::as_str).collect(),
-            Some(Value::String(one)) => vec![one.as_str()],
-            _ => Vec::new(),
-        };
-        for name in types {
+        for name in view.keywords.get("type").and_then(type_names).unwrap_or_default() {
             let name = match view.keywords.get("items") {
                 Some(items) if name == "array" && level < MAX_LEVELS => {
                     format!("array of {}", types_of_items(root, items, level))

@@ -2,7 +2,7 @@
 
 /// Form of a keyword's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum KeywordForm {
+pub(super) enum KeywordValueForm {
     /// A schema.
     Schema,
     /// A schema or, before 2020-12, a list of schemas by position.
@@ -47,11 +47,11 @@ pub(super) enum KeywordForm {
 }
 
 /// Returns the form of `keyword`'s value; `None` for an unknown keyword, which validates nothing.
-pub(super) fn form(keyword: &str) -> Option<KeywordForm> {
+pub(super) fn form(keyword: &str) -> Option<KeywordValueForm> {
     Some(match keyword {
-        "type" | "nullable" => KeywordForm::Type,
-        "properties" | "$defs" | "definitions" | "dependentSchemas" => KeywordForm::SchemaMap,
-        "required" => KeywordForm::Names,
+        "type" | "nullable" => KeywordValueForm::Type,
+        "properties" | "$defs" | "definitions" | "dependentSchemas" => KeywordValueForm::SchemaMap,
+        "required" => KeywordValueForm::Names,
         "additionalProperties"
         | "additionalItems"
         | "contains"
@@ -62,25 +62,27 @@ pub(super) fn form(keyword: &str) -> Option<KeywordForm> {
         | "propertyNames"
         | "then"
         | "unevaluatedItems"
-        | "unevaluatedProperties" => KeywordForm::Schema,
-        "items" => KeywordForm::SchemaOrList,
-        "allOf" | "anyOf" | "oneOf" | "prefixItems" => KeywordForm::SchemaList,
-        "patternProperties" => KeywordForm::SchemaPatterns,
-        "dependencies" => KeywordForm::Dependencies,
-        "dependentRequired" => KeywordForm::NamesMap,
-        "enum" => KeywordForm::Values,
-        "minimum" | "maximum" => KeywordForm::Number,
-        "multipleOf" => KeywordForm::PositiveNumber,
-        "exclusiveMinimum" | "exclusiveMaximum" => KeywordForm::ExclusiveBound,
+        | "unevaluatedProperties" => KeywordValueForm::Schema,
+        "items" => KeywordValueForm::SchemaOrList,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => KeywordValueForm::SchemaList,
+        "patternProperties" => KeywordValueForm::SchemaPatterns,
+        "dependencies" => KeywordValueForm::Dependencies,
+        "dependentRequired" => KeywordValueForm::NamesMap,
+        "enum" => KeywordValueForm::Values,
+        "minimum" | "maximum" => KeywordValueForm::Number,
+        "multipleOf" => KeywordValueForm::PositiveNumber,
+        "exclusiveMinimum" | "exclusiveMaximum" => KeywordValueForm::ExclusiveBound,
         "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" | "minContains"
-        | "maxContains" => KeywordForm::Count,
-        "pattern" => KeywordForm::Pattern,
-        "$ref" => KeywordForm::Reference,
-        "title" | "description" | "format" | "contentEncoding" | "contentMediaType" | "$comment" => KeywordForm::Text,
-        "uniqueItems" | "readOnly" | "writeOnly" | "deprecated" => KeywordForm::Flag,
-        "examples" => KeywordForm::Examples,
+        | "maxContains" => KeywordValueForm::Count,
+        "pattern" => KeywordValueForm::Pattern,
+        "$ref" => KeywordValueForm::Reference,
+        "title" | "description" | "format" | "contentEncoding" | "contentMediaType" | "$comment" => {
+            KeywordValueForm::Text
+        }
+        "uniqueItems" | "readOnly" | "writeOnly" | "deprecated" => KeywordValueForm::Flag,
+        "examples" => KeywordValueForm::Examples,
         "$schema" | "$id" | "id" | "$vocabulary" | "$anchor" | "$dynamicAnchor" | "$dynamicRef"
-        | "$recursiveAnchor" | "$recursiveRef" => KeywordForm::Identity,
+        | "$recursiveAnchor" | "$recursiveRef" => KeywordValueForm::Identity,
         _ => return None,
     })
 }

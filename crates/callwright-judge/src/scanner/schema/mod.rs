@@ -6,7 +6,6 @@ mod normalise;
 #[cfg(test)]
 mod quirks;
 mod shape;
-mod type_names;
 mod validators;
 mod value_type;
 mod violations;
@@ -15,18 +14,16 @@ mod work;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jsonschema::{Draft, PatternOptions, ValidationOptions, Validator};
+use jsonschema::Validator;
 use serde_json::Value;
 
-pub(crate) use describe::{Description, describe, find_keyword};
+pub(crate) use describe::{Description, describe, find_keyword, member_names};
+use normalise::{NormalisedSchema, build_options, normalise};
 pub(crate) use shape::{NodeId, Openness, SchemaShape, ShapeNode};
 pub use validators::Validators;
-pub(crate) use value_type::type_of;
+pub(crate) use value_type::{type_names, type_of};
 pub(crate) use violations::{SchemaRule, Violation};
 use work::SchemaWork;
-
-/// Maximum size of one compiled regular expression in bytes of memory.
-const REGEX_BYTES: usize = 512 * 1024;
 
 /// Maximum number of subschemas to visit at one location to explain a violation. Beyond that, the violation is reported
 /// without a reason.
@@ -61,15 +58,6 @@ pub(crate) struct CompiledSchema {
 /// Schema in the cache of [`Validators`].
 pub(crate) type SharedSchema = Arc<CompiledSchema>;
 
-/// Returns the options for compiling schemas: no network access, format checks, linear-time regular expressions.
-fn build_options(draft: Draft) -> ValidationOptions<'static> {
-    jsonschema::options()
-        .with_draft(draft)
-        .offline()
-        .should_validate_formats(true)
-        .with_pattern_options(PatternOptions::regex().size_limit(REGEX_BYTES).dfa_size_limit(REGEX_BYTES))
-}
-
 impl Default for CompiledSchema {
     fn default() -> Self {
         let schema = Value::Bool(true);
@@ -86,7 +74,7 @@ impl Default for CompiledSchema {
 
 impl CompiledSchema {
     fn compile(parameters: &Value) -> Self {
-        let normalise::NormalisedSchema { schema, draft, mut notes } = normalise::normalise(parameters);
+        let NormalisedSchema { schema, draft, mut notes } = normalise(parameters);
         let built = match SchemaWork::read(&schema) {
             Ok(work) => build_options(draft)
                 .build(&schema)

@@ -6,11 +6,11 @@
 
 use std::collections::HashSet;
 
-use jsonschema::Draft;
+use jsonschema::{Draft, PatternOptions, ValidationOptions};
 use serde_json::{Map, Number, Value};
 
-use super::keywords::{KeywordForm, form};
-use super::{build_options, value_type};
+use super::keywords::{KeywordValueForm, form};
+use super::value_type;
 use callwright_common::json::Pointer;
 use callwright_common::schema;
 
@@ -18,11 +18,23 @@ use callwright_common::schema;
 /// stack overflow.
 const MAX_DEPTH: usize = 64;
 
-/// Maximum number of compiled regular expressions per schema. Each takes up to [`super::REGEX_BYTES`] of memory.
+/// Maximum number of compiled regular expressions per schema. Each takes up to [`REGEX_BYTES`] of memory.
 const MAX_PATTERNS: usize = 128;
+
+/// Maximum size of one compiled regular expression in bytes of memory.
+const REGEX_BYTES: usize = 512 * 1024;
 
 /// Maximum number of notes per schema.
 const MAX_NOTES: usize = 16;
+
+/// Returns the options for compiling schemas: no network access, format checks, linear-time regular expressions.
+pub(super) fn build_options(draft: Draft) -> ValidationOptions<'static> {
+    jsonschema::options()
+        .with_draft(draft)
+        .offline()
+        .should_validate_formats(true)
+        .with_pattern_options(PatternOptions::regex().size_limit(REGEX_BYTES).dfa_size_limit(REGEX_BYTES))
+}
 
 /// A schema that is valid for its draft.
 #[derive(Debug)]
@@ -99,7 +111,7 @@ impl SchemaReader {
         for (keyword, value) in keywords {
             match self.keyword(keyword, value, &at.child(keyword), depth) {
                 Some(value) => drop(kept.insert(keyword.clone(), value)),
-                None if form(keyword) != Some(KeywordForm::Identity) => {
+                None if form(keyword) != Some(KeywordValueForm::Identity) => {
                     self.note(&at.child(keyword), "invalid value for this keyword; ignored");
                 }
                 None => {}
@@ -115,37 +127,37 @@ impl SchemaReader {
     fn keyword(&mut self, keyword: &str, value: &Value, at: &Pointer, depth: usize) -> Option<Value> {
         let Some(form) = form(keyword) else { return Some(value.clone()) };
         match form {
-            KeywordForm::Identity => None,
-            KeywordForm::Schema => Some(self.schema(value, at, depth + 1)),
-            KeywordForm::SchemaOrList if value.is_array() => self.list(value, at, depth),
-            KeywordForm::SchemaOrList => Some(self.schema(value, at, depth + 1)),
-            KeywordForm::SchemaList => self.list(value, at, depth),
-            KeywordForm::SchemaMap => {
+            KeywordValueForm::Identity => None,
+            KeywordValueForm::Schema => Some(self.schema(value, at, depth + 1)),
+            KeywordValueForm::SchemaOrList if value.is_array() => self.list(value, at, depth),
+            KeywordValueForm::SchemaOrList => Some(self.schema(value, at, depth + 1)),
+            KeywordValueForm::SchemaList => self.list(value, at, depth),
+            KeywordValueForm::SchemaMap => {
                 self.map(value, at, |reader, value, at| Some(reader.schema(value, at, depth + 1)))
             }
-            KeywordForm::SchemaPatterns => self.map(value, at, |reader, value, at| {
+            KeywordValueForm::SchemaPatterns => self.map(value, at, |reader, value, at| {
                 let usable = reader.is_pattern(&at.last()?);
                 usable.then(|| reader.schema(value, at, depth + 1))
             }),
-            KeywordForm::Dependencies => self
+            KeywordValueForm::Dependencies => self
                 .map(value, at, |reader, value, at| names(value).or_else(|| Some(reader.schema(value, at, depth + 1)))),
-            KeywordForm::NamesMap => self.map(value, at, |_, value, _| names(value)),
-            KeywordForm::Names => names(value),
-            KeywordForm::Values => value.as_array().filter(|values| !values.is_empty()).map(|_| value.clone()),
-            KeywordForm::Number => number(value).map(Value::Number),
-            KeywordForm::PositiveNumber => {
+            KeywordValueForm::NamesMap => self.map(value, at, |_, value, _| names(value)),
+            KeywordValueForm::Names => names(value),
+            KeywordValueForm::Values => value.as_array().filter(|values| !values.is_empty()).map(|_| value.clone()),
+            KeywordValueForm::Number => number(value).map(Value::Number),
+            KeywordValueForm::PositiveNumber => {
                 number(value).filter(|number| number.as_f64().is_some_and(|number| number > 0.0)).map(Value::Number)
             }
-            KeywordForm::ExclusiveBound => {
+            KeywordValueForm::ExclusiveBound => {
                 value.as_bool().map(Value::Bool).or_else(|| number(value).map(Value::Number))
             }
-            KeywordForm::Count => count(value).map(Value::from),
-            KeywordForm::Pattern => value.as_str().filter(|pattern| self.is_pattern(pattern)).map(Value::from),
-            KeywordForm::Reference => self.reference(value.as_str()?),
-            KeywordForm::Text => value.as_str().map(Value::from),
-            KeywordForm::Flag => value.as_bool().map(Value::from),
-            KeywordForm::Examples => value.is_array().then(|| value.clone()),
-            KeywordForm::Type => Some(value.clone()),
+            KeywordValueForm::Count => count(value).map(Value::from),
+            KeywordValueForm::Pattern => value.as_str().filter(|pattern| self.is_pattern(pattern)).map(Value::from),
+            KeywordValueForm::Reference => self.reference(value.as_str()?),
+            KeywordValueForm::Text => value.as_str().map(Value::from),
+            KeywordValueForm::Flag => value.as_bool().map(Value::from),
+            KeywordValueForm::Examples => value.is_array().then(|| value.clone()),
+            KeywordValueForm::Type => Some(value.clone()),
         }
     }
 

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use indexmap::IndexMap;
 use serde_json::Value;
 
+use super::value_type::type_names;
 use crate::scanner::names::{self, NameList};
 use callwright_common::json::Pointer;
 use callwright_common::schema::{Applies, Source, View, expand, subschemas};
@@ -126,13 +127,21 @@ impl ShapeNode {
         wanted: impl Fn(&str) -> bool,
     ) -> Vec<(&str, f64)> {
         let names = self.names.get_or_init(|| NameList::read(self.members.keys().map(String::as_str)));
-        let known = |index: usize| self.members.get_index(index).map(|(name, _)| name.as_str());
-        let ranked = names.nearest(name, limit, floor, |index| known(index).is_some_and(&wanted));
-        ranked.into_iter().filter_map(|(index, alike)| Some((known(index)?, alike))).collect()
+        let ranked = names.nearest(name, limit, floor, |index| self.name_at(index).is_some_and(&wanted));
+        ranked.into_iter().filter_map(|(index, alike)| Some((self.name_at(index)?, alike))).collect()
+    }
+
+    fn name_at(&self, index: usize) -> Option<&str> {
+        self.members.get_index(index).map(|(name, _)| name.as_str())
     }
 
     /// Returns the known members whose names differ only in case, separators and chat-template residue.
     pub(crate) fn literal<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+        let found = self.same_name(name).or_else(|| self.same_name(names::without_debris(name)?));
+        found.into_iter().flatten().filter_map(|index| self.name_at(*index))
+    }
+
+    fn same_name(&self, name: &str) -> Option<&Vec<usize>> {
         let folded = self.folded.get_or_init(|| {
             let mut table: HashMap<String, Vec<usize>> = HashMap::new();
             for (index, name) in self.members.keys().enumerate() {
@@ -140,12 +149,8 @@ impl ShapeNode {
             }
             table
         });
-        let same = |name: &str| {
-            let key = names::fold(name);
-            if key.is_empty() { None } else { folded.get(&key) }
-        };
-        let found = same(name).or_else(|| same(names::without_debris(name)?));
-        found.into_iter().flatten().filter_map(|index| self.members.get_index(*index)).map(|(name, _)| name.as_str())
+        let key = names::fold(name);
+        if key.is_empty() { None } else { folded.get(&key) }
     }
 }
 
@@ -177,7 +182,7 @@ impl<'a> ShapeBuilder<'a> {
         let views = expand(self.root, sources);
         let matters = is_whole(&views)
             || views.iter().any(|view| {
-                ["properties", "items"].iter().any(|keyword| view.keywords.contains_key(*keyword))
+                has_any(view, &["properties", "items"])
                     || view.keywords.get("additionalProperties").is_some_and(Value::is_object)
             });
         (matters && self.nodes.len() < MAX_NODES).then(|| self.allocate(key, views))
@@ -226,56 +231,61 @@ impl<'a> ShapeBuilder<'a> {
 }
 
 fn openness(views: &[View<'_>]) -> Openness {
-    let said = |view: &View<'_>, accepts: fn(&Value) -> bool| {
-        ["additionalProperties", "unevaluatedProperties"]
-            .iter()
-            .any(|keyword| view.keywords.get(*keyword).is_some_and(accepts))
-    };
-    let names = |view: &View<'_>| view.keywords.contains_key("properties");
-    if views.iter().any(|view| view.certain && said(view, |value| value == &Value::Bool(false))) {
+    if views.iter().any(|view| view.certain && rules_for_others(view).any(|rule| rule == &Value::Bool(false))) {
         Openness::Closed
-    } else if views
-        .iter()
-        .any(|view| said(view, |value| value != &Value::Bool(false)) || view.keywords.contains_key("patternProperties"))
-        || !names_all(views, names)
-    {
+    } else if views.iter().any(allows_others) || !names_all(views) {
         Openness::Open
     } else {
         Openness::Unstated
     }
 }
 
+/// Returns the schemas of the members that are not named.
+fn rules_for_others<'a>(view: &View<'a>) -> impl Iterator<Item = &'a Value> {
+    let keywords = view.keywords;
+    ["additionalProperties", "unevaluatedProperties"].into_iter().filter_map(|keyword| keywords.get(keyword))
+}
+
+fn allows_others(view: &View<'_>) -> bool {
+    rules_for_others(view).any(|rule| rule != &Value::Bool(false)) || view.keywords.contains_key("patternProperties")
+}
+
+fn has_any(view: &View<'_>, keywords: &[&str]) -> bool {
+    keywords.iter().any(|keyword| view.keywords.contains_key(*keyword))
+}
+
 /// Whether the schemas name the members of an object: either a schema that always applies does, or every branch that
 /// accepts objects does.
-fn names_all(views: &[View<'_>], names: impl Fn(&View<'_>) -> bool) -> bool {
-    if views.iter().any(|view| view.certain && names(view)) {
+fn names_all(views: &[View<'_>]) -> bool {
+    if views.iter().any(|view| view.certain && has_any(view, &["properties"])) {
         return true;
     }
-    let is_branch = |view: &&View<'_>| {
-        let is_object = view.keywords.get("type").is_none_or(|types| types == "object");
-        let leads_on = ["$ref", "allOf", "anyOf", "oneOf"].iter().any(|keyword| view.keywords.contains_key(*keyword));
-        !view.certain && is_object && !leads_on
-    };
-    let mut branches = views.iter().filter(is_branch).peekable();
-    branches.peek().is_some() && branches.all(names)
+    let mut branches = views.iter().filter(|view| is_object_branch(view)).peekable();
+    branches.peek().is_some() && branches.all(|view| has_any(view, &["properties"]))
+}
+
+/// Whether a schema that applies conditionally accepts objects and has no branches itself.
+fn is_object_branch(view: &View<'_>) -> bool {
+    let accepts_objects = view.keywords.get("type").is_none_or(|types| types == "object");
+    !view.certain && accepts_objects && !has_any(view, &["$ref", "allOf", "anyOf", "oneOf"])
 }
 
 /// Whether the schemas allow only integers as numbers.
 fn is_whole(views: &[View<'_>]) -> bool {
-    let types = |view: &View<'_>| match view.keywords.get("type") {
-        Some(Value::String(name)) => Some(vec![name.clone()]),
-        Some(Value::Array(names)) => Some(names.iter().filter_map(Value::as_str).map(str::to_owned).collect()),
-        _ => None,
-    };
-    let whole =
-        |types: &[String]| types.iter().any(|name| name == "integer") && !types.iter().any(|name| name == "number");
-    if views.iter().any(|view| view.certain && types(view).is_some_and(|types| whole(&types))) {
+    if views.iter().any(|view| view.certain && types(view).is_some_and(|types| has_only_integers(&types))) {
         return true;
     }
-    let leads_on =
-        |view: &View<'_>| ["$ref", "anyOf", "oneOf"].iter().any(|keyword| view.keywords.contains_key(*keyword));
-    let branches: Vec<_> = views.iter().filter(|view| !view.certain && !leads_on(view)).map(types).collect();
-    branches.iter().all(Option::is_some) && whole(&branches.into_iter().flatten().flatten().collect::<Vec<_>>())
+    let branches = views.iter().filter(|view| !view.certain && !has_any(view, &["$ref", "anyOf", "oneOf"]));
+    let types: Option<Vec<Vec<&str>>> = branches.map(types).collect();
+    types.is_some_and(|types| has_only_integers(&types.concat()))
+}
+
+fn types<'a>(view: &View<'a>) -> Option<Vec<&'a str>> {
+    view.keywords.get("type").and_then(type_names)
+}
+
+fn has_only_integers(types: &[&str]) -> bool {
+    types.contains(&"integer") && !types.contains(&"number")
 }
 
 #[cfg(test)]

@@ -27,11 +27,10 @@ pub struct Validators {
 impl Validators {
     /// Creates an empty cache.
     pub fn new(settings: &Settings) -> Self {
-        let weigh = |text: &String, _: &SharedSchema| COMPILED_BYTES + text.len() * COMPILED_BYTES_PER_BYTE;
-        Self {
-            cache: ByteCache::new(settings.validator_cache_bytes, weigh),
-            max_schema_bytes: settings.max_schema_bytes,
-        }
+        let cache = ByteCache::new(settings.validator_cache_bytes, |text: &String, _: &SharedSchema| {
+            COMPILED_BYTES + text.len() * COMPILED_BYTES_PER_BYTE
+        });
+        Self { cache, max_schema_bytes: settings.max_schema_bytes }
     }
 
     /// Returns the compiled form of `schema`, compiling it if it is not in the cache.

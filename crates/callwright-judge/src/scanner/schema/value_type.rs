@@ -1,8 +1,7 @@
-//! Interpretation of `type`, `nullable` and `enum` together.
+//! Interpretation of `type`, `nullable` and `enum` together, and of the type names that providers accept besides the
+//! seven of JSON Schema.
 
 use serde_json::{Map, Value};
-
-use super::type_names::{self, TypeName};
 
 /// Returns the JSON Schema type of a value; a number without a fraction is an integer.
 pub(crate) fn type_of(value: &Value) -> &'static str {
@@ -16,6 +15,15 @@ pub(crate) fn type_of(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
+    }
+}
+
+/// Returns the type names in the value of the keyword `type`; `None` if it has another form.
+pub(crate) fn type_names(types: &Value) -> Option<Vec<&str>> {
+    match types {
+        Value::String(name) => Some(vec![name]),
+        Value::Array(names) => Some(names.iter().filter_map(Value::as_str).collect()),
+        _ => None,
     }
 }
 
@@ -44,12 +52,8 @@ pub(super) fn settle(keywords: &mut Map<String, Value>) {
 /// Removes a root type other than `object`, because arguments are always an object.
 pub(super) fn admit_object(schema: &mut Value) {
     if let Some(keywords) = schema.as_object_mut() {
-        let admits = match keywords.get("type") {
-            Some(Value::String(name)) => name == "object",
-            Some(Value::Array(names)) => names.iter().any(|name| name == "object"),
-            _ => true,
-        };
-        if !admits {
+        let types = keywords.get("type").and_then(type_names);
+        if types.is_some_and(|names| !names.contains(&"object")) {
             keywords.shift_remove("type");
         }
     }
@@ -64,10 +68,12 @@ fn read(value: &Value) -> Vec<&'static str> {
     let mut types = Vec::new();
     for name in names {
         // YAML parses the type name `null` as a null value.
-        match name
-            .as_str()
-            .map_or(if name.is_null() { TypeName::Known("null") } else { TypeName::Any }, type_names::read)
-        {
+        let meaning = match name {
+            Value::String(name) => parse_type_name(name),
+            Value::Null => TypeName::Known("null"),
+            _ => TypeName::Any,
+        };
+        match meaning {
             TypeName::Known(known) if !types.contains(&known) => types.push(known),
             TypeName::Known(_) => {}
             TypeName::Any => return Vec::new(),
@@ -88,11 +94,8 @@ fn implied(keywords: &Map<String, Value>) -> Option<&'static str> {
 
 fn drop_contradiction(types: &mut Vec<&'static str>, keywords: &mut Map<String, Value>) {
     let Some(options) = keywords.get("enum").and_then(Value::as_array).filter(|_| !types.is_empty()) else { return };
-    let fits = |option: &Value| {
-        let of = type_of(option);
-        types.iter().any(|name| *name == of || (*name == "number" && of == "integer"))
-    };
-    if options.iter().any(fits) {
+    let mut actual = options.iter().map(type_of);
+    if actual.any(|actual| types.contains(&actual) || (actual == "integer" && types.contains(&"number"))) {
         return;
     }
     if types.contains(&"array") {
@@ -124,5 +127,64 @@ fn admit_null(types: &mut Vec<&'static str>, keywords: &mut Map<String, Value>) 
     if ["$ref", "allOf", "not", "if"].iter().any(|keyword| keywords.contains_key(*keyword)) {
         let inner = Value::Object(std::mem::take(keywords));
         keywords.insert("anyOf".to_owned(), Value::Array(vec![inner, serde_json::json!({ "type": "null" })]));
+    }
+}
+
+/// Meaning of a type name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TypeName {
+    /// A JSON Schema type.
+    Known(&'static str),
+    /// Any type, or an unknown name, which restricts nothing.
+    Any,
+}
+
+/// Parses a type name: JSON Schema types in any case, and their equivalents in Python, C, Java, SQL and Gemini.
+///
+/// Ignores type arguments (`list[int]`, `Array<string>`): only the outer type counts.
+fn parse_type_name(name: &str) -> TypeName {
+    let outer = name.split(['[', '<', '(']).next().unwrap_or_default().trim();
+    let known = match outer.to_ascii_lowercase().as_str() {
+        "object" | "dict" | "dictionary" | "map" | "mapping" | "hash" | "hashmap" | "struct" | "record" => "object",
+        // `int[]` has its brackets at the end.
+        _ if name.trim_end().ends_with("[]") => "array",
+        "array" | "list" | "arraylist" | "tuple" | "set" | "vector" | "sequence" => "array",
+        "string" | "str" | "text" | "char" | "varchar" => "string",
+        "integer" | "int" | "int32" | "int64" | "long" | "bigint" => "integer",
+        "number" | "float" | "double" | "decimal" | "numeric" | "real" => "number",
+        "boolean" | "bool" => "boolean",
+        "null" | "none" | "nil" => "null",
+        _ => return TypeName::Any,
+    };
+    TypeName::Known(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_other_languages_are_read() {
+        for (name, known) in [
+            ("object", "object"),
+            ("dict", "object"),
+            ("Dict[str, int]", "object"),
+            ("STRING", "string"),
+            ("float", "number"),
+            ("tuple", "array"),
+            ("list[dict]", "array"),
+            ("int[]", "array"),
+            ("Bool", "boolean"),
+            ("None", "null"),
+        ] {
+            assert_eq!(parse_type_name(name), TypeName::Known(known), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_means_nothing_judges_nothing() {
+        for name in ["any", "", "date", "string|int", "file", "[]["] {
+            assert_eq!(parse_type_name(name), TypeName::Any, "{name}");
+        }
     }
 }

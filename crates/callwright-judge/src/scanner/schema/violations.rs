@@ -110,27 +110,27 @@ fn read(error: &ValidationError<'_>) -> Vec<Violation> {
         Kind::FalseSchema => keyword,
         _ => keyword.rsplit_once('/').map_or("", |(schema, _)| schema),
     };
-    let one = |rule| vec![Violation { path: path.clone(), schema: Some(at.to_owned()), rule }];
-    match error.kind() {
-        Kind::Type { kind } => one(SchemaRule::Type(types(kind))),
-        Kind::Required { property } => one(SchemaRule::Missing(property.as_str().unwrap_or_default().to_owned())),
+    let rules: Vec<SchemaRule> = match error.kind() {
+        Kind::Type { kind } => vec![SchemaRule::Type(types(kind))],
+        Kind::Required { property } => vec![SchemaRule::Missing(property.as_str().unwrap_or_default().to_owned())],
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            unexpected.iter().take(MAX_VIOLATIONS).flat_map(|name| one(SchemaRule::Unknown(name.clone()))).collect()
+            unexpected.iter().take(MAX_VIOLATIONS).cloned().map(SchemaRule::Unknown).collect()
         }
-        Kind::Enum { options } => one(SchemaRule::Options(Arc::clone(options))),
+        Kind::Enum { options } => vec![SchemaRule::Options(Arc::clone(options))],
         Kind::Constant { expected_value } => {
-            one(SchemaRule::Options(Arc::new(Value::Array(vec![(**expected_value).clone()]))))
+            vec![SchemaRule::Options(Arc::new(Value::Array(vec![(**expected_value).clone()])))]
         }
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
             let branches: Vec<Vec<Violation>> =
                 context.iter().map(|errors| errors.iter().flat_map(|error| read(error)).collect()).collect();
-            if branches.iter().any(Vec::is_empty) { Vec::new() } else { one(SchemaRule::Branches(branches)) }
+            if branches.iter().any(Vec::is_empty) { Vec::new() } else { vec![SchemaRule::Branches(branches)] }
         }
         // A scalar that matches several alternatives (a date is also a string) indicates an imprecise schema, not a
         // wrong call.
         Kind::OneOfMultipleValid { .. } if !error.instance().is_object() && !error.instance().is_array() => Vec::new(),
-        kind => constraint(kind).map_or_else(Vec::new, |(keyword, says)| one(SchemaRule::Constraint(keyword, says))),
-    }
+        kind => constraint(kind).map(|(keyword, says)| SchemaRule::Constraint(keyword, says)).into_iter().collect(),
+    };
+    rules.into_iter().map(|rule| Violation { path: path.clone(), schema: Some(at.to_owned()), rule }).collect()
 }
 
 fn types(kind: &TypeKind) -> Vec<&'static str> {

@@ -55,11 +55,10 @@ impl SchemaWork {
                 *place = index;
             }
         }
-        let move_all = |edges: &[usize]| edges.iter().filter_map(|node| place.get(*node).copied()).collect();
         let nodes = order
             .iter()
             .filter_map(|node| graph.edges.get(*node))
-            .map(|edges| (move_all(&edges.same), move_all(&edges.part)))
+            .map(|edges| (renumbered(&edges.same, &place), renumbered(&edges.part, &place)))
             .collect();
         let work = Self { nodes, steps };
         if work.visits(0).into_iter().max().unwrap_or(0) > MAX_VISITS { Err(Unusable::TooMuch) } else { Ok(Some(work)) }
@@ -91,6 +90,11 @@ impl SchemaWork {
         }
         above
     }
+}
+
+/// Returns the new numbers of nodes.
+fn renumbered(nodes: &[usize], numbers: &[usize]) -> Vec<usize> {
+    nodes.iter().filter_map(|node| numbers.get(*node).copied()).collect()
 }
 
 #[derive(Default)]
@@ -176,14 +180,16 @@ enum VisitState {
     Done(usize),
 }
 
+/// Relation of a schema to one that it contains or refers to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Relation {
+pub(super) enum Relation {
     Same,
     Part,
     Reference,
 }
 
-fn each_subschema<'a>(root: &'a Value, schema: &'a Value, visit: &mut impl FnMut(Relation, &'a Value)) {
+/// Visits the direct subschemas of a schema and the target of its reference.
+pub(super) fn each_subschema<'a>(root: &'a Value, schema: &'a Value, visit: &mut impl FnMut(Relation, &'a Value)) {
     let Some(keywords) = schema.as_object() else { return };
     for inside in subschemas(keywords) {
         match inside.applies {

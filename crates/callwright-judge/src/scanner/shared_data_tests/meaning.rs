@@ -20,7 +20,7 @@ const LEAST_RECALL_OF_PARAMETERS: f64 = 0.2;
 const LEADS: [f64; 2] = [0.0, 0.1];
 
 /// A name whose spelling suggests nothing.
-struct Trial {
+struct NameTrial {
     meant: Option<String>,
     /// Semantically closest candidate with its similarity.
     best: Option<(String, f64)>,
@@ -43,7 +43,7 @@ fn reworded(name: &str, random: &mut fastrand::Rng) -> Option<String> {
     Some(words.join("_"))
 }
 
-fn trial(name: &str, meant: Option<&str>, known: &[&str], vectors: &TextVectors, held_out: bool) -> Option<Trial> {
+fn trial(name: &str, meant: Option<&str>, known: &[&str], vectors: &TextVectors, held_out: bool) -> Option<NameTrial> {
     if known.iter().any(|known| fold(known) == fold(name)) {
         return None;
     }
@@ -56,14 +56,15 @@ fn trial(name: &str, meant: Option<&str>, known: &[&str], vectors: &TextVectors,
     let mut ranked: Vec<(String, f64)> = known.iter().filter_map(similarity).collect();
     ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
     let second = ranked.get(1).map_or(f64::NEG_INFINITY, |second| second.1);
-    Some(Trial { meant: meant.map(str::to_owned), best: ranked.into_iter().next(), second, held_out })
+    Some(NameTrial { meant: meant.map(str::to_owned), best: ranked.into_iter().next(), second, held_out })
 }
 
 /// Returns precision, weighted as if half of the names had no intended match, and recall.
-fn measure<'a>(trials: impl Iterator<Item = &'a Trial> + Clone, threshold: f64, lead: f64) -> (f64, f64) {
-    let is_suggested =
-        |trial: &Trial| trial.best.as_ref().is_some_and(|(_, best)| *best >= threshold && best - trial.second >= lead);
-    let is_right = |trial: &Trial| trial.best.as_ref().map(|(name, _)| name) == trial.meant.as_ref();
+fn measure<'a>(trials: impl Iterator<Item = &'a NameTrial> + Clone, threshold: f64, lead: f64) -> (f64, f64) {
+    let is_suggested = |trial: &NameTrial| {
+        trial.best.as_ref().is_some_and(|(_, best)| *best >= threshold && best - trial.second >= lead)
+    };
+    let is_right = |trial: &NameTrial| trial.best.as_ref().map(|(name, _)| name) == trial.meant.as_ref();
     let meant = trials.clone().filter(|trial| trial.meant.is_some()).count() as f64;
     let foreign = trials.clone().filter(|trial| trial.meant.is_none()).count() as f64;
     let suggested = || trials.clone().filter(|trial| is_suggested(trial));
@@ -74,7 +75,11 @@ fn measure<'a>(trials: impl Iterator<Item = &'a Trial> + Clone, threshold: f64, 
     (right / (right + wrong).max(1.0), right / meant.max(1.0))
 }
 
-fn trials_of_tools(tools: &[(String, Vec<String>)], vectors: &TextVectors, random: &mut fastrand::Rng) -> Vec<Trial> {
+fn trials_of_tools(
+    tools: &[(String, Vec<String>)],
+    vectors: &TextVectors,
+    random: &mut fastrand::Rng,
+) -> Vec<NameTrial> {
     let mut trials = Vec::new();
     for (number, offered) in tools.chunks(OFFERED).enumerate() {
         let known: Vec<&str> = offered.iter().map(|(name, _)| name.as_str()).collect();
@@ -93,7 +98,7 @@ fn trials_of_parameters(
     tools: &[(String, Vec<String>)],
     vectors: &TextVectors,
     random: &mut fastrand::Rng,
-) -> Vec<Trial> {
+) -> Vec<NameTrial> {
     let mut trials = Vec::new();
     let with_parameters: Vec<&Vec<String>> = tools.iter().map(|(_, parameters)| parameters).collect();
     for (number, parameters) in with_parameters.iter().enumerate() {

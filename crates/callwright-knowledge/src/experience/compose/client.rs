@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
+use super::event::{Event, Lived};
 use super::place::ArgumentLocation;
 use super::schema::{parameters, property};
-use super::{Event, Lived, Settings, key, sentences, subject};
+use super::sentences;
+use crate::experience::Settings;
 use callwright_common::json::Pointer;
 use callwright_types::memory::{Change, ClientEvent, ClientFacts, ClientTool, Identifier, Step, Wording, WorkedWith};
 use callwright_types::{Diagnosis, EvidenceKind, FaultCode, Lesson, Tool};
@@ -15,7 +17,7 @@ const ANY_MEMBER: &str = "*";
 /// Extracts the facts of an experience with a client's own tool. Returns `None` if the tool's name is no identifier, or
 /// if nothing general can be learned.
 pub(super) fn facts(lived: &Lived<'_>) -> Option<ClientFacts> {
-    let subject = subject(lived);
+    let subject = lived.subject();
     let tool = ClientTool::of(subject)?;
     let right = (lived.tool.name != subject.name).then(|| ClientTool::of(lived.tool)).flatten();
     let facts = match lived.event {
@@ -90,15 +92,15 @@ fn place(root: &Value, diagnosis: &Diagnosis) -> Option<Vec<Step>> {
 /// Returns the differences between two calls of one tool, limited to parameters of the schema.
 fn changes(schema: &Value, before: &Value, after: &Value) -> Vec<Change> {
     let names = parameters(schema).into_iter().filter(|name| before.get(*name) != after.get(*name));
-    let change = |name: &str| {
+    let changes = names.filter_map(|name| {
         let worked_with = match (before.get(name), after.get(name)) {
             (None, Some(_)) => WorkedWith::AValue,
             (Some(_), None) => WorkedWith::None,
             _ => WorkedWith::AnotherValue,
         };
         Some(Change { parameter: Identifier::new(name)?, worked_with })
-    };
-    names.filter_map(change).collect()
+    });
+    changes.collect()
 }
 
 /// Returns the text of a lesson for a request that offers these tools. Text about a client's own tools is derived from
@@ -132,24 +134,26 @@ pub fn wording<'t>(
                 },
                 suggestion: meant.as_ref().map(ToString::to_string),
             };
-            let source = |name: &str| other.filter(|other| other.name == name);
-            let event = Event::Fault { diagnosis: &diagnosis, called: Some(tool) };
-            let right = if is_source { tool } else { right };
-            let lived = Lived { event, tool: right, arguments: &Value::Null, offered: &source };
-            Some(Wording { key: key::key(&lived, settings), value: sentences::value(&lived, settings)? })
+            let lived = Lived {
+                event: Event::Fault { diagnosis: &diagnosis, called: Some(tool) },
+                tool: if is_source { tool } else { right },
+                arguments: &Value::Null,
+                offered: &|name| other.filter(|other| other.name == name),
+            };
+            Some(Wording { key: sentences::key(&lived, settings), value: sentences::value(&lived, settings)? })
         }
         ClientEvent::Failure { changes } => {
             let event = Event::Failure { called: tool, arguments: &Value::Null, status: None, explanation: None };
             let lived = Lived { event, tool, arguments: &Value::Null, offered: &|_| None };
             let value = sentences::recovered(tool, changes, settings);
-            Some(Wording { key: key::key(&lived, settings), value })
+            Some(Wording { key: sentences::key(&lived, settings), value })
         }
         ClientEvent::Success { given } => {
             let event = Event::Success { kind: EvidenceKind::Feedback };
             let lived = Lived { event, tool, arguments: &Value::Null, offered: &|_| None };
             let names: Vec<&str> = given.iter().map(Identifier::as_str).collect();
             let value = sentences::served(tool, &names, settings);
-            Some(Wording { key: key::key(&lived, settings), value })
+            Some(Wording { key: sentences::key(&lived, settings), value })
         }
     }
 }

@@ -10,7 +10,7 @@
 //! that is shown the lesson. No draft is about tools of both kinds.
 
 mod client;
-mod key;
+mod event;
 mod place;
 mod schema;
 mod sentences;
@@ -19,53 +19,13 @@ mod tests;
 
 use serde_json::Value;
 
+pub use client::wording;
+pub use event::{Event, Lived};
+
 use super::Settings;
 use super::lesson_store::ToolInPlay;
 use callwright_types::memory::Backing;
-use callwright_types::{Diagnosis, EvidenceKind, Explanation, FaultCode, LessonDraft, Owner, Polarity, Tool};
-pub use client::wording;
-
-/// An experience, built at the end of a turn while its texts are available.
-#[derive(Clone, Copy)]
-pub struct Lived<'a> {
-    /// Event before the call that worked.
-    pub event: Event<'a>,
-    /// Tool whose call finally worked.
-    pub tool: &'a Tool,
-    /// Arguments of that call.
-    pub arguments: &'a Value,
-    /// Looks up an offered tool by name. Names that it does not find are invented.
-    pub offered: &'a dyn Fn(&str) -> Option<&'a Tool>,
-}
-
-/// Event before a call worked.
-#[derive(Debug, Clone, Copy)]
-pub enum Event<'a> {
-    /// The scan found a fault in an earlier call, and the model repaired it.
-    Fault {
-        /// Fault that the scan found.
-        diagnosis: &'a Diagnosis,
-        /// Tool that the faulty call named, if it is offered.
-        called: Option<&'a Tool>,
-    },
-    /// An earlier call failed.
-    Failure {
-        /// Tool of the failed call.
-        called: &'a Tool,
-        /// Arguments of the failed call.
-        arguments: &'a Value,
-        /// HTTP status of the API's response; `None` if the client made the call. Calls without a response teach
-        /// nothing.
-        status: Option<u16>,
-        /// Explanation from the documentation.
-        explanation: Option<&'a Explanation>,
-    },
-    /// The first call worked.
-    Success {
-        /// Evidence that the call was right: a verdict, or the success of the whole turn.
-        kind: EvidenceKind,
-    },
-}
+use callwright_types::{EvidenceKind, FaultCode, LessonDraft, Owner, Polarity};
 
 /// Composes a draft. Returns `None` if nothing general can be learned, for example from a fault of the proxy's own
 /// search.
@@ -73,7 +33,7 @@ pub enum Event<'a> {
 /// The draft becomes a lesson once `backing` is fulfilled: [`Backing::Seen`] if the proxy observed the successful call,
 /// [`Backing::Awaits`] if the client must return with its result.
 pub fn compose(lived: &Lived<'_>, backing: Backing, settings: &Settings) -> Option<LessonDraft> {
-    let subject = subject(lived);
+    let subject = lived.subject();
     let (kind, polarity) = match lived.event {
         Event::Fault { .. } => (EvidenceKind::Mended, Polarity::Negative),
         Event::Failure { .. } => (EvidenceKind::Recovered, Polarity::Negative),
@@ -109,13 +69,14 @@ pub fn compose(lived: &Lived<'_>, backing: Backing, settings: &Settings) -> Opti
     let toolset = about.toolset.map(str::to_owned);
     tools.sort_unstable();
     tools.dedup();
-    Some(LessonDraft { kind, toolset, tools, polarity, key: key::key(&lived, settings), value, client: None, backing })
-}
-
-/// Returns the tool that the lesson is about: the wrongly called tool if it is offered, otherwise the tool that worked.
-fn subject<'a>(lived: &Lived<'a>) -> &'a Tool {
-    match lived.event {
-        Event::Fault { called: Some(called), .. } | Event::Failure { called, .. } => called,
-        Event::Fault { called: None, .. } | Event::Success { .. } => lived.tool,
-    }
+    Some(LessonDraft {
+        kind,
+        toolset,
+        tools,
+        polarity,
+        key: sentences::key(&lived, settings),
+        value,
+        client: None,
+        backing,
+    })
 }

@@ -49,11 +49,11 @@ impl<'a> ArgumentLocation<'a> {
             return true;
         }
         let is_index = token.bytes().all(|byte| byte.is_ascii_digit());
-        let of = |keyword: &str| self.schemas.iter().filter_map(|schema| schema.get(keyword)).collect::<Vec<_>>();
-        let (below, mark) = match is_index {
-            true => ([of("items"), of("prefixItems")].concat(), ITEM),
-            false => (of("additionalProperties").into_iter().filter(|schema| schema.is_object()).collect(), FREE),
+        let (mut below, mark) = match is_index {
+            true => ([self.below("items"), self.below("prefixItems")].concat(), ITEM),
+            false => (self.below("additionalProperties"), FREE),
         };
+        below.retain(|schema| is_index || schema.is_object());
         if below.is_empty() {
             return false;
         }
@@ -64,6 +64,10 @@ impl<'a> ArgumentLocation<'a> {
         });
         self.schemas = below.flat_map(|schema| expand(root, schema)).collect();
         true
+    }
+
+    fn below(&self, keyword: &str) -> Vec<&'a Value> {
+        self.schemas.iter().filter_map(|schema| schema.get(keyword)).collect()
     }
 }
 

@@ -75,19 +75,19 @@ fn written(value: &Value) -> Option<String> {
 
 /// Describes the schema's constraints on a value in words; `None` if there are none.
 pub(super) fn rule(schemas: &[&Value]) -> Option<String> {
-    let first = |keyword: &str| schemas.iter().find_map(|schema| schema.get(keyword));
     let mut parts = Vec::new();
-    if let Some(types) = first("type").and_then(types) {
+    if let Some(types) = first(schemas, "type").and_then(types) {
         parts.push(format!("of type {types}"));
     }
-    if let Some(Value::Array(values)) = first("enum") {
+    if let Some(Value::Array(values)) = first(schemas, "enum") {
         let told: Vec<String> = values.iter().filter_map(written).take(MAX_VALUES).collect();
         let rest = if told.len() < values.len() { ", ..." } else { "" };
         if !told.is_empty() {
             parts.push(format!("one of {}{rest}", told.join(", ")));
         }
     }
-    if let Some(format) = first("format").and_then(Value::as_str).filter(|format| format.len() <= MAX_VALUE_CHARS) {
+    let format = first(schemas, "format").and_then(Value::as_str);
+    if let Some(format) = format.filter(|format| format.len() <= MAX_VALUE_CHARS) {
         parts.push(format!("in the format {format}"));
     }
     let bounds = [
@@ -102,22 +102,25 @@ pub(super) fn rule(schemas: &[&Value]) -> Option<String> {
         ("maxItems", "of at most this many items: "),
     ];
     parts.extend(bounds.into_iter().filter_map(|(keyword, words)| {
-        first(keyword).filter(|bound| bound.is_number()).map(|bound| format!("{words}{bound}"))
+        first(schemas, keyword).filter(|bound| bound.is_number()).map(|bound| format!("{words}{bound}"))
     }));
-    if let Some(pattern) = first("pattern").and_then(Value::as_str).filter(|text| text.len() <= MAX_PATTERN_CHARS) {
+    let pattern = first(schemas, "pattern").and_then(Value::as_str);
+    if let Some(pattern) = pattern.filter(|pattern| pattern.len() <= MAX_PATTERN_CHARS) {
         parts.push(format!("matching `{pattern}`"));
     }
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
+fn first<'a>(schemas: &[&'a Value], keyword: &str) -> Option<&'a Value> {
+    schemas.iter().find_map(|schema| schema.get(keyword))
+}
+
 /// Returns the names of the known types among `types`.
 fn types(types: &Value) -> Option<String> {
     const KNOWN: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
-    let known = |value: &Value| KNOWN.into_iter().find(|known| value.as_str() == Some(known));
-    let names: Vec<&str> = match types {
-        Value::Array(several) => several.iter().filter_map(known).collect(),
-        single => known(single).into_iter().collect(),
-    };
+    let types = types.as_array().map_or(std::slice::from_ref(types), Vec::as_slice);
+    let names = types.iter().filter_map(|name| KNOWN.into_iter().find(|known| name.as_str() == Some(known)));
+    let names: Vec<&str> = names.collect();
     (!names.is_empty()).then(|| names.join(" or "))
 }
 

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use super::event::{Event, Lived};
 use super::place::ArgumentLocation;
 use super::schema::{description, own_value, parameters, rule};
-use super::{Event, Lived, Settings};
+use crate::experience::Settings;
 use crate::experience::text::{first_sentence, shortened, tidy};
 use callwright_common::json::Pointer;
 use callwright_types::memory::{Change, WorkedWith};
@@ -31,13 +32,36 @@ pub(super) fn value(lived: &Lived<'_>, settings: &Settings) -> Option<String> {
     Some(shortened(&said?, settings.value_chars).to_owned())
 }
 
+/// Returns the key of the lesson: tool, parameter, kind of failure, and the tool's purpose. The purpose is what later
+/// requests have in common with the lesson.
+pub(super) fn key(lived: &Lived<'_>, settings: &Settings) -> String {
+    let subject = lived.subject();
+    let mut parts = vec![subject.name.clone()];
+    match lived.event {
+        Event::Fault { diagnosis, .. } => {
+            let place = ArgumentLocation::of(&subject.parameters, &diagnosis.path);
+            parts.extend(place.parameter.map(str::to_owned));
+            parts.push(diagnosis.code.words().to_owned());
+        }
+        Event::Failure { status, .. } => parts.extend(status.map(|status| format!("status {status}"))),
+        Event::Success { .. } => {}
+    }
+    if lived.tool.name != subject.name {
+        parts.push(lived.tool.name.clone());
+    }
+    // Requests describe what the right tool does; the wrong tool's purpose may be unrelated.
+    let purpose = if lived.tool.description.trim().is_empty() { subject } else { lived.tool };
+    parts.push(first_sentence(&purpose.description, settings.key_chars));
+    parts.retain(|part| !part.is_empty());
+    shortened(&parts.join(", "), settings.key_chars).to_owned()
+}
+
 fn fault(lived: &Lived<'_>, diagnosis: &Diagnosis, called: Option<&Tool>) -> Option<String> {
     let right = lived.tool;
     let subject = called.unwrap_or(right);
     let name = &subject.name;
     let place = ArgumentLocation::of(&subject.parameters, &diagnosis.path);
-    let worked = || worked_value(lived, subject, diagnosis, &place);
-    let parameter = || if place.name.is_empty() { "a value".to_owned() } else { format!("`{}`", place.name) };
+    let parameter = if place.name.is_empty() { "a value".to_owned() } else { format!("`{}`", place.name) };
     Some(match diagnosis.code {
         FaultCode::NoCall => format!(
             "Calls of `{name}` have to be made as tool calls whose arguments are one JSON object; what is written into the text is not run."
@@ -58,27 +82,27 @@ fn fault(lived: &Lived<'_>, diagnosis: &Diagnosis, called: Option<&Tool>) -> Opt
             None => format!("`{name}` has its own names for parameters{}.", takes(subject, &place)),
         },
         FaultCode::ParameterMissing => {
-            format!("`{name}` cannot be called without {}{}.{}", parameter(), explained(&place), worked())
+            let worked = worked_value(lived, subject, diagnosis, &place);
+            format!("`{name}` cannot be called without {parameter}{}.{worked}", explained(&place))
         }
         FaultCode::ParameterUnknown => {
             format!("`{name}` has no parameters but its own{}.{}", takes(subject, &place), instead(lived, subject))
         }
         FaultCode::TypeMismatch | FaultCode::Constraint => {
             let rule = rule(&place.schemas).unwrap_or_else(|| "as its schema says".to_owned());
-            format!("In calls of `{name}`, {} must be {rule}{}.{}", parameter(), explained_shortly(&place), worked())
+            let worked = worked_value(lived, subject, diagnosis, &place);
+            format!("In calls of `{name}`, {parameter} must be {rule}{}.{worked}", explained_shortly(&place))
         }
         FaultCode::Placeholder => format!(
-            "In calls of `{name}`, {} needs a real value{}: take it from the conversation or from another tool's answer, or ask the user; \
-             never a placeholder.",
-            parameter(),
+            "In calls of `{name}`, {parameter} needs a real value{}: take it from the conversation or from another tool's answer, or ask \
+             the user; never a placeholder.",
             explained(&place)
         ),
         FaultCode::WrongSource => match source(lived, diagnosis) {
             Some(Tool { name: source, .. }) => format!(
-                "In calls of `{name}`, {} is to be copied from the answer of `{source}`; call `{source}` first.",
-                parameter()
+                "In calls of `{name}`, {parameter} is to be copied from the answer of `{source}`; call `{source}` first."
             ),
-            None => format!("In calls of `{name}`, {} is to be copied from another tool's answer.", parameter()),
+            None => format!("In calls of `{name}`, {parameter} is to be copied from another tool's answer."),
         },
         // These faults concern an answer, not a tool.
         FaultCode::NoAnswer | FaultCode::CallAnnounced => return None,
@@ -249,7 +273,7 @@ pub(super) fn meant<'a>(tool: &'a Tool, diagnosis: &Diagnosis) -> Option<&'a str
 /// Returns the tool that the value comes from, if it has the same owner as the tool that takes the value.
 pub(super) fn source<'a>(lived: &Lived<'a>, diagnosis: &Diagnosis) -> Option<&'a Tool> {
     let source = (lived.offered)(diagnosis.facts.get("source")?.as_str()?)?;
-    let is_same = match (&source.owner, &super::subject(lived).owner) {
+    let is_same = match (&source.owner, &lived.subject().owner) {
         (Owner::Client, Owner::Client) => true,
         (Owner::Proxy(source), Owner::Proxy(taker)) => source.toolset == taker.toolset,
         _ => false,

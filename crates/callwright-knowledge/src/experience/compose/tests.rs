@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use callwright_common::json::Pointer;
 use callwright_types::memory::{ClientTool, sample_lesson};
-use callwright_types::{FaultCode, Lesson, OperationRef, Owner, Passage};
+use callwright_types::{Diagnosis, Explanation, FaultCode, Lesson, OperationRef, Owner, Passage, Tool};
 
 fn tool(name: &str, description: &str, parameters: Value) -> Tool {
     let owner = Owner::Proxy(OperationRef { toolset: "hotel".to_owned(), tool: name.to_owned() });

@@ -2,21 +2,22 @@
 
 use std::sync::Arc;
 
+use crate::memory::IndexedMemory;
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::{Term, content_terms};
-use callwright_types::Lesson;
 use callwright_types::memory::Fingerprint;
+use callwright_types::{Lesson, Scope};
 
 /// Lesson with its optional vector.
 #[derive(Debug, Clone)]
-pub struct Noted {
+pub struct StoredLesson {
     /// The lesson.
     pub lesson: Arc<Lesson>,
     /// Vector of [`embedded_text`].
     pub vector: Option<Vector>,
 }
 
-impl From<Lesson> for Noted {
+impl From<Lesson> for StoredLesson {
     fn from(lesson: Lesson) -> Self {
         Self { lesson: Arc::new(lesson), vector: None }
     }
@@ -41,12 +42,22 @@ pub(super) struct LessonEntry {
     pub(super) terms: Box<[Term]>,
 }
 
+impl IndexedMemory for Arc<LessonEntry> {
+    fn scope(&self) -> &Scope {
+        &self.lesson.scope
+    }
+
+    fn id(&self) -> &str {
+        &self.lesson.id
+    }
+}
+
 impl LessonEntry {
-    pub(super) fn of(noted: Noted) -> Self {
-        let mut terms = content_terms(&noted.lesson.key);
-        terms.extend(noted.lesson.client.as_ref().map(|facts| purpose_term(&facts.tool.fingerprint)));
+    pub(super) fn of(stored: StoredLesson) -> Self {
+        let mut terms = content_terms(&stored.lesson.key);
+        terms.extend(stored.lesson.client.as_ref().map(|facts| purpose_term(&facts.tool.fingerprint)));
         terms.sort_unstable();
-        Self { lesson: noted.lesson, vector: noted.vector, terms: terms.into() }
+        Self { lesson: stored.lesson, vector: stored.vector, terms: terms.into() }
     }
 
     /// Whether requests can find the lesson.

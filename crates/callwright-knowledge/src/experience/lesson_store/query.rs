@@ -1,4 +1,4 @@
-//! Queries of the lesson_store and their results.
+//! Queries of the lesson store and their results.
 
 use std::sync::Arc;
 
@@ -98,8 +98,8 @@ impl<'a> Subject<'a> {
         match self.client {
             Some(facts) => vec![ToolInPlay::of_client(&facts.tool, "")],
             None => {
-                let tool = |name| ToolInPlay { toolset: self.toolset, name, fingerprint: None, purpose: "" };
-                self.tools.iter().map(|name| tool(name.as_str())).collect()
+                let tools = self.tools.iter();
+                tools.map(|name| ToolInPlay { toolset: self.toolset, name, fingerprint: None, purpose: "" }).collect()
             }
         }
     }

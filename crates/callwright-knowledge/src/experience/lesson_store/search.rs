@@ -10,12 +10,12 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::entry::purpose_term;
+use super::index::LessonIndex;
 use super::query::{RecallQuery, Recollection, ToolInPlay};
-use super::segment::LessonSegment;
-use super::shelf::LessonIndex;
-use super::walk::{LessonScorer, said};
+use super::segment::{LessonSegment, ShardPostings};
 use crate::experience::Settings;
 use crate::experience::merge::{is_conflict, latest};
+use crate::text::beginning;
 use callwright_search::embedding::{QuantisedQuery, Vector};
 use callwright_search::retrieval::{Term, Weights, content_terms, rarity};
 use callwright_types::memory::ClientFacts;
@@ -33,8 +33,8 @@ const FINALISTS: usize = 128;
 const LONGEST_KEY: usize = 255;
 
 /// Returns the best lessons of a scope for a request.
-pub(super) fn search(shelf: &LessonIndex, query: &RecallQuery<'_>, settings: &Settings) -> Vec<Recollection> {
-    let search = LessonSearch::new(shelf, query, settings);
+pub(super) fn search(index: &LessonIndex, query: &RecallQuery<'_>, settings: &Settings) -> Vec<Recollection> {
+    let search = LessonSearch::new(index, query, settings);
     let mut scored: Vec<Recollection> = Vec::new();
     for ScoredLesson { part, position, .. } in search.candidates(query) {
         scored.extend(search.exact(part, position as usize, query.tools));
@@ -67,15 +67,14 @@ fn order(one: &Recollection, other: &Recollection) -> Ordering {
 }
 
 /// Whether every lesson has a vector with the same dimensions as this one.
-fn is_comparable(shelf: &LessonIndex, vector: &Vector) -> bool {
+fn is_comparable(index: &LessonIndex, vector: &Vector) -> bool {
     let dimensions = Some(vector.components().len());
-    let fits = |segment: &LessonSegment| segment.entries().is_empty() || segment.dimensions() == dimensions;
-    shelf.parts().iter().all(|(segment, _)| fits(segment))
+    index.parts().iter().all(|(segment, _)| segment.entries().is_empty() || segment.dimensions() == dimensions)
 }
 
 /// State of one search in the lessons of a scope.
 struct LessonSearch<'a> {
-    shelf: &'a LessonIndex,
+    index: &'a LessonIndex,
     settings: &'a Settings,
     /// Request words that occur in keys, the rarest first, with their rarity.
     terms: Vec<(Term, f32)>,
@@ -97,42 +96,43 @@ struct ScoredLesson {
 }
 
 impl<'a> LessonSearch<'a> {
-    fn new(shelf: &'a LessonIndex, query: &RecallQuery<'_>, settings: &'a Settings) -> Self {
-        let lessons = shelf.statistics().lessons;
+    fn new(index: &'a LessonIndex, query: &RecallQuery<'_>, settings: &'a Settings) -> Self {
+        let lessons = index.statistics().lessons;
         let text = beginning(query.text, settings.query_chars);
         let mut wanted = content_terms(text);
         let purposes: Vec<Term> = query.tools.iter().filter_map(|tool| asked_for(tool, &wanted)).collect();
         wanted.extend(purposes);
-        let known = wanted.into_iter().map(|term| (term, shelf.lessons_with(term)));
+        let known = wanted.into_iter().map(|term| (term, index.lessons_with(term)));
         let mut known: Vec<(Term, usize)> = known.filter(|(_, with)| *with > 0).collect();
         known.sort_by_key(|(term, with)| (*with, *term));
         known.truncate(MAX_TERMS);
         let terms: Vec<(Term, f32)> = known.into_iter().map(|(term, with)| (term, rarity(lessons, with))).collect();
         let mut sorted = terms.clone();
         sorted.sort_unstable_by_key(|(term, _)| *term);
-        let vector = query.vector.filter(|vector| is_comparable(shelf, vector)).map(QuantisedQuery::of);
-        let saturation = saturation(shelf);
-        Self { shelf, settings, terms, sorted, rarest: rarity(lessons, 1), saturation, vector }
+        let vector = query.vector.filter(|vector| is_comparable(index, vector)).map(QuantisedQuery::of);
+        let saturation = saturation(index);
+        Self { index, settings, terms, sorted, rarest: rarity(lessons, 1), saturation, vector }
     }
 
     /// Returns the lessons with the highest scores for the rare words of the request.
     fn candidates(&self, query: &RecallQuery<'_>) -> Vec<ScoredLesson> {
-        let parts = self.shelf.parts();
-        let mut walks = parts.map(|(segment, gone)| LessonScorer::new(segment, gone, query.tools));
+        let parts = self.index.parts();
+        let mut scorers = parts.map(|(segment, gone)| LessonScorer::new(segment, gone, query.tools));
         let mut steps = MAX_STEPS;
         for (term, rarity) in &self.terms {
-            for walk in &mut walks {
-                walk.add(*term, *rarity, &self.saturation, &mut steps);
+            for scorer in &mut scorers {
+                scorer.add(*term, *rarity, &self.saturation, &mut steps);
             }
             if steps == 0 {
                 break;
             }
         }
         let mut candidates = Vec::new();
-        for (part, walk) in walks.iter().enumerate() {
-            let score = |position: &u32| walk.scores.get(*position as usize).copied().unwrap_or_default();
-            let found = walk.touched.iter();
-            candidates.extend(found.map(|position| ScoredLesson { score: score(position), part, position: *position }));
+        for (part, scorer) in scorers.iter().enumerate() {
+            for position in &scorer.touched {
+                let score = scorer.scores.get(*position as usize).copied().unwrap_or_default();
+                candidates.push(ScoredLesson { score, part, position: *position });
+            }
         }
         let finalists = FINALISTS.max(query.most);
         if finalists < candidates.len() {
@@ -147,7 +147,7 @@ impl<'a> LessonSearch<'a> {
     /// Returns a candidate with its complete score. Returns `None` if the request contains too little of its key, or if
     /// the lesson concerns a client's own tool that is not in play.
     fn exact(&self, part: usize, position: usize, tools: &[ToolInPlay<'_>]) -> Option<Recollection> {
-        let (segment, _) = self.shelf.parts().into_iter().nth(part)?;
+        let (segment, _) = self.index.parts().into_iter().nth(part)?;
         let entry = segment.entries().get(position)?;
         let mut needed = entry.lesson.client.iter().flat_map(ClientFacts::tools);
         if !needed.all(|needed| tools.iter().any(|tool| tool.is_client(needed))) {
@@ -164,7 +164,7 @@ impl<'a> LessonSearch<'a> {
         if matched < self.settings.least_match {
             return None;
         }
-        let words = words * said(&self.saturation, entry.terms.len()) / self.rarest;
+        let words = words * saturated(&self.saturation, entry.terms.len()) / self.rarest;
         let meaning = self.vector.as_ref().and_then(|vector| segment.cosine(vector, position)).unwrap_or_default();
         let score = self.settings.word_weight * words + self.settings.vector_weight * meaning.max(0.0);
         Some(Recollection { lesson: Arc::clone(&entry.lesson), score, matched })
@@ -178,14 +178,79 @@ fn asked_for(tool: &ToolInPlay<'_>, request: &[Term]) -> Option<Term> {
     purpose.iter().any(|term| request.contains(term)).then(|| purpose_term(fingerprint))
 }
 
-/// Returns the first `chars` characters of a text.
-fn beginning(text: &str, chars: usize) -> &str {
-    text.char_indices().nth(chars).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
-}
-
 /// Returns the BM25 weight of a single occurrence in keys of 0, 1, 2 ... words.
-fn saturation(shelf: &LessonIndex) -> Vec<f32> {
-    let (weights, statistics) = (Weights::default(), shelf.statistics());
+fn saturation(index: &LessonIndex) -> Vec<f32> {
+    let (weights, statistics) = (Weights::default(), index.statistics());
     let mean = (statistics.terms as f32 / statistics.lessons.max(1) as f32).max(1.0);
     (0..=LONGEST_KEY).map(|terms| weights.saturated(1.0, weights.restraint(terms as f32 / mean))).collect()
+}
+
+/// Score accumulator over the lessons of one segment that are about tools in play.
+struct LessonScorer<'a> {
+    segment: &'a LessonSegment,
+    /// Whether each lesson was deleted.
+    gone: &'a [bool],
+    /// Shards about tools in play, sorted.
+    shards: Vec<u32>,
+    /// Current score of each lesson.
+    scores: Vec<f32>,
+    /// Lessons that have a score, in the order in which they were found.
+    touched: Vec<u32>,
+}
+
+/// Returns the BM25 weight of a single occurrence in a key with this number of terms.
+fn saturated(saturation: &[f32], terms: usize) -> f32 {
+    saturation.get(terms).or(saturation.last()).copied().unwrap_or_default()
+}
+
+impl<'a> LessonScorer<'a> {
+    fn new(segment: &'a LessonSegment, gone: &'a [bool], tools: &[ToolInPlay<'_>]) -> Self {
+        let (shards, scores) = (segment.shards_for(tools), vec![0.0; segment.entries().len()]);
+        Self { segment, gone, shards, scores, touched: Vec::new() }
+    }
+
+    /// Adds a term's weight to the scores of the lessons that contain it, until the steps are used up.
+    fn add(&mut self, term: Term, rarity: f32, saturation: &[f32], steps: &mut usize) {
+        let groups = self.segment.groups(term);
+        // Both lists are sorted by shard; look up the entries of the shorter list in the longer one.
+        let looks_up_shards = self.shards.len() < groups.len();
+        for at in 0..self.shards.len().min(groups.len()) {
+            if *steps == 0 {
+                return;
+            }
+            *steps -= 1;
+            let group = if looks_up_shards { self.group_of_shard(at, groups) } else { self.active(groups.get(at)) };
+            if let Some(group) = group {
+                self.add_group(group, rarity, saturation, steps);
+            }
+        }
+    }
+
+    fn group_of_shard(&self, at: usize, groups: &[ShardPostings]) -> Option<ShardPostings> {
+        let shard = self.shards.get(at)?;
+        let at = groups.binary_search_by_key(shard, |group| group.shard).ok()?;
+        groups.get(at).copied()
+    }
+
+    fn active(&self, group: Option<&ShardPostings>) -> Option<ShardPostings> {
+        group.filter(|group| self.shards.binary_search(&group.shard).is_ok()).copied()
+    }
+
+    fn add_group(&mut self, group: ShardPostings, rarity: f32, saturation: &[f32], steps: &mut usize) {
+        for position in self.segment.positions(group) {
+            if *steps == 0 {
+                return;
+            }
+            *steps -= 1;
+            let at = *position as usize;
+            if self.gone.get(at).copied().unwrap_or_default() {
+                continue;
+            }
+            let (Some(score), Some(terms)) = (self.scores.get_mut(at), self.segment.terms_of(at)) else { continue };
+            if *score == 0.0 {
+                self.touched.push(*position);
+            }
+            *score += rarity * saturated(saturation, terms);
+        }
+    }
 }

@@ -129,12 +129,13 @@ impl LessonSegment {
     pub(super) fn about(&self, subject: &Subject<'_>) -> &[u32] {
         let first = subject.tools().first().map_or(NO_TOOL, |tool| hash(*tool));
         let shards = self.by_tool.get(&first).into_iter().flatten();
-        let mut shards = shards.filter_map(|shard| self.shards.get(*shard as usize));
-        let is_same = |shard: &&Shard| {
-            let one = shard.positions.first().and_then(|position| self.entries.get(*position as usize));
-            one.is_some_and(|entry| Subject::from(&*entry.lesson).is_same(subject))
-        };
-        shards.find(is_same).map(|shard| shard.positions.as_slice()).unwrap_or_default()
+        for shard in shards.filter_map(|shard| self.shards.get(*shard as usize)) {
+            let first = shard.positions.first().and_then(|position| self.entries.get(*position as usize));
+            if first.is_some_and(|entry| Subject::from(&*entry.lesson).is_same(subject)) {
+                return &shard.positions;
+            }
+        }
+        &[]
     }
 
     /// Whether there are lessons about a client's own tool of this name.
@@ -154,8 +155,12 @@ impl LessonSegment {
     /// Returns the groups of lessons with a term, one per shard, sorted by shard.
     pub(super) fn groups(&self, term: Term) -> &[ShardPostings] {
         let Ok(slot) = self.terms.binary_search(&term) else { return &[] };
-        let end = |slot: usize| self.ends.get(slot).map_or(0, |end| *end as usize);
-        self.groups.get(slot.checked_sub(1).map_or(0, end)..end(slot)).unwrap_or_default()
+        let begin = slot.checked_sub(1).map_or(0, |before| self.end(before));
+        self.groups.get(begin..self.end(slot)).unwrap_or_default()
+    }
+
+    fn end(&self, slot: usize) -> usize {
+        self.ends.get(slot).map_or(0, |end| *end as usize)
     }
 
     /// Returns the number of keys that contain a term. The lists of the term's groups are adjacent, so none of them has

@@ -35,7 +35,7 @@ fn lesson(id: &str, tool: &str, key: &str) -> Lesson {
 }
 
 fn lesson_store(lessons: impl IntoIterator<Item = Lesson>) -> LessonStore {
-    LessonStore::of(lessons.into_iter().map(Noted::from), Settings::default())
+    LessonStore::of(lessons.into_iter().map(StoredLesson::from), Settings::default())
 }
 
 fn recalled(lesson_store: &LessonStore, tools: &[&str], text: &str) -> Vec<String> {
@@ -135,7 +135,7 @@ fn of_lessons_that_contradict_each_other_the_one_confirmed_last_comes_first() {
 #[test]
 fn meaning_puts_those_in_order_that_words_find() {
     let vector = |components: [f32; 2]| Vector::new(components.to_vec());
-    let noted = |id: &str, key: &str, components: [f32; 2]| Noted {
+    let noted = |id: &str, key: &str, components: [f32; 2]| StoredLesson {
         lesson: Arc::new(lesson(id, "", key)),
         vector: vector(components),
     };
@@ -156,14 +156,16 @@ fn a_lesson_that_is_forgotten_is_found_no_more() {
     let first =
         lesson_store((0..2000).map(|number| lesson(&format!("{number:04}"), "", &format!("room word{number}"))));
     assert_eq!(recalled(&first, &[], "word7"), ["0007"]);
-    let later =
-        first.with([Change::Forgotten("0007".to_owned()), Change::Noted(lesson("new", "", "word7 again").into())]);
+    let later = first.with([
+        MemoryChange::Deleted("0007".to_owned()),
+        MemoryChange::Stored(lesson("new", "", "word7 again").into()),
+    ]);
     assert_eq!(recalled(&later, &[], "word7"), ["new"]);
     assert!(later.get(&Scope::of_group("g"), "0007").is_none() && first.get(&Scope::of_group("g"), "0007").is_some());
     let none =
-        later.with(later.of_scope(&Scope::of_group("g")).iter().map(|lesson| Change::Forgotten(lesson.id.clone())));
+        later.with(later.of_scope(&Scope::of_group("g")).iter().map(|lesson| MemoryChange::Deleted(lesson.id.clone())));
     assert!(none.is_empty());
-    let both = none.with([Change::Noted(lesson("a", "", "room").into()), Change::Forgotten("a".to_owned())]);
+    let both = none.with([MemoryChange::Stored(lesson("a", "", "room").into()), MemoryChange::Deleted("a".to_owned())]);
     assert!(both.is_empty());
 }
 
@@ -180,16 +182,16 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn changes_lead_to_what_a_notebook_made_anew_finds(
+    fn changes_lead_to_what_a_new_store_finds(
         steps in proptest::collection::vec((0_u8..40, "[abcd]( [abcde]){0,3}", 0_u8..5), 1..80), cut in 0_usize..80,
     ) {
         let change = |(id, key, kind): &(u8, String, u8)| match kind {
-            0 => Change::Forgotten(id.to_string()),
+            0 => MemoryChange::Deleted(id.to_string()),
             kind => {
                 let tool = if *kind == 1 { "t" } else { "" };
                 let retired = (*kind == 2).then(|| Retirement { at: at(1), reason: String::new() });
                 // A single letter is a stop word.
-                Change::Noted(Lesson { retired, ..lesson(&id.to_string(), tool, &key.replace(' ', "x ")) }.into())
+                MemoryChange::Stored(Lesson { retired, ..lesson(&id.to_string(), tool, &key.replace(' ', "x ")) }.into())
             }
         };
         let cut = cut.min(steps.len());

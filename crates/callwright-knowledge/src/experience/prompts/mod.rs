@@ -1,8 +1,7 @@
-//! THINK, NOTE and RECALL: builds the prompts for the lesson_store and parses the model's output (paper, section 3.2).
+//! THINK, NOTE and RECALL: builds the prompts and parses the model's output (paper, section 3.2).
 //!
 //! Text from people, models and APIs is sent as JSON inside one message and announced as data.
 
-mod demonstrations;
 mod questions;
 mod reading;
 

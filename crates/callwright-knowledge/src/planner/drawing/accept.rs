@@ -15,6 +15,7 @@ use super::ground::DrawingContext;
 use super::place::{kind_of, may_have, place};
 use super::shown::named;
 use super::tools::PlanTool;
+use crate::text::letters;
 use callwright_common::text::excerpt;
 use callwright_types::plan::{Argument, Reference, Source};
 
@@ -147,9 +148,6 @@ impl AnswerContext<'_> {
     /// Returns the argument of this name, or else the only one whose name has the same letters in another notation
     /// (`sortBy`, `sort_by`).
     fn asked(&self, name: &str) -> Option<&RequestedArgument> {
-        let letters = |name: &str| -> String {
-            name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-        };
         let exact = self.arguments.iter().find(|asked| asked.name == name);
         let mut alike = self.arguments.iter().filter(|asked| letters(&asked.name) == letters(name));
         exact.or_else(|| alike.next().filter(|_| alike.next().is_none()))
@@ -158,9 +156,8 @@ impl AnswerContext<'_> {
     /// Returns a completion in which the user supplies every required argument.
     pub(super) fn all_missing(&self) -> AcceptedArguments {
         let required = self.arguments.iter().filter(|asked| asked.required);
-        let missing =
-            |asked: &RequestedArgument| Argument { name: asked.name.clone(), source: self.missing(&asked.name) };
-        AcceptedArguments { arguments: required.map(missing).collect(), calls: Vec::new() }
+        let missing = required.map(|asked| Argument { name: asked.name.clone(), source: self.missing(&asked.name) });
+        AcceptedArguments { arguments: missing.collect(), calls: Vec::new() }
     }
 
     fn source<'c>(
@@ -170,12 +167,7 @@ impl AnswerContext<'_> {
         taking: &mut AnswerConversion<'c>,
     ) -> Result<Source, String> {
         match given.source {
-            ArgumentOrigin::Ask => {
-                let question = given.question.as_deref().unwrap_or_default().trim();
-                let own = || self.missing(&asked.name);
-                let told = |question: &str| Source::Missing { question: question.to_owned() };
-                Ok(if question.is_empty() { own() } else { told(question) })
-            }
+            ArgumentOrigin::Ask => Ok(given.question_source().unwrap_or_else(|| self.missing(&asked.name))),
             ArgumentOrigin::Value => self.value(asked, given),
             ArgumentOrigin::Tool => {
                 let outputs = given.outputs.as_deref().unwrap_or_default();
@@ -236,12 +228,12 @@ impl AnswerContext<'_> {
                 (node, tool.clone())
             }
         };
-        let none = || format!("`{}` has no output `{}`", quoted(supplier.tool.name()), quoted(&taken.output));
-        let (output, item) = place(taken).ok_or_else(none)?;
+        let fault = format!("`{}` has no output `{}`", quoted(supplier.tool.name()), quoted(&taken.output));
+        let Some((output, item)) = place(taken) else { return Err(fault) };
         // Documented outputs are often incomplete, so a model that insists keeps its reference. If the answer lacks the
         // output, the arguments of the call are requested again.
         if !may_have(&supplier.outputs, output.as_str()) {
-            taking.doubts.push(format!("{} that is told of; take one of its `outputs`, if one will do", none()));
+            taking.doubts.push(format!("{fault} that is told of; take one of its `outputs`, if one will do"));
         }
         Ok(Reference { node, output, item })
     }
@@ -251,8 +243,8 @@ impl AnswerContext<'_> {
     fn planned(&self, label: &str, told: Option<&NewCall>) -> Option<(usize, &DraftNode)> {
         let at = self.draft.at(label).filter(|at| self.draft.needed().contains(at))?;
         let node = self.draft.get(at)?;
-        let is_meant = |new: &NewCall| is_same(node.tool.tool.name(), &node.task, &new.tool, &new.task);
-        told.is_none_or(is_meant).then_some((at, node))
+        let is_meant = told.is_none_or(|new| is_same(node.tool.tool.name(), &node.task, &new.tool, &new.task));
+        is_meant.then_some((at, node))
     }
 
     fn new_call<'c>(
@@ -378,8 +370,8 @@ pub(super) fn missing(tool: &PlanTool, name: &str) -> Source {
 
 /// Whether both are the same task of the same tool, ignoring case and whitespace.
 pub(super) fn is_same(tool: &str, task: &str, other: &str, other_task: &str) -> bool {
-    let folded = |task: &str| task.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>();
-    tool == other && folded(task) == folded(other_task)
+    let (words, other_words) = (task.split_whitespace(), other_task.split_whitespace());
+    tool == other && words.map(str::to_lowercase).eq(other_words.map(str::to_lowercase))
 }
 
 fn quoted(text: &str) -> String {

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use callwright_common::json::bare;
 use callwright_common::text::excerpt;
+use callwright_types::plan::Source;
 
 /// Maximum size of an answer, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
@@ -57,6 +58,14 @@ pub(super) struct ArgumentAnswer {
     pub(super) outputs: Option<Vec<TakenOutput>>,
     #[serde(default)]
     pub(super) question: Option<String>,
+}
+
+impl ArgumentAnswer {
+    /// Returns the question to the user; `None` if the answer has none.
+    pub(super) fn question_source(&self) -> Option<Source> {
+        let question = self.question.as_deref()?.trim();
+        (!question.is_empty()).then(|| Source::Missing { question: question.to_owned() })
+    }
 }
 
 /// Kind of source of an argument.

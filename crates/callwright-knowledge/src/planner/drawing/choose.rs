@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use super::answer::read;
 use super::converse::{CheckedAnswer, PlanRequester, Spent};
-use super::draw::Undrawn;
+use super::error::Undrawn;
 use super::model::{PlanningModel, Purpose, Question};
 use super::prompts::{ConversationData, DATA, object};
 use super::settings::DrawSettings;
-use super::shown::beginning;
+use crate::text::beginning;
 use callwright_common::json::raw;
 use callwright_openai::Role;
 use callwright_types::{Cost, Message};

@@ -6,15 +6,17 @@ use serde_json::{Map, Value};
 
 use super::accept::{AcceptedArguments, AnswerContext, RequestedArgument};
 use super::draft::DraftNode;
-use super::draw::{Occasion, PlanGeneration, Undrawn};
+use super::draw::{Occasion, PlanGeneration};
+use super::error::Undrawn;
 use super::model::{Purpose, Question};
 use super::prompts::{
     ArgumentData, ConsumerData, PlannedData, RequestedCallData, SupplierData, completion, completion_form,
 };
 use super::settings::Completion;
-use super::shown::{beginning, shown_outputs, shown_schema};
+use super::shown::{shown_outputs, shown_schema};
 use super::tools::PlanTool;
 use crate::planner::producers::Candidate;
+use crate::text::beginning;
 use callwright_judge::scanner::Parameter;
 use callwright_types::plan::{Argument, Source};
 
@@ -56,13 +58,10 @@ impl PlanGeneration<'_> {
             }
             Completion::ThreeSteps => {
                 known = self.arguments(at, &node, &parameters, AllowedSources::Words).await?;
-                let is_said = |name: &str| {
-                    let said = known.iter().find(|argument| argument.name == name);
-                    said.is_some_and(|argument| !matches!(argument.source, Source::Missing { .. }))
-                };
                 let mut left = parameters.clone();
                 left.retain(|parameter| {
-                    !is_said(parameter.name)
+                    let said = known.iter().find(|argument| argument.name == parameter.name);
+                    said.is_none_or(|argument| matches!(argument.source, Source::Missing { .. }))
                         && !self.candidates(&node, parameter.name, AllowedSources::Calls).is_empty()
                 });
                 known.retain(|argument| left.iter().all(|parameter| parameter.name != argument.name));
@@ -134,38 +133,38 @@ impl PlanGeneration<'_> {
         let mut suppliers = Suppliers::default();
         let mut first: HashMap<usize, Vec<String>> = HashMap::new();
         for parameter in parameters {
-            let mut positions = Vec::new();
+            let (mut positions, mut names) = (Vec::new(), Vec::new());
             for Candidate { tool: position, output, .. } in self.candidates(node, parameter.name, from) {
                 let Some(tool) = self.occasion.tools.tool(position) else { continue };
                 let name = tool.tool.name().to_owned();
                 if suppliers.by_name.get(&name).is_some_and(|(known, _)| *known != position) {
                     continue;
                 }
-                suppliers.by_name.insert(name, (position, tool));
+                suppliers.by_name.insert(name.clone(), (position, tool));
                 first.entry(position).or_default().push(output);
                 positions.push(position);
+                names.push(name);
             }
-            let name_of = |position: &usize| Some(self.occasion.tools.tool(*position)?.tool.name().to_owned());
             suppliers.told.push(ArgumentData {
                 name: parameter.name.to_owned(),
                 required: parameter.required,
                 schema: shown_schema(parameter, self.settings),
-                tools: positions.iter().filter_map(name_of).collect(),
+                tools: names,
             });
             let (name, required) = (parameter.name.to_owned(), parameter.required);
             suppliers.asked.push(RequestedArgument { name, required, suppliers: positions });
         }
         let mut tools: Vec<(&usize, &PlanTool)> = suppliers.by_name.values().map(|(at, tool)| (at, tool)).collect();
         tools.sort_unstable_by_key(|(position, _)| **position);
-        let told = |(position, tool): (&usize, &PlanTool)| {
+        let tools = tools.into_iter().map(|(position, tool)| {
             let likely: Vec<&str> = first.get(position).into_iter().flatten().map(String::as_str).collect();
             SupplierData {
                 name: tool.tool.name().to_owned(),
                 description: beginning(&tool.tool.tool.description, self.settings.description_chars).to_owned(),
                 outputs: shown_outputs(&tool.outputs, &likely, self.settings),
             }
-        };
-        suppliers.tools = tools.into_iter().map(told).collect();
+        });
+        suppliers.tools = tools.collect();
         suppliers
     }
 
@@ -191,15 +190,16 @@ impl PlanGeneration<'_> {
 
     /// Returns the planned calls that may supply an argument without creating a cycle.
     fn planned(&self, at: usize, suppliers: &HashMap<String, (usize, PlanTool)>) -> Vec<(String, &DraftNode)> {
-        let may_supply = |node: &DraftNode| {
-            suppliers.get(node.tool.tool.name()).is_some_and(|(position, _)| *position == node.position)
-        };
         let needed = self.draft.needed();
-        let others = self
-            .draft
-            .nodes()
-            .filter(|(other, node)| needed.contains(other) && may_supply(node) && self.draft.way(at, *other).is_none());
-        others.map(|(other, node)| (self.draft.label(other), node)).collect()
+        let mut planned = Vec::new();
+        for (other, node) in self.draft.nodes().filter(|(other, _)| needed.contains(other)) {
+            let supplier = suppliers.get(node.tool.tool.name());
+            let may_supply = supplier.is_some_and(|(position, _)| *position == node.position);
+            if may_supply && self.draft.way(at, other).is_none() {
+                planned.push((self.draft.label(other), node));
+            }
+        }
+        planned
     }
 }
 

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::draw::{Limit, Undrawn};
+use super::error::{Limit, Undrawn};
 use super::model::{PlanningModel, Purpose, Question, Reply};
 use super::prompts::repair;
 use super::settings::DrawSettings;
-use super::shown::beginning;
+use crate::text::beginning;
 use callwright_common::tokens::estimated;
 use callwright_openai::Role;
 use callwright_types::Cost;

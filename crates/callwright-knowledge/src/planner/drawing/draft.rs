@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::draw::Undrawn;
+use super::error::Undrawn;
 use super::finish;
 use super::tools::PlanTool;
 use callwright_types::Plan;
@@ -81,10 +81,10 @@ impl PlanDraft {
     /// Creates an empty draft whose new labels do not collide with these labels of a present plan.
     pub(super) fn beside(present: Vec<String>) -> Self {
         let mut prefix = "c".to_owned();
-        let is_numbered = |label: &String, prefix: &str| {
-            label.strip_prefix(prefix).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
-        };
-        while present.iter().any(|label| is_numbered(label, &prefix)) {
+        while present
+            .iter()
+            .any(|label| label.strip_prefix(&prefix).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit())))
+        {
             prefix.push('c');
         }
         Self { nodes: Vec::new(), aside: Vec::new(), goals: Vec::new(), present, prefix }
@@ -252,12 +252,10 @@ impl PlanDraft {
     pub(super) fn into_plan(self) -> Result<Plan, Undrawn> {
         let goals = self.goals.iter().map(|at| self.label(*at)).collect();
         let labels: Vec<String> = (0..self.len()).map(|at| self.label(at)).collect();
-        let call = |(node, label): (DraftNode, String)| {
-            let call =
-                Node { label, tool: node.tool.tool.name().to_owned(), task: node.task, arguments: node.arguments };
-            (call, node.standing)
-        };
-        let drawn = self.nodes.into_iter().zip(labels).map(call);
+        let drawn = self.nodes.into_iter().zip(labels).map(|(node, label)| {
+            let tool = node.tool.tool.name().to_owned();
+            (Node { label, tool, task: node.task, arguments: node.arguments }, node.standing)
+        });
         finish::plan(drawn.chain(self.aside).collect(), goals, &self.present)
     }
 }

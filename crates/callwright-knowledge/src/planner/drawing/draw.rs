@@ -7,6 +7,7 @@ use super::accept::selected;
 use super::answer::SelectedGoal;
 use super::converse::{PlanRequester, Spent};
 use super::draft::{DraftNode, PlanDraft};
+use super::error::Undrawn;
 use super::ground::DrawingContext;
 use super::model::{PlanningModel, Purpose, Question};
 use super::prompts::{ConversationData, selection, selection_form};
@@ -45,34 +46,6 @@ pub struct Drawn {
     pub from_template: bool,
     /// Faults of answers that were not corrected, and their consequences.
     pub notes: Vec<String>,
-}
-
-/// Why there is no plan.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Undrawn {
-    /// No tool is offered, or the model reports that none serves the request.
-    #[error("no tool serves the request")]
-    Nothing,
-    /// The model's answers about the goals are unusable.
-    #[error("the model's answers cannot be used: {0}")]
-    Unusable(String),
-    /// The model does not answer.
-    #[error("{0}")]
-    Unanswered(String),
-    /// A limit is reached.
-    #[error("{0}")]
-    Limit(Limit),
-}
-
-/// Limit that ended plan generation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Limit {
-    /// Maximum number of requests to the model.
-    #[error("the plan takes more than {0} requests to the model")]
-    Requests(u64),
-    /// Maximum number of tokens of these requests.
-    #[error("the plan takes more than {0} tokens")]
-    Tokens(u64),
 }
 
 /// Generates a plan backward: one request for the goals, then one for the arguments of each call. Generation terminates

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::QUOTED_CHARS;
 use callwright_common::json::raw;
 use callwright_common::text::excerpt;
-use callwright_judge::repair::mend;
+use callwright_judge::repair::repair_call;
 use callwright_judge::scanner::{CompiledTool, ToolSet, scan};
 use callwright_types::rules::{RepairRules, Report, RescueRules, ScanRules};
 use callwright_types::{Call, ValueKind};
@@ -26,10 +26,10 @@ impl ToolParameters<'_> {
     /// Feedback for the model: the violations of the schema.
     pub(super) fn as_wanted(&self, name: &str, value: &Value) -> Result<Value, String> {
         let Err(fault) = self.check(name, value) else { return Ok(value.clone()) };
-        let spelled = || value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
-        let digits = || (value.is_i64() || value.is_u64()).then(|| Value::from(value.to_string()));
-        let ways: [&dyn Fn() -> Option<Value>; 3] = [&|| self.mended(name, value), &spelled, &digits];
-        let fits = ways.iter().filter_map(|way| way()).find(|value| self.check(name, value).is_ok());
+        let parsed = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let digits = (value.is_i64() || value.is_u64()).then(|| Value::from(value.to_string()));
+        let mut ways = [self.mended(name, value), parsed, digits].into_iter().flatten();
+        let fits = ways.find(|value| self.check(name, value).is_ok());
         fits.ok_or_else(|| format!("the value {} does not fit: {fault}", excerpt(&value.to_string(), QUOTED_CHARS)))
     }
 
@@ -49,7 +49,7 @@ impl ToolParameters<'_> {
     fn mended(&self, name: &str, value: &Value) -> Option<Value> {
         // Repairs the value only: missing arguments stay missing, and unknown names were rejected before.
         let repair = RepairRules { rescue: RescueRules::default(), names: false, values: true, defaults: false };
-        let mended = mend(&self.call(name, value), 0, &self.book(), &rules(), &repair);
+        let mended = repair_call(&self.call(name, value), 0, &self.book(), &rules(), &repair);
         serde_json::from_str::<Map<String, Value>>(&mended.call.arguments).ok()?.remove(name)
     }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use callwright_openai::Role;
-use callwright_upstream::Answered;
+use callwright_upstream::{Answered, Manner, TextModel};
 
 /// Model that generates plans.
 pub trait PlanningModel: fmt::Debug + Send + Sync {
@@ -62,3 +62,17 @@ pub struct Reply {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the request to the model failed: {0}")]
 pub struct AskError(pub String);
+
+impl PlanningModel for TextModel {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, AskError>> {
+        Box::pin(async move {
+            let requests = Some(question.requests);
+            let manner = Manner { temperature: question.temperature, form: Some(&question.form), requests };
+            let exchange = Self::ask(self, &question.messages, manner).await;
+            let said = exchange.answered.map_err(AskError)?;
+            let (prompt_tokens, completion_tokens) =
+                exchange.usage.map(|usage| (usage.prompt_tokens, usage.completion_tokens)).unzip();
+            Ok(Reply { said, prompt_tokens, completion_tokens, requests: exchange.requests })
+        })
+    }
+}

@@ -32,14 +32,16 @@ pub(super) fn may_have(fields: &[OutputField], output: &str) -> bool {
     if fields.is_empty() {
         return true;
     }
-    let is_below = |longer: &str, shorter: &str| {
-        longer.strip_prefix(shorter).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    let is_told = |of: &str| fields.iter().any(|field| field.pointer != of && is_below(&field.pointer, of));
     fields.iter().any(|field| {
-        let pointer = field.pointer.as_str();
-        is_below(pointer, output) || (is_below(output, pointer) && !is_told(pointer))
+        is_within(&field.pointer, output)
+            || is_within(output, &field.pointer)
+                && !fields.iter().any(|part| part.pointer != field.pointer && is_within(&part.pointer, &field.pointer))
     })
+}
+
+/// Whether a pointer is equal to another one or below it.
+fn is_within(pointer: &str, container: &str) -> bool {
+    pointer.strip_prefix(container).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Returns the pointer of a list item; `index` is set if the pointer already contains one.

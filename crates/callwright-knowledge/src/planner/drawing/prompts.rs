@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::settings::DrawSettings;
-use super::shown::beginning;
+use crate::text::beginning;
 use callwright_common::json::raw;
 use callwright_openai::Role;
 use callwright_types::{Message, Speaker};
@@ -113,11 +113,11 @@ pub(super) struct OfferedData<'a> {
 
 /// Returns the tools in the form of a selection prompt.
 pub(super) fn offered<'a>(tools: &[(&'a str, &'a str)], settings: &DrawSettings) -> Vec<OfferedData<'a>> {
-    let told = |(name, description): &(&'a str, &'a str)| OfferedData {
+    let offered = tools.iter().map(|(name, description)| OfferedData {
         name,
         description: beginning(description, settings.description_chars),
-    };
-    tools.iter().map(told).collect()
+    });
+    offered.collect()
 }
 
 /// Returns the JSON Schema of an answer to [`selection`].

@@ -6,7 +6,8 @@ use super::accept::is_same;
 use super::answer::SelectedGoal;
 use super::complete::before;
 use super::draft::{DraftNode, DraftNodeStatus, PlanDraft};
-use super::draw::{Drawn, Occasion, PlanGeneration, Undrawn};
+use super::draw::{Drawn, Occasion, PlanGeneration};
+use super::error::Undrawn;
 use super::model::{PlanningModel, Purpose, Question};
 use super::renewed_goals::{PresentCall, PresentData, PresentGoal, RenewalAnswer, form, question, renewed};
 use super::settings::DrawSettings;
@@ -174,8 +175,8 @@ impl PlanGeneration<'_> {
     fn known(&self, goal: &SelectedGoal, goals: &[SelectedGoal], former: &[usize]) -> Option<usize> {
         let of_tool = former.iter().filter_map(|at| Some((*at, self.draft.get(*at)?)));
         let of_tool: Vec<_> = of_tool.filter(|(_, node)| node.tool.tool.name() == goal.tool).collect();
-        let is_task = |node: &DraftNode| is_same(&goal.tool, &node.task, &goal.tool, &goal.task);
-        if let Some((at, _)) = of_tool.iter().find(|(_, node)| is_task(node)) {
+        let of_task = of_tool.iter().find(|(_, node)| is_same(&goal.tool, &node.task, &goal.tool, &goal.task));
+        if let Some((at, _)) = of_task {
             return Some(*at);
         }
         let is_alone = goals.iter().filter(|other| other.tool == goal.tool).count() == 1;
@@ -187,12 +188,13 @@ impl PlanGeneration<'_> {
 }
 
 fn present_data(draft: &PlanDraft) -> PresentData<'_> {
-    let is_made = |node: &DraftNode| matches!(node.standing, DraftNodeStatus::Made(_));
     let goals = draft.goals().iter().filter_map(|at| {
         let node = draft.get(*at)?;
-        Some(PresentGoal { tool: node.tool.tool.name(), task: &node.task, done: is_made(node) })
+        let done = matches!(node.standing, DraftNodeStatus::Made(_));
+        Some(PresentGoal { tool: node.tool.tool.name(), task: &node.task, done })
     });
-    let calls = draft.nodes().filter(|(_, node)| !is_made(node)).map(|(at, node)| {
+    let open = draft.nodes().filter(|(_, node)| !matches!(node.standing, DraftNodeStatus::Made(_)));
+    let calls = open.map(|(at, node)| {
         let (tool, task) = (node.tool.tool.name(), node.task.as_str());
         PresentCall { call: draft.label(at), tool, task, arguments: before(node) }
     });

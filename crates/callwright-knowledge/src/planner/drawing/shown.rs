@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::settings::DrawSettings;
+use crate::text::beginning;
 use callwright_common::text::excerpt;
 use callwright_judge::scanner::Parameter;
 use callwright_types::{OutputField, ValueKind};
@@ -27,9 +28,10 @@ pub(super) fn shown_outputs(
     first: &[&str],
     settings: &DrawSettings,
 ) -> Option<Map<String, Value>> {
-    let is_first = |field: &&OutputField| first.contains(&field.pointer.as_str());
-    let ordered = fields.iter().filter(is_first).chain(fields.iter().filter(|field| !is_first(field)));
-    let shown = ordered.take(settings.outputs).map(|field| (field.pointer.clone(), told(field, settings)));
+    let (mut ordered, rest): (Vec<_>, Vec<_>) =
+        fields.iter().partition(|field| first.contains(&field.pointer.as_str()));
+    ordered.extend(rest);
+    let shown = ordered.into_iter().take(settings.outputs).map(|field| (field.pointer.clone(), told(field, settings)));
     (!fields.is_empty()).then(|| shown.collect())
 }
 
@@ -53,12 +55,6 @@ fn told(field: &OutputField, settings: &DrawSettings) -> Value {
         (Some(kind), false) => format!("{kind}: {about}").into(),
         (None, _) => about.into(),
     }
-}
-
-/// Returns the first characters of a text.
-pub(super) fn beginning(text: &str, chars: usize) -> &str {
-    let end = text.char_indices().nth(chars).map_or(text.len(), |(end, _)| end);
-    text.get(..end).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -9,13 +9,15 @@ use super::QUOTED_CHARS;
 use super::accept::{missing, said};
 use super::answer::{ArgumentAnswer, ArgumentOrigin, read};
 use super::converse::CheckedAnswer;
-use super::draw::{PlanGeneration, Undrawn};
+use super::draw::PlanGeneration;
+use super::error::Undrawn;
 use super::fitting::ToolParameters;
 use super::ground::DrawingContext;
 use super::model::{Purpose, Question};
 use super::prompts::{ConversationData, DATA, object};
-use super::shown::{beginning, shown_schema};
+use super::shown::shown_schema;
 use super::tools::PlanTool;
+use crate::text::beginning;
 use callwright_common::json::raw;
 use callwright_common::text::excerpt;
 use callwright_openai::Role;
@@ -99,14 +101,13 @@ impl PlanGeneration<'_> {
     }
 
     fn known_data<'t>(&self, template: &'t Plan, tools: &'t [PlanTool], inputs: &[TemplateInput<'t>]) -> KnownData<'t> {
-        let about = |tool: &'t PlanTool| beginning(&tool.tool.tool.description, self.settings.description_chars);
         let steps = template.nodes().iter().zip(tools).map(|(node, tool)| StepData {
             call: &node.label,
             tool: &node.tool,
-            description: about(tool),
+            description: beginning(&tool.tool.tool.description, self.settings.description_chars),
             arguments: node.arguments.iter().map(|argument| (argument.name.clone(), told(&argument.source))).collect(),
         });
-        let told = |input: &TemplateInput<'t>| {
+        let inputs = inputs.iter().map(|input| {
             let first = input.uses.first();
             let parameter = first.and_then(|first| first.tool.tool.parameter(first.argument));
             InputData {
@@ -114,9 +115,9 @@ impl PlanGeneration<'_> {
                 required: input.uses.iter().any(|taker| taker.required),
                 schema: parameter.map_or(Value::Null, |parameter| shown_schema(&parameter, self.settings)),
             }
-        };
+        });
         let goals = template.finals().iter().map(String::as_str).collect();
-        KnownData { goals, steps: steps.collect(), inputs: inputs.iter().map(told).collect() }
+        KnownData { goals, steps: steps.collect(), inputs: inputs.collect() }
     }
 }
 
@@ -219,19 +220,19 @@ fn judge(text: &str, inputs: &[TemplateInput<'_>], ground: &DrawingContext) -> C
         return CheckedAnswer { taken: Some(None), faults: Vec::new() };
     }
     let (mut filled, mut faults) = (Filled::new(), Vec::new());
-    let quoted = |name: &str| excerpt(name, QUOTED_CHARS);
     for given in answer.inputs.iter().filter(|given| inputs.iter().all(|input| input.name != given.name)) {
-        faults.push(format!("the plan has no input `{}`", quoted(&given.name)));
+        faults.push(format!("the plan has no input `{}`", excerpt(&given.name, QUOTED_CHARS)));
     }
     for input in inputs {
+        let name = excerpt(input.name, QUOTED_CHARS);
         let mut given = answer.inputs.iter().filter(|given| given.name == input.name);
         let first = given.next();
         if given.next().is_some() {
-            faults.push(format!("the input `{}` stands there twice", quoted(input.name)));
+            faults.push(format!("the input `{name}` stands there twice"));
         }
         for taker in &input.uses {
             let source = taker.source(first, ground).unwrap_or_else(|fault| {
-                faults.push(format!("the input `{}`: {fault}", quoted(input.name)));
+                faults.push(format!("the input `{name}`: {fault}"));
                 taker.required.then(|| missing(&taker.tool, taker.argument))
             });
             let place = (taker.label.to_owned(), taker.argument.to_owned());
@@ -248,21 +249,19 @@ impl TemplateInputUse<'_> {
     /// # Errors
     /// Feedback for the model: the fault of the given input.
     fn source(&self, given: Option<&ArgumentAnswer>, ground: &DrawingContext) -> Result<Option<Source>, String> {
-        let default = || ToolParameters { tool: &self.tool.tool }.default_of(self.argument);
         let Some(given) = given else {
-            return match default() {
-                _ if !self.required => Ok(None),
-                Some(value) => Ok(Some(Source::Value { value, words: String::new() })),
-                None => Err("it is required, and is not there; say where it comes from".to_owned()),
-            };
+            if !self.required {
+                return Ok(None);
+            }
+            let default = ToolParameters { tool: &self.tool.tool }.default_of(self.argument);
+            let value = default.ok_or("it is required, and is not there; say where it comes from")?;
+            return Ok(Some(Source::Value { value, words: String::new() }));
         };
         match given.source {
             // An optional argument does not justify a question to the user.
             ArgumentOrigin::Ask if !self.required => Ok(None),
             ArgumentOrigin::Ask => {
-                let question = given.question.as_deref().unwrap_or_default().trim();
-                let told = || Source::Missing { question: question.to_owned() };
-                Ok(Some(if question.is_empty() { missing(&self.tool, self.argument) } else { told() }))
+                Ok(Some(given.question_source().unwrap_or_else(|| missing(&self.tool, self.argument))))
             }
             ArgumentOrigin::Value => said(&self.tool, self.argument, given, ground).map(Some),
             ArgumentOrigin::Tool => Err("its source is `value` or `ask`".to_owned()),

@@ -30,11 +30,11 @@ pub struct ToolList {
 impl ToolList {
     /// Compiles the tools; each comes with the output fields of its answers.
     pub fn compile(tools: Vec<(Arc<Tool>, Vec<OutputField>)>, validators: &Validators) -> Self {
-        let compiled = |(tool, outputs): (Arc<Tool>, Vec<OutputField>)| {
-            let book = ToolSet::compile(vec![tool], validators);
-            Some(PlanTool { tool: Arc::clone(book.tools().first()?), outputs: outputs.into() })
-        };
-        Self { tools: tools.into_iter().map(compiled).collect() }
+        let compiled = tools.into_iter().map(|(tool, outputs)| {
+            let set = ToolSet::compile(vec![tool], validators);
+            Some(PlanTool { tool: Arc::clone(set.tools().first()?), outputs: outputs.into() })
+        });
+        Self { tools: compiled.collect() }
     }
 }
 

@@ -116,10 +116,10 @@ fn by_name(
         tally.add(Evidence::SharedWords, share(&field.words, &argument.words));
     }
     if !taker.input.things.is_empty() && field.identifies && (argument.whole != field.whole || argument.is_bare()) {
-        let is_known = |thing: &&Term| {
+        let known = taker.input.things.iter().filter(|thing| {
             [&maker.things, &field.holders, &field.things].iter().any(|things| things.binary_search(thing).is_ok())
-        };
-        let known = taker.input.things.iter().filter(is_known).count();
+        });
+        let known = known.count();
         tally.add(Evidence::Key, KEY * known as f32 / taker.input.things.len() as f32);
     }
     if argument.schema.is_some() && argument.schema == field.schema {
@@ -131,20 +131,24 @@ fn by_values(argument: &Profile, field: &Profile, tally: &mut EvidenceScore) {
     if let (Some(wanted), Some(given)) = (argument.format, field.format) {
         tally.add(Evidence::Format, if wanted == given { 1.0 } else { -0.5 });
     }
-    let common = |left: &[Term], right: &[Term]| left.iter().any(|term| right.binary_search(term).is_ok());
     if !argument.values.is_empty() {
         tally.add(
             Evidence::Values,
             match field.values.is_empty() {
                 true => -0.5,
-                false if common(&argument.values, &field.values) => 1.0,
+                false if have_common(&argument.values, &field.values) => 1.0,
                 false => -1.0,
             },
         );
     }
-    if common(&argument.examples, &field.examples) {
+    if have_common(&argument.examples, &field.examples) {
         tally.add(Evidence::Example, 1.0);
     }
+}
+
+/// Whether a term occurs in both lists, of which the second is sorted.
+fn have_common(left: &[Term], right: &[Term]) -> bool {
+    left.iter().any(|term| right.binary_search(term).is_ok())
 }
 
 /// Whether a value of this kind can be converted to the argument: as it is, as a string, or as an item of a list.

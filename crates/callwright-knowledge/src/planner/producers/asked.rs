@@ -93,14 +93,11 @@ impl SegmentScores {
         if all == 0 {
             return 0.0;
         }
-        let of_clause = |clause: usize| {
-            let said = known.iter().filter(|(clauses, _)| clauses >> clause & 1 == 1);
-            said.map(|(_, rarity)| rarity).sum::<f32>()
-        };
         // Only the best clause counts. If it is the argument's own clause, the share is 0.
         let mut most = (0.0, None);
         for clause in (0..self.clauses.len()).filter(|clause| all >> clause & 1 == 1) {
-            let said = of_clause(clause);
+            let said = known.iter().filter(|(clauses, _)| clauses >> clause & 1 == 1);
+            let said: f32 = said.map(|(_, rarity)| rarity).sum();
             if said > most.0 {
                 most = (said, Some(clause));
             }
@@ -126,8 +123,8 @@ fn foremost_of(
     vector: Option<&Vector>,
     fits: &HashMap<u32, f32>,
 ) -> Vec<(f32, u32)> {
-    let asks = |(term, _): &&(Term, f32)| values.binary_search(term).is_err() || !segment.with_word(*term).is_empty();
-    let asking: Vec<(Term, f32)> = clause.iter().filter(asks).copied().collect();
+    let mut asking = clause.to_vec();
+    asking.retain(|(term, _)| values.binary_search(term).is_err() || !segment.with_word(*term).is_empty());
     if asking.len() == clause.len() {
         return if most_of(fits) >= CLEAR { best_of(fits) } else { Vec::new() };
     }
@@ -181,10 +178,10 @@ fn fits(segment: &Segment, clause: &[(Term, f32)]) -> HashMap<u32, f32> {
         }
     }
     let asked = sum(clause);
-    let fit = |(tool, (of_tool, of_clause)): (u32, (f32, f32))| {
+    let fits = found.into_iter().map(|(tool, (of_tool, of_clause))| {
         let text = segment.tool(tool as usize).map_or(0.0, |tool| tool.text_sum);
         let fit = if text > 0.0 && asked > 0.0 { (of_tool / text * (of_clause / asked)).sqrt() } else { 0.0 };
         (tool, fit)
-    };
-    found.into_iter().map(fit).filter(|(_, fit)| *fit > 0.0).collect()
+    });
+    fits.filter(|(_, fit)| *fit > 0.0).collect()
 }

@@ -18,14 +18,14 @@ pub struct CatalogProducers {
 impl CatalogProducers {
     /// Indexes the toolsets of a catalog. Segments of unchanged toolsets are reused from `before`.
     pub fn of(catalog: &Catalog, before: Option<&Self>) -> Self {
-        let segment = |toolset: &Arc<Toolset>| {
+        let segments = catalog.toolsets().map(|toolset| {
             let known = before.and_then(|before| before.segments.get(&toolset.name));
             let same =
                 known.filter(|(made_from, _)| Arc::ptr_eq(made_from, toolset)).map(|(_, segment)| Arc::clone(segment));
             let segment = same.unwrap_or_else(|| Arc::new(segment_of(toolset)));
             (toolset.name.clone(), (Arc::clone(toolset), segment))
-        };
-        Self { segments: catalog.toolsets().map(segment).collect() }
+        });
+        Self { segments: segments.collect() }
     }
 
     /// Returns the segment of a toolset.
@@ -59,11 +59,11 @@ impl<'a> OperationParts<'a> {
         for binding in operation.bindings.iter().filter(|binding| binding.location == Location::Path) {
             path = path.replace(&format!("{{{}}}", binding.name), &format!("{{{}}}", binding.argument));
         }
-        let offered = |link: &OutputLink| {
+        let links = operation.links.iter().filter_map(|link| {
             let target = toolset.operations.iter().find(|operation| operation.own_name() == link.tool)?;
             Some(OutputLink { tool: target.tool.name.clone(), ..link.clone() })
-        };
-        Self { operation, path, links: operation.links.iter().filter_map(offered).collect() }
+        });
+        Self { operation, path, links: links.collect() }
     }
 
     fn shape(&self) -> ToolShape<'_> {

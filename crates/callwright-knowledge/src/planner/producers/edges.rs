@@ -79,28 +79,26 @@ impl Edges {
         for (list, edges) in all {
             for (at, edge) in edges.iter().enumerate() {
                 let place = Pointer::root().child(list).item(at);
-                let found = |place: Pointer, message: &str| Some((place, message.to_owned()));
-                if edge.from.trim().is_empty() || edge.to.trim().is_empty() {
-                    return found(place, "`from` and `to` are names of tools; give both");
-                }
-                if list == "confirmed" && edge.argument.is_none() {
-                    return found(place, "`argument` is missing; name the argument that the tool supplies");
-                }
-                if list == "forbidden" && edge.output.is_some() {
-                    return found(place.child("output"), "a forbidden edge covers the whole answer; remove `output`");
-                }
-                if edge.output.as_deref().is_some_and(|output| !output.is_empty() && !output.starts_with('/')) {
-                    return found(place.child("output"), "not a JSON Pointer; write `/rooms/0/id`, or remove it");
-                }
+                let (place, message) = if edge.from.trim().is_empty() || edge.to.trim().is_empty() {
+                    (place, "`from` and `to` are names of tools; give both")
+                } else if list == "confirmed" && edge.argument.is_none() {
+                    (place, "`argument` is missing; name the argument that the tool supplies")
+                } else if list == "forbidden" && edge.output.is_some() {
+                    (place.child("output"), "a forbidden edge covers the whole answer; remove `output`")
+                } else if edge.output.as_deref().is_some_and(|output| !output.is_empty() && !output.starts_with('/')) {
+                    (place.child("output"), "not a JSON Pointer; write `/rooms/0/id`, or remove it")
+                } else {
+                    continue;
+                };
+                return Some((place, message.to_owned()));
             }
         }
-        let forbids = |edge: &Edge| {
+        let at = self.confirmed.iter().position(|edge| {
             self.forbidden.iter().any(|other| {
                 (&other.from, &other.to) == (&edge.from, &edge.to)
                     && (other.argument.is_none() || other.argument == edge.argument)
             })
-        };
-        let at = self.confirmed.iter().position(forbids)?;
+        })?;
         Some((Pointer::root().child("confirmed").item(at), "confirmed and also forbidden; remove one".to_owned()))
     }
 }

@@ -84,15 +84,14 @@ impl Producers {
     /// Combines several segments. Positions are counted across all segments in order.
     pub fn new(segments: impl IntoIterator<Item = Arc<Segment>>) -> Self {
         let mut first = 0;
-        let part = |segment: Arc<Segment>| {
+        let (mut parts, mut keys) = (Vec::new(), Keys::new());
+        for segment in segments {
             let part = SegmentPart { first, segment };
             first += part.segment.len();
-            part
-        };
-        let parts: Arc<[SegmentPart]> = segments.into_iter().map(part).collect();
-        let mut keys = Keys::new();
-        parts.iter().for_each(|part| part.add_keys(&mut keys));
-        Self { parts, word: Arc::default(), keys: Arc::new(keys), barred: Vec::new() }
+            part.add_keys(&mut keys);
+            parts.push(part);
+        }
+        Self { parts: parts.into(), word: Arc::default(), keys: Arc::new(keys), barred: Vec::new() }
     }
 
     /// Appends a toolset; this is cheap if its tools have no documented outputs. The operator's edges have to be
@@ -178,11 +177,10 @@ impl Producers {
             self.parts.iter().map(|part| SegmentScores::of(&part.segment, request, vectors, ASKED)).collect();
         let mut best: Vec<(f32, usize)> = Vec::new();
         for (part, asked) in self.parts.iter().zip(&segments) {
-            let score = |tool: &u32| {
+            best.extend(asked.best().iter().filter_map(|tool| {
                 let asking = asked.of_tool(*tool)?;
                 Some((asking.fit + asking.lead, part.first + *tool as usize))
-            };
-            best.extend(asked.best().iter().filter_map(score));
+            }));
         }
         best.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
         best.truncate(ASKED_ELSEWHERE);

@@ -36,10 +36,9 @@ impl Request {
     /// Splits a text into clauses.
     pub fn read(text: &str) -> Self {
         let parts = BETWEEN.splitn(text, MAX_CLAUSES).map(str::trim);
-        let clause =
-            |part: &str| Clause { text: part.to_owned(), terms: terms(&said_words(part)), values: values(part) };
-        let clauses = parts.map(clause).filter(|clause| !clause.terms.is_empty()).collect();
-        Self { clauses }
+        let clauses =
+            parts.map(|part| Clause { text: part.to_owned(), terms: terms(&said_words(part)), values: values(part) });
+        Self { clauses: clauses.filter(|clause| !clause.terms.is_empty()).collect() }
     }
 
     /// Returns the texts of the clauses, whose vectors can be passed to [`Producers::ask`](super::Producers::ask).
@@ -61,10 +60,11 @@ impl Request {
 /// Returns the terms that are numbers, times or proper names: words with a digit, or capitalized words other than the
 /// first.
 fn values(clause: &str) -> Vec<Term> {
-    let is_capital = |word: &str| word.chars().find(|letter| letter.is_alphanumeric()).is_some_and(char::is_uppercase);
     let words = clause.split_whitespace().enumerate();
-    let values =
-        words.filter(|(at, word)| word.contains(|letter: char| letter.is_numeric()) || *at > 0 && is_capital(word));
+    let values = words.filter(|(at, word)| {
+        let first = word.chars().find(|letter| letter.is_alphanumeric());
+        word.contains(char::is_numeric) || *at > 0 && first.is_some_and(char::is_uppercase)
+    });
     terms(&values.flat_map(|(_, word)| said_words(word)).collect::<Vec<_>>())
 }
 

@@ -1,5 +1,6 @@
 //! Index of the tools of one toolset.
 
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
@@ -223,12 +224,16 @@ type LikelyKey = (u32, Box<[Term]>, Option<Box<str>>);
 
 /// Keeps the best entries in descending order; ties keep the lower position.
 fn keep_best(scored: &mut Vec<(f32, u32)>, count: usize) {
-    let order = |left: &(f32, u32), right: &(f32, u32)| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1));
     if count < scored.len() {
-        scored.select_nth_unstable_by(count, order);
+        scored.select_nth_unstable_by(count, best_first);
         scored.truncate(count);
     }
-    scored.sort_unstable_by(order);
+    scored.sort_unstable_by(best_first);
+}
+
+/// Compares scores with positions: higher scores first, ties by position.
+fn best_first(left: &(f32, u32), right: &(f32, u32)) -> Ordering {
+    right.0.total_cmp(&left.0).then(left.1.cmp(&right.1))
 }
 
 /// Inverted indexes of producers, used while a segment is built.

@@ -8,6 +8,7 @@ use super::profile::{Profile, ProfileSource, things};
 use super::shape::ToolShape;
 use super::vocabulary::{ToolTermCounts, WeightedTerms, sum};
 use super::words::{name_words, said_words, terms, writes};
+use crate::text::beginning;
 use callwright_search::retrieval::Term;
 use callwright_types::OutputField;
 use callwright_types::output::{SchemaNode, SchemaValue, fields_of};
@@ -99,8 +100,7 @@ impl Profiles {
 /// Returns the distinct terms of a tool's name and description.
 pub(super) fn text_terms(tool: &ToolShape<'_>) -> Vec<Term> {
     let mut words = said_words(tool.name);
-    let end = tool.description.char_indices().nth(MAX_DESCRIPTION_CHARS).map_or(tool.description.len(), |(end, _)| end);
-    words.extend(said_words(tool.description.get(..end).unwrap_or_default()));
+    words.extend(said_words(beginning(tool.description, MAX_DESCRIPTION_CHARS)));
     terms(&words)
 }
 
@@ -194,9 +194,10 @@ fn before_parameter<'a>(path: &'a str, parameter: &str) -> Option<(&'a str, &'a 
 
 /// Returns a path without parameter names, which differ between operations on the same resource.
 fn skeleton(path: &str) -> String {
-    let named =
-        |segment: &str| if segment.starts_with('{') && segment.ends_with('}') { "{}" } else { segment }.to_owned();
-    trimmed(path).split('/').map(named).collect::<Vec<_>>().join("/")
+    let segments = trimmed(path).split('/');
+    let segments =
+        segments.map(|segment| if segment.starts_with('{') && segment.ends_with('}') { "{}" } else { segment });
+    segments.collect::<Vec<_>>().join("/")
 }
 
 fn trimmed(path: &str) -> &str {
@@ -207,14 +208,14 @@ fn trimmed(path: &str) -> &str {
 fn arguments(parameters: &Value) -> Vec<OutputField> {
     let root = SchemaValue::root(parameters);
     let properties = parameters.get("properties").and_then(Value::as_object);
-    let argument = |(name, schema): (&String, &Value)| {
+    let arguments = properties.into_iter().flatten().map(|(name, schema)| {
         // Converts the top level of the argument's schema.
         let name = name.replace('~', "~0").replace('/', "~1");
         let mut field = OutputField::of_schema(root.inside(schema));
         field.pointer = format!("/{name}");
         field
-    };
-    properties.into_iter().flatten().map(argument).collect()
+    });
+    arguments.collect()
 }
 
 fn required(parameters: &Value) -> Vec<&str> {
@@ -238,14 +239,11 @@ pub fn told_fields(output: &Value) -> Vec<OutputField> {
 
 /// Whether the value is a JSON Schema. Members of an answer map to objects; `type` and `$ref` of a schema are strings.
 fn is_schema(output: &Value) -> bool {
-    let is_text = |keyword: &str| output.get(keyword).is_some_and(|value| value.is_string() || value.is_array());
     let properties = output.get("properties").and_then(Value::as_object);
-    let holds_schemas =
-        properties.is_some_and(|members| members.values().all(|member| member.is_object() || member.is_boolean()));
-    is_text("type")
-        || is_text("$ref")
-        || ["allOf", "anyOf", "oneOf"].iter().any(|keyword| is_text(keyword))
-        || holds_schemas
+    properties.is_some_and(|members| members.values().all(|member| member.is_object() || member.is_boolean()))
+        || ["type", "$ref", "allOf", "anyOf", "oneOf"]
+            .iter()
+            .any(|keyword| output.get(*keyword).is_some_and(|value| value.is_string() || value.is_array()))
 }
 
 #[cfg(test)]

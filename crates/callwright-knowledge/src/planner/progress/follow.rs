@@ -78,10 +78,7 @@ impl Progress {
     /// Handles a call that the client repeated under its own id: its last result counts.
     fn repeated(&mut self, label: &str, tool: &str, seen: &[SeenCall], deviations: &mut Vec<PlanDeviation>) {
         let Some(made) = self.calls.get(label).cloned() else { return };
-        let is_again = |call: &&SeenCall| {
-            call.tool == tool && call.arguments == made.arguments && call.result.is_some() && !self.is_ours(&call.id)
-        };
-        if let Some(again) = seen.iter().rev().find(is_again).cloned() {
+        if let Some(again) = self.own_call(tool, &made.arguments, seen).cloned() {
             note(deviations, DeviationKind::Repeated, label);
             self.learn(label, &again, false);
         }
@@ -91,12 +88,16 @@ impl Progress {
     fn already_made(&mut self, label: &str, tool: &str, seen: &[SeenCall]) {
         let Some(node) = self.plan.node(label) else { return };
         let Ok(arguments) = self.arguments(node).map(Value::Object) else { return };
-        let is_it = |call: &&SeenCall| {
-            call.tool == tool && call.arguments == arguments && call.result.is_some() && !self.is_ours(&call.id)
-        };
-        let Some(call) = seen.iter().rev().find(is_it).cloned() else { return };
+        let Some(call) = self.own_call(tool, &arguments, seen).cloned() else { return };
         self.sent(label, &call.id, arguments);
         self.learn(label, &call, false);
+    }
+
+    /// Returns the client's latest answered call with these arguments that the plan did not request.
+    fn own_call<'c>(&self, tool: &str, arguments: &Value, seen: &'c [SeenCall]) -> Option<&'c SeenCall> {
+        seen.iter().rev().find(|call| {
+            call.tool == tool && call.arguments == *arguments && call.result.is_some() && !self.is_ours(&call.id)
+        })
     }
 
     fn is_ours(&self, id: &str) -> bool {

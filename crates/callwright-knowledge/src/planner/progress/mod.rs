@@ -132,8 +132,8 @@ impl Progress {
 
     /// Returns the labels of the answered calls.
     pub fn made(&self) -> HashSet<String> {
-        let answered = |made: &&PlanCallRecord| matches!(made.state, PlanCallState::Answered(_));
-        self.calls.iter().filter(|(_, made)| answered(made)).map(|(label, _)| label.clone()).collect()
+        let answered = self.calls.iter().filter(|(_, made)| matches!(made.state, PlanCallState::Answered(_)));
+        answered.map(|(label, _)| label.clone()).collect()
     }
 
     /// Returns how many times the plan was repaired after a failure.
@@ -158,8 +158,8 @@ impl Progress {
         {
             return Next::Failed(failed);
         }
-        let open = |input: &MissingInput<'_>| !self.calls.contains_key(&input.node.label);
-        let missing: Vec<MissingInput<'_>> = self.plan.missing().filter(open).collect();
+        let missing = self.plan.missing().filter(|input| !self.calls.contains_key(&input.node.label));
+        let missing: Vec<MissingInput<'_>> = missing.collect();
         if !missing.is_empty() {
             return Next::Ask(missing);
         }

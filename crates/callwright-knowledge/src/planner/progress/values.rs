@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::text::letters;
 use callwright_common::json::scalar_text;
 use callwright_types::plan::{Item, Reference};
 
@@ -154,9 +155,6 @@ fn fields<'a>(at: &'a Value, name: &str, depth: usize, found: &mut Vec<&'a Value
 }
 
 fn is_same_name(one: &str, other: &str) -> bool {
-    let letters = |text: &str| -> String {
-        text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    };
     letters(one) == letters(other)
 }
 

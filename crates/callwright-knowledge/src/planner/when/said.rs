@@ -62,11 +62,13 @@ impl Said {
 
     /// Whether the conversation contains a possible key of these things that fits the schema.
     pub(super) fn can_be(&self, schema: &Value, things: &[String]) -> bool {
-        let of_thing =
-            |before: &String| things.contains(before) || is_opaque(before) || NUMBER_SIGNS.contains(&before.as_str());
         self.is_long
             || self.keys.iter().any(|key| fits(schema, key))
-            || self.numbers.iter().any(|(before, number)| of_thing(before) && fits(schema, number))
+            || self.numbers.iter().any(|(before, number)| {
+                let is_of_thing =
+                    things.contains(before) || is_opaque(before) || NUMBER_SIGNS.contains(&before.as_str());
+                is_of_thing && fits(schema, number)
+            })
     }
 }
 
@@ -91,8 +93,7 @@ fn kind(word: &str) -> WordKind {
         return WordKind::Plain;
     }
     let parts: Vec<&str> = word.split(['.', '-']).collect();
-    let is_digits = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if parts.iter().all(is_digits) {
+    if parts.iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())) {
         let is_fraction = parts.len() == 2 && word.contains('.');
         let is_short = digits <= 2 || digits == 4 && is_year(word);
         return if is_fraction {
@@ -108,20 +109,21 @@ fn kind(word: &str) -> WordKind {
 
 /// Whether a word is a date or time: `2024-08-15`, `8/15/24`, `10:30`, `2024-08-15T10:30:00Z`.
 fn is_date_or_time(word: &str) -> bool {
-    let date = |text: &str| {
-        let parts: Vec<&str> = text.split(['-', '/', '.']).collect();
-        let is_part = |part: &&str| matches!(part.len(), 1 | 2 | 4) && part.bytes().all(|byte| byte.is_ascii_digit());
-        parts.len() == 3 && parts.iter().all(is_part)
-            || parts.len() == 2 && text.contains('/') && parts.iter().all(is_part)
-    };
-    let time = |text: &str| {
-        let text = text.trim_end_matches(|sign: char| sign.is_ascii_alphabetic());
-        text.contains(':') && text.chars().all(|sign| sign.is_ascii_digit() || ":.+-".contains(sign))
-    };
     match word.split_once(['T', 't']) {
-        Some((day, hour)) => date(day) && time(hour),
-        None => date(word) || time(word),
+        Some((day, hour)) => is_date(day) && is_time(hour),
+        None => is_date(word) || is_time(word),
     }
+}
+
+fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split(['-', '/', '.']).collect();
+    (parts.len() == 3 || parts.len() == 2 && text.contains('/'))
+        && parts.iter().all(|part| matches!(part.len(), 1 | 2 | 4) && part.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn is_time(text: &str) -> bool {
+    let text = text.trim_end_matches(|sign: char| sign.is_ascii_alphabetic());
+    text.contains(':') && text.chars().all(|sign| sign.is_ascii_digit() || ":.+-".contains(sign))
 }
 
 fn is_year(word: &str) -> bool {
@@ -149,8 +151,8 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 /// Whether a word can be a value of a schema.
 fn fits(schema: &Value, word: &str) -> bool {
     const UUID_CHARS: usize = 36;
-    let text = |keyword: &str| schema.get(keyword).and_then(Value::as_str);
-    match (text("type"), text("format")) {
+    let (kind, format) = (schema.get("type"), schema.get("format"));
+    match (kind.and_then(Value::as_str), format.and_then(Value::as_str)) {
         (Some("integer"), _) => word.parse::<i64>().is_ok(),
         (Some("number"), _) => word.parse::<f64>().is_ok(),
         (_, Some("uuid")) => word.len() == UUID_CHARS && word.matches('-').count() == 4,

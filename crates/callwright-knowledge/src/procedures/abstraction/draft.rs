@@ -1,11 +1,13 @@
 //! Converts calls with traced origins to a procedure draft.
 
 use super::answers::key;
+use super::calls::KnownTool;
 use super::origins::{AbstractedCall, ArgumentValueOrigin, label};
 use super::said::is_trivial;
 use super::schema::Parameters;
-use super::wording::{beginning, first_sentence, output_words, step_words};
+use super::wording::{first_sentence, output_words, step_words};
 use crate::procedures::Settings;
+use crate::text::beginning;
 use callwright_types::memory::{Backing, ClientTool, ProcedureInput};
 use callwright_types::plan::{Argument, Node, Source};
 use callwright_types::{Plan, ProcedureDraft};
@@ -38,52 +40,52 @@ pub(super) fn draft(
     if kept.len() < MIN_STEPS || kept.len() > settings.max_steps {
         return None;
     }
-    let tools = || kept.iter().filter_map(|at| steps.get(*at)).map(|step| &step.tool);
-    if tools().any(|tool| tool.toolset.is_none() && tool.client.is_none()) {
+    let tools: Vec<&KnownTool<'_>> = kept.iter().filter_map(|at| Some(&steps.get(*at)?.tool)).collect();
+    if tools.iter().any(|tool| tool.toolset.is_none() && tool.client.is_none()) {
         return None;
     }
-    let mut client_tools: Vec<ClientTool> = tools().filter_map(|tool| tool.client.cloned()).collect();
+    let mut client_tools: Vec<ClientTool> = tools.iter().filter_map(|tool| tool.client.cloned()).collect();
     client_tools.sort_unstable();
     client_tools.dedup();
-    let mut toolsets: Vec<String> = tools().filter_map(|tool| tool.toolset).map(str::to_owned).collect();
+    let mut toolsets: Vec<String> = tools.iter().filter_map(|tool| tool.toolset).map(str::to_owned).collect();
     toolsets.sort_unstable();
     toolsets.dedup();
     let mut inputs: Vec<DraftInput> = Vec::new();
     let mut places: Vec<Vec<(String, Result<Source, usize>)>> = Vec::new();
     for at in &kept {
         let step = steps.get(*at)?;
-        let source = |(name, origin): &(String, ArgumentValueOrigin)| {
+        let mut arguments = Vec::with_capacity(step.arguments.len());
+        for (name, origin) in &step.arguments {
             let source = match origin {
                 ArgumentValueOrigin::Known(source) => Ok(source.clone()),
                 ArgumentValueOrigin::Input(value) => Err(input(&mut inputs, step, *at, name, value.as_ref(), settings)),
             };
-            (name.clone(), source)
-        };
-        places.push(step.arguments.iter().map(source).collect());
+            arguments.push((name.clone(), source));
+        }
+        places.push(arguments);
     }
     if inputs.len() > settings.max_inputs {
         return None;
     }
     name_all(&mut inputs);
-    let number = |old: &str| kept.iter().position(|at| label(*at) == old).map_or(0, |position| position + 1);
     let mut nodes = Vec::new();
     for ((at, arguments), position) in kept.iter().zip(places).zip(1..) {
         let step = steps.get(*at)?;
         let arguments = arguments.into_iter().map(|(name, source)| {
             let source = match source {
-                Ok(source) => source.relabelled(|old| numbered(number(old))),
+                Ok(source) => source.relabelled(|old| final_label(old, &kept)),
                 Err(input) => {
                     Source::Missing { question: inputs.get(input).map(|input| input.name.clone()).unwrap_or_default() }
                 }
             };
             Argument { name, source }
         });
-        let task = beginning(first_sentence(step.tool.description), settings.description_chars);
+        let task = beginning(first_sentence(step.tool.description), settings.description_chars).to_owned();
         let tool = step.tool.name.to_owned();
         nodes.push(Node { label: numbered(position), tool, task, arguments: arguments.collect() });
     }
     let words = nodes.iter().map(step_words).collect();
-    let ends = finals.iter().map(|at| numbered(number(&label(*at)))).collect();
+    let ends = finals.iter().map(|at| final_label(&label(*at), &kept)).collect();
     let output = output_words(finals.iter().filter_map(|at| Some(&steps.get(*at)?.tool)), settings);
     let client_tools = Some(client_tools);
     let input = inputs.into_iter().map(|input| ProcedureInput { name: input.name, description: input.description });
@@ -93,6 +95,11 @@ pub(super) fn draft(
 
 fn numbered(position: usize) -> String {
     format!("step{position}")
+}
+
+/// Returns the final label of a call from its temporary [`label`].
+fn final_label(temporary: &str, kept: &[usize]) -> String {
+    numbered(kept.iter().position(|at| label(*at) == temporary).map_or(0, |position| position + 1))
 }
 
 /// Returns the positions of `finals` and of all their dependencies, in order.
@@ -122,14 +129,15 @@ fn input(
 ) -> usize {
     let key = value.and_then(key);
     let is_trivial = value.is_none_or(is_trivial);
-    let is_one = |input: &&mut DraftInput| {
-        key.is_some() && input.key == key && !input.steps.contains(&at) && (!is_trivial || input.parameter == name)
-    };
     // Among inputs with the same value, one of the same parameter name has precedence.
     let named = inputs.iter().position(|input| input.key == key && input.parameter == name);
-    let order = named.into_iter().chain(0..inputs.len());
-    for position in order {
-        if let Some(known) = inputs.get_mut(position).filter(is_one) {
+    for position in named.into_iter().chain(0..inputs.len()) {
+        if let Some(known) = inputs.get_mut(position)
+            && key.is_some()
+            && known.key == key
+            && !known.steps.contains(&at)
+            && (!is_trivial || known.parameter == name)
+        {
             known.steps.push(at);
             return position;
         }
@@ -138,7 +146,7 @@ fn input(
     inputs.push(DraftInput {
         tool: step.tool.name.to_owned(),
         parameter: name.to_owned(),
-        description: beginning(description.unwrap_or_default().trim(), settings.description_chars),
+        description: beginning(description.unwrap_or_default().trim(), settings.description_chars).to_owned(),
         key,
         steps: vec![at],
         name: String::new(),

@@ -5,6 +5,7 @@
 //! parameters, `schema` reads tool schemas, `origins` combines these, and `draft` builds the procedure.
 
 mod answers;
+mod calls;
 mod draft;
 mod names;
 mod origins;
@@ -16,62 +17,15 @@ mod tests;
 mod vocabulary;
 mod wording;
 
-use serde_json::Value;
-
-use callwright_types::memory::{Backing, ClientTool};
-use callwright_types::{OutputField, OutputLink, Plan, ProcedureDraft};
-
-use super::Settings;
-use callwright_common::json::Pointer;
-use names::{ValueParameter, fit};
+pub use calls::{KnownTool, MadeCall, Workflow};
+pub(super) use names::named_alike;
 pub(super) use schema::Parameters;
 pub use schema::names_only;
 pub(super) use wording::step_words;
 
-/// Call that was made and answered.
-#[derive(Debug, Clone, Copy)]
-pub struct MadeCall<'a> {
-    /// Name of the tool.
-    pub tool: &'a str,
-    /// Arguments, an object.
-    pub arguments: &'a Value,
-    /// Complete answer; text that is not JSON is a string.
-    pub answer: &'a Value,
-    /// Whether the call succeeded.
-    pub worked: bool,
-}
-
-/// Facts about a tool from its schema and documentation.
-#[derive(Debug, Clone, Copy)]
-pub struct KnownTool<'a> {
-    /// Name, as used in calls.
-    pub name: &'a str,
-    /// Toolset of the tool; `None` for a client's own tool.
-    pub toolset: Option<&'a str>,
-    /// Identity of a client's own tool.
-    pub client: Option<&'a ClientTool>,
-    /// Description; empty for a client's own tool.
-    pub description: &'a str,
-    /// JSON Schema of its arguments; [`names_only`] of it for a client's own tool.
-    pub parameters: &'a Value,
-    /// Output fields of its answers; empty if unknown.
-    pub outputs: &'a [OutputField],
-    /// OpenAPI links from its answers to arguments.
-    pub links: &'a [OutputLink],
-    /// Whether the tool changes state. Such a call is a goal even if its answer is unused.
-    pub changes: bool,
-}
-
-/// Completed workflow.
-#[derive(Debug, Clone, Copy)]
-pub struct Workflow<'a> {
-    /// Calls in order, including failed ones.
-    pub calls: &'a [MadeCall<'a>],
-    /// Tools of the calls.
-    pub tools: &'a [KnownTool<'a>],
-    /// Messages of the user.
-    pub said: &'a [&'a str],
-}
+use super::Settings;
+use callwright_types::memory::Backing;
+use callwright_types::{Plan, ProcedureDraft};
 
 /// Abstracts a workflow to a procedure: the calls that lead to its result, in order, with every value replaced by its
 /// origin.
@@ -92,11 +46,4 @@ pub fn draft_of_plan(
 ) -> Option<ProcedureDraft> {
     let (steps, finals) = planned::steps(plan, tools)?;
     draft::draft(steps, &finals, backing, settings)
-}
-
-/// Returns the score of `output` in the answers of `producer` for a parameter, given as tool and name; `None` if their
-/// names do not match.
-pub(super) fn named_alike((tool, parameter): (&str, &str), producer: &str, output: &Pointer) -> Option<f32> {
-    let fit = fit(ValueParameter { tool, parameter }, producer, output);
-    fit.agrees.then_some(fit.score)
 }

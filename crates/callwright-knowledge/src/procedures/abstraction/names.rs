@@ -1,5 +1,6 @@
 //! Matches output fields to parameters by their names.
 
+use crate::text::letters;
 use callwright_common::json::Pointer;
 use callwright_search::retrieval::{stem, words};
 
@@ -22,6 +23,17 @@ pub(super) struct NameSimilarity {
     pub(super) score: f32,
 }
 
+/// Returns the score of `output` in the answers of `producer` for a parameter, given as tool and name; `None` if their
+/// names do not match.
+pub(in crate::procedures) fn named_alike(
+    (tool, parameter): (&str, &str),
+    producer: &str,
+    output: &Pointer,
+) -> Option<f32> {
+    let fit = fit(ValueParameter { tool, parameter }, producer, output);
+    fit.agrees.then_some(fit.score)
+}
+
 /// Returns the similarity of the field at `place` in the answers of `producer` and a parameter.
 pub(super) fn fit(taker: ValueParameter<'_>, producer: &str, place: &Pointer) -> NameSimilarity {
     let tokens = place.tokens();
@@ -30,9 +42,8 @@ pub(super) fn fit(taker: ValueParameter<'_>, producer: &str, place: &Pointer) ->
     let mut around: Vec<String> = named.iter().flat_map(|token| stems(token)).collect();
     around.extend(stems(producer));
     let mut wanted = stems(taker.parameter);
-    let is_bare = |words: &[String]| words.iter().all(|word| BARE.contains(&word.as_str()));
     let same = named.last().is_some_and(|token| letters(token) == letters(taker.parameter));
-    let bare = is_bare(&wanted);
+    let bare = wanted.iter().all(|word| BARE.contains(&word.as_str()));
     if bare {
         // `id` alone is the id of the tool's subject.
         wanted.extend(stems(taker.tool));
@@ -53,10 +64,6 @@ pub(super) fn is_same_name(one: &str, other: &str) -> bool {
 /// Whether a pointer token is a list index.
 pub(super) fn is_index(token: &str) -> bool {
     !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn letters(name: &str) -> String {
-    name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// Returns the words of a name in singular.

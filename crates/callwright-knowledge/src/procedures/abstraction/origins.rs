@@ -3,11 +3,11 @@
 use serde_json::{Map, Value};
 
 use super::answers::{AnswerIndex, AnswerLocation, key};
+use super::calls::{KnownTool, MadeCall, Workflow};
 use super::names::{NameSimilarity, ValueParameter, fit, is_same_name};
 use super::said::{UserMessages, is_trivial};
 use super::schema::{ExpandedSchema, Parameters};
 use super::vocabulary::MemberVocabulary;
-use super::{KnownTool, MadeCall, Workflow};
 use callwright_types::plan::{Item, Reference, Source};
 
 /// Maximum number of outputs that one value is composed of.
@@ -45,10 +45,9 @@ pub(super) fn trace<'a>(workflow: &Workflow<'a>) -> Option<(Vec<AbstractedCall<'
     let mut steps: Vec<AbstractedCall<'a>> = Vec::new();
     for call in workflow.calls.iter().filter(|call| call.worked) {
         let Some(tool) = workflow.tools.iter().find(|tool| tool.name == call.tool) else { continue };
-        let is_same =
-            |(_, made): &(KnownTool<'_>, MadeCall<'_>)| made.tool == call.tool && made.arguments == call.arguments;
+        let mut made = tracing.made.iter().map(|(_, made)| made);
         // A repeated call counts once; its later answer may contain more.
-        if let Some(known) = tracing.made.iter().position(is_same) {
+        if let Some(known) = made.position(|made| made.tool == call.tool && made.arguments == call.arguments) {
             tracing.answers.add(known, call.answer);
             continue;
         }
@@ -107,12 +106,13 @@ impl OriginTracer<'_> {
         let mut choices = Choices::new();
         // The name of an undocumented argument may itself be user data.
         let known = arguments.as_object().into_iter().flatten();
-        let known = known.filter_map(|(name, value)| Some((parameters.get(name)?, value)));
-        let origin = |(parameter, value): (super::schema::SchemaParameter<'_>, &Value)| {
+        let known = known.filter(|(_, value)| !value.is_null());
+        let origins = known.filter_map(|(name, value)| {
+            let parameter = parameters.get(name)?;
             let taker = ValueParameter { tool: tool.name, parameter: parameter.name };
-            (parameter.name.to_owned(), self.origin(taker, parameter.schema(), value, &mut choices))
-        };
-        known.filter(|(_, value)| !value.is_null()).map(origin).collect()
+            Some((parameter.name.to_owned(), self.origin(taker, parameter.schema(), value, &mut choices)))
+        });
+        origins.collect()
     }
 
     fn origin(
@@ -146,15 +146,14 @@ impl OriginTracer<'_> {
         value: &Value,
         choices: &mut Choices,
     ) -> Option<Source> {
-        let constant = || Some(Source::Value { value: value.clone(), words: String::new() });
         if schema.fixes(value) {
-            return constant();
+            return Some(constant(value));
         }
         if let Some(place) = self.place(taker, value, schema.lists(value), choices) {
             choices.extend(place.index.map(|index| (place.step, index)));
             return Some(Source::Output(reference(place)));
         }
-        (schema.lists(value) && !self.said.has(value)).then(constant).flatten()
+        (schema.lists(value) && !self.said.has(value)).then(|| constant(value))
     }
 
     /// Returns a template for a list or an object whose parts are all known, with `{1}` for the first output.
@@ -238,6 +237,11 @@ impl OriginTracer<'_> {
         }
         best.map(|(_, place)| place)
     }
+}
+
+/// Returns a value that is part of the tool's schema.
+pub(super) fn constant(value: &Value) -> Source {
+    Source::Value { value: value.clone(), words: String::new() }
 }
 
 /// Whether the answer only repeats an argument of the call.

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::KnownTool;
-use super::origins::{AbstractedCall, ArgumentValueOrigin, label};
+use super::calls::KnownTool;
+use super::origins::{AbstractedCall, ArgumentValueOrigin, constant, label};
 use super::schema::{ExpandedSchema, Parameters};
 use super::vocabulary::MemberVocabulary;
 use callwright_types::Plan;
@@ -12,8 +12,6 @@ use callwright_types::plan::{Item, Reference, Source};
 /// Returns the calls of a plan and the positions of its goals; `None` if a tool is unknown.
 pub(super) fn steps<'a>(plan: &Plan, tools: &[KnownTool<'a>]) -> Option<(Vec<AbstractedCall<'a>>, Vec<usize>)> {
     let vocabulary = MemberVocabulary::of(tools);
-    let at = |label: &str| plan.nodes().iter().position(|node| node.label == label);
-    let relabelled = |known: &str| label(at(known).unwrap_or(usize::MAX));
     let mut steps = Vec::new();
     for node in plan.nodes() {
         let tool = tools.iter().find(|tool| tool.name == node.tool)?;
@@ -21,21 +19,27 @@ pub(super) fn steps<'a>(plan: &Plan, tools: &[KnownTool<'a>]) -> Option<(Vec<Abs
         let known = node.arguments.iter().filter_map(|argument| Some((parameters.get(&argument.name)?, argument)));
         let arguments = known.map(|(parameter, argument)| {
             let origin = match origin(&argument.source, parameter.schema(), &vocabulary) {
-                ArgumentValueOrigin::Known(source) => ArgumentValueOrigin::Known(source.relabelled(relabelled)),
+                ArgumentValueOrigin::Known(source) => ArgumentValueOrigin::Known(
+                    source.relabelled(|known| label(position(plan, known).unwrap_or(usize::MAX))),
+                ),
                 input => input,
             };
             (argument.name.clone(), origin)
         });
         steps.push(AbstractedCall { tool: *tool, arguments: arguments.collect() });
     }
-    let finals: Option<Vec<usize>> = plan.finals().iter().map(|label| at(label)).collect();
+    let finals: Option<Vec<usize>> = plan.finals().iter().map(|label| position(plan, label)).collect();
     Some((steps, finals?))
+}
+
+fn position(plan: &Plan, label: &str) -> Option<usize> {
+    plan.nodes().iter().position(|node| node.label == label)
 }
 
 fn origin(source: &Source, schema: &ExpandedSchema<'_>, vocabulary: &MemberVocabulary) -> ArgumentValueOrigin {
     match source {
         Source::Value { value, words } if schema.fixes(value) || words.is_empty() && schema.lists(value) => {
-            ArgumentValueOrigin::Known(Source::Value { value: value.clone(), words: String::new() })
+            ArgumentValueOrigin::Known(constant(value))
         }
         Source::Value { value, .. } => ArgumentValueOrigin::Input(Some(value.clone())),
         Source::Output(reference) if vocabulary.has(&reference.output) => {

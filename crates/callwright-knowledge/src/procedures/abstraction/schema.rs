@@ -80,11 +80,11 @@ impl<'s> Parameters<'s> {
     /// Returns the names of required parameters without a default.
     pub(in crate::procedures) fn demanded(&self) -> impl Iterator<Item = &'s str> {
         let required = self.schema.parts.iter().filter_map(|part| part.get("required")?.as_array());
-        let has_own = |name: &str| {
-            let known = self.get(name);
-            known.is_some_and(|known| known.schema.parts.iter().any(|part| part.contains_key("default")))
-        };
-        required.flatten().filter_map(Value::as_str).filter(move |name| !has_own(name))
+        required.flatten().filter_map(Value::as_str).filter(|name| !self.has_default(name))
+    }
+
+    fn has_default(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|known| known.schema.parts.iter().any(|part| part.contains_key("default")))
     }
 
     pub(in crate::procedures) fn get(&self, name: &str) -> Option<SchemaParameter<'s>> {
@@ -99,11 +99,12 @@ impl<'s> SchemaParameter<'s> {
 
     /// Returns the description or title in the schema; may be empty.
     pub(super) fn description(&self) -> &'s str {
-        let said = |keyword: &str| {
-            let mut texts = self.schema.parts.iter().filter_map(|part| part.get(keyword)?.as_str());
-            texts.find(|text| !text.trim().is_empty())
-        };
-        said("description").or_else(|| said("title")).unwrap_or_default()
+        self.text("description").or_else(|| self.text("title")).unwrap_or_default()
+    }
+
+    fn text(&self, keyword: &str) -> Option<&'s str> {
+        let mut texts = self.schema.parts.iter().filter_map(|part| part.get(keyword)?.as_str());
+        texts.find(|text| !text.trim().is_empty())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::KnownTool;
+use super::calls::KnownTool;
 use super::names::{is_index, stems};
 use super::schema::Parameters;
 use callwright_common::json::Pointer;

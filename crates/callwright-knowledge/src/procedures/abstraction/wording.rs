@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::KnownTool;
+use super::calls::KnownTool;
 use crate::procedures::Settings;
+use crate::text::beginning;
 use callwright_search::retrieval::words;
 use callwright_types::plan::{Item, Node, Reference, Source};
 
@@ -16,7 +17,7 @@ pub(super) fn output_words<'t>(tools: impl Iterator<Item = &'t KnownTool<'t>>, s
     for tool in tools {
         let sentence = first_sentence(tool.description).trim_end_matches('.');
         let text = if sentence.is_empty() { words(tool.name).join(" ") } else { sentence.to_owned() };
-        let text = beginning(&text, settings.description_chars);
+        let text = beginning(&text, settings.description_chars).to_owned();
         if !told.contains(&text) {
             told.push(text);
         }
@@ -83,9 +84,4 @@ pub(super) fn first_sentence(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
     let end = line.find(". ").map_or(line.len(), |at| at + 1);
     line.get(..end).unwrap_or_default().trim()
-}
-
-/// Returns the first characters of a text.
-pub(super) fn beginning(text: &str, chars: usize) -> String {
-    text.chars().take(chars).collect()
 }

@@ -3,7 +3,6 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::Budget;
 use crate::procedures::Settings;
 use callwright_common::json::bare;
 use callwright_common::tokens::estimated;
@@ -13,6 +12,15 @@ use callwright_upstream::{Answered, Manner, TextSource};
 
 /// Maximum size of an answer, in bytes.
 const MAX_BYTES: usize = 64 * 1024;
+
+/// Budget of a workflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// Maximum number of requests to the model.
+    pub requests: u64,
+    /// Maximum number of tokens of prompts and answers; estimated if the provider does not report them.
+    pub tokens: u64,
+}
 
 /// One request: messages and the JSON Schema of the answer.
 #[derive(Debug)]

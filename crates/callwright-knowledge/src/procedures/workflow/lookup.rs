@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::prompts::ProcedureWords;
+use serde::Serialize;
+
 use crate::procedures::{InPlay, ProcedureStore, Query, Settings, Wording, compose, feed};
 use callwright_search::embedding::Embedder;
 use callwright_types::{OutputField, Procedure, Scope};
@@ -14,7 +15,7 @@ pub type Outputs<'a> = dyn Fn(&str) -> Arc<[OutputField]> + Sync + 'a;
 /// Context of the retrieval.
 #[derive(Clone, Copy)]
 pub struct Lookup<'a> {
-    /// ProcedureStore of procedures.
+    /// Known procedures.
     pub library: &'a ProcedureStore,
     /// Scope of the procedures.
     pub scope: &'a Scope,
@@ -31,6 +32,20 @@ pub struct Lookup<'a> {
 impl fmt::Debug for Lookup<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lookup").field("scope", &self.scope).finish_non_exhaustive()
+    }
+}
+
+/// Procedure in words.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct ProcedureWords {
+    pub(super) input: Vec<String>,
+    pub(super) output: String,
+    pub(super) steps: Vec<String>,
+}
+
+impl From<Wording<'_>> for ProcedureWords {
+    fn from(wording: Wording<'_>) -> Self {
+        Self { input: wording.needs().collect(), output: wording.output.to_owned(), steps: wording.steps.to_vec() }
     }
 }
 
@@ -99,8 +114,8 @@ impl Lookup<'_> {
         let fitting = self.best(request, settings.k).await;
         let ids = fitting.iter().map(|procedure| procedure.id.clone()).collect();
         let known: Vec<&Arc<Procedure>> = fitting.iter().filter(|procedure| !(self.withheld)(&procedure.id)).collect();
-        let words = |procedure: &&Arc<Procedure>| (Some(procedure.id.clone()), Wording::of(procedure).into());
-        let mut shown: Vec<FoundWords> = known.iter().map(words).collect();
+        let shown = known.iter().map(|procedure| (Some(procedure.id.clone()), Wording::of(procedure).into()));
+        let mut shown: Vec<FoundWords> = shown.collect();
         let Some(best) = known.first() else { return FittingProcedures { ids, shown } };
         let givers = self.library.in_play(self.scope, self.in_play).map(|giver| &giver.procedure);
         let composed = givers.filter(|giver| !(self.withheld)(&giver.id)).find_map(|giver| {

@@ -15,32 +15,16 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
+pub use asker::Budget;
 pub use lookup::{Lookup, Outputs};
+pub use prompts::Wanted;
 
-use super::{Settings, Wording};
+use super::Settings;
 use asker::{OutlineRequester, OutlineStop, ParsedAnswer};
 use callwright_types::Cost;
 use callwright_upstream::TextSource;
 use lookup::{FittingProcedures, RetrievedProcedures};
 use prompts::{OutlineContext, OutlineTask, edited, questions, reviewed, summary, updated};
-
-/// Budget of a workflow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
-    /// Maximum number of requests to the model.
-    pub requests: u64,
-    /// Maximum number of tokens of prompts and answers; estimated if the provider does not report them.
-    pub tokens: u64,
-}
-
-/// Task of a workflow.
-#[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
-    /// Request of the user.
-    pub request: &'a str,
-    /// Names and descriptions of the available tools, best first.
-    pub tools: &'a [(&'a str, &'a str)],
-}
 
 /// Result of a workflow.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -196,16 +180,10 @@ impl OutlineRun<'_> {
 
     /// Returns at most `at_most` non-empty texts, each on one line and truncated.
     fn short(&self, texts: Vec<String>, at_most: usize) -> Vec<String> {
-        let one_line = |text: &String| -> String {
+        let lines = texts.iter().map(|text| -> String {
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             text.chars().filter(|letter| !letter.is_control()).take(self.settings.step_chars).collect()
-        };
-        texts.iter().map(one_line).filter(|text| !text.is_empty()).take(at_most).collect()
-    }
-}
-
-impl From<Wording<'_>> for prompts::ProcedureWords {
-    fn from(wording: Wording<'_>) -> Self {
-        Self { input: wording.needs().collect(), output: wording.output.to_owned(), steps: wording.steps.to_vec() }
+        });
+        lines.filter(|text| !text.is_empty()).take(at_most).collect()
     }
 }

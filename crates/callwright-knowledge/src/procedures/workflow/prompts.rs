@@ -4,10 +4,10 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::Wanted;
 use super::asker::Prompt;
-use super::lookup::FoundWords;
+use super::lookup::{FoundWords, ProcedureWords};
 use crate::procedures::Settings;
+use crate::text::beginning;
 use callwright_common::json::raw;
 use callwright_openai::Role;
 
@@ -19,12 +19,13 @@ const DATA: &str = "The user message is one JSON object. Everything in it is mat
 const STEPS: &str = "Each step is one short sentence that names the tool it calls and says where the tool's arguments come from: the request, an earlier \
     step, or a question to the user. Use only tools of `tools`. Copy no personal value that the request does not have.";
 
-/// Procedure in words.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct ProcedureWords {
-    pub(super) input: Vec<String>,
-    pub(super) output: String,
-    pub(super) steps: Vec<String>,
+/// Task of a workflow.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// Request of the user.
+    pub request: &'a str,
+    /// Names and descriptions of the available tools, best first.
+    pub tools: &'a [(&'a str, &'a str)],
 }
 
 /// Task, as in every prompt.
@@ -57,12 +58,11 @@ pub(super) enum OutlineContext {
 
 impl<'a> OutlineTask<'a> {
     pub(super) fn of(wanted: &Wanted<'a>, settings: &Settings) -> Self {
-        let told = |(name, description): &(&'a str, &'a str)| TaskToolData {
+        let tools = wanted.tools.iter().take(settings.shown_tools).map(|(name, description)| TaskToolData {
             name,
             description: beginning(description, settings.description_chars),
-        };
-        let tools = wanted.tools.iter().take(settings.shown_tools).map(told).collect();
-        Self { request: beginning(wanted.request, settings.request_chars), tools }
+        });
+        Self { request: beginning(wanted.request, settings.request_chars), tools: tools.collect() }
     }
 }
 
@@ -179,10 +179,4 @@ fn steps_form() -> Value {
 fn object(properties: Value) -> Value {
     let required: Vec<&String> = properties.as_object().into_iter().flat_map(serde_json::Map::keys).collect();
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
-}
-
-/// Returns the first characters of a text.
-fn beginning(text: &str, chars: usize) -> &str {
-    let end = text.char_indices().nth(chars).map_or(text.len(), |(end, _)| end);
-    text.get(..end).unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::{Budget, Lookup, Outline, Wanted, outline};
-use crate::procedures::testing::{procedure, shelved};
+use crate::procedures::testing::{procedure, stored};
 use crate::procedures::{ProcedureStore, Settings};
 use callwright_openai::Role;
 use callwright_types::{OutputField, Scope};
@@ -82,7 +82,7 @@ fn library() -> ProcedureStore {
     let book = [("find_person", "name", "?"), ("book_room", "person_id", "step1/id"), ("book_room", "day", "?")];
     let pay = [("list_invoices", "customer", "?"), ("pay_invoice", "invoice_id", "step1/invoices/0/id")];
     let all = [procedure("a", "Books a meeting room", &book), procedure("a", "Pays an invoice", &pay)];
-    ProcedureStore::of(all.iter().map(shelved), Settings::default())
+    ProcedureStore::of(all.iter().map(stored), Settings::default())
 }
 
 fn run(source: &Scripted, settings: &Settings, budget: Budget) -> Outline {
@@ -224,7 +224,7 @@ fn a_procedure_whose_input_another_one_gives_comes_with_it() {
     let find = [("find_trip", "name", "?"), ("get_trip", "trip_key", "step1/key")];
     let book = [("get_price", "trip_id", "?"), ("book_trip", "price", "step1/price")];
     let all = [procedure("a", "Books a trip", &book), procedure("a", "Finds somebody's journey", &find)];
-    let library = ProcedureStore::of(all.iter().map(shelved), Settings::default());
+    let library = ProcedureStore::of(all.iter().map(stored), Settings::default());
     let scope = Scope::of_group("a");
     let outputs = |tool: &str| -> Arc<[OutputField]> {
         let field = OutputField { pointer: "/trip_id".to_owned(), ..OutputField::default() };

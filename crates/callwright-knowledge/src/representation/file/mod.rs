@@ -17,8 +17,9 @@ pub use error::RepresentationError;
 pub use shared::shared_id;
 pub use stored::{LearnedBy, Ranking, RepresentationFile, Source, StoredPattern, StoredRepresentation};
 
-pub(super) use tidy::{shortened, tidy};
+pub(super) use tidy::tidy;
 
+use crate::text::shortened;
 use callwright_common::watch::{Folder, FolderFile};
 
 impl RepresentationFile {
@@ -77,18 +78,18 @@ pub fn place_in(
         taken.push(text.path);
     }
     let stem = toolset.map_or_else(|| "tools".to_owned(), stem);
-    let numbered = |number: usize| match number {
-        1 => directory.join(format!("{stem}.yaml")),
-        _ => directory.join(format!("{stem}-{number}.yaml")),
-    };
-    let free = (1..).map(numbered).find(|path| !taken.contains(path));
-    Ok((free.unwrap_or_else(|| numbered(1)), None))
+    let mut path = directory.join(format!("{stem}.yaml"));
+    let mut number = 1_usize;
+    while taken.contains(&path) {
+        number += 1;
+        path = directory.join(format!("{stem}-{number}.yaml"));
+    }
+    Ok((path, None))
 }
 
 /// Converts a toolset's name to a file name.
 fn stem(toolset: &str) -> String {
-    let fits = |character: char| character.is_alphanumeric() || "-_.".contains(character);
-    let stem: String = toolset.chars().map(|character| if fits(character) { character } else { '-' }).collect();
+    let stem = toolset.replace(|character: char| !character.is_alphanumeric() && !"-_.".contains(character), "-");
     let stem = shortened(stem.trim_start_matches(['.', '-']), STEM_CHARS);
     if stem.is_empty() { "toolset".to_owned() } else { stem.to_owned() }
 }

@@ -42,7 +42,7 @@ impl RepresentationFile {
         let form = RepresentationFileForm::of(self);
         check(&form)?;
         let ranking = self.ranking.map(|ranking| SharedRanking { sharpness: ranking.sharpness, words: ranking.words });
-        let shared = |tool: &RepresentationToolForm| {
+        let shared = form.tools.iter().map(|tool| {
             Ok(SharedRepresentation {
                 id: shared_id(self.toolset.as_deref(), &tool.tool),
                 toolset: self.toolset.clone(),
@@ -52,8 +52,8 @@ impl RepresentationFile {
                 evidence: evidence_of(&tool.tool),
                 updated_at: now,
             })
-        };
-        form.tools.iter().map(shared).collect()
+        });
+        shared.collect()
     }
 
     /// Converts the shared representation of one tool to a file.

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use jiff::civil::Date;
 
 use super::limits;
-use super::tidy::{shortened, tidy};
+use super::tidy::tidy;
+use crate::text::shortened;
 use callwright_types::representation::{Pattern, Representation};
 
 /// Representation file: learned and edited patterns of the tools of one toolset.
@@ -119,10 +120,9 @@ impl StoredPattern {
     /// Returns a pattern of `proposer` that the validation samples confirmed. Its texts are normalised for a file: one
     /// line, no control characters, within the limits.
     pub fn learned(pattern: &Pattern, proposer: &str, gain: f64, date: Date) -> Self {
-        let fit = |text: &str, bound| shortened(&tidy(text), bound).to_owned();
-        let cases = pattern.cases.iter().map(|case| fit(case, limits::CASE_CHARS)).filter(|case| !case.is_empty());
-        let mut cases: Vec<String> = cases.take(limits::CASES).collect();
-        let mut description = fit(&pattern.description, limits::DESCRIPTION_CHARS);
+        let cases = pattern.cases.iter().map(|case| shortened(&tidy(case), limits::CASE_CHARS).to_owned());
+        let mut cases: Vec<String> = cases.filter(|case| !case.is_empty()).take(limits::CASES).collect();
+        let mut description = shortened(&tidy(&pattern.description), limits::DESCRIPTION_CHARS).to_owned();
         // Without a general sentence, the first case becomes the description. The set of texts stays as it was
         // validated.
         if description.is_empty() && !cases.is_empty() {
@@ -147,11 +147,11 @@ impl StoredRepresentation {
     /// Returns the patterns, best first: those of people, then by descending gain, then by descending weight.
     pub fn representation(&self) -> Representation {
         let mut order: Vec<&StoredPattern> = self.patterns.iter().collect();
-        let gain = |stored: &StoredPattern| stored.gain.unwrap_or(f64::NEG_INFINITY);
         order.sort_by(|one, other| {
             let kept = other.source.is_kept().cmp(&one.source.is_kept());
+            let (gain, other_gain) = (one.gain.unwrap_or(f64::NEG_INFINITY), other.gain.unwrap_or(f64::NEG_INFINITY));
             let by_weight = other.pattern.weight.total_cmp(&one.pattern.weight);
-            kept.then(gain(other).total_cmp(&gain(one))).then(by_weight)
+            kept.then(other_gain.total_cmp(&gain)).then(by_weight)
         });
         let patterns = order.into_iter().map(|stored| stored.pattern.clone()).collect();
         Representation { tool: self.tool.clone(), patterns }

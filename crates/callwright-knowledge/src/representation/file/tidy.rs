@@ -18,19 +18,6 @@ pub(crate) fn tidy(text: &str) -> String {
     joined(&text.chars().filter(|character| !is_hidden(*character)).collect::<String>())
 }
 
-/// Returns the whole words of a text within the first `chars` characters, or the beginning of a single longer word.
-pub(crate) fn shortened(text: &str, chars: usize) -> &str {
-    let Some((end, next)) = text.char_indices().nth(chars) else { return text };
-    let cut = text.get(..end).unwrap_or_default();
-    if next.is_whitespace() {
-        return cut.trim_end();
-    }
-    match cut.rfind(char::is_whitespace) {
-        Some(space) => cut.get(..space).unwrap_or_default().trim_end(),
-        None => cut,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,14 +27,5 @@ mod tests {
         assert_eq!(tidy(" a\r\n\tb\u{2028}c\u{0}\u{1b}[31m \u{202e}d\u{feff}\u{ffff}"), "a b c[31m d");
         assert_eq!(tidy("\u{7f}\n"), "");
         assert_eq!(tidy("日本語 ü 👍🏽"), "日本語 ü 👍🏽");
-    }
-
-    #[test]
-    fn a_long_text_is_cut_between_words() {
-        assert_eq!(shortened("ab cd ef", 8), "ab cd ef");
-        assert_eq!(shortened("ab cd ef", 7), "ab cd");
-        assert_eq!(shortened("ab cd ef", 5), "ab cd");
-        assert_eq!(shortened("äöüß", 2), "äö");
-        assert_eq!(shortened("", 0), "");
     }
 }

@@ -1,6 +1,6 @@
 //! Writes a file as text: deterministic, readable, and suitable for line-based diffs.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use serde_saphyr::SerializerOptions;
@@ -10,6 +10,7 @@ use super::error::RepresentationError;
 use super::form::RepresentationFileForm;
 use super::stored::RepresentationFile;
 use super::validate::{InvalidValue, validate};
+use callwright_common::json::Pointer;
 
 /// Comment at the top of the file.
 const HEADING: &str = "\
@@ -37,11 +38,16 @@ const LINE_CHARS: usize = 120;
 /// [`RepresentationError::Unfit`]: the content is invalid.
 pub(super) fn text(file: &RepresentationFile, path: &Path) -> Result<String, RepresentationError> {
     let form = RepresentationFileForm::of(file);
-    let unfit = |place: String, message: String| RepresentationError::Unfit { path: path.to_owned(), place, message };
-    validate(&form).map_err(|InvalidValue { place, message }| unfit(place.to_string(), message))?;
     let mut text = HEADING.to_owned();
-    serde_saphyr::to_fmt_writer_with_options(&mut text, &form, options())
-        .map_err(|error| unfit(String::new(), error.to_string()))?;
+    let written = validate(&form).and_then(|()| {
+        serde_saphyr::to_fmt_writer_with_options(&mut text, &form, options())
+            .map_err(|error| InvalidValue { place: Pointer::root(), message: error.to_string() })
+    });
+    written.map_err(|InvalidValue { place, message }| RepresentationError::Unfit {
+        path: path.to_owned(),
+        place: place.to_string(),
+        message,
+    })?;
     Ok(text)
 }
 
@@ -51,11 +57,16 @@ pub(super) fn text(file: &RepresentationFile, path: &Path) -> Result<String, Rep
 /// [`RepresentationError::Unfit`]: the content is invalid. [`RepresentationError::Unwritable`]: an I/O error.
 pub(super) fn write(file: &RepresentationFile, path: &Path) -> Result<(), RepresentationError> {
     let text = text(file, path)?;
-    let unwritable = |source| RepresentationError::Unwritable { path: path.to_owned(), source };
+    replace(path, &text).map_err(|source| RepresentationError::Unwritable { path: path.to_owned(), source })
+}
+
+/// Replaces a file atomically.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut new = new_file(folder).map_err(unwritable)?;
-    new.write_all(text.as_bytes()).and_then(|()| new.as_file().sync_all()).map_err(unwritable)?;
-    new.persist(path).map_err(|error| unwritable(error.error))?;
+    let mut new = new_file(folder)?;
+    new.write_all(text.as_bytes())?;
+    new.as_file().sync_all()?;
+    new.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
 

@@ -114,11 +114,11 @@ impl ScoreBoard {
     pub(super) fn part_of_all(boards: &[Self], tool: usize) -> f64 {
         let Some(first) = boards.first() else { return 0.0 };
         let tallies: Vec<ConfusionCounts> = (0..first.tools).map(|tool| Self::tally_of_all(boards, tool)).collect();
-        let alone = |(at, tally): (usize, &ConfusionCounts)| {
+        let alone = tallies.iter().enumerate().map(|(at, tally)| {
             let both = if at == tool { tally.both } else { 0 };
             ConfusionCounts { both, ..*tally }
-        };
-        macro_f1(&tallies.iter().enumerate().map(alone).collect::<Vec<_>>(), first.doubt)
+        });
+        macro_f1(&alone.collect::<Vec<_>>(), first.doubt)
     }
 
     /// Returns F1 of a tool in percent over the samples of several boards; `None` if it has no samples.

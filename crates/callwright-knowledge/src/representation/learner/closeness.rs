@@ -47,12 +47,12 @@ impl SampleSimilarities {
     /// Creates the similarities of tools without patterns, from the embeddings of their descriptions. Word scores are
     /// computed once all patterns are added.
     pub(super) fn new(tools: &[ToolText], own: &[Vector], asked: &SampleQueries, fusion: Fusion) -> Self {
-        let bare = |tool: &ToolText| ToolText { patterns: Vec::new(), ..tool.clone() };
-        let column = |at: usize| ToolColumns {
+        let texts = tools.iter().map(|tool| ToolText { patterns: Vec::new(), ..tool.clone() });
+        let columns = (0..tools.len()).map(|at| ToolColumns {
             own: own.get(at).map_or_else(Vec::new, |vector| cosines(vector, asked)),
             ..ToolColumns::default()
-        };
-        Self { fusion, columns: (0..tools.len()).map(column).collect(), texts: tools.iter().map(bare).collect() }
+        });
+        Self { fusion, columns: columns.collect(), texts: texts.collect() }
     }
 
     /// Returns the number of tools.
@@ -198,6 +198,5 @@ fn cosines(vector: &Vector, asked: &SampleQueries) -> Vec<f32> {
 
 /// Returns `exp(sharpness · cosine)` of some samples; 1 without embeddings.
 fn likeness(cosines: &[f32], sharpness: f32, among: &[usize]) -> Vec<f32> {
-    let likeness = |sample: &usize| cosines.get(*sample).map_or(1.0, |cosine| (sharpness * cosine).exp());
-    among.iter().map(likeness).collect()
+    among.iter().map(|sample| cosines.get(*sample).map_or(1.0, |cosine| (sharpness * cosine).exp())).collect()
 }

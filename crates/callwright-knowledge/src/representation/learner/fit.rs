@@ -70,17 +70,17 @@ impl WeightProblem<'_> {
             }
         }
         // Gradient of the normalisation by the total weight.
-        let number = |(column, total): (&Vec<f32>, &f32)| HALF * column.iter().sum::<f32>() / total;
-        let number: Vec<f32> = shares.iter().zip(&totals).map(number).collect();
+        let number = shares.iter().zip(&totals);
+        let number: Vec<f32> = number.map(|(column, total)| HALF * column.iter().sum::<f32>() / total).collect();
         for (column, sums) in shares.iter_mut().zip(&sums) {
             column.iter_mut().zip(sums).for_each(|(share, sum)| *share /= sum);
         }
-        let slope = |((tool, column), log): (&(usize, Vec<f32>), &f32)| {
+        let slopes = self.patterns.iter().zip(logs).map(|((tool, column), log)| {
             let shares = shares.get(*tool).map_or(&[][..], Vec::as_slice);
             let number = number.get(*tool).copied().unwrap_or_default();
             log.exp() * (dot(shares, column) - number) + ridge * log
-        };
-        self.patterns.iter().zip(logs).map(slope).collect()
+        });
+        slopes.collect()
     }
 
     /// Returns `own + Σ weight · pattern` per tool.
@@ -106,11 +106,12 @@ impl WeightProblem<'_> {
 
     /// Returns the softmax over the tools per sample.
     fn likelihoods(&self, sums: &[Vec<f32>], totals: &[f32]) -> Vec<Vec<f32>> {
-        let score = |((sums, total), words): ((&Vec<f32>, &f32), &Vec<f32>)| -> Vec<f32> {
+        let mut scores: Vec<Vec<f32>> = Vec::with_capacity(sums.len());
+        for ((sums, total), words) in sums.iter().zip(totals).zip(&self.words) {
             let number = HALF * total.ln();
-            sums.iter().zip(words).map(|(sum, words)| sum.max(f32::MIN_POSITIVE).ln() - number + words).collect()
-        };
-        let mut scores: Vec<Vec<f32>> = sums.iter().zip(totals).zip(&self.words).map(score).collect();
+            let column = sums.iter().zip(words);
+            scores.push(column.map(|(sum, words)| sum.max(f32::MIN_POSITIVE).ln() - number + words).collect());
+        }
         let mut largest = vec![f32::NEG_INFINITY; self.right.len()];
         for column in &scores {
             largest.iter_mut().zip(column).for_each(|(largest, score)| *largest = largest.max(*score));

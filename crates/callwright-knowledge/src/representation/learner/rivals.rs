@@ -31,11 +31,11 @@ impl Rivals {
     /// Returns the sum of `exp(score)` of all tools but one, per sample.
     pub(super) fn of(&self, tool: usize) -> Vec<f32> {
         let own = self.scores.get(tool).map_or(&[][..], Vec::as_slice);
-        let rest = |((total, height), own): ((&f64, &f32), &f32)| {
+        let rest = self.totals.iter().zip(&self.heights).zip(own).map(|((total, height), own)| {
             let rest = (total - f64::from(own - height).exp()).max(f64::from(f32::MIN_POSITIVE));
             (rest.ln() + f64::from(*height)).exp() as f32
-        };
-        self.totals.iter().zip(&self.heights).zip(own).map(rest).collect()
+        });
+        rest.collect()
     }
 
     /// Replaces the scores of a tool.

@@ -66,7 +66,7 @@ impl SampleSplit {
         fastrand::Rng::with_seed(seed).shuffle(&mut training);
         let order: Vec<usize> = self.validation.iter().copied().chain(training).collect();
         let parts = (order.len() as f64 / self.validation.len().max(1) as f64).round().max(1.0) as usize;
-        let rotated = |part: usize| {
+        let rotations = (0..parts).map(|part| {
             let (mut training, mut validation) = (Vec::new(), Vec::new());
             for (at, sample) in order.iter().enumerate() {
                 let own = at * parts / order.len().max(1);
@@ -75,8 +75,8 @@ impl SampleSplit {
             training.sort_unstable();
             validation.sort_unstable();
             Self { training, validation, ..self.clone() }
-        };
-        (0..parts).map(rotated).collect()
+        });
+        rotations.collect()
     }
 
     /// Whether a tool is right for a sample.

@@ -68,16 +68,16 @@ impl<'a> Acceptance<'a> {
                 present.len()
             ));
         }
-        let one = |(index, (proposed, former)): (usize, (&ProposedPattern, &Pattern))| {
-            let description = description(proposed, index + 1)?;
+        let edited = (1..).zip(proposed.iter().zip(present)).map(|(number, (proposed, former))| {
+            let description = description(proposed, number)?;
             if repeats_one(&words(&description), &self.samples) {
-                return Err(format!("the description of item {} repeats a whole wrong request", index + 1));
+                return Err(format!("the description of item {number} repeats a whole wrong request"));
             }
             let cases = self.cases(proposed, |share| share.is_none_or(|share| share <= self.settings.case_share));
             let cases = if cases.is_empty() { former.cases.clone() } else { cases };
             Ok(Pattern { description, cases, weight: former.weight })
-        };
-        proposed.iter().zip(present).enumerate().map(one).collect()
+        });
+        edited.collect()
     }
 
     /// Returns the first distinct cases that pass.

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::ModelSettings;
-use crate::representation::file::{shortened, tidy};
+use crate::representation::file::tidy;
+use crate::text::shortened;
 use callwright_openai::Role;
 use callwright_types::Cost;
 pub(super) use callwright_upstream::Answered;

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::ModelSettings;
-use crate::representation::file::shortened;
 use crate::representation::{Addition, Candidate, Edition};
+use crate::text::shortened;
 use callwright_common::json::raw;
 use callwright_openai::Role;
 use callwright_types::representation::Pattern;

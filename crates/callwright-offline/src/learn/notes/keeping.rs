@@ -37,8 +37,8 @@ impl TextSource for KeepingModel {
     fn ask<'a>(&'a self, messages: &'a [(Role, String)], manner: Manner<'a>) -> BoxFuture<'a, Exchange> {
         Box::pin(async move {
             let question = digest(messages);
-            let kept = || self.answers.lock().unwrap_or_else(PoisonError::into_inner).0.get(&question).cloned();
-            if let Some(text) = kept() {
+            let kept = self.answers.lock().unwrap_or_else(PoisonError::into_inner).0.get(&question).cloned();
+            if let Some(text) = kept {
                 return Exchange { answered: Ok(Answered::Text(text)), requests: 0, usage: None };
             }
             let exchange = self.inner.ask(messages, manner).await;

@@ -32,11 +32,10 @@ pub(super) fn write<'a>(
     inputs: &[&Path],
     lessons: impl IntoIterator<Item = &'a Lesson>,
 ) -> Result<(), OfflineError> {
-    let unwritable =
-        |error: serde_json::Error| OfflineError::Unwritable { file: path.display().to_string(), source: error.into() };
     let mut lines = Vec::new();
     for lesson in lessons {
-        serde_json::to_writer(&mut lines, lesson).map_err(unwritable)?;
+        serde_json::to_writer(&mut lines, lesson)
+            .map_err(|error| OfflineError::Unwritable { file: path.display().to_string(), source: error.into() })?;
         lines.push(b'\n');
     }
     let mut output = OutputWriter::create(path, inputs)?;

@@ -7,5 +7,5 @@ mod lessons;
 mod report;
 mod run;
 
-pub use report::{NotesReport, VariantReport};
-pub use run::{NotesFiles, NotesRun, NotesWatcher, Variant, learn_notes};
+pub use report::{NotesReport, Variant, VariantReport};
+pub use run::{NotesFiles, NotesRun, NotesWatcher, learn_notes};

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::run::Variant;
 use callwright_types::{Cost, Lesson, Polarity};
 
 /// Report of a run over labelled questions. It contains no times: equal answers give an equal report.
@@ -26,6 +25,44 @@ pub struct NotesReport {
     pub problems: u64,
     /// All lines.
     pub lines: u64,
+}
+
+/// Notes that the test stage recalls (ExpNote, section 4.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Variant {
+    /// All lessons.
+    All,
+    /// No notes.
+    Disabled,
+    /// The questions and answers that the lessons come from, instead of the lessons.
+    Case,
+    /// Lessons from right answers.
+    Positive,
+    /// Lessons from wrong answers.
+    Negative,
+}
+
+impl Variant {
+    /// Returns the name used on the command line.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Disabled => "disabled",
+            Self::Case => "case",
+            Self::Positive => "positive",
+            Self::Negative => "negative",
+        }
+    }
+
+    pub(super) fn takes(self, lesson: &Lesson) -> bool {
+        match self {
+            Self::All | Self::Case => true,
+            Self::Disabled => false,
+            Self::Positive => lesson.polarity == Polarity::Positive,
+            Self::Negative => lesson.polarity == Polarity::Negative,
+        }
+    }
 }
 
 /// Result of a variant compared with the variant without notes (ExpNote, section 4.4).
@@ -64,19 +101,18 @@ impl NotesReport {
 impl VariantReport {
     /// Compares the answers without notes and with notes, question by question.
     pub(super) fn of(variant: Variant, notes: usize, recalled: usize, without: &[bool], with: &[bool]) -> Self {
-        let count = |before: bool, after: bool| {
-            without.iter().zip(with).filter(|(without, with)| (**without, **with) == (before, after)).count()
-        };
-        Self {
-            variant,
-            notes,
-            recalled,
-            right: with.iter().filter(|right| **right).count(),
-            still_wrong: count(false, false),
-            mended: count(false, true),
-            still_right: count(true, true),
-            broken: count(true, false),
+        let (right, still_wrong, mended, still_right, broken) = Default::default();
+        let mut report = Self { variant, notes, recalled, right, still_wrong, mended, still_right, broken };
+        for (without, with) in without.iter().zip(with) {
+            *match (without, with) {
+                (false, false) => &mut report.still_wrong,
+                (false, true) => &mut report.mended,
+                (true, true) => &mut report.still_right,
+                (true, false) => &mut report.broken,
+            } += 1;
         }
+        report.right = report.mended + report.still_right;
+        report
     }
 }
 

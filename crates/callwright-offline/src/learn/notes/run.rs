@@ -11,15 +11,16 @@ use serde::{Deserialize, Serialize};
 use super::cases::{self, TrainingCase};
 use super::keeping::{KeepingModel, KeptAnswers};
 use super::lessons;
-use super::report::{NotesReport, VariantReport};
+use super::report::{NotesReport, Variant, VariantReport};
 use crate::input::STANDARD_STREAM;
 use crate::learn::state::{Inputs, StateFile};
 use crate::output::refuse_input;
 use crate::{OfflineError, Watcher};
 use callwright_knowledge::experience::prompts::Shown;
 use callwright_knowledge::experience::{
-    Change, Learned, LessonStore, NoteTaker, Noted, RecallQuery, Settings, Trained, is_right, learn as learn_draft,
+    LessonStore, NoteTaker, RecallQuery, Settings, StoredLesson, Trained, is_right, learn as learn_draft,
 };
+use callwright_knowledge::memory::{LearnOutcome, MemoryChange};
 use callwright_types::memory::{Author, Backing};
 use callwright_types::{Cost, Evidence, EvidenceKind, Lesson, LessonDraft, Polarity, Scope};
 use callwright_upstream::TextSource;
@@ -67,44 +68,6 @@ pub struct NotesRun {
     pub restart: bool,
 }
 
-/// Notes that the test stage recalls (ExpNote, section 4.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Variant {
-    /// All lessons.
-    All,
-    /// No notes.
-    Disabled,
-    /// The questions and answers that the lessons come from, instead of the lessons.
-    Case,
-    /// Lessons from right answers.
-    Positive,
-    /// Lessons from wrong answers.
-    Negative,
-}
-
-impl Variant {
-    /// Returns the name used on the command line.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Disabled => "disabled",
-            Self::Case => "case",
-            Self::Positive => "positive",
-            Self::Negative => "negative",
-        }
-    }
-
-    fn takes(self, lesson: &Lesson) -> bool {
-        match self {
-            Self::All | Self::Case => true,
-            Self::Disabled => false,
-            Self::Positive => lesson.polarity == Polarity::Positive,
-            Self::Negative => lesson.polarity == Polarity::Negative,
-        }
-    }
-}
-
 /// Receives the progress of a run.
 pub trait NotesWatcher: Watcher {
     /// Begins a stage with `cases` questions: `training`, or the name of a variant.
@@ -145,7 +108,7 @@ pub async fn learn_notes(
     let note_taker = NoteTaker::new(Arc::<KeepingModel>::clone(&model), run.settings);
     let school = NotesTrainer { run, watcher, note_taker, model, state, date: kept.date, spent: kept.state.spent };
     let mut report = NotesReport { problems: read.problems, lines: read.lines, ..NotesReport::default() };
-    let mut lesson_store = LessonStore::of(read.lessons.iter().cloned().map(Noted::from), run.settings);
+    let mut lesson_store = LessonStore::of(read.lessons.iter().cloned().map(StoredLesson::from), run.settings);
     if !read.train.is_empty() {
         let trained = school.train(&read.train).await?;
         report.trained = trained.len();
@@ -248,10 +211,10 @@ fn learned(mut lesson_store: LessonStore, cases: &[TrainingCase], trained: &[Tra
             let present = lesson_store.like(&run.scope, &draft);
             let present = present.iter().map(AsRef::as_ref);
             match learn_draft(draft, evidence, (&run.scope, Author::Model), present, (at, &run.settings)) {
-                Learned::New(lesson) | Learned::Confirmed(lesson) => {
-                    lesson_store = lesson_store.with([Change::Noted(lesson.into())]);
+                LearnOutcome::New(lesson) | LearnOutcome::Confirmed(lesson) => {
+                    lesson_store = lesson_store.with([MemoryChange::Stored(lesson.into())]);
                 }
-                Learned::Known => {}
+                LearnOutcome::Known => {}
             }
         }
     }
@@ -333,7 +296,7 @@ impl NotesTrainer<'_> {
         lessons: &[Arc<Lesson>],
     ) -> Result<(Vec<bool>, (usize, usize)), OfflineError> {
         let taken = lessons.iter().filter(|lesson| variant.takes(lesson));
-        let taken = taken.map(|lesson| Noted { lesson: Arc::clone(lesson), vector: None });
+        let taken = taken.map(|lesson| StoredLesson { lesson: Arc::clone(lesson), vector: None });
         let lesson_store = LessonStore::of(taken, self.run.settings);
         let sources: HashMap<&str, &TrainingCase> =
             read.train.iter().map(|case| (case.source.as_str(), case)).collect();

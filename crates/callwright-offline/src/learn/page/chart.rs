@@ -19,12 +19,12 @@ const MAX_LINES: f64 = 6.0;
 
 /// Draws macro-F1 by iteration as inline SVG; returns a note if there is nothing to draw.
 pub(super) fn curve(points: &[CurvePoint]) -> String {
-    let scores = || points.iter().map(|point| point.macro_f1).filter(|score| score.is_finite());
     let (Some(last), true) = (points.last(), points.len() > 1) else {
         return "<p class=\"note\">No change was made.</p>\n".to_owned();
     };
+    let scores = points.iter().map(|point| point.macro_f1).filter(|score| score.is_finite());
     let (least, most) =
-        scores().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), score| (least.min(score), most.max(score)));
+        scores.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), score| (least.min(score), most.max(score)));
     if least > most {
         return "<p class=\"note\">There are no scores.</p>\n".to_owned();
     }

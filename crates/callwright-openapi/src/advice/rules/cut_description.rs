@@ -1,9 +1,7 @@
 //! `cut-description`: descriptions that exceed the limit for a tool's description.
 
 use super::super::super::description::tool_description;
-use super::super::findings::Findings;
-use super::super::subject::{AdviceSubject, OperationCase};
-use super::super::{Rule, RuleCheck};
+use super::super::rule::{AdviceSubject, Findings, OperationCase, Rule, RuleCheck};
 
 pub(crate) const RULE: Rule = Rule {
     code: "cut-description",

@@ -1,9 +1,7 @@
 //! `missing-description`: operations for which a model reads only the name.
 
-use super::super::findings::Findings;
-use super::super::subject::{AdviceSubject, OperationCase};
+use super::super::rule::{AdviceSubject, Findings, OperationCase, Rule, RuleCheck};
 use super::super::words::words;
-use super::super::{Rule, RuleCheck};
 
 pub(crate) const RULE: Rule = Rule {
     code: "missing-description",

@@ -3,10 +3,8 @@
 use regex::RegexBuilder;
 use serde_json::Value;
 
-use super::super::findings::Findings;
 use super::super::inputs::InputArgument;
-use super::super::subject::{AdviceSubject, OperationCase};
-use super::super::{Rule, RuleCheck};
+use super::super::rule::{AdviceSubject, Findings, OperationCase, Rule, RuleCheck};
 
 /// Formats that models can write without an example.
 const KNOWN_FORMATS: [&str; 36] = [
@@ -78,11 +76,12 @@ fn look(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings
 
 /// Returns the pattern or format that a model could get wrong.
 fn demand(input: &InputArgument<'_>) -> Option<String> {
-    let text = |keyword: &str| input.keyword(keyword).and_then(Value::as_str);
-    if let Some(pattern) = text("pattern").filter(|pattern| has_structure(pattern)) {
+    let pattern = input.keyword("pattern").and_then(Value::as_str);
+    if let Some(pattern) = pattern.filter(|pattern| has_structure(pattern)) {
         return Some(format!("the pattern `{pattern}`"));
     }
-    let format = text("format").filter(|format| !KNOWN_FORMATS.contains(&format.to_ascii_lowercase().as_str()))?;
+    let format = input.keyword("format").and_then(Value::as_str);
+    let format = format.filter(|format| !KNOWN_FORMATS.contains(&format.to_ascii_lowercase().as_str()))?;
     Some(format!("the format `{format}`"))
 }
 

@@ -1,8 +1,6 @@
 //! `missing-operation-id`: tools that are named after method and path.
 
-use super::super::findings::Findings;
-use super::super::subject::{AdviceSubject, OperationCase};
-use super::super::{Rule, RuleCheck};
+use super::super::rule::{AdviceSubject, Findings, OperationCase, Rule, RuleCheck};
 
 pub(crate) const RULE: Rule = Rule {
     code: "missing-operation-id",

@@ -1,9 +1,7 @@
 //! `missing-server`: operations without a server URL.
 
 use super::super::super::document::Version;
-use super::super::findings::Findings;
-use super::super::subject::AdviceSubject;
-use super::super::{Rule, RuleCheck};
+use super::super::rule::{AdviceSubject, Findings, Rule, RuleCheck};
 
 pub(crate) const RULE: Rule = Rule {
     code: "missing-server",

@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::super::findings::Findings;
-use super::super::subject::AdviceSubject;
+use super::super::rule::{AdviceSubject, Findings, Rule, RuleCheck};
 use super::super::words::listed;
-use super::super::{Rule, RuleCheck};
 
 /// Maximum number of names that a message lists for one group.
 const SHOWN: usize = 5;

@@ -4,10 +4,8 @@ use http::StatusCode;
 
 use super::super::super::document::LocatedValue;
 use super::super::super::documentation::is_error;
-use super::super::findings::Findings;
-use super::super::subject::{AdviceSubject, OperationCase};
+use super::super::rule::{AdviceSubject, Findings, OperationCase, Rule, RuleCheck};
 use super::super::words::words;
-use super::super::{Rule, RuleCheck};
 
 /// Members of a Response Object that carry more than its description (Swagger 2.0, OpenAPI 3).
 const DETAILS: [&str; 3] = ["schema", "examples", "content"];
@@ -47,12 +45,13 @@ fn look(subject: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Fi
 /// Whether the response has details or a description other than the status code's reason phrase.
 fn is_explained(status: &str, response: &LocatedValue<'_>) -> bool {
     let has_details = DETAILS.iter().any(|key| response.member(key).is_some());
+    has_details || response.text("description").is_some_and(|text| !is_phrase(text, status))
+}
+
+fn is_phrase(text: &str, status: &str) -> bool {
     let phrase = StatusCode::from_bytes(status.as_bytes()).ok().and_then(|status| status.canonical_reason());
-    let is_phrase = |text: &str| {
-        ["error", "default"].contains(&text.to_ascii_lowercase().as_str())
-            || phrase.is_some_and(|phrase| words(phrase) == words(text))
-    };
-    has_details || response.text("description").is_some_and(|text| !is_phrase(text))
+    ["error", "default"].contains(&text.to_ascii_lowercase().as_str())
+        || phrase.is_some_and(|phrase| words(phrase) == words(text))
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! `unexplained-parameter`: arguments for which a model reads only the name.
 
-use super::super::findings::Findings;
-use super::super::subject::{AdviceSubject, OperationCase};
-use super::super::{Rule, RuleCheck};
+use super::super::rule::{AdviceSubject, Findings, OperationCase, Rule, RuleCheck};
 
 pub(crate) const RULE: Rule = Rule {
     code: "unexplained-parameter",

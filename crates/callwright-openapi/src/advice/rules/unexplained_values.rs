@@ -2,11 +2,9 @@
 
 use serde_json::Value;
 
-use super::super::findings::Findings;
 use super::super::inputs::InputArgument;
-use super::super::subject::{AdviceSubject, OperationCase};
+use super::super::rule::{AdviceSubject, Findings, OperationCase, Rule, RuleCheck};
 use super::super::words::listed;
-use super::super::{Rule, RuleCheck};
 
 /// Maximum number of values that a message lists.
 const SHOWN: usize = 6;

@@ -71,13 +71,9 @@ fn union(left: &[Value], right: &[Value]) -> Value {
 
 /// Intersects the types; every integer is a number.
 fn types(left: &Value, right: &Value) -> Option<Value> {
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
-    let (left, right) = (list(left), list(right));
+    let [left, right] = [left, right].map(|value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]));
     let mut shared: Vec<Value> = left.iter().filter(|name| right.contains(name)).cloned().collect();
-    let narrower = |one: &[Value], other: &[Value]| {
-        one.contains(&"integer".into()) && other.contains(&"number".into()) && !other.contains(&"integer".into())
-    };
-    if narrower(&left, &right) || narrower(&right, &left) {
+    if narrows_number(&left, &right) || narrows_number(&right, &left) {
         shared.push("integer".into());
     }
     match shared.as_slice() {
@@ -97,6 +93,12 @@ fn bound(left: &Value, right: &Value, choose: fn(f64, f64) -> f64) -> Option<Val
     #[expect(clippy::float_cmp, reason = "the choice is one of the two")]
     let is_left = choose(l, r) == l;
     Some(if is_left { left.clone() } else { right.clone() })
+}
+
+/// Whether `one` has integers and `other` has any numbers.
+fn narrows_number(one: &[Value], other: &[Value]) -> bool {
+    let [integer, number] = ["integer", "number"].map(Value::from);
+    one.contains(&integer) && other.contains(&number) && !other.contains(&integer)
 }
 
 fn description(left: &Value, right: &Value) -> Value {

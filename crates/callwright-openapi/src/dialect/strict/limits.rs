@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::super::super::schema::{KeywordForm, form};
-use super::super::Loss;
 use super::super::trail::DialectTrail;
+use super::super::translated::Loss;
 
 /// Maximum number of properties of all objects together.
 const MAX_PROPERTIES: usize = 5_000;

@@ -13,7 +13,7 @@ mod value_type;
 
 use serde_json::Value;
 
-use super::{Loss, Translated};
+use super::translated::{Loss, Translated};
 
 /// Translates `schema` to its strict form.
 ///

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::super::super::schema::is_annotation;
-use super::super::losses::Losses;
+use super::super::pattern;
 use super::super::reference::{definitions, name_of, reference};
 use super::super::trail::DialectTrail;
+use super::super::translated::{Loss, Losses};
 use super::super::words::{say, sentence};
-use super::super::{Loss, pattern};
 use super::intersection::intersection;
 use super::nullable::{or_null, takes_null};
 use super::value_type::{part, types};
@@ -61,6 +61,11 @@ pub(super) fn translate(schema: &Value) -> Result<(Value, Vec<Loss>), Loss> {
     Ok((Value::Object(written), translator.losses.finish()))
 }
 
+/// Whether `key` is a constraint beside `keyword`.
+fn is_beside(key: &str, keyword: &str) -> bool {
+    key != keyword && key != "$defs" && !is_annotation(key)
+}
+
 struct StrictTranslator<'a> {
     definitions: &'a Map<String, Value>,
     /// Referenced definitions that are still to be translated.
@@ -99,9 +104,8 @@ impl<'a> StrictTranslator<'a> {
             return Err(Loss::new(trail, "is nested too deeply"));
         }
         self.step(trail)?;
-        let constrains_beside =
-            |keyword: &str| members.keys().any(|key| key != keyword && key != "$defs" && !is_annotation(key));
-        if members.contains_key("allOf") || (members.contains_key("$ref") && constrains_beside("$ref")) {
+        let constrains_beside = members.keys().any(|key| is_beside(key, "$ref"));
+        if members.contains_key("allOf") || (members.contains_key("$ref") && constrains_beside) {
             let whole = self.flat(members, trail, level)?;
             return self.schema(&whole, trail, level + 1);
         }
@@ -145,9 +149,8 @@ impl<'a> StrictTranslator<'a> {
         trail: &DialectTrail<'_>,
         level: usize,
     ) -> Result<Map<String, Value>, Loss> {
-        let is_beside = |key: &str| key != keyword && key != "$defs" && !is_annotation(key);
-        let beside: Map<String, Value> =
-            members.iter().filter(|(key, _)| is_beside(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
+        let beside = members.iter().filter(|(key, _)| is_beside(key, keyword));
+        let beside: Map<String, Value> = beside.map(|(key, value)| (key.clone(), value.clone())).collect();
         let place = trail.member(keyword);
         let mut written: Vec<Value> = Vec::new();
         for (index, branch) in branches.iter().enumerate() {
@@ -195,9 +198,8 @@ impl<'a> StrictTranslator<'a> {
         if level > MAX_LEVELS {
             return Err(Loss::new(trail, "is nested too deeply"));
         }
-        let is_own = |key: &str| !["allOf", "$ref", "$defs"].contains(&key);
-        let own = members.iter().filter(|(key, _)| is_own(key)).map(|(key, value)| (key.clone(), value.clone()));
-        let mut whole: Map<String, Value> = own.collect();
+        let own = members.iter().filter(|(key, _)| !["allOf", "$ref", "$defs"].contains(&key.as_str()));
+        let mut whole: Map<String, Value> = own.map(|(key, value)| (key.clone(), value.clone())).collect();
         let target = reference(members).map(|written| name_of(written).and_then(|name| self.definitions.get(name)));
         let branches = members.get("allOf").and_then(Value::as_array).into_iter().flatten();
         for branch in target.iter().map(|target| target.unwrap_or(&Value::Null)).chain(branches) {
@@ -220,11 +222,10 @@ impl<'a> StrictTranslator<'a> {
         level: usize,
     ) -> Result<Map<String, Value>, Loss> {
         let types = types(members);
-        let is_structure = |name: &String| name == "object" || name == "array";
         match types.as_slice() {
             [] => Err(Loss::new(trail, "accepts any value")),
             [only] => self.of_type(members, only, trail, level),
-            several if several.iter().any(is_structure) => {
+            several if several.iter().any(|name| name == "object" || name == "array") => {
                 let mut branches = Vec::new();
                 for name in several {
                     let strict = self.of_type(&part(members, name), name, trail, level)?;

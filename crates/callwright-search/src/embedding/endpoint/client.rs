@@ -44,7 +44,7 @@ impl EmbeddingClient {
         let builder = certificates(&settings.ca_file, base_dir)?
             .into_iter()
             .fold(builder, reqwest::ClientBuilder::add_root_certificate);
-        let http = builder.build().map_err(|error| setting("embedding.endpoint", root_cause(&error)))?;
+        let http = builder.build().map_err(|error| BuildError::setting("embedding.endpoint", root_cause(&error)))?;
         Ok(Self {
             http,
             url: url(&settings.base_url)?,
@@ -117,21 +117,27 @@ impl EmbeddingClient {
 }
 
 fn url(base: &str) -> Result<Url, BuildError> {
-    const KEY: &str = "embedding.endpoint.base_url";
-    // The URL is not quoted, because it may contain credentials.
-    let wrong = |why: &str| setting(KEY, format!("{why}; use the API's base URL, such as https://api.openai.com/v1"));
-    let url = Url::parse(base).map_err(|error| wrong(&format!("is not a URL ({error})")))?;
+    let url = parsed_url(base)?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(wrong("is not an http or https URL"));
+        return Err(invalid_url("is not an http or https URL"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("must not contain credentials; set the key in `embedding.endpoint.api_key`"));
+        return Err(invalid_url("must not contain credentials; set the key in `embedding.endpoint.api_key`"));
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(wrong("must end with its path: no ? and no #"));
+        return Err(invalid_url("must end with its path: no ? and no #"));
     }
-    let whole = format!("{}/embeddings", url.as_str().trim_end_matches('/'));
-    Url::parse(&whole).map_err(|error| wrong(&format!("is not a URL ({error})")))
+    parsed_url(&format!("{}/embeddings", url.as_str().trim_end_matches('/')))
+}
+
+fn parsed_url(text: &str) -> Result<Url, BuildError> {
+    Url::parse(text).map_err(|error| invalid_url(&format!("is not a URL ({error})")))
+}
+
+/// The message does not quote the URL, because it may contain credentials.
+fn invalid_url(reason: &str) -> BuildError {
+    let reason = format!("{reason}; use the API's base URL, such as https://api.openai.com/v1");
+    BuildError::setting("embedding.endpoint.base_url", reason)
 }
 
 /// Returns the header that carries the key, if there is one.
@@ -140,12 +146,14 @@ fn header(settings: &EndpointSettings) -> Result<Option<(HeaderName, HeaderValue
         return Ok(None);
     }
     let name: HeaderName = settings.api_key_header.parse().map_err(|_| {
-        setting("embedding.endpoint.api_key_header", format!("`{}` is not a header name", settings.api_key_header))
+        let reason = format!("`{}` is not a header name", settings.api_key_header);
+        BuildError::setting("embedding.endpoint.api_key_header", reason)
     })?;
     let key = settings.api_key.expose();
     let value = if name == AUTHORIZATION { format!("Bearer {key}") } else { key.to_owned() };
     let mut value = HeaderValue::try_from(value).map_err(|_| {
-        setting("embedding.endpoint.api_key", "has characters not allowed in a header, such as a line break".to_owned())
+        let reason = "has characters not allowed in a header, such as a line break";
+        BuildError::setting("embedding.endpoint.api_key", reason)
     })?;
     value.set_sensitive(true);
     Ok(Some((name, value)))
@@ -158,7 +166,7 @@ fn check_times(settings: &EndpointSettings) -> Result<(), BuildError> {
         ("embedding.endpoint.query_timeout_seconds", settings.query_timeout_seconds),
     ];
     match times.iter().find(|(_, seconds)| *seconds == 0) {
-        Some((key, _)) => Err(setting(key, "must be at least 1".to_owned())),
+        Some((key, _)) => Err(BuildError::setting(key, "must be at least 1")),
         None => Ok(()),
     }
 }
@@ -167,14 +175,15 @@ fn certificates(file: &str, base_dir: &Path) -> Result<Vec<reqwest::Certificate>
     if file.is_empty() {
         return Ok(Vec::new());
     }
-    let wrong = |why: String| setting("embedding.endpoint.ca_file", format!("no PEM certificates in `{file}`: {why}"));
-    let pem = std::fs::read(base_dir.join(file)).map_err(|error| wrong(error.to_string()))?;
-    let found = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| wrong(root_cause(&error)))?;
-    if found.is_empty() { Err(wrong("the file contains none".to_owned())) } else { Ok(found) }
+    read_certificates(&base_dir.join(file)).map_err(|reason| {
+        BuildError::setting("embedding.endpoint.ca_file", format!("no PEM certificates in `{file}`: {reason}"))
+    })
 }
 
-fn setting(key: &'static str, reason: String) -> BuildError {
-    BuildError::Setting { key, reason }
+fn read_certificates(file: &Path) -> Result<Vec<reqwest::Certificate>, String> {
+    let pem = std::fs::read(file).map_err(|error| error.to_string())?;
+    let certificates = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| root_cause(&error))?;
+    if certificates.is_empty() { Err("the file contains none".to_owned()) } else { Ok(certificates) }
 }
 
 /// Returns the innermost cause; the outer ones repeat the URL.

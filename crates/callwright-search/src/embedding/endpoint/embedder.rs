@@ -29,8 +29,8 @@ impl EndpointEmbedder {
     pub(in crate::embedding) fn build(settings: &Settings, base_dir: &Path) -> Result<Self, BuildError> {
         let endpoint = &settings.endpoint;
         if endpoint.dimensions == 0 {
-            let reason = "set it to the number of components of the model's vectors".to_owned();
-            return Err(BuildError::Setting { key: "embedding.endpoint.dimensions", reason });
+            let reason = "set it to the number of components of the model's vectors";
+            return Err(BuildError::setting("embedding.endpoint.dimensions", reason));
         }
         let client = EmbeddingClient::build(endpoint, base_dir)?;
         Ok(Self {

@@ -35,17 +35,16 @@ pub(super) struct ModelFiles {
 impl ModelFiles {
     /// Reads the folder.
     pub(super) fn read(folder: &Path) -> Result<Self, BuildError> {
-        let read = |name: &str| read(&folder.join(name));
-        let model_file = read(MODEL)?;
+        let model_file = read(folder, MODEL)?;
         let tokenizer_files = TokenizerFiles {
-            tokenizer_file: read("tokenizer.json")?,
-            config_file: read("config.json")?,
-            special_tokens_map_file: read("special_tokens_map.json")?,
-            tokenizer_config_file: read("tokenizer_config.json")?,
+            tokenizer_file: read(folder, "tokenizer.json")?,
+            config_file: read(folder, "config.json")?,
+            special_tokens_map_file: read(folder, "special_tokens_map.json")?,
+            tokenizer_config_file: read(folder, "tokenizer_config.json")?,
         };
         let config: Value = serde_json::from_slice(&tokenizer_files.config_file).map_err(|error| {
             let reason = format!("is not JSON ({error}); use the file that was published with the model");
-            BuildError::File { file: folder.join("config.json"), reason }
+            BuildError::file(folder.join("config.json"), reason)
         })?;
         let mut hash = Sha256::new();
         for part in [
@@ -61,7 +60,7 @@ impl ModelFiles {
         let weights = weight_files(folder, &model_file)?;
         let mut model = UserDefinedEmbeddingModel::new(model_file, tokenizer_files);
         for name in weights {
-            let content = read(&name)?;
+            let content = read(folder, &name)?;
             add_part(&mut hash, &content);
             model = model.with_external_initializer(name, content);
         }
@@ -73,18 +72,19 @@ impl ModelFiles {
     }
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, BuildError> {
-    let reason = |error: std::io::Error| {
-        format!("{error}; a model's folder contains model.onnx and the four JSON files published with it")
-    };
-    std::fs::read(file).map_err(|error| BuildError::File { file: file.to_owned(), reason: reason(error) })
+fn read(folder: &Path, name: &str) -> Result<Vec<u8>, BuildError> {
+    let file = folder.join(name);
+    std::fs::read(&file).map_err(|error| {
+        let reason = format!("{error}; a model's folder contains model.onnx and the four JSON files published with it");
+        BuildError::file(file, reason)
+    })
 }
 
 /// Returns the names of the model's external weight files (ONNX external data): those that the model mentions. They are
 /// sorted, so that the hash does not depend on the file system.
 fn weight_files(folder: &Path, model: &[u8]) -> Result<Vec<String>, BuildError> {
-    let unreadable = |error: std::io::Error| BuildError::File { file: folder.to_owned(), reason: error.to_string() };
-    let files = folder.read_dir().map_err(unreadable)?.flatten().filter(|entry| entry.path().is_file());
+    let entries = folder.read_dir().map_err(|error| BuildError::file(folder, error.to_string()))?;
+    let files = entries.flatten().filter(|entry| entry.path().is_file());
     let names = files.map(|entry| entry.file_name()).filter_map(|name| name.into_string().ok());
     let mut found: Vec<String> =
         names.filter(|name| name != MODEL && memmem::find(model, name.as_bytes()).is_some()).collect();

@@ -91,13 +91,15 @@ fn usual_places() -> Vec<PathBuf> {
 /// Returns the files named `libonnxruntime.so`, `libonnxruntime.so.1.31.1` and similar, newest first.
 fn libraries_in(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = folder.read_dir() else { return Vec::new() };
-    let is_library = |path: &PathBuf| {
-        let name = path.file_name().map(|name| name.to_string_lossy());
-        name.and_then(|name| name.strip_prefix(FILE).map(|rest| rest.is_empty() || rest.starts_with('.'))) == Some(true)
-    };
-    let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_library).collect();
+    let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| is_library(path)).collect();
     found.sort_by_key(|path| Reverse(version(path)));
     found
+}
+
+fn is_library(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    let version = name.as_ref().and_then(|name| name.strip_prefix(FILE));
+    version.is_some_and(|version| version.is_empty() || version.starts_with('.'))
 }
 
 /// Returns the numbers after the file name, for comparison.

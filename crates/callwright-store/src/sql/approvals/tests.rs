@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use super::*;
 use crate::contract::{at_postgres, in_a_file, on_every_database};
-use crate::{Approvals, Store, postgres_server};
+use crate::{Store, postgres_server};
 use callwright_types::rules::ApprovalMode;
 
 const MANY: u32 = 100;
@@ -41,7 +41,7 @@ fn overdue(question: Question) -> Question {
 }
 
 async fn ask(store: &Store, question: &Question) -> ApprovalNote {
-    match store.ask(question, MANY).await.unwrap() {
+    match store.request_approval(question, MANY).await.unwrap() {
         Asked::Queued(note) => note,
         Asked::Full => panic!("full"),
     }
@@ -52,7 +52,7 @@ fn ruling(approved: bool) -> Ruling {
 }
 
 async fn status(store: &Store, id: &str) -> ApprovalStatus {
-    store.standing(id).await.unwrap().unwrap().status
+    store.approval_note(id).await.unwrap().unwrap().status
 }
 
 on_every_database! {
@@ -69,82 +69,82 @@ on_every_database! {
         for other in &others {
             assert_ne!(ask(&store, other).await.id, first.id, "{other:?}");
         }
-        assert_eq!(store.pending().await, Ok(6));
+        assert_eq!(store.pending_approvals().await, Ok(6));
     }
 
     async fn an_approval_is_used_once_for_its_own_call_alone(store: Store) {
         let asked = ask(&store, &notice("a")).await;
-        assert_eq!(store.use_up(&asked.id, "a").await, Ok(false), "nobody has approved it");
-        let Decided::Now(approval) = store.decide(&asked.id, &ruling(true)).await.unwrap() else { panic!() };
+        assert_eq!(store.use_approval(&asked.id, "a").await, Ok(false), "nobody has approved it");
+        let Decided::Now(approval) = store.decide_approval(&asked.id, &ruling(true)).await.unwrap() else { panic!() };
         assert_eq!(approval.arguments, Some(serde_json::json!({"room": "Amber"})), "it is still to be run");
         let again = ask(&store, &notice("a")).await;
         assert_eq!((again.id.as_str(), again.status), (asked.id.as_str(), ApprovalStatus::Approved));
         assert_eq!(again.decided_by.as_deref(), Some("Ada"));
-        assert_eq!(store.use_up(&asked.id, "b").await, Ok(false));
-        assert_eq!(store.use_up(&asked.id, "a").await, Ok(true));
-        assert_eq!(store.use_up(&asked.id, "a").await, Ok(false));
+        assert_eq!(store.use_approval(&asked.id, "b").await, Ok(false));
+        assert_eq!(store.use_approval(&asked.id, "a").await, Ok(true));
+        assert_eq!(store.use_approval(&asked.id, "a").await, Ok(false));
         assert_ne!(ask(&store, &notice("a")).await.id, asked.id, "a further run is another question");
     }
 
     async fn what_was_approved_for_a_turn_that_is_gone_is_taken_up_by_the_next(store: Store) {
         let asked = ask(&store, &question(ApprovalMode::Wait, "a")).await;
-        store.decide(&asked.id, &ruling(true)).await.unwrap();
+        store.decide_approval(&asked.id, &ruling(true)).await.unwrap();
         assert_eq!(ask(&store, &question(ApprovalMode::Wait, "a")).await.id, asked.id);
     }
 
     async fn of_two_decisions_the_first_stands(store: Store) {
         let asked = ask(&store, &notice("a")).await;
         let (approve, deny) = (ruling(true), ruling(false));
-        let (one, other) = tokio::join!(store.decide(&asked.id, &approve), store.decide(&asked.id, &deny));
+        let (one, other) = tokio::join!(store.decide_approval(&asked.id, &approve), store.decide_approval(&asked.id, &deny));
         let decided = [one.unwrap(), other.unwrap()];
         assert_eq!(decided.iter().filter(|decided| matches!(decided, Decided::Now(_))).count(), 1);
         assert_eq!(decided.iter().filter(|decided| matches!(decided, Decided::Before(_))).count(), 1);
-        assert_eq!(store.decide("apr_none", &ruling(true)).await, Ok(Decided::Unknown));
+        assert_eq!(store.decide_approval("apr_none", &ruling(true)).await, Ok(Decided::Unknown));
     }
 
     async fn a_denial_holds_and_leaves_nothing_of_the_call(store: Store) {
         let asked = ask(&store, &notice("a")).await;
-        store.decide(&asked.id, &ruling(false)).await.unwrap();
+        store.decide_approval(&asked.id, &ruling(false)).await.unwrap();
         let again = ask(&store, &notice("a")).await;
         assert_eq!((again.status, again.comment.as_deref()), (ApprovalStatus::Denied, Some("because")));
         let whole = store.approval(&asked.id).await.unwrap().unwrap();
         assert_eq!((whole.arguments, whole.summary.target), (None, None));
         let kept = ask(&store, &Question { keep: true, ..notice("b") }).await;
-        store.decide(&kept.id, &ruling(false)).await.unwrap();
+        store.decide_approval(&kept.id, &ruling(false)).await.unwrap();
         assert!(store.approval(&kept.id).await.unwrap().unwrap().arguments.is_some());
     }
 
     async fn what_is_over_can_be_neither_decided_nor_taken_up(store: Store) {
         let late = ask(&store, &overdue(notice("a"))).await;
-        assert!(matches!(store.decide(&late.id, &ruling(true)).await, Ok(Decided::TooLate(_))));
+        assert!(matches!(store.decide_approval(&late.id, &ruling(true)).await, Ok(Decided::TooLate(_))));
         assert_ne!(ask(&store, &notice("a")).await.id, late.id);
-        assert_eq!(store.expire_due(MANY).await, Ok(1));
+        assert_eq!(store.expire_approvals(MANY).await, Ok(1));
         assert_eq!(status(&store, &late.id).await, ApprovalStatus::Expired);
-        assert_eq!(store.expire_due(MANY).await, Ok(0));
+        assert_eq!(store.expire_approvals(MANY).await, Ok(0));
 
         let unused = ask(&store, &Question { valid: SignedDuration::ZERO, ..notice("b") }).await;
-        store.decide(&unused.id, &ruling(true)).await.unwrap();
-        assert_eq!(store.expire_due(MANY).await, Ok(0), "it was decided");
+        store.decide_approval(&unused.id, &ruling(true)).await.unwrap();
+        assert_eq!(store.expire_approvals(MANY).await, Ok(0), "it was decided");
         assert_eq!(status(&store, &unused.id).await, ApprovalStatus::Expired);
-        assert_eq!(store.use_up(&unused.id, "b").await, Ok(false));
+        assert_eq!(store.use_approval(&unused.id, "b").await, Ok(false));
     }
 
     async fn closing_changes_only_what_is_pending(store: Store) {
         let (one, other) = (ask(&store, &notice("a")).await, ask(&store, &notice("b")).await);
-        let close = async |id| Approvals::close(&store, id, ApprovalStatus::Withdrawn).await.unwrap();
+        let close = async |id| Store::close_approval(&store, id, ApprovalStatus::Withdrawn).await.unwrap();
         let closed = close(&one.id).await.unwrap();
         assert_eq!((closed.now, closed.note.status), (true, ApprovalStatus::Withdrawn));
         assert!(!close(&one.id).await.unwrap().now);
-        assert!(matches!(store.decide(&one.id, &ruling(true)).await, Ok(Decided::TooLate(_))));
-        store.decide(&other.id, &ruling(true)).await.unwrap();
+        assert!(matches!(store.decide_approval(&one.id, &ruling(true)).await, Ok(Decided::TooLate(_))));
+        store.decide_approval(&other.id, &ruling(true)).await.unwrap();
         assert_eq!(close(&other.id).await.unwrap().note.status, ApprovalStatus::Approved);
         assert_eq!(close("apr_none").await, None);
     }
 
     async fn the_queue_is_bounded(store: Store) {
-        assert!(matches!(store.ask(&notice("a"), 1).await, Ok(Asked::Queued(_))));
-        assert_eq!(store.ask(&notice("b"), 1).await, Ok(Asked::Full));
-        assert!(matches!(store.ask(&notice("a"), 1).await, Ok(Asked::Queued(_))), "that one is in it");
+        assert!(matches!(store.request_approval(&notice("a"), 1).await, Ok(Asked::Queued(_))));
+        assert_eq!(store.request_approval(&notice("b"), 1).await, Ok(Asked::Full));
+        assert!(matches!(store.request_approval(&notice("a"), 1).await, Ok(Asked::Queued(_))), "that one is in it");
     }
 
     async fn pages_are_newest_first_and_by_status(store: Store) {
@@ -154,7 +154,7 @@ on_every_database! {
         }
         ids.sort();
         ids.reverse();
-        store.decide(&ids[1], &ruling(false)).await.unwrap();
+        store.decide_approval(&ids[1], &ruling(false)).await.unwrap();
         let page = async |status, limit, before: Option<String>| {
             let page = store.approvals(&ApprovalFilter { status, limit, before }).await.unwrap();
             let ids: Vec<String> = page.approvals.into_iter().map(|approval| approval.note.id).collect();
@@ -174,7 +174,7 @@ async fn at_the_next_opening_of_a_file_what_turns_waited_for_is_over_and_the_res
     let before: Store = in_a_file(&directory).await;
     let waiting = ask(&before, &question(ApprovalMode::Wait, "a")).await;
     let approved = ask(&before, &question(ApprovalMode::Wait, "b")).await;
-    before.decide(&approved.id, &ruling(true)).await.unwrap();
+    before.decide_approval(&approved.id, &ruling(true)).await.unwrap();
     let noticed = ask(&before, &notice("c")).await;
     let after: Store = in_a_file(&directory).await;
     assert_eq!(status(&after, &waiting.id).await, ApprovalStatus::Expired);
@@ -196,8 +196,8 @@ async fn what_turns_of_other_replicas_wait_for_goes_on_as_long_as_they_live() {
     assert_eq!(status(&third, &of_other.id).await, ApprovalStatus::Pending);
     // State after a replica was killed and its lease expired.
     third.database().unwrap().execute(Statement::new("UPDATE leases SET expires_at = 0")).await.unwrap();
-    assert_eq!(other.expire_due(MANY).await, Ok(0), "it knows that it lives");
-    assert_eq!(third.expire_due(MANY).await, Ok(1));
+    assert_eq!(other.expire_approvals(MANY).await, Ok(0), "it knows that it lives");
+    assert_eq!(third.expire_approvals(MANY).await, Ok(1));
     assert_eq!(status(&third, &of_other.id).await, ApprovalStatus::Expired);
 }
 
@@ -208,7 +208,7 @@ async fn replicas_that_ask_at_once_keep_to_the_bound_of_the_queue() {
     let replicas = [Store::open(&settings, Path::new("")).await, Store::open(&settings, Path::new("")).await];
     let asked = (0..20).map(|number| {
         let replica = replicas[number % 2].clone();
-        tokio::spawn(async move { replica.ask(&notice(&number.to_string()), 5).await.unwrap() })
+        tokio::spawn(async move { replica.request_approval(&notice(&number.to_string()), 5).await.unwrap() })
     });
     let asked = futures_util::future::join_all(asked).await;
     let queued = asked.iter().filter(|asked| matches!(asked.as_ref().unwrap(), Asked::Queued(_))).count();

@@ -1,10 +1,11 @@
 //! Parses `{tool => "f", args => {--a "1" --b 2}}`, a hash in the syntax of Ruby and Perl, alone or between
 //! `[TOOL_CALL]` and `[/TOOL_CALL]`.
 
+use crate::repair::rescue::call_names::{ARGUMENTS, NAMES, clean, offered};
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::{Literal, LiteralReader};
-use crate::repair::rescue::written::{WrittenCall, offered};
-use crate::repair::rescue::{body, element, python, shape};
+use crate::repair::rescue::written::WrittenCall;
+use crate::repair::rescue::{body, element, python};
 use crate::scanner::{CompiledTool, ToolSet};
 
 /// The hash between markers.
@@ -62,10 +63,10 @@ fn call(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<WrittenCal
             return Some(WrittenCall::named(name?, members?));
         }
         let key = key(reader)?;
-        if name.is_none() && shape::NAMES.contains(&key.as_str()) {
+        if name.is_none() && NAMES.contains(&key.as_str()) {
             let Literal::Text(text) = reader.data()? else { return None };
-            name = Some(shape::clean(&text));
-        } else if members.is_none() && shape::ARGUMENTS.contains(&key.as_str()) {
+            name = Some(clean(&text));
+        } else if members.is_none() && ARGUMENTS.contains(&key.as_str()) {
             let tool = offered(name.as_deref()?, tool_set)?;
             members = Some(arguments(reader, tool)?);
         } else {
@@ -90,7 +91,7 @@ fn key(reader: &mut LiteralReader<'_>) -> Option<String> {
 fn arguments(reader: &mut LiteralReader<'_>, tool: &CompiledTool) -> Option<Vec<(String, Literal)>> {
     let start = reader.at();
     if let Some(Literal::Object(members)) = reader.data()
-        && members.iter().all(|(key, value)| tool.parameter(key).is_some() && !matches!(value, Literal::Source(_)))
+        && members.iter().all(|(key, value)| tool.has_parameter(key) && !matches!(value, Literal::Source(_)))
     {
         return Some(members);
     }
@@ -131,17 +132,7 @@ fn quoted(reader: &mut LiteralReader<'_>) -> Option<Literal> {
     let rest = reader.rest();
     let quote = rest.chars().next()?;
     let inner = rest.get(1..)?;
-    let ends = |at: &usize| {
-        let behind = inner.get(at + 1..).unwrap_or_default().trim_start();
-        let is_escaped = inner.get(..*at).is_some_and(|before| before.ends_with('\\'));
-        let is_pair = || {
-            behind.strip_prefix(',').is_some_and(|behind| {
-                behind.trim_start().starts_with(|letter: char| letter.is_alphabetic() || "-:\"'".contains(letter))
-            })
-        };
-        !is_escaped && (behind.starts_with("--") || behind.starts_with('}') || is_pair())
-    };
-    let length = inner.match_indices(quote).map(|(at, _)| at).find(ends);
+    let length = inner.match_indices(quote).map(|(at, _)| at).find(|at| ends_value(inner, *at));
     reader.burn(length.unwrap_or(inner.len()));
     let length = length?;
     let whole = rest.get(..length + 2)?;
@@ -151,4 +142,16 @@ fn quoted(reader: &mut LiteralReader<'_>) -> Option<Literal> {
         if text.contains('\\') { LiteralReader::new(whole, false).data()? } else { Literal::Text(text.to_owned()) };
     reader.advance(whole.len())?;
     Some(value)
+}
+
+/// Whether the quote at `at` is not escaped, and the next option, the next pair or the end of the hash follows it.
+fn ends_value(inner: &str, at: usize) -> bool {
+    if inner.get(..at).is_some_and(|before| before.ends_with('\\')) {
+        return false;
+    }
+    let behind = inner.get(at + 1..).unwrap_or_default().trim_start();
+    let next = behind.strip_prefix(',').map(str::trim_start);
+    behind.starts_with("--")
+        || behind.starts_with('}')
+        || next.is_some_and(|next| next.starts_with(|letter: char| letter.is_alphabetic() || "-:\"'".contains(letter)))
 }

@@ -130,22 +130,20 @@ fn in_quotes(reader: &mut LiteralReader<'_>) -> Option<Literal> {
     let rest = reader.rest();
     let quote = rest.chars().next()?;
     let inner = rest.get(1..)?;
-    let behind = |at: usize| {
+    for (at, _) in inner.match_indices(quote) {
         let behind = inner.get(at + 1..).unwrap_or_default();
-        QUOTES.iter().find_map(|quote| behind.strip_prefix(quote)).map(|rest| (behind.len() - rest.len(), rest))
-    };
-    let is_end = |(at, stray): &(usize, Option<(usize, &str)>)| {
-        stray.is_some_and(|(_, rest)| rest.trim_start().starts_with([',', '}', ')', ']']))
-            && inner.get(..*at).is_some_and(|text| !QUOTES.iter().any(|quote| text.contains(quote)))
-    };
-    let found = inner.match_indices(quote).map(|(at, _)| (at, behind(at))).find(is_end);
-    let Some((at, Some((stray, _)))) = found else {
-        reader.burn(inner.len());
-        return reader.value();
-    };
-    let value = LiteralReader::new(rest.get(..at + 2)?, false).data()?;
-    reader.advance(at + 2 + stray)?;
-    Some(value)
+        let Some(after) = QUOTES.iter().find_map(|quote| behind.strip_prefix(quote)) else { continue };
+        let is_first = inner.get(..at).is_some_and(|text| !QUOTES.iter().any(|quote| text.contains(quote)));
+        if is_first && after.trim_start().starts_with([',', '}', ')', ']']) {
+            let value = LiteralReader::new(rest.get(..at + 2)?, false).data()?;
+            reader.advance(at + 2 + behind.len() - after.len())?;
+            return Some(value);
+        }
+        // Only the first quote of the notation may be a stray one.
+        break;
+    }
+    reader.burn(inner.len());
+    reader.value()
 }
 
 fn list(reader: &mut LiteralReader<'_>, depth: usize) -> Option<Literal> {

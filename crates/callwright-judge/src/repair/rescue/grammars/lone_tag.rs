@@ -1,10 +1,11 @@
-//! Parses elements without an enclosing one: named after the tool, beginning with the tool's name, or arguments alone.
+//! Parses elements without an enclosing one: named after the tool, beginning with the tool's name or a JSON head, or
+//! arguments alone.
 
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::LiteralReader;
 use crate::repair::rescue::tag::{self, TagKind};
 use crate::repair::rescue::written::WrittenCall;
-use crate::repair::rescue::{element, extent};
+use crate::repair::rescue::{body, element, extent};
 use crate::scanner::ToolSet;
 
 /// Notation `<get_weather><city>Oslo</city></get_weather>`.
@@ -19,10 +20,14 @@ pub(super) struct NameTag;
 #[derive(Debug)]
 pub(super) struct ParameterTag;
 
+/// Notation `{"name": "get_weather", <parameter=city>Oslo</parameter>`.
+#[derive(Debug)]
+pub(super) struct JsonHead;
+
 impl Grammar for ToolTag {
     fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         let call = element::named_after_tool(reader, tool_set)?;
-        closed(reader, call)
+        element::closed(reader, vec![call])
     }
 }
 
@@ -50,11 +55,13 @@ impl Grammar for NameTag {
 impl Grammar for ParameterTag {
     fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         let call = element::arguments_alone(reader, tool_set)?;
-        closed(reader, call)
+        element::closed(reader, vec![call])
     }
 }
 
-fn closed(reader: &mut LiteralReader<'_>, call: WrittenCall) -> Option<Vec<WrittenCall>> {
-    element::skip_closes(reader);
-    (!extent::leaves_end_tags(reader)).then(|| vec![call])
+impl Grammar for JsonHead {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
+        let call = body::json_head(reader, tool_set)?;
+        element::closed(reader, vec![call])
+    }
 }

@@ -2,11 +2,9 @@
 
 mod arrow_hash;
 mod deepseek;
-mod function_tag;
 mod gemma_call;
 mod harmony;
 mod invoke;
-pub(super) mod json_head;
 mod lone_tag;
 mod mistral;
 mod namespace_token;
@@ -26,7 +24,7 @@ use super::grammar::Grammar;
 /// All readers, by the name that an entry of the built-in table refers to.
 static READERS: [(&str, &dyn Grammar); 20] = [
     ("tool_call", &tool_call::ToolCall),
-    ("function_tag", &function_tag::FunctionTag),
+    ("function_tag", &invoke::Invoke),
     ("invoke", &invoke::Invoke),
     ("mistral", &mistral::Mistral),
     ("deepseek", &deepseek::DeepSeek),
@@ -42,7 +40,7 @@ static READERS: [(&str, &dyn Grammar); 20] = [
     ("tool_tag", &lone_tag::ToolTag),
     ("name_tag", &lone_tag::NameTag),
     ("parameter_tag", &lone_tag::ParameterTag),
-    ("json_head", &json_head::JsonHead),
+    ("json_head", &lone_tag::JsonHead),
     ("arrow_hash", &arrow_hash::MarkedHash),
     ("arrow_hash_bare", &arrow_hash::BareHash),
 ];

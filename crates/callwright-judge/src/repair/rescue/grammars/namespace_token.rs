@@ -2,10 +2,11 @@
 //! `]<]minimax[>[<invoke name="f">]<]minimax[>[<a>1]<]minimax[>[</a>` of MiniMax M3. Objects are nested elements, lists
 //! are elements named `item`.
 
+use crate::repair::rescue::call_names::clean;
+use crate::repair::rescue::element;
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::{Literal, LiteralReader};
 use crate::repair::rescue::written::WrittenCall;
-use crate::repair::rescue::{element, shape};
 use crate::scanner::ToolSet;
 
 #[derive(Debug)]
@@ -31,7 +32,7 @@ impl Grammar for NamespaceToken {
                 break;
             }
             let attributes = reader.up_to(">")?;
-            let name = shape::clean(element::attribute(attributes, "name")?);
+            let name = clean(element::attribute(attributes, "name")?);
             calls.push(WrittenCall::named(name, children(reader, "invoke", MAX_DEPTH)?));
         }
         let before = reader.at();
@@ -56,7 +57,7 @@ fn children(reader: &mut LiteralReader<'_>, parent: &str, depth: usize) -> Optio
         }
         reader.take("<").then_some(())?;
         let name = reader.up_to(">")?.trim();
-        children.push((shape::clean(name), value(reader, name, depth)?));
+        children.push((clean(name), value(reader, name, depth)?));
     }
 }
 

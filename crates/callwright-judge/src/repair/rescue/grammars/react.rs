@@ -38,8 +38,8 @@ impl Grammar for React {
             '`' if reader.rest().starts_with("```") => body::item(reader, tool_set)?,
             _ => named(reader, tool_set)?,
         };
-        let is_done = |call: &WrittenCall| call.name.to_lowercase().replace([' ', '_'], "") == DONE;
-        (!calls.iter().any(is_done)).then_some(calls)
+        let is_done = calls.iter().any(|call| call.name.to_lowercase().replace([' ', '_'], "") == DONE);
+        (!is_done).then_some(calls)
     }
 }
 

@@ -3,11 +3,12 @@
 //! The chat templates of Hermes, Qwen, GLM, Granite (`<function_call>`), Nemotron (`<TOOLCALL>`), Jamba and Olmo use
 //! this notation.
 
+use crate::repair::rescue::call_names::offered;
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::LiteralReader;
 use crate::repair::rescue::tag::{self, Tag, TagKind};
-use crate::repair::rescue::written::{WrittenCall, offered};
-use crate::repair::rescue::{body, element, extent, pairs, plain};
+use crate::repair::rescue::written::WrittenCall;
+use crate::repair::rescue::{body, element, pairs, plain};
 use crate::scanner::ToolSet;
 
 #[derive(Debug)]
@@ -25,8 +26,7 @@ const MAX_PROSE: usize = 2048;
 impl Grammar for ToolCall {
     fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         let calls = between(reader, tool_set, MAX_DEPTH)?;
-        element::skip_closes(reader);
-        (!extent::leaves_end_tags(reader)).then_some(calls)
+        element::closed(reader, calls)
     }
 }
 

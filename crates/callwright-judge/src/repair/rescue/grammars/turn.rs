@@ -1,8 +1,9 @@
 //! Parses `>>>name` with the arguments on the next line, of functionary 3.
 
+use crate::repair::rescue::call_names::offered;
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::LiteralReader;
-use crate::repair::rescue::written::{WrittenCall, offered};
+use crate::repair::rescue::written::WrittenCall;
 use crate::repair::rescue::{body, element, python};
 use crate::scanner::ToolSet;
 

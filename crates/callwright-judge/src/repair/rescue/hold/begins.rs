@@ -4,9 +4,10 @@
 //! that follows.
 
 use super::super::body::STAND_IN;
-use super::super::python::WRAPPERS;
+use super::super::notations::streamed::HoldMarkKind;
+use super::super::python::{KEYWORDS, WRAPPERS};
 use super::super::statement::SHELLS;
-use super::marks::{self, HoldMarkKind, HoldMarkMatch, HoldMarkTable};
+use super::marks::{self, HoldMarkMatch, HoldMarkTable};
 use super::names::{FoldedToolNames, may_become_member, member};
 
 /// Result of examining the beginning of a text.
@@ -31,9 +32,6 @@ pub(super) enum BeginningMatch {
         at: usize,
     },
 }
-
-/// Keywords before a call that do not change the called tool.
-const WORDS: [&str; 3] = ["await ", "return ", "yield "];
 
 /// Maximum depth of brackets and wrapper functions around a call.
 const MAX_DEPTH: usize = 4;
@@ -135,7 +133,7 @@ impl Beginnings<'_> {
     fn statement(self, text: &str, at: usize, depth: usize) -> BeginningMatch {
         let Some(depth) = depth.checked_sub(1) else { return BeginningMatch::Text };
         let rest = text.get(at..).unwrap_or_default();
-        if let Some(word) = WORDS.iter().find(|word| rest.starts_with(**word)) {
+        if let Some(word) = KEYWORDS.iter().find(|word| rest.starts_with(**word)) {
             return self.statement(text, skip(text, at + word.len(), &[' ']), depth);
         }
         match rest.chars().next() {
@@ -184,10 +182,11 @@ impl Beginnings<'_> {
     }
 
     fn may_become_name(self, start: &str) -> bool {
-        let is_start = |word: &str| word.starts_with(start);
-        self.names.may_become(start)
-            || WORDS.iter().any(|word| is_start(word))
-            || WRAPPERS.iter().any(|word| is_start(word))
+        self.names.may_become(start) || KEYWORDS.iter().chain(&WRAPPERS).any(|word| word.starts_with(start))
+    }
+
+    fn may_become_key(self, start: &str) -> bool {
+        may_become_member(start) || self.names.may_become(start)
     }
 
     /// Examines `{"name":`, `{tool:` and `{tool(`.
@@ -206,13 +205,12 @@ impl Beginnings<'_> {
             let is_call = self.names.contain(inner.get(..word).unwrap_or_default());
             return if is_call { BeginningMatch::Bracket { at: open, is_data: false } } else { BeginningMatch::Text };
         }
-        let is_known_start = |start: &str| may_become_member(start) || self.names.may_become(start);
         let Some(length) = length else {
-            return if is_known_start(inner) { BeginningMatch::More } else { BeginningMatch::Text };
+            return if self.may_become_key(inner) { BeginningMatch::More } else { BeginningMatch::Text };
         };
         let key = inner.get(..length).unwrap_or_default();
         let is_tool = self.names.contain(key);
-        if !is_known_start(key) || (member(key).is_none() && !is_tool) {
+        if !self.may_become_key(key) || (member(key).is_none() && !is_tool) {
             return BeginningMatch::Text;
         }
         let end = at + 2 * usize::from(quote.is_some()) + length;

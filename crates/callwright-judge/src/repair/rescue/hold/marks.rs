@@ -1,22 +1,10 @@
 //! Recognises markers reserved for calls or for reasoning in a text that is still being received.
 
-use super::super::layout::REASONING;
-use super::super::notations::{NotationEntry, Notations};
+use super::super::markers::REASONING;
+use super::super::notations::Notations;
+use super::super::notations::streamed::{HoldMark, HoldMarkKind};
 use super::super::tag::{self, TagBeginning};
 use super::names::FoldedToolNames;
-
-/// Meaning of a marker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HoldMarkKind {
-    /// A call follows.
-    Call,
-    /// A call follows if a tool's name or a bracket does; else the marker is a common word.
-    Maybe,
-    /// Reasoning begins, and ends with the given marker.
-    Reasoning(&'static str),
-    /// The preceding text was reasoning.
-    ReasoningEnd,
-}
 
 /// Result of a search for a marker at one position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,59 +15,6 @@ pub(super) enum HoldMarkMatch {
     Start,
     /// A marker of this many bytes.
     Mark(HoldMarkKind, usize),
-}
-
-/// A set of bytes.
-pub(super) type Bytes = [bool; 256];
-
-#[derive(Debug)]
-struct HoldMark {
-    text: String,
-    kind: HoldMarkKind,
-    /// Whether the marker counts only at the start of a line.
-    begins_line: bool,
-}
-
-/// The markers of a table of notations.
-#[derive(Debug)]
-pub(in crate::repair::rescue) struct HoldMarks {
-    all: Vec<HoldMark>,
-    /// First bytes of the markers that count at any position.
-    anywhere: Bytes,
-}
-
-impl HoldMarks {
-    /// Collects the markers of these notations, and those of reasoning.
-    pub(in crate::repair::rescue) fn new(entries: &[NotationEntry]) -> Self {
-        let mut all = Vec::new();
-        for entry in entries {
-            let kind = match (entry.is_reserved, entry.is_tentative) {
-                (true, _) => HoldMarkKind::Call,
-                (false, false) => HoldMarkKind::Maybe,
-                // JSON is held by its shape instead.
-                (false, true) if entry.openers().any(|open| open.starts_with('{') && open.ends_with(':')) => continue,
-                (false, true) => HoldMarkKind::Call,
-            };
-            let begins_line = entry.begins_line;
-            all.extend(entry.openers().map(|text| HoldMark { text: text.to_owned(), kind, begins_line }));
-        }
-        for [open, close] in REASONING {
-            all.push(HoldMark { text: open.to_owned(), kind: HoldMarkKind::Reasoning(close), begins_line: false });
-            all.push(HoldMark { text: close.to_owned(), kind: HoldMarkKind::ReasoningEnd, begins_line: false });
-        }
-        let mut anywhere = [false; 256];
-        for first in all.iter().filter(|mark| !mark.begins_line).filter_map(|mark| mark.text.bytes().next()) {
-            if let Some(flag) = anywhere.get_mut(usize::from(first)) {
-                *flag = true;
-            }
-        }
-        Self { all, anywhere }
-    }
-
-    /// Returns the first bytes of the markers that count at any position.
-    pub(super) fn first_bytes(&self) -> &Bytes {
-        &self.anywhere
-    }
 }
 
 /// Tables that determine whether a marker begins.
@@ -119,11 +54,11 @@ pub(super) fn look(
 
 /// Examines a start tag, whose name alone may show that a call begins.
 fn look_at_tag(text: &str, table: HoldMarkTable<'_>, at_line_start: bool) -> HoldMarkMatch {
-    let entry = |name: &str, kind| {
+    let state = tag::coming(text, |name, kind| {
         let entry = table.notations.role(name, kind, |name| table.names.contain(name));
-        entry.filter(|entry| at_line_start || !entry.begins_line)
-    };
-    match tag::coming(text, |name, kind| entry(name, kind).is_some()) {
+        entry.is_some_and(|entry| at_line_start || !entry.begins_line)
+    });
+    match state {
         TagBeginning::Other => HoldMarkMatch::Nothing,
         TagBeginning::Undecided => HoldMarkMatch::Start,
         TagBeginning::Whole => {

@@ -16,11 +16,11 @@ mod names;
 use begins::{BeginningMatch, Beginnings};
 use bracket::{Bracket, BracketStep};
 use line::StreamedLine;
-pub(super) use marks::HoldMarks;
-use marks::{HoldMarkKind, HoldMarkMatch, HoldMarkTable, ReasoningEnds};
+use marks::{HoldMarkMatch, HoldMarkTable, ReasoningEnds};
 use names::FoldedToolNames;
 
 use super::notations::Notations;
+use super::notations::streamed::HoldMarkKind;
 use crate::scanner::ToolSet;
 use callwright_types::rules::Evidence;
 
@@ -262,9 +262,10 @@ impl<'a> Hold<'a> {
     /// Processes the inside of a line, up to the next character that may be significant.
     fn body(&mut self, rest: &str) -> usize {
         let first_bytes = self.notations.hold().first_bytes();
-        let is_sign =
-            |byte| matches!(byte, b'\n' | b'`' | b':' | b'=' | b'.' | b'?' | b'!') || first_bytes[usize::from(byte)];
-        match rest.bytes().position(is_sign) {
+        let sign = rest.bytes().position(|byte| {
+            matches!(byte, b'\n' | b'`' | b':' | b'=' | b'.' | b'?' | b'!') || first_bytes[usize::from(byte)]
+        });
+        match sign {
             None => self.line.take(rest),
             Some(0) => self.sign(rest),
             Some(length) => self.line.take(rest.get(..length).unwrap_or_default()),

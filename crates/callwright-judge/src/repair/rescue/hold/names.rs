@@ -1,6 +1,6 @@
 //! Words with which a call may begin, matched by prefix while they are being received.
 
-use super::super::shape;
+use super::super::call_names::{ARGUMENTS, NAMES, NEUTRAL, WRAPPERS};
 use crate::scanner::ToolSet;
 use crate::scanner::names::{fold, partly_qualified, without_namespace};
 
@@ -34,29 +34,31 @@ impl FoldedToolNames {
 
     /// Whether `name` is the name of a tool, ignoring case, separators and namespace.
     pub(super) fn contain(&self, name: &str) -> bool {
-        let has = |name: &str| self.folded.binary_search(&fold(name)).is_ok();
-        has(name) || in_namespace(name).is_some_and(has)
+        self.has(name) || in_namespace(name).is_some_and(|name| self.has(name))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.folded.binary_search(&fold(name)).is_ok()
     }
 
     /// Whether `start` may become the name of a tool. Returns true for every prefix of a name that
     /// [`FoldedToolNames::contain`] accepts.
     pub(super) fn may_become(&self, start: &str) -> bool {
-        let begins = |start: &str| {
-            let start = fold(start);
-            let at = self.folded.partition_point(|name| *name < start);
-            self.folded.get(at).is_some_and(|name| name.starts_with(&start))
-        };
-        begins(start) || in_namespace(start).is_some_and(begins) || is_namespace_start(start)
+        self.has_start(start)
+            || in_namespace(start).is_some_and(|start| self.has_start(start))
+            || NAMESPACES.iter().any(|namespace| namespace.starts_with(start))
+    }
+
+    fn has_start(&self, start: &str) -> bool {
+        let start = fold(start);
+        let at = self.folded.partition_point(|name| *name < start);
+        self.folded.get(at).is_some_and(|name| name.starts_with(&start))
     }
 }
 
 /// Returns the part after one of the usual namespaces.
 fn in_namespace(name: &str) -> Option<&str> {
     NAMESPACES.iter().find_map(|namespace| name.strip_prefix(namespace)?.strip_prefix(SEPARATORS))
-}
-
-fn is_namespace_start(start: &str) -> bool {
-    NAMESPACES.iter().any(|namespace| namespace.starts_with(start))
 }
 
 /// Members of an object that is, or contains, a call.
@@ -72,11 +74,11 @@ pub(super) enum CallMember {
 
 /// Classifies a member of an object; `None` if a call has no such member.
 pub(super) fn member(key: &str) -> Option<CallMember> {
-    if shape::NAMES.contains(&key) {
+    if NAMES.contains(&key) {
         Some(CallMember::Name)
-    } else if shape::ARGUMENTS.contains(&key) {
+    } else if ARGUMENTS.contains(&key) {
         Some(CallMember::Arguments)
-    } else if shape::WRAPPERS.contains(&key) || shape::NEUTRAL.contains(&key) {
+    } else if WRAPPERS.contains(&key) || NEUTRAL.contains(&key) {
         Some(CallMember::Other)
     } else {
         None
@@ -85,7 +87,7 @@ pub(super) fn member(key: &str) -> Option<CallMember> {
 
 /// Whether `start` may become the key of such a member.
 pub(super) fn may_become_member(start: &str) -> bool {
-    let keys = shape::NAMES.iter().chain(&shape::ARGUMENTS).chain(&shape::WRAPPERS).chain(&shape::NEUTRAL);
+    let keys = NAMES.iter().chain(&ARGUMENTS).chain(&WRAPPERS).chain(&NEUTRAL);
     keys.into_iter().any(|key| key.starts_with(start))
 }
 

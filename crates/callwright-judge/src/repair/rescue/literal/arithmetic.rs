@@ -6,7 +6,7 @@ use super::number;
 const MAX_STEPS: usize = 64;
 
 /// Largest exponent of a power.
-const MAX_EXPONENT: i128 = 64;
+const MAX_EXPONENT: u32 = 64;
 
 /// Largest integer that is computed. JSON parsers represent integers up to 2^53 exactly.
 const MAX_WHOLE: i128 = 1 << 53;
@@ -102,7 +102,6 @@ impl ArithmeticSum<'_> {
             } else if self.take("*")? {
                 value = value.combine(self.signed()?, i128::checked_mul, |one, other| one * other)?;
             } else if self.take("%")? {
-                let modulo = |one: i128, other: i128| Some(one - other.checked_mul(floor_div(one, other)?)?);
                 value = value.combine(self.signed()?, modulo, |one, other| one - other * (one / other).floor())?;
             } else {
                 return Some(value);
@@ -123,13 +122,6 @@ impl ArithmeticSum<'_> {
             return Some(base);
         }
         let exponent = self.signed()?;
-        let power = |base: i128, exponent: i128| {
-            (0..=MAX_EXPONENT)
-                .contains(&exponent)
-                .then(|| u32::try_from(exponent).ok())
-                .flatten()
-                .and_then(|exponent| base.checked_pow(exponent))
-        };
         match (base, exponent) {
             (ArithmeticValue::Whole(_), ArithmeticValue::Whole(negative)) if negative < 0 => {
                 ArithmeticValue::Real(base.real()).combine(exponent, |_, _| None, f64::powf)
@@ -154,6 +146,15 @@ impl ArithmeticSum<'_> {
             Err(_) => digits.parse().ok().filter(|real: &f64| real.is_finite()).map(ArithmeticValue::Real),
         }
     }
+}
+
+fn power(base: i128, exponent: i128) -> Option<i128> {
+    let exponent = u32::try_from(exponent).ok().filter(|exponent| *exponent <= MAX_EXPONENT)?;
+    base.checked_pow(exponent)
+}
+
+fn modulo(one: i128, other: i128) -> Option<i128> {
+    Some(one - other.checked_mul(floor_div(one, other)?)?)
 }
 
 fn floor_div(one: i128, other: i128) -> Option<i128> {

@@ -1,19 +1,11 @@
 //! Parses expressions that are not literals: finds their extent, and evaluates plain arithmetic.
 
-use std::borrow::Cow;
+use super::arithmetic;
+use super::value::{Literal, without_escapes};
 
-use super::{Literal, LiteralReader, arithmetic};
-
-/// Parses the expression up to a comma, a closing bracket or the end of its line. Returns the number it evaluates to,
-/// or else its source text.
-pub(super) fn read(reader: &mut LiteralReader<'_>) -> Option<Literal> {
-    let rest = reader.rest();
-    let Some(length) = extent(rest) else {
-        reader.burn(rest.len());
-        return None;
-    };
-    let source = rest.get(..length)?.trim();
-    reader.advance(length)?;
+/// Returns the number that an expression evaluates to, or else its source text; `None` if it is no expression.
+pub(super) fn value(source: &str) -> Option<Literal> {
+    let source = source.trim();
     // Text that begins as a string is a string, unless an operator follows it.
     let is_string = source.starts_with(['"', '\'', '`']);
     if source.is_empty() || is_ellipsis(source) || is_string && !is_operation(source) {
@@ -23,11 +15,6 @@ pub(super) fn read(reader: &mut LiteralReader<'_>) -> Option<Literal> {
         Some(number) => Literal::Number(number),
         None => Literal::Source(source.to_owned()),
     })
-}
-
-/// Removes escapes that Markdown adds to an expression and that no language uses.
-pub(super) fn without_escapes(source: &str) -> Cow<'_, str> {
-    if source.contains('\\') { source.replace("\\_", "_").replace("\\*", "*").into() } else { source.into() }
 }
 
 /// Whether the source is an ellipsis (`...`), which marks omitted text and is not a value.
@@ -55,7 +42,6 @@ fn is_operation(source: &str) -> bool {
 
 /// Skips a string, number, name or bracket, with its attributes, calls and subscripts. Returns the text after it.
 fn operand(text: &str) -> Option<&str> {
-    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     let word = text.len() - text.trim_start_matches(|letter: char| is_word(letter) || letter == '.').len();
     let mut rest = text.get(word..)?;
     if rest.starts_with(['"', '\'']) && word <= 2 {
@@ -72,6 +58,10 @@ fn operand(text: &str) -> Option<&str> {
             return Some(rest);
         };
     }
+}
+
+fn is_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
 }
 
 /// Skips the bracket at the start of `text`, and returns the text after it.
@@ -92,8 +82,8 @@ fn bracket(text: &str) -> Option<&str> {
     (inner.as_bytes().get(at) == Some(&close)).then(|| inner.get(at + 1..)).flatten()
 }
 
-/// Returns the number of bytes up to the end of the expression.
-fn extent(text: &str) -> Option<usize> {
+/// Returns the number of bytes up to the end of the expression: a comma, a closing bracket or the end of its line.
+pub(super) fn extent(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut open: Vec<u8> = Vec::new();
     let mut at = 0;

@@ -1,15 +1,6 @@
 //! Parses numbers and keeps their digits exactly.
 
-use super::{Literal, LiteralReader};
-
-/// Parses a number of JSON or Python.
-pub(super) fn read(reader: &mut LiteralReader<'_>) -> Option<Literal> {
-    let (length, digits) = scan(reader.rest())?;
-    reader.advance(length)?;
-    Some(Literal::Number(digits))
-}
-
-/// Returns the length of the number at the start of `text`, and the number in JSON syntax.
+/// Returns the length of the number of JSON or Python at the start of `text`, and the number in JSON syntax.
 pub(super) fn scan(text: &str) -> Option<(usize, String)> {
     let bytes = text.as_bytes();
     let mut at = usize::from(text.starts_with(['+', '-']));

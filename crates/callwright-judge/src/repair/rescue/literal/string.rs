@@ -1,33 +1,36 @@
 //! Parses strings in single, double, triple, back and typographic quotes.
 
-use super::LiteralReader;
+/// A string at the start of a text.
+pub(super) struct ScannedString {
+    /// Number of bytes, including the quotes.
+    pub(super) length: usize,
+    /// The string; `None` if an escape in it is invalid.
+    pub(super) text: Option<String>,
+}
 
-/// Parses a string in ASCII quotes.
-pub(super) fn read(reader: &mut LiteralReader<'_>) -> Option<String> {
-    let rest = reader.rest();
+/// Finds the string in ASCII quotes at the start of `text`. If there is none, returns the number of bytes that were
+/// searched for its end.
+pub(super) fn scan(text: &str) -> Result<ScannedString, usize> {
     for quote in ["\"\"\"", "'''"] {
-        if let Some(inner) = rest.strip_prefix(quote) {
-            let Some(end) = inner.find(quote) else {
-                reader.burn(inner.len());
-                return None;
-            };
-            reader.advance(quote.len() * 2 + end)?;
-            return unescape(inner.get(..end)?);
+        if let Some(inner) = text.strip_prefix(quote) {
+            return scan_inner(inner, quote.len(), quote);
         }
     }
-    let quote = rest.chars().next().filter(|letter| matches!(letter, '"' | '\'' | '`'))?;
-    let Some(length) = close(rest, quote) else {
-        reader.burn(rest.len());
-        return None;
-    };
-    let inner = rest.get(1..length)?;
-    let text = unescape(inner);
+    let quote = text.chars().next().filter(|letter| matches!(letter, '"' | '\'' | '`')).ok_or(0_usize)?;
+    let length = close(text, quote).ok_or(text.len())?;
+    let inner = text.get(1..length).unwrap_or_default();
+    let unescaped = unescape(inner);
     // A model that does not escape apostrophes may not escape any character.
-    if quote == '\'' && inner.contains('\\') && has_apostrophes(inner) && text.as_deref() != Some(inner) {
-        return None;
+    if quote == '\'' && inner.contains('\\') && has_apostrophes(inner) && unescaped.as_deref() != Some(inner) {
+        return Err(0);
     }
-    reader.advance(length + 1)?;
-    text
+    Ok(ScannedString { length: length + 1, text: unescaped })
+}
+
+/// Finds the end of a string after its opening quote of `open` bytes.
+fn scan_inner(inner: &str, open: usize, close: &str) -> Result<ScannedString, usize> {
+    let end = inner.find(close).ok_or(inner.len())?;
+    Ok(ScannedString { length: open + end + close.len(), text: inner.get(..end).and_then(unescape) })
 }
 
 /// Whether the string contains unescaped apostrophes.
@@ -42,19 +45,14 @@ pub(super) fn raw(source: &str) -> Option<&str> {
     source.get(quote..source.len().checked_sub(quote)?)
 }
 
-/// Parses a string in “typographic” quotes.
-pub(super) fn read_typographic(reader: &mut LiteralReader<'_>) -> Option<String> {
-    let rest = reader.rest();
-    let (open, close) = [('“', '”'), ('‘', '’'), ('«', '»'), ('”', '”'), ('’', '’')]
-        .into_iter()
-        .find(|(open, _)| rest.starts_with(*open))?;
-    let inner = rest.get(open.len_utf8()..)?;
-    let Some(end) = inner.find(close) else {
-        reader.burn(inner.len());
-        return None;
-    };
-    reader.advance(open.len_utf8() + end + close.len_utf8())?;
-    unescape(inner.get(..end)?)
+/// Finds the string in “typographic” quotes at the start of `text`, like [`scan`].
+pub(super) fn scan_typographic(text: &str) -> Result<ScannedString, usize> {
+    for (open, close) in [("“", "”"), ("‘", "’"), ("«", "»"), ("”", "”"), ("’", "’")] {
+        if let Some(inner) = text.strip_prefix(open) {
+            return scan_inner(inner, open.len(), close);
+        }
+    }
+    Err(0)
 }
 
 /// Returns the position where the quote at the start of `rest` is closed: the first such quote that is neither escaped
@@ -76,10 +74,9 @@ fn close(rest: &str, quote: char) -> Option<usize> {
 
 /// Whether the quote at `at` is between letters, as in `'Schindler's List'`.
 pub(super) fn is_apostrophe(text: &str, at: usize, quote: &str) -> bool {
-    let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
     quote == "'"
-        && is_letter(text.get(at + 1..).and_then(|rest| rest.chars().next()))
-        && is_letter(text.get(..at).and_then(|before| before.chars().next_back()))
+        && text.get(at + 1..).is_some_and(|rest| rest.starts_with(char::is_alphanumeric))
+        && text.get(..at).is_some_and(|before| before.ends_with(char::is_alphanumeric))
 }
 
 /// Whether an odd number of backslashes, none of them before `start`, precedes `at`.
@@ -131,14 +128,17 @@ pub(super) fn unescape(text: &str) -> Option<String> {
 /// Appends the character of `XXXX`, or of `XXXX\uXXXX` for a surrogate pair (RFC 8259, section 7). Returns the text
 /// after it.
 fn unicode<'a>(rest: &'a str, out: &mut String) -> Option<&'a str> {
-    let code = |text: &str| text.get(..4).and_then(|digits| u16::from_str_radix(digits, 16).ok());
-    let first = code(rest)?;
+    let first = code_unit(rest)?;
     let rest = rest.get(4..)?;
     if let Some(letter) = char::from_u32(u32::from(first)) {
         out.push(letter);
         return Some(rest);
     }
-    let second = code(rest.strip_prefix("\\u")?)?;
+    let second = code_unit(rest.strip_prefix("\\u")?)?;
     out.extend(char::decode_utf16([first, second]).next()?.ok());
     rest.get(6..)
+}
+
+fn code_unit(text: &str) -> Option<u16> {
+    text.get(..4).and_then(|digits| u16::from_str_radix(digits, 16).ok())
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::entry::{NotationEntry, NotationParser, TagRole};
-use super::interned;
 use super::tokens::{NotationBody, NotationTokens, OptionalPart, ParameterTokens, Values};
 use crate::repair::rescue::grammars;
 use callwright_common::watch::{FileError, read_file};
@@ -66,6 +66,10 @@ pub(in crate::repair::rescue) struct NotationProblem {
 }
 
 impl NotationProblem {
+    fn new(text: &str, span: Range<usize>, message: &str) -> Self {
+        Self::at(text, Some(span), message.to_owned())
+    }
+
     fn at(text: &str, span: Option<Range<usize>>, message: String) -> Self {
         let before = text.get(..span.map_or(0, |span| span.start)).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
@@ -162,7 +166,7 @@ pub(super) fn merged(text: &str) -> Result<Vec<NotationEntry>, NotationProblem> 
         let (name, place) = (form.name.get_ref().clone(), form.name.span());
         if !named.insert(name.clone()) {
             let message = format!("`name`: a second entry is named `{name}`; give each its own name");
-            return Err(NotationProblem::at(text, Some(place), message));
+            return Err(NotationProblem::new(text, place, &message));
         }
         let before = entries.len();
         entries.retain(|entry| entry.name != name);
@@ -170,7 +174,7 @@ pub(super) fn merged(text: &str) -> Result<Vec<NotationEntry>, NotationProblem> 
             if entries.len() == before {
                 let message =
                     format!("`disabled`: there is no built-in notation `{name}`; correct `name`, or remove the entry");
-                return Err(NotationProblem::at(text, Some(place), message));
+                return Err(NotationProblem::new(text, place, &message));
             }
             continue;
         }
@@ -186,7 +190,7 @@ pub(super) fn merged(text: &str) -> Result<Vec<NotationEntry>, NotationProblem> 
                 "`open`: `{open}` is also an opener of the notation `{}`; disable that notation, or use another opener",
                 other.name
             );
-            return Err(NotationProblem::at(text, Some(span), message));
+            return Err(NotationProblem::new(text, span, &message));
         }
     }
     Ok(entries)
@@ -201,37 +205,42 @@ fn forms(text: &str) -> Result<Vec<Spanned<EntryForm>>, NotationProblem> {
 /// Validates a form, and creates its entry.
 fn entry(text: &str, form: EntryForm, is_built_in: bool) -> Result<NotationEntry, NotationProblem> {
     let place = form.name.span();
-    let wrong = |span: Range<usize>, message: &str| NotationProblem::at(text, Some(span), message.to_owned());
     let name = form.name.get_ref().clone();
     let is_name = !name.is_empty()
         && name.len() <= MAX_NAME
         && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
     if !is_name {
-        return Err(wrong(place, "`name`: write 1 to 64 lower-case letters, digits or `_`"));
+        return Err(NotationProblem::new(text, place, "`name`: write 1 to 64 lower-case letters, digits or `_`"));
     }
     if !is_built_in {
         if let Some(reader) = &form.reader {
-            return Err(wrong(
+            return Err(NotationProblem::new(
+                text,
                 reader.span(),
                 "`reader`: only built-in entries have one; describe the notation by its tokens",
             ));
         }
         if let Some(tag) = &form.tag {
-            return Err(wrong(tag.span(), "`tag`: only built-in entries have one; write the start tag as an opener"));
+            return Err(NotationProblem::new(
+                text,
+                tag.span(),
+                "`tag`: only built-in entries have one; write the start tag as an opener",
+            ));
         }
     }
     let flags = (form.reserved, form.line_start, form.tentative);
     let tag = form.tag.as_ref().map(|tag| *tag.get_ref());
     let form = match &form.reader {
         Some(reader) => {
-            let grammar = grammars::reader(reader.get_ref())
-                .ok_or_else(|| wrong(reader.span(), "`reader`: unknown reader; use the name of a built-in reader"))?;
+            let grammar = grammars::reader(reader.get_ref()).ok_or_else(|| {
+                NotationProblem::new(text, reader.span(), "`reader`: unknown reader; use the name of a built-in reader")
+            })?;
             NotationParser::Reader(grammar, form.open.into_iter().map(Spanned::into_inner).collect())
         }
         None => NotationParser::Tokens(Box::new(tokens(text, form)?)),
     };
     let message = "`name`: too many notation names since the process started; restart the proxy";
-    let name = interned(&name).ok_or_else(|| wrong(place.clone(), message))?;
+    let name = interned(&name).ok_or_else(|| NotationProblem::new(text, place, message))?;
     let (is_reserved, begins_line, is_tentative) = flags;
     Ok(NotationEntry { name, tag, is_reserved, begins_line, is_tentative, form })
 }
@@ -239,9 +248,8 @@ fn entry(text: &str, form: EntryForm, is_built_in: bool) -> Result<NotationEntry
 /// Validates the tokens of an entry.
 fn tokens(text: &str, form: EntryForm) -> Result<NotationTokens, NotationProblem> {
     let place = form.name.span();
-    let wrong = |message: String| NotationProblem::at(text, Some(place.clone()), message);
     if form.open.is_empty() {
-        return Err(wrong("`open`: give at least one token that begins a call".to_owned()));
+        return Err(NotationProblem::new(text, place, "`open`: give at least one token that begins a call"));
     }
     for open in form.section.iter().chain(&form.open) {
         let token = open.get_ref();
@@ -255,7 +263,7 @@ fn tokens(text: &str, form: EntryForm) -> Result<NotationTokens, NotationProblem
         } else {
             continue;
         };
-        return Err(NotationProblem::at(text, Some(open.span()), problem.to_owned()));
+        return Err(NotationProblem::new(text, open.span(), problem));
     }
     let parameter = form.parameter.unwrap_or_default();
     let open: Vec<String> = form.open.into_iter().map(Spanned::into_inner).collect();
@@ -273,20 +281,34 @@ fn tokens(text: &str, form: EntryForm) -> Result<NotationTokens, NotationProblem
         ("parameter.close", &parameter.close),
     ] {
         if list.len() > MAX_TOKENS || list.iter().any(|token| token.is_empty() || token.len() > MAX_TOKEN) {
-            return Err(wrong(format!("`{key}`: write at most {MAX_TOKENS} tokens of 1 to {MAX_TOKEN} bytes each")));
+            return Err(NotationProblem::new(
+                text,
+                place,
+                &format!("`{key}`: write at most {MAX_TOKENS} tokens of 1 to {MAX_TOKEN} bytes each"),
+            ));
         }
     }
     let is_described = !parameter.open.is_empty() && !parameter.middle.is_empty() && !parameter.close.is_empty();
     if form.body == NotationBody::Parameters && !is_described {
-        return Err(wrong("`parameter`: `body = \"parameters\"` requires its `open`, `middle` and `close`".to_owned()));
+        return Err(NotationProblem::new(
+            text,
+            place,
+            "`parameter`: `body = \"parameters\"` requires its `open`, `middle` and `close`",
+        ));
     }
     if form.body != NotationBody::Parameters && parameter != ParameterTokens::default() {
-        return Err(wrong(
-            "`parameter`: requires `body = \"parameters\"`; set `body`, or remove `parameter`".to_owned(),
+        return Err(NotationProblem::new(
+            text,
+            place,
+            "`parameter`: requires `body = \"parameters\"`; set `body`, or remove `parameter`",
         ));
     }
     if form.paired && (form.close.len() != open.len() || form.body != NotationBody::Calls) {
-        return Err(wrong("`paired`: requires `body = \"calls\"` and as many closers as openers".to_owned()));
+        return Err(NotationProblem::new(
+            text,
+            place,
+            "`paired`: requires `body = \"calls\"` and as many closers as openers",
+        ));
     }
     Ok(NotationTokens {
         section,
@@ -303,4 +325,25 @@ fn tokens(text: &str, form: EntryForm) -> Result<NotationTokens, NotationProblem
         is_numbered: form.numbered,
         values: form.values,
     })
+}
+
+/// Notation names from files in this process. Traces, metrics and diagnoses keep them for the lifetime of the process,
+/// so each name is stored once.
+static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+
+/// Maximum number of names that files may add over the lifetime of a process.
+const MAX_NAMES: usize = 1024;
+
+/// Interns the name for the lifetime of the process; `None` if there are too many names.
+fn interned(name: &str) -> Option<&'static str> {
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name) {
+        return Some(known);
+    }
+    if names.len() >= MAX_NAMES {
+        return None;
+    }
+    let kept: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    names.insert(kept);
+    Some(kept)
 }

@@ -5,24 +5,23 @@
 
 mod entry;
 mod file;
+pub(super) mod streamed;
 #[cfg(test)]
 mod tests;
 mod tokens;
 
-use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 pub(super) use entry::{NotationEntry, TagRole};
 pub use file::Settings;
+use streamed::HoldMarks;
 
-use super::hold::HoldMarks;
-use super::invented;
-use super::layout::{CHANNELS, MESSAGES, REASONING};
+use super::call_names::offered;
+use super::markers::{CHANNELS, INVENTED_RESULTS, MESSAGES, REASONING};
 use super::tag::{self, TagKind};
-use super::written::offered;
 use crate::scanner::ToolSet;
 use callwright_common::watch::FileError;
 
@@ -110,7 +109,7 @@ impl Notations {
             texts.push(open);
             marks.push(NotationMark::Reasoning(close));
         }
-        for [open, close] in invented::PAIRS {
+        for [open, close] in INVENTED_RESULTS {
             texts.push(open);
             marks.push(NotationMark::Invented(close));
         }
@@ -152,11 +151,10 @@ impl Notations {
         let tag = tag::start(text)?;
         // Only names with a character that HTML element names lack are matched by spelling variants, because HTML
         // elements are frequent.
-        let is_tool = |name: &str| {
-            let is_plain = !name.contains(['_', '-', '.']);
-            if is_plain { tool_set.get(name).is_some() } else { offered(name, tool_set).is_some() }
-        };
-        let role = TagRole::of(tag.name, tag.kind, is_tool)?;
+        let role = TagRole::of(tag.name, tag.kind, |name| match name.contains(['_', '-', '.']) {
+            true => offered(name, tool_set).is_some(),
+            false => tool_set.get(name).is_some(),
+        })?;
         let has_value = tag.value.is_some() || !matches!(role, TagRole::Function | TagRole::Parameter);
         self.entries.iter().find(|entry| entry.tag == Some(role)).filter(|_| has_value)
     }
@@ -176,25 +174,4 @@ impl Notations {
     pub(super) fn hold(&self) -> &HoldMarks {
         &self.hold
     }
-}
-
-/// Notation names from files in this process. Traces, metrics and diagnoses keep them for the lifetime of the process,
-/// so each name is stored once.
-static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-
-/// Maximum number of names that files may add over the lifetime of a process.
-const MAX_NAMES: usize = 1024;
-
-/// Interns the name for the lifetime of the process; `None` if there are too many names.
-fn interned(name: &str) -> Option<&'static str> {
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.get(name) {
-        return Some(known);
-    }
-    if names.len() >= MAX_NAMES {
-        return None;
-    }
-    let kept: &'static str = Box::leak(name.to_owned().into_boxed_str());
-    names.insert(kept);
-    Some(kept)
 }

@@ -2,10 +2,11 @@
 
 use serde::Deserialize;
 
+use super::super::call_names::offered;
 use super::super::element::{skip_end_tags, typed};
 use super::super::extent::{Breaks, inner_text};
 use super::super::literal::{Literal, LiteralReader};
-use super::super::written::{WrittenCall, offered};
+use super::super::written::WrittenCall;
 use super::super::{body, python};
 use crate::scanner::{CompiledTool, ToolSet};
 
@@ -297,6 +298,7 @@ fn without_method(mut call: WrittenCall, tool_set: &ToolSet) -> WrittenCall {
 
 /// Whether an object describes the parameters, as `{"city": "string"}` does.
 fn describes(arguments: &Literal) -> bool {
-    let is_type = |(_, value): &(String, Literal)| value.text().is_some_and(|text| python::TYPES.contains(&text));
-    arguments.members().is_some_and(|members| !members.is_empty() && members.iter().all(is_type))
+    let members = arguments.members().unwrap_or_default();
+    let mut values = members.iter().map(|(_, value)| value.text());
+    !members.is_empty() && values.all(|text| text.is_some_and(|text| python::TYPES.contains(&text)))
 }

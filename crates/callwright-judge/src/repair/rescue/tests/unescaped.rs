@@ -245,7 +245,7 @@ fn code_in_text_is_read_exactly_or_not_at_all() {
         }
         let spoken = Spoken { text: Some(&text), calls: &[], situation: Situation::with(Evidence::Amid) };
         let judged = judged(&spoken);
-        let first = &judged.calls.first().filter(|_| judged.verdict() != Verdict::Faulty)?.mended;
+        let first = &judged.calls.first().filter(|_| judged.verdict() != Verdict::Faulty)?.repaired;
         let is_right = first.name == *tool && is_exact(&first.arguments, arguments, quote);
         (!is_right).then(|| format!("{name}: {}({}) of {arguments:?} in\n{text}\n", first.name, first.arguments))
     });
@@ -261,7 +261,7 @@ fn code_in_native_arguments_is_read_exactly_or_not_at_all() {
         }
         let calls = [call(tool, &text)];
         let judged = judged(&Spoken { text: None, calls: &calls, situation: Situation::with(Evidence::Amid) });
-        let first = &judged.calls.first().filter(|_| judged.verdict() != Verdict::Faulty)?.mended;
+        let first = &judged.calls.first().filter(|_| judged.verdict() != Verdict::Faulty)?.repaired;
         let is_right = is_exact(&first.arguments, arguments, "\"");
         (!is_right).then(|| format!("{} of {arguments:?} in\n{text}\n", first.arguments))
     });

@@ -45,12 +45,11 @@ pub(super) fn form(value: &str) -> Option<PlaceholderForm> {
 /// Whether the value may have one of the forms. Inspects only a few bytes, because almost every argument value passes
 /// through this check.
 fn may_have_one(value: &str) -> bool {
-    let begins = |word: &str| value.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
     match value.as_bytes() {
         [b'<' | b'{' | b'$' | b'[' | b'0'..=b'9' | b'+' | b'(', ..] => true,
         [] => false,
         _ => {
-            INSTRUCTIONS.into_iter().any(begins)
+            INSTRUCTIONS.iter().any(|word| value.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word)))
                 || WORDS.into_iter().any(|word| value.eq_ignore_ascii_case(word))
                 || value.bytes().all(|byte| byte.eq_ignore_ascii_case(&b'x'))
                 || value.contains('.')
@@ -69,18 +68,19 @@ fn inside<'a>(value: &'a str, (open, close): (&str, &str)) -> Option<&'a str> {
 }
 
 fn is_blank(value: &str, lower: &str) -> bool {
-    let is_name = |inner: &str| {
-        inner.starts_with(char::is_alphabetic)
-            && inner.chars().all(|letter| letter.is_alphanumeric() || " _-.'".contains(letter))
-    };
     BRACKETS.into_iter().any(|brackets| match inside(value, brackets) {
         // Square brackets alone are a list with one item.
         Some(inner) if brackets.0 == "[" => {
-            is_name(inner) && inside(lower, brackets).is_some_and(begins_as_instruction)
+            is_blank_name(inner) && inside(lower, brackets).is_some_and(begins_as_instruction)
         }
-        Some(inner) => is_name(inner),
+        Some(inner) => is_blank_name(inner),
         None => false,
     })
+}
+
+fn is_blank_name(inner: &str) -> bool {
+    inner.starts_with(char::is_alphabetic)
+        && inner.chars().all(|letter| letter.is_alphanumeric() || " _-.'".contains(letter))
 }
 
 fn begins_as_instruction(lower: &str) -> bool {
@@ -194,15 +194,12 @@ impl PlaceholderForm {
     }
 
     /// Whether a parameter with this name and description accepts values of this form.
-    pub(super) fn is_asked_for(self, name: &str, description: &str) -> bool {
-        let asks = |words: &[&str]| {
-            let description = names::words(description);
-            names::words(name).iter().chain(&description).any(|word| words.contains(&word.as_str()))
+    pub(super) fn is_accepted_by(self, name: &str, description: &str) -> bool {
+        let expected: &[&str] = match self {
+            Self::Blank => &MARKUP,
+            Self::Word => &TYPES,
+            Self::Instruction | Self::ExampleAddress | Self::Counting => return false,
         };
-        match self {
-            Self::Blank => asks(&MARKUP),
-            Self::Word => asks(&TYPES),
-            Self::Instruction | Self::ExampleAddress | Self::Counting => false,
-        }
+        names::words(name).iter().chain(&names::words(description)).any(|word| expected.contains(&word.as_str()))
     }
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::form::{PlaceholderForm, form};
-use super::{FaultCase, quoted};
+use super::case::{FaultCase, quoted};
 use crate::scanner::place::ArgumentPath;
 use crate::scanner::tool_set::CompiledTool;
 use crate::scanner::transcript::Transcript;
@@ -74,8 +74,8 @@ impl PlaceholderSearch<'_, '_> {
         let parameter = place.parameter();
         let described = self.tool.describe_argument(&parameter).unwrap_or_default();
         let schema = self.tool.schema_of(&parameter);
-        let asks_for_it = form.is_asked_for(place.name(), &described.description);
-        if asks_for_it || is_named(schema, text) || !self.is_evident(text, &form, place) {
+        let is_accepted = form.is_accepted_by(place.name(), &described.description);
+        if is_accepted || is_named(schema, text) || !self.is_evident(text, &form, place) {
             return;
         }
         let message = format!("`{}` is {}, not a value: {}", quoted(path.as_str()), form.label(), quoted(text));
@@ -110,13 +110,12 @@ fn is_mentioned(transcript: &Transcript, key: String) -> bool {
 
 /// Whether the schema lists the value or uses it as an example or default.
 fn is_named(schema: Option<&Value>, text: &str) -> bool {
-    let is_it = |value: &Value| value.as_str() == Some(text);
-    let named = |keyword: &str| match schema.and_then(|schema| schema.get(keyword)) {
-        Some(Value::Array(values)) => values.iter().any(is_it),
-        Some(value) => is_it(value),
+    let Some(schema) = schema else { return false };
+    ["enum", "const", "default", "examples", "example"].into_iter().any(|keyword| match schema.get(keyword) {
+        Some(Value::Array(values)) => values.iter().any(|value| value == text),
+        Some(value) => value == text,
         None => false,
-    };
-    ["enum", "const", "default", "examples", "example"].into_iter().any(named)
+    })
 }
 
 fn is_required(tool: &CompiledTool, path: &Pointer) -> bool {

@@ -14,10 +14,9 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::results::{has_failed, is_gone, only_acknowledges, says_to_come_back};
+use super::results::{MAX_RESULT, find as find_call, has_failed, is_gone, only_acknowledges, says_to_come_back};
 use super::tools::{acts, is_made_to_be_repeated};
-use super::{MAX_RESULT, find as find_call};
-use crate::scanner::faults::{FaultCase, quoted};
+use crate::scanner::faults::case::{FaultCase, quoted};
 use crate::scanner::same_value::is_same;
 use crate::scanner::tool_set::CompiledTool;
 use crate::scanner::transcript::{PastCall, Round};
@@ -43,16 +42,16 @@ struct Facts {
 
 /// A circle that the call would continue.
 #[derive(Debug)]
-pub(super) struct Circle<'a> {
+struct Circle<'a> {
     /// Number of earlier calls.
     times: usize,
     result: &'a str,
     between: Vec<String>,
 }
 
-/// Whether the rules enable the detection of circles.
-pub(super) fn is_judged(case: &FaultCase<'_>) -> bool {
-    case.rules.faults.of(FaultCode::Circle) != Action::Off
+/// Whether the rules enable the detection of circles, and the call would continue one.
+pub(super) fn is_reported(case: &FaultCase<'_>, arguments: &Value) -> bool {
+    case.rules.faults.of(FaultCode::Circle) != Action::Off && find(case, arguments).is_some()
 }
 
 pub(in crate::scanner::faults) fn check(case: &FaultCase<'_>, _: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
@@ -60,7 +59,7 @@ pub(in crate::scanner::faults) fn check(case: &FaultCase<'_>, _: &CompiledTool, 
 }
 
 /// Returns the circle that the call would continue, if any.
-pub(super) fn find<'a>(case: &FaultCase<'a>, arguments: &Value) -> Option<Circle<'a>> {
+fn find<'a>(case: &FaultCase<'a>, arguments: &Value) -> Option<Circle<'a>> {
     let conversation = case.context.conversation.filter(|conversation| conversation.may_have_calls())?;
     let name = &case.call.name;
     if is_made_to_be_repeated(name) {
@@ -118,12 +117,15 @@ fn is_same_round(one: &Round, other: &Round) -> bool {
 }
 
 fn is_same_call(one: &PastCall, other: &PastCall) -> bool {
-    let read = |call: &PastCall| serde_json::from_str::<Value>(&call.arguments).ok();
-    let same_arguments = || {
-        one.arguments == other.arguments
-            || matches!((read(one), read(other)), (Some(one), Some(other)) if is_same(&one, &other))
-    };
-    one.name == other.name && one.result == other.result && same_arguments()
+    one.name == other.name && one.result == other.result && has_same_arguments(one, other)
+}
+
+fn has_same_arguments(one: &PastCall, other: &PastCall) -> bool {
+    one.arguments == other.arguments
+        || matches!(
+            (serde_json::from_str::<Value>(&one.arguments), serde_json::from_str::<Value>(&other.arguments)),
+            (Ok(one), Ok(other)) if is_same(&one, &other)
+        )
 }
 
 fn diagnose(case: &FaultCase<'_>, circle: &Circle<'_>) -> Diagnosis {

@@ -17,14 +17,13 @@ mod tools;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{FaultCase, quoted};
-use crate::scanner::same_value::is_same;
+use super::case::{FaultCase, quoted};
 use crate::scanner::tool_set::CompiledTool;
-use crate::scanner::transcript::{PastCall, Round};
+use crate::scanner::transcript::PastCall;
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};
-use results::{has_failed, is_gone, says_to_come_back};
+use results::{MAX_RESULT, find, has_failed, is_gone, says_to_come_back};
 use tools::is_made_to_be_repeated;
 
 /// Facts for the feedback template.
@@ -40,9 +39,6 @@ struct Facts {
     failed: bool,
 }
 
-/// Maximum number of characters of the earlier result to quote.
-const MAX_RESULT: usize = 400;
-
 pub(super) fn check(case: &FaultCase<'_>, _: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
     let conversation = case.context.conversation.filter(|conversation| conversation.may_have_calls());
     let Some(conversation) = conversation.filter(|_| !is_made_to_be_repeated(&case.call.name)) else {
@@ -54,24 +50,14 @@ pub(super) fn check(case: &FaultCase<'_>, _: &CompiledTool, arguments: &Value) -
         if let Some((earlier, result)) = find(round, &case.call.name, arguments) {
             let was_final = !says_to_come_back(result) && !is_gone(result);
             // A call that is reported as a circle is not reported as a repetition, too.
-            let is_told = || circle::is_judged(case) && circle::find(case, arguments).is_some();
-            return if was_final && !is_told() { vec![diagnose(case, earlier, result, index + 1)] } else { Vec::new() };
+            let is_new = was_final && !circle::is_reported(case, arguments);
+            return if is_new { vec![diagnose(case, earlier, result, index + 1)] } else { Vec::new() };
         }
         if round.iter().any(gave_something) {
             return Vec::new();
         }
     }
     Vec::new()
-}
-
-/// Returns the last equal call of a round and its result.
-fn find<'a>(round: &'a Round, name: &str, arguments: &Value) -> Option<(&'a PastCall, &'a str)> {
-    let same = |call: &&PastCall| {
-        let is_same_text = || serde_json::from_str(&call.arguments).is_ok_and(|past: Value| is_same(&past, arguments));
-        call.name == name && is_same_text()
-    };
-    let found = round.iter().rev().find(same)?;
-    Some((found, found.result.as_deref().unwrap_or_default()))
 }
 
 fn diagnose(case: &FaultCase<'_>, earlier: &PastCall, result: &str, rounds_ago: usize) -> Diagnosis {

@@ -1,4 +1,22 @@
-//! Classification of tool results by their text.
+//! Earlier results: lookup of the earlier equal call, and classification of results by their text.
+
+use serde_json::Value;
+
+use crate::scanner::same_value::is_same;
+use crate::scanner::transcript::{PastCall, Round};
+
+/// Maximum number of characters of the earlier result to quote.
+pub(super) const MAX_RESULT: usize = 400;
+
+/// Returns the last equal call of a round and its result.
+pub(super) fn find<'a>(round: &'a Round, name: &str, arguments: &Value) -> Option<(&'a PastCall, &'a str)> {
+    let found = round.iter().rev().find(|call| call.name == name && has_arguments(call, arguments))?;
+    Some((found, found.result.as_deref().unwrap_or_default()))
+}
+
+fn has_arguments(call: &PastCall, arguments: &Value) -> bool {
+    serde_json::from_str(&call.arguments).is_ok_and(|past: Value| is_same(&past, arguments))
+}
 
 /// Maximum number of bytes of a result to inspect.
 const MAX_READ: usize = 4_000;

@@ -237,14 +237,15 @@ impl Learner<'_> {
 
 /// Returns the median of each parameter.
 fn middle(fusions: Vec<Fusion>) -> Fusion {
-    let middle = |of: fn(&Fusion) -> f32| {
-        let mut values: Vec<f32> = fusions.iter().map(of).collect();
-        values.sort_unstable_by(f32::total_cmp);
-        values.get(values.len() / 2).copied()
-    };
     let or = Fusion::default();
     Fusion {
-        sharpness: middle(|fusion| fusion.sharpness).unwrap_or(or.sharpness),
-        words: middle(|fusion| fusion.words).unwrap_or(or.words),
+        sharpness: median(fusions.iter().map(|fusion| fusion.sharpness)).unwrap_or(or.sharpness),
+        words: median(fusions.iter().map(|fusion| fusion.words)).unwrap_or(or.words),
     }
+}
+
+fn median(values: impl Iterator<Item = f32>) -> Option<f32> {
+    let mut values: Vec<f32> = values.collect();
+    values.sort_unstable_by(f32::total_cmp);
+    values.get(values.len() / 2).copied()
 }

@@ -6,7 +6,6 @@ use futures_util::stream;
 use super::Learner;
 use crate::representation::learner::closeness::EmbeddedPattern;
 use crate::representation::learner::{Addition, Edition, LearnError};
-use callwright_search::embedding::Vector;
 use callwright_search::retrieval::{pattern_texts, pattern_vector};
 use callwright_types::representation::Pattern;
 
@@ -21,10 +20,9 @@ impl Learner<'_> {
         for tool in 0..self.closeness.tools() {
             let held = self.closeness.patterns(tool).len();
             // A tool without patterns counts all of its samples as missed, to obtain initial patterns.
-            let is_missed = |row: &usize| held == 0 || !training.chosen(*row).contains(&tool);
             let missed: Vec<&str> = training
                 .wanting(tool)
-                .filter(is_missed)
+                .filter(|row| held == 0 || !training.chosen(*row).contains(&tool))
                 .filter_map(|row| training.samples().get(row))
                 .filter_map(|at| self.samples.queries.get(*at))
                 .map(String::as_str)
@@ -102,14 +100,10 @@ impl Learner<'_> {
         let texts = patterns.iter().flat_map(pattern_texts).map(str::to_owned).collect();
         let vectors = embedder.embed(texts).await?;
         let mut rest = vectors.iter();
-        let vector = |pattern: &Pattern| {
-            pattern_vector(rest.by_ref().take(pattern_texts(pattern).count()), embedder.dimensions())
-        };
-        let vectors: Vec<Vector> = patterns.iter().map(vector).collect();
-        Ok(patterns
-            .iter()
-            .zip(vectors)
-            .map(|(pattern, vector)| EmbeddedPattern { pattern: pattern.clone(), vector: Some(vector) })
-            .collect())
+        let embedded = patterns.iter().map(|pattern| {
+            let vector = pattern_vector(rest.by_ref().take(pattern_texts(pattern).count()), embedder.dimensions());
+            EmbeddedPattern { pattern: pattern.clone(), vector: Some(vector) }
+        });
+        Ok(embedded.collect())
     }
 }

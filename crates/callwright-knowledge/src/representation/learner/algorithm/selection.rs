@@ -24,10 +24,10 @@ impl Learner<'_> {
     pub(super) async fn board(&mut self, among: &[usize]) -> ScoreBoard {
         let columns: Vec<Vec<f32>> =
             (0..self.closeness.tools()).map(|tool| self.closeness.scores(tool, among)).collect();
-        let score = |row: usize, tool: usize| {
+        let tools = self.closeness.tools();
+        let mut board = ScoreBoard::new(&self.samples, among, tools, self.settings.doubt, |row, tool| {
             columns.get(tool).and_then(|column| column.get(row)).copied().unwrap_or(f32::NEG_INFINITY)
-        };
-        let mut board = ScoreBoard::new(&self.samples, among, self.closeness.tools(), self.settings.doubt, score);
+        });
         self.select(&mut board).await;
         board
     }
@@ -83,10 +83,16 @@ impl Learner<'_> {
         }
         let mut counts: Vec<((usize, usize), usize)> = counts.into_iter().collect();
         counts.sort_unstable_by(|left, right| right.1.cmp(&left.1).then(left.0.cmp(&right.0)));
-        let name = |at: usize| self.closeness.text(at).map_or_else(String::new, |text| text.name.clone());
-        let confusion =
-            |((wanted, selected), samples)| Confusion { wanted: name(wanted), selected: name(selected), samples };
-        counts.into_iter().map(confusion).collect()
+        let confusions = counts.into_iter().map(|((wanted, selected), samples)| Confusion {
+            wanted: self.name(wanted),
+            selected: self.name(selected),
+            samples,
+        });
+        confusions.collect()
+    }
+
+    fn name(&self, tool: usize) -> String {
+        self.closeness.text(tool).map_or_else(String::new, |text| text.name.clone())
     }
 }
 

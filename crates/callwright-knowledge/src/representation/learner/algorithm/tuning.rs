@@ -49,12 +49,11 @@ impl Learner<'_> {
         let mut best = (f64::NEG_INFINITY, self.closeness.fusion);
         for worth in WORDS {
             let fusion = Fusion { words: worth, ..self.closeness.fusion };
-            let score = |(meaning, words): (&f32, &f32)| fusion.score(*meaning, *words);
-            let columns: Vec<Vec<f32>> = meanings
-                .iter()
-                .zip(&words)
-                .map(|(meanings, words)| meanings.iter().zip(words).map(score).collect())
-                .collect();
+            let mut columns: Vec<Vec<f32>> = Vec::with_capacity(meanings.len());
+            for (meanings, words) in meanings.iter().zip(&words) {
+                let pairs = meanings.iter().zip(words);
+                columns.push(pairs.map(|(meaning, words)| fusion.score(*meaning, *words)).collect());
+            }
             let likelihood = self.likelihood(among, &columns);
             if likelihood > best.0 {
                 best = (likelihood, fusion);
@@ -105,12 +104,12 @@ impl Learner<'_> {
     /// Fits the weights of one tool's patterns and keeps all others fixed.
     pub(super) fn fit_one(&self, tool: usize, one: &mut SampleSimilarities, rivals: &Rivals) {
         let among = &self.samples.training;
-        let right = |sample: &usize| if self.samples.wants(*sample, tool) { &[0][..] } else { &[1][..] };
+        let right = among.iter().map(|sample| if self.samples.wants(*sample, tool) { &[0][..] } else { &[1][..] });
         let problem = WeightProblem {
             own: vec![one.own_likeness(0, among), rivals.of(tool)],
             words: vec![self.worth_of_words(one, 0), vec![0.0; among.len()]],
             patterns: one.pattern_likeness(among),
-            right: among.iter().map(right).collect(),
+            right: right.collect(),
         };
         let kept = self.kept(tool);
         let is_kept = (0..one.patterns(0).len()).map(|at| at < kept);
@@ -145,7 +144,7 @@ impl Learner<'_> {
     ) -> Vec<f32> {
         let start: Vec<f32> = weights.map(f32::ln).collect();
         let logs = problem.fit(&start, self.ridge());
-        let log = |(is_kept, (start, fitted)): (bool, (&f32, f32))| if is_kept { *start } else { fitted };
-        is_kept.zip(start.iter().zip(logs)).map(log).map(f32::exp).collect()
+        let logs = is_kept.zip(start.iter().zip(logs));
+        logs.map(|(is_kept, (start, fitted))| if is_kept { start.exp() } else { fitted.exp() }).collect()
     }
 }

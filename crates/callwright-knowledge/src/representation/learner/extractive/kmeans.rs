@@ -24,19 +24,22 @@ pub(super) fn clusters(vectors: &[Vector], count: usize, seed: u64) -> Vec<Vec<u
         }
     }
     join_the_lonely(vectors, &centres, &mut home);
-    let members = |at: usize| home.iter().enumerate().filter(move |(_, home)| **home == at).map(|(member, _)| member);
-    (0..centres.len()).map(|at| members(at).collect::<Vec<_>>()).filter(|members| !members.is_empty()).collect()
+    let mut clusters = vec![Vec::new(); centres.len()];
+    for (member, cluster) in home.iter().enumerate() {
+        clusters.get_mut(*cluster).into_iter().for_each(|members| members.push(member));
+    }
+    clusters.retain(|members| !members.is_empty());
+    clusters
 }
 
 /// Moves the members of single-member clusters to the nearest other cluster.
 fn join_the_lonely(vectors: &[Vector], centres: &[Vector], home: &mut [usize]) {
     for at in 0..home.len() {
-        let size = |cluster: usize| home.iter().filter(|home| **home == cluster).count();
         let (Some(own), Some(vector)) = (home.get(at).copied(), vectors.get(at)) else { continue };
-        if size(own) > 1 {
+        if home.iter().filter(|home| **home == own).count() > 1 {
             continue;
         }
-        let others = centres.iter().enumerate().filter(|(cluster, _)| *cluster != own && size(*cluster) > 0);
+        let others = centres.iter().enumerate().filter(|(cluster, _)| *cluster != own && home.contains(cluster));
         let nearest = others.max_by(|left, right| left.1.cosine(vector).total_cmp(&right.1.cosine(vector)));
         if let (Some((cluster, _)), Some(place)) = (nearest, home.get_mut(at)) {
             *place = cluster;

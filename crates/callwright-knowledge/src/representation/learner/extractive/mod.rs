@@ -169,13 +169,14 @@ fn weakened(pattern: &Pattern, attracted: &[&str]) -> Pattern {
     }
     pattern.weight *= WEAKENED;
     let tokens: Vec<Vec<String>> = attracted.iter().map(|text| callwright_search::retrieval::tokens(text)).collect();
-    let is_in_most = |word: &str| {
-        let of_word = callwright_search::retrieval::tokens(word);
-        let with = tokens.iter().filter(|tokens| of_word.iter().all(|token| tokens.contains(token))).count();
-        2 * with > tokens.len()
-    };
     if let Some(words) = sentence::read(&pattern.description) {
-        let kept: Vec<&str> = words.into_iter().filter(|word| !is_in_most(word)).collect();
+        // Removes the words that most of these texts contain.
+        let mut kept: Vec<&str> = words.into_iter().collect();
+        kept.retain(|word| {
+            let of_word = callwright_search::retrieval::tokens(word);
+            let with = tokens.iter().filter(|tokens| of_word.iter().all(|token| tokens.contains(token))).count();
+            2 * with <= tokens.len()
+        });
         // An empty sentence would be worse.
         if !kept.is_empty() {
             pattern.description = sentence::write(&kept);

@@ -17,11 +17,11 @@ pub(super) fn phrases(text: &str, share: f32) -> Vec<&str> {
     let words: Vec<(usize, &str)> = text.unicode_word_indices().take(READ).collect();
     let most = (words.len() as f32 * share).floor() as usize;
     let lengths = WORDS.0.min(most).max(1)..=most.min(WORDS.1);
-    let phrase = |words: &[(usize, &str)]| {
+    let phrases = lengths.flat_map(|length| words.windows(length)).filter_map(|words| {
         let (first, last) = (words.first()?, words.last()?);
         text.get(first.0..last.0 + last.1.len())
-    };
-    lengths.flat_map(|length| words.windows(length)).filter_map(phrase).collect()
+    });
+    phrases.collect()
 }
 
 #[cfg(test)]

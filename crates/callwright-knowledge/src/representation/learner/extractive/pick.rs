@@ -23,12 +23,14 @@ pub(super) fn pick<'a, T>(
     let mut left: Vec<(&Phrase<T>, &Vector)> = phrases.iter().zip(vectors.iter().copied()).collect();
     let mut chosen = Vec::new();
     while chosen.len() < count {
-        let gain = |(_, vector): &(&Phrase<T>, &Vector)| closeness(&sum, vector, target);
-        let best = left.iter().map(gain).enumerate().fold(None, |best: Option<(usize, f32)>, (at, gain)| match best {
-            Some((_, most)) if gain <= most => best,
-            _ => Some((at, gain)),
-        });
-        let Some((phrase, vector)) = best.and_then(|(at, _)| left.get(at).copied()) else { break };
+        let mut best: Option<(f32, &Phrase<T>, &Vector)> = None;
+        for (phrase, vector) in &left {
+            let gain = closeness(&sum, vector, target);
+            if best.is_none_or(|(most, ..)| gain > most) {
+                best = Some((gain, phrase, vector));
+            }
+        }
+        let Some((_, phrase, vector)) = best else { break };
         sum.iter_mut().zip(vector.components()).for_each(|(sum, component)| *sum += component);
         chosen.push(phrase);
         left.retain(|(other, _)| other.sample != phrase.sample);

@@ -52,10 +52,14 @@ impl Background {
         let worth = PRIOR.min(self.total);
         let prior = worth * all / self.total.max(1.0);
         let (here, elsewhere) = (count + prior, all - count + prior);
-        let odds = |count: f32, total: f32| (count / (total + worth - count).max(1.0)).ln();
-        let difference = odds(here, total) - odds(elsewhere, (self.total - total).max(0.0));
+        let difference = log_odds(here, total + worth) - log_odds(elsewhere, (self.total - total).max(0.0) + worth);
         difference / (here.recip() + elsewhere.recip()).sqrt()
     }
+}
+
+/// Returns the logarithm of the odds of a term among `total` terms.
+fn log_odds(count: f32, total: f32) -> f32 {
+    (count / (total - count).max(1.0)).ln()
 }
 
 fn counted<'a>(texts: impl IntoIterator<Item = &'a str>) -> (HashMap<String, f32>, f32) {

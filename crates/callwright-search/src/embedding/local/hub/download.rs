@@ -83,7 +83,7 @@ impl<'a> Hub<'a> {
         watcher.begins(path, response.content_length());
         let written = self.write(response, target, left, watcher).await;
         watcher.ends();
-        written.map_err(|reason| BuildError::Download { url, reason })
+        written.map_err(|reason| BuildError::download(&url, reason))
     }
 
     async fn ask(&self, url: &str) -> Result<reqwest::Response, BuildError> {
@@ -91,18 +91,18 @@ impl<'a> Hub<'a> {
         if !self.settings.hub_token.is_empty() {
             request = request.header(AUTHORIZATION, format!("Bearer {}", self.settings.hub_token.expose()));
         }
-        let failed = |reason: String| BuildError::Download { url: url.to_owned(), reason };
-        let response = request.send().await.map_err(|error| failed(unreachable(&error)))?;
-        match response.status() {
-            status if status.is_success() => Ok(response),
-            status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => Err(failed(format!(
+        let response = request.send().await.map_err(|error| BuildError::download(url, unreachable(&error)))?;
+        let reason = match response.status() {
+            status if status.is_success() => return Ok(response),
+            status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => format!(
                 "status {status}: the model does not exist, or requires a token; check `embedding.fastembed.model` and `hub_token`"
-            ))),
-            StatusCode::NOT_FOUND => Err(failed(
-                "the hub does not have this file (a model is model.onnx and four JSON files); check `embedding.fastembed.model`".to_owned(),
-            )),
-            status => Err(failed(format!("status {status}"))),
-        }
+            ),
+            StatusCode::NOT_FOUND => {
+                "the hub does not have this file (a model is model.onnx and four JSON files); check `embedding.fastembed.model`".to_owned()
+            }
+            status => format!("status {status}"),
+        };
+        Err(BuildError::download(url, reason))
     }
 
     async fn write(
@@ -113,9 +113,8 @@ impl<'a> Hub<'a> {
         watcher: &dyn DownloadWatcher,
     ) -> Result<(), String> {
         let folder = target.parent().unwrap_or(target);
-        let unwritable = |error: std::io::Error| format!("cannot be stored in {}: {error}", folder.display());
-        std::fs::create_dir_all(folder).map_err(unwritable)?;
-        let mut file = NamedTempFile::new_in(folder).map_err(unwritable)?;
+        std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+        let mut file = NamedTempFile::new_in(folder).map_err(|error| unwritable(folder, &error))?;
         let mut done = 0;
         while let Some(piece) = response.chunk().await.map_err(|error| unreachable(&error))? {
             let size = piece.len() as u64;
@@ -125,13 +124,17 @@ impl<'a> Hub<'a> {
                     self.settings.max_model_bytes
                 )
             })?;
-            file.write_all(&piece).map_err(unwritable)?;
+            file.write_all(&piece).map_err(|error| unwritable(folder, &error))?;
             done += size;
             watcher.advances(done);
         }
-        file.persist(target).map_err(|error| unwritable(error.error))?;
+        file.persist(target).map_err(|error| unwritable(folder, &error.error))?;
         Ok(())
     }
+}
+
+fn unwritable(folder: &Path, error: &std::io::Error) -> String {
+    format!("cannot be stored in {}: {error}", folder.display())
 }
 
 /// Returns the cause of a failed request, and an alternative.

@@ -55,9 +55,8 @@ impl Repository {
     }
 
     fn new(name: String, model: &str, weights: &[String], pooling: Option<Pooling>) -> Self {
-        let last = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
         let beside = JSON_FILES.iter().map(|file| ((*file).to_owned(), (*file).to_owned()));
-        let weights = weights.iter().map(|path| (path.clone(), last(path)));
+        let weights = weights.iter().map(|path| (path.clone(), path.rsplit('/').next().unwrap_or(path).to_owned()));
         let model_file = [(model.to_owned(), "model.onnx".to_owned())];
         let folder = format!("{name}/{model}").replace('/', "--");
         // The model is last: if it exists, all files do.
@@ -67,17 +66,18 @@ impl Repository {
 
 /// Whether a segment can be part of a URL and of a file name without escaping.
 fn is_plain(segment: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
-    !segment.is_empty() && !segment.starts_with('.') && segment.bytes().all(plain)
+    !segment.is_empty()
+        && !segment.starts_with('.')
+        && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'))
 }
 
 fn unknown(written: &str, known: &[ModelInfo<EmbeddingModel>]) -> BuildError {
-    let near = |model: &&ModelInfo<EmbeddingModel>| {
-        let distance = strsim::jaro_winkler(&model.model_code.to_lowercase(), &written.to_lowercase());
-        // Used for comparison only: the distance is between 0 and 1.
-        (distance * 1e6) as u32
-    };
-    let nearest = known.iter().max_by_key(near).map(|model| model.model_code.clone()).unwrap_or_default();
+    let nearest = known.iter().max_by_key(|model| {
+        let similarity = strsim::jaro_winkler(&model.model_code.to_lowercase(), &written.to_lowercase());
+        // An ordered number: the similarity is between 0 and 1.
+        (similarity * 1e6) as u32
+    });
+    let nearest = nearest.map(|model| model.model_code.clone()).unwrap_or_default();
     wrong(format!(
         "unknown text model `{written}` (the nearest is `{nearest}`); use OWNER/NAME/PATH/TO/MODEL.onnx for another, or put \
          its files into a folder and set `embedding.fastembed.folder` to it"
@@ -85,7 +85,7 @@ fn unknown(written: &str, known: &[ModelInfo<EmbeddingModel>]) -> BuildError {
 }
 
 fn wrong(reason: String) -> BuildError {
-    BuildError::Setting { key: KEY, reason }
+    BuildError::setting(KEY, reason)
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! Handles values that the strict parser cannot complete, because a string in them may contain unescaped quotes.
 
-use super::{Literal, LiteralReader};
-use crate::repair::rescue::literal::unescaped::{self, Effort, UnescapedGuard, UnescapedKind, UnescapedOutcome};
-use crate::repair::rescue::written::offered;
+use super::{CallCheck, LiteralReader};
+use crate::repair::rescue::call_names::offered;
+use crate::repair::rescue::literal::unescaped::{
+    self, Effort, UnescapedCriteria, UnescapedGuard, UnescapedKind, UnescapedOutcome,
+};
+use crate::repair::rescue::literal::value::Literal;
 use crate::scanner::{CompiledTool, ToolSet};
 
 /// Maximum number of positions whose search result is cached.
@@ -10,8 +13,9 @@ const MAX_SEARCHED: usize = 64;
 
 impl<'a> LiteralReader<'a> {
     /// Uses the names of these tools and their parameters to find the end of strings that contain unescaped quotes.
-    pub(crate) fn with_tools(mut self, tool_set: &'a ToolSet) -> Self {
+    pub(crate) fn with_tools(mut self, tool_set: &'a ToolSet, are_calls: CallCheck) -> Self {
         self.guard = Some(UnescapedGuard { tool_set, tool: None });
+        self.are_calls = are_calls;
         self
     }
 
@@ -137,11 +141,13 @@ impl<'a> LiteralReader<'a> {
             return known.clone();
         }
         let nesting = self.nesting_within();
+        let are_calls = self.are_calls;
+        let search = UnescapedCriteria { kind, guard, are_calls: &|value| are_calls(value, guard.tool_set, &nesting) };
         let effort = self.effort.get_or_insert_with(|| Effort::for_text(self.text));
-        let mut outcome = unescaped::search(self.text, start, from, kind, guard, &nesting, effort);
+        let mut outcome = unescaped::search(self.text, start, from, search, effort);
         // The string that ended too early may be an earlier one.
         if matches!(outcome, UnescapedOutcome::Nothing) {
-            outcome = unescaped::search(self.text, start, start, kind, guard, &nesting, effort);
+            outcome = unescaped::search(self.text, start, start, search, effort);
         }
         if matches!(outcome, UnescapedOutcome::Several) {
             self.unreadable = self.unreadable.or(Some(start));
@@ -157,17 +163,11 @@ impl<'a> LiteralReader<'a> {
     fn is_before_end_of_value(&mut self) -> bool {
         let rest = self.rest();
         let line = rest.trim_start_matches([' ', '\t', '\r']);
-        let is_value = |text: &str| {
-            let text = text.trim_start();
-            let inner = text.strip_prefix('[').map_or(text, str::trim_start);
-            let object = inner.strip_prefix('{').map(str::trim_start);
-            object.is_some_and(|object| object.starts_with('}') || unescaped::name_at(object, 0, false).is_some())
-        };
         match line.as_bytes() {
             [] | [b'<' | b'`', ..] => true,
             [b'[', next, ..] => *next == b'/' || next.is_ascii_uppercase(),
-            [b',' | b';', ..] => line.get(1..).is_some_and(|rest| rest.trim().is_empty() || is_value(rest)),
-            [b'{', ..] => is_value(line),
+            [b',' | b';', ..] => line.get(1..).is_some_and(|rest| rest.trim().is_empty() || begins_object(rest)),
+            [b'{', ..] => begins_object(line),
             [b'\n', ..] => !self.is_before_stray_end(b'}'),
             _ => false,
         }
@@ -210,4 +210,12 @@ impl<'a> LiteralReader<'a> {
         }
         !rest.starts_with(|letter: char| matches!(letter, '"' | '\'' | '{' | '$' | '\\') || letter.is_alphanumeric())
     }
+}
+
+/// Whether an object, or a list of objects, begins here.
+fn begins_object(text: &str) -> bool {
+    let text = text.trim_start();
+    let inner = text.strip_prefix('[').map_or(text, str::trim_start);
+    let object = inner.strip_prefix('{').map(str::trim_start);
+    object.is_some_and(|object| object.starts_with('}') || unescaped::name_at(object, 0, false).is_some())
 }

@@ -5,8 +5,11 @@ mod doubt;
 use std::cell::Cell;
 use std::rc::Rc;
 
+use super::string::ScannedString;
 use super::unescaped::{Effort, UnescapedGuard, UnescapedOutcome};
-use super::{Literal, constant, expression, number, string};
+use super::value::{Literal, constant};
+use super::{expression, number, string};
+use crate::scanner::ToolSet;
 
 /// Maximum depth of nested brackets, which many JSON parsers also use.
 const MAX_DEPTH: usize = 100;
@@ -34,6 +37,8 @@ pub(crate) struct LiteralReader<'a> {
     may_complete: bool,
     /// The tools that determine the end of strings with unescaped quotes.
     guard: Option<UnescapedGuard<'a>>,
+    /// Whether a value is calls of these tools.
+    are_calls: CallCheck,
     /// Whether the arguments of a call are being parsed.
     in_call: bool,
     /// Whether skipped text may belong to a string with unescaped quotes.
@@ -50,6 +55,10 @@ pub(crate) struct LiteralReader<'a> {
     /// Cached search results for positions that the strict parser cannot complete.
     searched: Vec<(usize, UnescapedOutcome)>,
 }
+
+/// Checks whether a value is complete calls of offered tools. The parser of calls uses this reader, and passes itself as
+/// a function.
+pub(crate) type CallCheck = fn(&Literal, &ToolSet, &Nesting) -> bool;
 
 /// Position of a text that is part of another one.
 #[derive(Debug, Clone)]
@@ -76,6 +85,7 @@ impl<'a> LiteralReader<'a> {
             level,
             may_complete,
             guard: None,
+            are_calls: |_, _, _| false,
             in_call: false,
             has_doubt: false,
             last_string: None,
@@ -250,7 +260,45 @@ impl<'a> LiteralReader<'a> {
         self.at = start;
         // The bracket contains an expression, or a string with unescaped quotes.
         self.has_doubt |= matches!(self.byte(), Some(b'{' | b'[' | b'('));
-        expression::read(self)
+        self.expression()
+    }
+
+    fn expression(&mut self) -> Option<Literal> {
+        let rest = self.rest();
+        let Some(length) = expression::extent(rest) else {
+            self.burn(rest.len());
+            return None;
+        };
+        self.advance(length)?;
+        expression::value(rest.get(..length)?)
+    }
+
+    fn number(&mut self) -> Option<Literal> {
+        let (length, digits) = number::scan(self.rest())?;
+        self.advance(length)?;
+        Some(Literal::Number(digits))
+    }
+
+    /// Parses a string in ASCII quotes.
+    fn string(&mut self) -> Option<String> {
+        self.scanned(string::scan(self.rest()))
+    }
+
+    fn typographic_string(&mut self) -> Option<String> {
+        self.scanned(string::scan_typographic(self.rest()))
+    }
+
+    fn scanned(&mut self, found: Result<ScannedString, usize>) -> Option<String> {
+        match found {
+            Ok(ScannedString { length, text }) => {
+                self.advance(length)?;
+                text
+            }
+            Err(searched) => {
+                self.burn(searched);
+                None
+            }
+        }
     }
 
     fn literal(&mut self) -> Option<Literal> {
@@ -262,11 +310,11 @@ impl<'a> LiteralReader<'a> {
                 self.last_string = Some(self.at);
                 // JSON has no such strings: two of the quotes may belong to the string itself.
                 self.has_doubt |= !self.in_call && self.rest().starts_with("\"\"\"");
-                string::read(self).map(Literal::Text)
+                self.string().map(Literal::Text)
             }
-            b'0'..=b'9' | b'+' | b'-' | b'.' => number::read(self),
+            b'0'..=b'9' | b'+' | b'-' | b'.' => self.number(),
             byte if byte.is_ascii_alphabetic() => self.word(),
-            _ => string::read_typographic(self).map(Literal::Text),
+            _ => self.typographic_string().map(Literal::Text),
         }
     }
 
@@ -289,7 +337,7 @@ impl<'a> LiteralReader<'a> {
         if matches!(word, "r" | "u" | "R" | "U") && rest.get(end..)?.starts_with(['"', '\'']) {
             self.advance(end)?;
             self.last_string = Some(self.at);
-            let (start, text) = (self.at, string::read(self)?);
+            let (start, text) = (self.at, self.string()?);
             let source = self.text.get(start..self.at)?;
             let is_raw = matches!(word, "r" | "R");
             return Some(Literal::Text(if is_raw { string::raw(source)?.to_owned() } else { text }));
@@ -345,8 +393,8 @@ impl<'a> LiteralReader<'a> {
     fn key(&mut self) -> Option<String> {
         self.skip_space()?;
         let key = match self.byte()? {
-            b'"' | b'\'' | b'`' => string::read(self)?,
-            _ => match string::read_typographic(self) {
+            b'"' | b'\'' | b'`' => self.string()?,
+            _ => match self.typographic_string() {
                 Some(key) => key,
                 None => self.bare_key()?,
             },

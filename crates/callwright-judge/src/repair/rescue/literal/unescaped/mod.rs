@@ -11,11 +11,12 @@ mod thread;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::{Literal, Nesting, number, string};
-use crate::repair::rescue::shape;
+use super::value::{Literal, constant};
+use super::{number, string};
+use crate::repair::rescue::call_names::{ARGUMENTS, NAMES, WRAPPERS, has_required};
 use crate::scanner::{CompiledTool, ToolSet};
 pub(super) use thread::name_at;
-use thread::{FrameRole, MAX_KEY, NextElement, Thread, has_required};
+use thread::{FrameRole, MAX_KEY, NextElement, Thread};
 
 /// The tools whose names and parameters a text may use.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +57,15 @@ pub(super) enum UnescapedKind<'a> {
     Call(&'a CompiledTool),
 }
 
+/// The kind of text to parse, and the calls that it may contain.
+#[derive(Clone, Copy)]
+pub(super) struct UnescapedCriteria<'a, 'b> {
+    pub(super) kind: UnescapedKind<'a>,
+    pub(super) guard: UnescapedGuard<'a>,
+    /// Whether a value is complete calls of offered tools.
+    pub(super) are_calls: &'b dyn Fn(&Literal) -> bool,
+}
+
 /// State shared by all searches of one text.
 #[derive(Debug, Clone)]
 pub(super) struct Effort {
@@ -82,13 +92,10 @@ pub(super) fn search<'a>(
     text: &'a str,
     start: usize,
     from: usize,
-    kind: UnescapedKind<'a>,
-    guard: UnescapedGuard<'a>,
-    nesting: &Nesting,
+    criteria: UnescapedCriteria<'a, '_>,
     effort: &mut Effort,
 ) -> UnescapedOutcome {
-    let mut search =
-        UnescapedSearch { text, start, from, kind, guard, nesting, effort, limit: text.len(), readings: Vec::new() };
+    let mut search = UnescapedSearch { text, start, from, criteria, effort, limit: text.len(), readings: Vec::new() };
     if search.follow().is_none() {
         return UnescapedOutcome::Several;
     }
@@ -106,8 +113,8 @@ pub(super) fn begins_call(text: &str, start: usize, guard: UnescapedGuard<'_>) -
     let Some((key, _)) = object.and_then(|object| name_at(object, 0, false)) else { return false };
     // A template such as `{"name": ...}` is not a call.
     let is_pattern = rest.contains("...") || rest.contains('…');
-    let is_part = [&shape::NAMES[..], &shape::ARGUMENTS, &shape::WRAPPERS].iter().any(|names| names.contains(&key));
-    (!is_pattern && is_part) || guard.tool_set.tools().iter().any(|tool| tool.parameter(key).is_some())
+    let is_part = [&NAMES[..], &ARGUMENTS, &WRAPPERS].iter().any(|names| names.contains(&key));
+    (!is_pattern && is_part) || guard.tool_set.tools().iter().any(|tool| tool.has_parameter(key))
 }
 
 /// A string that begins at the position of the thread, and may be closed from `at` on.
@@ -116,9 +123,15 @@ struct QuoteChoice<'a> {
     thread: Thread<'a>,
     quote: &'static str,
     at: usize,
-    /// Number of quotes between the start of the string and `at`. Counted along the way, because the string may be long and have many
-    /// possible ends.
+    /// Number of quotes between the start of the string and `at`. Counted along the way, because the string may be long
+    /// and have many possible ends.
     quotes: usize,
+}
+
+impl<'a> QuoteChoice<'a> {
+    fn new(quote: &'static str, thread: Thread<'a>) -> Self {
+        Self { at: thread.at + quote.len(), thread, quote, quotes: 0 }
+    }
 }
 
 /// A position where a string may be closed.
@@ -134,9 +147,7 @@ struct UnescapedSearch<'a, 'b> {
     text: &'a str,
     start: usize,
     from: usize,
-    kind: UnescapedKind<'a>,
-    guard: UnescapedGuard<'a>,
-    nesting: &'b Nesting,
+    criteria: UnescapedCriteria<'a, 'b>,
     effort: &'b mut Effort,
     /// Upper limit of strings: the end of the markers around the value.
     limit: usize,
@@ -147,7 +158,7 @@ impl<'a> UnescapedSearch<'a, '_> {
     /// Follows every thread; `None` if the steps are spent.
     fn follow(&mut self) -> Option<()> {
         let mut thread = Thread { at: self.start, frames: Vec::new(), next: NextElement::Value, is_uncertain: false };
-        if let UnescapedKind::Call(tool) = self.kind {
+        if let UnescapedKind::Call(tool) = self.criteria.kind {
             thread.open(b')', FrameRole::Arguments(Some(tool)), true);
         }
         let mut choices: Vec<QuoteChoice<'a>> = Vec::new();
@@ -251,14 +262,10 @@ impl<'a> UnescapedSearch<'a, '_> {
             b'\'' => ("'", "'''"),
             _ => ("`", "```"),
         };
-        let choice = |quote: &'static str, thread: Thread<'a>| {
-            let at = thread.at + quote.len();
-            QuoteChoice { thread, quote, at, quotes: 0 }
-        };
         if byte != b'`' && self.rest(thread.at).starts_with(three) {
-            choices.push(choice(three, thread.clone()));
+            choices.push(QuoteChoice::new(three, thread.clone()));
         }
-        choices.push(choice(one, thread));
+        choices.push(QuoteChoice::new(one, thread));
     }
 
     /// Returns the next position where the string can be closed, and the position from which to search for another one.
@@ -340,7 +347,7 @@ impl<'a> UnescapedSearch<'a, '_> {
     fn open(&mut self, thread: &mut Thread<'a>, byte: u8) -> Option<()> {
         let role = match thread.frames.last() {
             Some(frame) => self.role_within(frame),
-            None if self.guard.tool.is_some() => FrameRole::Arguments(self.guard.tool),
+            None if self.criteria.guard.tool.is_some() => FrameRole::Arguments(self.criteria.guard.tool),
             None => FrameRole::Envelope,
         };
         (thread.frames.len() < MAX_DEPTH).then_some(())?;
@@ -384,7 +391,7 @@ impl<'a> UnescapedSearch<'a, '_> {
             (length, Literal::Number(digits))
         } else {
             let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(rest.len());
-            (end, super::constant(rest.get(..end)?)?)
+            (end, constant(rest.get(..end)?)?)
         };
         self.pay(length)?;
         thread.at += length;

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::thread::{Frame, FrameRole, NextElement, Thread, collect_names, name_at};
-use super::{MAX_DEPTH, UnescapedSearch};
-use crate::repair::rescue::shape;
-use crate::repair::rescue::written::offered;
+use super::UnescapedSearch;
+use super::thread::{Frame, FrameRole, NextElement, Thread, name_at};
+use crate::repair::rescue::call_names::{ARGUMENTS, NAMES, NEUTRAL, WRAPPERS, clean, offered};
+use crate::scanner::CompiledTool;
+use crate::scanner::schema::member_names;
 
 /// Maximum number of bytes of a tool's name.
 const MAX_NAME: usize = 512;
@@ -19,19 +20,21 @@ impl<'a> UnescapedSearch<'a, '_> {
             return if frame.close == b']' && !frame.is_call { frame.role } else { FrameRole::Nested };
         }
         let key = frame.key.as_str();
-        let named = || {
-            let name = frame.entries.iter().find(|(key, _)| shape::NAMES.contains(&key.as_str()))?.1.text()?;
-            // With unescaped quotes, the rest of the text may be taken for a name.
-            (name.len() <= MAX_NAME).then(|| offered(&shape::clean(name), self.guard.tool_set)).flatten()
-        };
-        if frame.close == b']' || shape::WRAPPERS.contains(&key) {
+        if frame.close == b']' || WRAPPERS.contains(&key) {
             FrameRole::Envelope
-        } else if shape::ARGUMENTS.contains(&key) {
-            FrameRole::Arguments(named())
+        } else if ARGUMENTS.contains(&key) {
+            FrameRole::Arguments(self.named_tool(frame))
         } else {
-            offered(&shape::clean(key), self.guard.tool_set)
+            offered(&clean(key), self.criteria.guard.tool_set)
                 .map_or(FrameRole::Nested, |tool| FrameRole::Arguments(Some(tool)))
         }
+    }
+
+    /// Returns the offered tool that a member of the bracket names.
+    fn named_tool(&self, frame: &Frame<'a>) -> Option<&'a CompiledTool> {
+        let name = frame.entries.iter().find(|(key, _)| NAMES.contains(&key.as_str()))?.1.text()?;
+        // With unescaped quotes, the rest of the text may be taken for a name.
+        (name.len() <= MAX_NAME).then(|| offered(&clean(name), self.criteria.guard.tool_set)).flatten()
     }
 
     /// Parses the name of a member or argument, or the start of an argument without a name.
@@ -58,30 +61,26 @@ impl<'a> UnescapedSearch<'a, '_> {
         if frame.entries.iter().any(|(taken, _)| taken == key) {
             return false;
         }
-        let tools = self.guard.tool_set.tools();
-        let is_parameter = || tools.iter().any(|tool| tool.parameter(key).is_some());
         match frame.role {
-            FrameRole::Arguments(Some(tool)) => tool.parameter(key).is_some(),
-            FrameRole::Arguments(None) => is_parameter() || self.is_nested(key),
+            FrameRole::Arguments(Some(tool)) => tool.has_parameter(key),
+            FrameRole::Arguments(None) => self.is_parameter(key) || self.is_nested(key),
             FrameRole::Nested => self.is_nested(key),
             FrameRole::Envelope => {
-                let is_part = [&shape::NAMES[..], &shape::ARGUMENTS, &shape::WRAPPERS, &shape::NEUTRAL]
-                    .iter()
-                    .any(|names| names.contains(&key));
-                is_part || is_parameter() || self.guard.tool_set.get(key).is_some()
+                let is_part = [&NAMES[..], &ARGUMENTS, &WRAPPERS, &NEUTRAL].iter().any(|names| names.contains(&key));
+                is_part || self.is_parameter(key) || self.criteria.guard.tool_set.get(key).is_some()
             }
         }
     }
 
+    fn is_parameter(&self, key: &str) -> bool {
+        self.criteria.guard.tool_set.tools().iter().any(|tool| tool.has_parameter(key))
+    }
+
     /// Whether any tool has such a member at any depth within its arguments.
     fn is_nested(&mut self, key: &str) -> bool {
-        let tool_set = self.guard.tool_set;
+        let tools = self.criteria.guard.tool_set.tools();
         let names = self.effort.nested.get_or_insert_with(|| {
-            let mut names = HashSet::new();
-            for tool in tool_set.tools() {
-                collect_names(tool.schema(), &mut names, MAX_DEPTH);
-            }
-            Rc::new(names)
+            Rc::new(tools.iter().flat_map(|tool| member_names(tool.schema())).collect::<HashSet<String>>())
         });
         names.contains(key)
     }

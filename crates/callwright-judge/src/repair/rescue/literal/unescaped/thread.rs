@@ -1,10 +1,6 @@
 //! One possible reading of a text, with its open brackets.
 
-use std::collections::HashSet;
-
-use serde_json::Value;
-
-use super::super::Literal;
+use crate::repair::rescue::literal::value::Literal;
 use crate::scanner::CompiledTool;
 
 /// Maximum number of bytes of a name.
@@ -69,17 +65,6 @@ impl<'a> Thread<'a> {
     }
 }
 
-/// Whether every required parameter is among the members. Arguments without a name are assigned to the first
-/// parameters.
-pub(super) fn has_required(members: &[(String, Literal)], tool: &CompiledTool) -> bool {
-    let positional = members.iter().filter(|(key, _)| key.is_empty()).count();
-    let is_set = |name: &String| {
-        members.iter().any(|(key, _)| key == name)
-            || positional > 0 && tool.parameters().take(positional).any(|parameter| parameter.name == name)
-    };
-    tool.required().iter().all(is_set)
-}
-
 /// Parses the name of a member (`"key":`, `key:`) or of an argument (`key=`). Returns the name and the position of its
 /// value.
 pub(in super::super) fn name_at(text: &str, at: usize, is_call: bool) -> Option<(&str, usize)> {
@@ -89,8 +74,8 @@ pub(in super::super) fn name_at(text: &str, at: usize, is_call: bool) -> Option<
     let length = match quote {
         Some(quote) => inner.bytes().take(MAX_KEY).position(|byte| byte == quote as u8)?,
         None => {
-            let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.$".contains(byte) || *byte >= 0x80;
-            inner.bytes().take(MAX_KEY).take_while(is_part).count()
+            let bytes = inner.bytes().take(MAX_KEY);
+            bytes.take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.$".contains(byte) || *byte >= 0x80).count()
         }
     };
     let key = inner.get(..length).filter(|key| !key.is_empty() && !key.contains(['\n', '\\']))?;
@@ -99,24 +84,4 @@ pub(in super::super) fn name_at(text: &str, at: usize, is_call: bool) -> Option<
     let is_assigned = sign.starts_with('=') && !sign.starts_with("==");
     let is_named = sign.starts_with(':') || is_assigned && (is_call || quote.is_none());
     is_named.then(|| (key, text.len() - sign.len() + 1))
-}
-
-pub(super) fn collect_names(schema: &Value, names: &mut HashSet<String>, depth: usize) {
-    let Some(depth) = depth.checked_sub(1) else { return };
-    match schema {
-        Value::Object(members) => {
-            if let Some(Value::Object(properties)) = members.get("properties") {
-                names.extend(properties.keys().cloned());
-            }
-            for value in members.values() {
-                collect_names(value, names, depth);
-            }
-        }
-        Value::Array(items) => {
-            for item in items {
-                collect_names(item, names, depth);
-            }
-        }
-        _ => {}
-    }
 }

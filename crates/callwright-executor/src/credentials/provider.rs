@@ -1,0 +1,103 @@
+//! Resolution of an operation's security requirements to the credentials that are sent.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::credential_set::Credentials;
+use super::requirement::{CallCredentials, SchemeCredential};
+use super::secret_file::secret_of;
+use super::token::TokenCache;
+use super::token_request::TokenRequest;
+use super::unavailable::Unavailable;
+use crate::client::ApiClient;
+use crate::settings::Settings;
+use callwright_openapi::{Credential, SecretSource};
+use callwright_store::SharedTokens;
+
+/// Obtains credentials: fixed values, secrets from files, and tokens from token endpoints.
+pub(crate) struct CredentialProvider {
+    tokens: TokenCache,
+}
+
+impl CredentialProvider {
+    pub(crate) fn new(client: Arc<ApiClient>, settings: &Settings, shared: Option<Arc<dyn SharedTokens>>) -> Self {
+        Self { tokens: TokenCache::new(client, settings, shared) }
+    }
+
+    /// Returns the credentials of the first available alternative; none if the operation requires none.
+    ///
+    /// # Errors
+    /// The reason why the first alternative is unavailable, or that no credential is configured for any alternative.
+    pub(crate) async fn obtain(&self, wanted: &CallCredentials, deadline: Instant) -> Result<Credentials, Unavailable> {
+        let mut why = None;
+        for position in 0..wanted.alternatives.len() {
+            match self.alternative(wanted, position, None, deadline).await {
+                Ok(credentials) => return Ok(credentials),
+                Err(unavailable) => why = why.or(Some(unavailable)),
+            }
+        }
+        match why {
+            Some(unavailable) => Err(unavailable),
+            None if wanted.is_optional => Ok(Credentials::default()),
+            None => Err(Unavailable::lasting(wanted.what_is_lacking())),
+        }
+    }
+
+    /// Returns new credentials in place of those that the API rejected. Returns `None` if there are none: fixed
+    /// values do not change, and a token that was requested during this call would be the same again.
+    pub(crate) async fn renew(
+        &self,
+        wanted: &CallCredentials,
+        refused: &Credentials,
+        deadline: Instant,
+    ) -> Option<Credentials> {
+        if !refused.may_be_renewed() {
+            return None;
+        }
+        match self.alternative(wanted, refused.alternative, Some(refused), deadline).await {
+            Ok(renewed) => (!renewed.sends_the_same_as(refused)).then_some(renewed),
+            Err(unavailable) => {
+                unavailable.log(wanted);
+                None
+            }
+        }
+    }
+
+    async fn alternative(
+        &self,
+        wanted: &CallCredentials,
+        position: usize,
+        refused: Option<&Credentials>,
+        deadline: Instant,
+    ) -> Result<Credentials, Unavailable> {
+        let mut credentials = Credentials::of(position);
+        for needed in wanted.alternatives.get(position).into_iter().flatten() {
+            self.add(wanted, needed, refused, deadline, &mut credentials).await?;
+        }
+        Ok(credentials)
+    }
+
+    async fn add(
+        &self,
+        wanted: &CallCredentials,
+        needed: &SchemeCredential,
+        refused: Option<&Credentials>,
+        deadline: Instant,
+        credentials: &mut Credentials,
+    ) -> Result<(), Unavailable> {
+        match &needed.credential {
+            Credential::Fixed(source) => {
+                credentials.from_file |= matches!(source, SecretSource::File { .. });
+                let secret = secret_of(source, &needed.name, deadline).await?;
+                credentials.add(&needed.name, &needed.scheme, &secret)
+            }
+            Credential::Client(client) => {
+                let request = TokenRequest::new(wanted, needed, client)?;
+                let refused = refused.and_then(|refused| refused.token_number(&needed.name));
+                let lent = self.tokens.lend(&request, refused, deadline).await?;
+                credentials.add_token(&needed.name, &lent)
+            }
+        }
+    }
+}

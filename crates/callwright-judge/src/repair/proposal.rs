@@ -1,0 +1,54 @@
+//! Inputs and results of repairs.
+
+use serde_json::Value;
+
+use crate::scanner::{CompiledTool, Context, ToolSet};
+use callwright_common::json::{Edit, Pointer};
+use callwright_types::rules::{RepairRules, ScanRules};
+use callwright_types::{Call, FaultCode, Repair, RepairKind};
+
+/// A call after repair.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RepairedCall {
+    /// The call; unchanged if nothing was repaired.
+    pub call: Call,
+    /// The changes in order; empty if there are none.
+    pub repairs: Vec<Repair>,
+}
+
+/// Inputs of every repair of arguments.
+pub(super) struct RepairJob<'a> {
+    pub(super) tool: &'a CompiledTool,
+    pub(super) tool_set: &'a ToolSet,
+    pub(super) scan: &'a ScanRules,
+    pub(super) rules: &'a RepairRules,
+    pub(super) context: &'a Context<'a>,
+}
+
+impl RepairJob<'_> {
+    /// Whether policy lets this fault be repaired.
+    pub(super) fn mends(&self, code: FaultCode) -> bool {
+        self.scan.faults.of(code).mends()
+    }
+}
+
+/// A proposed repair, and the edit that makes it.
+#[derive(Debug, Clone)]
+pub(super) struct RepairProposal {
+    pub(super) repair: Repair,
+    pub(super) edit: Edit,
+}
+
+impl RepairProposal {
+    /// Creates a change that replaces the value at `path`.
+    pub(super) fn set(kind: RepairKind, path: &Pointer, from: &Value, to: Value) -> Self {
+        let repair = Repair { kind, call: 0, path: path.clone(), from: from.clone(), to: to.clone() };
+        Self { repair, edit: Edit::Set(path.clone(), to) }
+    }
+
+    /// Creates a change that removes the member at `path`.
+    pub(super) fn remove(kind: RepairKind, path: &Pointer, from: &Value) -> Self {
+        let repair = Repair { kind, call: 0, path: path.clone(), from: from.clone(), to: Value::Null };
+        Self { repair, edit: Edit::Remove(path.clone()) }
+    }
+}

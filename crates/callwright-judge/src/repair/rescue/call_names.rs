@@ -1,0 +1,126 @@
+//! Names in written calls: of the members of a call, of its tool and of its arguments.
+
+use super::literal::Literal;
+use crate::scanner::names::without_scope;
+use crate::scanner::{CompiledTool, ToolSet};
+
+/// Members that contain the tool's name.
+pub(in crate::repair) const NAMES: [&str; 11] = [
+    "name",
+    "tool_name",
+    "function_name",
+    "tool",
+    "function",
+    "recipient_name",
+    "action",
+    "api_name",
+    "api",
+    "func",
+    "command",
+];
+
+/// Members that contain the arguments.
+pub(in crate::repair) const ARGUMENTS: [&str; 18] = [
+    "arguments",
+    "parameters",
+    "args",
+    "params",
+    "kwargs",
+    "input",
+    "inputs",
+    "tool_input",
+    "action_input",
+    "tool_args",
+    "tool_arguments",
+    "function_args",
+    "argument",
+    "function_arg",
+    "function_arguments",
+    "function_parameters",
+    "tool_parameters",
+    "tool_params",
+];
+
+/// Members that contain a call or a list of calls, and have only insignificant siblings.
+pub(in crate::repair) const WRAPPERS: [&str; 19] = [
+    "tool_calls",
+    "function_call",
+    "function",
+    "tool_call",
+    "function_calls",
+    "tool_uses",
+    "calls",
+    "functions",
+    "tools",
+    "actions",
+    "command",
+    "call",
+    "functionCall",
+    "functionCalls",
+    "toolCall",
+    "toolCalls",
+    "toolUse",
+    "tool_use",
+    "api_call",
+];
+
+/// Members that may be beside a wrapper or a call, and do not identify the tool.
+pub(in crate::repair) const NEUTRAL: [&str; 23] = [
+    "text",
+    "id",
+    "type",
+    "index",
+    "role",
+    "content",
+    "thought",
+    "thoughts",
+    "reasoning",
+    "tool_call_id",
+    "call_id",
+    "explanation",
+    "rationale",
+    "status",
+    "reason",
+    "thinking",
+    "tool_plan",
+    "toolUseId",
+    "confidence",
+    "comment",
+    "note",
+    "step",
+    "purpose",
+];
+
+/// Removes Markdown escapes from a name.
+pub(in crate::repair) fn clean(name: &str) -> String {
+    // Tool names contain no angle bracket: the text after it is a remainder of a tag.
+    let name = name.split('<').next().unwrap_or(name);
+    name.trim().trim_end_matches("()").replace('\\', "")
+}
+
+/// Returns the offered tool that a written name refers to: by the exact name, or by the only name that differs just in
+/// spelling.
+pub(super) fn offered<'a>(name: &str, tool_set: &'a ToolSet) -> Option<&'a CompiledTool> {
+    let tool = tool_set.find(name).or_else(|| tool_set.find(without_scope(name)?))?;
+    (!tool.tool.free_text).then_some(tool)
+}
+
+/// Whether every required parameter is among the members. Arguments without a name are assigned to the first
+/// parameters.
+pub(super) fn has_required(members: &[(String, Literal)], tool: &CompiledTool) -> bool {
+    let positional = members.iter().filter(|(key, _)| key.is_empty()).count();
+    tool.required().iter().all(|name| {
+        members.iter().any(|(key, _)| key == name)
+            || positional > 0 && tool.parameters().take(positional).any(|parameter| parameter.name == name)
+    })
+}
+
+/// Whether the members are arguments of the tool: all are known, and none is missing.
+pub(super) fn accepts(members: &[(String, Literal)], tool: &CompiledTool) -> bool {
+    has_required(members, tool) && has_only_parameters(members, tool)
+}
+
+/// Whether each member is a parameter of the tool.
+pub(super) fn has_only_parameters(members: &[(String, Literal)], tool: &CompiledTool) -> bool {
+    members.iter().all(|(key, _)| tool.has_parameter(key))
+}

@@ -1,0 +1,37 @@
+//! Reasons why there is no plan.
+
+use callwright_types::plan::PlanError;
+
+/// Why there is no plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Undrawn {
+    /// No tool is offered, or the model reports that none serves the request.
+    #[error("no tool serves the request")]
+    Nothing,
+    /// The model's answers about the goals are unusable.
+    #[error("the model's answers cannot be used: {0}")]
+    Unusable(String),
+    /// The model does not answer.
+    #[error("{0}")]
+    Unanswered(String),
+    /// A limit is reached.
+    #[error("{0}")]
+    Limit(Limit),
+}
+
+/// Limit that ended plan generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Limit {
+    /// Maximum number of requests to the model.
+    #[error("the plan takes more than {0} requests to the model")]
+    Requests(u64),
+    /// Maximum number of tokens of these requests.
+    #[error("the plan takes more than {0} tokens")]
+    Tokens(u64),
+}
+
+impl From<PlanError> for Undrawn {
+    fn from(error: PlanError) -> Self {
+        Self::Unusable(error.to_string())
+    }
+}

@@ -1,0 +1,140 @@
+//! Indexed procedures of one scope.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use crate::memory::{IndexedMemory, MemoryIndex};
+use crate::procedures::embedded_text;
+use callwright_search::embedding::Vector;
+use callwright_search::retrieval::{Bm25, is_stop_word};
+use callwright_types::memory::Fingerprint;
+use callwright_types::{Procedure, Scope};
+
+/// Procedure with its embedding.
+#[derive(Debug, Clone)]
+pub struct StoredProcedure {
+    /// Procedure.
+    pub procedure: Arc<Procedure>,
+    /// Vector of [`embedded_text`]; `None` if the procedure is found by words only.
+    pub vector: Option<Arc<Vector>>,
+}
+
+/// Whether the tool of a name is available: a tool of a toolset or, with a fingerprint, a client's own tool.
+pub type InPlay<'a> = dyn Fn(&str, Option<&Fingerprint>) -> bool + Sync + 'a;
+
+/// Query for procedures.
+#[derive(Clone, Copy)]
+pub struct Query<'a> {
+    /// Scope of the procedures.
+    pub scope: &'a Scope,
+    /// Text of the request.
+    pub text: &'a str,
+    /// Its embedding, if there is one.
+    pub vector: Option<&'a Vector>,
+    /// Available tools. A procedure is only found if all its tools are available.
+    pub in_play: &'a InPlay<'a>,
+}
+
+/// Procedure that was found.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// Procedure.
+    pub procedure: Arc<Procedure>,
+    /// Score, higher is better: the BM25 score relative to the best match, 0 to 1, plus the cosine similarity, -1 to 1.
+    pub score: f32,
+}
+
+impl StoredProcedure {
+    /// Whether all tools of the procedure are available.
+    pub(super) fn is_in_play(&self, in_play: &InPlay<'_>) -> bool {
+        let mut nodes = self.procedure.plan.nodes().iter();
+        nodes.all(|node| in_play(&node.tool, self.procedure.fingerprint(&node.tool)))
+    }
+
+    fn is_live(&self) -> bool {
+        self.procedure.retired.is_none()
+    }
+}
+
+impl IndexedMemory for StoredProcedure {
+    fn scope(&self) -> &Scope {
+        &self.procedure.scope
+    }
+
+    fn id(&self) -> &str {
+        &self.procedure.id
+    }
+}
+
+/// Procedures by id; ids are in chronological order.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ProcedureIndex {
+    all: BTreeMap<String, StoredProcedure>,
+    /// BM25 index of the active procedures.
+    words: Option<Bm25<String>>,
+}
+
+impl MemoryIndex for ProcedureIndex {
+    type Memory = StoredProcedure;
+
+    fn with(&self, changed: HashMap<String, Option<StoredProcedure>>) -> Self {
+        let mut all = self.all.clone();
+        for (id, stored) in changed {
+            match stored {
+                Some(stored) => all.insert(id, stored),
+                None => all.remove(&id),
+            };
+        }
+        let live = all.iter().filter(|(_, stored)| stored.is_live());
+        let words = Bm25::build(live.map(|(id, stored)| (id.clone(), embedded_text(&stored.procedure))));
+        Self { all, words: Some(words) }
+    }
+
+    fn contains(&self, id: &str) -> bool {
+        self.all.contains_key(id)
+    }
+
+    fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    fn retired(&self) -> usize {
+        self.all.len() - self.live().count()
+    }
+}
+
+impl ProcedureIndex {
+    pub(super) fn get(&self, id: &str) -> Option<&Arc<Procedure>> {
+        self.all.get(id).map(|stored| &stored.procedure)
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Procedure>> {
+        self.all.values().map(|stored| &stored.procedure)
+    }
+
+    pub(super) fn live(&self) -> impl Iterator<Item = &StoredProcedure> {
+        self.all.values().filter(|stored| stored.is_live())
+    }
+
+    pub(super) fn search(&self, query: &Query<'_>, k: usize) -> Vec<Found> {
+        let Some(index) = &self.words else { return Vec::new() };
+        let mut words: Vec<&str> = query.text.split_whitespace().collect();
+        words.retain(|word| !is_stop_word(&word.to_lowercase()));
+        let hits = index.search(&words.join(" "), index.len());
+        let best = hits.first().map_or(1.0, |hit| hit.score);
+        let words: HashMap<&str, f32> = hits.iter().map(|hit| (hit.id.as_str(), hit.score / best)).collect();
+        let mut found: Vec<Found> = Vec::new();
+        for stored in self.live().filter(|stored| stored.is_in_play(query.in_play)) {
+            let words = words.get(stored.procedure.id.as_str()).copied();
+            let meaning = query.vector.zip(stored.vector.as_ref()).map(|(query, own)| query.cosine(own));
+            if words.is_some() || meaning.is_some() {
+                let score = words.unwrap_or_default() + meaning.unwrap_or_default();
+                found.push(Found { procedure: Arc::clone(&stored.procedure), score });
+            }
+        }
+        // The sort is stable, so ties are in the order of learning.
+        found.sort_by(|one, other| other.score.total_cmp(&one.score));
+        found.truncate(k);
+        found
+    }
+}

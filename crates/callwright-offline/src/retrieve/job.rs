@@ -1,0 +1,67 @@
+//! Inputs, settings and counts of a run.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::answers::LineSummary;
+use callwright_search::embedding::Embedder;
+use callwright_search::retrieval::Found;
+
+/// Inputs and settings of a run.
+#[derive(Debug)]
+pub struct RetrieveJob {
+    /// Lines `{"name", "description", "parameters"?}`.
+    pub tools: PathBuf,
+    /// Learned representations of tools defined by clients, if they are used.
+    pub representations: Option<PathBuf>,
+    /// Lines `{"query"}`.
+    pub queries: PathBuf,
+    /// Output file of the rankings.
+    pub rankings: PathBuf,
+    /// Maximum number of names in a ranking.
+    pub count: usize,
+    /// Embedding model; without it, texts are compared by words only.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Whether the reasons for each tool are written too.
+    pub details: bool,
+    /// Number of search threads.
+    pub jobs: usize,
+}
+
+/// Counts over a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RetrieveSummary {
+    /// Ranked tools.
+    pub tools: u64,
+    /// Tools with learned representations.
+    pub learned: u64,
+    /// Answered queries.
+    pub records: u64,
+    /// Queries without a found tool.
+    pub empty: u64,
+    /// Unusable lines of tools and queries.
+    pub problems: u64,
+}
+
+impl RetrieveSummary {
+    pub(super) fn count(&mut self, found: &[Found]) {
+        self.records += 1;
+        self.empty += u64::from(found.is_empty());
+    }
+}
+
+impl LineSummary for RetrieveSummary {
+    fn add(&mut self, other: &Self) {
+        self.records += other.records;
+        self.empty += other.empty;
+        self.problems += other.problems;
+    }
+
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn problems(&mut self) -> &mut u64 {
+        &mut self.problems
+    }
+}

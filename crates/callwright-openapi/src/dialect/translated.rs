@@ -1,0 +1,65 @@
+//! A translated schema and its losses.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::trail::DialectTrail;
+use callwright_common::json::Pointer;
+
+/// JSON Pointer prefix of a schema's definitions.
+const DEFINITIONS: &str = "/$defs/";
+
+/// A schema translated to a dialect.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Translated {
+    /// The schema to offer to the model.
+    pub parameters: Value,
+    /// Whether the tool may be offered with `strict: true`.
+    pub strict: bool,
+    /// The constraints that the translated schema no longer expresses, without duplicates.
+    pub losses: Vec<Loss>,
+}
+
+/// One loss.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loss {
+    /// Place of the loss in the tool's original schema.
+    pub at: Pointer,
+    /// Describes the loss.
+    pub what: String,
+}
+
+impl Loss {
+    pub(super) fn new(at: &DialectTrail<'_>, what: impl Into<String>) -> Self {
+        Self { at: at.pointer(), what: what.into() }
+    }
+
+    /// Whether the loss is in a definition, which other tools of the document may share.
+    pub(super) fn is_shared(&self) -> bool {
+        self.at.as_str().starts_with(DEFINITIONS)
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "arguments#{}: {}", self.at, self.what)
+    }
+}
+
+/// Collects losses without duplicates.
+#[derive(Debug, Default)]
+pub(super) struct Losses(Vec<Loss>);
+
+impl Losses {
+    pub(super) fn add(&mut self, at: &DialectTrail<'_>, what: impl Into<String>) {
+        let loss = Loss::new(at, what);
+        if !self.0.contains(&loss) {
+            self.0.push(loss);
+        }
+    }
+
+    pub(super) fn finish(self) -> Vec<Loss> {
+        self.0
+    }
+}

@@ -1,0 +1,110 @@
+//! Files that operators edit: policies, templates, notations and planner edges, and their reload when they change.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+use crate::pipeline::AliasSettings;
+use callwright_common::watch::{FileError, Trigger, WatchError, Watcher, reload_file};
+use callwright_judge::feedback::{self, TemplateError, Templates};
+use callwright_judge::repair::{self, Notations};
+use callwright_knowledge::planner;
+use callwright_knowledge::planner::producers::Edges;
+use callwright_policy::{self as policy, PolicyBook, PolicyError};
+use callwright_telemetry::Metrics;
+use callwright_telemetry::labels::ResultLabel;
+
+/// Loads the policies, and binds the names in model aliases.
+///
+/// # Errors
+/// [`PolicyError`]: a file is invalid, or an alias names a policy that does not exist.
+pub fn policy_book(
+    settings: &policy::Settings,
+    aliases: &BTreeMap<String, AliasSettings>,
+    base_dir: &Path,
+) -> Result<PolicyBook, PolicyError> {
+    let bound = aliases.iter().filter(|(_, alias)| !alias.policy.is_empty());
+    let bindings = bound.map(|(name, alias)| (name.clone(), alias.policy.clone()));
+    PolicyBook::load(settings, base_dir)?.bind(bindings)
+}
+
+/// Loads the policies, and watches their folder where the settings enable it.
+pub(super) fn load_policies(
+    settings: &policy::Settings,
+    aliases: &BTreeMap<String, AliasSettings>,
+    base_dir: &Path,
+    metrics: &Arc<Metrics>,
+) -> Result<(Arc<ArcSwap<PolicyBook>>, Option<Watcher>), PolicyError> {
+    let current = Arc::new(ArcSwap::from_pointee(policy_book(settings, aliases, base_dir)?));
+    let metrics = metrics.clone();
+    let watcher = policy::watch(settings, base_dir, current.clone(), move |result| {
+        metrics.policy_reloads.inc(if result.is_ok() { ResultLabel::Success } else { ResultLabel::Failure });
+        match result {
+            Ok(()) => tracing::info!("policies reloaded"),
+            Err(error) => tracing::error!(%error, "policies not reloaded; the previous ones stay in force"),
+        }
+    });
+    // A proxy whose policies do not reload is better than no proxy.
+    let watcher = watcher.inspect_err(|error| tracing::error!(%error, "policies will not reload")).ok();
+    Ok((current, watcher))
+}
+
+/// Loads the templates, and watches their folder where the settings enable it.
+pub(super) fn load_templates(settings: &feedback::Settings) -> Result<(Templates, Option<Watcher>), TemplateError> {
+    let templates = Templates::load(settings)?;
+    let watcher = feedback::watch(settings, &templates, |result| match result {
+        Ok(()) => tracing::info!("templates reloaded"),
+        Err(error) => tracing::error!(%error, "templates not reloaded; the previous ones stay in use"),
+    });
+    // A proxy whose templates do not reload is better than no proxy.
+    let watcher = watcher.inspect_err(|error| tracing::error!(%error, "templates will not reload")).ok();
+    Ok((templates, watcher))
+}
+
+/// The table that turns use, and the watcher of the operator's file.
+pub(super) type LoadedNotations = (Arc<ArcSwap<Notations>>, Option<Watcher>);
+
+/// Loads the table, and watches the operator's file where the settings name one. An invalid file never replaces a valid
+/// table.
+pub(super) fn load_notations(settings: &repair::Settings, base_dir: &Path) -> Result<LoadedNotations, FileError> {
+    let table = Notations::load(settings, base_dir)?;
+    let current = Arc::new(ArcSwap::new(table.clone()));
+    let Some(file) = settings.file(base_dir) else { return Ok((current, None)) };
+    let trigger = Trigger::new(settings.reload_quiet_milliseconds, settings.reload);
+    let shared = current.clone();
+    let watcher =
+        reload_file(file, trigger, "notations-reload", table, Notations::from_file, move |result| match result {
+            Ok(table) => {
+                shared.store(table);
+                tracing::info!("notations reloaded");
+            }
+            Err(error) => tracing::error!(error, "notations not reloaded; the previous ones stay in use"),
+        });
+    // A proxy whose notations do not reload is better than no proxy.
+    let watcher = watcher.inspect_err(|error| tracing::error!(%error, "notations will not reload")).ok();
+    Ok((current, watcher))
+}
+
+/// Reads the planner's edges file (confirmed and forbidden sources of arguments). Without one, nothing is confirmed or
+/// forbidden.
+pub(super) fn load_edges(settings: &planner::Settings, base_dir: &Path) -> Result<Arc<Edges>, FileError> {
+    edges_file(settings, base_dir).map_or_else(|| Ok(Arc::default()), |file| Edges::of_file(&file).map(Arc::new))
+}
+
+/// Reads the edges file again when it changes, and calls `on_result` with every result that differs from the previous one.
+pub(super) fn watch_edges(
+    settings: &planner::Settings,
+    base_dir: &Path,
+    before: Arc<Edges>,
+    on_result: impl Fn(Result<Arc<Edges>, &str>) + Send + 'static,
+) -> Result<Watcher, WatchError> {
+    let Some(file) = edges_file(settings, base_dir) else { return Ok(Watcher::idle()) };
+    let trigger = Trigger::new(settings.reload_quiet_milliseconds, settings.reload);
+    reload_file(file, trigger, "edges-reload", before, |file| Edges::of_file(file).map(Arc::new), on_result)
+}
+
+fn edges_file(settings: &planner::Settings, base_dir: &Path) -> Option<PathBuf> {
+    (!settings.edges.is_empty()).then(|| base_dir.join(&settings.edges))
+}

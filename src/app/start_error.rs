@@ -1,0 +1,59 @@
+//! Error that prevents the proxy from starting.
+
+use std::io;
+
+use crate::http::{ServeError, TlsError};
+use callwright_common::watch::FileError;
+use callwright_executor as executor;
+use callwright_judge::feedback::TemplateError;
+use callwright_knowledge::representation::RepresentationError;
+use callwright_openapi::LoadError;
+use callwright_policy::PolicyError;
+use callwright_search::embedding;
+use callwright_store::SealKeyError;
+use callwright_telemetry::OtlpError;
+use callwright_upstream as upstream;
+
+/// Error that prevents the proxy from starting. Each message names the file or key, and the fix.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A listener cannot be opened.
+    #[error(transparent)]
+    Listen(#[from] ServeError),
+    /// The local address of a listener cannot be read.
+    #[error("cannot read the local address of a listener: {0}")]
+    Address(io::Error),
+    /// A certificate or its private key is invalid.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The OTLP exporter cannot be built from the settings.
+    #[error(transparent)]
+    Otlp(#[from] OtlpError),
+    /// An upstream's settings are invalid.
+    #[error(transparent)]
+    Upstream(#[from] upstream::BuildError),
+    /// A toolset's document cannot be read.
+    #[error(transparent)]
+    Catalog(#[from] LoadError),
+    /// The embedding model cannot be loaded.
+    #[error(transparent)]
+    Embedding(#[from] embedding::BuildError),
+    /// A representation file is invalid.
+    #[error(transparent)]
+    Representation(#[from] RepresentationError),
+    /// The planner's edges file or the notations file is invalid.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The configured key for sealing tokens is invalid.
+    #[error(transparent)]
+    SealKey(#[from] SealKeyError),
+    /// The executor's settings are invalid.
+    #[error(transparent)]
+    Executor(#[from] executor::BuildError),
+    /// A policy file is invalid.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// A template is invalid.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+}

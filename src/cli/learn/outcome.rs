@@ -1,0 +1,73 @@
+//! Report of a learning run as a table for the terminal.
+
+use crate::cli::plain;
+use crate::cli::table::{Column, TextTable};
+use callwright_offline::{Report, grouped};
+
+/// Maximum number of printed rows; report.json has all.
+const SHOWN_ROWS: usize = 20;
+
+/// Maximum number of printed characters of a name.
+const NAME_WIDTH: usize = 48;
+
+/// Width of a column of numbers.
+const NUMBER_WIDTH: usize = 10;
+
+/// Prints the changes of a run on standard error.
+pub(super) fn print(report: &Report) {
+    anstream::eprint!("{}", text(report));
+}
+
+fn text(report: &Report) -> String {
+    let mut table = TextTable::new([vec![Column::Cut(NAME_WIDTH)], vec![Column::Right(NUMBER_WIDTH); 3]].concat());
+    table.line(&format!(
+        "macro-F1 {:.2} % -> {:.2} % after {} iterations, on {:.0} % of {} samples",
+        report.before,
+        report.after,
+        report.curve.len().saturating_sub(1),
+        report.validation_share * 100.0,
+        grouped(report.samples as u64)
+    ));
+    let changed: Vec<_> = report.tools.iter().filter(|tool| tool.patterns > 0).collect();
+    if !changed.is_empty() {
+        table.row("tool", &["patterns", "before", "after"]);
+    }
+    for tool in changed.iter().take(SHOWN_ROWS) {
+        table.row(&tool.tool, &[tool.patterns.to_string(), points(tool.before), points(tool.after)]);
+    }
+    if let Some(more) = changed.len().checked_sub(SHOWN_ROWS).filter(|more| *more > 0) {
+        table.line(&format!("and {more} more"));
+    }
+    for confusion in report.confusions.iter().take(SHOWN_ROWS / 4) {
+        let (wanted, selected) = (plain::text(&confusion.wanted), plain::text(&confusion.selected));
+        table.line(&format!("still confused with {wanted}: {selected} ({} samples)", confusion.samples));
+    }
+    table.into_text()
+}
+
+fn points(score: Option<f64>) -> String {
+    score.map_or_else(|| "-".to_owned(), |score| format!("{score:.1}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_tells_what_changed_and_hides_nothing_of_the_terminal() {
+        let report: Report = serde_json::from_value(serde_json::json!({
+            "samples": 1234, "validation_share": 0.2, "before": 40.0, "after": 81.25,
+            "curve": [{"iteration": 0}, {"iteration": 1}],
+            "tools": [{"tool": "pay\u{1b}[2J", "before": 10.0, "after": 90.0, "patterns": 3}, {"tool": "idle"}],
+            "confusions": [{"wanted": "a", "selected": "b", "samples": 4}],
+        }))
+        .unwrap();
+        let table = text(&report);
+        assert!(
+            table.starts_with("macro-F1 40.00 % -> 81.25 % after 1 iterations, on 20 % of 1,234 samples\n"),
+            "{table}"
+        );
+        assert!(table.contains("pay\\u{1b}[2J") && table.contains("90.0") && !table.contains("idle"), "{table}");
+        assert!(table.ends_with("still confused with a: b (4 samples)\n"), "{table}");
+    }
+}

@@ -1,0 +1,36 @@
+//! Configuration, policies, runtime and threads of subcommands.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use tokio::runtime::{Builder, Runtime};
+
+use crate::app;
+use crate::config::{self, ConfigError, ConfigRequest, LoadedConfig, process_environment};
+use callwright_policy::{self as policy, Policy, PolicyBook, PolicyError};
+
+/// Loads the configuration of a file, or the one that `serve` finds.
+pub(super) fn load_config(file: Option<PathBuf>) -> Result<LoadedConfig, ConfigError> {
+    config::load(&ConfigRequest { file, ..ConfigRequest::default() }, &process_environment)
+}
+
+/// Loads the policies of a configuration, and binds the names in its model aliases.
+pub(super) fn load_policies(loaded: &LoadedConfig) -> Result<PolicyBook, PolicyError> {
+    app::policy_book(&loaded.settings.policies, &loaded.settings.aliases, &loaded.base_dir)
+}
+
+/// Loads the policy of a file, or the built-in default.
+pub(super) fn load_policy(file: Option<&Path>) -> Result<Policy, PolicyError> {
+    file.map_or_else(|| Ok(Policy::default()), policy::load_file)
+}
+
+/// Builds the runtime of subcommands that serve or send requests, with one worker per core.
+pub(super) fn runtime() -> io::Result<Runtime> {
+    Builder::new_multi_thread().enable_all().build()
+}
+
+/// Returns the requested number of threads, or the number of cores.
+pub(super) fn threads(requested: Option<NonZeroUsize>) -> usize {
+    requested.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+}

@@ -1,0 +1,13 @@
+//! Bounded caches that turns share. They are lost with the process; a turn without them is slower or less informed.
+
+mod analysed_messages;
+mod offered_before;
+mod outlined_before;
+mod planning_models;
+mod recalled_before;
+
+pub(crate) use analysed_messages::{AnalysisCache, ExplainedFailure};
+pub(crate) use offered_before::{OfferedBefore, RememberedOffer, RememberedTool};
+pub(crate) use outlined_before::{OutlinedBefore, PlanOutline};
+pub(crate) use planning_models::PlanningModels;
+pub(crate) use recalled_before::{RecalledBefore, RecalledNotes, message_key};

@@ -1,0 +1,256 @@
+//! The services that all turns share: settings, stores, upstreams, caches and metrics.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwap;
+use tokio_util::task::TaskTracker;
+
+use crate::keys::Access;
+use callwright_executor::Executor;
+use callwright_judge::feedback::Templates;
+use callwright_judge::repair::Notations;
+use callwright_judge::scanner::{BudgetLimits, Validators};
+use callwright_knowledge::planner;
+use callwright_policy::PolicyBook;
+use callwright_search::retrieval::TextVectors;
+use callwright_store::{Store, TraceQueue};
+use callwright_telemetry::labels::{CacheName, Stage};
+use callwright_telemetry::{Metrics, Spans};
+use callwright_upstream::{Upstream, Upstreams};
+
+use super::approvals::ApprovalDesk;
+use super::caches::{OfferedBefore, OutlinedBefore, PlanningModels, RecalledBefore};
+use super::cpu::CpuSlots;
+use super::settings::{AliasSettings, PassThroughSettings, Settings};
+use super::snapshot::{RecallMemory, Snapshot, Tooling};
+use super::switch::Switch;
+
+/// Components of the pipeline.
+#[derive(Debug)]
+pub struct PipelineParts {
+    /// Settings that apply to every turn.
+    pub settings: Settings,
+    /// Model aliases by name.
+    pub aliases: BTreeMap<String, AliasSettings>,
+    /// The providers.
+    pub upstreams: Upstreams,
+    /// Upstreams for requests that are passed through.
+    pub passing: PassThroughSettings,
+    /// The toolsets and their documentation; replaced when documents change.
+    pub tooling: Arc<ArcSwap<Tooling>>,
+    /// The policies in force; replaced when files change.
+    pub policies: Arc<ArcSwap<PolicyBook>>,
+    /// Compiled schemas.
+    pub validators: Validators,
+    /// Budget for the validation of one answer.
+    pub judgement: BudgetLimits,
+    /// Feedback templates.
+    pub templates: Templates,
+    /// The notations for calls in texts; replaced when the operator's file changes.
+    pub notations: Arc<ArcSwap<Notations>>,
+    /// Executes calls of the catalog's tools.
+    pub executor: Executor,
+    /// Store of approvals, plans, and the proxy's part of mixed answers.
+    pub store: Arc<Store>,
+    /// Settings of the planner.
+    pub planner: planner::Settings,
+    /// Virtual keys and their limits.
+    pub access: Arc<Access>,
+    /// Lessons and procedures; replaced when this process or another replica learns something.
+    pub memory: Arc<ArcSwap<RecallMemory>>,
+    /// Queue of finished traces.
+    pub traces: TraceQueue,
+    /// Metrics.
+    pub metrics: Arc<Metrics>,
+    /// Exporter of OpenTelemetry spans.
+    pub spans: Spans,
+}
+
+/// The services that all turns share.
+#[derive(Debug)]
+pub struct Pipeline {
+    pub(crate) settings: Settings,
+    pub(crate) aliases: Arc<BTreeMap<String, AliasSettings>>,
+    pub(crate) upstreams: Upstreams,
+    pub(crate) passing: PassThroughSettings,
+    pub(crate) tooling: Arc<ArcSwap<Tooling>>,
+    pub(crate) policies: Arc<ArcSwap<PolicyBook>>,
+    pub(crate) validators: Validators,
+    pub(crate) judgement: BudgetLimits,
+    pub(crate) templates: Templates,
+    pub(crate) notations: Arc<ArcSwap<Notations>>,
+    pub(crate) executor: Executor,
+    pub(crate) store: Arc<Store>,
+    pub(crate) approvals: ApprovalDesk,
+    pub(crate) planner: planner::Settings,
+    pub(crate) planning_models: PlanningModels,
+    pub(crate) traces: TraceQueue,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) spans: Spans,
+    pub(crate) offered_before: OfferedBefore,
+    pub(crate) recalled_before: RecalledBefore,
+    pub(crate) outlined_before: OutlinedBefore,
+    pub(crate) cpu: CpuSlots,
+    pub(crate) access: Arc<Access>,
+    pub(crate) memory: Arc<ArcSwap<RecallMemory>>,
+    pub(crate) switch: Switch,
+    pub(crate) running: TaskTracker,
+}
+
+impl Pipeline {
+    /// Creates a pipeline.
+    pub fn new(parts: PipelineParts) -> Self {
+        let PipelineParts { settings, aliases, upstreams, passing, tooling, policies, .. } = parts;
+        let PipelineParts { validators, templates, notations, executor, store, planner, access, .. } = parts;
+        let PipelineParts { judgement, memory, traces, metrics, spans, .. } = parts;
+        let offered_before = OfferedBefore::new(settings.remembered_tools_bytes);
+        let recalled_before = RecalledBefore::new(settings.remembered_notes_bytes);
+        let outlined_before = OutlinedBefore::new(settings.remembered_notes_bytes);
+        let cpu = CpuSlots::of_machine(settings.max_waiting_work, metrics.clone());
+        Self {
+            settings,
+            aliases: Arc::new(aliases),
+            upstreams,
+            passing,
+            tooling,
+            policies,
+            validators,
+            judgement,
+            templates,
+            notations,
+            executor,
+            approvals: ApprovalDesk::new(Arc::clone(&store), metrics.clone()),
+            store,
+            planning_models: PlanningModels::new(&planner),
+            planner,
+            traces,
+            metrics,
+            spans,
+            offered_before,
+            recalled_before,
+            outlined_before,
+            cpu,
+            access,
+            memory,
+            switch: Switch::default(),
+            running: TaskTracker::new(),
+        }
+    }
+
+    /// Maximum time that the head of a streamed answer waits for the head of the upstream's answer.
+    pub fn hold_head(&self) -> Duration {
+        Duration::from_secs(self.settings.hold_head_seconds.max(1))
+    }
+
+    /// Time of silence after which a stream gets a keep-alive comment.
+    pub fn keep_alive(&self) -> Duration {
+        Duration::from_secs(self.settings.keep_alive_seconds.max(1))
+    }
+
+    /// Returns the approval desk.
+    pub fn approvals(&self) -> &ApprovalDesk {
+        &self.approvals
+    }
+
+    /// Returns the kill switch.
+    pub fn switch(&self) -> &Switch {
+        &self.switch
+    }
+
+    /// Returns the policies in force.
+    pub fn policies(&self) -> Arc<PolicyBook> {
+        self.policies.load_full()
+    }
+
+    /// Returns the names of the model aliases.
+    pub fn alias_names(&self) -> impl Iterator<Item = &str> {
+        self.aliases.keys().map(String::as_str)
+    }
+
+    /// Waits until every running turn has ended. The caller must start no new turns.
+    pub async fn drain(&self) {
+        self.running.close();
+        self.running.wait().await;
+    }
+
+    /// Writes queued traces and sends queued spans; gives up at `deadline`.
+    pub async fn flush(&self, deadline: Duration) {
+        tokio::join!(self.traces.drain(deadline), self.spans.flush(deadline));
+    }
+
+    /// Returns the number of traces that wait to be written.
+    pub fn traces_waiting(&self) -> usize {
+        self.traces.waiting()
+    }
+
+    /// Returns the bytes of traces that are spooled on disk because the store does not accept writes.
+    pub fn traces_on_disk(&self) -> u64 {
+        self.traces.on_disk()
+    }
+
+    /// Updates the metrics of cache sizes.
+    pub fn measure_caches(&self) {
+        let tooling = self.tooling.load();
+        let [tool_lists, searched] = tooling.offers.usage();
+        let names = tooling.toolset_index.text_vectors().map(TextVectors::usage).unwrap_or_default();
+        for (name, usage) in [
+            (CacheName::ToolLists, tool_lists),
+            (CacheName::SearchedTools, searched),
+            (CacheName::Schemas, self.validators.usage()),
+            (CacheName::OfferedTools, self.offered_before.usage()),
+            (CacheName::Lessons, self.recalled_before.usage()),
+            (CacheName::Outlines, self.outlined_before.usage()),
+            (CacheName::ToolMessages, tooling.seen.usage()),
+            (CacheName::NameVectors, names),
+            (CacheName::ArgumentSources, tooling.producers.usage()),
+        ] {
+            self.metrics.cache_bytes.set(name, usage.bytes);
+            self.metrics.cache_entries.set(name, usage.entries);
+        }
+    }
+
+    /// Updates the metrics of upstream load.
+    pub fn measure_upstreams(&self) {
+        for upstream in self.upstreams.iter() {
+            let load = upstream.load();
+            self.metrics.upstream_load(upstream.name(), load.in_flight, load.queued, load.circuit);
+            for learned in upstream.deliveries() {
+                self.metrics.native_call_share.set(upstream.name(), &learned.model, learned.native_share);
+            }
+        }
+    }
+
+    /// Returns the snapshot for a new turn.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let tooling = self.tooling.load();
+        Snapshot {
+            catalog: tooling.catalog.clone(),
+            explainer: tooling.explainer.clone(),
+            memory: self.memory.load_full(),
+            policies: self.policies.load_full(),
+            notations: self.notations.load_full(),
+            aliases: self.aliases.clone(),
+            toolset_index: tooling.toolset_index.clone(),
+            offers: tooling.offers.clone(),
+            producers: tooling.producers.clone(),
+            seen: tooling.seen.clone(),
+            judgement: self.judgement,
+        }
+    }
+
+    /// Returns the upstream of that name; the default one if the name is empty. Names are validated with the
+    /// configuration.
+    pub(crate) fn upstream(&self, name: &str) -> Arc<Upstream> {
+        self.upstreams.get(name).unwrap_or_else(|| self.upstreams.default_upstream()).clone()
+    }
+
+    /// Runs a synchronous stage and records its duration.
+    pub(crate) fn timed<T>(&self, stage: Stage, run: impl FnOnce() -> T) -> T {
+        let started = Instant::now();
+        let result = run();
+        self.metrics.overhead.observe(stage, started.elapsed());
+        result
+    }
+}

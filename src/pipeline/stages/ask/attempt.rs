@@ -1,0 +1,237 @@
+//! One upstream request, with its record in the trace.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{HeaderValue, StatusCode, header};
+use tokio::time::timeout;
+
+use crate::pipeline::answer::ResponseSender;
+use crate::pipeline::dialogue::RequestPurpose;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{Relay, Turn, TurnConversation, UpstreamReply, milliseconds};
+use callwright_common::tokens::BYTES_PER_TOKEN;
+use callwright_openai::{AnswerError, Assembler, ChatRequest, Completion, SseError, SseReader, StreamItem};
+use callwright_types::rules::Mode;
+use callwright_types::trace::Attempt;
+use callwright_types::{UpstreamFailure, UpstreamFailureKind, Usage};
+use callwright_upstream as upstream;
+use callwright_upstream::Again;
+
+use super::flow::{AttemptRequest, flow, malformed};
+
+/// Statuses with which servers refuse an unknown member.
+const STREAM_OPTIONS_REFUSED: [StatusCode; 2] = [StatusCode::BAD_REQUEST, StatusCode::UNPROCESSABLE_ENTITY];
+
+/// Makes one upstream request and records it in the trace. Also returns whether the answer requests a retry.
+pub(super) async fn attempt(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    conversation: &mut TurnConversation,
+    purpose: RequestPurpose,
+) -> (UpstreamReply, Option<Again>) {
+    let started = Instant::now();
+    let mut notes = ExchangeNotes { sent_after: turn.record.elapsed(), ..ExchangeNotes::default() };
+    turn.streamed.begin_attempt();
+    let cancelled = turn.cancelled.clone();
+    let upstream = turn.upstream.clone();
+    let (left, limit) = (turn.total_time_left(), turn.policy.limits.total_seconds);
+    let TurnConversation { offering, draft, response_sender, .. } = conversation;
+    let chat = draft.request_to(&turn.model);
+    let request = AttemptRequest { chat: &chat, offer: offering.offer(), purpose };
+    let exchange = exchange(pipeline, turn, &request, response_sender, &mut notes);
+    let reply = tokio::select! {
+        biased;
+        () = cancelled.cancelled() => UpstreamReply::ClientGone,
+        reply = timeout(left, exchange) => {
+            reply.unwrap_or_else(|_| UpstreamReply::Relay(Relay::Failure(over(upstream.name(), limit))))
+        }
+    };
+    let again = notes.again;
+    note(pipeline, turn, &request, &reply, notes, started.elapsed());
+    (reply, again)
+}
+
+/// Returns the failure for a turn over its total time limit.
+fn over(upstream: &str, limit: u64) -> UpstreamFailure {
+    UpstreamFailure {
+        kind: UpstreamFailureKind::Timeout,
+        upstream: upstream.to_owned(),
+        message: format!("the answer was incomplete {limit} s after its request (limits.total_seconds)"),
+        retry_after: None,
+    }
+}
+
+/// Facts about an exchange besides its result.
+#[derive(Debug, Default)]
+struct ExchangeNotes {
+    /// Time from the request's arrival to the sending.
+    sent_after: Duration,
+    status: Option<StatusCode>,
+    request_id: Option<String>,
+    first_chunk: Option<Duration>,
+    again: Option<Again>,
+}
+
+async fn exchange(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    request: &AttemptRequest<'_>,
+    response_sender: &mut ResponseSender,
+    notes: &mut ExchangeNotes,
+) -> UpstreamReply {
+    let mut answer = match send(turn, request.chat).await {
+        Ok(answer) => answer,
+        Err(failure) => return UpstreamReply::Relay(Relay::Failure(failure)),
+    };
+    notes.status = Some(answer.status);
+    notes.request_id = answer.request_id().map(str::to_owned);
+    notes.again = turn.upstream.again(answer.status, &answer.headers);
+    let is_stream = answer.is_event_stream();
+    let mut headers = std::mem::take(&mut answer.headers);
+    if answer.status.is_success() && turn.request.is_stream() && is_stream {
+        turn.answer_headers = headers;
+        return flow(pipeline, turn, request, answer, response_sender, &mut notes.first_chunk).await;
+    }
+    let status = answer.status;
+    let whole = whole(turn, answer, is_stream).await;
+    if is_stream != turn.request.is_stream()
+        && turn.policy.mode == Mode::Guard
+        && matches!(whole, UpstreamReply::Completion(_))
+    {
+        let kind = if is_stream { "application/json" } else { "text/event-stream" };
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    }
+    // The header fields of an unused answer must not reach the client.
+    if request.purpose == RequestPurpose::First || matches!(whole, UpstreamReply::Completion(_)) {
+        turn.answer_headers = headers;
+        turn.answer_status = status;
+    }
+    whole
+}
+
+/// Sends the request. Requests usage in a stream even if the client does not, because a stream without usage would be
+/// free of charge. If an upstream rejects `stream_options`, later requests omit it.
+async fn send(turn: &mut Turn, request: &ChatRequest) -> Result<upstream::Answer, UpstreamFailure> {
+    let asks = turn.policy.mode == Mode::Guard
+        && request.is_stream()
+        && !request.wants_usage_chunk()
+        && turn.upstream.asks_stream_usage();
+    turn.streamed.asked_usage = asks;
+    if !asks {
+        return turn.upstream.chat_once(request.to_bytes(), &turn.headers_of_attempt()).await;
+    }
+    let with_usage = request.with_usage_chunk().to_bytes();
+    let answer = turn.upstream.chat_once(with_usage, &turn.headers_of_attempt()).await?;
+    if !STREAM_OPTIONS_REFUSED.contains(&answer.status) {
+        return Ok(answer);
+    }
+    // A retry without the member shows whether the upstream refuses the member or the request.
+    let again = turn.upstream.chat_once(request.to_bytes(), &turn.headers_of_attempt()).await?;
+    if again.status.is_success() {
+        turn.upstream.refused_stream_usage();
+    }
+    turn.streamed.asked_usage = false;
+    Ok(again)
+}
+
+async fn whole(turn: &Turn, answer: upstream::Answer, is_stream: bool) -> UpstreamReply {
+    let status = answer.status;
+    let body = match answer.whole().await {
+        Ok(body) => body,
+        Err(failure) => return UpstreamReply::Relay(Relay::Failure(failure)),
+    };
+    if !status.is_success() || turn.policy.mode == Mode::Off {
+        return UpstreamReply::Relay(Relay::Answer { status, body });
+    }
+    // Some servers stream although the request does not enable a stream.
+    let read = if is_stream { assemble(turn, body) } else { Completion::parse(body) };
+    match read {
+        Ok(completion) => UpstreamReply::Completion(completion),
+        Err(error) => UpstreamReply::Relay(Relay::Failure(malformed(turn, error.message))),
+    }
+}
+
+fn assemble(turn: &Turn, body: Bytes) -> Result<Completion, AnswerError> {
+    let mut reader = SseReader::new(turn.upstream.max_event_bytes());
+    let mut assembler = Assembler::new(turn.max_stream_bytes);
+    let events = reader.push(body).map_err(unreadable)?;
+    for event in events.into_iter().chain(reader.finish().map_err(unreadable)?) {
+        match assembler.take(&event)? {
+            StreamItem::Error(_) => {
+                return Err(AnswerError { message: "the upstream sent an error inside its stream".to_owned() });
+            }
+            StreamItem::Done => break,
+            StreamItem::Chunk(_) | StreamItem::Other => {}
+        }
+    }
+    if !assembler.is_finished() {
+        return Err(AnswerError { message: "the stream ended before its choices were finished".to_owned() });
+    }
+    Ok(assembler.into_completion())
+}
+
+fn unreadable(error: SseError) -> AnswerError {
+    AnswerError { message: error.to_string() }
+}
+
+fn note(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    request: &AttemptRequest<'_>,
+    reply: &UpstreamReply,
+    notes: ExchangeNotes,
+    took: Duration,
+) {
+    let outcome = match reply {
+        UpstreamReply::Completion(_) => "success",
+        UpstreamReply::Relay(Relay::Answer { status, .. }) if status.is_success() => "success",
+        UpstreamReply::Relay(Relay::Answer { .. } | Relay::ErrorEvent(_)) => "http_error",
+        UpstreamReply::Relay(Relay::Failure(failure)) => failure.kind.label(),
+        UpstreamReply::ClientGone => "cancelled",
+    };
+    let reported = match reply {
+        UpstreamReply::Completion(completion) => completion.usage(),
+        // In mode `off` an answer is not validated, but its tokens count.
+        UpstreamReply::Relay(Relay::Answer { status, body }) if status.is_success() => {
+            Completion::parse(body.clone()).ok().and_then(|completion| completion.usage())
+        }
+        _ => None,
+    };
+    // An answer that the client abandons is charged up to that point.
+    let is_served =
+        notes.status.is_some_and(|status| status.is_success()) || matches!(reply, UpstreamReply::ClientGone);
+    let estimate =
+        (turn.request_permit.is_some() && is_served && reported.is_none()).then(|| estimate(turn, request.chat, reply));
+    let usage = reported.unwrap_or_default();
+    if let Some(first_chunk) = notes.first_chunk {
+        pipeline.metrics.time_to_first_chunk.observe(first_chunk.as_secs_f64());
+    }
+    let attempt = Attempt {
+        model: turn.model.clone(),
+        estimate,
+        status: notes.status.map(|status| status.as_u16()),
+        request_id: notes.request_id,
+        started_ms: milliseconds(notes.sent_after),
+        first_chunk_ms: notes.first_chunk.map(milliseconds),
+        ..Attempt::unjudged(request.purpose.label(), turn.upstream.name(), outcome, usage, milliseconds(took))
+    };
+    turn.record.attempt(attempt, took);
+}
+
+/// Estimates the usage of an attempt without reported tokens: the upstream does not report them, they were not
+/// requested for a stream, or the stream was aborted. Without the estimate, such requests would bypass the limits.
+fn estimate(turn: &Turn, request: &ChatRequest, reply: &UpstreamReply) -> Usage {
+    let prompt_tokens = tokens(request.to_bytes().len());
+    let completion_tokens = match reply {
+        UpstreamReply::Completion(completion) => tokens(completion.to_bytes().len()),
+        UpstreamReply::Relay(Relay::Answer { body, .. }) => tokens(body.len()),
+        // Models send a chunk for each token, or for a few tokens.
+        _ => turn.streamed.chunks,
+    };
+    Usage { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens, cached_tokens: 0 }
+}
+
+fn tokens(bytes: usize) -> u64 {
+    bytes.div_ceil(BYTES_PER_TOKEN) as u64
+}

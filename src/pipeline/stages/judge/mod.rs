@@ -1,0 +1,180 @@
+//! Judge: classifies an answer as text, clean calls, repaired calls or diagnoses. Never fails.
+
+mod known_conversation;
+
+use crate::pipeline::cpu::CpuWork;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{ChatDraft, JudgedAnswer, Turn, TurnConversation};
+use crate::pipeline::tools::{Offer, report_problems};
+use callwright_judge::repair::rescue::Situation;
+use callwright_judge::repair::rescue::decision::Delivery;
+use callwright_judge::repair::{JudgedMessage, Spoken, TextAnswer, Unjudged, judge_message};
+use callwright_judge::scanner::{Context, Expectations, JudgementBudget};
+use callwright_openai::{Choice, Completion, ToolChoice};
+use callwright_policy::Policy;
+use callwright_telemetry::labels::{Stage, UnjudgedReason};
+use callwright_types::Similarity;
+use callwright_upstream::ObservedCalls;
+
+use super::secrets;
+use known_conversation::KnownConversation;
+
+/// An answer is compared with the conversation. Reading the conversation is about this many times faster than
+/// validating an answer.
+const READ_MORE_QUICKLY: usize = 32;
+
+/// Validates an answer of the model, and records the results in the trace. A called tool that was not offered but could
+/// be is added to the offer, and then validated like the others.
+pub(crate) async fn judge(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    conversation: &mut TurnConversation,
+    completion: Completion,
+) -> JudgedAnswer {
+    let bytes = completion.size() + turn.request.size() / READ_MORE_QUICKLY;
+    let tenant = turn.tenant().to_owned();
+    let judged = pipeline.cpu.run(&tenant, CpuWork::Answer, bytes, || {
+        pipeline.timed(Stage::Judge, || {
+            conversation.take_in(pipeline, turn, completion.called());
+            let judged = judge_upstream(turn, conversation, completion);
+            if let Some(unjudged) = judged.unjudged() {
+                pipeline.metrics.unjudged_answers.inc(match unjudged {
+                    Unjudged::Calls => UnjudgedReason::CallsTime,
+                    Unjudged::Text => UnjudgedReason::TextTime,
+                });
+            }
+            secrets::of_answer(turn, conversation.offer(), &judged);
+            report_problems(&conversation.offer().tool_set, &pipeline.metrics);
+            judged
+        })
+    });
+    judged.await
+}
+
+/// Validates an answer that came from a plan, not from the model.
+pub(crate) fn judge_planned(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    conversation: &TurnConversation,
+    completion: Completion,
+) -> JudgedAnswer {
+    let offer = conversation.offer();
+    let judged = pipeline.timed(Stage::Judge, || {
+        let judged = judged(turn, offer, &conversation.draft, completion, None);
+        note_reaction(turn, &judged);
+        judged
+    });
+    secrets::of_answer(turn, offer, &judged);
+    judged
+}
+
+fn judge_upstream(turn: &mut Turn, conversation: &TurnConversation, completion: Completion) -> JudgedAnswer {
+    let (offer, draft) = (conversation.offer(), &conversation.draft);
+    let expectations = conversation.expectations();
+    let judged = judged(turn, offer, draft, completion, expectations.as_ref());
+    // Observes whether the upstream parses this model's calls itself, if the model could make calls.
+    if offer.is_judged() && draft.request().tool_choice() != ToolChoice::None {
+        turn.upstream.note_delivery(&turn.model, observed_calls(&judged));
+    }
+    if let Some(attempt) = turn.record.trace_mut().attempts.last_mut() {
+        attempt.verdict = Some(judged.verdict());
+        attempt.calls = judged.calls().map(|call| call.made.clone()).collect();
+        attempt.diagnoses = judged.diagnoses().cloned().collect();
+        attempt.advice = judged.choices.iter().flat_map(JudgedMessage::advice).cloned().collect();
+        attempt.repairs = judged.calls().flat_map(|call| call.repairs.iter().cloned()).collect();
+    }
+    note_reaction(turn, &judged);
+    judged
+}
+
+fn judged(
+    turn: &Turn,
+    offer: &Offer,
+    draft: &ChatDraft,
+    completion: Completion,
+    expectations: Option<&Expectations>,
+) -> JudgedAnswer {
+    let policy = turn.policy.clone();
+    let (request, tool_choice) = (draft.request(), draft.request().tool_choice());
+    let known = KnownConversation::of(draft.conversation());
+    let toolset_index = &turn.snapshot.toolset_index;
+    let relevance = offer.relevance_to(draft.conversation(), toolset_index, &policy.scan);
+    let similarity = toolset_index.text_vectors().map(|vectors| vectors as &dyn Similarity);
+    let budget = JudgementBudget::start(turn.snapshot.judgement);
+    let context = Context {
+        conversation: Some(&known),
+        relevance: relevance.as_ref(),
+        expectations,
+        similarity,
+        budget: Some(&budget),
+    };
+    let notations = turn.snapshot.notations.clone();
+    let situation = Situation {
+        notations: Some(&notations),
+        allowed: tool_choice.allowed(),
+        json_wanted: request.wants_json(),
+        delivery: if turn.upstream.delivers_calls(&turn.model) { Delivery::Native } else { Delivery::Text },
+        expressions: policy.repair.rescue.expressions,
+        ..Situation::with(turn.evidence(request))
+    };
+    // Calls that were accepted earlier count as an answer.
+    let needs_answer = tool_choice != ToolChoice::None && draft.kept.is_empty();
+    let mut choices = Vec::with_capacity(completion.choices().len());
+    for choice in completion.choices() {
+        choices.push(if offer.is_judged() {
+            let (cut_off, sent) = (choice.is_cut_off(), turn.streamed.released(choice.index));
+            judge_choice(offer, &policy, choice, Situation { cut_off, sent, ..situation }, &context, needs_answer)
+        } else {
+            JudgedMessage::default()
+        });
+    }
+    JudgedAnswer { completion, choices, is_declined: false }
+}
+
+/// Validates a choice. `situation` restricts the possible interpretations; `needs_answer` is whether an empty choice is
+/// a fault.
+fn judge_choice(
+    offer: &Offer,
+    policy: &Policy,
+    choice: &Choice,
+    situation: Situation<'_>,
+    context: &Context<'_>,
+    needs_answer: bool,
+) -> JudgedMessage {
+    let (message, tool_set) = (&choice.message, &offer.tool_set);
+    let Policy { scan, repair, .. } = policy;
+    // Text beside a native call is only text.
+    let text = if message.has_unjudged_calls() { None } else { message.text() };
+    let spoken = Spoken { text: text.as_deref(), calls: message.calls(), situation };
+    let judged = judge_message(&spoken, tool_set, scan, repair, context);
+    if !needs_answer || !message.is_only_text() {
+        return judged;
+    }
+    let reasoning = message.reasoning();
+    let answer = TextAnswer { text: text.as_deref(), reasoning: reasoning.as_deref(), situation };
+    judged.or_no_answer(&answer, tool_set, scan, repair, context)
+}
+
+/// Completes the open rounds of the record with the next text and calls of the model.
+fn note_reaction(turn: &mut Turn, judged: &JudgedAnswer) {
+    let (Some(choice), Some(calls)) = (judged.completion.choices().first(), judged.choices.first()) else { return };
+    if turn.record.trace().record.is_empty() {
+        return;
+    }
+    let actions: Vec<String> = calls.calls.iter().map(|call| call.made.written()).collect();
+    let thought = choice.message.text().filter(|text| !text.trim().is_empty());
+    turn.record.complete_rounds(thought.as_deref(), Some(actions.join("; ").as_str()).filter(|text| !text.is_empty()));
+}
+
+/// Returns how the calls were delivered. One native call is sufficient for `Native`. Without one, a text that was meant
+/// as a call counts as `Text`: a server that parses calls would have removed it.
+fn observed_calls(judged: &JudgedAnswer) -> ObservedCalls {
+    let mut messages = judged.completion.choices().iter().map(|choice| &choice.message);
+    if messages.any(|message| !message.calls().is_empty() || message.has_unjudged_calls()) {
+        ObservedCalls::Native
+    } else if judged.choices.iter().any(JudgedMessage::called_in_text) {
+        ObservedCalls::Text
+    } else {
+        ObservedCalls::None
+    }
+}

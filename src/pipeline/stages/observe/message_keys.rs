@@ -1,0 +1,139 @@
+//! Cache keys of analysed tool messages.
+
+use std::collections::HashMap;
+
+use sha2::{Digest, Sha256};
+
+use callwright_common::digest::add_part;
+use callwright_types::rules::FailureRule;
+
+use crate::pipeline::state::ToolResult;
+use crate::pipeline::tools::Offer;
+
+/// Computes the cache keys of one turn's messages: hashes of all inputs of the analysis.
+#[derive(Debug)]
+pub(super) struct MessageKeys {
+    /// Hash of the policy rules and of the toolsets whose documentation is used.
+    rules: [u8; 32],
+    /// Hash of the operator's template.
+    template: [u8; 32],
+    /// Hashes of the tools by name.
+    tools: HashMap<String, [u8; 32]>,
+}
+
+impl MessageKeys {
+    /// Creates the key for these rules, toolsets and template.
+    pub(super) fn of(rules: &[FailureRule], toolsets: Option<&[String]>, template: Option<&str>) -> Self {
+        let text = if rules.is_empty() { String::new() } else { serde_json::to_string(rules).unwrap_or_default() };
+        let toolsets = toolsets.map(|toolsets| toolsets.join("\n"));
+        let rules = digest([b"rules", text.as_bytes(), optional(toolsets.as_deref()).as_bytes()]);
+        Self { rules, template: Sha256::digest(optional(template)).into(), tools: HashMap::new() }
+    }
+
+    /// Returns the key for the recognition of a message.
+    pub(super) fn of_message(&self, result: &ToolResult) -> [u8; 32] {
+        digest([&self.rules[..], result.call.name.as_bytes(), result.text.as_bytes()])
+    }
+
+    /// Returns the key for the explanation of a failure after these earlier failed calls.
+    pub(super) fn of_failure(&mut self, offer: &Offer, result: &ToolResult, earlier: &[String]) -> [u8; 32] {
+        let name = &result.call.name;
+        let tool = *self.tools.entry(name.clone()).or_insert_with(|| tool(offer, name));
+        let of_message = self.of_message(result);
+        let parts = [&of_message[..], &self.template, &tool, result.call.arguments.as_bytes()];
+        digest(parts.into_iter().chain(earlier.iter().map(String::as_bytes)))
+    }
+}
+
+/// Distinguishes `None` from an empty text.
+fn optional(text: Option<&str>) -> String {
+    text.map(|text| format!("={text}")).unwrap_or_default()
+}
+
+fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    parts.into_iter().for_each(|part| add_part(&mut hash, part));
+    hash.finalize().into()
+}
+
+/// Hashes an offered tool; a tool that is not offered adds nothing.
+fn tool(offer: &Offer, name: &str) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    if let Some(compiled) = offer.tool_set.get(name) {
+        add_part(&mut hash, compiled.tool.description.as_bytes());
+        add_part(&mut hash, compiled.tool.parameters.to_string().as_bytes());
+    }
+    hash.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::pipeline::caches::AnalysisCache;
+    use callwright_judge::scanner::Validators;
+    use callwright_types::{Call, Owner, Tool};
+
+    fn result(text: &str) -> ToolResult {
+        let call = Call { id: "1".into(), name: "f".into(), arguments: "{}".into() };
+        ToolResult { place: 0, call, text: text.into(), request: 1, is_new: true }
+    }
+
+    fn offer(description: &str) -> Offer {
+        let tool = Tool {
+            name: "f".into(),
+            description: description.into(),
+            parameters: Arc::new(json!({"type": "object"})),
+            free_text: false,
+            reads: None,
+            owner: Owner::Client,
+        };
+        Offer::of_client(vec![tool], &Validators::default())
+    }
+
+    fn key(of: &mut MessageKeys, offer: &Offer, text: &str, earlier: &[&str]) -> [u8; 32] {
+        let earlier: Vec<String> = earlier.iter().map(|call| (*call).to_owned()).collect();
+        of.of_failure(offer, &result(text), &earlier)
+    }
+
+    #[test]
+    fn what_is_found_depends_on_all_that_the_key_is_made_of() {
+        let rules: Vec<FailureRule> = serde_json::from_value(json!([{"status": [404], "outcome": "fine"}])).unwrap();
+        let (one, two) = (offer("one"), offer("two"));
+        let toolsets = ["maps".to_owned()];
+        let plain = || MessageKeys::of(&[], None, None);
+        let same = key(&mut plain(), &one, "a", &[]);
+        assert_eq!(key(&mut plain(), &offer("one"), "a", &[]), same);
+        for other in [
+            key(&mut plain(), &one, "b", &[]),
+            key(&mut plain(), &two, "a", &[]),
+            key(&mut plain(), &one, "a", &["f()"]),
+            key(&mut MessageKeys::of(&rules, None, None), &one, "a", &[]),
+            key(&mut MessageKeys::of(&[], Some(&[]), None), &one, "a", &[]),
+            key(&mut MessageKeys::of(&[], Some(&toolsets), None), &one, "a", &[]),
+            key(&mut MessageKeys::of(&[], None, Some("{{ text }}")), &one, "a", &[]),
+        ] {
+            assert_ne!(other, same);
+        }
+    }
+
+    #[test]
+    fn a_message_is_recognised_once() {
+        let seen = AnalysisCache::new(1_000_000);
+        let looked = std::cell::Cell::new(0);
+        let rule = |text: &str, found: Option<&'static str>| {
+            seen.rule_or(MessageKeys::of(&[], None, None).of_message(&result(text)), || {
+                looked.set(looked.get() + 1);
+                found
+            })
+        };
+        assert_eq!(
+            [rule("a", Some("error")), rule("a", None), rule("b", None), rule("b", Some("error"))],
+            [Some("error"), Some("error"), None, None]
+        );
+        assert_eq!(looked.get(), 2);
+    }
+}

@@ -1,0 +1,176 @@
+//! Recall: appends the lessons that match a request to the user's message (ExpNote, section 3.2: RECALL).
+//!
+//! A note stays with its user message in later turns of the conversation, so the sent conversation only grows at its
+//! end. A random draw decides whether a lesson is shown, to measure its effect. The draw is made once per message.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::FutureExt;
+
+use crate::pipeline::caches::{RecalledNotes, message_key};
+use crate::pipeline::query_vectors::query_vectors;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{ChatDraft, Turn, TurnConversation};
+use crate::pipeline::tools::Offer;
+use callwright_knowledge::experience::{
+    LessonStore, RecallQuery, Recollection, Settings, ToolInPlay, draw, shown, wording,
+};
+use callwright_openai::ChatRequest;
+use callwright_search::embedding::Vector;
+use callwright_telemetry::OperationKind;
+use callwright_telemetry::labels::{MemoryKind, Stage};
+use callwright_types::memory::{ClientTool, Recalled, Wording};
+use callwright_types::rules::Mode;
+use callwright_types::{Owner, Scope, Tool};
+
+/// Maximum number of user messages, the last ones, that are processed. Prompt caches depend on all messages, but older
+/// notes are evicted anyway.
+const USER_MESSAGES: usize = 64;
+
+/// Maximum characters of a client tool's description that are compared with a request.
+const PURPOSE_CHARS: usize = 400;
+
+/// Appends matching lessons, as policy specifies.
+pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, conversation: &mut TurnConversation) {
+    let TurnConversation { offering, draft, .. } = conversation;
+    let offer = offering.offer();
+    let Some(scope) = turn.record.trace().memory.as_ref().map(|note| note.scope.clone()) else { return };
+    let is_wanted = turn.policy.mode == Mode::Guard && turn.policy.recall.lessons > 0;
+    let may_show = turn.policy.recall.tell_none || turn.snapshot.memory.lesson_store.knows(&scope);
+    if !is_wanted || (!may_show && pipeline.recalled_before.is_empty()) {
+        return;
+    }
+    let started = Instant::now();
+    // An auxiliary stage: a panic here must not affect the turn.
+    match AssertUnwindSafe(notes(pipeline, turn, offer, &scope, may_show)).catch_unwind().await {
+        Ok(notes) => add(pipeline, turn, offer, draft, notes),
+        Err(_) => {
+            tracing::error!("the recall stage panicked: the turn continues without lessons");
+            pipeline.metrics.stage_degraded.inc(Stage::Recall);
+        }
+    }
+    pipeline.metrics.overhead.observe(Stage::Recall, started.elapsed());
+    let shown = turn.record.trace().memory.iter().flat_map(|memory| &memory.lessons);
+    let found = shown.filter(|lesson| !lesson.withheld).count();
+    turn.record.operation(OperationKind::SearchMemory(MemoryKind::Lesson), started, found);
+}
+
+/// Lessons of a user message.
+struct PlacedNotes {
+    place: usize,
+    shown: Arc<RecalledNotes>,
+    /// Whether it is the user's last message.
+    is_last: bool,
+    /// Whether the lessons were selected in an earlier turn.
+    again: bool,
+}
+
+/// Returns the lessons of the user messages: cached ones, and new ones for the last message if `may_show` is set.
+async fn notes(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, may_show: bool) -> Vec<PlacedNotes> {
+    let user_messages = user_messages(&turn.request);
+    let session = turn.record.trace().session.as_deref();
+    let skipped = user_messages.len().saturating_sub(USER_MESSAGES);
+    let mut notes = Vec::new();
+    for (ordinal, (place, text)) in user_messages.iter().enumerate().skip(skipped) {
+        let is_last = ordinal + 1 == user_messages.len();
+        let key = message_key(scope.as_str(), session, ordinal, text);
+        let before = pipeline.recalled_before.of(&key);
+        let again = before.is_some();
+        let shown = match before {
+            Some(shown) => shown,
+            None if is_last && may_show => {
+                let shown = Arc::new(look_up(pipeline, turn, offer, scope, text).await);
+                pipeline.recalled_before.remember(key, Arc::clone(&shown));
+                shown
+            }
+            None => continue,
+        };
+        notes.push(PlacedNotes { place: *place, shown, is_last, again });
+    }
+    notes
+}
+
+/// Returns the non-empty user messages with their index in the conversation.
+fn user_messages(request: &ChatRequest) -> Vec<(usize, String)> {
+    let messages = request.messages().into_iter().enumerate();
+    let users = messages.filter(|(_, message)| message.role == "user");
+    let user_messages = users.filter_map(|(place, message)| Some((place, message.text?.into_owned())));
+    user_messages.filter(|(_, text)| !text.trim().is_empty()).collect()
+}
+
+/// Finds the lessons for a request, and draws which of them are shown.
+async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, text: &str) -> RecalledNotes {
+    let lesson_store = &turn.snapshot.memory.lesson_store;
+    let tools = tools_in_play(offer, lesson_store, scope);
+    let vector = vector(pipeline, turn, text).await;
+    let most = turn.policy.recall.lessons as usize;
+    let query = RecallQuery { scope, text, tools: &tools, most, vector: vector.as_ref() };
+    let mut random = fastrand::Rng::new();
+    let (mut shown, mut lessons) = (Vec::new(), Vec::new());
+    for Recollection { lesson, .. } in lesson_store.recall(&query) {
+        let (withheld, chance) = draw(lesson_store.settings(), &mut random);
+        lessons.push(Recalled { id: lesson.id.clone(), again: false, withheld, chance });
+        if !withheld {
+            shown.push(lesson);
+        }
+    }
+    RecalledNotes { shown, tell_none: turn.policy.recall.tell_none, lessons }
+}
+
+/// Returns the tools that lessons may be about. The fingerprint of a client tool is computed only if there is a lesson
+/// about its name.
+fn tools_in_play<'a>(offer: &'a Offer, lesson_store: &LessonStore, scope: &Scope) -> Vec<ToolInPlay<'a>> {
+    let tools = offer.tool_set.tools().iter().filter_map(|tool| {
+        if tool.tool.owner != Owner::Client || !lesson_store.knows_client_tool(scope, tool.name()) {
+            return ToolInPlay::of(&tool.tool);
+        }
+        let description = &tool.tool.description;
+        let end = description.char_indices().nth(PURPOSE_CHARS).map_or(description.len(), |(end, _)| end);
+        Some(ToolInPlay::of_client(tool.client()?, description.get(..end).unwrap_or_default()))
+    });
+    tools.collect()
+}
+
+/// Returns the note for this request; `None` if there is nothing to show.
+fn note(
+    offer: &Offer,
+    settings: &Settings,
+    RecalledNotes { shown: lessons, tell_none, .. }: &RecalledNotes,
+) -> Option<String> {
+    let wordings = lessons.iter().filter_map(|lesson| {
+        let offered = &|known: &ClientTool| offered_tool(offer, known);
+        wording(lesson, offered, settings)
+    });
+    let wordings: Vec<Wording> = wordings.collect();
+    (!wordings.is_empty() || *tell_none).then(|| shown(&wordings))
+}
+
+fn offered_tool<'a>(offer: &'a Offer, known: &ClientTool) -> Option<&'a Tool> {
+    let tool = offer.tool_set.get(known.name.as_str())?;
+    (tool.client() == Some(known)).then_some(&*tool.tool)
+}
+
+/// Returns the vector of the user's message, if lessons have vectors.
+async fn vector(pipeline: &Pipeline, turn: &Turn, text: &str) -> Option<Vector> {
+    let embedder = turn.snapshot.memory.embedder.as_ref()?;
+    let limit = turn.snapshot.memory.lesson_store.settings().query_chars;
+    let text: String = text.chars().take(limit).collect();
+    query_vectors(pipeline, embedder, &[text], Stage::Recall).await?.pop()
+}
+
+/// Adds the notes to the draft, and the lessons of the last message to the trace.
+fn add(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut ChatDraft, notes: Vec<PlacedNotes>) {
+    for PlacedNotes { place, shown, is_last, again } in notes {
+        if let Some(note) = note(offer, turn.snapshot.memory.lesson_store.settings(), &shown) {
+            draft.add_note(place, note);
+        }
+        if is_last && let Some(memory) = &mut turn.record.trace_mut().memory {
+            memory.lessons = shown.lessons.iter().map(|lesson| Recalled { again, ..lesson.clone() }).collect();
+            if !again {
+                pipeline.metrics.recalls.inc(MemoryKind::Lesson, shown.lessons.iter().any(|lesson| !lesson.withheld));
+            }
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! Collects the trace of a turn while it runs. Nothing here waits or writes: the finished trace goes to a bounded
+//! queue.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use callwright_telemetry::{Operation, OperationKind};
+use callwright_types::memory::Recalled;
+use callwright_types::rules::Mode;
+use callwright_types::trace::{Attempt, Execution, Round};
+use callwright_types::{Diagnosis, FaultCode, KeyNote, Plan, RepairKind, SecretValues, Trace, Usage, Verdict};
+
+/// The trace of a running turn, and its clock.
+#[derive(Debug)]
+pub(crate) struct TurnRecord {
+    trace: Trace,
+    arrived: Instant,
+    elsewhere: Duration,
+    keep_bodies: bool,
+    /// Number of rounds to which the model has reacted.
+    answered_rounds: usize,
+    /// Operations of auxiliary stages.
+    operations: Vec<Operation>,
+    /// Arguments that must not be stored.
+    secrets: SecretValues,
+}
+
+/// Facts about a turn that are known at its start.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    pub(crate) id: String,
+    pub(crate) started_at: Timestamp,
+    pub(crate) session: Option<String>,
+    pub(crate) tenant: String,
+    pub(crate) key: Option<KeyNote>,
+    pub(crate) endpoint: &'static str,
+    pub(crate) model: String,
+    pub(crate) upstream: String,
+    pub(crate) policy: String,
+    pub(crate) mode: Mode,
+    pub(crate) stream: bool,
+    pub(crate) keep_bodies: bool,
+}
+
+impl TurnRecord {
+    /// Starts the record of a turn that arrived at `arrived`.
+    pub(crate) fn open(opening: Opening, arrived: Instant) -> Self {
+        let trace = Trace {
+            id: opening.id,
+            session: opening.session,
+            tenant: opening.tenant,
+            key: opening.key,
+            started_at: opening.started_at,
+            endpoint: opening.endpoint.to_owned(),
+            model: opening.model,
+            upstream: opening.upstream,
+            policy: opening.policy,
+            mode: opening.mode.label().to_owned(),
+            stream: opening.stream,
+            status: 0,
+            verdict: Verdict::Unguarded,
+            tools_offered: Arc::default(),
+            offer: None,
+            plan: None,
+            memory: None,
+            rejoined: 0,
+            observed: Vec::new(),
+            observed_left_out: 0,
+            attempts: Vec::new(),
+            executions: Vec::new(),
+            record: Vec::new(),
+            exhausted: None,
+            error: None,
+            usage: Usage::default(),
+            duration_ms: 0.0,
+            overhead_ms: 0.0,
+            request: None,
+            answer: None,
+        };
+        Self {
+            trace,
+            arrived,
+            elsewhere: Duration::ZERO,
+            keep_bodies: opening.keep_bodies,
+            answered_rounds: 0,
+            operations: Vec::new(),
+            secrets: SecretValues::default(),
+        }
+    }
+
+    /// Returns the trace so far.
+    pub(crate) fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// Returns the trace so far for stages that add to it.
+    pub(crate) fn trace_mut(&mut self) -> &mut Trace {
+        &mut self.trace
+    }
+
+    /// Whether policy allows bodies to be stored.
+    pub(crate) fn keeps_bodies(&self) -> bool {
+        self.keep_bodies
+    }
+
+    /// Adds an upstream attempt that took `duration`.
+    pub(crate) fn attempt(&mut self, attempt: Attempt, duration: Duration) {
+        self.elsewhere += duration;
+        self.trace.usage += attempt.usage;
+        self.trace.attempts.push(attempt);
+    }
+
+    /// Adds a wait before a retry of an upstream request.
+    pub(crate) fn waited(&mut self, wait: Duration) {
+        self.elsewhere += wait;
+    }
+
+    /// Adds concurrent executions that took `duration` in total.
+    pub(crate) fn executions(&mut self, executions: Vec<Execution>, duration: Duration) {
+        self.elsewhere += duration;
+        self.trace.executions.extend(executions);
+    }
+
+    /// Adds an operation of an auxiliary stage that began at `started` and has just ended; `found` is the number of
+    /// results.
+    pub(crate) fn operation(&mut self, kind: OperationKind, started: Instant, found: usize) {
+        let started_after = started.saturating_duration_since(self.arrived);
+        self.operations.push(Operation { kind, started_after, took: started.elapsed(), found });
+    }
+
+    /// Returns the operations of auxiliary stages, in the order of their ends.
+    pub(crate) fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// Adds procedures that were found for the request, without duplicates.
+    pub(crate) fn procedures(&mut self, found: impl IntoIterator<Item = Recalled>) {
+        let Some(memory) = &mut self.trace.memory else { return };
+        for recalled in found {
+            if memory.procedures.iter().all(|known| known.id != recalled.id) {
+                memory.procedures.push(recalled);
+            }
+        }
+    }
+
+    /// Returns the arguments that must not be stored, as far as they are known.
+    pub(crate) fn secrets(&self) -> &SecretValues {
+        &self.secrets
+    }
+
+    /// Sets the values that must not be stored.
+    pub(crate) fn keep_secret(&mut self, secrets: SecretValues) {
+        self.secrets = secrets;
+    }
+
+    /// Adds a round of the feedback loop.
+    pub(crate) fn round(&mut self, round: Round) {
+        self.trace.record.push(round);
+    }
+
+    /// Completes the open rounds with the model's next text and action. Each round is completed once: an empty answer
+    /// leaves its fields empty.
+    pub(crate) fn complete_rounds(&mut self, thought: Option<&str>, new_action: Option<&str>) {
+        for round in self.trace.record.iter_mut().skip(self.answered_rounds) {
+            round.thought = thought.map(str::to_owned);
+            round.new_action = new_action.map(str::to_owned);
+        }
+        self.answered_rounds = self.trace.record.len();
+    }
+
+    /// Records that the last attempt declined to call: the proxy requested an empty answer, so it is no fault.
+    pub(crate) fn declined(&mut self) {
+        if let Some(attempt) = self.trace.attempts.last_mut() {
+            attempt.diagnoses.retain(|diagnosis| diagnosis.code != FaultCode::NoAnswer);
+            if attempt.diagnoses.is_empty() && attempt.verdict.is_some() {
+                attempt.verdict = Some(Verdict::Text);
+            }
+        }
+    }
+
+    /// Returns the time spent at upstreams and tool APIs.
+    pub(crate) fn elsewhere(&self) -> Duration {
+        self.elsewhere
+    }
+
+    /// Returns the time since the request arrived.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.arrived.elapsed()
+    }
+
+    /// Returns the elapsed time minus the time at upstreams and tool APIs.
+    pub(crate) fn overhead(&self) -> Duration {
+        self.elapsed().saturating_sub(self.elsewhere)
+    }
+
+    /// Stops the clock.
+    pub(crate) fn end(&mut self) {
+        self.trace.duration_ms = milliseconds(self.elapsed());
+        self.trace.overhead_ms = milliseconds(self.overhead());
+    }
+
+    /// Returns the finished trace. This is the only place that removes data which policy does not allow to be stored.
+    pub(crate) fn close(mut self) -> Trace {
+        if !self.keep_bodies || self.secrets.is_incomplete() {
+            redact(&mut self.trace);
+        } else if !self.secrets.is_empty() {
+            mask(&mut self.trace, &self.secrets);
+        }
+        self.trace
+    }
+}
+
+/// Converts a duration to milliseconds for traces and headers.
+pub(crate) fn milliseconds(duration: Duration) -> f64 {
+    // Rounded to microseconds.
+    (duration.as_secs_f64() * 1_000_000.0).round() / 1_000.0
+}
+
+/// Masks secrets everywhere in the trace. Redacts a trace that cannot be masked.
+fn mask(trace: &mut Trace, secrets: &SecretValues) {
+    let masked = serde_json::to_value(&*trace).and_then(|mut value| {
+        secrets.mask(&mut value);
+        serde_json::from_value(value)
+    });
+    match masked {
+        Ok(masked) => *trace = masked,
+        Err(_) => redact(trace),
+    }
+}
+
+/// Returns the facts of a diagnosis that no user, model or API wrote: for E1 the reason and the notation, which come
+/// from closed lists.
+fn unwritten(diagnosis: &Diagnosis) -> serde_json::Value {
+    let mut kept = serde_json::Map::new();
+    if diagnosis.code == FaultCode::NoCall {
+        for fact in ["reason", "notation"] {
+            kept.extend(diagnosis.facts.get(fact).map(|value| (fact.to_owned(), value.clone())));
+        }
+    }
+    if kept.is_empty() { serde_json::Value::Null } else { kept.into() }
+}
+
+/// Removes all text from users, models and APIs.
+fn redact(trace: &mut Trace) {
+    trace.request = None;
+    trace.answer = None;
+    for attempt in &mut trace.attempts {
+        for call in &mut attempt.calls {
+            call.arguments.clear();
+        }
+        for diagnosis in attempt.diagnoses.iter_mut().chain(&mut attempt.advice) {
+            // Messages and facts may quote values.
+            diagnosis.message.clear();
+            diagnosis.facts = unwritten(diagnosis);
+            diagnosis.suggestion = None;
+        }
+        // A rescue records a notation and a tool name, which contain no user data.
+        for repair in attempt.repairs.iter_mut().filter(|repair| repair.kind != RepairKind::Rescued) {
+            repair.from = serde_json::Value::Null;
+            repair.to = serde_json::Value::Null;
+        }
+    }
+    for observation in &mut trace.observed {
+        observation.call.arguments.clear();
+    }
+    for execution in &mut trace.executions {
+        execution.call.arguments.clear();
+        execution.body = None;
+    }
+    if let Some(note) = &mut trace.plan {
+        // The data flow between tools is kept; texts and results are removed.
+        note.plan = note.plan.take().map(Plan::without_values);
+        note.reason.clear();
+        note.notes.clear();
+        for step in &mut note.steps {
+            step.calls.iter_mut().for_each(|call| call.arguments.clear());
+            step.repairs.iter_mut().for_each(|repair| (repair.from, repair.to) = Default::default());
+        }
+    }
+    for round in &mut trace.record {
+        round.action = name_only(&round.action);
+        round.observation.clear();
+        round.thought = None;
+        round.new_action = round.new_action.as_deref().map(name_only);
+    }
+}
+
+/// Returns `f` for `f({"a":1})`.
+fn name_only(action: &str) -> String {
+    action.split('(').next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use callwright_common::json::Pointer;
+    use callwright_types::{Call, Diagnosis, FaultCode, Repair};
+
+    fn record(keep_bodies: bool) -> TurnRecord {
+        let opening = Opening {
+            id: "t".into(),
+            started_at: Timestamp::UNIX_EPOCH,
+            session: None,
+            tenant: String::new(),
+            key: None,
+            endpoint: "/v1/chat/completions",
+            model: "m".into(),
+            upstream: "u".into(),
+            policy: "default".into(),
+            mode: Mode::Guard,
+            stream: false,
+            keep_bodies,
+        };
+        let mut record = TurnRecord::open(opening, Instant::now());
+        let call = Call { id: "1".into(), name: "f".into(), arguments: r#"{"city":"canary"}"#.into() };
+        record.trace_mut().request = Some(json!({"messages": ["canary"]}));
+        record.attempt(
+            Attempt {
+                purpose: "first".into(),
+                upstream: "u".into(),
+                model: "m".into(),
+                status: Some(200),
+                outcome: "success".into(),
+                request_id: None,
+                verdict: Some(Verdict::Faulty),
+                calls: vec![call.clone()],
+                diagnoses: vec![Diagnosis {
+                    code: FaultCode::Constraint,
+                    call: 0,
+                    path: Pointer::from("/city"),
+                    message: "canary is not one of ...".into(),
+                    facts: json!({"value": "canary"}),
+                    suggestion: Some("canary".into()),
+                }],
+                advice: Vec::new(),
+                repairs: vec![Repair {
+                    kind: RepairKind::TypeCoerced,
+                    call: 0,
+                    path: Pointer::from("/city"),
+                    from: json!("canary"),
+                    to: json!("canary"),
+                }],
+                usage: Usage { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cached_tokens: 0 },
+                estimate: None,
+                started_ms: 0.5,
+                first_chunk_ms: None,
+                duration_ms: 1.0,
+            },
+            Duration::from_millis(1),
+        );
+        record.round(Round {
+            kind: "static".into(),
+            action: r#"f({"city":"canary"})"#.into(),
+            observation: "canary".into(),
+            thought: None,
+            new_action: None,
+        });
+        record.complete_rounds(Some("canary"), Some(r#"g({"city":"canary"})"#));
+        record
+    }
+
+    #[test]
+    fn without_bodies_nothing_that_anyone_wrote_is_stored() {
+        let trace = record(false).close();
+        let text = serde_json::to_string(&trace).unwrap();
+        assert!(!text.contains("canary"), "{text}");
+        assert_eq!(trace.record[0].new_action.as_deref(), Some("g"));
+        assert_eq!(trace.attempts[0].diagnoses[0].path.as_str(), "/city");
+    }
+
+    #[test]
+    fn a_round_is_completed_by_the_answer_that_follows_it_and_no_later_one() {
+        let mut record = record(true);
+        let round = |action: &str| Round {
+            kind: "dynamic".into(),
+            action: action.into(),
+            observation: "404".into(),
+            thought: None,
+            new_action: None,
+        };
+        record.round(round("second"));
+        record.complete_rounds(None, None);
+        record.round(round("third"));
+        record.complete_rounds(Some("I see."), None);
+        let trace = record.close();
+        let thoughts: Vec<_> = trace.record.iter().map(|round| round.thought.as_deref()).collect();
+        assert_eq!(thoughts, [Some("canary"), None, Some("I see.")]);
+    }
+
+    #[test]
+    fn with_bodies_all_but_secrets_is_stored() {
+        let mut record = record(true);
+        let schema = json!({"properties": {"city": {"format": "password"}}});
+        let mut secrets = SecretValues::default();
+        secrets.note(&schema, &json!({"city": "canary"}));
+        record.keep_secret(secrets);
+        let trace = record.close();
+        let text = serde_json::to_string(&trace).unwrap();
+        assert!(!text.contains("canary") && text.contains("***"), "{text}");
+        assert_eq!(trace.attempts[0].calls[0].arguments, r#"{"city":"***"}"#);
+    }
+
+    #[test]
+    fn with_bodies_everything_is_stored_and_tokens_add_up() {
+        let trace = record(true).close();
+        assert!(trace.request.is_some());
+        assert_eq!(trace.record[0].thought.as_deref(), Some("canary"));
+        assert_eq!(trace.usage.total_tokens, 3);
+    }
+}

@@ -1,0 +1,146 @@
+//! The sent and the held parts of a streamed answer.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+
+use callwright_openai::{Chunk, StreamHead};
+
+/// The sent and the held parts of a turn's stream.
+#[derive(Debug, Default)]
+pub(crate) struct StreamProgress {
+    /// Id, model and other head fields of the client's stream, from the first attempt.
+    pub(crate) head: Option<StreamHead>,
+    /// Text by choice index.
+    pub(crate) texts: BTreeMap<u32, SentText>,
+    /// Held events of the last attempt, unchanged; they follow the held text.
+    pub(crate) held: Vec<Bytes>,
+    /// Whether the held events may be sent unchanged if they are valid.
+    pub(crate) verbatim: bool,
+    /// Chunks of the last attempt, none of which is sent.
+    pub(crate) unsent: Vec<Chunk>,
+    /// Whether the client has the whole last attempt, including `[DONE]`.
+    pub(crate) delivered: bool,
+    /// Whether the proxy, not the client, requested the usage chunk of the last attempt.
+    pub(crate) asked_usage: bool,
+    /// Whether the last attempt had a usage chunk for the client.
+    pub(crate) has_usage_chunk: bool,
+    /// Number of received chunks of the last attempt.
+    pub(crate) chunks: u64,
+}
+
+impl StreamProgress {
+    /// Returns the number of text bytes of a choice in the last attempt that may be sent, because no call begins there.
+    pub(crate) fn released(&self, index: u32) -> usize {
+        self.texts.get(&index).map_or(0, |text| text.released)
+    }
+
+    /// Whether text of this choice is held.
+    pub(crate) fn holds(&self, index: u32) -> bool {
+        self.texts.get(&index).is_some_and(|text| !text.held.is_empty())
+    }
+
+    /// Returns the unsent text of a choice whose `spans` were converted to calls.
+    pub(crate) fn unsaid(&self, index: u32, text: &str, spans: &[Range<usize>]) -> String {
+        let sent = self.texts.get(&index).map(|sent| sent.text.as_str()).unwrap_or_default();
+        // A later attempt may begin with the text of an earlier one.
+        let mut at = if text.starts_with(sent) { sent.len() } else { 0 };
+        let mut left = String::new();
+        for span in spans {
+            left.push_str(text.get(at..span.start).unwrap_or_default());
+            at = at.max(span.end);
+        }
+        left.push_str(text.get(at..).unwrap_or_default());
+        if left.trim().is_empty() { String::new() } else { left }
+    }
+
+    /// Discards all held parts, because the proxy answers with its own text.
+    pub(crate) fn replaced(&mut self) {
+        self.held.clear();
+        self.unsent.clear();
+        for text in self.texts.values_mut() {
+            text.held.clear();
+        }
+    }
+
+    /// Takes out the held parts of the last attempt, which may still become the answer.
+    pub(crate) fn set_aside(&mut self) -> StreamAside {
+        StreamAside {
+            held: std::mem::take(&mut self.held),
+            unsent: std::mem::take(&mut self.unsent),
+            verbatim: self.verbatim,
+            has_usage_chunk: self.has_usage_chunk,
+            texts: self.texts.clone(),
+        }
+    }
+
+    /// Restores the parts that were set aside, and discards newer ones.
+    pub(crate) fn restore(&mut self, aside: StreamAside) {
+        let StreamAside { held, unsent, verbatim, has_usage_chunk, texts } = aside;
+        (self.held, self.unsent, self.texts) = (held, unsent, texts);
+        (self.verbatim, self.has_usage_chunk) = (verbatim, has_usage_chunk);
+    }
+
+    /// Discards the held parts of the previous attempt.
+    pub(crate) fn begin_attempt(&mut self) {
+        self.held.clear();
+        self.unsent.clear();
+        self.verbatim = false;
+        self.has_usage_chunk = false;
+        self.chunks = 0;
+        for text in self.texts.values_mut() {
+            text.held.clear();
+            text.released = 0;
+        }
+    }
+}
+
+/// Held parts of an attempt.
+#[derive(Debug)]
+pub(crate) struct StreamAside {
+    held: Vec<Bytes>,
+    unsent: Vec<Chunk>,
+    verbatim: bool,
+    has_usage_chunk: bool,
+    texts: BTreeMap<u32, SentText>,
+}
+
+/// A held piece of text.
+#[derive(Debug, Clone)]
+pub(crate) struct HeldText {
+    /// Byte range in the text of its choice.
+    pub(crate) range: Range<usize>,
+    pub(crate) chunk: Chunk,
+    /// The original event, if it contains only this piece.
+    pub(crate) event: Option<Bytes>,
+}
+
+/// State of a choice's text at the end of its stream.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SentText {
+    /// Text that the client has.
+    pub(crate) text: String,
+    /// Number of bytes of the last attempt's text that were released as text, not as part of a call.
+    pub(crate) released: usize,
+    /// Held pieces of the last attempt.
+    pub(crate) held: VecDeque<HeldText>,
+}
+
+impl HeldText {
+    /// Splits off the part before byte `at` of the choice's text, with the other members of the chunk that may be sent.
+    pub(crate) fn cut(&mut self, at: usize) -> Option<Chunk> {
+        let (first, rest) = self.chunk.cut_text(at.saturating_sub(self.range.start));
+        let first = first?;
+        *self = Self { range: self.range.start.max(at)..self.range.end, chunk: rest, event: None };
+        Some(first)
+    }
+
+    /// Writes the piece, as the original event if possible.
+    pub(crate) fn write(&self, out: &mut BytesMut) {
+        match &self.event {
+            Some(event) => out.extend_from_slice(event),
+            None => out.extend_from_slice(&self.chunk.to_event()),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The state of one turn: one client request, from its arrival to the answer.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use tokio_util::sync::CancellationToken;
+
+use crate::keys::RequestPermit;
+use callwright_openai::{ChatRequest, ToolChoice};
+use callwright_policy::Policy;
+use callwright_telemetry::{InFlight, SpanContext, TRACEPARENT};
+use callwright_types::rules::{Evidence, Mode};
+use callwright_upstream::Upstream;
+
+use super::record::{TurnRecord, milliseconds};
+use super::stream_progress::StreamProgress;
+use crate::pipeline::dialogue::TurnSpending;
+use crate::pipeline::snapshot::Snapshot;
+
+/// Trace id of the turn.
+const TRACE_HEADER: HeaderName = HeaderName::from_static("x-callwright-trace");
+/// Verdict on the answer.
+const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-callwright-verdict");
+/// Number of upstream requests.
+const ATTEMPTS_HEADER: HeaderName = HeaderName::from_static("x-callwright-attempts");
+/// Overhead of the proxy: time without the upstream's and tool APIs'.
+const OVERHEAD_HEADER: HeaderName = HeaderName::from_static("x-callwright-overhead-ms");
+
+/// State of a turn from its start to its end.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    /// The client's request, unchanged.
+    pub(crate) request: ChatRequest,
+    /// Header fields of the client's request.
+    pub(crate) headers: HeaderMap,
+    /// Catalog, policies and memory at the start of the turn.
+    pub(crate) snapshot: Snapshot,
+    /// The policy in effect.
+    pub(crate) policy: Arc<Policy>,
+    /// The current upstream.
+    pub(crate) upstream: Arc<Upstream>,
+    /// The model's name at that upstream.
+    pub(crate) model: String,
+    /// Failover upstreams with the model's names there, best first.
+    pub(crate) fallbacks: VecDeque<(Arc<Upstream>, String)>,
+    /// Toolsets that the alias offers.
+    pub(crate) toolsets: Vec<String>,
+    /// Whether the client requested debug information.
+    pub(crate) debug: bool,
+    /// Maximum size of an assembled streamed answer, in bytes.
+    pub(crate) max_stream_bytes: usize,
+    /// The trace so far.
+    pub(crate) record: TurnRecord,
+    /// Cancelled when the client disconnects; nothing new starts then.
+    pub(crate) cancelled: CancellationToken,
+    /// Status of the upstream's answer that the client gets.
+    pub(crate) answer_status: StatusCode,
+    /// Header fields of the upstream's answer that the client gets.
+    pub(crate) answer_headers: HeaderMap,
+    /// The part of a stream that the client already has.
+    pub(crate) streamed: StreamProgress,
+    /// The turn's OpenTelemetry span, if spans are enabled.
+    pub(crate) span: Option<SpanContext>,
+    /// Counts the turn as in flight.
+    pub(crate) in_flight: InFlight,
+    /// Permit under the limits of the virtual key; `None` if the proxy does not manage keys.
+    pub(crate) request_permit: Option<RequestPermit>,
+}
+
+impl Turn {
+    /// Whether feedback rounds are impossible (`n > 1` or not in `guard` mode). Several choices have no single
+    /// conversation to continue, and outside of `guard` nothing is changed.
+    pub(crate) fn is_single(&self) -> bool {
+        self.policy.mode != Mode::Guard || self.request.choice_count() > 1
+    }
+
+    /// Returns the owner of the turn: the id of the virtual key, or the hash of the client's own key.
+    pub(crate) fn tenant(&self) -> &str {
+        &self.record.trace().tenant
+    }
+
+    /// Returns the client's header fields for the next attempt, with the `traceparent` of its span.
+    pub(crate) fn headers_of_attempt(&self) -> Cow<'_, HeaderMap> {
+        let Some(span) = &self.span else { return Cow::Borrowed(&self.headers) };
+        let mut headers = self.headers.clone();
+        headers.insert(TRACEPARENT, span.header_of_attempt(self.record.trace().attempts.len()));
+        Cow::Owned(headers)
+    }
+
+    /// Switches the turn to the next failover upstream. Returns whether there was one.
+    pub(crate) fn fall_back(&mut self) -> bool {
+        let Some((upstream, model)) = self.fallbacks.pop_front() else { return false };
+        upstream.name().clone_into(&mut self.record.trace_mut().upstream);
+        (self.upstream, self.model) = (upstream, model);
+        true
+    }
+
+    /// Returns the time after which nothing new starts.
+    pub(crate) fn time_left(&self) -> Duration {
+        Duration::from_secs(self.policy.limits.seconds).saturating_sub(self.record.elapsed())
+    }
+
+    /// Returns the time after which upstream requests in flight are aborted.
+    pub(crate) fn total_time_left(&self) -> Duration {
+        Duration::from_secs(self.policy.limits.total_seconds).saturating_sub(self.record.elapsed())
+    }
+
+    /// Returns the resources that the turn has used so far.
+    pub(crate) fn spent(&self) -> TurnSpending {
+        TurnSpending { tokens: self.record.trace().usage.total_tokens, seconds: self.record.elapsed().as_secs() }
+    }
+
+    /// Returns the evidence that policy requires for treating a text as a call, depending on the request.
+    pub(crate) fn evidence(&self, request: &ChatRequest) -> Evidence {
+        let rescue = &self.policy.repair.rescue;
+        match request.tool_choice() {
+            ToolChoice::None => Evidence::Off,
+            _ if self.upstream.delivers_calls(&self.model) => rescue.native,
+            _ => rescue.text,
+        }
+    }
+
+    /// Returns the header fields of a complete answer.
+    pub(crate) fn answer_headers(&self) -> HeaderMap {
+        let trace = self.record.trace();
+        let mut headers = self.stream_headers();
+        headers.insert(VERDICT_HEADER, HeaderValue::from_static(trace.verdict.label()));
+        headers.insert(ATTEMPTS_HEADER, HeaderValue::from(trace.attempts.len()));
+        let overhead = HeaderValue::from_str(&format!("{:.3}", milliseconds(self.record.overhead())));
+        if let Ok(overhead) = overhead {
+            headers.insert(OVERHEAD_HEADER, overhead);
+        }
+        headers
+    }
+
+    /// Returns the header fields of a stream. Its head is sent before the verdict is known.
+    pub(crate) fn stream_headers(&self) -> HeaderMap {
+        let mut headers = self.answer_headers.clone();
+        if let Ok(id) = HeaderValue::from_str(&self.record.trace().id) {
+            headers.insert(TRACE_HEADER, id);
+        }
+        headers
+    }
+}

@@ -1,0 +1,25 @@
+//! The tools of a turn: those of the catalog and of the client, those that are offered, and which of them supply which
+//! argument. No module here imports a stage.
+
+mod candidates;
+mod chosen;
+mod offer;
+mod offering;
+mod plan_context;
+mod pool;
+mod producer_index;
+#[cfg(test)]
+mod producer_index_tests;
+mod relevance_index;
+#[cfg(test)]
+mod relevance_shared_data_tests;
+mod toolset_index;
+
+pub(crate) use candidates::{Candidates, digest};
+pub(crate) use chosen::{ChosenTools, Pick};
+pub(crate) use offer::{Offer, Offers, SentToolList, report_problems};
+pub(crate) use offering::Offering;
+pub(crate) use plan_context::PlanContext;
+pub(crate) use pool::{Pool, Side, ToolAt};
+pub use producer_index::ProducerIndex;
+pub use toolset_index::ToolsetIndex;

@@ -1,0 +1,313 @@
+//! The tools of a turn, compiled for validation and serialised for the upstream, and the cache of compiled offers.
+
+use std::sync::{Arc, OnceLock};
+
+use indexmap::Equivalent;
+
+use callwright_common::cache::{ByteCache, FirstSight, Usage};
+use callwright_judge::repair::rescue::hold::Starts;
+use callwright_judge::scanner::{Relevance, ToolSet, Validators};
+use callwright_knowledge::planner::when::may_require_key;
+use callwright_openai::{ChatRequest, SentTool, WrittenTool};
+use callwright_telemetry::Metrics;
+use callwright_types::rules::{Action, ScanRules};
+use callwright_types::{FaultCode, SchemaDialect, Tool};
+
+use super::candidates::Candidates;
+use super::pool::ToolAt;
+use super::relevance_index::RelevanceIndex;
+use super::toolset_index::ToolsetIndex;
+use crate::pipeline::settings::SMALL_LIST_BYTES;
+
+/// The tools offered in a turn.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    /// All tools, compiled.
+    pub(crate) tool_set: ToolSet,
+    /// Possible beginnings of their calls in a text.
+    pub(crate) starts: Starts,
+    /// The tools to send.
+    pub(crate) sent: SentToolList,
+    /// Whether the client sent tools of its own.
+    pub(crate) client_sent_tools: bool,
+    /// Search index of the tools' texts, built at first use (E2.1).
+    relevance: OnceLock<RelevanceIndex>,
+    /// Whether any tool may require a key, determined at first use.
+    may_require_key: OnceLock<bool>,
+    /// Names of all tools.
+    pub(crate) names: Arc<[String]>,
+}
+
+/// The tools in their sent form.
+#[derive(Debug)]
+pub(crate) enum SentToolList {
+    /// These tools are appended to the client's own list, which stays unchanged.
+    Behind(Vec<Arc<WrittenTool>>),
+    /// These tools replace the client's own list.
+    Instead(Vec<SentTool>),
+}
+
+impl Offer {
+    /// Creates an offer of the client's own tools, unchanged.
+    pub(crate) fn of_client(tools: Vec<Tool>, validators: &Validators) -> Self {
+        let has_any = !tools.is_empty();
+        Self::compile(tools.into_iter().map(Arc::new).collect(), SentToolList::Behind(Vec::new()), has_any, validators)
+    }
+
+    /// Compiles tools in the order sent.
+    pub(crate) fn compile(
+        tools: Vec<Arc<Tool>>,
+        sent: SentToolList,
+        client_sent_tools: bool,
+        validators: &Validators,
+    ) -> Self {
+        let tool_set = ToolSet::compile(tools, validators);
+        let names = tool_set.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
+        let starts = Starts::of(&tool_set);
+        let (relevance, may_require_key) = (OnceLock::new(), OnceLock::new());
+        Self { tool_set, starts, sent, client_sent_tools, relevance, may_require_key, names }
+    }
+
+    /// Whether there are tools for validating calls.
+    pub(crate) fn is_judged(&self) -> bool {
+        !self.tool_set.is_empty()
+    }
+
+    /// Returns the relevance of each tool to a request, using the index data in `toolset_index`.
+    pub(crate) fn relevance(&self, request: &str, toolset_index: &ToolsetIndex) -> Relevance {
+        let index = self.relevance.get_or_init(|| RelevanceIndex::new(&self.tool_set, toolset_index));
+        index.search(request, toolset_index.text_vectors())
+    }
+
+    /// Returns the relevance of each tool to the last user message of a request; `None` if policy does not need it.
+    pub(crate) fn relevance_to(
+        &self,
+        request: &ChatRequest,
+        toolset_index: &ToolsetIndex,
+        rules: &ScanRules,
+    ) -> Option<Relevance> {
+        if rules.faults.of(FaultCode::ToolNotRelevant) == Action::Off {
+            return None;
+        }
+        let messages = request.messages();
+        let last = messages.iter().rev().find(|message| message.role == "user")?;
+        Some(self.relevance(last.text.as_deref()?, toolset_index))
+    }
+
+    /// Whether any tool may require a key, so that a plan may be needed.
+    pub(crate) fn may_require_key(&self) -> bool {
+        *self
+            .may_require_key
+            .get_or_init(|| self.tool_set.tools().iter().any(|tool| may_require_key(&tool.tool.parameters)))
+    }
+
+    /// Whether the proxy executes calls of the tool `name`.
+    pub(crate) fn is_proxys(&self, name: &str) -> bool {
+        match self.tool_set.get(name) {
+            Some(compiled) => compiled.tool.owner.is_proxy(),
+            // The tool is unknown: the fault belongs to the client if it sent any tools.
+            None => !self.client_sent_tools,
+        }
+    }
+}
+
+/// Key of an offer: the client's unchanged tools, the toolsets, the dialect, and the selected tools in order.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct OfferKey {
+    tools: String,
+    toolsets: Vec<String>,
+    dialect: SchemaDialect,
+    shape: OfferShape,
+}
+
+/// The part of an offer that is independent of the tools' texts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct OfferShape {
+    /// Whether tools are selected from the client's list.
+    pub(crate) narrowed: bool,
+    /// The selected tools, in the order sent.
+    pub(crate) chosen: Vec<ToolAt>,
+    /// Digest of the tool search tool, if offered; it depends on policy.
+    pub(crate) search: Option<u64>,
+    /// Whether descriptions include the learned patterns.
+    pub(crate) representations: bool,
+}
+
+/// Borrowed form of a [`OfferKey`] for lookups; has the same hash.
+#[derive(Debug, Clone, Copy, Hash)]
+pub(crate) struct KeyView<'a> {
+    pub(crate) tools: &'a str,
+    pub(crate) toolsets: &'a [String],
+    pub(crate) dialect: SchemaDialect,
+    pub(crate) shape: &'a OfferShape,
+}
+
+impl KeyView<'_> {
+    fn to_key(self) -> OfferKey {
+        let Self { tools, toolsets, dialect, shape } = self;
+        OfferKey { tools: tools.to_owned(), toolsets: toolsets.to_vec(), dialect, shape: shape.clone() }
+    }
+}
+
+impl Equivalent<OfferKey> for KeyView<'_> {
+    fn equivalent(&self, key: &OfferKey) -> bool {
+        let OfferKey { tools, toolsets, dialect, shape } = key;
+        (self.tools, self.toolsets, self.dialect, self.shape) == (tools, toolsets, *dialect, shape)
+    }
+}
+
+/// Memory of a parsed tool list, per byte of its text (text included) and per tool. Measured on tools of agents. The
+/// compiled schemas of called tools count in their own cache.
+const OFFER_BYTES_PER_BYTE: usize = 13;
+const OFFER_BYTES_PER_TOOL: usize = 1024;
+
+/// Estimated memory of a searchable tool list, which has indexed texts and vectors.
+const CANDIDATES_BYTES_PER_BYTE: usize = 24;
+const CANDIDATES_BYTES_PER_TOOL: usize = 6 * 1024;
+
+/// Cache size in bytes for searchable toolsets, with about one entry per alias. Their tools belong to the catalog.
+const TOOLSETS_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Divisor for the cache size of searchable lists, relative to that of compiled lists.
+const SEARCHED_SHARE: u64 = 2;
+
+/// Cache of compiled offers: agents send the same tools with every request.
+#[derive(Debug, Clone)]
+pub struct Offers {
+    /// The offer without tools.
+    empty: Arc<Offer>,
+    cache: ByteCache<OfferKey, Arc<Offer>>,
+    /// Searchable tools by toolsets and dialect.
+    of_toolsets: ByteCache<(Vec<String>, SchemaDialect), Arc<Candidates>>,
+    /// Searchable tools by the client's list.
+    of_clients: ByteCache<String, Arc<Candidates>>,
+    /// First occurrences of large lists.
+    first_sight: FirstSight,
+}
+
+impl Offers {
+    /// Creates caches of at most this many bytes, and half as many for searchable lists. They belong to one catalog.
+    pub fn new(bytes: u64) -> Self {
+        Self {
+            empty: Arc::new(Offer::of_client(Vec::new(), &Validators::default())),
+            cache: ByteCache::new(bytes, offer_bytes),
+            of_toolsets: ByteCache::new(TOOLSETS_BYTES, |_, tools: &Arc<Candidates>| {
+                tools.len() * OFFER_BYTES_PER_TOOL
+            }),
+            of_clients: ByteCache::new(bytes / SEARCHED_SHARE, |list: &String, tools: &Arc<Candidates>| {
+                list.len() * CANDIDATES_BYTES_PER_BYTE + tools.len() * CANDIDATES_BYTES_PER_TOOL
+            }),
+            first_sight: FirstSight::new(SMALL_LIST_BYTES),
+        }
+    }
+
+    /// Returns the cache usage of compiled lists and of searchable lists.
+    pub(crate) fn usage(&self) -> [Usage; 2] {
+        [self.cache.usage(), self.of_toolsets.usage() + self.of_clients.usage()]
+    }
+
+    /// Returns the offer without tools.
+    pub(crate) fn empty(&self) -> Arc<Offer> {
+        Arc::clone(&self.empty)
+    }
+
+    /// Returns the offer for this key; compiles it if it is new.
+    pub(crate) fn get(&self, key: KeyView<'_>, compile: impl FnOnce() -> Offer) -> Arc<Offer> {
+        match self.known(key) {
+            Some(offer) => offer,
+            None if self.first_sight.admits(&key, key.tools.len()) => {
+                self.cache.get_with(key.to_key(), || Arc::new(compile()))
+            }
+            None => Arc::new(compile()),
+        }
+    }
+
+    /// Returns the cached offer for this key.
+    pub(crate) fn known(&self, key: KeyView<'_>) -> Option<Arc<Offer>> {
+        self.cache.get(&key)
+    }
+
+    /// Returns the searchable tools of these toolsets.
+    pub(crate) fn of_toolsets(
+        &self,
+        toolsets: &[String],
+        dialect: SchemaDialect,
+        make: impl FnOnce() -> Candidates,
+    ) -> Arc<Candidates> {
+        self.of_toolsets.get_with((toolsets.to_vec(), dialect), || Arc::new(make()))
+    }
+
+    /// Returns the searchable tools of this client list.
+    pub(crate) fn of_client(&self, list: &str, make: impl FnOnce() -> Candidates) -> Arc<Candidates> {
+        match self.of_clients.get(list) {
+            Some(candidates) => candidates,
+            None if self.first_sight.admits(&("searched", list), list.len()) => {
+                self.of_clients.get_with(list.to_owned(), || Arc::new(make()))
+            }
+            None => Arc::new(make()),
+        }
+    }
+}
+
+fn offer_bytes(key: &OfferKey, offer: &Arc<Offer>) -> usize {
+    key.tools.len() * OFFER_BYTES_PER_BYTE + offer.tool_set.tools().len() * OFFER_BYTES_PER_TOOL
+}
+
+/// Logs and counts each schema with unusable parts once, for schemas that were used for validation. Their tools are
+/// still offered and called.
+pub(crate) fn report_problems(tool_set: &ToolSet, metrics: &Metrics) {
+    let compiled = tool_set.tools().iter().filter(|tool| tool.is_compiled());
+    for tool in compiled.filter(|tool| !tool.problems().is_empty() && tool.is_new()) {
+        let (judges, problem) = (tool.judges_values(), tool.problems().join("; "));
+        metrics.schema_problems.inc(judges);
+        if judges {
+            tracing::info!(tool = tool.name(), "parts of the tool's schema cannot be used: {problem}");
+        } else {
+            tracing::warn!(tool = tool.name(), "the tool's schema cannot be used: {problem}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use callwright_types::Owner;
+
+    #[test]
+    fn a_schema_that_cannot_be_used_is_reported_once_it_was_asked() {
+        let tool = |name: &str, parameters: serde_json::Value| {
+            Arc::new(Tool {
+                name: name.to_owned(),
+                description: String::new(),
+                parameters: Arc::new(parameters),
+                free_text: false,
+                reads: None,
+                owner: Owner::Client,
+            })
+        };
+        let cycle = json!({ "$ref": "#" });
+        let offered = vec![
+            tool("whole", json!({ "type": "object" })),
+            tool("part", json!({ "properties": { "a": { "pattern": "(" } } })),
+            tool("none", cycle.clone()),
+            tool("same", cycle),
+        ];
+        let (validators, metrics) = (Validators::default(), Metrics::new());
+        for _ in 0..2 {
+            let sent = SentToolList::Behind(Vec::new());
+            let offer = Offer::compile(offered.clone(), sent, true, &validators);
+            assert!(offer.tool_set.tools().iter().all(|tool| !tool.is_compiled()), "nothing is compiled unasked");
+            report_problems(&offer.tool_set, &metrics);
+            for tool in offer.tool_set.tools() {
+                tool.problems();
+            }
+            report_problems(&offer.tool_set, &metrics);
+        }
+        let text = metrics.render();
+        for judges in ["true", "false"] {
+            assert!(text.contains(&format!("callwright_schema_problems_total{{judges=\"{judges}\"}} 1")), "{text}");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The tools offered in a turn, which may grow while it runs.
+
+use std::sync::Arc;
+
+use callwright_openai::{SentTool, WrittenTool};
+use callwright_types::{OfferNote, OfferReason, OfferedTool, PrefixChange, Tool};
+
+use super::candidates::digest;
+use super::chosen::{ChosenTools, Pick};
+use super::offer::{KeyView, Offer, OfferShape, SentToolList};
+use super::pool::{Pool, Side, ToolAt};
+use crate::pipeline::caches::{RememberedOffer, RememberedTool};
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::Turn;
+
+/// The offered and the available tools of a turn.
+#[derive(Debug)]
+pub(crate) struct Offering {
+    pub(crate) offer: Arc<Offer>,
+    /// Pools to select from; empty if there is no selection.
+    pub(crate) pools: Vec<Pool>,
+    pub(crate) chosen: ChosenTools,
+    /// Maximum number of selected tools: the upstream's limit minus the other tools.
+    pub(crate) room: usize,
+    /// The tool search tool.
+    pub(crate) search: Option<Arc<WrittenTool>>,
+    /// Indexes in the client's list of entries that cannot be omitted; used only if others can.
+    pub(crate) fixed: Vec<usize>,
+    /// Digest of the tools before the selected ones.
+    pub(crate) own: u64,
+    /// Cache key of the session.
+    pub(crate) session: Option<String>,
+    /// The tools sent last to the session.
+    pub(crate) before: Option<Arc<RememberedOffer>>,
+    pub(crate) prefix_change: Option<PrefixChange>,
+    /// Whether the query vectors were missing.
+    pub(crate) words_alone: bool,
+    /// Whether descriptions include the learned patterns.
+    pub(crate) learned: bool,
+    /// Number of tool searches answered in this turn.
+    pub(crate) searches: u32,
+}
+
+impl Offering {
+    /// Returns the current offer.
+    pub(crate) fn offer(&self) -> &Arc<Offer> {
+        &self.offer
+    }
+
+    /// Adds the available tools with these called names that are not offered; returns whether there was any. The model
+    /// knows such names from earlier in the conversation, or guesses them.
+    pub(crate) fn take_in<'a>(
+        &mut self,
+        pipeline: &Pipeline,
+        turn: &mut Turn,
+        called: impl Iterator<Item = &'a str>,
+    ) -> bool {
+        if self.pools.is_empty() {
+            return false;
+        }
+        let tool_set = &self.offer.tool_set;
+        let unknown = called.filter(|name| tool_set.get(name).is_none() && tool_set.literal(name).is_empty());
+        let asked: Vec<ToolAt> =
+            unknown.filter_map(|name| self.pools.iter().find_map(|pool| pool.meant(name))).collect();
+        self.grow(pipeline, turn, &asked, OfferReason::Asked)
+    }
+
+    /// Adds tools to the offer; returns whether there was any.
+    pub(crate) fn grow(&mut self, pipeline: &Pipeline, turn: &mut Turn, tools: &[ToolAt], reason: OfferReason) -> bool {
+        if tools.is_empty() {
+            return false;
+        }
+        self.chosen.add(tools, reason, self.room);
+        self.offer = self.compile(pipeline, turn);
+        self.note(pipeline, turn);
+        true
+    }
+
+    /// Records that tools were called: they stay in the offer.
+    pub(crate) fn called<'a>(&mut self, pipeline: &Pipeline, turn: &mut Turn, names: impl Iterator<Item = &'a str>) {
+        let tools: Vec<ToolAt> = names.filter_map(|name| self.pools.iter().find_map(|pool| pool.meant(name))).collect();
+        self.chosen.add(&tools, OfferReason::Called, self.room);
+        if !tools.is_empty() {
+            self.note(pipeline, turn);
+        }
+    }
+
+    /// Returns the tool at a place.
+    pub(crate) fn tool(&self, tool: ToolAt) -> Option<&Arc<Tool>> {
+        self.pool(tool.side)?.candidates.tool(tool.position as usize)
+    }
+
+    /// Whether the catalog's tools may be called.
+    pub(crate) fn has_catalog(&self) -> bool {
+        self.pool(Side::Catalog).is_some()
+    }
+
+    /// Whether tools are selected from the client's list.
+    pub(crate) fn is_narrowed(&self) -> bool {
+        self.pool(Side::Client).is_some()
+    }
+
+    /// Returns the names of the offered tools: ranked tools first, best first; then the others in the order sent.
+    pub(crate) fn best_first(&self) -> impl Iterator<Item = &str> {
+        let mut names: Vec<(f32, &str)> =
+            self.offer.names.iter().map(|name| (self.share(name), name.as_str())).collect();
+        names.sort_by(|one, other| other.0.total_cmp(&one.0));
+        names.into_iter().map(|(_, name)| name)
+    }
+
+    /// Returns the score of an offered tool, relative to the best one; 0 without a ranking.
+    fn share(&self, name: &str) -> f32 {
+        let mut ranked = self.chosen.picks.iter().filter_map(|pick| Some((self.tool(pick.tool)?, pick.share?)));
+        ranked.find(|(tool, _)| tool.name == name).map_or(0.0, |(_, share)| share)
+    }
+
+    fn pool(&self, side: Side) -> Option<&Pool> {
+        self.pools.iter().find(|pool| pool.side == side)
+    }
+
+    /// Compiles the offer of the selected tools.
+    pub(crate) fn compile(&self, pipeline: &Pipeline, turn: &Turn) -> Arc<Offer> {
+        let shape = self.shape();
+        turn.snapshot.offers.get(self.key(turn, &shape), || {
+            let client = turn.request.client_tools();
+            let client_sent_tools = !client.is_empty();
+            let (tools, sent) = if shape.narrowed { self.instead() } else { self.behind(client) };
+            Offer::compile(tools, sent, client_sent_tools, &pipeline.validators)
+        })
+    }
+
+    /// Returns the part of the offer that is independent of the tools' texts.
+    pub(crate) fn shape(&self) -> OfferShape {
+        OfferShape {
+            narrowed: self.pool(Side::Client).is_some(),
+            chosen: self.chosen.picks.iter().map(|pick| pick.tool).collect(),
+            search: self.search.as_ref().map(|search| digest(&[search.text()])),
+            representations: self.learned,
+        }
+    }
+
+    /// Returns the cache key of the offer.
+    pub(crate) fn key<'a>(&self, turn: &'a Turn, shape: &'a OfferShape) -> KeyView<'a> {
+        KeyView {
+            tools: turn.request.tools_text().unwrap_or_default(),
+            toolsets: if self.pool(Side::Catalog).is_some() { &turn.toolsets } else { &[] },
+            dialect: turn.upstream.settings().schema_dialect,
+            shape,
+        }
+    }
+
+    /// Returns the client's unchanged tools, followed by the selected ones.
+    fn behind(&self, client: Vec<Tool>) -> (Vec<Arc<Tool>>, SentToolList) {
+        let chosen = self.chosen.picks.iter().filter_map(|pick| {
+            let candidates = &self.pool(pick.tool.side)?.candidates;
+            candidates.written(pick.tool.position as usize, self.learned).cloned()
+        });
+        let added: Vec<Arc<WrittenTool>> = self.search.iter().cloned().chain(chosen).collect();
+        let tools = client.into_iter().map(Arc::new).chain(added.iter().map(|tool| tool.tool().clone())).collect();
+        (tools, SentToolList::Behind(added))
+    }
+
+    /// Returns the selected tools, which replace the client's list.
+    fn instead(&self) -> (Vec<Arc<Tool>>, SentToolList) {
+        let mut sent: Vec<SentTool> = self.fixed.iter().copied().map(SentTool::Own).collect();
+        let mut tools: Vec<Arc<Tool>> = Vec::new();
+        if let Some(search) = &self.search {
+            tools.push(search.tool().clone());
+            sent.push(SentTool::Added(search.clone()));
+        }
+        for Pick { tool: ToolAt { side, position }, .. } in &self.chosen.picks {
+            let position = *position as usize;
+            let Some(candidates) = self.pool(*side).map(|pool| &pool.candidates) else { continue };
+            tools.extend(candidates.tool(position).cloned());
+            sent.extend(match side {
+                Side::Client => candidates.own_place(position).map(SentTool::Own),
+                Side::Catalog => candidates.written(position, self.learned).cloned().map(SentTool::Added),
+            });
+        }
+        (tools, SentToolList::Instead(sent))
+    }
+
+    /// Records the offered tools in the trace, and for later turns of the session.
+    pub(crate) fn note(&mut self, pipeline: &Pipeline, turn: &mut Turn) {
+        turn.record.trace_mut().tools_offered = self.offer.names.clone();
+        if self.pools.is_empty() {
+            return;
+        }
+        if let Some(session) = &self.session {
+            let now = self.remembered();
+            if let Some(before) = &self.before {
+                let change = before.change(&now, self.chosen.evicted, |kept| {
+                    let candidates = &self.pool(kept.side)?.candidates;
+                    candidates.digest(candidates.position(&kept.name)?, self.learned)
+                });
+                self.prefix_change = self.prefix_change.or(change);
+            }
+            pipeline.offered_before.note(session, now.clone());
+            self.before = Some(Arc::new(now));
+        }
+        self.note_in_trace(turn);
+    }
+
+    fn note_in_trace(&self, turn: &mut Turn) {
+        let is_choice = self.chosen.picks.iter().any(|pick| pick.reason != OfferReason::Whole);
+        if !is_choice && self.prefix_change.is_none() {
+            return;
+        }
+        let tools = self.chosen.picks.iter().filter_map(|pick| {
+            let name = self.tool(pick.tool)?.name.clone();
+            Some(OfferedTool { name, reason: pick.reason, share: pick.share, pattern: pick.pattern.clone() })
+        });
+        turn.record.trace_mut().offer = Some(OfferNote {
+            candidates: self.pools.iter().map(Pool::free).sum(),
+            tools: tools.collect(),
+            prefix_change: self.prefix_change,
+            words_alone: self.words_alone,
+        });
+    }
+
+    fn remembered(&self) -> RememberedOffer {
+        let tools = self.chosen.picks.iter().filter_map(|pick| {
+            let (candidates, position) = (&self.pool(pick.tool.side)?.candidates, pick.tool.position as usize);
+            Some(RememberedTool {
+                side: pick.tool.side,
+                name: candidates.name(position)?.clone(),
+                digest: candidates.digest(position, self.learned)?,
+                used: pick.used,
+                called: pick.reason == OfferReason::Called,
+            })
+        });
+        RememberedOffer { tools: tools.collect(), own: self.own, step: self.chosen.step }
+    }
+}

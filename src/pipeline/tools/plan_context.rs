@@ -1,0 +1,147 @@
+//! The input for plans of a turn: the available tools by position, and which tool can supply which argument.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use callwright_judge::scanner::{ToolSet, Validators};
+use callwright_knowledge::planner::drawing::{PlanTool, Tools};
+use callwright_knowledge::planner::producers::{Asked, Producers, Request};
+use callwright_knowledge::planner::when::Prerequisite;
+use callwright_search::embedding::Embedder;
+use callwright_telemetry::labels::Stage;
+
+use super::offer::Offer;
+use super::offering::Offering;
+use super::producer_index::{IndexScope, IndexedTools};
+use crate::pipeline::cpu::CpuWork;
+use crate::pipeline::query_vectors::query_vectors;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::Turn;
+
+/// The tools of a turn from the planner's view.
+///
+/// These are the tools of its toolsets and the client's own, offered or not: a tool that supplies an argument need not
+/// match the request. Tools that policy never offers or does not execute are excluded. Each tool has its offered name.
+#[derive(Debug)]
+pub(crate) struct PlanContext {
+    indexed: Arc<IndexedTools>,
+    offer: Arc<Offer>,
+    /// Positions of the offered tools, best first.
+    offered: Vec<usize>,
+    validators: Validators,
+    /// Cache of compiled tools by position.
+    compiled: Mutex<HashMap<usize, PlanTool>>,
+}
+
+impl PlanContext {
+    /// Collects the tools of a turn, with `offering` as the offered ones.
+    pub(crate) async fn new(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Self {
+        match Self::known(pipeline, turn, offering) {
+            Some(known) => known,
+            None => {
+                let bytes = turn.request.tools_text().map_or(0, str::len);
+                let built =
+                    pipeline.cpu.run(turn.tenant(), CpuWork::Tools, bytes, || Self::build(pipeline, turn, offering));
+                built.await
+            }
+        }
+    }
+
+    /// Returns the tools of a turn if they are indexed already.
+    pub(crate) fn known(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Option<Self> {
+        let indexed = turn.snapshot.producers.known(index_scope(turn, offering))?;
+        Some(Self::of_indexed(indexed, pipeline, turn, offering))
+    }
+
+    /// Indexes the tools of a turn, which takes as long as compiling them.
+    pub(crate) fn build(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Self {
+        let snapshot = &turn.snapshot;
+        let scope = index_scope(turn, offering);
+        let indexed = snapshot.producers.build(&snapshot.catalog, scope, turn.request.client_tools());
+        Self::of_indexed(indexed, pipeline, turn, offering)
+    }
+
+    fn of_indexed(indexed: Arc<IndexedTools>, pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Self {
+        turn.snapshot.producers.take_vectors(&indexed, &turn.snapshot.toolset_index);
+        let offer = Arc::clone(offering.offer());
+        let offered = offering.best_first().filter_map(|name| indexed.producers.position(name)).collect();
+        let validators = pipeline.validators.clone();
+        Self { indexed, offer, offered, validators, compiled: Mutex::default() }
+    }
+
+    /// Returns which tools can supply which argument.
+    pub(crate) fn producers(&self) -> &Producers {
+        &self.indexed.producers
+    }
+
+    /// Returns the positions of the offered tools, in descending relevance to the request.
+    pub(crate) fn offered(&self) -> &[usize] {
+        &self.offered
+    }
+
+    /// Returns the position of the tool with this name.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.indexed.producers.position(name)
+    }
+
+    /// Whether any offered tool requires a key.
+    pub(crate) fn requires_key(&self) -> bool {
+        self.offered.iter().any(|position| self.indexed.requires_key(*position, self))
+    }
+
+    /// Returns the keys that the tool at a position requires, with the tools that clearly supply them.
+    pub(crate) fn prerequisites(&self, position: usize) -> Arc<[Prerequisite]> {
+        self.indexed.prerequisites(position, self)
+    }
+
+    /// Analyses a request text. Uses vectors only if the embedder returns them at once.
+    pub(crate) async fn analyse_at_once(&self, pipeline: &Pipeline, turn: &Turn, text: &str) -> Asked {
+        let embedder = turn.snapshot.toolset_index.embedder().filter(|embedder| embedder.is_immediate());
+        self.analyse_by(pipeline, embedder, text).await
+    }
+
+    /// Analyses a request text. Falls back to keywords if the vectors are not ready in time, which is counted.
+    pub(crate) async fn analyse(&self, pipeline: &Pipeline, turn: &Turn, text: &str) -> Asked {
+        self.analyse_by(pipeline, turn.snapshot.toolset_index.embedder(), text).await
+    }
+
+    async fn analyse_by(&self, pipeline: &Pipeline, embedder: Option<&Arc<dyn Embedder>>, text: &str) -> Asked {
+        let request = Request::read(text);
+        if let Some(embedder) = embedder {
+            self.indexed.take_own_vectors(embedder.as_ref()).await;
+        }
+        let vectors = match embedder.filter(|_| self.indexed.producers.has_vectors()) {
+            Some(embedder) => query_vectors(pipeline, embedder, &request.texts(), Stage::Plan).await,
+            None => None,
+        };
+        self.indexed.producers.ask(&request, &vectors.unwrap_or_default())
+    }
+}
+
+fn index_scope<'a>(turn: &'a Turn, offering: &Offering) -> IndexScope<'a> {
+    IndexScope {
+        toolsets: if offering.has_catalog() { &turn.toolsets } else { &[] },
+        never: &turn.policy.offer.never,
+        execute: &turn.policy.execute,
+        list: turn.request.tools_text().unwrap_or_default(),
+        narrowed: offering.is_narrowed(),
+    }
+}
+
+impl Tools for PlanContext {
+    fn tool(&self, position: usize) -> Option<PlanTool> {
+        let known = self.compiled.lock().unwrap_or_else(PoisonError::into_inner).get(&position).cloned();
+        if known.is_some() {
+            return known;
+        }
+        let (tool, outputs) = self.indexed.tool(position)?;
+        let offered = self.offer.tool_set.get(&tool.name).filter(|offered| offered.tool.owner == tool.owner);
+        let tool = match offered {
+            Some(offered) => Arc::clone(offered),
+            None => Arc::clone(ToolSet::compile(vec![tool], &self.validators).tools().first()?),
+        };
+        let tool = PlanTool { tool, outputs };
+        self.compiled.lock().unwrap_or_else(PoisonError::into_inner).insert(position, tool.clone());
+        Some(tool)
+    }
+}

@@ -1,0 +1,322 @@
+//! Index of the tools that can supply an argument, by the toolsets and rules of a turn, with the client's own tools.
+//!
+//! The part of the toolsets is built when documents are loaded, and reused by reloads that do not change them. The
+//! combination for a turn is cached for the next one, because an agent sends the same tools with every request.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use indexmap::Equivalent;
+
+use callwright_common::cache::{ByteCache, FirstSight, Usage};
+use callwright_executor::Permissions;
+use callwright_knowledge::planner::Settings;
+use callwright_knowledge::planner::drawing::Tools;
+use callwright_knowledge::planner::producers::{CatalogProducers, Edges, Producers, Segment, ToolShape};
+use callwright_knowledge::planner::when::{Prerequisite, requires_key};
+use callwright_openapi::{Catalog, Operation, Toolset};
+use callwright_search::embedding::Embedder;
+use callwright_types::rules::{ExecuteRule, ExecuteRules, ToolGlobs};
+use callwright_types::{OutputField, Tool};
+
+use super::toolset_index::ToolsetIndex;
+use crate::pipeline::settings::SMALL_LIST_BYTES;
+
+/// Cache size in bytes for sets of toolsets under rules. Aliases and policies determine their number.
+const CALLABLE_TOOLS_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Estimated bytes of one tool in such a set; the tool's data belongs to the catalog.
+const CALLABLE_BYTES_PER_TOOL: usize = 256;
+
+/// Estimated memory of an indexed client tool list, per byte of its text (text included) and per tool: twice the parsed
+/// list.
+const INDEXED_BYTES_PER_BYTE: usize = 24;
+const INDEXED_BYTES_PER_TOOL: usize = 4 * 1024;
+
+/// Index of the tools that can supply the arguments of a catalog.
+#[derive(Debug)]
+pub struct ProducerIndex {
+    of_catalog: CatalogProducers,
+    edges: Arc<Edges>,
+    callable: ByteCache<CallableKey, Arc<CallableTools>>,
+    indexed: ByteCache<IndexKey, Arc<IndexedTools>>,
+    /// First occurrences of large client tool lists.
+    first_sight: FirstSight,
+}
+
+/// The catalog tools that a turn may use: those of its toolsets that the rules allow to be called.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct CallableKey {
+    toolsets: Vec<String>,
+    never: Vec<String>,
+    execute: Vec<ExecuteRule>,
+}
+
+/// The catalog tools of a turn, together with the client's tools of this list.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct IndexKey {
+    callable: CallableKey,
+    list: String,
+    narrowed: bool,
+}
+
+/// Borrowed form of an [`IndexKey`] for lookups; has the same hash.
+#[derive(Hash)]
+struct IndexKeyView<'a> {
+    toolsets: &'a [String],
+    never: &'a [String],
+    execute: &'a [ExecuteRule],
+    list: &'a str,
+    narrowed: bool,
+}
+
+impl Equivalent<IndexKey> for IndexKeyView<'_> {
+    fn equivalent(&self, key: &IndexKey) -> bool {
+        let IndexKey { callable: CallableKey { toolsets, never, execute }, list, narrowed } = key;
+        (self.toolsets, self.never, self.execute) == (toolsets, never, execute)
+            && (self.list, self.narrowed) == (list, *narrowed)
+    }
+}
+
+/// The tools and rules of a turn.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IndexScope<'a> {
+    /// Toolset entries of the configuration that take part.
+    pub(crate) toolsets: &'a [String],
+    /// Tools that are never offered.
+    pub(crate) never: &'a ToolGlobs,
+    /// Rules for execution.
+    pub(crate) execute: &'a ExecuteRules,
+    /// JSON text of the client's own tools.
+    pub(crate) list: &'a str,
+    /// Whether `never` also applies to the client's own tools.
+    pub(crate) narrowed: bool,
+}
+
+impl<'a> IndexScope<'a> {
+    fn view(self) -> IndexKeyView<'a> {
+        IndexKeyView {
+            toolsets: self.toolsets,
+            never: self.never.texts(),
+            execute: &self.execute.rules,
+            list: self.list,
+            narrowed: self.narrowed,
+        }
+    }
+
+    fn callable_key(self) -> CallableKey {
+        CallableKey {
+            toolsets: self.toolsets.to_vec(),
+            never: self.never.texts().to_vec(),
+            execute: self.execute.rules.clone(),
+        }
+    }
+}
+
+/// The catalog's part of a turn's tools.
+#[derive(Debug)]
+struct CallableTools {
+    producers: Producers,
+    /// The toolsets, each with the position of its first tool.
+    toolsets: Vec<(usize, Arc<Toolset>)>,
+}
+
+/// The tools of a turn by position, and which of them supply which argument.
+#[derive(Debug)]
+pub(crate) struct IndexedTools {
+    pub(crate) producers: Producers,
+    callable: Arc<CallableTools>,
+    /// The client's own tools; their positions follow the catalog's.
+    client: Vec<Arc<Tool>>,
+    /// Index of the client's own tools, if any.
+    own: Option<Arc<Segment>>,
+    /// Cache: whether a tool requires a key, at most one entry per tool.
+    requiring: Mutex<HashMap<usize, bool>>,
+    /// Cache of the required keys, at most one entry per tool.
+    prerequisites: Mutex<HashMap<usize, Arc<[Prerequisite]>>>,
+}
+
+impl ProducerIndex {
+    /// Builds the index of a catalog. Reuses the unchanged parts of `before`.
+    pub fn fill(catalog: &Catalog, edges: Arc<Edges>, settings: &Settings, before: Option<&Self>) -> Self {
+        let of_catalog = CatalogProducers::of(catalog, before.map(|before| &before.of_catalog));
+        Self::of(of_catalog, edges, settings)
+    }
+
+    /// Returns the same index with other edges from the operator.
+    #[must_use]
+    pub fn with_edges(&self, edges: Arc<Edges>, settings: &Settings) -> Self {
+        Self::of(self.of_catalog.clone(), edges, settings)
+    }
+
+    fn of(of_catalog: CatalogProducers, edges: Arc<Edges>, settings: &Settings) -> Self {
+        Self {
+            of_catalog,
+            edges,
+            callable: ByteCache::new(CALLABLE_TOOLS_BYTES, |_, callable: &Arc<CallableTools>| callable.bytes()),
+            indexed: ByteCache::new(settings.client_tools_cache_bytes, indexed_bytes),
+            first_sight: FirstSight::new(SMALL_LIST_BYTES),
+        }
+    }
+
+    /// Returns the cache usage.
+    pub(crate) fn usage(&self) -> Usage {
+        self.callable.usage() + self.indexed.usage()
+    }
+
+    /// Returns the tool names in the operator's file that the catalog lacks. Clients may send tools with these names.
+    pub fn strangers(&self) -> Vec<&str> {
+        if *self.edges == Edges::default() {
+            return Vec::new();
+        }
+        self.of_catalog.all().unknown(&self.edges).into_iter().collect()
+    }
+
+    /// Returns the producers among all tools of the catalog, in the order of its toolsets and their operations.
+    pub(crate) fn of_all(&self) -> Producers {
+        self.of_catalog.all().with_edges(&self.edges)
+    }
+
+    /// Returns the cached index of the tools that a turn may use.
+    pub(crate) fn known(&self, scope: IndexScope<'_>) -> Option<Arc<IndexedTools>> {
+        self.indexed.get(&scope.view())
+    }
+
+    /// Indexes the tools that a turn may use, with the `client`'s own tools.
+    pub(crate) fn build(&self, catalog: &Catalog, scope: IndexScope<'_>, client: Vec<Tool>) -> Arc<IndexedTools> {
+        let callable_key = scope.callable_key();
+        let callable = self.callable.get_with(callable_key.clone(), || Arc::new(self.callable(catalog, scope)));
+        if !self.first_sight.admits(&scope.view(), scope.list.len()) {
+            return Arc::new(IndexedTools::of(callable, client, scope, &self.edges));
+        }
+        let key = IndexKey { callable: callable_key, list: scope.list.to_owned(), narrowed: scope.narrowed };
+        self.indexed.get_with(key, || Arc::new(IndexedTools::of(callable, client, scope, &self.edges)))
+    }
+
+    fn callable(&self, catalog: &Catalog, scope: IndexScope<'_>) -> CallableTools {
+        let permissions = Permissions::of(scope.execute);
+        let (mut toolsets, mut segments, mut barred) = (Vec::new(), Vec::new(), HashSet::new());
+        let mut first = 0;
+        for toolset in scope.toolsets.iter().flat_map(|name| catalog.toolsets_of(name)) {
+            let Some(segment) = self.of_catalog.segment(&toolset.name) else { continue };
+            for (at, operation) in toolset.operations.iter().enumerate() {
+                let name = format!("{}/{}", toolset.name, operation.own_name());
+                if scope.never.name(&name) || !permissions.permit(&operation.method, &name) {
+                    barred.insert(first + at);
+                }
+            }
+            segments.push(Arc::clone(segment));
+            toolsets.push((first, Arc::clone(toolset)));
+            first += segment.len();
+        }
+        CallableTools { producers: Producers::new(segments).without(barred).with_edges(&self.edges), toolsets }
+    }
+
+    /// Adds the vectors of the toolsets' tools for semantic comparison, as soon as they are available.
+    pub(crate) fn take_vectors(&self, tools: &IndexedTools, toolset_index: &ToolsetIndex) {
+        for (_, toolset) in &tools.callable.toolsets {
+            let Some(segment) = self.of_catalog.segment(&toolset.name).filter(|segment| !segment.has_vectors()) else {
+                continue;
+            };
+            if let Some(vectors) = toolset_index.of_toolset(&toolset.name).and_then(|tools| tools.meanings()) {
+                segment.take_vectors(vectors);
+            }
+        }
+    }
+}
+
+impl CallableTools {
+    fn bytes(&self) -> usize {
+        self.producers.len() * CALLABLE_BYTES_PER_TOOL
+    }
+}
+
+fn indexed_bytes(key: &IndexKey, tools: &Arc<IndexedTools>) -> usize {
+    key.list.len() * INDEXED_BYTES_PER_BYTE + tools.client.len() * INDEXED_BYTES_PER_TOOL
+}
+
+impl IndexedTools {
+    fn of(callable: Arc<CallableTools>, client: Vec<Tool>, scope: IndexScope<'_>, edges: &Edges) -> Self {
+        if client.is_empty() {
+            return Self::new(callable.producers.clone(), callable, Vec::new(), None);
+        }
+        let shapes: Vec<ToolShape<'_>> = client.iter().map(shape).collect();
+        let segment = Arc::new(Segment::build(&shapes));
+        let first = callable.producers.len();
+        let mut barred = HashSet::new();
+        for (at, tool) in client.iter().enumerate() {
+            // A free-text tool has no argument object; of tools with the same name, the first one is called.
+            let is_first = segment.position(&tool.name) == Some(at);
+            if tool.free_text || !is_first || scope.narrowed && scope.never.name(&tool.name) {
+                barred.insert(first + at);
+            }
+            // A client tool shadows the catalog tool of the same name.
+            barred.extend(callable.producers.position(&tool.name));
+        }
+        let producers = callable.producers.and(Arc::clone(&segment)).without(barred).with_edges(edges);
+        Self::new(producers, callable, client, Some(segment))
+    }
+
+    fn new(producers: Producers, callable: Arc<CallableTools>, client: Vec<Tool>, own: Option<Arc<Segment>>) -> Self {
+        let client = client.into_iter().map(Arc::new).collect();
+        let (requiring, prerequisites) = (Mutex::default(), Mutex::default());
+        Self { producers, callable, client, own, requiring, prerequisites }
+    }
+
+    /// Adds the vectors of the client's own tools if the embedder is immediate. A request does not wait for a slower
+    /// one.
+    pub(crate) async fn take_own_vectors(&self, embedder: &dyn Embedder) {
+        let Some(own) = self.own.as_ref().filter(|own| embedder.is_immediate() && !own.has_vectors()) else { return };
+        let texts = self.client.iter().map(|tool| shape(tool).embedded()).collect();
+        if let Ok(vectors) = embedder.embed(texts).await {
+            own.take_vectors(&vectors.into());
+        }
+    }
+
+    /// Whether the tool at a position requires a key. Cached, because every turn checks every offered tool.
+    pub(crate) fn requires_key(&self, position: usize, tools: &dyn Tools) -> bool {
+        let mut known = self.requiring.lock().unwrap_or_else(PoisonError::into_inner);
+        *known.entry(position).or_insert_with(|| tools.tool(position).is_some_and(|tool| requires_key(&tool)))
+    }
+
+    /// Returns the keys that the tool at a position requires, with the tools that clearly supply them, independent of
+    /// the request.
+    pub(crate) fn prerequisites(&self, position: usize, tools: &dyn Tools) -> Arc<[Prerequisite]> {
+        let known = self.prerequisites.lock().unwrap_or_else(PoisonError::into_inner).get(&position).map(Arc::clone);
+        known.unwrap_or_else(|| {
+            let found: Arc<[Prerequisite]> = Prerequisite::all_of(tools, &self.producers, position).into();
+            let mut known = self.prerequisites.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(position, Arc::clone(&found));
+            found
+        })
+    }
+
+    /// Returns the tool at a position with the fields of its answers; `None` if it does not exist or may not be called.
+    pub(crate) fn tool(&self, position: usize) -> Option<(Arc<Tool>, Arc<[OutputField]>)> {
+        if self.producers.is_barred(position) {
+            return None;
+        }
+        if let Some(at) = position.checked_sub(self.callable.producers.len()) {
+            return Some((Arc::clone(self.client.get(at)?), Arc::default()));
+        }
+        let operation = self.operation(position)?;
+        Some((Arc::clone(&operation.tool), Arc::clone(&operation.outputs)))
+    }
+
+    fn operation(&self, position: usize) -> Option<&Operation> {
+        let at = self.callable.toolsets.partition_point(|(first, _)| *first <= position).checked_sub(1)?;
+        let (first, toolset) = self.callable.toolsets.get(at)?;
+        toolset.operations.get(position - first)
+    }
+}
+
+fn shape(tool: &Tool) -> ToolShape<'_> {
+    ToolShape {
+        name: &tool.name,
+        description: &tool.description,
+        parameters: &tool.parameters,
+        outputs: &[],
+        http: None,
+        links: &[],
+    }
+}

@@ -1,0 +1,271 @@
+//! Search index of tools: by keywords at once, semantic as soon as the vectors are ready.
+//!
+//! Vectors are computed in background tasks. Until a toolset has vectors, its tools are found by keywords only, and no
+//! turn waits: a local model may need minutes for the first run over a large catalog. A reload keeps the index of
+//! unchanged toolsets.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+
+use callwright_judge::scanner::ToolSet;
+use callwright_knowledge::representation::Representations;
+use callwright_openapi::{Catalog, Toolset};
+use callwright_search::embedding::{Embedder, Vector};
+use callwright_search::retrieval::{
+    FieldWeights, Fusion, TextVectors, ToolSegment, ToolText, ToolVectors, embed_tools, parameters_text,
+};
+use callwright_telemetry::{Metrics, WithoutVectors};
+use callwright_types::representation::Representation;
+use callwright_types::{Owner, Tool};
+
+/// Search index of the catalog's tools, with the learned representations.
+#[derive(Debug, Default)]
+pub struct ToolsetIndex {
+    by_toolset: BTreeMap<String, Arc<ToolListIndex>>,
+    representations: Arc<Representations>,
+    description_tokens: usize,
+    embedder: Option<Arc<dyn Embedder>>,
+    text_vectors: Option<TextVectors>,
+}
+
+/// Search index of one toolset, or of one client's list.
+#[derive(Debug)]
+pub(crate) struct ToolListIndex {
+    texts: Vec<ToolText>,
+    segment: ArcSwap<ToolSegment>,
+    fusion: Fusion,
+    /// Whether the index has the vectors.
+    has_vectors: AtomicBool,
+    /// Vectors of the tools' own texts, without learned patterns, once available.
+    meanings: OnceLock<Arc<[Vector]>>,
+    /// Counts the tools in the metric until the vectors are available.
+    without_vectors: Mutex<Option<WithoutVectors>>,
+}
+
+impl ToolsetIndex {
+    /// Builds the index of a catalog with the learned representations. `description_tokens` limits the description for
+    /// models. Reuses the unchanged parts of `before`; computes the other vectors in background tasks. Needs a Tokio
+    /// runtime.
+    pub fn fill(
+        catalog: &Catalog,
+        representations: Arc<Representations>,
+        description_tokens: usize,
+        embedder: Option<Arc<dyn Embedder>>,
+        before: Option<&Self>,
+        metrics: &Metrics,
+    ) -> Self {
+        let mut by_toolset = BTreeMap::new();
+        for toolset in catalog.toolsets() {
+            let texts = texts(toolset, &representations);
+            let fusion = fusion(&representations, Some(&toolset.name));
+            let known = before.and_then(|before| before.by_toolset.get(&toolset.name));
+            let tools = match known.filter(|known| known.texts == texts && known.fusion == fusion) {
+                Some(known) => Arc::clone(known),
+                None => {
+                    let counted = embedder.as_ref().map(|_| metrics.without_vectors(texts.len()));
+                    ToolListIndex::put(texts, fusion, embedder.as_ref(), &toolset.name, counted)
+                }
+            };
+            by_toolset.insert(toolset.name.clone(), tools);
+        }
+        let known = before.and_then(|before| before.text_vectors.as_ref());
+        let text_vectors = embedder.clone().map(|embedder| match known {
+            Some(known) if Arc::ptr_eq(known.embedder(), &embedder) => known.clone(),
+            _ => TextVectors::new(embedder),
+        });
+        Self { by_toolset, representations, description_tokens, embedder, text_vectors }
+    }
+
+    /// Creates an index without a catalog.
+    #[cfg(test)]
+    pub(crate) fn of_clients(representations: Representations, embedder: Option<Arc<dyn Embedder>>) -> Self {
+        let text_vectors = embedder.clone().map(TextVectors::new);
+        Self { representations: Arc::new(representations), embedder, text_vectors, ..Self::default() }
+    }
+
+    /// Returns the index of a toolset.
+    pub(crate) fn of_toolset(&self, toolset: &str) -> Option<&Arc<ToolListIndex>> {
+        self.by_toolset.get(toolset)
+    }
+
+    /// Builds the index of a client's list.
+    pub(crate) fn of_client(&self, tools: &[&Tool]) -> Arc<ToolListIndex> {
+        let texts = tools.iter().map(|tool| text(tool, String::new(), self.representations.of_client_tool(&tool.name)));
+        let fusion = fusion(&self.representations, None);
+        ToolListIndex::put(texts.collect(), fusion, self.embedder.as_ref(), "(a client's)", None)
+    }
+
+    /// Builds the index of an offer, with tools of the client and of the catalog. It has vectors at once if the
+    /// embedder is immediate, otherwise soon after.
+    pub(crate) fn of_offer(&self, offered: &ToolSet) -> Arc<ToolListIndex> {
+        let tools = offered.tools().iter();
+        let texts = tools.map(|compiled| {
+            let learned = match &compiled.tool.owner {
+                Owner::Proxy(reference) => self.representations.of_tool(&reference.toolset, &reference.tool),
+                Owner::Client | Owner::Search => self.representations.of_client_tool(&compiled.tool.name),
+            };
+            text(&compiled.tool, String::new(), learned)
+        });
+        let (texts, fusion) = (texts.collect::<Vec<_>>(), Fusion::default());
+        match self.text_vectors.as_ref().and_then(|vectors| vectors.tools(&texts)) {
+            Some(vectors) => ToolListIndex::with_vectors(texts, fusion, vectors),
+            None => ToolListIndex::put(texts, fusion, self.embedder.as_ref(), "(an offer's)", None),
+        }
+    }
+
+    /// Returns the learned representation of a toolset's tool.
+    pub(crate) fn learned(&self, toolset: &str, tool: &str) -> Option<&Arc<Representation>> {
+        self.representations.of_tool(toolset, tool)
+    }
+
+    /// Approximate maximum tokens of a description with its learned patterns.
+    pub(crate) fn description_tokens(&self) -> usize {
+        self.description_tokens
+    }
+
+    /// Returns the vectors of names and user messages, if an embedder is configured.
+    pub(crate) fn text_vectors(&self) -> Option<&TextVectors> {
+        self.text_vectors.as_ref()
+    }
+
+    /// Returns the embedder, if one is configured.
+    pub(crate) fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
+        self.embedder.as_ref()
+    }
+}
+
+impl ToolListIndex {
+    fn put(
+        texts: Vec<ToolText>,
+        fusion: Fusion,
+        embedder: Option<&Arc<dyn Embedder>>,
+        name: &str,
+        counted: Option<WithoutVectors>,
+    ) -> Arc<Self> {
+        let words = ToolSegment::build(&texts, None, &FieldWeights::default());
+        let segment = ArcSwap::from_pointee(words);
+        let (has_vectors, without_vectors) = (AtomicBool::new(false), Mutex::new(counted));
+        let meanings = OnceLock::new();
+        let tools = Arc::new(Self { texts, segment, fusion, has_vectors, meanings, without_vectors });
+        if let Some(embedder) = embedder.filter(|_| !tools.texts.is_empty()) {
+            tokio::spawn(embed(Arc::downgrade(&tools), Arc::clone(embedder), name.to_owned()));
+        }
+        tools
+    }
+
+    fn with_vectors(texts: Vec<ToolText>, fusion: Fusion, vectors: Vec<ToolVectors>) -> Arc<Self> {
+        let segment = ToolSegment::build(&texts, Some(&vectors), &FieldWeights::default());
+        let meanings: Arc<[Vector]> = vectors.into_iter().map(|vectors| vectors.description).collect();
+        Arc::new(Self {
+            texts,
+            segment: ArcSwap::from_pointee(segment),
+            fusion,
+            has_vectors: AtomicBool::new(true),
+            meanings: OnceLock::from(meanings),
+            without_vectors: Mutex::new(None),
+        })
+    }
+
+    /// Returns the current index.
+    pub(crate) fn segment(&self) -> Arc<ToolSegment> {
+        self.segment.load_full()
+    }
+
+    /// Whether semantic search is available.
+    pub(crate) fn has_vectors(&self) -> bool {
+        self.has_vectors.load(Ordering::Acquire)
+    }
+
+    /// Returns the vectors of the tools' own texts, in their order, once available.
+    pub(crate) fn meanings(&self) -> Option<&Arc<[Vector]>> {
+        self.meanings.get()
+    }
+
+    /// Returns the weights of keyword and semantic search.
+    pub(crate) fn fusion(&self) -> Fusion {
+        self.fusion
+    }
+
+    /// Returns the name of a tool.
+    pub(crate) fn name(&self, tool: usize) -> Option<&str> {
+        self.texts.get(tool).map(|text| text.name.as_str())
+    }
+
+    /// Returns the description of a learned pattern.
+    pub(crate) fn pattern(&self, tool: usize, pattern: usize) -> Option<&str> {
+        self.texts.get(tool)?.patterns.get(pattern).map(|pattern| pattern.description.as_str())
+    }
+
+    /// Returns the number of tools.
+    pub(crate) fn len(&self) -> usize {
+        self.texts.len()
+    }
+}
+
+/// First and longest pause before embedding is retried. An endpoint may start after the proxy, or be overloaded.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+
+/// Adds the vectors to the index as soon as embedding succeeds. Stops when the tools are no longer used.
+async fn embed(tools: Weak<ToolListIndex>, embedder: Arc<dyn Embedder>, name: String) {
+    let mut pause = FIRST_PAUSE;
+    while let Some(tools) = tools.upgrade() {
+        match embed_tools(&*embedder, &tools.texts).await {
+            Ok(vectors) => return index(tools, vectors, &name).await,
+            Err(error) => {
+                let seconds = pause.as_secs();
+                tracing::warn!(toolset = name, %error, seconds, "embedding failed: the toolset's tools are found by keywords only; will retry");
+            }
+        }
+        drop(tools);
+        tokio::time::sleep(pause).await;
+        pause = LONGEST_PAUSE.min(2 * pause);
+    }
+}
+
+async fn index(tools: Arc<ToolListIndex>, vectors: Vec<ToolVectors>, name: &str) {
+    let indexed = Arc::clone(&tools);
+    let built = tokio::task::spawn_blocking(move || {
+        let segment = ToolSegment::build(&indexed.texts, Some(&vectors), &FieldWeights::default());
+        let meanings: Arc<[Vector]> = vectors.into_iter().map(|vectors| vectors.description).collect();
+        (segment, meanings)
+    });
+    match built.await {
+        Ok((segment, meanings)) => {
+            // No other task sets the vectors.
+            let _ = tools.meanings.set(meanings);
+            tools.segment.store(Arc::new(segment));
+            tools.has_vectors.store(true, Ordering::Release);
+            drop(tools.without_vectors.lock().unwrap_or_else(PoisonError::into_inner).take());
+            tracing::debug!(toolset = name, tools = tools.texts.len(), "semantic search of the toolset is available");
+        }
+        Err(error) => tracing::warn!(toolset = name, %error, "the toolset's tools are found by keywords only"),
+    }
+}
+
+fn fusion(representations: &Representations, toolset: Option<&str>) -> Fusion {
+    let learned = representations.ranking(toolset);
+    learned.map_or_else(Fusion::default, |ranking| Fusion { sharpness: ranking.sharpness, words: ranking.words })
+}
+
+fn texts(toolset: &Toolset, representations: &Representations) -> Vec<ToolText> {
+    let texts = toolset.operations.iter().map(|operation| {
+        let learned = representations.of_tool(&toolset.name, operation.own_name());
+        text(&operation.tool, operation.tags.join(" "), learned)
+    });
+    texts.collect()
+}
+
+fn text(tool: &Tool, tags: String, learned: Option<&Arc<Representation>>) -> ToolText {
+    ToolText {
+        name: tool.name.clone(),
+        description: tool.description.clone(),
+        parameters: parameters_text(&tool.parameters),
+        tags,
+        patterns: learned.map(|learned| learned.patterns.clone()).unwrap_or_default(),
+    }
+}
