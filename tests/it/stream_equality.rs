@@ -1,5 +1,5 @@
-//! A clean streamed answer passes guard mode unchanged: the client gets the same content as from the upstream itself,
-//! delta by delta.
+//! A clean streamed answer passes guard mode unchanged: the client gets the events that the upstream sent, in their
+//! order. With several choices this holds for the events of each choice.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -166,34 +166,14 @@ fn number_of(request: &Value) -> u64 {
     request["messages"][0]["content"].as_str().unwrap().parse().unwrap()
 }
 
-/// Content of a stream per choice: deltas in order, with the pieces of one text joined. What a choice contains may leave
-/// later than parts of other choices, because calls are held until they are validated, and a text may leave in other
-/// pieces, because its end may begin a call.
-fn content(chunks: &[Value]) -> BTreeMap<u64, Vec<Value>> {
-    let mut choices: BTreeMap<u64, Vec<Value>> = BTreeMap::new();
-    for part in chunks.iter().filter_map(|chunk| chunk["choices"].as_array()).flatten() {
-        let deltas = choices.entry(part["index"].as_u64().unwrap()).or_default();
-        for (member, value) in part["delta"].as_object().unwrap() {
-            let Some(text) = value.as_str().filter(|_| member != "role") else {
-                deltas.push(json!({member: value}));
-                continue;
-            };
-            match deltas.last_mut().and_then(|last| last.get_mut(member)).filter(|last| last.is_string()) {
-                Some(last) => *last = json!(format!("{}{text}", last.as_str().unwrap())),
-                None if text.is_empty() => {}
-                None => deltas.push(json!({member: text})),
-            }
-        }
-        deltas.extend(part["finish_reason"].as_str().map(|reason| json!({"finish": reason})));
+/// Returns the chunks of each choice in order; the chunks without a choice are under `None`. Calls are held until they
+/// are validated, so that chunks of other choices may leave before them.
+fn by_choice(chunks: &[Value]) -> BTreeMap<Option<u64>, Vec<&Value>> {
+    let mut choices: BTreeMap<Option<u64>, Vec<&Value>> = BTreeMap::new();
+    for chunk in chunks {
+        choices.entry(chunk["choices"][0]["index"].as_u64()).or_default().push(chunk);
     }
     choices
-}
-
-/// Returns the members of the chunks besides their choices, and the chunk with the token usage in its place.
-fn envelope(chunks: &[Value]) -> (Value, Option<Value>) {
-    let mut first = chunks[0].clone();
-    first["choices"] = Value::Null;
-    (first, chunks.iter().rev().find(|chunk| chunk["usage"].is_object()).map(|chunk| chunk["usage"].clone()))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -204,7 +184,6 @@ async fn a_clean_stream_leaves_as_it_came() {
     let clients = (0..CLIENTS).map(|client| {
         let proxy = Arc::clone(&proxy);
         tokio::spawn(async move {
-            let mut equal = 0;
             for number in (client..answers).step_by(usize::try_from(CLIENTS).unwrap()) {
                 let sent = answer(number);
                 let mut stream = proxy.client().chat_stream(&sent.request).await;
@@ -218,17 +197,15 @@ async fn a_clean_stream_leaves_as_it_came() {
                         Event::Done => panic!("answer {number}: two ends"),
                     })
                     .collect();
-                equal += u64::from(got == sent.chunks);
-                assert_eq!(content(&got), content(&sent.chunks), "answer {number}");
-                assert_eq!(envelope(&got), envelope(&sent.chunks), "answer {number}");
+                if sent.request.get("n").is_some() {
+                    assert_eq!(by_choice(&got), by_choice(&sent.chunks), "answer {number}");
+                } else {
+                    assert_eq!(got, sent.chunks, "answer {number}");
+                }
             }
-            equal
         })
     });
-    let mut equal = 0;
     for client in clients.collect::<Vec<_>>() {
-        equal += client.await.unwrap();
+        client.await.unwrap();
     }
-    anstream::println!("{equal} of {answers} streams have the same events in the same order");
-    assert!(equal * 2 > answers, "only {equal} of {answers} streams have the same events in the same order");
 }

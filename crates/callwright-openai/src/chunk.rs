@@ -154,6 +154,11 @@ impl Chunk {
         self.seen.finish
     }
 
+    /// Whether the chunk contains the end of a text together with its finish reason, and nothing else that is held.
+    pub fn is_end_of_text(&self) -> bool {
+        self.seen.finish && self.seen.text && !self.seen.calls && !self.seen.opaque
+    }
+
     /// Whether the list of choices is empty, as in the usage chunk.
     pub fn is_usage_only(&self) -> bool {
         !self.seen.choices

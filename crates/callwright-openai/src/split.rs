@@ -21,6 +21,11 @@ impl Chunk {
         chunks.collect()
     }
 
+    /// Returns the number of distinct choices.
+    pub fn choice_count(&self) -> usize {
+        self.choice_indices().len()
+    }
+
     /// Returns the chunk without text but with refusals; `None` if at most a role remains.
     pub fn without_text(&self) -> Option<Chunk> {
         self.with_choices(true, |choice, delta| {

@@ -112,8 +112,10 @@ pub(crate) struct HeldText {
     /// Byte range in the text of its choice.
     pub(crate) range: Range<usize>,
     pub(crate) chunk: Chunk,
-    /// The original event, if it contains only this piece.
+    /// The original event, if it contains only this choice.
     pub(crate) event: Option<Bytes>,
+    /// Whether the original event also has the finish reason. It is sent only if the whole answer is unchanged.
+    pub(crate) finishes: bool,
 }
 
 /// State of a choice's text at the end of its stream.
@@ -132,12 +134,25 @@ impl HeldText {
     pub(crate) fn cut(&mut self, at: usize) -> Option<Chunk> {
         let (first, rest) = self.chunk.cut_text(at.saturating_sub(self.range.start));
         let first = first?;
-        *self = Self { range: self.range.start.max(at)..self.range.end, chunk: rest, event: None };
+        *self = Self {
+            range: self.range.start.max(at)..self.range.end,
+            chunk: rest,
+            event: None,
+            finishes: self.finishes,
+        };
         Some(first)
     }
 
-    /// Writes the piece, as the original event if possible.
+    /// Writes the piece without a finish reason, as the original event if possible.
     pub(crate) fn write(&self, out: &mut BytesMut) {
+        match &self.event {
+            Some(event) if !self.finishes => out.extend_from_slice(event),
+            _ => out.extend_from_slice(&self.chunk.to_event()),
+        }
+    }
+
+    /// Writes the original event, with its finish reason.
+    pub(crate) fn write_original(&self, out: &mut BytesMut) {
         match &self.event {
             Some(event) => out.extend_from_slice(event),
             None => out.extend_from_slice(&self.chunk.to_event()),

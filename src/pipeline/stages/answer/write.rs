@@ -62,9 +62,8 @@ async fn stream(
     let mut out = BytesMut::new();
     let only_held = turn.streamed.verbatim && turn.streamed.unsent.is_empty() && turn.streamed.head.is_some();
     if only_held && !changed {
-        for choice in completion.choices() {
-            write_held_text(turn, choice, &mut out);
-        }
+        let texts = completion.choices().iter().filter_map(|choice| turn.streamed.texts.get(&choice.index));
+        texts.flat_map(|text| &text.held).for_each(|held| held.write_original(&mut out));
         turn.streamed.held.iter().for_each(|event| out.extend_from_slice(event));
     } else {
         compose(turn, completion, rescued, opened, &mut out);

@@ -213,6 +213,11 @@ impl Flow<'_> {
         }
         match chunk.without_held().filter(|_| !is_usage) {
             None => turn.streamed.held.push(raw),
+            // Nothing follows but the end of the stream, so that holding the text costs no time.
+            Some(text) if chunk.is_end_of_text() && text.choice_count() == 1 => {
+                self.texts.drain(&mut self.out);
+                self.texts.hold_end(&text, &raw);
+            }
             Some(flows) => {
                 self.texts.drain(&mut self.out);
                 self.texts.divide(&flows, None, &mut self.out);

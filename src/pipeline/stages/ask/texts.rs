@@ -13,6 +13,10 @@ use callwright_openai::{Assembler, Chunk};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::HoldEnd;
 
+/// Maximum number of bytes of sendable text in a chunk that is held with the rest of the chunk. A longer chunk is cut,
+/// so that a client waits for at most a few words more; a shorter one leaves unchanged. A token has about four bytes.
+const UNCUT_BYTES: usize = 64;
+
 /// Rules for holding text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StreamHoldRules {
@@ -86,6 +90,17 @@ impl<'a> Texts<'a> {
         }
     }
 
+    /// Holds the last chunk, which has the end of a text and the finish reason, until the answer is validated. `text` is
+    /// the chunk without its finish reason.
+    pub(super) fn hold_end(&mut self, text: &Chunk, event: &Bytes) {
+        for (index, chunk) in text.by_choice() {
+            if let Some(choice) = self.choices.get_mut(&index) {
+                let range = choice.before..choice.hold.seen();
+                choice.held.push_back(HeldText { range, chunk, event: Some(event.clone()), finishes: true });
+            }
+        }
+    }
+
     /// Returns the earliest time at which a hold expires.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.choices.values().filter_map(|choice| choice.since).map(|(since, _)| since + self.rules.max_time).min()
@@ -107,6 +122,10 @@ impl<'a> Texts<'a> {
         for choice in self.choices.values_mut() {
             choice.hold.give_up();
             choice.ended(HoldEnd::Text, self.metrics);
+            // The end of the stream is reported by the failure, not by a finish reason.
+            for held in choice.held.iter_mut().filter(|held| held.finishes) {
+                (held.event, held.finishes) = (None, false);
+            }
         }
     }
 
@@ -161,8 +180,13 @@ impl<'a> ChoiceText<'a> {
     fn drain(&mut self, out: &mut BytesMut) {
         let released = self.hold.released();
         while let Some(held) = self.held.front_mut() {
+            if held.finishes {
+                return;
+            }
             if held.range.end > released {
-                if let Some(flows) = held.cut(released) {
+                if released.saturating_sub(held.range.start) > UNCUT_BYTES
+                    && let Some(flows) = held.cut(released)
+                {
                     out.extend_from_slice(&flows.to_event());
                 }
                 return;
@@ -182,8 +206,11 @@ impl<'a> ChoiceText<'a> {
                 None => out.extend_from_slice(&chunk.to_event()),
             };
         }
-        let mut held = HeldText { range: range.clone(), chunk: chunk.clone(), event: event.cloned() };
-        if let Some(part) = held.cut(range.start + flows) {
+        let mut held =
+            HeldText { range: range.clone(), chunk: chunk.clone(), event: event.cloned(), finishes: false };
+        if flows > UNCUT_BYTES
+            && let Some(part) = held.cut(range.start + flows)
+        {
             out.extend_from_slice(&part.to_event());
         }
         self.held.push_back(held);

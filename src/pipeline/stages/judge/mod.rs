@@ -21,7 +21,7 @@ use known_conversation::KnownConversation;
 
 /// An answer is compared with the conversation. Reading the conversation is about this many times faster than
 /// validating an answer.
-const READ_MORE_QUICKLY: usize = 32;
+const READ_MORE_QUICKLY: usize = 16;
 
 /// Validates an answer of the model, and records the results in the trace. A called tool that was not offered but could
 /// be is added to the offer, and then validated like the others.
