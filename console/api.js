@@ -1,4 +1,4 @@
-// The operator side, from the console.
+// Requests to the operator listener.
 import { authorized } from "./token.js";
 
 async function answer(response) {
@@ -9,12 +9,12 @@ async function answer(response) {
   } catch {
     body = undefined;
   }
-  // /readyz tells with 503 that it drains, and why.
+  // /readyz answers 503 with a status while the proxy drains.
   if (!response.ok && body?.status === undefined) throw new Error(body?.error?.message ?? `${response.status} ${response.statusText}`);
   return body;
 }
 
-/** What a path says, as JSON. */
+/** Returns the JSON at a path. */
 export async function get(path) {
   return answer(await authorized(path, { headers: { accept: "application/json" } }));
 }
@@ -26,10 +26,10 @@ function sending(method) {
 /** Sends JSON. */
 export const post = sending("POST");
 
-/** Puts JSON in the place of what is there. */
+/** Replaces the JSON at a path. */
 export const put = sending("PUT");
 
-/** Removes what is there. */
+/** Deletes the resource at a path. */
 export async function remove(path) {
   return answer(await authorized(path, { method: "DELETE" }));
 }
@@ -37,7 +37,7 @@ export async function remove(path) {
 const SERIES = /^([a-z_]+)(?:\{(.*)\})? ([0-9.e+-]+)$/;
 const LABEL = /([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
 
-/** The series of /metrics: name, labels, value. */
+/** Returns the series of /metrics: name, labels, value. */
 export async function metrics() {
   const text = await (await authorized("/metrics")).text();
   const series = [];

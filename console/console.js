@@ -1,5 +1,5 @@
-// The console: what the operator side says at /admin and /metrics, for people. Whatever users, models and APIs wrote becomes text nodes and never
-// markup.
+// The console: a user interface for the data at /admin and /metrics of the operator listener. Text from users, models and APIs becomes text nodes,
+// never markup.
 import { button, duration, element, empty, facts, field, heading, next, table, when } from "./elements.js";
 import { get, post } from "./api.js";
 import { policies, policy } from "./policies.js";
@@ -10,13 +10,13 @@ import { timeline } from "./turn.js";
 const main = document.getElementById("main");
 const VIEWS = { turns, turn, approvals, approval, tools, tool, toolset, lessons, lesson, procedures, procedure, policies, policy, shadow, switch: killSwitch };
 
-/** The section that a single one belongs to. */
+/** Section of each detail view. */
 const SECTIONS = { turn: "turns", approval: "approvals", tool: "tools", toolset: "tools", lesson: "lessons", procedure: "procedures", policy: "policies" };
 
-/** Turns are looked up again this often, in milliseconds, while the list is shown. */
+/** Refresh interval of the list of turns, in milliseconds. */
 const REFRESH = 3000;
 
-/** So is what an operator must not miss. */
+/** Refresh interval of the alarm bar, in milliseconds. */
 const ALARM = 5000;
 
 let refreshing;
@@ -35,18 +35,18 @@ async function show() {
   main.focus({ preventScroll: true });
 }
 
-/** Shows what a view gives, or why it gives nothing; nothing where that would interrupt by then. */
+/** Shows a view, or its error. Shows nothing if the user has left the page or `interrupts` holds. */
 async function render(view, interrupts = () => false) {
   const at = location.hash;
   try {
     const shown = await view();
     if (location.hash === at && !interrupts()) main.replaceChildren(...shown);
   } catch (error) {
-    if (location.hash === at) main.replaceChildren(heading("This cannot be shown"), element("p", { class: "alarm", role: "alert" }, error.message));
+    if (location.hash === at) main.replaceChildren(heading("Error"), element("p", { class: "alarm", role: "alert" }, error.message));
   }
 }
 
-/** Says above every view what an operator must not miss. */
+/** Updates the bar above all views (degraded parts) and the count of pending approvals. */
 async function alarm() {
   const bar = document.getElementById("alarm");
   const pending = document.getElementById("pending");
@@ -73,8 +73,8 @@ async function turns(_, query) {
     element("button", {}, "Filter"));
   filter.addEventListener("submit", (event) => {
     event.preventDefault();
-    const wanted = [...new FormData(filter)].filter(([, value]) => value !== "");
-    location.hash = `#/turns?${new URLSearchParams(wanted)}`;
+    const values = [...new FormData(filter)].filter(([, value]) => value !== "");
+    location.hash = `#/turns?${new URLSearchParams(values)}`;
   });
   const rows = page.traces.map((trace) => [
     element("a", { href: `#/turn/${encodeURIComponent(trace.id)}` }, when(trace.started_at)),
@@ -84,10 +84,10 @@ async function turns(_, query) {
   if (!query.get("cursor")) refresh();
   return [heading("Turns"), filter,
     rows.length ? table("Turns, newest first", ["Arrived", "Verdict", "Model", "Policy", "Mode", "Upstream", "#Status", "#Time"], rows)
-      : empty("No turn that fits. Point an OpenAI client at the client side, and its turns appear here."), ...next("turns", query, page, "cursor", "Older turns")];
+      : empty("No matching turn. Set the base URL of an OpenAI client to the client listener, and its turns appear here."), ...next("turns", query, page, "cursor", "Older turns")];
 }
 
-/** Looks up the list again; whoever writes into the filter, or has gone to a row, is not interrupted. */
+/** Refreshes the list, unless the focus is in the filter or on a row. */
 function refresh() {
   const isBusy = () => main.contains(document.activeElement) && document.activeElement !== main;
   refreshing = setTimeout(() => (isBusy() ? refresh() : render(() => turns(undefined, query()), isBusy)), REFRESH);
@@ -99,11 +99,11 @@ function query() {
 
 async function turn(id) {
   const trace = await get(`/admin/traces/${encodeURIComponent(id)}`);
-  const mark = (verdict) => button(verdict === "good" ? "This turn was right" : "This turn was wrong", async () => {
+  const mark = (verdict) => button(verdict === "good" ? "Mark as correct" : "Mark as wrong", async () => {
     await post(`/admin/traces/${encodeURIComponent(id)}/mark`, { verdict });
-    return `Marked as ${verdict}: what it taught is judged by that.`;
+    return `Marked as ${verdict}. Lessons from this turn are rated accordingly.`;
   }, verdict === "bad");
-  return [heading("A turn"), ...timeline(trace), element("h2", {}, "Your verdict"), element("div", { class: "actions" }, mark("good"), mark("bad"))];
+  return [heading("Turn"), ...timeline(trace), element("h2", {}, "Your verdict"), element("div", { class: "actions" }, mark("good"), mark("bad"))];
 }
 
 async function approvals() {
@@ -112,8 +112,8 @@ async function approvals() {
     element("a", { href: `#/approval/${encodeURIComponent(one.id)}` }, when(one.created_at)),
     element("span", { class: one.status === "pending" ? "warn" : "soft" }, one.status), `${one.toolset}/${one.tool}`, `${one.method} ${one.target ?? ""}`, one.decided_by ?? "",
   ]);
-  return [heading("Approvals"), rows.length ? table("Calls that a person is asked about, newest first", ["Asked", "Status", "Tool", "Call", "Decided by"], rows)
-    : empty("No call waits for a person. Policies say which calls do: execute.rules with the permission approve.")];
+  return [heading("Approvals"), rows.length ? table("Calls that require approval, newest first", ["Requested", "Status", "Tool", "Call", "Decided by"], rows)
+    : empty("No calls require approval. Policies define which do: execute.rules with the permission approve.")];
 }
 
 async function approval(id) {
@@ -121,49 +121,49 @@ async function approval(id) {
   const by = element("input", { name: "by", autocomplete: "name" });
   const comment = element("input", { name: "comment", size: 40 });
   const decide = (verb) => async () => {
-    const said = Object.fromEntries([["by", by.value], ["comment", comment.value]].filter(([, text]) => text));
-    await post(`/admin/approvals/${encodeURIComponent(id)}/${verb}`, said);
+    const body = Object.fromEntries([["by", by.value], ["comment", comment.value]].filter(([, text]) => text));
+    await post(`/admin/approvals/${encodeURIComponent(id)}/${verb}`, body);
     await alarm();
     await show();
   };
   const decision = one.status !== "pending" ? [] : [element("h2", {}, "Decide"), element("div", { class: "actions" },
     element("label", {}, "Your name", by), element("label", {}, "Comment, for the model", comment),
     button("Approve", decide("approve")), button("Deny", decide("deny"), true))];
-  return [heading("A call to approve"), facts([["Status", one.status], ["Tool", `${one.toolset}/${one.tool}`], ["Operation", one.operation], ["Request", `${one.method} ${one.target ?? ""}`],
-    ["Asked", when(one.created_at)], ["Until", when(one.expires_at)], ["Decided by", one.decided_by], ["Comment", one.comment]]),
+  return [heading("Approval"), facts([["Status", one.status], ["Tool", `${one.toolset}/${one.tool}`], ["Operation", one.operation], ["Request", `${one.method} ${one.target ?? ""}`],
+    ["Requested", when(one.created_at)], ["Expires", when(one.expires_at)], ["Decided by", one.decided_by], ["Comment", one.comment]]),
     element("h2", {}, "Arguments"), element("pre", {}, JSON.stringify(one.arguments, null, 2) ?? ""),
-    element("p", {}, element("a", { href: `#/turn/${encodeURIComponent(one.trace)}` }, "The turn that asks")), ...decision];
+    element("p", {}, element("a", { href: `#/turn/${encodeURIComponent(one.trace)}` }, "Show the turn")), ...decision];
 }
 
-const learnedRow = (kind, one, told) => [
-  element("a", { href: `#/${kind}/${encodeURIComponent(one.id)}` }, told), one.retired ? element("span", { class: "soft" }, "retired") : element("span", { class: "good" }, "in use"),
+const learnedRow = (kind, one, text) => [
+  element("a", { href: `#/${kind}/${encodeURIComponent(one.id)}` }, text), one.retired ? element("span", { class: "soft" }, "retired") : element("span", { class: "good" }, "in use"),
   one.scope, `${one.evidence.length}`, `${one.tally?.uses ?? 0}`, `${one.tally?.helped ?? 0}`, `${one.tally?.hurt ?? 0}`,
 ];
-const LEARNED = ["Status", "Whose", "#Rests on", "#Shown", "#Helped", "#Hurt"];
+const LEARNED = ["Status", "Scope", "#Evidence", "#Shown", "#Helped", "#Hurt"];
 
 async function lessons(_, query) {
   const page = await get(`/admin/lessons?${query}`);
   return [heading("Lessons"), page.items.length
-    ? table("Lessons, in the order in which they were learned", ["Lesson", ...LEARNED], page.items.map((one) => learnedRow("lesson", one, one.value)))
-    : empty("Nothing was learned yet. A lesson is made of a mistake that was mended, where that was verified."), ...next("lessons", query, page)];
+    ? table("Lessons, oldest first", ["Lesson", ...LEARNED], page.items.map((one) => learnedRow("lesson", one, one.value)))
+    : empty("No lessons yet. A lesson comes from a corrected mistake or a verified success."), ...next("lessons", query, page)];
 }
 
 async function procedures(_, query) {
   const page = await get(`/admin/procedures?${query}`);
   return [heading("Procedures"), page.items.length
-    ? table("Procedures, in the order in which they were learned", ["Gives", ...LEARNED], page.items.map((one) => learnedRow("procedure", one, one.output)))
-    : empty("No procedure was learned yet. One is made of several calls that were carried out and verified."), ...next("procedures", query, page)];
+    ? table("Procedures, oldest first", ["Output", ...LEARNED], page.items.map((one) => learnedRow("procedure", one, one.output)))
+    : empty("No procedures yet. A procedure comes from several calls with a verified result."), ...next("procedures", query, page)];
 }
 
 function lesson(id) {
-  return learned("lessons", id, "A lesson", (one) => [["When", one.key], ["What", one.value], ["About", one.tools.join(", ")], ["Learned from", one.polarity === "negative" ? "a mistake" : "a success"], ["Written by", one.author]]);
+  return learned("lessons", id, "Lesson", (one) => [["Key", one.key], ["Value", one.value], ["Tools", one.tools.join(", ")], ["Learned from", one.polarity === "negative" ? "a mistake" : "a success"], ["Author", one.author]]);
 }
 
 function procedure(id) {
-  return learned("procedures", id, "A procedure", (one) => [["Gives", one.output], ["Needs", (one.input ?? []).map((input) => input.name).join(", ")], ["Steps", (one.steps ?? []).join("\n")]]);
+  return learned("procedures", id, "Procedure", (one) => [["Output", one.output], ["Inputs", (one.input ?? []).map((input) => input.name).join(", ")], ["Steps", (one.steps ?? []).join("\n")]]);
 }
 
-async function learned(kind, id, title, told) {
+async function learned(kind, id, title, describe) {
   const path = `/admin/${kind}/${encodeURIComponent(id)}`;
   const one = await get(path);
   const reason = element("input", { name: "reason", size: 40 });
@@ -172,9 +172,9 @@ async function learned(kind, id, title, told) {
     await show();
   };
   const evidence = one.evidence.map((event) => [event.kind, event.trace ? element("a", { href: `#/turn/${encodeURIComponent(event.trace)}` }, event.trace) : event.source ?? "", when(event.at)]);
-  return [heading(title), facts([...told(one), ["Whose", one.scope], ["Status", one.retired ? `retired ${when(one.retired.at)}: ${one.retired.reason}` : "in use"],
+  return [heading(title), facts([...describe(one), ["Scope", one.scope], ["Status", one.retired ? `retired ${when(one.retired.at)}: ${one.retired.reason}` : "in use"],
     ["Turns with it", `${one.tally?.uses ?? 0}, of which ${one.tally?.hurt ?? 0} failed`], ["Turns without it", `${one.tally?.withheld ?? 0}, of which ${one.tally?.withheld_hurt ?? 0} failed`]]),
-    element("h2", {}, "What it rests on"), evidence.length ? table("Verified outcomes", ["Verified by", "Turn", "When"], evidence) : empty("Nothing any more."),
+    element("h2", {}, "Evidence"), evidence.length ? table("Verified outcomes", ["Verified by", "Turn", "When"], evidence) : empty("No evidence is left."),
     element("h2", {}, "Your opinion"), element("div", { class: "actions" }, element("label", {}, "Reason", reason),
       one.retired ? button("Use it again", act("approve")) : button("Approve", act("approve")), one.retired ? "" : button("Retire", act("retire"), true))];
 }
@@ -182,16 +182,16 @@ async function learned(kind, id, title, told) {
 async function killSwitch() {
   const state = await get("/admin/switch");
   const reason = element("input", { name: "reason", size: 40 });
-  const throwIt = (off, policy) => async () => {
+  const set = (off, policy) => async () => {
     await post("/admin/switch", { off, ...(policy ? { policy } : {}), ...(off ? { reason: reason.value } : {}) });
     await alarm();
     await show();
   };
-  const policies = Object.entries(state.policies).map(([name, thrown]) => [name, when(thrown.at), thrown.reason, button("On again", throwIt(false, name))]);
+  const policies = Object.entries(state.policies).map(([name, off]) => [name, when(off.at), off.reason, button("Turn on", set(false, name))]);
   const all = state.everything
-    ? [element("p", { class: "bad" }, `Everything is off since ${when(state.everything.at)}. ${state.everything.reason}`), button("Guard turns again", throwIt(false))]
-    : [element("p", {}, "Turns are guarded as their policies say. When this is thrown, new turns of this process pass through untouched: nothing is judged, repaired or executed."),
-      element("div", { class: "actions" }, element("label", {}, "Reason", reason), button("Turn everything off", throwIt(true), true))];
+    ? [element("p", { class: "bad" }, `Guarding is off since ${when(state.everything.at)}. ${state.everything.reason}`), button("Turn guarding on", set(false))]
+    : [element("p", {}, "Guarding is on: turns are processed by their policies. When it is off, new turns of this process pass through unchanged; nothing is judged, repaired or executed."),
+      element("div", { class: "actions" }, element("label", {}, "Reason", reason), button("Turn guarding off", set(true), true))];
   return [heading("Kill switch"), ...all, ...(policies.length ? [element("h2", {}, "Policies that are off"), table("Policies that are off", ["Policy", "Since", "Reason", ""], policies)] : [])];
 }
 

@@ -1,6 +1,6 @@
-// Parts of pages. Texts become text nodes.
+// Elements of pages. Texts become text nodes.
 
-/** An element; attributes that are undefined are left out. */
+/** Creates an element; undefined attributes are omitted. */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -10,7 +10,7 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** A table; a heading that begins with `#` is that of a column of numbers. On small screens a row is a card, and a cell says its heading. */
+/** Creates a table. A heading that begins with `#` marks a column of numbers. On small screens a row is a card whose cells show their headings. */
 export function table(caption, heads, rows) {
   const plain = heads.map((head) => head.replace(/^#/, ""));
   const kind = (at) => (heads[at].startsWith("#") ? "number" : undefined);
@@ -19,37 +19,37 @@ export function table(caption, heads, rows) {
   return element("div", { class: "rows", tabindex: "0", role: "region", "aria-label": caption }, element("table", { "aria-label": caption }, head, body));
 }
 
-/** What is said where there is nothing. */
+/** Creates the text of an empty list. */
 export function empty(text) {
   return element("p", { class: "empty" }, text);
 }
 
-/** Names and what they are; those without a value are left out. */
+/** Creates a list of names and values; pairs without a value are omitted. */
 export function facts(pairs) {
-  const told = pairs.filter(([, value]) => value !== undefined && value !== null && value !== "");
-  return element("dl", {}, ...told.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
+  const present = pairs.filter(([, value]) => value !== undefined && value !== null && value !== "");
+  return element("dl", {}, ...present.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
 }
 
-/** A point in time, as the reader's language writes it. */
+/** Formats a point in time in the user's locale. */
 export function when(text) {
   if (!text) return "";
   const at = new Date(text);
   return Number.isNaN(at.getTime()) ? text : at.toLocaleString(undefined, { dateStyle: "short", timeStyle: "medium" });
 }
 
-/** Milliseconds, in the unit that fits. */
+/** Formats milliseconds in a suitable unit. */
 export function duration(milliseconds) {
   if (milliseconds === undefined || milliseconds === null) return "";
   return milliseconds < 1000 ? `${milliseconds.toFixed(1)} ms` : `${(milliseconds / 1000).toFixed(2)} s`;
 }
 
-/** The heading of a view, which is the page's title too. */
+/** Creates the heading of a view and sets the page's title. */
 export function heading(text) {
   document.title = `${text} · Callwright`;
   return element("h1", {}, text);
 }
 
-/** A field of a form, with its label; with `choices` one of them. */
+/** Creates a labelled form field: a selection if there are `choices`, otherwise a text input. */
 export function field(name, label, value, choices) {
   const input = choices
     ? element("select", { name }, ...choices.map((choice) => element("option", { value: choice, ...(choice === value ? { selected: "" } : {}) }, choice || "any")))
@@ -57,7 +57,7 @@ export function field(name, label, value, choices) {
   return element("label", {}, label, input);
 }
 
-/** A button that does something, and says what it did. */
+/** Creates a button that runs `act` and shows its result. */
 export function button(label, act, grave) {
   const result = element("span", { role: "status" });
   const made = element("button", { type: "button", ...(grave ? { class: "grave" } : {}) }, label);
@@ -73,7 +73,7 @@ export function button(label, act, grave) {
   return element("span", {}, made, " ", result);
 }
 
-/** The way to the next page, where there is one. */
+/** Creates the link to the next page, if there is one. */
 export function next(view, query, page, from = "after", label = "More") {
   if (!page.next) return [];
   return [element("p", {}, element("a", { href: `#/${view}?${new URLSearchParams({ ...Object.fromEntries(query), [from]: page.next })}` }, label))];

@@ -1,9 +1,9 @@
-// A directed graph without cycles, drawn from left to right: what feeds stands left of what is fed. A table beside it says the same in words.
+// Draws a directed acyclic graph from left to right. Pages show the same data in a table beside it.
 
 const SVG = "http://www.w3.org/2000/svg";
 const BOX = { width: 210, height: 44, across: 90, down: 18 };
 
-/** Characters of a name that fit into a box, and of what stands at an arrow. */
+/** Maximum characters of a label in a box and at an arrow. */
 const FITS = { node: 25, edge: 14 };
 
 function drawn(name, attributes, ...children) {
@@ -17,7 +17,7 @@ function short(text, most) {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
-/** The layer of each node: behind all that feed it. What a cycle holds stays where it was found. */
+/** Returns the layer of each node: after all its predecessors. Nodes of a cycle keep their layer. */
 function layers(nodes, edges) {
   const layer = new Map(nodes.map(({ id }) => [id, 0]));
   for (let round = 0; round < nodes.length; round += 1) {
@@ -33,7 +33,7 @@ function layers(nodes, edges) {
   return layer;
 }
 
-/** `nodes` have `id`, `label`, and perhaps `href` and `tone`; `edges` have `from`, `to` and perhaps `label`. */
+/** Draws a graph. `nodes` have `id`, `label`, and optionally `href` and `tone`; `edges` have `from`, `to` and optionally `label`. */
 export function graph(caption, nodes, edges) {
   const layer = layers(nodes, edges);
   const filled = [];

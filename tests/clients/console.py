@@ -37,7 +37,7 @@ def explain_a_turn(page):
     steps = page.locator("ol.timeline > li")
     expect(steps.first).to_contain_text("E3.4")
     expect(steps.first).to_contain_text("floor")
-    expect(page.locator("ol.timeline")).to_contain_text("The model is told what is wrong with its call")
+    expect(page.locator("ol.timeline")).to_contain_text("Feedback: faults of the call")
     expect(steps.last).to_contain_text("corrected")
 
 
@@ -56,8 +56,8 @@ def edit_a_representation(page):
     expect(page.locator("h1")).to_have_text("bookRoom")
     before = page.locator("#shown").inner_text()
     page.get_by_role("button", name="Add a pattern").click()
-    page.get_by_label("What requests for it are like").fill("Somebody wants a room for a while.")
-    page.get_by_label("Phrases, one on each line").fill("reserve a room\nwe meet at <b>nine</b>")
+    page.get_by_label("Description of the requests").fill("Somebody wants a room for a while.")
+    page.get_by_label("Example phrases, one per line").fill("reserve a room\nwe meet at <b>nine</b>")
     page.get_by_role("button", name="Preview").click()
     expect(page.locator("#shown")).to_contain_text("we meet at <b>nine</b>")
     assert admin("/admin/tools/rooms/bookRoom")["shown"].strip() == before.strip()
@@ -67,11 +67,11 @@ def edit_a_representation(page):
     while "reserve a room" not in admin("/admin/tools/rooms/bookRoom")["shown"]:
         page.wait_for_timeout(20)
     page.reload()
-    expect(page.get_by_label("What requests for it are like")).to_have_value("Somebody wants a room for a while.")
+    expect(page.get_by_label("Description of the requests")).to_have_value("Somebody wants a room for a while.")
     expect(page.locator("main")).to_contain_text("Shared by all replicas")
 
 
-def see_what_became_of_a_document(page):
+def show_a_load_report(page):
     open_section(page, "Tools")
     page.get_by_role("link", name="rooms", exact=True).first.click()
     expect(page.locator("dl")).to_contain_text("rooms.yaml")
@@ -84,7 +84,7 @@ def explain_a_policy(page):
     expect(page.locator("main strong")).to_have_text("office")
     page.get_by_label("Body of the request").fill("{")
     page.get_by_role("button", name="Explain").click()
-    expect(page.locator("main")).to_contain_text("The request is no JSON")
+    expect(page.locator("main")).to_contain_text("The request is not valid JSON")
     page.locator("tbody a").first.click()
     expect(page.locator("h1")).to_contain_text("Policy")
 
@@ -118,13 +118,13 @@ def retire_a_lesson(page):
     expect(page.locator("dl")).to_contain_text("in use")
 
 
-def throw_the_switch(page):
+def use_the_kill_switch(page):
     open_section(page, "Kill switch")
     page.get_by_label("Reason").fill("a rehearsal")
-    page.get_by_role("button", name="Turn everything off").click()
+    page.get_by_role("button", name="Turn guarding off").click()
     expect(page.locator("main")).to_contain_text("a rehearsal")
     expect(page.locator("#alarm")).to_be_visible()
-    page.get_by_role("button", name="Guard turns again").click()
+    page.get_by_role("button", name="Turn guarding on").click()
     expect(page.locator("#alarm")).to_be_hidden()
 
 
@@ -154,8 +154,8 @@ with sync_playwright() as playwright:
     watch(page)
     page.goto(f"{OPERATOR}/console#/procedures")
     expect(page.locator("h1")).to_contain_text("Procedures")
-    for task in [explain_a_turn, find_the_tool_that_fails_most, edit_a_representation, see_what_became_of_a_document, explain_a_policy, approve_a_call, retire_a_lesson,
-                 throw_the_switch]:
+    for task in [explain_a_turn, find_the_tool_that_fails_most, edit_a_representation, show_a_load_report, explain_a_policy, approve_a_call, retire_a_lesson,
+                 use_the_kill_switch]:
         task(page)
         print(f"done: {task.__name__}")
     for size in [(1280, 900), (390, 844)]:

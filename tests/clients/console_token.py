@@ -10,7 +10,7 @@ from playwright.sync_api import expect, sync_playwright
 OPERATOR, BROWSER, TOKEN = sys.argv[1:4]
 
 
-def tell(page, token):
+def enter(page, token):
     dialog = page.get_by_role("dialog", name="Operators' token")
     expect(dialog).to_be_visible()
     dialog.get_by_label("Token").fill(token)
@@ -21,9 +21,9 @@ with sync_playwright() as playwright:
     browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
     page = browser.new_page()
     page.goto(f"{OPERATOR}/console")
-    tell(page, "wrong")
-    expect(page.get_by_role("dialog")).to_contain_text("This is not the token.")
-    tell(page, TOKEN)
+    enter(page, "wrong")
+    expect(page.get_by_role("dialog")).to_contain_text("The token is wrong.")
+    enter(page, TOKEN)
     expect(page.locator("h1")).to_have_text("Turns")
     expect(page.locator("tbody tr")).to_have_count(1)
     expect(page.get_by_role("dialog")).to_have_count(0)
