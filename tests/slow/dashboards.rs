@@ -70,7 +70,7 @@ async fn every_query_of_every_board_and_rule_gives_data_of_a_loaded_proxy_and_pr
         "CallwrightCertificateExpires",
         "CallwrightSwitchedOff",
         "CallwrightUpstreamFails",
-        "CallwrightUpstreamLeftAlone",
+        "CallwrightUpstreamCircuitOpen",
         "CallwrightRequestsFail",
         "CallwrightCredentialRefused",
         "CallwrightCallsFaulty",
