@@ -58,7 +58,7 @@ fn broken(played: &[Played]) -> Vec<&'static str> {
 async fn every_conversation_shows_what_it_promises() {
     let (world, played, transcript) = play_cut(str::to_owned).await;
     assert_eq!(broken(&played), [""; 0], "{transcript}");
-    for telling in [
+    for line in [
         "The model in this demo is scripted",
         "tool_renamed: \"geocode_place\" → \"geocodePlace\"",
         "type_coerced: \"2\" → 2",
@@ -74,11 +74,11 @@ async fn every_conversation_shows_what_it_promises() {
         "runs bookFlight itself → {\"id\":\"s-1\",\"flight_id\":\"f-327\",\"traveller_id\":\"t-61\"}",
         "callwright_plans_total{result=\"complete\"}",
         "runs planRoute itself → {\"info_code\":\"20000\"}",
-        "what was tried, for the person who takes over",
+        "attempts, for the person who takes over",
         "callwright_repairs_total{kind=\"tool_renamed\"}",
         "from earlier conversations",
     ] {
-        assert!(transcript.contains(telling), "{telling} is not in\n{transcript}");
+        assert!(transcript.contains(line), "{line} is not in\n{transcript}");
     }
     let long: Vec<_> = transcript.lines().filter(|line| line.chars().count() > 100).collect();
     assert!(long.is_empty(), "{long:#?}");
@@ -93,7 +93,7 @@ async fn without_the_passage_the_error_stays_a_riddle() {
     let (_, played, transcript) = play_cut(|text| text.replace("longitude precedes the latitude", "")).await;
     let explained = [
         "An API's error is explained by its own documentation",
-        "The client's own tool fails, and the proxy explains it",
+        "The client's own tool fails, and the proxy explains the failure",
     ];
     assert_eq!(broken(&played), explained, "{transcript}");
 }
@@ -108,5 +108,9 @@ async fn without_the_tools_that_supply_an_id_no_plan_has_it() {
 #[tokio::test]
 async fn without_the_name_of_what_is_missing_it_stays_missing() {
     let (_, played, transcript) = play_cut(|text| text.replace("required parameter `date` is missing", "")).await;
-    assert_eq!(broken(&played), ["A missing parameter is asked for", "A mistake is not made twice"], "{transcript}");
+    assert_eq!(
+        broken(&played),
+        ["A missing parameter is sent back to the model", "A mistake is not repeated"],
+        "{transcript}"
+    );
 }

@@ -96,8 +96,8 @@ pub(super) fn definitions(own: OwnTool) -> Value {
                 r#"Searches the flights between two cities on a day. Answers like {"flights": [{"id": "f-204", "departs": "08:20", "price": 167}]}"#,
                 &[
                     ("origin", "City where the flight starts."),
-                    ("destination", "City where the flight ends, such as listTrips tells."),
-                    ("date", "The day, year first, such as listTrips tells."),
+                    ("destination", "Destination city, as in the result of listTrips."),
+                    ("date", "The day as YYYY-MM-DD, as in the result of listTrips."),
                 ],
             ),
             tool(

@@ -7,10 +7,8 @@ use callwright_types::{ChosenBy, FaultCode, PlanNote, PlanResult, RepairKind, Tr
 use super::client_tool::OwnTool;
 use super::transcript::is_handed_over;
 
-/// One conversation.
 #[derive(Debug)]
 pub(super) struct DemoConversation {
-    /// Title.
     pub(super) title: &'static str,
     /// Explanation for the reader of the transcript.
     pub(super) about: &'static str,
@@ -84,9 +82,9 @@ const BASE: DemoConversation = DemoConversation {
 /// drawn backward from the final call ("Reverse Chain", section 3), and memory of earlier conversations.
 pub(super) static CATALOGUE: [DemoConversation; 13] = [
     DemoConversation {
-        title: "A tool's name is mended",
-        about: "The model writes the name with other separators. Only one tool can be meant, so the proxy renames it and \
-        asks nobody.",
+        title: "A tool name is repaired",
+        about: "The model writes the name with other separators. Only one tool matches, so the proxy repairs the name \
+        without another request to the model.",
         model: "travel",
         question: "Where is Osaka Castle?",
         checks: &[
@@ -97,9 +95,9 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
         ..BASE
     },
     DemoConversation {
-        title: "A parameter is renamed and a value gets its type",
-        about: "Numbers and booleans arrive as text, under names that are almost right. Nothing is lost by mending them, so \
-        the model is not asked again.",
+        title: "A parameter name and a type are repaired",
+        about: "Numbers and booleans arrive as strings, under names that are almost correct. The repair is lossless and needs \
+        no further request to the model.",
         model: "travel",
         question: "Show me at most 2 routes without tolls from 135.7588,34.9858 to 135.5258,34.6873 by car.",
         checks: &[
@@ -111,9 +109,9 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
         ..BASE
     },
     DemoConversation {
-        title: "A missing parameter is asked for",
-        about: "A required parameter is left out, and no default stands in for it. The call never leaves the proxy: the \
-        model is told what is missing, and calls again.",
+        title: "A missing parameter is sent back to the model",
+        about: "A required parameter without a default is missing. The call does not leave the proxy: the model gets feedback \
+        that names the parameter, and calls again.",
         model: "office",
         question: "Which rooms seat 6 people on 2026-06-02?",
         checks: &[
@@ -126,7 +124,7 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
     DemoConversation {
         title: "An API's error is explained by its own documentation",
         about: "The call is well-formed, yet the API answers with a bare code. The proxy finds the sentence of the \
-        documentation that explains the code and hands both to the model.",
+        documentation that explains the code, and sends both to the model.",
         model: "travel",
         question: "I stand at 34.9858, 135.7588. Plan a route by bike to 34.6873, 135.5258.",
         checks: &[ConversationCheck::Explained],
@@ -134,8 +132,8 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
     },
     DemoConversation {
         title: "A limit is reached, and a person takes over",
-        about: "The user wants what the API does not have, and the model insists. After three rounds of feedback the proxy \
-        stops, and hands over the record of what was tried.",
+        about: "The user requests an unsupported mode, and the model repeats its call. After three feedback rounds the proxy \
+        stops and returns a record of the attempts.",
         model: "travel",
         question: "Plan a route by helicopter from 135.7588,34.9858 to 135.5258,34.6873.",
         checks: &[
@@ -147,8 +145,8 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
     },
     DemoConversation {
         title: "The client's own tool, streamed",
-        about: "The client brings the tool and runs it itself. Text flows as it comes; the call is held until it is whole, \
-        mended, and then sent on as the client's SDK expects it.",
+        about: "The client brings the tool and runs it itself. The proxy streams text at once, holds the call until it is \
+        complete, repairs it, and sends it in the format that the client's SDK expects.",
         model: "travel",
         question: "What will the weather be in Oslo for the next 3 days?",
         streams_with: Some(OwnTool::Weather),
@@ -162,9 +160,9 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
         ..BASE
     },
     DemoConversation {
-        title: "The client's own tool fails, and the proxy explains it",
-        about: "The client runs the tool itself and sends back what the API answered: a bare code. The proxy recognises the \
-        failure and adds the sentence of the documentation below it, before the model sees it.",
+        title: "The client's own tool fails, and the proxy explains the failure",
+        about: "The client runs the tool itself and sends back the API's answer: a bare code. The proxy recognises the failure \
+        and adds the sentence of the documentation that explains it, before the model sees it.",
         model: "travel",
         question: "My own planner shall find me a walk from 34.9858, 135.7588 to 34.6873, 135.5258.",
         streams_with: Some(OwnTool::Route),
@@ -173,9 +171,9 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
     },
     DemoConversation {
         title: "A plan: a room for Jack",
-        about: "A booking wants two ids that nobody said. Before the model is asked for an answer, two small questions are put to it: \
-        which call is the last one, and where does each of its arguments come from? The plan then speaks in its place. \
-        Independent calls run at the same time; items of lists are chosen by what the user said or by the model.",
+        about: "A booking needs two ids that the user did not give. Two small requests to a model draw a plan: which call is \
+        the goal, and where does each argument come from? The plan then makes the calls in place of the model. Independent \
+        calls run concurrently; list items are chosen by the user's words or by the model.",
         model: "office",
         question: "Book a room for Jack on 2026-06-02 from 9 to 10.",
         is_planned: true,
@@ -189,8 +187,8 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
     },
     DemoConversation {
         title: "A plan four calls deep: a flight for Lucas",
-        about: "Where the trip goes and when is in yet another answer. The trip is the one that the user names, so nobody has to be \
-        asked for it.",
+        about: "The destination and the date are in the answer of another call. The user named the trip, so no question is \
+        needed.",
         model: "flights",
         question: "I am Lucas. Book me the cheapest flight from Oslo for my trip to the trade fair.",
         is_planned: true,
@@ -203,9 +201,9 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
         ..BASE
     },
     DemoConversation {
-        title: "A plan lacks something, and the user is asked once",
-        about: "Two calls need to know until when. The user is asked one question, nothing is called before it is answered, and only \
-        what was missing is drawn anew.",
+        title: "A plan lacks a value, and the user gets one question",
+        about: "Two calls need the end time. The user gets one question, and no call runs before the answer. Then only the \
+        affected part of the plan is drawn again.",
         model: "office",
         question: "Book a room for Jack on 2026-06-03 from 14:00.",
         replies: &["Until 15:30, please."],
@@ -220,8 +218,8 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
     },
     DemoConversation {
         title: "A plan with the client's own tools: a room for Jack",
-        about: "The client brings the tools and runs them itself. The plan leaves as ordinary tool calls, as many at once as are ready; \
-        when the client returns, the plan is found again by their ids.",
+        about: "The client brings the tools and runs them itself. The proxy sends the plan as ordinary tool calls, all that are \
+        ready at once, and resumes it by their ids when the client returns.",
         model: "scripted",
         question: "Book a room for Jack on 2026-06-02 from 9 to 10.",
         streams_with: Some(OwnTool::Rooms),
@@ -235,8 +233,8 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
     },
     DemoConversation {
         title: "A plan with the client's own tools: a flight for Lucas",
-        about: "Nobody tells the proxy what a client's tool answers with but its description. Turn by turn the client gets the calls \
-        that are ready, with values of what it sent back.",
+        about: "The proxy knows the answers of the client's tools only from their descriptions. In each turn the client gets the \
+        calls that are ready, with values from its earlier results.",
         model: "scripted",
         question: "I am Lucas. Book me the cheapest flight from Oslo for my trip to the trade fair.",
         streams_with: Some(OwnTool::Flights),
@@ -250,9 +248,9 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
         ..BASE
     },
     DemoConversation {
-        title: "A mistake is not made twice",
-        about: "The model once left out the date, was told so, and the call that came in its place worked. That was verified, so it became a \
-        lesson, which now stands behind the user's question, and the call is right at once.",
+        title: "A mistake is not repeated",
+        about: "The model once omitted the date, got feedback, and its corrected call worked. This became a lesson. The proxy adds \
+        it to the user's message, and the first call is correct.",
         model: "office",
         question: "Which rooms seat 4 people on 2026-06-04?",
         remembers: true,

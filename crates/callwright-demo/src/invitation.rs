@@ -14,19 +14,17 @@ const DICTATED: &str = r#"Call plan_route {\"origin\": \"34.9858,135.7588\", \"d
 /// [`DemoError::Output`].
 pub fn invite(client_url: &str, operator_url: &str, out: &mut impl Write) -> Result<(), DemoError> {
     let lines = [
-        format!("Client side: {client_url}/v1 (as base URL of any OpenAI client; any key will do)"),
+        format!("Client side: {client_url}/v1 (base URL for any OpenAI client, with any key)"),
         format!("Operator side: {operator_url}/admin/traces and {operator_url}/metrics"),
-        "Models: travel (route planner), office (meeting rooms), flights; all are the scripted one, which without\n\
-         tools of the proxy's is called scripted"
+        "Models: travel (route planner), office (meeting rooms), flights, and scripted (no tools of the proxy); all use\n\
+         the same scripted model"
             .to_owned(),
     ];
     let mut page = TranscriptPage::new(out);
     let written = page
-        .heading("The proxy, the model and the APIs keep running; Ctrl-C ends them")
+        .heading("The proxy, the model and the APIs keep running until Ctrl-C")
         .and_then(|()| page.paragraph(&lines.join("\n")))
-        .and_then(|()| {
-            page.paragraph("Ask something like the questions above, or dictate a call with any mistake you like:")
-        })
+        .and_then(|()| page.paragraph("Send a question like those above, or dictate a call with any mistake:"))
         .and_then(|()| page.command(&curl(client_url)));
     written.map_err(DemoError::Output)
 }

@@ -8,12 +8,12 @@
 //! The caller runs a proxy with it. [`play()`] holds the conversations through that proxy and prints the transcript.
 
 pub mod client;
+mod client_answer;
 mod client_tool;
 mod conversations;
 mod error;
 mod invitation;
 mod play;
-mod said;
 mod sample_api;
 mod scripted_model;
 pub mod server;

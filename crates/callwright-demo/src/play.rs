@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use callwright_types::Trace;
 
+use super::client_answer::ClientAnswer;
 use super::client_tool::{DemoClientTools, definitions};
 use super::conversations::{CATALOGUE, DemoConversation};
-use super::said::ClientAnswer;
 use super::transcript::{TranscriptLabel, TranscriptLine, TranscriptPage, ending_lines, moved, turn_lines};
 use super::{DemoError, client};
 
@@ -26,9 +26,9 @@ const TRACE_PAUSE: Duration = Duration::from_millis(50);
 const LESSONS: &str = "callwright_lessons ";
 
 /// Introduction of the transcript.
-const OPENING: &str = "The model in this demo is scripted. It is a small server with a few rules that makes the mistakes models \
-    make, sees nothing but the messages and tools of each request, and mends a mistake only where what it is told says how. \
-    Everything else is real: the proxy, the sample APIs, their documents, and every HTTP request between them.";
+const OPENING: &str = "The model in this demo is scripted: a small server with a few rules that makes typical mistakes of models. It \
+    sees only the messages and tools of each request, and corrects a mistake only if the feedback explains it. Everything \
+    else is real: the proxy, the sample APIs, their documents, and every HTTP request between them.";
 
 /// Result of a conversation.
 #[derive(Debug)]
@@ -92,8 +92,8 @@ impl Proxy<'_> {
         let headers = [("x-callwright-debug", "true"), ("x-callwright-session", self.session.as_str())];
         let answer = client::post(&url, &headers, body).await?;
         let id = answer.header("x-callwright-trace").ok_or_else(|| "no header x-callwright-trace".to_owned());
-        match ClientAnswer::read(&answer).and_then(|said| Ok((said, id?))) {
-            Ok((said, id)) => Ok((said, self.trace(id).await?)),
+        match ClientAnswer::read(&answer).and_then(|reply| Ok((reply, id?))) {
+            Ok((reply, id)) => Ok((reply, self.trace(id).await?)),
             Err(reason) => Err(DemoError::Request { method: "POST".to_owned(), url, reason }),
         }
     }
@@ -149,15 +149,15 @@ async fn hold<W: Write>(
             messages.push(json!({ "role": "user", "content": reply }));
             write(page, [TranscriptLine::new(TranscriptLabel::User, *reply)])?;
         }
-        let (said, trace) = proxy.turn(&request(conversation, &messages)).await?;
-        write(page, turn_lines(&trace, &said.text, traces.last()))?;
-        write(page, answer_lines(&said))?;
+        let (reply, trace) = proxy.turn(&request(conversation, &messages)).await?;
+        write(page, turn_lines(&trace, &reply.text, traces.last()))?;
+        write(page, answer_lines(&reply))?;
         write(page, ending_lines(&trace))?;
         traces.push(trace);
-        answer.clone_from(&said.text);
-        messages.push(said.to_message());
-        is_users_turn = said.calls.is_empty();
-        for call in &said.calls {
+        answer.clone_from(&reply.text);
+        messages.push(reply.to_message());
+        is_users_turn = reply.calls.is_empty();
+        for call in &reply.calls {
             let result = tools.run(&call.name, &call.arguments);
             write(
                 page,
@@ -191,13 +191,13 @@ fn request(conversation: &DemoConversation, messages: &[Value]) -> Value {
     body
 }
 
-fn answer_lines(said: &ClientAnswer) -> Vec<TranscriptLine> {
+fn answer_lines(reply: &ClientAnswer) -> Vec<TranscriptLine> {
     let mut lines = Vec::new();
-    let streamed = if said.events > 0 { format!(" (streamed, {} events)", said.events) } else { String::new() };
-    if !said.text.is_empty() {
-        lines.push(TranscriptLine::new(TranscriptLabel::Answer, format!("{}{streamed}", said.text)));
+    let streamed = if reply.events > 0 { format!(" (streamed, {} events)", reply.events) } else { String::new() };
+    if !reply.text.is_empty() {
+        lines.push(TranscriptLine::new(TranscriptLabel::Answer, format!("{}{streamed}", reply.text)));
     }
-    for call in &said.calls {
+    for call in &reply.calls {
         lines.push(TranscriptLine::new(TranscriptLabel::Answer, format!("calls {} {}", call.name, call.arguments)));
     }
     lines

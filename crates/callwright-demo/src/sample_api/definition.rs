@@ -7,7 +7,6 @@ use jiff::civil;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// All sample APIs.
 pub(crate) static APIS: LazyLock<SampleApis> =
     LazyLock::new(|| serde_json::from_str(include_str!("apis.json")).expect("the definitions are valid"));
 
@@ -23,7 +22,6 @@ pub(crate) struct SampleApis {
     records: BTreeMap<String, Vec<Value>>,
 }
 
-/// One API.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ApiDefinition {
     /// Header field with the credential, and the accepted value. It gives access only to a server on loopback that ends
@@ -109,7 +107,6 @@ impl Fields {
     }
 }
 
-/// Returns the records of a table.
 pub(super) fn records(table: &str) -> &'static [Value] {
     APIS.records.get(table).map_or(&[], Vec::as_slice)
 }

@@ -12,7 +12,7 @@ pub(super) struct ScriptedExchange {
     /// Notes after the question in the same message.
     pub(super) notes: String,
     /// Tool results and feedback, oldest first: all later messages that are not the assistant's.
-    pub(super) told: Vec<String>,
+    pub(super) results: Vec<String>,
     /// Number of messages in the conversation: the only source of unique ids in a stateless model.
     pub(super) position: usize,
 }
@@ -23,29 +23,29 @@ impl ScriptedExchange {
     pub(super) fn of(messages: &[ScriptedMessage]) -> Self {
         let start = messages.iter().rposition(ScriptedMessage::ends_an_exchange).map_or(0, |index| index + 1);
         let mut current = messages.iter().skip(start).skip_while(|message| message.role != "user");
-        let asked = current.next().map(ScriptedMessage::text).unwrap_or_default();
-        let (question, notes) = asked.split_once("\n\n").unwrap_or((&asked, ""));
-        let told =
+        let message = current.next().map(ScriptedMessage::text).unwrap_or_default();
+        let (question, notes) = message.split_once("\n\n").unwrap_or((&message, ""));
+        let results =
             current.filter(|message| message.role == "tool" || message.role == "user").map(ScriptedMessage::text);
         let (question, notes) = (question.to_owned(), notes.to_owned());
-        Self { question, notes, told: told.collect(), position: messages.len() }
+        Self { question, notes, results: results.collect(), position: messages.len() }
     }
 
     /// Returns the newest result with `member`. A result is recognised by its content: a message that is a single JSON
     /// object.
     pub(super) fn result_with(&self, member: &str) -> Option<Map<String, Value>> {
-        self.told.iter().rev().find_map(|text| result(text).filter(|object| object.contains_key(member)))
+        self.results.iter().rev().find_map(|text| result(text).filter(|object| object.contains_key(member)))
     }
 
     /// Returns the newest result.
     pub(super) fn last_result(&self) -> Option<Map<String, Value>> {
-        self.told.iter().rev().find_map(|text| result(text))
+        self.results.iter().rev().find_map(|text| result(text))
     }
 
     /// Returns notes of earlier conversations, and messages since the question that are not results.
     pub(super) fn feedback(&self) -> impl Iterator<Item = &str> {
-        let told = self.told.iter().map(String::as_str).filter(|text| result(text).is_none());
-        std::iter::once(self.notes.as_str()).chain(told)
+        let results = self.results.iter().map(String::as_str).filter(|text| result(text).is_none());
+        std::iter::once(self.notes.as_str()).chain(results)
     }
 }
 

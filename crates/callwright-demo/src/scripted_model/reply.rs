@@ -89,7 +89,7 @@ pub(super) fn chunks(request: &ScriptedRequest, answer: &ScriptedAnswer) -> Vec<
     });
     chunks.extend(words.chain(calls).map(|part| delta(request, answer, part, None)));
     chunks.push(delta(request, answer, json!({}), Some(answer.finish_reason())));
-    if request.wants_usage_chunk() {
+    if request.requests_usage_chunk() {
         chunks.push(chunk(request, answer, &json!([]), &answer.usage(request)));
     }
     chunks.push(Bytes::from_static(b"data: [DONE]\n\n"));
@@ -109,7 +109,7 @@ fn chunk(request: &ScriptedRequest, answer: &ScriptedAnswer, choices: &Value, us
         "model": request.model,
         "choices": choices,
     });
-    if request.wants_usage_chunk() {
+    if request.requests_usage_chunk() {
         chunk["usage"] = usage.clone();
     }
     format!("data: {chunk}\n\n").into()

@@ -70,7 +70,7 @@ impl ScriptedRequest {
     }
 
     /// Whether a stream must end with the usage.
-    pub(super) fn wants_usage_chunk(&self) -> bool {
+    pub(super) fn requests_usage_chunk(&self) -> bool {
         self.stream_options.include_usage
     }
 }

@@ -151,7 +151,7 @@ const MODES: [(&str, &str); 7] = [
 ];
 
 /// Answer to an unknown question.
-const ABOUT: &str = "I am a scripted stand-in for a model and follow a few rules. With the tools for it I can find a place \
+const ABOUT: &str = "I am a scripted model that follows a few rules. With the tools for it I can find a place \
     (Where is Osaka Castle?), plan a route between two points, list and book meeting rooms, book flights, look up the weather, or make \
     any call you dictate (Call planRoute {\"origin\": \"34.9858,135.7588\"}).";
 
@@ -163,7 +163,6 @@ enum NextStep {
     Call(&'static str, Vec<CallDraft>),
 }
 
-/// Returns the answer to a request.
 pub(super) fn answer(request: &ScriptedRequest, exchange: &ScriptedExchange) -> ScriptedAnswer {
     let step = dictated(exchange)
         .or_else(|| confirmation(exchange))
@@ -321,7 +320,7 @@ fn calling(
 fn give_up(exchange: &ScriptedExchange) -> String {
     let found = exchange.feedback().flat_map(str::lines).filter_map(|line| line.strip_prefix("- E")).last();
     match found {
-        Some(found) => format!("I could not do this. The last thing I was told about my call is: E{found}"),
+        Some(found) => format!("I could not do this. The last feedback on my call was: E{found}"),
         None => "I could not do this without another call, and I may not make one.".to_owned(),
     }
 }

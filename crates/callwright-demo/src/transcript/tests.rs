@@ -76,7 +76,7 @@ fn an_explained_error_is_told_in_the_order_of_events() {
     model      “I swap them.”
     model      calls planRoute {"origin":"135.7,34.9"}
     api        GET /route → 200 {"routes":[]}
-    verdict    corrected; 3 requests to the model; 12.3 ms, 0.6 of them the proxy's
+    verdict    corrected; 3 requests to the model; 12.3 ms (overhead 0.6 ms)
                trace 0af7651916cd43dd8448eb211c80319c
     "#);
 }
@@ -99,11 +99,11 @@ fn a_used_up_limit_is_told_with_its_record() {
                Call again.
     model      calls planRoute {"mode":"helicopter"}
     found      E4.2 constraint at /mode: `helicopter` is none of the allowed values
-    sent back  the same again
-    record     what was tried, for the person who takes over
+    sent back  the same message again
+    record     attempts, for the person who takes over
     record     1 to 2. planRoute {}
                   Choose another mode.
-    verdict    corrected; 2 requests to the model; 12.3 ms, 0.6 of them the proxy's
+    verdict    corrected; 2 requests to the model; 12.3 ms (overhead 0.6 ms)
                trace 0af7651916cd43dd8448eb211c80319c
     "#);
 }
@@ -161,15 +161,15 @@ fn a_plan_is_told_with_its_calls_choices_and_costs_and_once() {
     plan       takes item 2 of 2 of findRooms's answer for bookRoom: the model chose it
     plan       calls bookRoom {"room_id":"r-2"}
     api        POST /bookings → 200 {"id":"b-1"}
-    verdict    corrected; 1 request to the model, 2 requests for the plan (320 tokens); 12.3 ms, 0.6
-               of them the proxy's
+    verdict    corrected; 1 request to the model, 2 requests for the plan (320 tokens); 12.3 ms
+               (overhead 0.6 ms)
                trace 0af7651916cd43dd8448eb211c80319c
     "#);
     let again = told_after(&planned, Some(&planned));
-    assert!(again.contains("goes on: 2 of 2 calls are made") && !again.contains("is drawn"), "{again}");
+    assert!(again.contains("continues: 2 of 2 calls are done") && !again.contains("is drawn"), "{again}");
     let mut before = planned.clone();
     if let Some(plan) = &mut before.plan {
         plan.plan = Some(Plan::default());
     }
-    assert!(told_after(&planned, Some(&before)).contains("is drawn anew"));
+    assert!(told_after(&planned, Some(&before)).contains("is drawn again"));
 }

@@ -22,27 +22,27 @@ const FEEDBACK_LINES: usize = 10;
 /// last thought. The turn `before` may have followed the same plan.
 pub(crate) fn turn_lines(trace: &Trace, answer: &str, before: Option<&Trace>) -> Vec<TranscriptLine> {
     let rounds = trace.record.iter().collect();
-    let mut telling = TurnTranscript { trace, answer, lines: Vec::new(), rounds, last_told: "" };
+    let mut transcript = TurnTranscript { trace, answer, lines: Vec::new(), rounds, last_feedback: "" };
     trace
         .observed
         .iter()
         .filter(|observation| !observation.again)
-        .for_each(|observation| telling.observation(observation));
-    telling.lessons();
+        .for_each(|observation| transcript.observation(observation));
+    transcript.lessons();
     if let Some(plan) = &trace.plan {
-        telling.lines.extend(plan_lines(trace, plan, before));
+        transcript.lines.extend(plan_lines(trace, plan, before));
     }
     for attempt in &trace.attempts {
-        telling.attempt(attempt);
+        transcript.attempt(attempt);
     }
-    telling.lines
+    transcript.lines
 }
 
 /// Returns the lines after the answer: the record for a person if a limit ended the turn, the verdict, the costs.
 pub(crate) fn ending_lines(trace: &Trace) -> Vec<TranscriptLine> {
     let mut lines = Vec::new();
     if is_handed_over(trace) {
-        lines.push(TranscriptLine::new(TranscriptLabel::Record, "what was tried, for the person who takes over"));
+        lines.push(TranscriptLine::new(TranscriptLabel::Record, "attempts, for the person who takes over"));
         lines.extend(record_lines(&trace.record));
     }
     if let Some(error) = &trace.error {
@@ -57,7 +57,7 @@ pub(crate) fn ending_lines(trace: &Trace) -> Vec<TranscriptLine> {
         requests += &format!(", {}", cost_text(plan));
     }
     let verdict = format!(
-        "{}; {requests}; {:.1} ms, {:.1} of them the proxy's\ntrace {}",
+        "{}; {requests}; {:.1} ms (overhead {:.1} ms)\ntrace {}",
         trace.verdict, trace.duration_ms, trace.overhead_ms, trace.id
     );
     lines.push(TranscriptLine::new(TranscriptLabel::Verdict, verdict));
@@ -95,7 +95,7 @@ struct TurnTranscript<'a> {
     /// Rounds that are not shown yet.
     rounds: Vec<&'a Round>,
     /// Last shown message to the model, to avoid repeating it.
-    last_told: &'a str,
+    last_feedback: &'a str,
 }
 
 impl<'a> TurnTranscript<'a> {
@@ -107,17 +107,17 @@ impl<'a> TurnTranscript<'a> {
         let lessons = self.trace.memory.iter().flat_map(|memory| &memory.lessons);
         match lessons.filter(|lesson| !lesson.withheld && !lesson.again).count() {
             0 => {}
-            1 => self.add(TranscriptLabel::Recall, "one lesson from earlier conversations stands behind the question"),
+            1 => self.add(TranscriptLabel::Recall, "one lesson from earlier conversations is added to the message"),
             count => self.add(
                 TranscriptLabel::Recall,
-                format!("{count} lessons from earlier conversations stand behind the question"),
+                format!("{count} lessons from earlier conversations are added to the message"),
             ),
         }
     }
 
     fn attempt(&mut self, attempt: &'a Attempt) {
         if attempt.purpose == CLOSING {
-            self.add(TranscriptLabel::Limit, "is reached: the model is asked for a last word, without calls");
+            self.add(TranscriptLabel::Limit, "is reached: the model gets one request for a final answer without calls");
         }
         if attempt.outcome != "success" {
             self.add(
@@ -171,12 +171,12 @@ impl<'a> TurnTranscript<'a> {
     fn next_round(&mut self, kind: &str) {
         let Some(index) = self.rounds.iter().position(|round| round.kind == kind) else { return };
         let round = self.rounds.remove(index);
-        if round.observation == self.last_told {
-            self.add(TranscriptLabel::SentBack, "the same again");
+        if round.observation == self.last_feedback {
+            self.add(TranscriptLabel::SentBack, "the same message again");
         } else {
             self.add(TranscriptLabel::SentBack, first_lines(&round.observation, FEEDBACK_LINES));
         }
-        self.last_told = &round.observation;
+        self.last_feedback = &round.observation;
         let thought = round.thought.as_deref().unwrap_or_default().trim();
         if !thought.is_empty() && thought != self.answer.trim() {
             self.add(TranscriptLabel::Model, format!("“{thought}”"));
@@ -229,9 +229,9 @@ fn plan_heading(note: &PlanNote, before: Option<&PlanNote>) -> String {
     let shown = plan.to_string();
     match before {
         Some(before) if before.plan == note.plan => {
-            format!("goes on: {} of {} calls are made", note.made.len(), plan.nodes().len())
+            format!("continues: {} of {} calls are done", note.made.len(), plan.nodes().len())
         }
-        Some(_) => format!("is drawn anew where something was missing or has changed\n{shown}"),
+        Some(_) => format!("is drawn again for the missing or changed part\n{shown}"),
         None => format!("is drawn: {}\n{shown}", note.reason),
     }
 }
@@ -299,7 +299,7 @@ fn first_lines(text: &str, most: usize) -> String {
     let lines: Vec<&str> = text.trim().lines().collect();
     match lines.get(..most) {
         Some(first) if lines.len() > most + 1 => {
-            format!("{}\n… and {} lines more", first.join("\n"), lines.len() - most)
+            format!("{}\n… and {} more lines", first.join("\n"), lines.len() - most)
         }
         _ => lines.join("\n"),
     }

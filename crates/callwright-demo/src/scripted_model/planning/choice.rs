@@ -17,10 +17,10 @@ const LEAST: [(&str, &str); 3] = [("cheapest", "price"), ("earliest", "departs")
 
 /// Chooses the item with the minimum of a wished measure, or the one with the most words of the user, or the first.
 pub(super) fn answer(conversation: &[HeardLine], options: &[PlannerOption]) -> Value {
-    let said: Vec<&str> = users_latest_first(conversation).collect();
-    let wish = said.iter().find_map(|text| LEAST.iter().find(|(wish, _)| text.contains(wish)));
+    let messages: Vec<&str> = users_latest_first(conversation).collect();
+    let wish = messages.iter().find_map(|text| LEAST.iter().find(|(wish, _)| text.contains(wish)));
     let chosen = wish.and_then(|(_, member)| least(options, member));
-    let chosen = chosen.or_else(|| most_said(options, &said.join(" "))).or(options.first());
+    let chosen = chosen.or_else(|| best_match(options, &messages.join(" "))).or(options.first());
     json!({ "choice": chosen.map(|option| option.number) })
 }
 
@@ -37,17 +37,17 @@ fn least<'a>(options: &'a [PlannerOption], member: &str) -> Option<&'a PlannerOp
 }
 
 /// Returns the first item with the most words of the user; `None` if no word matches.
-fn most_said<'a>(options: &'a [PlannerOption], said: &str) -> Option<&'a PlannerOption> {
-    let said: Vec<&str> = words(said).collect();
-    options.iter().rev().max_by_key(|option| option.count(&said)).filter(|option| option.count(&said) > 0)
+fn best_match<'a>(options: &'a [PlannerOption], messages: &str) -> Option<&'a PlannerOption> {
+    let messages: Vec<&str> = words(messages).collect();
+    options.iter().rev().max_by_key(|option| option.count(&messages)).filter(|option| option.count(&messages) > 0)
 }
 
 impl PlannerOption {
-    /// Counts its words that occur in `said`.
-    fn count(&self, said: &[&str]) -> usize {
+    /// Counts its words that occur in `messages`.
+    fn count(&self, messages: &[&str]) -> usize {
         let members = self.value.as_object().into_iter().flat_map(|members| members.values());
         let texts = members.chain([&self.value]).filter_map(Value::as_str);
-        texts.flat_map(words).filter(|word| said.contains(word)).count()
+        texts.flat_map(words).filter(|word| messages.contains(word)).count()
     }
 }
 

@@ -47,11 +47,11 @@ pub(super) fn answer(conversation: &[HeardLine], tools: &[PlannerTool], present:
 /// Returns the tool whose description begins with a verb of the request; of several, the one with the most words in
 /// common.
 fn wanted(request: &str, tools: &[PlannerTool]) -> Option<PlannerGoal> {
-    let said = words(request);
-    let asked_for =
-        tools.iter().filter(|tool| words(&tool.description).first().is_some_and(|word| said.contains(word)));
-    let tool =
-        asked_for.max_by_key(|tool| words(&tool.description).iter().filter(|word| said.contains(word)).count())?;
+    let request_words = words(request);
+    let matching =
+        tools.iter().filter(|tool| words(&tool.description).first().is_some_and(|word| request_words.contains(word)));
+    let tool = matching
+        .max_by_key(|tool| words(&tool.description).iter().filter(|word| request_words.contains(word)).count())?;
     Some(PlannerGoal { tool: tool.name.clone(), task: summary(&tool.description), done: false })
 }
 

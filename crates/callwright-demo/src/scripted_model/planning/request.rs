@@ -44,7 +44,7 @@ const READINGS: [(&str, ArgumentReading); 8] = [
 ];
 
 /// Returns the user's value for an argument, and its words. A time without a day gets the day given elsewhere.
-pub(super) fn said(conversation: &[HeardLine], argument: &str) -> Option<(Value, String)> {
+pub(super) fn stated(conversation: &[HeardLine], argument: &str) -> Option<(Value, String)> {
     let (_, reading) = READINGS.iter().find(|(name, _)| *name == argument)?;
     let (value, words) = users_latest_first(conversation).find_map(reading)?;
     if !matches!(argument, "start" | "end") {
@@ -65,8 +65,8 @@ fn name_in(text: &str, phrases: &[&str]) -> Option<(Value, String)> {
 }
 
 fn clock_in(text: &str, words: &[&str]) -> Option<(Value, String)> {
-    let (clock, said) = words.iter().find_map(|word| clock_after(text, word))?;
-    Some((clock.into(), said))
+    let (clock, stated) = words.iter().find_map(|word| clock_after(text, word))?;
+    Some((clock.into(), stated))
 }
 
 fn people_in(text: &str) -> Option<(Value, String)> {
@@ -94,10 +94,10 @@ mod tests {
             ("end", json!("2026-06-02T10:30"), "to 10:30"),
             ("seats", json!(6), "6 people"),
         ] {
-            assert_eq!(said(&heard, argument), Some((value, words.to_owned())), "{argument}");
+            assert_eq!(stated(&heard, argument), Some((value, words.to_owned())), "{argument}");
         }
-        assert_eq!(said(&heard, "room_id"), None);
-        assert_eq!(said(&heard, "destination"), None);
+        assert_eq!(stated(&heard, "room_id"), None);
+        assert_eq!(stated(&heard, "destination"), None);
     }
 
     #[test]
@@ -107,8 +107,8 @@ mod tests {
             ("assistant", "From Rome to Lisbon?"),
             ("user", "No, to Ghent."),
         ]);
-        assert_eq!(said(&heard, "destination").map(|(value, _)| value), Some(json!("Ghent")));
-        assert_eq!(said(&heard, "origin").map(|(value, _)| value), Some(json!("Oslo")));
-        assert_eq!(said(&heard, "start"), None);
+        assert_eq!(stated(&heard, "destination").map(|(value, _)| value), Some(json!("Ghent")));
+        assert_eq!(stated(&heard, "origin").map(|(value, _)| value), Some(json!("Oslo")));
+        assert_eq!(stated(&heard, "start"), None);
     }
 }

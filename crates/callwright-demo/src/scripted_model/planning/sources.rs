@@ -4,11 +4,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::goals::summary;
-use super::request::{HeardLine, PlannerTool, said};
+use super::request::{HeardLine, PlannerTool, stated};
 
 /// Call whose arguments are requested.
 #[derive(Debug, Deserialize)]
-pub(super) struct WantedCall {
+pub(super) struct RequestedCall {
     #[serde(default)]
     tool: String,
     /// Calls that depend on this one.
@@ -59,39 +59,39 @@ const QUESTIONS: [(&str, &str); 6] = [
 const BOOKABLE: &str = "free";
 
 /// Returns the sources of all arguments that are required or given by the user.
-pub(super) fn answer(conversation: &[HeardLine], wanted: &WantedCall) -> Value {
+pub(super) fn answer(conversation: &[HeardLine], requested: &RequestedCall) -> Value {
     let mut calls: Vec<Value> = Vec::new();
     let mut arguments = Vec::new();
-    for argument in &wanted.arguments {
-        if let Some((value, words)) = said(conversation, &argument.name) {
-            arguments.push(given(&argument.name, "value", json!({ "value": value, "words": words })));
+    for argument in &requested.arguments {
+        if let Some((value, words)) = stated(conversation, &argument.name) {
+            arguments.push(argument_source(&argument.name, "value", json!({ "value": value, "words": words })));
             continue;
         }
         if !argument.required {
             continue;
         }
-        let Some((tool, output)) = wanted.supplier(argument) else {
-            arguments.push(given(&argument.name, "ask", json!({ "question": question(argument) })));
+        let Some((tool, output)) = requested.supplier(argument) else {
+            arguments.push(argument_source(&argument.name, "ask", json!({ "question": question(argument) })));
             continue;
         };
-        let planned = wanted.planned.iter().find(|call| call.tool == tool.name);
+        let planned = requested.planned.iter().find(|call| call.tool == tool.name);
         let call = planned.map_or(tool.name.as_str(), |call| call.call.as_str());
         if planned.is_none() && !calls.iter().any(|known| known["call"] == call) {
             calls.push(json!({ "call": call, "tool": tool.name, "task": summary(&tool.description) }));
         }
         let item = output.contains("/0").then_some("choose");
         let outputs = json!([{ "call": call, "output": output, "item": item }]);
-        arguments.push(given(&argument.name, "tool", json!({ "outputs": outputs })));
+        arguments.push(argument_source(&argument.name, "tool", json!({ "outputs": outputs })));
     }
     json!({ "calls": calls, "arguments": arguments })
 }
 
-impl WantedCall {
+impl RequestedCall {
     /// Returns the first tool whose output has the entity's key or a value with the argument's name, and the path of
     /// that value. If the outputs of a tool are unknown and its description has no example, the path is its whole
     /// output.
     fn supplier(&self, argument: &PlannerArgument) -> Option<(&PlannerTool, String)> {
-        if user_is_asked(argument).is_some() {
+        if user_question(argument).is_some() {
             return None;
         }
         let named = argument.tools.iter().filter_map(|name| self.tools.iter().find(|tool| tool.name == *name));
@@ -155,12 +155,12 @@ fn collect(value: &Value, at: String, pointers: &mut Vec<String>) {
     }
 }
 
-fn user_is_asked(argument: &PlannerArgument) -> Option<&'static str> {
+fn user_question(argument: &PlannerArgument) -> Option<&'static str> {
     QUESTIONS.iter().find(|(name, _)| *name == argument.name).map(|(_, question)| *question)
 }
 
 fn question(argument: &PlannerArgument) -> String {
-    if let Some(question) = user_is_asked(argument) {
+    if let Some(question) = user_question(argument) {
         return question.to_owned();
     }
     let about = argument.schema.get("description").and_then(Value::as_str).unwrap_or(&argument.name);
@@ -168,19 +168,19 @@ fn question(argument: &PlannerArgument) -> String {
 }
 
 /// Returns one argument of the answer.
-fn given(name: &str, source: &str, of_source: Value) -> Value {
-    let mut given = Map::from_iter([("name".to_owned(), name.into()), ("source".to_owned(), source.into())]);
-    given.extend(of_source.as_object().cloned().unwrap_or_default());
-    Value::Object(given)
+fn argument_source(name: &str, source: &str, of_source: Value) -> Value {
+    let mut argument_source = Map::from_iter([("name".to_owned(), name.into()), ("source".to_owned(), source.into())]);
+    argument_source.extend(of_source.as_object().cloned().unwrap_or_default());
+    Value::Object(argument_source)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn asked(text: &str, wanted: Value) -> Value {
+    fn answer_to(text: &str, requested: Value) -> Value {
         let heard: Vec<HeardLine> = serde_json::from_value(json!([{ "from": "user", "text": text }])).unwrap();
-        answer(&heard, &serde_json::from_value(wanted).unwrap())
+        answer(&heard, &serde_json::from_value(requested).unwrap())
     }
 
     fn argument(name: &str, required: bool, tools: &[&str]) -> Value {
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_value_that_was_said_comes_before_a_tool_and_a_tool_before_a_question() {
-        let wanted = json!({
+        let requested = json!({
             "arguments": [
                 argument("start", true, &["other"]), argument("end", true, &["other"]),
                 argument("room_id", true, &["other", "rooms", "findFreeRooms"]),
@@ -201,7 +201,7 @@ mod tests {
                 { "name": "findFreeRooms", "description": "Find rooms\nthat are free", "outputs": { "/rooms/0/id": "string" } }
             ]
         });
-        let answer = asked("Book a room on 2026-06-02 from 9.", wanted);
+        let answer = answer_to("Book a room on 2026-06-02 from 9.", requested);
         assert_eq!(
             answer,
             json!({
@@ -219,17 +219,17 @@ mod tests {
 
     #[test]
     fn a_call_that_the_plan_has_is_used_again_and_one_call_serves_several_arguments() {
-        let wanted = json!({
+        let requested = json!({
             "arguments": [argument("destination", true, &["listTrips"]), argument("date", true, &["listTrips"])],
             "tools": [{ "name": "listTrips", "description": "", "outputs": { "/trips/0/destination": "", "/trips/0/date": "" } }],
             "planned": [{ "call": "call_a", "tool": "listTrips", "task": "" }]
         });
-        let answer = asked("Book a flight.", wanted.clone());
+        let answer = answer_to("Book a flight.", requested.clone());
         assert_eq!(answer["calls"], json!([]));
         assert_eq!(answer["arguments"][1]["outputs"][0]["call"], "call_a");
-        let mut alone = wanted;
+        let mut alone = requested;
         alone["planned"] = json!([]);
-        assert_eq!(asked("Book a flight.", alone)["calls"].as_array().map(Vec::len), Some(1));
+        assert_eq!(answer_to("Book a flight.", alone)["calls"].as_array().map(Vec::len), Some(1));
     }
 
     /// A call must not supply its own arguments, nor those of a call that it depends on.
@@ -238,26 +238,27 @@ mod tests {
         let outputs = json!({ "/room_id": "", "/rooms/0/id": "" });
         let tool = |name: &str| json!({ "name": name, "description": "", "outputs": outputs });
         let answer = |tools: &[&str]| {
-            let wanted = json!({
-                "tool": "wanted", "needed_for": [{ "tool": "later", "task": "" }], "arguments": [argument("room_id", true, tools)],
-                "tools": [tool("wanted"), tool("later"), tool("earlier")]
+            let requested = json!({
+                "tool": "this", "needed_for": [{ "tool": "later", "task": "" }], "arguments": [argument("room_id", true, tools)],
+                "tools": [tool("this"), tool("later"), tool("earlier")]
             });
-            asked("Book.", wanted)["arguments"][0].clone()
+            answer_to("Book.", requested)["arguments"][0].clone()
         };
-        assert_eq!(answer(&["wanted", "later"])["source"], "ask");
-        let found = answer(&["wanted", "later", "earlier"]);
+        assert_eq!(answer(&["this", "later"])["source"], "ask");
+        let found = answer(&["this", "later", "earlier"]);
         assert_eq!(found["outputs"][0], json!({ "call": "earlier", "output": "/rooms/0/id", "item": "choose" }));
     }
 
     #[test]
     fn a_tool_of_which_nobody_knows_the_answers_may_show_one_in_its_description() {
-        let wanted = |description: &str| {
+        let requested = |description: &str| {
             json!({
                 "arguments": [argument("flight_id", true, &["searchFlights"])],
                 "tools": [{ "name": "searchFlights", "description": description, "outputs": null }]
             })
         };
-        let outputs = |description: &str| asked("Book.", wanted(description))["arguments"][0]["outputs"][0].clone();
+        let outputs =
+            |description: &str| answer_to("Book.", requested(description))["arguments"][0]["outputs"][0].clone();
         let shown = outputs(r#"Searches. Answers like {"flights": [{"id": "f-1", "price": 9}]} do."#);
         assert_eq!((&shown["output"], &shown["item"]), (&json!("/flights/0/id"), &json!("choose")));
         let unknown = outputs("Searches.");

@@ -53,29 +53,29 @@ impl ClientAnswer {
     fn read_completion(text: &str) -> Result<Self, String> {
         let completion: Value = serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
         let message = completion.pointer("/choices/0/message").ok_or("no choice in the answer")?;
-        let mut said = Self { text: member(message, "content"), ..Self::default() };
+        let mut answer = Self { text: member(message, "content"), ..Self::default() };
         for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
-            said.add(said.calls.len(), call);
+            answer.add(answer.calls.len(), call);
         }
-        Ok(said)
+        Ok(answer)
     }
 
     fn read_stream(text: &str) -> Result<Self, String> {
-        let mut said = Self::default();
+        let mut answer = Self::default();
         for data in text.lines().filter_map(|line| line.strip_prefix("data: ")) {
-            said.events += 1;
+            answer.events += 1;
             if data == "[DONE]" {
-                return Ok(said);
+                return Ok(answer);
             }
             let chunk: Value = serde_json::from_str(data).map_err(|error| format!("no JSON in the stream: {error}"))?;
             if let Some(error) = chunk.get("error") {
                 return Err(format!("the stream broke: {error}"));
             }
             let Some(delta) = chunk.pointer("/choices/0/delta") else { continue };
-            said.text.push_str(&member(delta, "content"));
+            answer.text.push_str(&member(delta, "content"));
             for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
                 let index = call.get("index").and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok());
-                said.add(index.ok_or("a call of the stream has no index")?, call);
+                answer.add(index.ok_or("a call of the stream has no index")?, call);
             }
         }
         Err("the stream ended without [DONE]".to_owned())
