@@ -15,14 +15,14 @@ lint:
     cargo clippy --locked --all-targets -- -D warnings
     RUSTDOCFLAGS=-Dwarnings cargo doc --locked --no-deps --document-private-items
 
-# Run the tests. Arguments select some: `just test --test keys`.
+# Run the tests. Arguments select some: `just test --test it keys::`.
 test *arguments:
     cargo test --locked {{ arguments }}
 
 # Run the tests that kill the proxy, with the numbers of kills of the published figures.
 test-slow:
-    CALLWRIGHT_KILLS=200 cargo test --locked --test killed_processes -- --nocapture
-    CALLWRIGHT_KILLS=100 cargo test --locked --test killed_traces -- --nocapture
+    CALLWRIGHT_KILLS=200 cargo test --locked --test slow killed_processes:: -- --nocapture
+    CALLWRIGHT_KILLS=100 cargo test --locked --test slow killed_traces:: -- --nocapture
 
 # Fuzz one target (document, request, sse, rescue, scan). Requires nightly Rust and cargo-fuzz.
 fuzz target seconds="600":

@@ -9,6 +9,7 @@ use crate::support::request::plain;
 use crate::support::rooms::ask;
 use crate::support::verb::{Folder, Said, json_lines, to_lines};
 use crate::support::{POLL, Proxy, Received, Reply, Server, guarded, policy, rooms};
+use callwright_test_macros::requires;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions, Executor};
@@ -61,9 +62,10 @@ fn more() -> [Value; 3] {
     ]
 }
 
+#[requires(postgres)]
 #[tokio::test]
 async fn what_moves_to_postgres_and_back_is_what_it_was() {
-    let Some(url) = postgres::database() else { return };
+    let url = postgres::database();
     let (upstream, api) = servers().await;
     let proxy = proxy((&upstream, &api), None).await;
     let trace = taught(&proxy).await;
@@ -144,9 +146,10 @@ async fn a_copy_of_a_file_that_is_in_use_restores_what_was_learned() {
     recalls(&stopped.start_again().await).await;
 }
 
+#[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dump_of_postgres_restores_what_was_learned() {
-    let Some(server) = Postgres::start() else { return };
+    let server = Postgres::start();
     let (upstream, api) = servers().await;
     let url = server.database();
     let first = proxy((&upstream, &api), Some(&url)).await;
@@ -166,9 +169,10 @@ async fn a_dump_of_postgres_restores_what_was_learned() {
     recalls(&proxy((&upstream, &api), Some(&restored)).await).await;
 }
 
+#[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn what_waits_on_disk_is_deleted_too() {
-    let Some(mut server) = Postgres::start() else { return };
+    let mut server = Postgres::start();
     let upstream = Server::always(answer::text("hi")).await;
     let url = server.database();
     let database = url.rsplit('/').next().unwrap().to_owned();

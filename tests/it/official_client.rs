@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::answer::{self, call, call_chunks, completion, role, text_chunk};
-use crate::support::python::python_with;
+use crate::support::python::python;
 use crate::support::{Proxy, Received, Reply, Server, config, policy};
+use callwright_test_macros::requires;
 use serde_json::{Value, json};
 
 const PARIS: &str = r#"{"city":"Paris"}"#;
@@ -71,18 +72,20 @@ fn error(status: u16) -> Reply {
     Reply::body(status, &fields, body.to_string())
 }
 
+#[requires(python_clients)]
 #[tokio::test]
 async fn the_official_python_client_does_not_notice_the_proxy() {
-    let Some(python) = python_with("openai", "openai") else { return };
+    let python = python();
     let upstream = Server::scripted(|_, received| reply(received)).await;
     let proxy = Proxy::start(config(&upstream.url("/v1")) + "[aliases.helper]\nmodel = \"gpt-test\"\n").await;
     drive(python, "openai_client.py", &proxy).await;
 }
 
 /// Two retries of the client and two of the proxy result in two retries, not eight.
+#[requires(python_clients)]
 #[tokio::test]
 async fn the_official_client_and_the_proxy_do_not_multiply_their_retries() {
-    let Some(python) = python_with("openai", "openai") else { return };
+    let python = python();
     let upstream = Server::scripted(|_, _| {
         let fields = [("content-type", "application/json"), ("retry-after-ms", "1")];
         Reply::body(429, &fields, json!({"error": {"message": "as scripted", "type": "scripted"}}).to_string())
@@ -126,9 +129,10 @@ fn planner(received: &Received) -> Reply {
     calls(&request, &[(&id, "planRoute", &arguments)])
 }
 
+#[requires(python_clients)]
 #[tokio::test]
 async fn an_agent_that_runs_its_own_tools_is_told_why_they_failed() {
-    let Some(python) = python_with("openai", "openai") else { return };
+    let python = python();
     let upstream = Server::scripted(|_, received| planner(received)).await;
     let document = include_str!("../../openapi/route-planner.yaml");
     let on = policy::file("on", "explain: {client_tools: on}");
@@ -141,9 +145,10 @@ async fn an_agent_that_runs_its_own_tools_is_told_why_they_failed() {
 }
 
 /// The paper's two examples ("Reverse Chain", figures 1 and 2), with the demo's model, documents and APIs.
+#[requires(python_clients)]
 #[tokio::test]
 async fn an_agent_is_given_planned_calls_and_notices_nothing() {
-    let Some(python) = python_with("openai", "openai") else { return };
+    let python = python();
     let folder = tempfile::tempdir().unwrap();
     let world = callwright_demo::start(folder.path()).await.unwrap();
     let proxy = Proxy::start(world.config_toml.as_str()).await;

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::answer::text;
-use crate::support::python::python_with;
+use crate::support::python::python;
 use crate::support::{Proxy, Received, Reply, Server, rooms, verb};
+use callwright_test_macros::requires;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -99,7 +100,7 @@ fn provider(_: usize, request: &Received) -> Reply {
 
 /// Runs Schemathesis on the operations with this tag.
 async fn fuzz(url: String, tag: &'static str, checks: &'static [&'static str]) {
-    let Some(python) = python_with("schemathesis", "schemathesis") else { return };
+    let python = python();
     let mut command = Command::new(python.with_file_name("schemathesis"));
     let folder = tempfile::tempdir().unwrap();
     command.current_dir(folder.path()).arg("run").arg(repository("openapi/callwright.json")).args([
@@ -118,6 +119,7 @@ async fn fuzz(url: String, tag: &'static str, checks: &'static [&'static str]) {
     );
 }
 
+#[requires(python_clients)]
 #[tokio::test(flavor = "multi_thread")]
 async fn no_request_to_the_client_side_gives_an_answer_that_is_not_described() {
     let upstream = Server::scripted(provider).await;
@@ -129,6 +131,7 @@ async fn no_request_to_the_client_side_gives_an_answer_that_is_not_described() {
     assert!(!proxy.stop().await.log().contains("panicked"));
 }
 
+#[requires(python_clients)]
 #[tokio::test(flavor = "multi_thread")]
 async fn no_request_to_the_operator_side_gives_an_answer_that_is_not_described() {
     let upstream = Server::scripted(provider).await;

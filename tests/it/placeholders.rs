@@ -12,6 +12,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use callwright_test_macros::requires;
 use serde_json::{Value, json};
 
 /// Every nth record is judged. Models have an odd number of records, so that every question is covered.
@@ -67,24 +68,17 @@ fn a_scan_notes_placeholders_that_the_conversation_does_not_have() {
     assert!(codes("said").is_empty() && codes("unknown").is_empty());
 }
 
-/// Returns the folder of recorded calls, or `None` with a message if it is not on this machine.
-fn calls() -> Option<PathBuf> {
+/// Returns the folder of recorded calls.
+fn calls() -> PathBuf {
     let shared = std::env::var_os("CALLWRIGHT_SHARED_DATA").map(PathBuf::from);
     let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"));
-    let calls = shared.join("data/calls");
-    if !calls.is_dir() {
-        println!(
-            "passed by: no calls in {}; CALLWRIGHT_SHARED_DATA names the folder that holds data/calls",
-            calls.display()
-        );
-        return None;
-    }
-    Some(calls)
+    shared.join("data/calls")
 }
 
+#[requires("data/calls")]
 #[test]
 fn right_calls_of_real_models_hold_no_placeholder_whether_the_question_is_known_or_not() {
-    let Some(folder) = calls() else { return };
+    let folder = calls();
     let questions: HashMap<String, Value> = std::fs::read_to_string(folder.join("bfcl.tools.jsonl"))
         .unwrap()
         .lines()

@@ -13,6 +13,7 @@ use crate::support::answer;
 use crate::support::reply::Reply;
 use crate::support::server::{Received, Server};
 use crate::support::verb::{Folder, Said, gunzip, gzip, json_lines, to_lines};
+use callwright_test_macros::requires;
 use serde_json::{Value, json};
 
 fn rooms() -> Value {
@@ -194,14 +195,11 @@ fn files_may_be_compressed_and_the_order_does_not_depend_on_threads() {
 }
 
 /// bench/plans/run measures the published recall; this test detects regressions.
+#[requires("data/plans")]
 #[test]
 fn candidates_of_the_shared_data_are_right_as_often_as_they_have_to_be() {
     let shared = std::env::var_os("CALLWRIGHT_SHARED_DATA").map(PathBuf::from);
     let data = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared")).join("data/plans");
-    if !data.is_dir() {
-        println!("passed by: there is no folder {}", data.display());
-        return;
-    }
     let read = |name: &str| json_lines(&std::fs::read(data.join(name)).unwrap());
     let records = read("nestful.dev.jsonl");
     let asked: Vec<Value> = records

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::support::documented::{Documented, operation_count};
 use crate::support::request::plain;
 use crate::support::{Proxy, Received, Server, answer, config, policy, sample};
+use callwright_test_macros::requires;
 use serde_json::{Value, json};
 
 /// Number of operations called per document: enough to cover every kind of parameter, few enough for every build.
@@ -20,19 +21,11 @@ const CALLS: usize = 25;
 /// Base path of the generated server, which must be preserved.
 const BASE: &str = "/base/v9";
 
-/// Returns the folder of the documents, or `None` with a message if they are not on this machine.
-fn documents() -> Option<PathBuf> {
+/// Returns the folder of the documents.
+fn documents() -> PathBuf {
     let shared = std::env::var_os("CALLWRIGHT_SHARED_DATA").map(PathBuf::from);
     let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"));
-    let specs = shared.join("data/specs");
-    if !specs.is_dir() {
-        println!(
-            "passed by: no documents in {}; CALLWRIGHT_SHARED_DATA names the folder that holds data/specs",
-            specs.display()
-        );
-        return None;
-    }
-    Some(specs)
+    shared.join("data/specs")
 }
 
 /// A model that calls the tool that the user names, with the minimal arguments that its schema accepts.
@@ -153,9 +146,10 @@ fn check_arguments_arrived(model: &Server, request: &Received) {
     }
 }
 
+#[requires("data/specs")]
 #[tokio::test]
 async fn the_specifications_own_examples() {
-    let Some(specs) = documents() else { return };
+    let specs = documents();
     let folder = specs.join("oai_examples/examples/v3.0");
     let mut files: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -167,7 +161,7 @@ async fn the_specifications_own_examples() {
 }
 
 async fn walk_larger(file: &str) {
-    let Some(specs) = documents() else { return };
+    let specs = documents();
     let walk = walk(&specs.join("openapi_directory_2022/APIs").join(file)).await;
     println!(
         "{file}: {} operations offered, {} called, {} without arguments",
@@ -179,26 +173,31 @@ async fn walk_larger(file: &str) {
     );
 }
 
+#[requires("data/specs")]
 #[tokio::test]
 async fn payments() {
     walk_larger("squareup.com/2.0/openapi.yaml").await;
 }
 
+#[requires("data/specs")]
 #[tokio::test]
 async fn a_media_server() {
     walk_larger("jellyfin.local/v1/openapi.yaml").await;
 }
 
+#[requires("data/specs")]
 #[tokio::test]
 async fn a_code_host() {
     walk_larger("bitbucket.org/2.0/openapi.yaml").await;
 }
 
+#[requires("data/specs")]
 #[tokio::test]
 async fn a_cloud_provider() {
     walk_larger("linode.com/4.97.2/openapi.yaml").await;
 }
 
+#[requires("data/specs")]
 #[tokio::test]
 async fn a_citys_transport() {
     walk_larger("tfl.gov.uk/v1/openapi.yaml").await;

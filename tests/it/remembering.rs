@@ -5,6 +5,7 @@ use std::time::Instant;
 use crate::support::metrics::Metrics;
 use crate::support::rooms::{LESSON, ask};
 use crate::support::{Proxy, Reply, Server, guarded, postgres, rooms};
+use callwright_test_macros::requires;
 use reqwest::Method;
 use serde_json::json;
 use sqlx::ConnectOptions;
@@ -75,9 +76,10 @@ async fn what_others_write_is_never_learned_and_no_key_sees_what_another_taught(
     assert!(heard.contains(LESSON) && !heard.contains("delete_all"), "{heard}");
 }
 
+#[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn what_one_replica_learned_another_one_shows() {
-    let Some(url) = postgres::database() else { return };
+    let url = postgres::database();
     let (upstream, api) = servers().await;
     let one = proxy((&upstream, &api), Some(&url)).await;
     let two = proxy((&upstream, &api), Some(&url)).await;

@@ -25,7 +25,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::python::python_with;
+use crate::support::python::python;
+use callwright_test_macros::requires;
 use serde_json::Value;
 
 /// Number of argument seeds per document.
@@ -62,9 +63,10 @@ fn write_requests(out: &Path) -> usize {
     summary.iter().filter_map(|entry| entry["requests"].as_u64()).sum::<u64>() as usize
 }
 
+#[requires(python_clients)]
 #[test]
 fn an_independent_validator_accepts_what_is_sent() {
-    let Some(python) = python_with("openapi_core, regress", "openapi-core") else { return };
+    let python = python();
     let out = tempfile::tempdir().unwrap();
     let written = write_requests(out.path());
     assert!(written > 400, "{written}");

@@ -5,6 +5,7 @@ use crate::support::config::config_with_store;
 use crate::support::request::plain;
 use crate::support::verb::{Folder, Said, json_lines, to_lines};
 use crate::support::{POLL, Proxy, Reply, Server, answer, guarded, policy, postgres, rooms};
+use callwright_test_macros::requires;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -48,9 +49,10 @@ async fn until_described(what: &str, proxy: &Proxy, upstream: &Server, is_so: im
     .await;
 }
 
+#[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_operator_shares_stands_over_the_files_of_all_replicas_until_it_is_taken_back() {
-    let Some(url) = postgres::database() else { return };
+    let url = postgres::database();
     let (upstream, api) =
         (Server::always(answer::text("hi")).await, Server::always(Reply::json(200, &json!([]))).await);
     let config = rooms::config_of(&upstream, &api).replace("sqlite:traces.sqlite3", &url)

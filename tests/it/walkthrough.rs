@@ -9,6 +9,7 @@ use crate::support::prometheus::program;
 use crate::support::request::with_tools;
 use crate::support::verb::{Folder, Said};
 use crate::support::{Proxy, Received, Reply, Server};
+use callwright_test_macros::requires;
 use serde_json::json;
 
 const KEY: &str = "sk-walk";
@@ -94,9 +95,10 @@ async fn from_nothing_to_a_guarded_agent() {
     assert_eq!(metrics.sum("turns_total", &[("mode", "guard"), ("verdict", "repaired")]), 1.0);
 }
 
+#[requires(prometheus)]
 #[test]
 fn the_scrape_configuration_of_the_walk_through_is_one() {
-    let Some(promtool) = program("promtool") else { return };
+    let promtool = program("promtool");
     let written = block("yaml").replace(".../callwright", root().to_str().unwrap());
     let folder = Folder::with(&[("prometheus.yml", written.as_bytes())]);
     let told = Command::new(promtool).args(["check", "config"]).arg(folder.path("prometheus.yml")).output().unwrap();

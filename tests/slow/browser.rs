@@ -6,9 +6,10 @@ use std::process::Command;
 
 use crate::support::answer::text;
 use crate::support::config::config_with_server;
-use crate::support::python::{chromium, python_with};
+use crate::support::python::{chromium, python};
 use crate::support::request::plain;
 use crate::support::{Client, Proxy, Server, config};
+use callwright_test_macros::requires;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -233,10 +234,11 @@ async fn effects(proxy: &Proxy) -> (usize, f64, bool) {
     (keys, proxy.metrics().await.sum("turns_total", &[]), switch["everything"] != Value::Null)
 }
 
+#[requires(chromium, python_clients)]
 #[tokio::test(flavor = "multi_thread")]
 async fn no_page_in_chromium_has_an_effect() {
-    let Some(browser) = chromium() else { return };
-    let Some(python) = python_with("playwright", "playwright") else { return };
+    let browser = chromium();
+    let python = python();
     let upstream = Server::always(text("hi")).await;
     let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/cross_site.py");

@@ -17,6 +17,7 @@ use crate::support::relay::{Line, Relay};
 use crate::support::request::with_tools;
 use crate::support::rooms::ask;
 use crate::support::{GUARD, POLL, Proxy, Server, guarded, policy, rooms};
+use callwright_test_macros::requires;
 use serde_json::{Value, json};
 
 /// Space for a new database and a few turns.
@@ -27,18 +28,15 @@ const LARGE_DISK: &str = "64m";
 
 /// Returns a command prefix that mounts a small private file system at `small`. A user namespace is sufficient if the
 /// system allows it.
-fn with_small_disk() -> Option<Vec<String>> {
+fn with_small_disk() -> Vec<String> {
     let script = format!("mount -t tmpfs -o size={SMALL_DISK} none small && exec \"$@\"");
     let ways: [&[&str]; 2] = [&["unshare", "--mount"], &["unshare", "--user", "--map-root-user", "--mount"]];
     let works = |way: &&&[&str]| {
         let tried = Command::new(way[0]).args(&way[1..]).args(["sh", "-c", "mount -t tmpfs none /mnt"]).output();
         tried.is_ok_and(|tried| tried.status.success())
     };
-    let Some(way) = ways.iter().find(works) else {
-        println!("passed by: this system lets nobody mount a disk of one's own (unshare --mount)");
-        return None;
-    };
-    Some([way, &["sh", "-c", &script, "sh"][..]].concat().iter().map(|word| (*word).to_owned()).collect())
+    let way = ways.iter().find(works).expect("permission to mount a file system");
+    [way, &["sh", "-c", &script, "sh"][..]].concat().iter().map(|word| (*word).to_owned()).collect()
 }
 
 /// Enlarges the small disk of a running proxy.
@@ -51,9 +49,10 @@ fn grow_disk(proxy: &Proxy) {
     assert!(grown.status.success(), "{}", String::from_utf8_lossy(&grown.stderr));
 }
 
+#[requires(mount)]
 #[tokio::test]
 async fn a_full_disk_costs_no_answer_and_room_mends_it() {
-    let Some(launcher) = with_small_disk() else { return };
+    let launcher = with_small_disk();
     let launcher: Vec<&str> = launcher.iter().map(String::as_str).collect();
     let upstream = Server::scripted(|_, request| {
         let messages = request.messages();
@@ -120,13 +119,10 @@ async fn a_full_disk_costs_no_answer_and_room_mends_it() {
 const FAKETIME: [&str; 2] =
     ["/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1", "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1"];
 
+#[requires(faketime)]
 #[tokio::test]
 async fn a_clock_that_jumps_costs_no_answer_and_stops_no_learning() {
-    let Some(library) = FAKETIME.into_iter().find(|path| Path::new(path).exists()) else {
-        assert!(std::env::var("CALLWRIGHT_REQUIRE_FAKETIME").is_err(), "there is no libfaketime");
-        println!("passed by: there is no libfaketime (Debian's package `faketime`)");
-        return;
-    };
+    let library = FAKETIME.into_iter().find(|path| Path::new(path).exists()).expect("libfaketime");
     let folder = tempfile::tempdir().unwrap();
     let clock = folder.path().join("clock");
     // Written atomically, as an editor would, so that the proxy never reads a partial file.
@@ -184,9 +180,10 @@ async fn a_clock_that_jumps_costs_no_answer_and_stops_no_learning() {
     assert!(!stopped.log().contains("panicked"), "{}", stopped.log());
 }
 
+#[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_is_slow_or_silent_holds_no_turn_up() {
-    let Some(server) = Postgres::start() else { return };
+    let server = Postgres::start();
     let url = server.database();
     let port: u16 = url.rsplit(':').next().unwrap().split('/').next().unwrap().parse().unwrap();
     let relay = Relay::to(port).await;
@@ -221,9 +218,10 @@ async fn a_database_that_is_slow_or_silent_holds_no_turn_up() {
     proxy.stop().await;
 }
 
+#[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_database_lets_no_order_be_placed_and_hangs_nobody() {
-    let Some(server) = Postgres::start() else { return };
+    let server = Postgres::start();
     let url = server.database();
     let port: u16 = url.rsplit(':').next().unwrap().split('/').next().unwrap().parse().unwrap();
     let relay = Relay::to(port).await;

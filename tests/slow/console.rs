@@ -8,9 +8,10 @@ use std::process::Command;
 use std::sync::Arc;
 
 use crate::support::answer::{one_call, text};
-use crate::support::python::{chromium, python_with};
+use crate::support::python::{chromium, python};
 use crate::support::rooms::ask;
 use crate::support::{Proxy, Received, Reply, Server, guarded, policy, rooms};
+use callwright_test_macros::requires;
 use serde_json::json;
 
 /// Markup that a user writes into an argument.
@@ -32,10 +33,11 @@ fn model(_: usize, request: &Received) -> Reply {
     }
 }
 
+#[requires(chromium, python_clients)]
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_does_the_tasks_of_a_day() {
-    let Some(browser) = chromium() else { return };
-    let Some(python) = python_with("playwright", "playwright") else { return };
+    let browser = chromium();
+    let python = python();
     let upstream = Server::scripted(model).await;
     let api = Server::scripted(|_, request| {
         let is_gone = request.method == "GET" && request.target.starts_with("/rooms/");
@@ -84,11 +86,12 @@ async fn the_page_may_load_nothing_from_elsewhere_and_has_no_other_files() {
     assert_eq!(proxy.client().get("/console").await.status, 404, "the client side has none");
 }
 
+#[requires(chromium, python_clients)]
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_is_asked_for_the_token_once() {
     const TOKEN: &str = "operator-canary";
-    let Some(browser) = chromium() else { return };
-    let Some(python) = python_with("playwright", "playwright") else { return };
+    let browser = chromium();
+    let python = python();
     let upstream = Server::always(text("hi")).await;
     let server = format!("operator_token = \"{TOKEN}\"");
     let config = crate::support::config::config_with_server(&upstream.url("/v1"), "sqlite:traces.sqlite3", &server);

@@ -8,19 +8,19 @@ use std::time::Duration;
 
 use crate::support::prometheus::{Prometheus, program};
 use crate::support::{GUARD, guarded};
+use callwright_test_macros::requires;
 use load::Loaded;
 use queries::Query;
 
 /// Pause between two rounds of queries, in which Prometheus scrapes once.
 const ROUND: Duration = Duration::from_secs(1);
 
-/// Runs `promtool` on files of `dashboards/prometheus`. Returns `None` if it is not installed.
-fn promtool(arguments: &[&str]) -> Option<()> {
-    let mut command = Command::new(program("promtool")?);
+/// Runs `promtool` on files of `dashboards/prometheus`.
+fn promtool(arguments: &[&str]) {
+    let mut command = Command::new(program("promtool"));
     let told = command.args(arguments).current_dir(queries::path("prometheus")).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&told.stdout), String::from_utf8_lossy(&told.stderr));
     assert!(told.status.success(), "{out}{err}");
-    Some(())
 }
 
 /// Returns the rules, with alerts that fire immediately when their condition holds.
@@ -41,10 +41,11 @@ async fn without_data<'a>(prometheus: &Prometheus, queries: &[&'a Query]) -> Vec
     without
 }
 
+#[requires(prometheus)]
 #[tokio::test]
 async fn every_query_of_every_board_and_rule_gives_data_of_a_loaded_proxy_and_provoked_alerts_fire() {
     let loaded = Loaded::start().await;
-    let Some(prometheus) = Prometheus::start(&loaded.proxy.operator().url(""), &hasty_rules()).await else { return };
+    let prometheus = Prometheus::start(&loaded.proxy.operator().url(""), &hasty_rules()).await;
     let all: Vec<Query> = queries::of_boards().into_iter().chain(queries::of_rules()).collect();
     let mut without: Vec<&Query> = all.iter().collect();
     let begun = std::time::Instant::now();
@@ -108,11 +109,11 @@ async fn fires(prometheus: &Prometheus, loaded: &Loaded, alerts: &[&str]) {
     }
 }
 
+#[requires(prometheus)]
 #[test]
 fn promtool_takes_the_rules_and_every_alert_fires_where_it_should() {
-    if promtool(&["check", "rules", "rules.yml", "alerts.yml"]).is_some() {
-        promtool(&["test", "rules", "tests/alerts.yml"]);
-    }
+    promtool(&["check", "rules", "rules.yml", "alerts.yml"]);
+    promtool(&["test", "rules", "tests/alerts.yml"]);
 }
 
 #[test]

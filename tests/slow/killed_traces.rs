@@ -12,6 +12,7 @@ use crate::support::config::config_with_store_keys;
 use crate::support::postgres::Postgres;
 use crate::support::request::plain;
 use crate::support::{Proxy, Received, Reply, Server, guarded, rooms};
+use callwright_test_macros::requires;
 use fastrand::Rng;
 use serde_json::{Value, json};
 use sqlx::ConnectOptions;
@@ -110,9 +111,10 @@ async fn traces_outlive_the_process_in_a_file() {
 }
 
 /// The database is also stopped and restarted, so that at the kill traces wait on disk or are being written back.
+#[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn traces_outlive_the_process_while_the_database_comes_and_goes() {
-    let Some(mut server) = Postgres::start() else { return };
+    let mut server = Postgres::start();
     let upstream = Server::always(answer::text("hi")).await;
     let url = server.database();
     let database = url.rsplit('/').next().unwrap().to_owned();

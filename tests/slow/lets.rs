@@ -1,7 +1,7 @@
 //! The paper's training and test stages on LETS (ExpNote, appendix A), with the real binary and a scripted model. The
 //! model cannot spell a fifth of the words, except those in a note that it receives.
 //!
-//! The data is in data/experience of `CALLWRIGHT_SHARED_DATA` (../shared); without it the tests are skipped. The
+//! The data is in data/experience of `CALLWRIGHT_SHARED_DATA` (../shared); without it the tests are ignored. The
 //! results are in docs/benchmarks/learning.md; `--nocapture` prints them.
 #![allow(
     clippy::unwrap_used,
@@ -16,24 +16,17 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::verb::{Folder, Said, json_lines, to_lines};
 use crate::support::{Received, Reply, Server, answer};
+use callwright_test_macros::requires;
 use serde_json::Value;
 
 /// Number of unrelated lessons that are added to the relevant ones.
 const DISTRACTORS: usize = 10_000;
 
-/// Returns the data folder, or `None` if it is absent.
-fn data() -> Option<PathBuf> {
+/// Returns the data folder.
+fn data() -> PathBuf {
     let shared = std::env::var_os("CALLWRIGHT_SHARED_DATA").map(PathBuf::from);
     let shared = shared.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"));
-    let folder = shared.join("data/experience");
-    if !folder.join("lets.train.jsonl").is_file() {
-        println!(
-            "passed by: no LETS in {}; CALLWRIGHT_SHARED_DATA names the folder that holds data/experience",
-            folder.display()
-        );
-        return None;
-    }
-    Some(folder)
+    shared.join("data/experience")
 }
 
 /// Returns the words of a question with the ordinal of the letter: `("hook", "3th")`.
@@ -176,9 +169,10 @@ fn variant<'a>(report: &'a Value, name: &str) -> &'a Value {
     report["variants"].as_array().unwrap().iter().find(|variant| variant["variant"] == name).unwrap()
 }
 
+#[requires("data/experience/lets.train.jsonl")]
 #[tokio::test(flavor = "multi_thread")]
 async fn notes_of_the_training_stage_solve_the_test_stage_and_are_found_among_many_others() {
-    let Some(data) = data() else { return };
+    let data = data();
     let (train, test) = (data.join("lets.train.jsonl"), data.join("lets.valid.jsonl"));
     let shown = ShownNotes::default();
     let upstream = Server::scripted({

@@ -9,6 +9,7 @@ use crate::support::config::config_with_store_keys;
 use crate::support::postgres::{self, PASSWORD, Postgres};
 use crate::support::request::plain;
 use crate::support::{POLL, Proxy, Server, guarded};
+use callwright_test_macros::requires;
 
 /// Number of clients per proxy.
 const CLIENTS: usize = 4;
@@ -35,9 +36,10 @@ fn stored(server: &Postgres, database: &str) -> Vec<String> {
     server.ask(database, "SELECT id FROM traces ORDER BY id").lines().map(str::to_owned).collect()
 }
 
+#[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_of_the_database_costs_no_answer_and_no_trace() {
-    let Some(mut server) = Postgres::start() else { return };
+    let mut server = Postgres::start();
     let upstream = Server::always(answer::text("hi")).await;
     let url = server.database();
     let database = url.rsplit('/').next().unwrap().to_owned();
@@ -82,9 +84,10 @@ async fn a_restart_of_the_database_costs_no_answer_and_no_trace() {
     anstream::println!("{} turns answered over three restarts, each stored once", answered.len());
 }
 
+#[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_answered_while_the_database_was_away_is_stored_by_the_next_process() {
-    let Some(mut server) = Postgres::start() else { return };
+    let mut server = Postgres::start();
     let upstream = Server::always(answer::text("hi")).await;
     let url = server.database();
     let database = url.rsplit('/').next().unwrap().to_owned();
@@ -117,9 +120,10 @@ async fn what_was_answered_while_the_database_was_away_is_stored_by_the_next_pro
     proxy.stop().await;
 }
 
+#[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_proxy_starts_and_answers_while_the_database_is_away_and_uses_it_when_it_is_there() {
-    let Some(mut server) = Postgres::start() else { return };
+    let mut server = Postgres::start();
     let upstream = Server::always(answer::text("hi")).await;
     let url = server.database();
     server.stop();
@@ -142,9 +146,10 @@ async fn a_proxy_starts_and_answers_while_the_database_is_away_and_uses_it_when_
     proxy.stop().await;
 }
 
+#[requires(postgres)]
 #[tokio::test]
 async fn a_trace_of_one_replica_is_shown_by_the_other() {
-    let Some(url) = postgres::database() else { return };
+    let url = postgres::database();
     let upstream = Server::always(answer::text("hi")).await;
     let (one, other) = (proxy(&upstream, &url).await, proxy(&upstream, &url).await);
     let answer = one.client().chat(&plain("Hello")).await;

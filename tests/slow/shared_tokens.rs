@@ -8,6 +8,7 @@ use crate::support::config::config_with_store_keys;
 use crate::support::postgres;
 use crate::support::request::plain;
 use crate::support::{POLL, Proxy, Reply, Server, guarded, rooms};
+use callwright_test_macros::requires;
 use serde_json::json;
 use sqlx::ConnectOptions;
 
@@ -135,9 +136,10 @@ async fn without_a_key_tokens_stay_in_the_process() {
     assert_eq!(stored_in_file(proxy.directory()).await, 0);
 }
 
+#[requires(postgres)]
 #[tokio::test]
 async fn replicas_share_one_token() {
-    let Some(server) = postgres::Postgres::start() else { return };
+    let server = postgres::Postgres::start();
     let (world, url) = (World::new().await, server.database());
     let database = url.rsplit('/').next().unwrap();
     let first = world.proxy(&url, &seal_key(SEAL_KEY)).await;

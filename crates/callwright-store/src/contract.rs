@@ -8,7 +8,7 @@ use super::samples::in_memory;
 use super::sql::Database;
 use super::{Location, PostgresSettings, Settings, Store, postgres_server};
 
-/// Runs each test on SQLite in memory, on SQLite in a file, and on PostgreSQL if available.
+/// Runs each test on SQLite in memory, on SQLite in a file, and on PostgreSQL.
 macro_rules! on_every_database {
     ($($(#[$about:meta])* async fn $name:ident($store:ident: $kind:ty) $body:block)*) => {$(
         $(#[$about])*
@@ -28,11 +28,10 @@ macro_rules! on_every_database {
                 check($crate::contract::in_a_file(&directory).await).await;
             }
 
+            #[callwright_test_macros::requires(postgres)]
             #[tokio::test]
             async fn on_postgres() {
-                if let Some(store) = $crate::contract::on_postgres().await {
-                    check(store).await;
-                }
+                check($crate::contract::on_postgres().await).await;
             }
         }
     )*};
@@ -68,9 +67,8 @@ pub(super) async fn in_a_file<S: Opened>(directory: &TempDir) -> S {
     S::opened(&Settings { url: "sqlite:a.sqlite3".into(), ..in_memory() }, directory.path()).await
 }
 
-pub(super) async fn on_postgres<S: Opened>() -> Option<S> {
-    let settings = at_postgres(postgres_server::database()?);
-    Some(S::opened(&settings, Path::new("")).await)
+pub(super) async fn on_postgres<S: Opened>() -> S {
+    S::opened(&at_postgres(postgres_server::database()), Path::new("")).await
 }
 
 /// Timeout in milliseconds that is never reached, even on a busy machine.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use callwright_test_macros::requires;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -108,9 +109,10 @@ async fn a_file_of_an_earlier_version_loses_what_was_learned_of_clients_own_tool
     dropped(&Settings { url: "sqlite:a.sqlite3".into(), ..in_memory() }, directory.path(), 12).await;
 }
 
+#[requires(postgres)]
 #[tokio::test]
 async fn so_does_a_postgres_database() {
-    let Some(url) = postgres_server::database() else { return };
+    let url = postgres_server::database();
     dropped(&at_postgres(url), Path::new(""), 5).await;
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use callwright_test_macros::requires;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
@@ -184,9 +185,6 @@ on_every_database! {
         assert_eq!(lines.len(), 251 + 2 + 2 + 2 + 2 + 1 + 3 + 1 + 1 + 1 + 1);
         let directory = tempfile::tempdir().unwrap();
         moves_to(&lines, contract::in_a_file(&directory).await).await;
-        if let Some(url) = postgres_server::database() {
-            moves_to(&lines, Store::opened(&at_postgres(url), Path::new("")).await).await;
-        }
     }
 
     async fn what_is_newer_stays_when_something_is_imported(store: Store) {
@@ -220,7 +218,7 @@ on_every_database! {
         fill(&store).await;
         let deletion = Deletion { tenants: vec!["ada".to_owned()], ..Deletion::default() };
         let deleted = store.delete(&deletion).await.unwrap();
-        let gone = |removed, changed| Forgot { changed, removed };
+        let gone = |removed, changed| ForgetCounts { changed, removed };
         let expected = Deleted {
             traces: 250,
             feedback: 1,
@@ -272,7 +270,7 @@ on_every_database! {
         fill(&store).await;
         let deletion = Deletion { before: Some(Timestamp::from_millisecond(1_000).unwrap()), ..Deletion::default() };
         let deleted = store.delete(&deletion).await.unwrap();
-        assert_eq!((deleted.traces, deleted.feedback, deleted.lessons), (250, 1, Forgot { changed: 1, removed: 1 }));
+        assert_eq!((deleted.traces, deleted.feedback, deleted.lessons), (250, 1, ForgetCounts { changed: 1, removed: 1 }));
     }
 }
 
@@ -308,9 +306,26 @@ async fn the_latest_version_of_a_file_can_be_taken_back() {
     taken_back(&settings, directory.path()).await;
 }
 
+#[requires(postgres)]
+#[tokio::test]
+async fn everything_moves_from_sqlite_to_postgres_and_only_once() {
+    let store: Store = contract::in_memory_store().await;
+    fill(&store).await;
+    moves_to(&exported(&store).await, contract::on_postgres().await).await;
+}
+
+#[requires(postgres)]
+#[tokio::test]
+async fn everything_moves_between_postgres_databases_and_only_once() {
+    let store: Store = contract::on_postgres().await;
+    fill(&store).await;
+    moves_to(&exported(&store).await, contract::on_postgres().await).await;
+}
+
+#[requires(postgres)]
 #[tokio::test]
 async fn the_latest_version_of_a_postgres_database_can_be_taken_back() {
-    let Some(url) = postgres_server::database() else { return };
+    let url = postgres_server::database();
     let settings = at_postgres(url);
     taken_back(&settings, Path::new("")).await;
     while Store::roll_back(&settings, Path::new("")).await.is_ok() {}

@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use callwright_common::tokens::estimated;
 use callwright_knowledge::planner::drawing::{Completion, DrawSettings};
 
+use callwright_test_macros::requires;
 use oracle::Oracle;
 use records::{MISFIT, Record, Toolset, UNPROMISED, as_calls, canonical, shared};
 
@@ -65,12 +66,10 @@ impl Tally {
     }
 }
 
+#[requires("data/plans")]
 #[test]
 fn an_oracle_that_knows_the_plan_draws_it_through_the_real_prompts() {
-    let Some((records, toolsets)) = shared() else {
-        println!("the shared plans are not there: nothing is measured");
-        return;
-    };
+    let (records, toolsets) = shared();
     let settings = DrawSettings::default();
     let (mut valid, mut unpromised) = (Tally::default(), Tally::default());
     let (mut invalid, mut misfits, mut why) = (Vec::new(), 0, BTreeMap::<&str, u32>::new());
@@ -131,12 +130,10 @@ fn an_oracle_that_knows_the_plan_draws_it_through_the_real_prompts() {
     assert!(all.share() >= LEAST_EXACT, "{valid:?} {unpromised:?}");
 }
 
+#[requires("data/plans")]
 #[test]
 fn the_oracle_draws_plans_by_more_questions_too() {
-    let Some((records, toolsets)) = shared() else {
-        println!("the shared plans are not there: nothing is measured");
-        return;
-    };
+    let (records, toolsets) = shared();
     for completion in [Completion::All, Completion::OneByOne, Completion::ThreeSteps] {
         let settings = DrawSettings { completion, requests: 200, tokens: 2_000_000, ..DrawSettings::default() };
         let mut tally = Tally::default();
@@ -159,12 +156,10 @@ fn the_oracle_draws_plans_by_more_questions_too() {
     }
 }
 
+#[requires("data/plans")]
 #[test]
 fn with_an_oracle_that_errs_the_plan_is_right_or_a_question_is_asked() {
-    let Some((records, toolsets)) = shared() else {
-        println!("the shared plans are not there: nothing is measured");
-        return;
-    };
+    let (records, toolsets) = shared();
     let (mut right, mut asked, mut without, mut all) = (0, 0, 0, 0);
     let mut kinds: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
     let settings = DrawSettings::default();

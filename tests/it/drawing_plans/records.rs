@@ -61,26 +61,26 @@ fn folder() -> PathBuf {
     shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared")).join("data/plans")
 }
 
-fn lines(file: &str) -> Option<Vec<Value>> {
-    let text = std::fs::read_to_string(folder().join(file)).ok()?;
-    Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+fn lines(file: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(folder().join(file)).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// Returns the records and their toolsets, or `None` if the data is not available.
-pub(crate) fn shared() -> Option<(Vec<Record>, BTreeMap<String, Toolset>)> {
-    let records = lines("nestful.dev.jsonl")?.into_iter().map(|line| Record {
+/// Returns the records of the shared data and their toolsets.
+pub(crate) fn shared() -> (Vec<Record>, BTreeMap<String, Toolset>) {
+    let records = lines("nestful.dev.jsonl").into_iter().map(|line| Record {
         id: text(&line["id"]),
         query: text(&line["query"]),
         toolset: text(&line["toolset"]),
         gold: line["gold"].as_array().unwrap().iter().map(gold_call).collect(),
     });
-    let toolsets = lines("nestful.tools.jsonl")?;
+    let toolsets = lines("nestful.tools.jsonl");
     let toolsets = toolsets.iter().map(|line| (text(&line["id"]), toolset(line["tools"].as_array().unwrap())));
-    Some((records.collect(), toolsets.collect()))
+    (records.collect(), toolsets.collect())
 }
 
 fn gold_call(call: &Value) -> GoldCall {

@@ -1,6 +1,7 @@
 //! Plan templates: the number of queries that they save, and the cases in which they do not apply.
 
 use callwright_knowledge::planner::drawing::{DrawSettings, Drawn};
+use callwright_test_macros::requires;
 use callwright_types::Plan;
 use callwright_types::plan::Source;
 use serde_json::{Value, json};
@@ -34,12 +35,10 @@ fn without_values(plan: &Plan, named: impl Fn(&str, &str) -> String) -> Plan {
 /// Minimum share of the shared requests whose templates are filled in; a lower value is a regression.
 const LEAST_FILLED_IN: f64 = 0.95;
 
+#[requires("data/plans")]
 #[test]
 fn the_shared_requests_are_planned_by_one_question_when_they_come_again() {
-    let Some((records, toolsets)) = shared() else {
-        println!("the shared plans are not there: nothing is measured");
-        return;
-    };
+    let (records, toolsets) = shared();
     let settings = DrawSettings::default();
     let (mut plans, mut filled_in, mut before, mut after) = (0_u32, 0_u32, (0, 0), (0, 0));
     for record in &records {

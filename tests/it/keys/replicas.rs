@@ -1,5 +1,6 @@
 //! Keys of several proxies that share a PostgreSQL database, also while it is unavailable.
 
+use callwright_test_macros::requires;
 use serde_json::{Value, json};
 
 use super::{Key, configuration_with_store, draft, post, usage, verb};
@@ -29,9 +30,10 @@ async fn until(proxy: &Proxy, key: &str, is_so: impl Fn(&Value) -> bool) {
     assert!(!is_over, "the last that was heard: {heard}");
 }
 
+#[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn replicas_share_keys_and_what_they_use() {
-    let Some(url) = postgres::database() else { return };
+    let url = postgres::database();
     let upstream = Server::always(text("hi")).await;
     let (one, other) = (proxy(&upstream, &url).await, proxy(&upstream, &url).await);
     let limits = json!({"requests_per_minute": 3, "budget": 10.0});
@@ -62,9 +64,10 @@ async fn replicas_share_keys_and_what_they_use() {
     assert_eq!(shown["usage"]["month"]["tokens"], 75);
 }
 
+#[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_at_a_time_are_counted_over_all_replicas() {
-    let Some(url) = postgres::database() else { return };
+    let url = postgres::database();
     let gate = Gate::closed();
     let upstream = Server::always(text("hi").after(&gate)).await;
     let (mut one, other) = (proxy(&upstream, &url).await, proxy(&upstream, &url).await);
@@ -81,9 +84,10 @@ async fn requests_at_a_time_are_counted_over_all_replicas() {
     one.kill();
 }
 
+#[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_database_is_away_known_keys_work_and_unknown_ones_do_not() {
-    let Some(mut server) = Postgres::start() else { return };
+    let mut server = Postgres::start();
     let upstream = Server::always(text("hi")).await;
     let url = server.database();
     let running = proxy(&upstream, &url).await;

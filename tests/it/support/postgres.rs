@@ -16,9 +16,6 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// Variable that makes a missing server a failure, as in `.ci/run`.
-const REQUIRED: &str = "CALLWRIGHT_REQUIRE_POSTGRES";
-
 /// Folder of Debian's binaries, by release.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
@@ -60,27 +57,20 @@ pub(crate) struct Postgres {
     running: Option<Child>,
 }
 
-/// Returns the URL of a new database in the server that the tests of this process share, or `None` with a message
-/// without PostgreSQL.
-pub(crate) fn database() -> Option<String> {
-    static SHARED: OnceLock<Option<Postgres>> = OnceLock::new();
-    let shared = SHARED.get_or_init(|| Postgres::new(false, true));
-    shared.as_ref().map(Postgres::database)
+/// Returns the URL of a new database in the server that the tests of this process share.
+pub(crate) fn database() -> String {
+    static SHARED: OnceLock<Postgres> = OnceLock::new();
+    SHARED.get_or_init(|| Postgres::new(false, true)).database()
 }
 
 impl Postgres {
-    /// Starts a durable private server, or returns `None` with a message without PostgreSQL.
-    pub(crate) fn start() -> Option<Self> {
+    /// Starts a durable private server.
+    pub(crate) fn start() -> Self {
         Self::new(true, false)
     }
 
-    fn new(is_durable: bool, is_shared: bool) -> Option<Self> {
-        let Some(binaries) = binaries() else {
-            let message = "no PostgreSQL server: install the package `postgresql`";
-            assert!(std::env::var(REQUIRED).is_err(), "{message}");
-            anstream::eprintln!("skipped: {message}");
-            return None;
-        };
+    fn new(is_durable: bool, is_shared: bool) -> Self {
+        let binaries = binaries().expect("install PostgreSQL (Debian package `postgresql`)");
         let folder = tempfile::Builder::new().prefix("callwright-postgres-").tempdir().unwrap();
         std::fs::write(folder.path().join("password"), PASSWORD).unwrap();
         if let Some((user, group)) = other_user() {
@@ -102,7 +92,7 @@ impl Postgres {
         for _ in 0..TRIES {
             server.port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
             if server.run() {
-                return Some(server);
+                return server;
             }
         }
         panic!("the server does not start: {}", server.log());

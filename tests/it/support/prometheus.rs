@@ -17,9 +17,6 @@ use tempfile::TempDir;
 use super::client::Client;
 use super::{POLL, guarded};
 
-/// Variable that makes a missing Prometheus a failure, as in `.ci/run`.
-const REQUIRED: &str = "CALLWRIGHT_REQUIRE_PROMETHEUS";
-
 /// Number of attempts to start. A free port may be taken by another process before the server binds it.
 const TRIES: usize = 5;
 
@@ -30,23 +27,17 @@ pub(crate) struct Prometheus {
     client: Client,
 }
 
-/// Returns the path of a program of the package, or `None` with a message if it is not installed.
-pub(crate) fn program(name: &str) -> Option<PathBuf> {
+/// Returns the path of a program of the package.
+pub(crate) fn program(name: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file());
-    if found.is_none() {
-        let message = format!("no `{name}`: install the package `prometheus`");
-        assert!(std::env::var(REQUIRED).is_err(), "{message}");
-        anstream::eprintln!("skipped: {message}");
-    }
-    found
+    found.unwrap_or_else(|| panic!("no `{name}`: install the package `prometheus`"))
 }
 
 impl Prometheus {
     /// Starts a server that scrapes `target` as the job `callwright` and evaluates these rule files (name, text).
-    /// Returns `None` with a message without Prometheus.
-    pub(crate) async fn start(target: &str, rules: &[(&str, String)]) -> Option<Self> {
-        let program = program("prometheus")?;
+    pub(crate) async fn start(target: &str, rules: &[(&str, String)]) -> Self {
+        let program = program("prometheus");
         let folder = TempDir::new().unwrap();
         for (name, text) in rules {
             std::fs::write(folder.path().join(name), text).unwrap();
@@ -67,7 +58,7 @@ impl Prometheus {
                 Self { process, folder: TempDir::new().unwrap(), client: Client::new(format!("http://{address}")) };
             if server.is_ready().await {
                 server.folder = folder;
-                return Some(server);
+                return server;
             }
             drop(server);
         }

@@ -9,6 +9,7 @@ use crate::contract::{at_absent_postgres, at_postgres};
 use crate::postgres_server::{self, Postgres};
 use crate::samples::in_memory;
 use crate::{FeedbackRow, FeedbackVerdict, Revisions, Settings, Store};
+use callwright_test_macros::requires;
 
 /// Timeout after which a change counts as lost. The promised latency is asserted only on an otherwise idle machine.
 const GUARD: Duration = Duration::from_secs(60);
@@ -58,9 +59,10 @@ async fn processes_that_open_a_new_file_at_once_share_it() {
     }
 }
 
+#[requires(postgres)]
 #[tokio::test]
 async fn replicas_are_told_by_the_server() {
-    let Some(url) = postgres_server::database() else { return };
+    let url = postgres_server::database();
     let settings = Settings { poll_milliseconds: NEVER, ..at_postgres(url) };
     let (one, other) = (Store::open(&settings, Path::new("")).await, Store::open(&settings, Path::new("")).await);
     // After the first notification the initial poll has completed; later changes can only arrive as notifications.
@@ -70,9 +72,10 @@ async fn replicas_are_told_by_the_server() {
     }
 }
 
+#[requires(postgres)]
 #[tokio::test]
 async fn replicas_are_told_again_after_the_server_was_restarted() {
-    let Some(mut server) = Postgres::start() else { return };
+    let mut server = Postgres::start();
     for poll_milliseconds in [NEVER, 50] {
         let settings = Settings { poll_milliseconds, ..at_absent_postgres(server.database()) };
         let (one, other) = (Store::open(&settings, Path::new("")).await, Store::open(&settings, Path::new("")).await);

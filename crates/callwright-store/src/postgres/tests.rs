@@ -8,15 +8,17 @@ use crate::contract::{at_absent_postgres, at_postgres};
 use crate::postgres_server::{self, PASSWORD, USER};
 use crate::samples::{rows, trace};
 use crate::{Settings, Store, StoreError, TraceFilter, Traces};
+use callwright_test_macros::requires;
 use callwright_types::Trace;
 
 async fn open(settings: &Settings) -> Store {
     Store::open(settings, Path::new("")).await
 }
 
+#[requires(postgres)]
 #[tokio::test]
 async fn replicas_that_start_at_once_bring_the_database_up_to_date_once() {
-    let Some(url) = postgres_server::database() else { return };
+    let url = postgres_server::database();
     let settings = at_postgres(url);
     let stores = join_all((0..8).map(|_| open(&settings))).await;
     for store in &stores {
@@ -26,9 +28,10 @@ async fn replicas_that_start_at_once_bring_the_database_up_to_date_once() {
     assert!(stores[7].get("a").await.unwrap().is_some());
 }
 
+#[requires(postgres)]
 #[tokio::test]
 async fn a_password_is_in_no_message() {
-    let Some(url) = postgres_server::database() else { return };
+    let url = postgres_server::database();
     let refused = url.replace(PASSWORD, "wrong-canary");
     let missing = url.clone() + "_missing";
     let nowhere = format!("postgres://{USER}:{PASSWORD}@127.0.0.1:1/calls");
@@ -46,9 +49,10 @@ async fn a_password_is_in_no_message() {
 }
 
 /// Clients may send U+0000 in a name, and PostgreSQL text cannot contain it.
+#[requires(postgres)]
 #[tokio::test]
 async fn a_name_with_the_character_null_is_stored() {
-    let Some(url) = postgres_server::database() else { return };
+    let url = postgres_server::database();
     let store = open(&at_postgres(url)).await;
     let model = "a\0b".to_owned();
     store.append(&rows([Trace { model: model.clone(), ..trace("a", 1) }])).await.unwrap();
@@ -57,9 +61,10 @@ async fn a_name_with_the_character_null_is_stored() {
     assert_eq!(store.get("a").await.unwrap().unwrap().model, model, "the document is as it was");
 }
 
+#[requires(postgres)]
 #[tokio::test]
 async fn a_statement_that_hangs_is_given_up_and_the_store_goes_on() {
-    let Some(url) = postgres_server::database() else { return };
+    let url = postgres_server::database();
     let mut settings = at_postgres(url);
     settings.postgres.statement_milliseconds = 300;
     settings.postgres.probe_milliseconds = 10;

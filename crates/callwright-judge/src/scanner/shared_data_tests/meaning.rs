@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::super::names::{NameList, fold, words};
 use super::synonyms::synonyms;
-use super::{OFFERED, folder, tools};
+use super::{OFFERED, tools};
 use callwright_search::embedding::{Embedder, Settings, built_in, open_folder};
 use callwright_search::retrieval::TextVectors;
+use callwright_test_macros::requires;
 use callwright_types::Similarity;
 use callwright_types::rules::ScanRules;
 
@@ -125,14 +126,12 @@ fn vectors(runtime: &tokio::runtime::Runtime) -> TextVectors {
     TextVectors::waiting(embedder, runtime.handle().clone())
 }
 
+#[requires("data/calls")]
 #[test]
 fn the_default_threshold_in_meaning_suggests_what_is_meant_and_little_else() {
     let mut all = tools("bfcl.tools.jsonl");
     all.extend(tools("apibank.tools.jsonl"));
-    if all.is_empty() {
-        println!("skipped: no calls in {}", folder().display());
-        return;
-    }
+    assert!(!all.is_empty());
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let vectors = vectors(&runtime);
     let mut random = fastrand::Rng::with_seed(11);

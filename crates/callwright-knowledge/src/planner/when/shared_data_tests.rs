@@ -1,5 +1,5 @@
 //! Measures how often the rule predicts a plan for requests that need one and for requests that need none.
-#![allow(clippy::print_stdout, reason = "the test reports its measurement, or that it was skipped")]
+#![allow(clippy::print_stdout, reason = "the test reports its measurement")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use crate::planner::drawing::{Occasion, ToolList, Tools};
 use crate::planner::producers::{Producers, Request, segment_of};
 use callwright_judge::scanner::{Settings, Validators};
 use callwright_openapi::{Catalog, Offline, Toolset, ToolsetSettings};
+use callwright_test_macros::requires;
 use callwright_types::{Message, Speaker};
 
 /// Maximum share of single-call requests that may be predicted to need a plan.
@@ -28,11 +29,9 @@ fn specs() -> PathBuf {
 }
 
 /// Uses the documented descriptions of operations without required keys as requests.
+#[requires("data/specs/readme_oas_examples")]
 #[test]
 fn what_needs_no_key_is_asked_for_without_a_plan() {
-    if !specs().is_dir() {
-        return println!("skipped: {} does not exist", specs().display());
-    }
     let settings = ToolsetSettings { document: specs().display().to_string(), ..ToolsetSettings::default() };
     let (catalog, _) = Catalog::load(&[("specs".to_owned(), settings)].into(), Path::new("."), &Offline).unwrap();
     let (mut requests, mut alarms) = (0, Vec::new());

@@ -1,11 +1,10 @@
-//! Tests with valid and invalid model folders. Without ONNX Runtime on the machine, these tests are skipped with a
-//! message.
+//! Tests with valid and invalid model folders. Most require ONNX Runtime.
 
 use std::path::{Path, PathBuf};
 
+use callwright_test_macros::requires;
 use tempfile::TempDir;
 
-use super::runtime;
 use crate::embedding::{BuildError, Embedder, LocalSettings, Settings};
 
 use super::LocalEmbedder;
@@ -19,17 +18,6 @@ fn fixtures() -> PathBuf {
 
 fn library() -> Option<PathBuf> {
     std::env::var_os("ORT_DYLIB_PATH").filter(|path| !path.is_empty()).map(PathBuf::from)
-}
-
-/// Whether the machine has ONNX Runtime.
-fn has_runtime() -> bool {
-    match runtime::load(library().as_deref()) {
-        Ok(()) => true,
-        Err(absent) => {
-            eprintln!("passed by: {absent}");
-            false
-        }
-    }
 }
 
 fn open(folder: &Path) -> Result<LocalEmbedder, BuildError> {
@@ -68,11 +56,9 @@ async fn similarity(embedder: &LocalEmbedder, left: &str, right: &str) -> f32 {
     vectors[0].cosine(&vectors[1])
 }
 
+#[requires(onnx_runtime)]
 #[tokio::test]
 async fn words_close_in_the_model_are_close() {
-    if !has_runtime() {
-        return;
-    }
     let embedder = open(&fixtures().join("tiny")).unwrap();
     assert_eq!(embedder.dimensions(), 8);
     assert!(similarity(&embedder, "City", "town").await > 0.95);
@@ -80,11 +66,9 @@ async fn words_close_in_the_model_are_close() {
     assert!(similarity(&embedder, "city", "").await.abs() < 1e-6);
 }
 
+#[requires(onnx_runtime)]
 #[tokio::test]
 async fn a_vector_does_not_depend_on_the_texts_beside_it() {
-    if !has_runtime() {
-        return;
-    }
     let embedder = open(&fixtures().join("tiny")).unwrap();
     let long = "the weather of the city for the next five days ".repeat(20);
     let texts = ["rain", &long, "", "get user", "list"].map(str::to_owned);
@@ -95,11 +79,9 @@ async fn a_vector_does_not_depend_on_the_texts_beside_it() {
     }
 }
 
+#[requires(onnx_runtime)]
 #[test]
 fn the_id_tells_models_and_poolings_apart() {
-    if !has_runtime() {
-        return;
-    }
     let tiny = open(&fixtures().join("tiny")).unwrap();
     assert!(tiny.id().starts_with("tiny@") && tiny.id().ends_with("/mean"), "{}", tiny.id());
     let hash = |id: &str| id.split('@').nth(1).unwrap().to_owned();
@@ -111,11 +93,9 @@ fn the_id_tells_models_and_poolings_apart() {
     }
 }
 
+#[requires(onnx_runtime)]
 #[tokio::test]
 async fn weights_in_a_file_of_their_own_are_found() {
-    if !has_runtime() {
-        return;
-    }
     let folder = copy();
     std::fs::copy(fixtures().join("apart.onnx"), folder.path().join("model.onnx")).unwrap();
     std::fs::copy(fixtures().join("weights.bin"), folder.path().join("weights.bin")).unwrap();
@@ -130,22 +110,18 @@ async fn weights_in_a_file_of_their_own_are_found() {
     assert!(message.contains("weights.bin"), "{message}");
 }
 
+#[requires(onnx_runtime)]
 #[test]
 fn a_file_that_is_missing_is_named() {
-    if !has_runtime() {
-        return;
-    }
     for name in ["model.onnx", "tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json"] {
         let message = message_of_spoiled(|folder| std::fs::remove_file(folder.join(name)).unwrap());
         assert!(message.contains(name), "{message}");
     }
 }
 
+#[requires(onnx_runtime)]
 #[test]
 fn a_file_of_something_else_is_named() {
-    if !has_runtime() {
-        return;
-    }
     for (name, contents) in [
         ("model.onnx", &["", LFS_POINTER, "{}", "[1]"][..]),
         ("tokenizer.json", &["", LFS_POINTER, "{}", "[1]"]),
@@ -159,11 +135,9 @@ fn a_file_of_something_else_is_named() {
     }
 }
 
+#[requires(onnx_runtime)]
 #[test]
 fn a_tokenizer_of_another_model_is_found_out() {
-    if !has_runtime() {
-        return;
-    }
     let message = message_of_spoiled(|folder| {
         let file = folder.join("tokenizer.json");
         let text = std::fs::read_to_string(&file).unwrap();
@@ -186,11 +160,9 @@ fn a_tokenizer_of_another_model_is_found_out() {
     assert!(message.contains("different models"), "{message}");
 }
 
+#[requires(onnx_runtime)]
 #[tokio::test]
 async fn vectors_that_are_no_numbers_are_refused() {
-    if !has_runtime() {
-        return;
-    }
     // The test texts of a new model contain the damaged token, so that it is rejected at once.
     let message = message_of_spoiled(|folder| {
         std::fs::copy(fixtures().join("not_a_number.onnx"), folder.join("model.onnx")).unwrap();
@@ -198,11 +170,9 @@ async fn vectors_that_are_no_numbers_are_refused() {
     assert!(message.contains("non-finite"), "{message}");
 }
 
+#[requires(onnx_runtime)]
 #[test]
 fn an_output_that_is_no_vector_for_each_text_is_refused() {
-    if !has_runtime() {
-        return;
-    }
     let message = message_of_spoiled(|folder| {
         std::fs::copy(fixtures().join("one_axis.onnx"), folder.join("model.onnx")).unwrap();
     });

@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use super::*;
 use crate::contract::{at_postgres, in_a_file, on_every_database};
 use crate::{Store, postgres_server};
+use callwright_test_macros::requires;
 use callwright_types::rules::ApprovalMode;
 
 const MANY: u32 = 100;
@@ -182,9 +183,10 @@ async fn at_the_next_opening_of_a_file_what_turns_waited_for_is_over_and_the_res
     assert_eq!(status(&after, &noticed.id).await, ApprovalStatus::Pending);
 }
 
+#[requires(postgres)]
 #[tokio::test]
 async fn what_turns_of_other_replicas_wait_for_goes_on_as_long_as_they_live() {
-    let Some(url) = postgres_server::database() else { return };
+    let url = postgres_server::database();
     let settings = at_postgres(url);
     let replica = async || Store::open(&settings, Path::new("")).await;
     let (one, other) = (replica().await, replica().await);
@@ -201,9 +203,10 @@ async fn what_turns_of_other_replicas_wait_for_goes_on_as_long_as_they_live() {
     assert_eq!(status(&third, &of_other.id).await, ApprovalStatus::Expired);
 }
 
+#[requires(postgres)]
 #[tokio::test]
 async fn replicas_that_ask_at_once_keep_to_the_bound_of_the_queue() {
-    let Some(url) = postgres_server::database() else { return };
+    let url = postgres_server::database();
     let settings = at_postgres(url);
     let replicas = [Store::open(&settings, Path::new("")).await, Store::open(&settings, Path::new("")).await];
     let asked = (0..20).map(|number| {
