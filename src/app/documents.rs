@@ -88,7 +88,7 @@ pub(super) async fn load(
         seen_docs: BTreeMap::new(),
     };
     let documents = WatchedDocuments { seen_docs: documents.stamps_of_docs(), ..documents };
-    tell(&catalog, metrics);
+    report_loaded(&catalog, metrics);
     let current = Arc::new(ArcSwap::from_pointee(documents.tooling(catalog, None).await));
     let documents = SharedDocuments { documents: Arc::new(Mutex::new(documents)), current: current.clone() };
     let watchers = [
@@ -120,14 +120,14 @@ pub fn public_fetcher() -> Result<Box<dyn Fetch>, StartError> {
 
 /// Returns the fetcher for remote documents by the executor's settings, or [`Offline`] where no toolset needs one.
 fn fetcher(settings: &Settings) -> Result<Box<dyn Fetch>, executor::BuildError> {
-    Ok(if wants_remote(&settings.toolsets) {
+    Ok(if has_remote_documents(&settings.toolsets) {
         Box::new(DocumentFetcher::build(&settings.executor)?)
     } else {
         Box::new(Offline)
     })
 }
 
-fn wants_remote(toolsets: &BTreeMap<String, ToolsetSettings>) -> bool {
+fn has_remote_documents(toolsets: &BTreeMap<String, ToolsetSettings>) -> bool {
     toolsets.values().any(|toolset| toolset.allow_remote_refs || toolset.document.contains("://"))
 }
 
@@ -228,7 +228,7 @@ impl SharedDocuments {
 
     fn watch_remote(&self, settings: &catalog::Settings) -> Option<Watcher> {
         let period = Duration::from_secs(settings.reload_remote_seconds);
-        if period.is_zero() || !wants_remote(&self.lock().toolsets) {
+        if period.is_zero() || !has_remote_documents(&self.lock().toolsets) {
             return None;
         }
         let shared = self.clone();
@@ -277,7 +277,7 @@ impl WatchedDocuments {
             for file in catalog.files() {
                 self.seen.entry(file.to_owned()).or_insert_with(|| stamp(file));
             }
-            tell(&catalog, &self.metrics);
+            report_loaded(&catalog, &self.metrics);
             current.store(Arc::new(self.runtime.block_on(self.tooling(catalog, Some(&before)))));
             self.metrics.catalog_reloads.inc(if errors.is_empty() {
                 ResultLabel::Success
@@ -298,7 +298,7 @@ impl WatchedDocuments {
         let shelf = self.shelf(&catalog, before);
         let known = before.map(|before| &*before.producers);
         let producers = ProducerIndex::fill(&catalog, self.edges.clone(), &self.planner, known);
-        tell_of_unknown_tools(&producers);
+        warn_of_unknown_tools(&producers);
         Tooling::new(Arc::new(catalog), Arc::new(explainer), shelf, Arc::new(producers), &self.pipeline)
     }
 
@@ -308,10 +308,10 @@ impl WatchedDocuments {
             tracing::warn!(problem, "shared representation skipped");
         }
         let representations = Arc::new(representations);
-        tell_of_strangers(catalog, &representations);
+        warn_of_unknown_representations(catalog, &representations);
         let embedder = self.embedder.clone();
         let before = before.map(|before| &*before.toolset_index);
-        ToolsetIndex::fill(catalog, representations, self.description_tokens, embedder, before, &self.metrics)
+        ToolsetIndex::build(catalog, representations, self.description_tokens, embedder, before, &self.metrics)
     }
 
     /// Replaces the representations; catalog and documentation stay.
@@ -329,7 +329,7 @@ impl WatchedDocuments {
         self.edges = edges;
         let before = current.load_full();
         let producers = before.producers.with_edges(self.edges.clone(), &self.planner);
-        tell_of_unknown_tools(&producers);
+        warn_of_unknown_tools(&producers);
         current.store(Arc::new(before.with_producers(producers)));
     }
 
@@ -376,7 +376,7 @@ fn stamp(file: &Path) -> Option<Stamp> {
 }
 
 /// Reports the load result of each document in the log and the metrics.
-fn tell(catalog: &Catalog, metrics: &Metrics) {
+fn report_loaded(catalog: &Catalog, metrics: &Metrics) {
     metrics.catalog(catalog.toolsets().map(|toolset| {
         let report = &toolset.report;
         (toolset.name.as_str(), report.operations_loaded, report.operations_skipped.len())
@@ -400,7 +400,7 @@ fn tell(catalog: &Catalog, metrics: &Metrics) {
 }
 
 /// Logs representations of tools that do not exist.
-fn tell_of_strangers(catalog: &Catalog, representations: &Representations) {
+fn warn_of_unknown_representations(catalog: &Catalog, representations: &Representations) {
     let toolsets: Vec<&str> = catalog.toolsets().map(|toolset| toolset.name.as_str()).collect();
     let strangers = representations.strangers(&toolsets, |name| {
         let toolset = catalog.toolset(name)?;
@@ -412,7 +412,7 @@ fn tell_of_strangers(catalog: &Catalog, representations: &Representations) {
 }
 
 /// Logs the tools of the operator's edges file that do not exist.
-fn tell_of_unknown_tools(producers: &ProducerIndex) {
+fn warn_of_unknown_tools(producers: &ProducerIndex) {
     for name in producers.strangers() {
         tracing::warn!(
             tool = name,

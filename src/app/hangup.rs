@@ -2,7 +2,7 @@
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{App, asked_to_end};
+use super::{App, termination_requested};
 use crate::config::{ConfigError, LoadedConfig, Settings, changed_keys};
 use callwright_telemetry::labels::ResultLabel;
 
@@ -38,7 +38,7 @@ impl App {
         running: &Settings,
         load: impl Fn() -> Result<LoadedConfig, ConfigError>,
     ) -> &'static str {
-        let mut ended = std::pin::pin!(asked_to_end());
+        let mut ended = std::pin::pin!(termination_requested());
         loop {
             tokio::select! {
                 signal = ended.as_mut() => return signal,

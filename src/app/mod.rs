@@ -43,7 +43,7 @@ pub use certificates::{CertificateState, certificates};
 pub use documents::{load_catalog, public_fetcher};
 pub use hangup::Hangups;
 pub use operator_files::policy_book;
-pub use shutdown::asked_to_end;
+pub use shutdown::termination_requested;
 pub use start_error::StartError;
 
 /// Starts logging to standard error by the settings. Call it once per process.

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::pipeline::Pipeline;
 
 /// Waits for SIGTERM or SIGINT, and returns the signal's name. Waits for ever if no signal handler can be installed.
-pub async fn asked_to_end() -> &'static str {
+pub async fn termination_requested() -> &'static str {
     let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
     else {
         tracing::error!("cannot listen for signals; end the process with SIGKILL");

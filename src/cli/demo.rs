@@ -31,7 +31,7 @@ pub(super) fn run(arguments: DemoArguments) -> VerbResult {
         let played = demo::play(app.client_url(), app.operator_url(), &mut out).await?;
         if serve {
             demo::invite(app.client_url(), app.operator_url(), &mut out)?;
-            app::asked_to_end().await;
+            app::termination_requested().await;
         }
         app.stop().await;
         match played.iter().find(|played| !played.as_promised) {

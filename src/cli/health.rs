@@ -82,16 +82,16 @@ pub(super) fn run(arguments: HealthArguments) -> VerbResult {
 
 /// Returns the error with its chain of causes: the library's top-level message alone is too vague.
 fn causes(error: &dyn Error) -> String {
-    let mut said = error.to_string();
+    let mut message = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
         let words = cause.to_string();
-        if !said.ends_with(&words) {
-            said = format!("{said}: {words}");
+        if !message.ends_with(&words) {
+            message = format!("{message}: {words}");
         }
         next = cause.source();
     }
-    said
+    message
 }
 
 /// Replaces an unspecified address, which cannot be connected to, by loopback.

@@ -309,10 +309,10 @@ fn limits(limits: &KeyLimits) -> String {
         (tokens_per_minute, "tokens/min"),
         (concurrent_requests, "concurrent requests"),
     ];
-    let mut told: Vec<String> =
+    let mut limits: Vec<String> =
         counts.iter().filter(|(count, _)| **count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     if budget.amount > 0.0 {
-        told.push(format!("{} a {}", budget.amount, budget.period.label()));
+        limits.push(format!("{} a {}", budget.amount, budget.period.label()));
     }
-    if told.is_empty() { "no limits".to_owned() } else { told.join(", ") }
+    if limits.is_empty() { "no limits".to_owned() } else { limits.join(", ") }
 }

@@ -10,13 +10,11 @@ const MAX_CHARS: usize = 500;
 /// Returns `text` on one line, cut to [`MAX_CHARS`] characters, with characters that act on the terminal escaped.
 pub(super) fn text(text: &str) -> String {
     let mut plain = String::new();
-    let mut left = MAX_CHARS;
-    for c in text.chars() {
-        if left == 0 {
+    for (position, c) in text.chars().enumerate() {
+        if position == MAX_CHARS {
             plain.push('…');
             break;
         }
-        left -= 1;
         match c {
             '\n' | '\r' | '\t' => plain.push(' '),
             c if acts_on_terminal(c) => plain.extend(c.escape_unicode()),

@@ -174,13 +174,13 @@ fn print_explanation(model: &str, is_alias: bool, reasoned: &PolicySelection) {
     }
     anstream::println!("policies in the order of evaluation:");
     for one in considered {
-        let said = match (one.matches, &one.lacks) {
+        let result = match (one.matches, &one.lacks) {
             (None, _) => "no `match`: applies only where it is named".to_owned(),
             (Some(true), _) => "matches".to_owned(),
             (Some(false), Some(key)) => format!("does not match: {key}"),
             (Some(false), None) => "does not match".to_owned(),
         };
-        anstream::println!("  `{}` (priority {}): {said}", one.name, one.priority);
+        anstream::println!("  `{}` (priority {}): {result}", one.name, one.priority);
     }
 }
 

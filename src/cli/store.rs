@@ -132,7 +132,7 @@ fn delete(loaded: &LoadedConfig, keys: &[String], sessions: Vec<String>, older_t
         store.close().await;
         done
     })?;
-    tell(taken);
+    print(taken);
     let Deleted { traces, feedback, turn_state, lessons, procedures, representations, samples } = deleted;
     anstream::println!("{traces} traces, {feedback} verdicts and {turn_state} rows of turn state deleted");
     for (kind, forgot) in
@@ -144,7 +144,7 @@ fn delete(loaded: &LoadedConfig, keys: &[String], sessions: Vec<String>, older_t
 }
 
 /// Reports the traces that were spilled on disk.
-fn tell(TakenUp { traces, lost, held }: TakenUp) {
+fn print(TakenUp { traces, lost, held }: TakenUp) {
     if traces + lost > 0 {
         anstream::eprintln!(
             "{traces} traces spilled on disk were included; {lost} unreadable lines there were dropped"

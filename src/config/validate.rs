@@ -63,9 +63,9 @@ const OPERATORS: [&str; 2] = [
     "set `server.operator_token` or `server.operator_tls.client_ca`, so that operators need a credential",
 ];
 
-fn public_message(key: &str, address: &SocketAddr, [means, mends]: [&str; 2]) -> String {
+fn public_message(key: &str, address: &SocketAddr, [means, fix]: [&str; 2]) -> String {
     format!(
-        "`{key}`: {address} is not a loopback address, and any host that reaches it could {means}; {mends}, listen on 127.0.0.1, or set \
+        "`{key}`: {address} is not a loopback address, and any host that reaches it could {means}; {fix}, listen on 127.0.0.1, or set \
          `server.allow_public = true` if a component in front of it authenticates requests"
     )
 }

@@ -70,12 +70,10 @@ pub(super) struct ApiOperation {
     operation: Operation,
 }
 
-/// Creates an operation for clients.
 pub(super) fn for_clients(id: &str, summary: &str) -> ApiOperation {
     ApiOperation::new(Listener::Client, id, summary, &[Some(VIRTUAL_KEY), Some(API_KEY), None])
 }
 
-/// Creates an operation for operators.
 pub(super) fn for_operators(id: &str, summary: &str) -> ApiOperation {
     ApiOperation::new(Listener::Operator, id, summary, &[Some(OPERATOR_TOKEN), None])
 }

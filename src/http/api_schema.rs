@@ -19,7 +19,6 @@ impl From<ApiSchema> for SchemaReference {
     }
 }
 
-/// Returns a reference to a named schema.
 pub(super) fn named(name: &str) -> SchemaReference {
     SchemaReference(ReferenceOr::Reference { reference: format!("#/components/schemas/{name}") })
 }
@@ -29,7 +28,6 @@ impl ApiSchema {
         Self(Schema { schema_data: SchemaData::default(), schema_kind })
     }
 
-    /// Sets the description.
     pub(super) fn about(mut self, description: &str) -> Self {
         self.0.schema_data.description = Some(description.to_owned());
         self
@@ -75,7 +73,6 @@ pub(super) fn text_like(pattern: &str, min: usize, max: Option<usize>) -> ApiSch
     string(StringType { pattern: Some(pattern.to_owned()), min_length, max_length: max, ..StringType::default() })
 }
 
-/// One of these texts.
 pub(super) fn one_of<'t>(texts: impl IntoIterator<Item = &'t str>) -> ApiSchema {
     let enumeration = texts.into_iter().map(|text| Some(text.to_owned())).collect();
     string(StringType { enumeration, ..StringType::default() })

@@ -15,12 +15,10 @@ use callwright_types::UpstreamFailure;
 /// Seconds after which a client may retry a request that the proxy had no capacity for.
 const RETRY_AFTER_SECONDS: u64 = 2;
 
-/// Creates a response with an error body.
 pub(super) fn response(status: StatusCode, error: &ErrorBody) -> Response {
     (status, [(CONTENT_TYPE, "application/json")], error.to_bytes()).into_response()
 }
 
-/// Creates the response to an invalid request.
 pub(super) fn invalid_request(status: StatusCode, message: impl Into<String>, code: &str) -> Response {
     response(status, &body(message, "invalid_request_error", code))
 }

@@ -6,7 +6,7 @@ use axum::response::Response;
 use super::caller::Caller;
 use super::error;
 use super::path::{self, CHAT};
-use callwright_common::nearest::nearest;
+use callwright_common::text::nearest;
 
 /// Paths of the OpenAI API and of the proxy that clients use.
 const CLIENT_PATHS: [&str; 9] = [

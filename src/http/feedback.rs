@@ -21,7 +21,7 @@ use super::received_body::receive;
 use super::state::{ClientSide, OperatorSide};
 use super::{error, json};
 use crate::pipeline::tenant;
-use callwright_store::{FeedbackRow, FeedbackVerdict, Given, Store};
+use callwright_store::{FeedbackResult, FeedbackRow, FeedbackVerdict, Store};
 use callwright_types::Scope;
 
 /// Maximum number of bytes of a verdict.
@@ -64,7 +64,6 @@ struct OperatorMark {
     mark: VerdictMark,
 }
 
-/// Response to a verdict.
 #[derive(Debug, Serialize)]
 struct VerdictResponse<'a> {
     trace_id: &'a str,
@@ -130,9 +129,10 @@ async fn keep(store: &Store, trace: String, source: String, mark: VerdictMark) -
     }
     let row = FeedbackRow { trace, source, verdict, expected, comment, at: Timestamp::now() };
     match store.give_feedback(&row).await {
-        Ok(given) => {
-            json::value(StatusCode::OK, &VerdictResponse { trace_id: &row.trace, verdict, new: given == Given::New })
-        }
+        Ok(given) => json::value(
+            StatusCode::OK,
+            &VerdictResponse { trace_id: &row.trace, verdict, new: given == FeedbackResult::New },
+        ),
         Err(failure) => error::store(&failure),
     }
 }

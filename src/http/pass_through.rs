@@ -30,8 +30,8 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
         return fallback::no_such_method(parts.method, parts.uri).await;
     }
     let path = parts.uri.path().strip_prefix("/v1").unwrap_or_default();
-    let asked = RequestedAccess::PassedThrough { path, may_use_model: !USES_NO_MODEL.contains(&parts.method) };
-    let request_permit = match admit(&side, &caller, asked) {
+    let requested = RequestedAccess::PassedThrough { path, may_use_model: !USES_NO_MODEL.contains(&parts.method) };
+    let request_permit = match admit(&side, &caller, requested) {
         Ok(request_permit) => request_permit,
         Err(refusal) => return *refusal,
     };
@@ -60,10 +60,10 @@ const USES_NO_MODEL: [Method; 4] = [Method::GET, Method::HEAD, Method::OPTIONS, 
 pub(super) fn admit(
     side: &ClientSide,
     caller: &keys::Caller,
-    asked: RequestedAccess<'_>,
+    requested: RequestedAccess<'_>,
 ) -> Result<Option<RequestPermit>, Box<Response>> {
     let Some(known) = caller else { return Ok(None) };
-    let admitted = side.access.admit(caller, asked);
+    let admitted = side.access.admit(caller, requested);
     let result =
         admitted.as_ref().map_or_else(|refused| KeyResult::of_limit(refused.limit.label()), |_| KeyResult::Admitted);
     side.metrics.key_requests.inc(&known.key().group, result);

@@ -77,7 +77,7 @@ impl TlsSettings {
     }
 
     /// Whether clients must present a certificate.
-    pub fn asks_clients(&self) -> bool {
+    pub fn requires_client_certificate(&self) -> bool {
         self.is_on() && !self.client_ca.is_empty()
     }
 
@@ -167,12 +167,12 @@ impl Settings {
 
     /// Whether each request to the operator listener needs a token or a client certificate.
     pub fn requires_operator_credential(&self) -> bool {
-        !self.operator_token.is_empty() || self.operator_tls.asks_clients()
+        !self.operator_token.is_empty() || self.operator_tls.requires_client_certificate()
     }
 
     /// Whether each request to the client listener needs a key or a client certificate.
     pub fn requires_client_credential(&self, are_keys_required: bool) -> bool {
-        are_keys_required || self.tls.asks_clients()
+        are_keys_required || self.tls.requires_client_certificate()
     }
 
     /// Returns the entries of `hosts` and `allowed_origins` that cannot match: the key, and a message that names it.

@@ -75,7 +75,7 @@ struct UsageExchange {
     number: u64,
     /// Report that was sent but not confirmed. The store may have received it, so it is sent again unchanged under the
     /// same number.
-    told: Vec<UsageRow>,
+    reported: Vec<UsageRow>,
 }
 
 impl Access {
@@ -89,7 +89,7 @@ impl Access {
             ledger: Arc::default(),
             store,
             upto: Mutex::new(0),
-            exchange: Mutex::new(UsageExchange { seen: NOTHING_SEEN, number: 1, told: Vec::new() }),
+            exchange: Mutex::new(UsageExchange { seen: NOTHING_SEEN, number: 1, reported: Vec::new() }),
         }
     }
 
@@ -130,12 +130,12 @@ impl Access {
     pub fn admit(
         &self,
         caller: &Caller,
-        asked: RequestedAccess<'_>,
+        requested: RequestedAccess<'_>,
     ) -> Result<Option<RequestPermit>, Box<RefusedRequest>> {
         let Some(known) = caller else { return Ok(None) };
         let subjects = self.subjects(known);
-        self.is_allowed(known, &subjects, asked)?;
-        let reserved = self.reserved(&subjects, asked);
+        self.is_allowed(known, &subjects, requested)?;
+        let reserved = self.reserved(&subjects, requested);
         self.ledger.admit(&Moment::now(), &subjects, reserved)?;
         Ok(Some(RequestPermit::new(Arc::clone(&self.ledger), Arc::clone(&self.prices), subjects, reserved)))
     }
@@ -193,19 +193,19 @@ impl Access {
     /// [`StoreError`]; usage that was not reported is part of the next exchange.
     pub async fn exchange(&self) -> Result<(), StoreError> {
         let mut exchange = self.exchange.lock().await;
-        let UsageExchange { seen, number, told } = &mut *exchange;
-        if told.is_empty() {
-            *told = self.ledger.untold();
+        let UsageExchange { seen, number, reported } = &mut *exchange;
+        if reported.is_empty() {
+            *reported = self.ledger.unreported();
         }
         let (under_way, now) = (self.ledger.under_way(), Moment::now());
         let report =
-            UsageReport { number: *number, used: told, under_way: &under_way, after: *seen, since: now.month() };
+            UsageReport { number: *number, used: reported, under_way: &under_way, after: *seen, since: now.month() };
         match self.store.exchange_usage(report).await {
             Ok(news) => {
-                self.ledger.exchanged(&now, told, &news, *seen == NOTHING_SEEN);
+                self.ledger.exchanged(&now, reported, &news, *seen == NOTHING_SEEN);
                 *seen = news.upto.max(0);
                 *number += 1;
-                told.clear();
+                reported.clear();
                 Ok(())
             }
             Err(error) => {
@@ -218,7 +218,7 @@ impl Access {
     /// Reports all usage before the process ends; usage that the store does not accept then is lost.
     pub async fn finish(&self) {
         // A previously failed report is sent first, separately.
-        let was_interrupted = !self.exchange.lock().await.told.is_empty();
+        let was_interrupted = !self.exchange.lock().await.reported.is_empty();
         if self.exchange().await.is_ok() && was_interrupted {
             let _ = self.exchange().await;
         }
@@ -230,8 +230,8 @@ impl Access {
     }
 
     /// Returns the maximum usage of a request, or nothing if no limit meters it.
-    fn reserved(&self, subjects: &[MeteredSubject], asked: RequestedAccess<'_>) -> Amount {
-        let RequestedAccess::Turn { targets, tokens: (prompt_tokens, answer), .. } = asked else {
+    fn reserved(&self, subjects: &[MeteredSubject], requested: RequestedAccess<'_>) -> Amount {
+        let RequestedAccess::Turn { targets, tokens: (prompt_tokens, answer), .. } = requested else {
             return Amount::default();
         };
         if !subjects.iter().any(|subject| subject.limits.is_metered()) {
@@ -249,10 +249,10 @@ impl Access {
         &self,
         known: &KnownKey,
         subjects: &[MeteredSubject],
-        asked: RequestedAccess<'_>,
+        requested: RequestedAccess<'_>,
     ) -> Result<(), Box<RefusedRequest>> {
         let name = &known.key().name;
-        match asked {
+        match requested {
             RequestedAccess::PassedThrough { path, may_use_model } => {
                 let allowed = known.key().pass_through.as_ref().unwrap_or(&self.settings.pass_through);
                 if !covers(allowed, path) {

@@ -108,10 +108,10 @@ impl Ledger {
     }
 
     /// Returns the usage that has not been reported to the store yet.
-    pub(super) fn untold(&self) -> Vec<UsageRow> {
+    pub(super) fn unreported(&self) -> Vec<UsageRow> {
         let tallies = self.locked();
         let rows = tallies.iter().flat_map(|(subject, tally)| {
-            tally.untold().map(|(day, amount)| {
+            tally.unreported().map(|(day, amount)| {
                 let Amount { requests, tokens, nanos } = amount;
                 UsageRow { subject: subject.clone(), day, requests, tokens, nanos }
             })
@@ -134,12 +134,12 @@ impl Ledger {
         under_way
     }
 
-    /// Applies an exchange: `told` was reported, and `seen` was read. `is_first` means that `seen` is the usage before
+    /// Applies an exchange: `reported` was sent, and `seen` was read. `is_first` means that `seen` is the usage before
     /// this process started.
-    pub(super) fn exchanged(&self, now: &Moment, told: &[UsageRow], seen: &UsageSeen, is_first: bool) {
+    pub(super) fn exchanged(&self, now: &Moment, reported: &[UsageRow], seen: &UsageSeen, is_first: bool) {
         let mut tallies = self.locked();
-        for row in told {
-            tallies.entry(row.subject.clone()).or_default().told(row.day, Amount::of(row));
+        for row in reported {
+            tallies.entry(row.subject.clone()).or_default().reported(row.day, Amount::of(row));
         }
         for row in &seen.rows {
             tallies.entry(row.subject.clone()).or_default().learn(now, row.day, Amount::of(row), is_first);
@@ -307,13 +307,13 @@ mod tests {
         let ledger = Ledger::default();
         let subjects = [subject("a", limits(3, 0, 2, 0.0))];
         admit(&ledger, 0, &subjects).unwrap();
-        let told = ledger.untold();
+        let reported = ledger.unreported();
         let day = now(0).day();
-        assert_eq!(told, [UsageRow { subject: "a".to_owned(), day, requests: 1, tokens: 0, nanos: 0 }]);
+        assert_eq!(reported, [UsageRow { subject: "a".to_owned(), day, requests: 1, tokens: 0, nanos: 0 }]);
         let all = UsageRow { subject: "a".to_owned(), day, requests: 3, tokens: 7, nanos: 9 };
         let seen = UsageSeen { rows: vec![all], upto: 1, elsewhere: vec![("a".to_owned(), 1)] };
-        ledger.exchanged(&now(1), &told, &seen, false);
-        assert_eq!(ledger.untold(), []);
+        ledger.exchanged(&now(1), &reported, &seen, false);
+        assert_eq!(ledger.unreported(), []);
         assert_eq!(
             why(admit(&ledger, 2, &subjects)),
             Some((ViolatedLimit::Requests, 58)),

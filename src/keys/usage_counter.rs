@@ -58,7 +58,7 @@ struct DayUse {
     /// Usage in the store, of all processes.
     known: Amount,
     /// Usage of this process that has not been stored yet.
-    untold: Amount,
+    unreported: Amount,
 }
 
 /// Usage of one key or group, as known to this process.
@@ -81,7 +81,7 @@ impl KeyUsageCounter {
         self.requests.add(now.second, amount.requests);
         self.tokens.add(now.second, amount.tokens);
         let day = self.days.entry(now.day()).or_default();
-        day.untold = day.untold.plus(amount);
+        day.unreported = day.unreported.plus(amount);
     }
 
     /// Updates the stored usage of a day. New usage of other processes counts as of now, because its time is unknown.
@@ -98,21 +98,21 @@ impl KeyUsageCounter {
     }
 
     /// Returns the usage to report to the store, by day.
-    pub(super) fn untold(&self) -> impl Iterator<Item = (Date, Amount)> {
-        self.days.iter().filter(|(_, day)| !day.untold.is_none()).map(|(date, day)| (*date, day.untold))
+    pub(super) fn unreported(&self) -> impl Iterator<Item = (Date, Amount)> {
+        self.days.iter().filter(|(_, day)| !day.unreported.is_none()).map(|(date, day)| (*date, day.unreported))
     }
 
     /// Marks usage as reported.
-    pub(super) fn told(&mut self, date: Date, amount: Amount) {
+    pub(super) fn reported(&mut self, date: Date, amount: Amount) {
         let day = self.days.entry(date).or_default();
-        day.untold = day.untold.minus(amount);
+        day.unreported = day.unreported.minus(amount);
         day.known = day.known.plus(amount);
     }
 
     /// Returns the usage of a budget period.
     pub(super) fn of_period(&self, now: &Moment, period: BudgetPeriod) -> Amount {
         let days = self.days.range(now.beginning_of(period)..);
-        days.fold(Amount::default(), |sum, (_, day)| sum.plus(day.known).plus(day.untold))
+        days.fold(Amount::default(), |sum, (_, day)| sum.plus(day.known).plus(day.unreported))
     }
 
     /// Returns the number of requests in progress in all processes.
@@ -123,7 +123,7 @@ impl KeyUsageCounter {
     /// Drops stored days of earlier months; returns whether nothing relevant is left.
     pub(super) fn forget_old(&mut self, now: &Moment) -> bool {
         let month = now.month();
-        self.days.retain(|date, day| *date >= month || !day.untold.is_none());
+        self.days.retain(|date, day| *date >= month || !day.unreported.is_none());
         self.days.is_empty()
             && self.all_under_way() == 0
             && self.requests.is_empty(now.second)
@@ -150,14 +150,14 @@ mod tests {
         tally.learn(&now, now.day(), amount(50), true);
         assert_eq!(tally.requests.sum(0), 0, "from before the process began");
         tally.add(&now, amount(2));
-        let told: Vec<_> = tally.untold().collect();
-        assert_eq!(told, [(now.day(), amount(2))]);
+        let reported: Vec<_> = tally.unreported().collect();
+        assert_eq!(reported, [(now.day(), amount(2))]);
         tally.add(&now, amount(1));
-        tally.told(told[0].0, told[0].1);
+        tally.reported(reported[0].0, reported[0].1);
         tally.learn(&now, now.day(), amount(57), false);
         assert_eq!((tally.requests.sum(0), tally.tokens.sum(0)), (2 + 1 + 5, 80));
         assert_eq!(tally.of_period(&now, BudgetPeriod::Day), amount(58));
-        assert_eq!(tally.untold().collect::<Vec<_>>(), [(now.day(), amount(1))]);
+        assert_eq!(tally.unreported().collect::<Vec<_>>(), [(now.day(), amount(1))]);
         tally.learn(&now, now.day(), amount(3), false);
         assert_eq!(tally.of_period(&now, BudgetPeriod::Day), amount(4), "deleted from the store");
     }
@@ -173,8 +173,8 @@ mod tests {
         let next_month = at(100, "2026-12-01");
         assert_eq!(tally.of_period(&next_month, BudgetPeriod::Month), amount(0));
         assert!(!tally.forget_old(&next_month), "not stored yet");
-        for (date, amount) in tally.untold().collect::<Vec<_>>() {
-            tally.told(date, amount);
+        for (date, amount) in tally.unreported().collect::<Vec<_>>() {
+            tally.reported(date, amount);
         }
         assert!(tally.forget_old(&next_month));
     }

@@ -89,12 +89,12 @@ impl PendingAnswer {
     /// [`NoAnswer`] if the turn ended without an answer.
     pub async fn answer(&mut self) -> Result<TurnAnswer, NoAnswer> {
         let Self { answer, running, .. } = self;
-        let next = |cx: &mut Context<'_>, alone: bool| match answer.try_recv() {
+        let answer = running.until(|cx, alone| match answer.try_recv() {
             Err(TryRecvError::Empty) if alone => Pin::new(&mut *answer).poll(cx).map(Result::ok),
             Err(TryRecvError::Empty) => Poll::Pending,
             found => Poll::Ready(found.ok()),
-        };
-        running.until(next).await.ok_or(NoAnswer)
+        });
+        answer.await.ok_or(NoAnswer)
     }
 
     /// Returns the turn, which the caller must keep and poll until all events are sent.
@@ -138,12 +138,12 @@ impl Running {
 
     /// Returns the next event of the stream; `None` at its end.
     pub async fn event(&mut self, events: &mut mpsc::Receiver<Bytes>) -> Option<Bytes> {
-        let next = |cx: &mut Context<'_>, alone: bool| match events.try_recv() {
+        self.until(|cx, alone| match events.try_recv() {
             Ok(event) => Poll::Ready(Some(event)),
             Err(_) if alone => events.poll_recv(cx),
             Err(_) => Poll::Pending,
-        };
-        self.until(next).await
+        })
+        .await
     }
 
     /// Polls the turn until `next` is ready. The second argument of `next` is whether the turn does not run in this

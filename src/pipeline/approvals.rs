@@ -7,7 +7,9 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use callwright_executor::Grant;
-use callwright_store::{Approval, ApprovalFilter, ApprovalPage, Asked, Decided, Question, Ruling, Store, StoreError};
+use callwright_store::{
+    Approval, ApprovalFilter, ApprovalPage, Decided, Question, QueueResult, Ruling, Store, StoreError,
+};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::Decision;
 use callwright_types::{ApprovalNote, ApprovalStatus};
@@ -92,7 +94,7 @@ impl ApprovalDesk {
     }
 
     /// Adds an approval request unless `most` requests are pending.
-    pub(super) async fn ask(&self, question: &Question, most: u32) -> Result<Asked, StoreError> {
+    pub(super) async fn request(&self, question: &Question, most: u32) -> Result<QueueResult, StoreError> {
         self.store.request_approval(question, most).await
     }
 

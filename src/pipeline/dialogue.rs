@@ -1,4 +1,4 @@
-//! The only loop of a turn, as a pure state machine. It decides between asking the upstream, running calls and
+//! The only loop of a turn, as a pure state machine. It decides between upstream requests, execution of calls and
 //! answering, from verdicts, outcomes and the remaining limits. It does no I/O and reads no clock. It always terminates
 //! (see the property test below): every step except an answer spends an upstream request, or follows one that did.
 

@@ -19,9 +19,9 @@ pub(super) async fn query_vectors(
 ) -> Option<Vec<Vector>> {
     let limit = Duration::from_millis(pipeline.settings.query_vector_milliseconds);
     // Embedded one by one: user messages are never cached.
-    let asked = try_join_all(texts.iter().map(|text| embedder.embed_query(text.clone())));
-    let reason = match tokio::time::timeout(limit, asked).await {
-        Ok(Ok(made)) => return Some(made),
+    let embedded = try_join_all(texts.iter().map(|text| embedder.embed_query(text.clone())));
+    let reason = match tokio::time::timeout(limit, embedded).await {
+        Ok(Ok(vectors)) => return Some(vectors),
         Ok(Err(error)) => error.to_string(),
         Err(_) => "timeout (pipeline.query_vector_milliseconds)".to_owned(),
     };

@@ -57,7 +57,7 @@ impl Pipeline {
             if let Some(reported) = process(&pipeline, turn, response_sender).await
                 && delivered.await.is_ok()
             {
-                pipeline.executor.told(&reported.trace_id).await;
+                pipeline.executor.mark_delivered(&reported.trace_id).await;
             }
         };
         self.running.spawn(executing.instrument(span));
@@ -73,9 +73,13 @@ async fn open_turn(
     cancelled: CancellationToken,
 ) -> Result<Turn, Box<TurnRefusal>> {
     let (caller, key, bytes) = (request.caller.clone(), request.key(), request.body.len());
-    let tenant = || kept_key::tenant_of(&caller, key.as_ref());
-    let opened = pipeline.cpu.try_run(tenant, CpuWork::Body, bytes, || open::open(pipeline, request, cancelled)).await;
-    opened.unwrap_or_else(|overloaded| Err(open::shed(overloaded)))
+    let opened = pipeline.cpu.try_run(
+        || kept_key::tenant_of(&caller, key.as_ref()),
+        CpuWork::Body,
+        bytes,
+        || open::open(pipeline, request, cancelled),
+    );
+    opened.await.unwrap_or_else(|overloaded| Err(open::shed(overloaded)))
 }
 
 /// A turn whose answer reports the results of its calls.

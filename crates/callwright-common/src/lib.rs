@@ -7,7 +7,6 @@ pub mod cache;
 pub mod digest;
 pub mod errors;
 pub mod json;
-pub mod nearest;
 pub mod parallel;
 pub mod schema;
 pub mod text;

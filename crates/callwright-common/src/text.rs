@@ -1,4 +1,7 @@
-//! Text helpers: shortening and escaping of untrusted text.
+//! Text helpers: shortening and escaping of untrusted text, and suggestions for misspelt names.
+
+/// Minimum Jaro-Winkler similarity of a suggestion.
+const WORTH_SUGGESTING: f64 = 0.75;
 
 /// Whether a character acts on a terminal: ASCII and Latin-1 control characters, which begin escape sequences, and
 /// characters that change the text direction or break lines (Unicode Standard Annex 9, section 2).
@@ -16,6 +19,16 @@ pub fn excerpt(text: &str, limit: usize) -> String {
         kept.push('…');
     }
     kept
+}
+
+/// Returns the known name most similar to `name`, if one is similar enough.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
+        .filter(|(similarity, _)| *similarity >= WORTH_SUGGESTING)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .map(|(_, candidate)| candidate)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use callwright_openapi::{Fetch, FetchBounds, Fetched, RemoteFile};
 use callwright_types::outcome::ApiAnswer;
 
 /// `Accept` header for documents. `*/*` admits servers that only send `text/plain`.
-const WANTED: &str =
+const ACCEPTED: &str =
     "application/json, application/yaml, application/openapi+json, application/openapi+yaml, */*;q=0.5";
 
 /// Fetches documents for the catalog. Blocks the calling thread, and may be called from any thread.
@@ -63,7 +63,7 @@ impl DocumentFetcher {
     }
 
     async fn fetched(&self, url: &Url, mut headers: HeaderMap, bounds: FetchBounds) -> Result<Option<Fetched>, String> {
-        headers.insert(ACCEPT, HeaderValue::from_static(WANTED));
+        headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
         let request = ApiRequest { method: Method::GET, url: url.clone(), headers, body: None };
         let max_bytes = usize::try_from(bounds.bytes).unwrap_or(usize::MAX);
         let deadline = Instant::now() + bounds.time;

@@ -75,7 +75,7 @@ impl Executor {
     ///   refused. If the same call of the same session was sent before and its outcome is unknown, it is not sent
     ///   again ([`Outcome::Unknown`]). Exceptions are harmless repeats: the request carries the idempotency key of
     ///   the first one, or its method is idempotent and the settings permit repeats. If the outcome is known but was
-    ///   not delivered ([`Self::told`]), the earlier response is returned and nothing is sent.
+    ///   not delivered ([`Self::mark_delivered`]), the earlier response is returned and nothing is sent.
     /// - Such a request is completed and recorded even if the caller drops the future while it runs.
     pub async fn execute(
         &self,
@@ -148,8 +148,8 @@ impl Executor {
 
     /// Records that the client received the whole response of the turn `trace_id`, and with it the outcomes of its
     /// calls. The same calls made again are new executions.
-    pub async fn told(&self, trace_id: &str) {
-        if let Err(error) = self.intents.told(trace_id).await {
+    pub async fn mark_delivered(&self, trace_id: &str) {
+        if let Err(error) = self.intents.mark_delivered(trace_id).await {
             tracing::warn!(%error, "the delivery of outcomes could not be recorded: repeated calls get them again");
         }
     }
@@ -223,7 +223,7 @@ impl Executor {
         match begun {
             // A call that finished before is a new execution: its outcome was delivered.
             Begun::Fresh | Begun::FinishedBefore { .. } => None,
-            Begun::UntoldBefore { answer } => Some(told_late(key, &answer)),
+            Begun::UndeliveredBefore { answer } => Some(delivered_late(key, &answer)),
             Begun::UnknownBefore { idempotency_key: earlier } => {
                 let is_harmless = self.may_repeat(method) || earlier.as_deref().is_some_and(is_recognised);
                 (!is_harmless).then(|| unknown_before(key))
@@ -300,7 +300,7 @@ pub(super) fn at_the_same_time(key: &IntentKey) -> Outcome {
 }
 
 /// Returns the stored response of a request whose outcome was not delivered to the client.
-fn told_late(key: &IntentKey, answer: &str) -> Outcome {
+fn delivered_late(key: &IntentKey, answer: &str) -> Outcome {
     match stored_answer::read(answer) {
         Some(answer) => Outcome::Answered(answer),
         None => unknown_before(key),

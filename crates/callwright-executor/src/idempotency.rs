@@ -51,7 +51,6 @@ fn uuid(digits: &str) -> String {
     UUID_GROUPS.map(|length| digits.by_ref().take(length).collect::<String>()).join("-")
 }
 
-/// Returns the arguments with the key in its argument.
 pub(super) fn with_key(arguments: &Map<String, Value>, wanted: &IdempotencyKey, key: &str) -> Map<String, Value> {
     let mut arguments = arguments.clone();
     arguments.insert(wanted.argument.clone(), Value::from(key));

@@ -173,7 +173,7 @@ fn is_whole_page(answer: &ApiAnswer) -> bool {
 /// Returns the delay before the request is retried: seconds, or the time until a date in one of the three formats of
 /// HTTP (RFC 9110 section 10.2.3). Returns `None` if the response requests no retry.
 fn retry_delay(answer: &ApiAnswer, now: SystemTime) -> Option<Duration> {
-    if !answer.asks_for_later() {
+    if !answer.requests_retry() {
         return None;
     }
     let value = answer.header("retry-after")?.trim();

@@ -65,7 +65,7 @@ impl<'a> Judge<'a> {
             evidence: if choice == ToolChoice::None { Evidence::Off } else { self.evidence },
             allowed: choice.allowed(),
             cut_off,
-            json_wanted: request.wants_json(),
+            json_wanted: request.requires_json(),
             sent: 0,
             delivery: self.delivery,
             expressions: self.policy.repair.rescue.expressions,

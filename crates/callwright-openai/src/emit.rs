@@ -91,9 +91,9 @@ pub fn debug(head: &StreamHead, debug: &Value) -> Bytes {
 /// members `status`, `code` and, if the upstream requests a delay, `retry_after` in seconds. OpenAI's clients show
 /// `code`.
 pub fn late_error(body: &[u8], status: StatusCode, headers: &HeaderMap) -> Bytes {
-    let said = std::str::from_utf8(body).unwrap_or_default();
-    let said: Option<RawObject> = RawObject::parse(said).ok();
-    let mut error: RawObject = said.and_then(|body| body.get_as("error")).unwrap_or_else(|| {
+    let given = std::str::from_utf8(body).unwrap_or_default();
+    let given: Option<RawObject> = RawObject::parse(given).ok();
+    let mut error: RawObject = given.and_then(|body| body.get_as("error")).unwrap_or_else(|| {
         object([
             ("message", raw(&format!("the upstream answered with status {status}"))),
             ("type", raw("upstream_error")),

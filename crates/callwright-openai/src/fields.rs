@@ -30,7 +30,6 @@ impl<'a> ObjectFields<'a> {
         string(self.get(key)?)
     }
 
-    /// Returns a field that is an object.
     pub(super) fn object(&self, key: &str) -> Option<ObjectFields<'a>> {
         ObjectFields::parse(self.get(key)?.get())
     }

@@ -81,7 +81,7 @@ impl<'a> RecordedAnswer<'a> {
     }
 
     /// Whether `response_format` requests JSON.
-    pub fn wants_json(&self) -> bool {
+    pub fn requires_json(&self) -> bool {
         let kind = self.fields.object("response_format").and_then(|format| format.string("type"));
         kind.is_some_and(|kind| kind.starts_with("json"))
     }
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(answer.message().unwrap().text().as_deref(), Some("hi"));
         assert_eq!(read_tools(answer.tools_text().unwrap().unwrap())[0].name, "f");
         assert_eq!(answer.tool_choice(), ToolChoice::None);
-        assert!(answer.wants_json() && answer.is_cut_off());
+        assert!(answer.requires_json() && answer.is_cut_off());
         assert_eq!(answer.member("id").and_then(name_of).as_deref(), Some("7"));
     }
 
@@ -141,10 +141,10 @@ mod tests {
             let answer = answer(text);
             assert_eq!(answer.tools_text().unwrap(), None);
             assert_eq!(answer.tool_choice(), ToolChoice::Auto);
-            assert!(!answer.wants_json() && !answer.is_cut_off());
+            assert!(!answer.requires_json() && !answer.is_cut_off());
             assert!(answer.message().unwrap_err().message.contains("no `message`"));
         }
-        assert!(!answer(r#"{"response_format":{"type":"text"}}"#).wants_json());
+        assert!(!answer(r#"{"response_format":{"type":"text"}}"#).requires_json());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::selector::MatchSelector;
 use super::sources::{builtin, folder};
 use super::tighten::tighten;
 use super::{Policy, PolicyError, SelectError, Settings, TurnFacts};
-use callwright_common::nearest::nearest;
+use callwright_common::text::nearest;
 use callwright_common::watch::{FolderDigest, FolderFile, digest};
 
 /// All policies in force. Immutable: a reload creates a new book.
@@ -79,20 +79,20 @@ impl PolicyBook {
     pub fn resolve(&self, facts: &TurnFacts<'_>) -> Result<Arc<Policy>, SelectError> {
         let base = self.base(facts)?;
         let Some(name) = facts.requested else { return Ok(Arc::clone(&self.entries[base].policy)) };
-        let asked = *self.by_name.get(name).ok_or_else(|| self.unknown(name))?;
-        if asked == base {
+        let requested = *self.by_name.get(name).ok_or_else(|| self.unknown(name))?;
+        if requested == base {
             return Ok(Arc::clone(&self.entries[base].policy));
         }
         let is_selectable = match facts.key.and_then(|key| key.selectable) {
             Some(names) => names.iter().any(|selectable| selectable == name),
-            None => self.entries[asked].policy.selectable,
+            None => self.entries[requested].policy.selectable,
         };
         if !is_selectable {
             return Err(SelectError::NotSelectable { name: name.to_owned() });
         }
-        let tightened = &self.tightened[base * self.entries.len() + asked];
+        let tightened = &self.tightened[base * self.entries.len() + requested];
         let policy =
-            tightened.get_or_init(|| Arc::new(tighten(&self.entries[base].policy, &self.entries[asked].policy)));
+            tightened.get_or_init(|| Arc::new(tighten(&self.entries[base].policy, &self.entries[requested].policy)));
         Ok(Arc::clone(policy))
     }
 
@@ -279,8 +279,8 @@ mod tests {
     #[test]
     fn asking_for_the_policy_that_holds_anyway_changes_nothing() {
         let none = HeaderMap::new();
-        let asked = TurnFacts { requested: Some("default"), ..facts(&none) };
-        assert_eq!(resolve(&PolicyBook::builtin(), asked), Ok("default".to_owned()));
+        let requested = TurnFacts { requested: Some("default"), ..facts(&none) };
+        assert_eq!(resolve(&PolicyBook::builtin(), requested), Ok("default".to_owned()));
     }
 
     #[test]

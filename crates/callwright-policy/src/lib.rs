@@ -11,7 +11,6 @@
 mod book;
 mod considered;
 mod error;
-mod facts;
 mod failures;
 mod parse;
 mod rules;
@@ -25,8 +24,8 @@ mod watch;
 pub use book::PolicyBook;
 pub use considered::{ConsideredPolicy, PolicySelection, SelectionReason};
 pub use error::{PolicyError, SelectError};
-pub use facts::{KeyFacts, TurnFacts};
 pub use parse::load_file;
 pub use rules::{Match, Policy};
+pub use selector::{KeyFacts, TurnFacts};
 pub use settings::Settings;
 pub use watch::watch;

@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use super::book::directory;
 use super::sources::folder;
 use super::{PolicyBook, PolicyError, Settings};
-use callwright_common::watch::{FolderFile, Trigger, WatchError, Watcher, reload};
+use callwright_common::watch::{Trigger, WatchError, Watcher, reload};
 
 /// Reloads the policies into `current` when their directory changes, and calls `on_result` after every reload; an
 /// invalid set of files leaves `current` unchanged. With `reload = false`, it reloads only when the watcher is
@@ -29,10 +29,15 @@ pub fn watch(
     let trigger = Trigger::new(settings.reload_quiet_milliseconds, settings.reload);
     let seen = current.load().seen();
     let default = settings.default.clone();
-    let make = move |files: Vec<FolderFile>, book: &PolicyBook| {
-        PolicyBook::of(&files, &default, book.place().to_owned())?.bind(book.bindings().clone())
-    };
-    reload(folder(directory), seen, trigger, "policy-reload", current, make, on_result)
+    reload(
+        folder(directory),
+        seen,
+        trigger,
+        "policy-reload",
+        current,
+        move |files, book| PolicyBook::of(&files, &default, book.place().to_owned())?.bind(book.bindings().clone()),
+        on_result,
+    )
 }
 
 #[cfg(test)]

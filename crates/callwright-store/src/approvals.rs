@@ -49,7 +49,7 @@ pub struct Question {
 
 /// Result of [`Store::request_approval`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
+pub enum QueueResult {
     /// A new entry, or the existing entry for the same call by the same session of the same client.
     Queued(ApprovalNote),
     /// The maximum number of pending entries is reached.
@@ -161,7 +161,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the commit failed: the call must not be executed.
-    pub async fn request_approval(&self, question: &Question, most: u32) -> Result<Asked, StoreError> {
+    pub async fn request_approval(&self, question: &Question, most: u32) -> Result<QueueResult, StoreError> {
         self.noted(self.database()?.ask(question, most, self.owner()).await)
     }
 

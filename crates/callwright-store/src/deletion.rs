@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{Forgot, Store, StoreError};
+use super::{ForgetCounts, Store, StoreError};
 
 /// Selection of data to delete: everything that matches any of these.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,13 +26,13 @@ pub struct Deleted {
     /// Deleted approvals, kept parts of answers, plans, and intents with a known outcome.
     pub turn_state: u64,
     /// Lessons that lost evidence.
-    pub lessons: Forgot,
+    pub lessons: ForgetCounts,
     /// Procedures that lost evidence.
-    pub procedures: Forgot,
+    pub procedures: ForgetCounts,
     /// Representations that lost evidence.
-    pub representations: Forgot,
+    pub representations: ForgetCounts,
     /// Deleted samples.
-    pub samples: Forgot,
+    pub samples: ForgetCounts,
 }
 
 impl Store {

@@ -7,16 +7,16 @@ pub enum StoreError {
     #[error("there is no store: `[store] url` is empty")]
     Off,
     /// The store does not work at present; the same request may succeed later.
-    #[error("the store does not work: {0}")]
+    #[error("the store is unavailable: {0}")]
     Unavailable(String),
     /// The database file was deleted or replaced; the store is reopened.
-    #[error("the store does not work: {0}")]
+    #[error("the store is unavailable: {0}")]
     FileGone(String),
     /// The store works and refuses this request; a retry cannot succeed.
-    #[error("the store refuses this: {0}")]
+    #[error("the store refused the request: {0}")]
     Refused(String),
     /// The cursor does not come from [`Traces::list`](super::Traces::list).
-    #[error("`{0}` is not a cursor of this list; take `next` of the page before, or leave it out")]
+    #[error("`{0}` is not a cursor of this list; use `next` of the previous page, or omit it")]
     BadCursor(String),
 }
 

@@ -55,7 +55,7 @@ pub enum FeedbackVerdict {
 
 /// Result of [`Store::give_feedback`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Given {
+pub enum FeedbackResult {
     /// The source's first verdict on the turn, or a different one than before.
     New,
     /// Repeats the source's verdict, or is older than it: nothing changed.
@@ -68,7 +68,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`]; nothing is stored then.
-    pub async fn give_feedback(&self, row: &FeedbackRow) -> Result<Given, StoreError> {
+    pub async fn give_feedback(&self, row: &FeedbackRow) -> Result<FeedbackResult, StoreError> {
         self.changed_here(self.noted(self.database()?.give(row).await))
     }
 
@@ -76,7 +76,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn feedback_since(&self, after: Revision, limit: u32) -> Result<GivenSince, StoreError> {
+    pub async fn feedback_since(&self, after: Revision, limit: u32) -> Result<FeedbackPage, StoreError> {
         self.database()?.given(after, limit).await
     }
 
@@ -91,7 +91,7 @@ impl Store {
 
 /// Verdicts after a revision.
 #[derive(Debug, Clone, PartialEq)]
-pub struct GivenSince {
+pub struct FeedbackPage {
     /// Verdicts with their revisions, oldest first.
     pub rows: Vec<(Revision, FeedbackRow)>,
     /// Revision of the last verdict; the requested revision if there is none.

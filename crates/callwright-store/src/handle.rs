@@ -164,7 +164,7 @@ impl Store {
     pub(super) fn noted<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         let trouble = &self.inner.trouble;
         match &result {
-            Err(StoreError::FileGone(message)) => self.open_anew(message),
+            Err(StoreError::FileGone(message)) => self.reopen(message),
             Err(StoreError::Unavailable(message)) => {
                 let is_new = trouble.swap(Some(Arc::new(message.clone()))).is_none();
                 if is_new {
@@ -181,7 +181,7 @@ impl Store {
     }
 
     /// Reopens the store at its location, because its file was deleted or replaced.
-    fn open_anew(&self, why: &str) {
+    fn reopen(&self, why: &str) {
         let before = self.inner.state.load_full();
         let StoreState::Open(database) = &*before else { return };
         let found = self.inner.state.compare_and_swap(&before, Arc::new(StoreState::Down(why.to_owned())));
@@ -209,7 +209,7 @@ impl StoreState {
                 Self::Open(database)
             }
             Err(message) => {
-                tracing::warn!(reason = %message, "the store does not work; turns are served without it");
+                tracing::warn!(reason = %message, "the store is unavailable; turns are served without it");
                 Self::Down(message)
             }
         }
@@ -302,8 +302,8 @@ impl Intents for Store {
         Box::pin(async move { self.noted(self.database()?.finish(key, label, answer).await) })
     }
 
-    fn told<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.noted(self.database()?.told(turn).await) })
+    fn mark_delivered<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.noted(self.database()?.mark_delivered(turn).await) })
     }
 }
 

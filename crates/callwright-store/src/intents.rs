@@ -36,7 +36,7 @@ pub enum Begun {
     },
     /// The call was finished by another turn whose client never got the answer, because the process or the connection
     /// ended. The intent remains finished and belongs to this turn from now on.
-    UntoldBefore {
+    UndeliveredBefore {
         /// Answer, as passed to [`Intents::finish`].
         answer: String,
     },
@@ -55,7 +55,7 @@ pub trait Intents: Send + Sync {
     /// [`StoreError`].
     fn unfinished_key<'a>(&'a self, key: &'a IntentKey) -> BoxFuture<'a, Result<Option<String>, StoreError>>;
 
-    /// Returns the earlier unsettled execution of the same call: [`Begun::UnknownBefore`], or [`Begun::UntoldBefore`],
+    /// Returns the earlier unsettled execution of the same call: [`Begun::UnknownBefore`], or [`Begun::UndeliveredBefore`],
     /// which belongs to this turn from now on. Returns `None` if there is none. Begins nothing.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ pub trait Intents: Send + Sync {
     fn earlier<'a>(&'a self, key: &'a IntentKey, turn: &'a str) -> BoxFuture<'a, Result<Option<Begun>, StoreError>>;
 
     /// Records that the call is about to be executed and returns its earlier state. The record is on disk when this
-    /// returns. From then on the intent is *begun*, except for [`Begun::UntoldBefore`].
+    /// returns. From then on the intent is *begun*, except for [`Begun::UndeliveredBefore`].
     ///
     /// # Errors
     /// [`StoreError`] if the commit failed: an unsafe method must not be sent then.
@@ -86,5 +86,5 @@ pub trait Intents: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`] if the commit failed: a repeat gets the old answer then, which is safe.
-    fn told<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn mark_delivered<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
 }

@@ -11,7 +11,6 @@
 mod approvals;
 #[cfg(test)]
 mod contract;
-mod cursor;
 mod deletion;
 mod disk;
 mod error;
@@ -52,11 +51,11 @@ mod vectors;
 mod writer;
 
 pub use approvals::{
-    Approval, ApprovalFilter, ApprovalPage, ApprovalSummary, Asked, Closed, Decided, Question, Ruling,
+    Approval, ApprovalFilter, ApprovalPage, ApprovalSummary, Closed, Decided, Question, QueueResult, Ruling,
 };
 pub use deletion::{Deleted, Deletion};
 pub use error::StoreError;
-pub use feedback::{FeedbackRow, FeedbackVerdict, Given, GivenSince};
+pub use feedback::{FeedbackPage, FeedbackResult, FeedbackRow, FeedbackVerdict};
 pub use handle::{Health, Store};
 pub use intents::{Beginning, Begun, IntentKey, Intents};
 pub use kept::KeptRow;
@@ -65,8 +64,8 @@ pub use keys::{KeyChanges, KeyPut};
 pub use leftover::TakenUp;
 pub use location::{Location, PostgresUrl, UnknownLocation};
 pub use memory::{
-    Changes, Forgot, Forgotten, Lessons, Memorable, Memory, MemoryFilter, MemoryPage, MemoryStatus, Procedures, Put,
-    Representations, ToolSamples,
+    Changes, ForgetCounts, ForgetSelection, Lessons, Memorable, Memory, MemoryFilter, MemoryPage, MemoryStatus,
+    Procedures, PutResult, Representations, ToolSamples,
 };
 pub use plans::PlanRow;
 pub use queue::TraceQueue;

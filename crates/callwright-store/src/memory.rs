@@ -34,7 +34,7 @@ pub trait Memory<M>: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// [`StoreError`]; nothing is written then.
-    fn put<'a>(&'a self, batch: &'a [M], seen: Revision) -> BoxFuture<'a, Result<Put, StoreError>>;
+    fn put<'a>(&'a self, batch: &'a [M], seen: Revision) -> BoxFuture<'a, Result<PutResult, StoreError>>;
 
     /// Writes documents in one transaction and overwrites existing ones; restores removed ones.
     ///
@@ -70,12 +70,12 @@ pub trait Memory<M>: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// [`StoreError`]; nothing is forgotten then.
-    fn forget<'a>(&'a self, what: &'a Forgotten) -> BoxFuture<'a, Result<Forgot, StoreError>>;
+    fn forget<'a>(&'a self, what: &'a ForgetSelection) -> BoxFuture<'a, Result<ForgetCounts, StoreError>>;
 }
 
 /// Result of [`Memory::put`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Put {
+pub struct PutResult {
     /// Revision of the last written document.
     pub revision: Revision,
     /// Ids of documents that were changed or removed meanwhile and not written.
@@ -135,7 +135,7 @@ pub struct MemoryPage<M> {
 
 /// Selection of data to forget.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Forgotten {
+pub enum ForgetSelection {
     /// All documents of a scope.
     Scope(Scope),
     /// Evidence from turns of a session.
@@ -148,7 +148,7 @@ pub enum Forgotten {
 
 /// Counts of documents that forgetting affected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Forgot {
+pub struct ForgetCounts {
     /// Documents that lost part of their evidence.
     pub changed: u64,
     /// Documents that lost all evidence and were removed.
@@ -166,9 +166,13 @@ pub trait Memorable: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Returns the evidence for modification.
     fn evidence_mut(&mut self) -> &mut Vec<Evidence>;
     /// Whether the document is retired.
-    fn is_retired(&self) -> bool;
+    fn is_retired(&self) -> bool {
+        false
+    }
     /// Returns the toolsets that the document is about.
-    fn toolsets(&self) -> BTreeSet<&str>;
+    fn toolsets(&self) -> BTreeSet<&str> {
+        BTreeSet::new()
+    }
     /// Returns the tools that the document is about.
     fn tools(&self) -> BTreeSet<&str>;
     /// Returns the time of the last change.
@@ -179,22 +183,29 @@ pub trait Memorable: Serialize + DeserializeOwned + Send + Sync + 'static {
     }
 }
 
+/// Implements the members that documents of clients have as fields.
+macro_rules! members_of_documents {
+    () => {
+        fn id(&self) -> &str {
+            &self.id
+        }
+
+        fn scope(&self) -> &Scope {
+            &self.scope
+        }
+
+        fn evidence(&self) -> &[Evidence] {
+            &self.evidence
+        }
+
+        fn evidence_mut(&mut self) -> &mut Vec<Evidence> {
+            &mut self.evidence
+        }
+    };
+}
+
 impl Memorable for Lesson {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn scope(&self) -> &Scope {
-        &self.scope
-    }
-
-    fn evidence(&self) -> &[Evidence] {
-        &self.evidence
-    }
-
-    fn evidence_mut(&mut self) -> &mut Vec<Evidence> {
-        &mut self.evidence
-    }
+    members_of_documents!();
 
     fn is_retired(&self) -> bool {
         self.retired.is_some()
@@ -214,21 +225,7 @@ impl Memorable for Lesson {
 }
 
 impl Memorable for Procedure {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn scope(&self) -> &Scope {
-        &self.scope
-    }
-
-    fn evidence(&self) -> &[Evidence] {
-        &self.evidence
-    }
-
-    fn evidence_mut(&mut self) -> &mut Vec<Evidence> {
-        &mut self.evidence
-    }
+    members_of_documents!();
 
     fn is_retired(&self) -> bool {
         self.retired.is_some()
@@ -248,29 +245,7 @@ impl Memorable for Procedure {
 }
 
 impl Memorable for ToolSample {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn scope(&self) -> &Scope {
-        &self.scope
-    }
-
-    fn evidence(&self) -> &[Evidence] {
-        &self.evidence
-    }
-
-    fn evidence_mut(&mut self) -> &mut Vec<Evidence> {
-        &mut self.evidence
-    }
-
-    fn is_retired(&self) -> bool {
-        false
-    }
-
-    fn toolsets(&self) -> BTreeSet<&str> {
-        BTreeSet::new()
-    }
+    members_of_documents!();
 
     fn tools(&self) -> BTreeSet<&str> {
         self.tools.iter().map(String::as_str).collect()
@@ -299,10 +274,6 @@ impl Memorable for SharedRepresentation {
 
     fn evidence_mut(&mut self) -> &mut Vec<Evidence> {
         &mut self.evidence
-    }
-
-    fn is_retired(&self) -> bool {
-        false
     }
 
     fn toolsets(&self) -> BTreeSet<&str> {

@@ -107,7 +107,6 @@ pub(super) struct TraceWriter {
     next_sweep: Instant,
 }
 
-/// Result of a write.
 enum TraceWriteResult {
     /// The rows are stored, or dropped for good.
     Settled,

@@ -17,7 +17,6 @@ pub(super) struct KnownModels {
 }
 
 impl KnownModels {
-    /// Creates the sets with these upstreams.
     pub(super) fn of(upstreams: &Arc<KnownNames>) -> Self {
         Self { upstreams: Arc::clone(upstreams), ..Self::default() }
     }

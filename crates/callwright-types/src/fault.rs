@@ -1,4 +1,4 @@
-//! The stable codes of the fault table (DESIGN section 5; AutoFeedback section 2.2 and table 2).
+//! The stable codes of the fault table (AutoFeedback, section 2.2 and table 2).
 
 use std::fmt;
 use std::str::FromStr;

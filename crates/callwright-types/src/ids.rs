@@ -4,7 +4,7 @@ use std::iter::repeat_with;
 
 use jiff::Timestamp;
 
-/// Length of a call id. Some chat templates accept exactly nine alphanumerics (DESIGN section 7).
+/// Length of a call id. Some chat templates accept exactly nine alphanumerics.
 const CALL_ID_LENGTH: usize = 9;
 
 /// Returns a new random call id: nine alphanumerics, unique within any conversation.

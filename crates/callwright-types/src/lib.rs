@@ -4,8 +4,6 @@
 //! or the environment. Two exceptions: [`ids`] draws random identifiers, and timestamps are passed in.
 
 pub mod approval;
-pub mod call;
-pub mod cost;
 pub mod diagnosis;
 pub mod dialect;
 pub mod explanation;
@@ -34,8 +32,6 @@ pub mod usage;
 pub mod verdict;
 
 pub use approval::{ApprovalNote, ApprovalStatus};
-pub use call::Call;
-pub use cost::Cost;
 pub use diagnosis::Diagnosis;
 pub use dialect::SchemaDialect;
 pub use explanation::{DocText, Explanation, Passage};
@@ -46,7 +42,7 @@ pub use limits::Limits;
 pub use memory::{
     Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, Polarity, Procedure, ProcedureDraft, Scope, UsageCounter,
 };
-pub use message::{Message, Speaker};
+pub use message::{Call, Message, Speaker};
 pub use offer::{OfferNote, OfferReason, OfferedTool, PrefixChange};
 pub use outcome::Outcome;
 pub use output::{OutputField, OutputLink, ValueKind};
@@ -58,5 +54,5 @@ pub use secret_values::{MASK, SecretValues};
 pub use similarity::Similarity;
 pub use tool::{OperationRef, Owner, Tool};
 pub use trace::Trace;
-pub use usage::Usage;
+pub use usage::{Cost, Usage};
 pub use verdict::Verdict;

@@ -104,7 +104,7 @@ impl ApiAnswer {
     }
 
     /// Whether the API requests a later retry (RFC 6585 section 4, RFC 9110 section 10.2.3).
-    pub fn asks_for_later(&self) -> bool {
+    pub fn requests_retry(&self) -> bool {
         matches!(self.status, 429 | 503) && self.header("retry-after").is_some()
     }
 

@@ -44,7 +44,7 @@ impl Mode {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
-    /// All faults of the first level that has any (DESIGN section 5).
+    /// All faults of the first level that has any.
     #[default]
     First,
     /// All faults of every level that can still be evaluated.

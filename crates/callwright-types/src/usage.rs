@@ -1,8 +1,8 @@
-//! Token usage, as counted by the upstream.
+//! Token usage and cost of requests to models.
 
 use serde::{Deserialize, Serialize};
 
-/// Token counts of one attempt, or summed over the attempts of a turn.
+/// Token counts of one attempt as the upstream reports them, or summed over the attempts of a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
@@ -28,5 +28,31 @@ impl std::ops::AddAssign for Usage {
         self.completion_tokens = self.completion_tokens.saturating_add(other.completion_tokens);
         self.total_tokens = self.total_tokens.saturating_add(other.total_tokens);
         self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+    }
+}
+
+/// Number of requests to a model and of their tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cost {
+    /// Number of requests.
+    pub requests: u64,
+    /// Prompt tokens.
+    pub prompt_tokens: u64,
+    /// Completion tokens.
+    pub completion_tokens: u64,
+}
+
+impl Cost {
+    /// Adds another cost.
+    pub fn add(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.prompt_tokens += other.prompt_tokens;
+        self.completion_tokens += other.completion_tokens;
+    }
+
+    /// Returns the sum of prompt and completion tokens.
+    pub fn tokens(&self) -> u64 {
+        self.prompt_tokens + self.completion_tokens
     }
 }

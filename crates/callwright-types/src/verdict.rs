@@ -2,17 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Verdict on an answer (DESIGN section 7). The names are metric labels and header values.
+/// Verdict on an answer. The names are metric labels and header values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// No call.
     Text,
-    /// All calls were right as received.
+    /// All calls were without a fault as received.
     Clean,
     /// Calls were repaired without the model.
     Repaired,
-    /// Calls were right after feedback.
+    /// Calls were corrected after feedback.
     Corrected,
     /// Calls with faults were passed on, or a limit was reached.
     Faulty,

@@ -163,7 +163,6 @@ impl Circuit {
     }
 }
 
-/// Counts of one step.
 #[derive(Debug, Clone, Copy, Default)]
 struct StepCounts {
     requests: u64,

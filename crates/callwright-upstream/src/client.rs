@@ -38,7 +38,7 @@ pub struct Upstream {
     echo: Echo,
     deliveries: Deliveries,
     /// Whether the upstream has reported the token usage of a client's stream.
-    tells_stream_usage: AtomicBool,
+    reports_stream_usage: AtomicBool,
     /// Whether the upstream has rejected a request for the token usage of a stream.
     refuses_stream_usage: AtomicBool,
     connection: Connection,
@@ -59,7 +59,7 @@ impl Upstream {
             echo: rules.echo(),
             rules,
             deliveries: Deliveries::default(),
-            tells_stream_usage: AtomicBool::new(false),
+            reports_stream_usage: AtomicBool::new(false),
             refuses_stream_usage: AtomicBool::new(false),
             connection: Connection::build(name, settings, &chat_uri)?,
             concurrency_limiter: Arc::new(ConcurrencyLimiter::new(settings)),
@@ -114,18 +114,18 @@ impl Upstream {
     }
 
     /// Whether token usage is requested for streams.
-    pub fn asks_stream_usage(&self) -> bool {
+    pub fn requests_stream_usage(&self) -> bool {
         let is_known = match self.settings.stream_usage {
             StreamUsage::On => true,
-            StreamUsage::Auto => self.tells_stream_usage.load(Ordering::Relaxed),
+            StreamUsage::Auto => self.reports_stream_usage.load(Ordering::Relaxed),
             StreamUsage::Off => false,
         };
         is_known && !self.refuses_stream_usage.load(Ordering::Relaxed)
     }
 
     /// Records that the upstream reported the token usage of a stream for which the client requested it.
-    pub fn told_stream_usage(&self) {
-        self.tells_stream_usage.store(true, Ordering::Relaxed);
+    pub fn reported_stream_usage(&self) {
+        self.reports_stream_usage.store(true, Ordering::Relaxed);
     }
 
     /// Records that the upstream rejects requests for the token usage of streams.
@@ -152,8 +152,8 @@ impl Upstream {
     }
 
     /// Masks the operator's keys in a body from the upstream.
-    pub fn without_keys(&self, said: Bytes) -> Bytes {
-        self.echo.mask(said)
+    pub fn without_keys(&self, text: Bytes) -> Bytes {
+        self.echo.mask(text)
     }
 
     /// Returns the requested retry if a response with this status and these headers requests one.

@@ -73,7 +73,9 @@ impl Retries {
         self.answers_left = self.answers_left.checked_sub(1)?;
         let wait = match again.after {
             // Adds jitter, because all rejected clients receive the same delay.
-            Some(asked) if asked <= self.max_wait => asked.saturating_add(self.jittered(FIRST_CONNECT_WAIT)),
+            Some(requested) if requested <= self.max_wait => {
+                requested.saturating_add(self.jittered(FIRST_CONNECT_WAIT))
+            }
             Some(_) => return None,
             None => self.jittered(FIRST_WAIT),
         };
@@ -115,12 +117,12 @@ pub(super) fn again(statuses: &[u16], status: StatusCode, headers: &HeaderMap) -
     let word = headers.get(&SHOULD_RETRY).map(|word| word.as_bytes().trim_ascii());
     let is_listed = statuses.contains(&status.as_u16());
     let needs_word = matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT);
-    let asks = match word {
+    let is_requested = match word {
         Some(b"false") => false,
         Some(b"true") => is_listed || needs_word,
         _ => is_listed && !needs_word,
     };
-    asks.then(|| Again { after: retry_after(headers, SystemTime::now()) })
+    is_requested.then(|| Again { after: retry_after(headers, SystemTime::now()) })
 }
 
 /// Returns the delay that a response requests: in milliseconds, in seconds, or as an HTTP date (RFC 9110, section
@@ -178,17 +180,17 @@ mod tests {
     #[test]
     fn a_listed_status_asks_again_unless_the_provider_says_otherwise() {
         let statuses = Settings::default().retry_statuses;
-        let asks = |status: u16, fields: &[(&'static str, &str)]| {
+        let is_requested = |status: u16, fields: &[(&'static str, &str)]| {
             again(&statuses, StatusCode::from_u16(status).unwrap(), &headers(fields)).is_some()
         };
         for status in [429, 502, 503, 504] {
-            assert!(asks(status, &[]) && !asks(status, &[("x-should-retry", "false")]), "{status}");
+            assert!(is_requested(status, &[]) && !is_requested(status, &[("x-should-retry", "false")]), "{status}");
         }
         for status in [408, 409] {
-            assert!(!asks(status, &[]) && asks(status, &[("x-should-retry", "true")]), "{status}");
+            assert!(!is_requested(status, &[]) && is_requested(status, &[("x-should-retry", "true")]), "{status}");
         }
         for status in [200, 400, 401, 404, 500] {
-            assert!(!asks(status, &[]) && !asks(status, &[("x-should-retry", "true")]), "{status}");
+            assert!(!is_requested(status, &[]) && !is_requested(status, &[("x-should-retry", "true")]), "{status}");
         }
     }
 
@@ -207,14 +209,14 @@ mod tests {
     #[test]
     fn a_wait_that_is_asked_for_is_kept_or_not_begun() {
         let mut retries = Retries::new(&Settings { retries: 9, ..Settings::default() });
-        let asked = Duration::from_secs(3);
-        let wait = retries.after_answer(Again { after: Some(asked) }, HOUR).unwrap();
-        assert!(wait >= asked && wait <= asked + FIRST_CONNECT_WAIT, "{wait:?}");
-        assert_eq!(retries.after_answer(Again { after: Some(asked) }, Duration::from_secs(2)), None);
+        let requested = Duration::from_secs(3);
+        let wait = retries.after_answer(Again { after: Some(requested) }, HOUR).unwrap();
+        assert!(wait >= requested && wait <= requested + FIRST_CONNECT_WAIT, "{wait:?}");
+        assert_eq!(retries.after_answer(Again { after: Some(requested) }, Duration::from_secs(2)), None);
         assert_eq!(retries.after_answer(Again { after: Some(HOUR) }, HOUR * 2), None);
         assert!(retries.were_made());
         let mut none = Retries::new(&Settings::default());
-        assert_eq!(none.after_answer(Again { after: Some(asked) }, Duration::from_secs(2)), None);
+        assert_eq!(none.after_answer(Again { after: Some(requested) }, Duration::from_secs(2)), None);
         assert!(!none.were_made(), "a wait that was not begun is no try");
     }
 

@@ -168,9 +168,9 @@ impl TextModel {
                     return Exchange { answered: Err(reason), requests, usage: None };
                 }
                 TextRequestOutcome::Plainer => {}
-                TextRequestOutcome::Again(asked, _) => {
+                TextRequestOutcome::Again(requested, _) => {
                     tries -= 1;
-                    sleep(asked.unwrap_or(wait).min(self.patience.max_wait)).await;
+                    sleep(requested.unwrap_or(wait).min(self.patience.max_wait)).await;
                     wait = wait.saturating_mul(2);
                 }
             }
@@ -205,41 +205,38 @@ impl TextModel {
         body: &Bytes,
         sent: SentAttempt<'_>,
     ) -> TextRequestOutcome {
-        let said = error_message(body).map(|said| quoted(&said)).unwrap_or_default();
-        let upstream = self.upstream.name();
-        let reason = |advice: &str| {
-            let said = if said.is_empty() { String::new() } else { format!(" ({said})") };
-            format!("upstream `{upstream}` answered with status {}{said}{advice}", status.as_u16())
-        };
+        let message = error_message(body).map(|message| quoted(&message)).unwrap_or_default();
+        let answered = format!("upstream `{}` answered with status {}", self.upstream.name(), status.as_u16());
+        let reason = if message.is_empty() { answered.clone() } else { format!("{answered} ({message})") };
         match status {
+            // Providers quote the key in these messages, so the message is omitted.
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                // Providers quote the key in these messages, so the message is omitted.
-                self.give_up(format!(
-                    "upstream `{upstream}` answered with status {}; check its `api_key`",
-                    status.as_u16()
-                ))
+                self.give_up(format!("{answered}; check its `api_key`"))
             }
-            StatusCode::NOT_FOUND => self.give_up(reason("; check the model's name and the upstream's `base_url`")),
-            StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY if self.is_plainer_now(&said, sent) => {
+            StatusCode::NOT_FOUND => {
+                self.give_up(format!("{reason}; check the model's name and the upstream's `base_url`"))
+            }
+            StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY if self.is_plainer_now(&message, sent) => {
                 TextRequestOutcome::Plainer
             }
             StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS => {
-                TextRequestOutcome::Again(wait, reason("; try again later, or send fewer requests at a time"))
+                let reason = format!("{reason}; try again later, or send fewer requests at a time");
+                TextRequestOutcome::Again(wait, reason)
             }
-            _ if status.is_server_error() => TextRequestOutcome::Again(wait, reason("; try again later")),
-            _ => TextRequestOutcome::Done(Err(reason("")), None),
+            _ if status.is_server_error() => TextRequestOutcome::Again(wait, format!("{reason}; try again later")),
+            _ => TextRequestOutcome::Done(Err(reason), None),
         }
     }
 
     /// Whether the provider rejected an optional parameter. If so, the parameter is no longer sent.
-    fn is_plainer_now(&self, said: &str, sent: SentAttempt<'_>) -> bool {
-        let said = said.to_lowercase();
-        if sent.temperature.is_some() && said.contains("temperature") {
+    fn is_plainer_now(&self, message: &str, sent: SentAttempt<'_>) -> bool {
+        let message = message.to_lowercase();
+        if sent.temperature.is_some() && message.contains("temperature") {
             self.manners.has_own_temperature.store(true, Ordering::Relaxed);
             return true;
         }
         let is_about_form =
-            ["response_format", "json_schema", "schema", "structured"].iter().any(|word| said.contains(word));
+            ["response_format", "json_schema", "schema", "structured"].iter().any(|word| message.contains(word));
         if sent.form.is_some() && is_about_form {
             self.manners.has_no_forms.store(true, Ordering::Relaxed);
             return true;
@@ -277,7 +274,7 @@ impl TextModel {
 }
 
 /// Returns the beginning of a foreign text on one line.
-fn quoted(said: &str) -> String {
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    said.chars().filter(|letter| !letter.is_control()).take(QUOTED_CHARS).collect()
+fn quoted(message: &str) -> String {
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    message.chars().filter(|letter| !letter.is_control()).take(QUOTED_CHARS).collect()
 }

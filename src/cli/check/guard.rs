@@ -13,8 +13,8 @@ thread_local! {
 /// document, which must not reach the terminal unescaped.
 pub(super) fn listen() {
     panic::set_hook(Box::new(|panic| {
-        let said = panic.to_string();
-        LAST.with(|last| *last.borrow_mut() = Some(said));
+        let panic_message = panic.to_string();
+        LAST.with(|last| *last.borrow_mut() = Some(panic_message));
     }));
 }
 
@@ -22,8 +22,8 @@ pub(super) fn listen() {
 pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     // No state that `work` may leave inconsistent is used afterwards.
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
-        let said = LAST.with(|last| last.borrow_mut().take()).unwrap_or_else(|| message(payload.as_ref()));
-        format!("this is a fault of callwright, not of the document; please report it: {said}")
+        let panic_message = LAST.with(|last| last.borrow_mut().take()).unwrap_or_else(|| message(payload.as_ref()));
+        format!("this is a fault of callwright, not of the document; please report it: {panic_message}")
     })
 }
 

@@ -25,12 +25,12 @@ pub(super) async fn examine(settings: &Settings) -> (Vec<DoctorFinding>, Option<
             return (vec![DoctorFinding::fail("upstreams", error.to_string(), "correct the key named")], None);
         }
     };
-    let asked = join_all(upstreams.iter().map(|upstream| ask(upstream, &settings.default_upstream))).await;
-    let clock = asked.iter().find_map(|(_, clock)| *clock);
-    (asked.into_iter().map(|(finding, _)| finding).collect(), clock)
+    let checked = join_all(upstreams.iter().map(|upstream| check(upstream, &settings.default_upstream))).await;
+    let clock = checked.iter().find_map(|(_, clock)| *clock);
+    (checked.into_iter().map(|(finding, _)| finding).collect(), clock)
 }
 
-async fn ask(upstream: &Upstream, default: &str) -> (DoctorFinding, Option<jiff::SignedDuration>) {
+async fn check(upstream: &Upstream, default: &str) -> (DoctorFinding, Option<jiff::SignedDuration>) {
     let check = format!("upstream {}", upstream.name());
     let no_fields = HeaderMap::new();
     let question = upstream.forward(Method::GET, QUESTION, &no_fields, RequestBody::default());
@@ -52,12 +52,12 @@ async fn ask(upstream: &Upstream, default: &str) -> (DoctorFinding, Option<jiff:
             };
             (DoctorFinding::fail(check, format!("{base}: {}", failure.message), fix), None)
         }
-        Ok(Ok(answer)) => (said(check, upstream, default, answer.status), ahead(&answer.headers)),
+        Ok(Ok(answer)) => (finding(check, upstream, default, answer.status), ahead(&answer.headers)),
     }
 }
 
 /// Judges the status of the answer.
-fn said(check: String, upstream: &Upstream, default: &str, status: StatusCode) -> DoctorFinding {
+fn finding(check: String, upstream: &Upstream, default: &str, status: StatusCode) -> DoctorFinding {
     let settings = upstream.settings();
     let has_key = !settings.api_key.is_empty();
     let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
@@ -105,7 +105,7 @@ mod tests {
         let all = [(name.to_owned(), settings), ("main".to_owned(), upstream::Settings::default())];
         let upstreams = Upstreams::build(&all.into_iter().rev().collect(), "main").unwrap();
         let status = StatusCode::from_u16(status).unwrap();
-        said("x".to_owned(), upstreams.get(name).unwrap(), "main", status).status
+        finding("x".to_owned(), upstreams.get(name).unwrap(), "main", status).status
     }
 
     #[tokio::test]

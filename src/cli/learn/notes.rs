@@ -125,7 +125,7 @@ pub(super) fn run(arguments: &LearnNotesArguments) -> VerbResult {
     let report = runtime()?.block_on(learn_notes(&files, &run, &progress));
     progress.clear();
     let report = report?;
-    tell(&report, begun.elapsed());
+    print(&report, begun.elapsed());
     if let Some(path) = &arguments.report {
         std::fs::write(path, serde_json::to_vec_pretty(&report)?)
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
@@ -137,7 +137,7 @@ pub(super) fn run(arguments: &LearnNotesArguments) -> VerbResult {
 }
 
 /// Prints the report as a table on standard error.
-fn tell(report: &NotesReport, took: Duration) {
+fn print(report: &NotesReport, took: Duration) {
     if report.trained > 0 {
         anstream::eprintln!("{} questions to learn from, {} answered right", report.trained, report.trained_right);
     }

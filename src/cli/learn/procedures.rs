@@ -78,7 +78,7 @@ async fn learn(arguments: &LearnProceduresArguments) -> VerbResult {
         Procedures::put(store.procedures(), &changed, seen).await?.outdated
     };
     store.close().await;
-    tell(&gathered);
+    print(&gathered);
     if !outdated.is_empty() {
         return Err(Outdated(outdated.len()).into());
     }
@@ -113,7 +113,7 @@ async fn from_store(store: &Store, gathering: &mut Gathering) -> Result<(), call
     }
 }
 
-fn tell(gathered: &Gathered) {
+fn print(gathered: &Gathered) {
     let Gathered { turns, workflows, unverified, new, joined } = gathered;
     anstream::eprintln!("{turns} turns, {workflows} with several connected calls, {unverified} of them not verified");
     anstream::eprintln!("{new} new procedures, {joined} known procedures changed");

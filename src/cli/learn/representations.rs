@@ -170,7 +170,7 @@ pub(super) fn run(arguments: &LearnRepresentationsArguments) -> VerbResult {
         anstream::eprintln!("{note}");
     }
     if let Some(model) = &model {
-        arguments.tell_estimate(model, &prepared);
+        arguments.print_estimate(model, &prepared);
         if arguments.asking.estimate {
             return Ok(());
         }
@@ -179,7 +179,7 @@ pub(super) fn run(arguments: &LearnRepresentationsArguments) -> VerbResult {
     let run = arguments.run(model, embedder, &prepared)?;
     let report = runtime.block_on(learn(&prepared, run, &progress));
     progress.clear();
-    arguments.tell(&report?, &prepared, begun.elapsed());
+    arguments.print(&report?, &prepared, begun.elapsed());
     if !arguments.from_store.is_empty() {
         runtime.block_on(arguments.share(&prepared))?;
     }
@@ -326,7 +326,7 @@ impl LearnRepresentationsArguments {
     }
 
     /// Prints the maximum cost of a run.
-    fn tell_estimate(&self, model: &Model, prepared: &Prepared) {
+    fn print_estimate(&self, model: &Model, prepared: &Prepared) {
         let mut estimate = Estimate::default();
         if self.proposer == ProposerKind::Llm {
             let samples = &prepared.samples.samples;
@@ -363,7 +363,7 @@ impl LearnRepresentationsArguments {
         }
     }
 
-    fn tell(&self, report: &Report, prepared: &Prepared, took: Duration) {
+    fn print(&self, report: &Report, prepared: &Prepared, took: Duration) {
         super::outcome::print(report);
         if report.cost.requests > 0 {
             anstream::eprintln!("{} requests: {}", grouped(report.cost.requests), self.amount(&report.cost));

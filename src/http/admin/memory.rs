@@ -40,7 +40,7 @@ pub(in crate::http) trait ReviewableMemory: Memorable + Clone {
     /// Returns the revision of the latest change of this kind.
     fn latest(revisions: &Revisions) -> Revision;
     /// Returns the fields that a verdict changes.
-    fn standing(&mut self) -> ReviewFields<'_>;
+    fn review_fields(&mut self) -> ReviewFields<'_>;
 }
 
 /// The fields that a verdict changes.
@@ -57,7 +57,7 @@ impl ReviewableMemory for Lesson {
         revisions.lessons
     }
 
-    fn standing(&mut self) -> ReviewFields<'_> {
+    fn review_fields(&mut self) -> ReviewFields<'_> {
         ReviewFields { retired: &mut self.retired, tally: &mut self.tally, updated_at: &mut self.updated_at }
     }
 }
@@ -69,7 +69,7 @@ impl ReviewableMemory for Procedure {
         revisions.procedures
     }
 
-    fn standing(&mut self) -> ReviewFields<'_> {
+    fn review_fields(&mut self) -> ReviewFields<'_> {
         ReviewFields { retired: &mut self.retired, tally: &mut self.tally, updated_at: &mut self.updated_at }
     }
 }
@@ -120,7 +120,7 @@ where
     let by = review.by.as_deref().unwrap_or("an operator");
     let reason = review.reason.as_deref().map_or_else(|| format!("by {by}"), |reason| format!("by {by}: {reason}"));
     changed::<M>(&side.store, &id, |one, at| {
-        one.standing().retired.get_or_insert(Retirement { at, reason: reason.clone() });
+        one.review_fields().retired.get_or_insert(Retirement { at, reason: reason.clone() });
     })
     .await
 }
@@ -141,7 +141,7 @@ where
     };
     let source = Some(review.by.unwrap_or_else(|| "operator".to_owned()));
     changed::<M>(&side.store, &id, |one, at| {
-        let ReviewFields { retired, tally, .. } = one.standing();
+        let ReviewFields { retired, tally, .. } = one.review_fields();
         *retired = None;
         *tally = UsageCounter { counted: tally.counted, ..UsageCounter::default() };
         let source = source.clone();
@@ -171,7 +171,7 @@ where
         };
         let now = Timestamp::now();
         change(&mut one, now);
-        *one.standing().updated_at = now;
+        *one.review_fields().updated_at = now;
         match Memory::put(store, std::slice::from_ref(&one), seen).await {
             Ok(put) if put.outdated.is_empty() => return json::value(StatusCode::OK, &one),
             Ok(_) => {}

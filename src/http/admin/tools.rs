@@ -45,7 +45,6 @@ pub(in crate::http) struct ToolsQuery {
     after: usize,
 }
 
-/// Returns the toolsets.
 pub(in crate::http) async fn toolsets(State(side): State<OperatorSide>) -> Response {
     json::value(StatusCode::OK, &json!({"toolsets": side.pipeline.inspect().toolsets()}))
 }

@@ -41,7 +41,7 @@ impl Tls {
         let identity = Identity::load(Self::table_of(side), &settings)?;
         let current = ArcSwap::from_pointee(identity);
         let tls = Self { side, settings, current, handshake_timeout, metrics };
-        tls.tell_expiry();
+        tls.record_expiry();
         Ok(Some(Arc::new(tls)))
     }
 
@@ -65,7 +65,7 @@ impl Tls {
     /// Installs a new identity for later handshakes.
     pub fn show(&self, identity: Identity) {
         self.current.store(Arc::new(identity));
-        self.tell_expiry();
+        self.record_expiry();
     }
 
     /// Returns the digest of the installed identity.
@@ -96,7 +96,7 @@ impl Tls {
         self.current.load().config()
     }
 
-    fn tell_expiry(&self) {
+    fn record_expiry(&self) {
         let identity = self.current.load();
         self.metrics.certificate_expires(self.side, identity.not_after().as_second());
         if let Some(fault) = identity.time_fault(jiff::Timestamp::now()) {

@@ -12,7 +12,6 @@ pub(crate) struct OutlinedBefore {
     pub(crate) messages: ByteCache<String, Arc<PlanOutline>>,
 }
 
-/// An outline.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PlanOutline {
     pub(crate) steps: Vec<String>,

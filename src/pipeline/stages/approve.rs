@@ -16,7 +16,7 @@ use crate::pipeline::state::Turn;
 use callwright_executor::{Application, Clearance};
 use callwright_judge::scanner::CheckedCall;
 use callwright_openapi::{Operation, Toolset};
-use callwright_store::{Asked, Question, StoreError};
+use callwright_store::{Question, QueueResult, StoreError};
 use callwright_types::rules::{ApprovalMode, ApprovalRules};
 use callwright_types::{ApprovalNote, ApprovalStatus, Outcome, SecretValues};
 
@@ -46,7 +46,7 @@ pub(super) enum ApprovalDecision {
 }
 
 /// Queues an approval request for a call if policy requires one.
-pub(super) async fn ask(
+pub(super) async fn approve(
     pipeline: &Pipeline,
     turn: &Turn,
     call: &CheckedCall,
@@ -74,9 +74,9 @@ pub(super) async fn ask(
     let mut secrets = SecretValues::default();
     secrets.note(&call.tool().tool.parameters, &Value::Object(call.arguments().clone()));
     let question = question(turn, *application, operation, toolset, patience, &secrets);
-    match pipeline.approvals.ask(&question, most).await {
-        Ok(Asked::Queued(note)) => ApprovalCheck::Queued(note, Instant::now() + patience),
-        Ok(Asked::Full) => {
+    match pipeline.approvals.request(&question, most).await {
+        Ok(QueueResult::Queued(note)) => ApprovalCheck::Queued(note, Instant::now() + patience),
+        Ok(QueueResult::Full) => {
             let reason = format!("a person has to approve it, but {most} calls are already waiting for approval");
             ApprovalCheck::Settled(Outcome::Refused { reason })
         }

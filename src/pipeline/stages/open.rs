@@ -250,7 +250,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok().map(str::trim).filter(|value| !value.is_empty())
 }
 
-/// Returns the session: the header; else a hash of the key and the first messages; else none (DESIGN section 7).
+/// Returns the session: the header; else a hash of the key and the first messages; else none.
 fn session(caller: &Caller, headers: &HeaderMap, chat: &ChatRequest) -> Option<String> {
     if let Some(name) = text(headers, SESSION_HEADER) {
         return Some(name.chars().filter(|character| !character.is_control()).take(SESSION_CHARS).collect());

@@ -77,7 +77,7 @@ fn too_many(turn: &Turn) -> ApprovalCheck {
 /// Checks whether the call may be executed, and queues an approval request if necessary.
 async fn check(pipeline: &Pipeline, turn: &Turn, checked: &CheckedCall) -> ApprovalCheck {
     match operation(turn, checked) {
-        Some((_, toolset, operation)) => approve::ask(pipeline, turn, checked, operation, toolset).await,
+        Some((_, toolset, operation)) => approve::approve(pipeline, turn, checked, operation, toolset).await,
         // No approval is requested for an unknown operation; `execute` refuses it.
         None => ApprovalCheck::NotNeeded,
     }
@@ -238,7 +238,7 @@ fn costs_a_round(
         // An outcome that policy accepts is no failure, whatever its status.
         Outcome::Answered(_) if explanation.is_none() => false,
         _ if credential.is_some() => of_tool.any(|execution| execution.credential.is_some()),
-        Outcome::Answered(answer) if answer.asks_for_later() => {
+        Outcome::Answered(answer) if answer.requests_retry() => {
             of_tool.any(|execution| execution.status == Some(answer.status))
         }
         _ => explanation.is_some(),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use callwright_judge::scanner::{CheckedCall, Expectations};
 
+use super::answer::JudgedAnswer;
 use super::draft::ChatDraft;
-use super::judged_answer::JudgedAnswer;
 use super::plan_run::PlanRun;
 use super::run_results::RunResults;
 use super::turn::Turn;

@@ -7,7 +7,7 @@ use callwright_judge::scanner::Expectations;
 use callwright_knowledge::planner::progress::{Next, Progress};
 use callwright_types::{Call, Cost, Outcome, Plan, PlanChoice, PlanDeviation, PlanNote, PlanResult, PlanStep};
 
-use super::judged_answer::JudgedAnswer;
+use super::answer::JudgedAnswer;
 use super::run_results::RunResults;
 use super::turn::Turn;
 
@@ -43,7 +43,6 @@ pub(crate) struct WaitingPlan {
     pub(crate) unapproved: bool,
 }
 
-/// State of a plan run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PlanRunState {
     /// The plan determines the next step.
@@ -76,7 +75,6 @@ impl PlanRun {
         self.standing == PlanRunState::UnderWay
     }
 
-    /// Ends the plan.
     pub(crate) fn end(&mut self, result: PlanResult, note: impl Into<String>) {
         self.standing = PlanRunState::Over(result);
         let note = note.into();

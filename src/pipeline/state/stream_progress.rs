@@ -23,7 +23,7 @@ pub(crate) struct StreamProgress {
     /// Whether the client has the whole last attempt, including `[DONE]`.
     pub(crate) delivered: bool,
     /// Whether the proxy, not the client, requested the usage chunk of the last attempt.
-    pub(crate) asked_usage: bool,
+    pub(crate) requested_usage: bool,
     /// Whether the last attempt had a usage chunk for the client.
     pub(crate) has_usage_chunk: bool,
     /// Number of received chunks of the last attempt.

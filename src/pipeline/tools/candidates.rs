@@ -111,7 +111,6 @@ impl Candidates {
         self.tools.len()
     }
 
-    /// Returns the tool at a position.
     pub(crate) fn tool(&self, position: usize) -> Option<&Arc<Tool>> {
         self.tools.get(position).map(|candidate| &candidate.tool)
     }

@@ -22,7 +22,6 @@ pub(crate) struct Offering {
     pub(crate) chosen: ChosenTools,
     /// Maximum number of selected tools: the upstream's limit minus the other tools.
     pub(crate) room: usize,
-    /// The tool search tool.
     pub(crate) search: Option<Arc<WrittenTool>>,
     /// Indexes in the client's list of entries that cannot be omitted; used only if others can.
     pub(crate) fixed: Vec<usize>,
@@ -60,9 +59,9 @@ impl Offering {
         }
         let tool_set = &self.offer.tool_set;
         let unknown = called.filter(|name| tool_set.get(name).is_none() && tool_set.literal(name).is_empty());
-        let asked: Vec<ToolAt> =
+        let requested: Vec<ToolAt> =
             unknown.filter_map(|name| self.pools.iter().find_map(|pool| pool.meant(name))).collect();
-        self.grow(pipeline, turn, &asked, OfferReason::Asked)
+        self.grow(pipeline, turn, &requested, OfferReason::Asked)
     }
 
     /// Adds tools to the offer; returns whether there was any.

@@ -85,7 +85,6 @@ impl Pool {
         self.candidates.meant(name).filter(|position| self.is_free(*position)).and_then(|position| self.at(position))
     }
 
-    /// Returns the tool at a position.
     pub(crate) fn at(&self, position: usize) -> Option<ToolAt> {
         Some(ToolAt { side: self.side, position: u32::try_from(position).ok()? })
     }

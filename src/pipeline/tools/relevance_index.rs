@@ -19,7 +19,6 @@ pub(crate) struct RelevanceIndex {
 }
 
 impl RelevanceIndex {
-    /// Creates an index of the tools of an offer.
     pub(crate) fn new(offered: &ToolSet, toolset_index: &ToolsetIndex) -> Self {
         let texts = offered.tools().iter().map(|tool| (tool.name().to_owned(), tool.tool.search_text()));
         Self {

@@ -50,7 +50,7 @@ impl ToolsetIndex {
     /// Builds the index of a catalog with the learned representations. `description_tokens` limits the description for
     /// models. Reuses the unchanged parts of `before`; computes the other vectors in background tasks. Needs a Tokio
     /// runtime.
-    pub fn fill(
+    pub fn build(
         catalog: &Catalog,
         representations: Arc<Representations>,
         description_tokens: usize,
@@ -67,7 +67,7 @@ impl ToolsetIndex {
                 Some(known) => Arc::clone(known),
                 None => {
                     let counted = embedder.as_ref().map(|_| metrics.without_vectors(texts.len()));
-                    ToolListIndex::put(texts, fusion, embedder.as_ref(), &toolset.name, counted)
+                    ToolListIndex::new(texts, fusion, embedder.as_ref(), &toolset.name, counted)
                 }
             };
             by_toolset.insert(toolset.name.clone(), tools);
@@ -87,7 +87,6 @@ impl ToolsetIndex {
         Self { representations: Arc::new(representations), embedder, text_vectors, ..Self::default() }
     }
 
-    /// Returns the index of a toolset.
     pub(crate) fn of_toolset(&self, toolset: &str) -> Option<&Arc<ToolListIndex>> {
         self.by_toolset.get(toolset)
     }
@@ -96,7 +95,7 @@ impl ToolsetIndex {
     pub(crate) fn of_client(&self, tools: &[&Tool]) -> Arc<ToolListIndex> {
         let texts = tools.iter().map(|tool| text(tool, String::new(), self.representations.of_client_tool(&tool.name)));
         let fusion = fusion(&self.representations, None);
-        ToolListIndex::put(texts.collect(), fusion, self.embedder.as_ref(), "(a client's)", None)
+        ToolListIndex::new(texts.collect(), fusion, self.embedder.as_ref(), "(client)", None)
     }
 
     /// Builds the index of an offer, with tools of the client and of the catalog. It has vectors at once if the
@@ -113,7 +112,7 @@ impl ToolsetIndex {
         let (texts, fusion) = (texts.collect::<Vec<_>>(), Fusion::default());
         match self.text_vectors.as_ref().and_then(|vectors| vectors.tools(&texts)) {
             Some(vectors) => ToolListIndex::with_vectors(texts, fusion, vectors),
-            None => ToolListIndex::put(texts, fusion, self.embedder.as_ref(), "(an offer's)", None),
+            None => ToolListIndex::new(texts, fusion, self.embedder.as_ref(), "(offer)", None),
         }
     }
 
@@ -139,7 +138,7 @@ impl ToolsetIndex {
 }
 
 impl ToolListIndex {
-    fn put(
+    fn new(
         texts: Vec<ToolText>,
         fusion: Fusion,
         embedder: Option<&Arc<dyn Embedder>>,
@@ -190,7 +189,6 @@ impl ToolListIndex {
         self.fusion
     }
 
-    /// Returns the name of a tool.
     pub(crate) fn name(&self, tool: usize) -> Option<&str> {
         self.texts.get(tool).map(|text| text.name.as_str())
     }
@@ -215,7 +213,7 @@ async fn embed(tools: Weak<ToolListIndex>, embedder: Arc<dyn Embedder>, name: St
     let mut pause = FIRST_PAUSE;
     while let Some(tools) = tools.upgrade() {
         match embed_tools(&*embedder, &tools.texts).await {
-            Ok(vectors) => return index(tools, vectors, &name).await,
+            Ok(vectors) => return add_vectors(tools, vectors, &name).await,
             Err(error) => {
                 let seconds = pause.as_secs();
                 tracing::warn!(toolset = name, %error, seconds, "embedding failed: the toolset's tools are found by keywords only; will retry");
@@ -227,7 +225,7 @@ async fn embed(tools: Weak<ToolListIndex>, embedder: Arc<dyn Embedder>, name: St
     }
 }
 
-async fn index(tools: Arc<ToolListIndex>, vectors: Vec<ToolVectors>, name: &str) {
+async fn add_vectors(tools: Arc<ToolListIndex>, vectors: Vec<ToolVectors>, name: &str) {
     let indexed = Arc::clone(&tools);
     let built = tokio::task::spawn_blocking(move || {
         let segment = ToolSegment::build(&indexed.texts, Some(&vectors), &FieldWeights::default());

@@ -215,7 +215,7 @@ impl Intents for Forgetful {
         Box::pin(async { Ok(()) })
     }
 
-    fn told<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn mark_delivered<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async { Ok(()) })
     }
 }

@@ -7,7 +7,7 @@ use serde_saphyr::options::NonFiniteFloatPolicy;
 use serde_saphyr::{Error, Options};
 
 use super::json::Pointer;
-use super::nearest::nearest;
+use super::text::nearest;
 use places::YamlPlaces;
 
 /// Limits on the expansion of a file.

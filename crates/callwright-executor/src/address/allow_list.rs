@@ -25,6 +25,7 @@ impl AllowList {
         Ok(list)
     }
 
+    /// Whether the address is listed, or is in a listed network.
     pub(super) fn has_address(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.networks.iter().any(|(network, bits)| match (address, network) {
@@ -35,8 +36,7 @@ impl AllowList {
     }
 
     pub(super) fn has_name(&self, name: &str) -> bool {
-        let name = plain_name(name);
-        self.names.contains(&name)
+        self.names.contains(&normalised_name(name))
     }
 
     fn add(&mut self, entry: &str) -> Result<(), &'static str> {
@@ -59,6 +59,7 @@ impl AllowList {
     }
 }
 
+/// Parses an address, also an IPv6 address in the brackets of a URL.
 fn bare_address(entry: &str) -> Result<IpAddr, std::net::AddrParseError> {
     entry.trim_start_matches('[').trim_end_matches(']').parse()
 }
@@ -67,13 +68,14 @@ fn bare_address(entry: &str) -> Result<IpAddr, std::net::AddrParseError> {
 fn host_name(entry: &str) -> Result<String, &'static str> {
     match url::Host::parse(entry) {
         Ok(url::Host::Domain(name)) if name.contains('*') => Err("a pattern, which is not supported"),
-        Ok(url::Host::Domain(name)) => Ok(plain_name(&name)),
+        Ok(url::Host::Domain(name)) => Ok(normalised_name(&name)),
         Ok(_) => Err("an address in an ambiguous notation"),
         Err(_) => Err("not a host name"),
     }
 }
 
-fn plain_name(name: &str) -> String {
+/// Removes the dot of a fully qualified name, and folds the case.
+fn normalised_name(name: &str) -> String {
     name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }
 

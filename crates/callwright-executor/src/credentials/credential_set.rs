@@ -117,7 +117,6 @@ impl Credentials {
         self.add(name, &SecurityScheme::Bearer, &lent.secret)
     }
 
-    /// Adds the secret of the scheme `name`.
     pub(super) fn add(&mut self, name: &str, scheme: &SecurityScheme, secret: &Secret) -> Result<(), Unavailable> {
         let key = secret.expose();
         self.remember(key);

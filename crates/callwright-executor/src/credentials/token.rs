@@ -66,7 +66,6 @@ struct CachedToken {
     use_until: Instant,
 }
 
-/// A token for one call.
 pub(super) struct CallToken {
     pub(super) secret: Secret,
     /// Distinguishes this token from its replacement.
@@ -116,7 +115,7 @@ impl TokenCache {
             *slot = TokenSlot::Token(token);
             return Ok(lent);
         }
-        match self.ask(request, deadline).await {
+        match self.request_token(request, deadline).await {
             Ok(token) => {
                 let use_for = token.use_until.saturating_duration_since(Instant::now());
                 self.shared.share(request, &token.secret, use_for);
@@ -137,7 +136,7 @@ impl TokenCache {
         Arc::clone(slot)
     }
 
-    async fn ask(&self, request: &TokenRequest<'_>, deadline: Instant) -> Result<CachedToken, Unavailable> {
+    async fn request_token(&self, request: &TokenRequest<'_>, deadline: Instant) -> Result<CachedToken, Unavailable> {
         let endpoint = &request.key.endpoint;
         let host = endpoint.host_str().unwrap_or_default();
         if endpoint.scheme() != "https" && !self.client.allows_by_name(endpoint) {
@@ -148,7 +147,7 @@ impl TokenCache {
             )));
         }
         let secret = secret_of(request.secret(), request.scheme, deadline).await?;
-        let asked_at = Instant::now();
+        let requested_at = Instant::now();
         let received = self.client.exchange(&request.with_secret(&secret)?, 0, MAX_ANSWER_BYTES, deadline).await;
         let answer = received.map_err(|failed| unanswered(host, failed))?.answer;
         let (secret, lifetime) = token_in(&answer).map_err(|why| Unavailable {
@@ -157,7 +156,7 @@ impl TokenCache {
         })?;
         // A short-lived token is used for half of its lifetime; otherwise it would never be used.
         let use_for = lifetime.saturating_sub(self.margin).max(lifetime / 2);
-        Ok(self.numbered(secret, asked_at + use_for))
+        Ok(self.numbered(secret, requested_at + use_for))
     }
 
     fn numbered(&self, secret: Secret, use_until: Instant) -> CachedToken {

@@ -84,7 +84,7 @@ pub(super) enum NextPageMark {
 /// Returns the first mark of a body that is a page: an object that contains a list.
 pub(super) fn next(body: &[u8]) -> Option<NextPageMark> {
     let body: Value = serde_json::from_slice(body).ok()?;
-    if !holds_a_list(&body) || says_no(&body) {
+    if !holds_a_list(&body) || reports_failure(&body) {
         return None;
     }
     let link = LINKS.iter().find_map(|path| link_in(at(&body, path)?));
@@ -110,7 +110,7 @@ fn link_in(value: &Value) -> Option<String> {
 
 fn cursor(body: &Value, path: &[&str], names: &'static [&'static str]) -> Option<NextPageMark> {
     let (_, above) = path.split_last()?;
-    if at(body, above).is_some_and(says_no) {
+    if at(body, above).is_some_and(reports_failure) {
         return None;
     }
     let value = match at(body, path)? {
@@ -121,7 +121,7 @@ fn cursor(body: &Value, path: &[&str], names: &'static [&'static str]) -> Option
     (!value.is_empty()).then_some(NextPageMark::Cursor { value, names })
 }
 
-fn says_no(object: &Value) -> bool {
+fn reports_failure(object: &Value) -> bool {
     HAS_MORE.iter().any(|name| object.get(name) == Some(&Value::Bool(false)))
 }
 

@@ -10,12 +10,12 @@ fn next_in(value: &str) -> Option<String> {
     loop {
         rest = rest.get(rest.find('<')? + 1..)?;
         let (target, mut behind) = rest.split_once('>')?;
-        let (mut is_next, mut knows_relation, mut is_about_another) = (false, false, false);
+        let (mut is_next, mut has_relation, mut is_about_another) = (false, false, false);
         while let Some(parameter) = behind.trim_start().strip_prefix(';') {
             let (name, text, after) = parameter_of(parameter);
             // A second `rel` is ignored (section 3.3).
-            if name.eq_ignore_ascii_case("rel") && !knows_relation {
-                knows_relation = true;
+            if name.eq_ignore_ascii_case("rel") && !has_relation {
+                has_relation = true;
                 is_next = text.split_ascii_whitespace().any(|relation| relation.eq_ignore_ascii_case("next"));
             }
             is_about_another |= name.eq_ignore_ascii_case("anchor");

@@ -19,7 +19,6 @@ pub(super) struct EncodedValue {
     pub(super) media_type: Option<String>,
     /// Name of the file, if it has one.
     pub(super) file_name: Option<String>,
-    /// Whether it is a file.
     pub(super) is_file: bool,
     pub(super) bytes: Vec<u8>,
 }

@@ -28,11 +28,12 @@ pub(super) fn read(argument: &str, text: &str) -> Result<FileArgument, CallRefus
     let Some(head) = head(text) else {
         return Ok(FileArgument { media_type: None, name: None, bytes: text.as_bytes().to_vec() });
     };
-    let broken = |why: &str| refuse!("the data URL of the argument `{argument}` {why}");
-    let url = DataUrl::process(text).map_err(|_| broken("is invalid"))?;
-    let (bytes, fragment) = url.decode_to_vec().map_err(|_| broken("is not valid base64"))?;
+    let url = DataUrl::process(text).map_err(|_| refuse!("the data URL of the argument `{argument}` is invalid"))?;
+    let (bytes, fragment) =
+        url.decode_to_vec().map_err(|_| refuse!("the data URL of the argument `{argument}` is not valid base64"))?;
     if fragment.is_some() {
-        return Err(broken("has a `#`, which would end it: write `%23`, or use base64"));
+        let advice = "write `%23`, or use base64";
+        return Err(refuse!("the data URL of the argument `{argument}` has a `#`, which would end it: {advice}"));
     }
     let mime = url.mime_type();
     let name = ["name", "filename"].iter().find_map(|key| mime.get_parameter(*key));
@@ -43,8 +44,8 @@ pub(super) fn read(argument: &str, text: &str) -> Result<FileArgument, CallRefus
         .filter(|(key, _)| !matches!(key.as_str(), "name" | "filename"))
         .map(|(key, value)| format!(";{key}={value}"))
         .collect();
-    let says_type = head.split(';').next().is_some_and(|first| first.contains('/'));
-    let media_type = says_type.then(|| format!("{}/{}{parameters}", mime.type_, mime.subtype));
+    let has_type = head.split(';').next().is_some_and(|first| first.contains('/'));
+    let media_type = has_type.then(|| format!("{}/{}{parameters}", mime.type_, mime.subtype));
     Ok(FileArgument { media_type, name: name.filter(|name| !name.trim().is_empty()), bytes })
 }
 

@@ -42,8 +42,8 @@ fn by_content(name: &str, value: &Value, encoding: Option<&Encoding>) -> Result<
 
 /// Whether the document declares a style, which then replaces the content type (OpenAPI 3.0.4, Encoding Object).
 pub(super) fn is_styled(encoding: &Encoding) -> bool {
-    let says = encoding.style.is_some() || encoding.explode.is_some() || encoding.allow_reserved.is_some();
-    says && encoding.content == Content::Value
+    let has_form_style = encoding.style.is_some() || encoding.explode.is_some() || encoding.allow_reserved.is_some();
+    has_form_style && encoding.content == Content::Value
 }
 
 /// Returns a form member as a query parameter, with the defaults of query parameters.

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use super::server::Server;
 use super::*;
 use crate::{Application, Clearance, Grant};
-use callwright_store::{self as store, Asked, Question, Ruling, Store};
+use callwright_store::{self as store, Question, QueueResult, Ruling, Store};
 use callwright_types::ApprovalStatus;
 use callwright_types::rules::ApprovalMode;
 
@@ -53,7 +53,7 @@ async fn approved(queue: &Store, application: Application) -> String {
         digest,
         keep: false,
     };
-    let Asked::Queued(note) = queue.request_approval(&question, 100).await.unwrap() else { panic!("full") };
+    let QueueResult::Queued(note) = queue.request_approval(&question, 100).await.unwrap() else { panic!("full") };
     queue.decide_approval(&note.id, &Ruling { approved: true, by: None, comment: None }).await.unwrap();
     note.id
 }
@@ -158,7 +158,7 @@ async fn what_the_client_was_not_told_is_told_and_nobody_is_asked_again() {
         Clearance::Settled(outcome) => assert_eq!(answer(outcome).body, r#"{"id":7}"#),
         other => panic!("{other:?}"),
     }
-    executor.told("t2").await;
+    executor.mark_delivered("t2").await;
     let next = clear(&executor, &operation, json!({"room": "a"}), "t3").await;
     assert!(matches!(next, Clearance::Needed(_)), "{next:?}");
     assert_eq!(server.seen().len(), 1);

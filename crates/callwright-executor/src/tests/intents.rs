@@ -92,7 +92,7 @@ async fn an_answer_that_was_not_told_is_given_again_and_nothing_is_sent() {
         assert_eq!((again.status, &again.body), (first.status, &first.body));
     }
     assert_eq!(server.seen().len(), 1);
-    with_intents(&intents).told("t3").await;
+    with_intents(&intents).mark_delivered("t3").await;
     answer(execute("t4").await);
     assert_eq!(server.seen().len(), 2, "the client received the outcome and repeats the call");
     answer(execute("t4").await);
@@ -153,7 +153,7 @@ async fn a_new_wish_and_another_call_have_keys_of_their_own() {
     for (session, turn, room) in [("s", "t1", 1), ("s", "t1", 2), ("r", "t1", 1), ("s", "t2", 1), ("s", "t2", 1)] {
         let call = checked(&operation, &json!({"room": room}));
         answer(executor.execute(&call, &operation, &toolset(), &allow_all(), Some(session), turn).await);
-        executor.told(turn).await;
+        executor.mark_delivered(turn).await;
     }
     let sent: std::collections::HashSet<String> = keys(&server).into_iter().collect();
     assert_eq!(sent.len(), 5);

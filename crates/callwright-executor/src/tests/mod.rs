@@ -58,7 +58,7 @@ impl Intents for Remembered {
                 Some(Row { label: None, idempotency_key, .. }) => Some(Begun::UnknownBefore { idempotency_key }),
                 Some(Row { answer: Some(answer), turn: before, .. }) if before != turn => {
                     self.change(key, |row| row.turn = turn.to_owned());
-                    Some(Begun::UntoldBefore { answer })
+                    Some(Begun::UndeliveredBefore { answer })
                 }
                 _ => None,
             })
@@ -81,7 +81,7 @@ impl Intents for Remembered {
                 Some(Row { label: None, idempotency_key, .. }) => Begun::UnknownBefore { idempotency_key },
                 Some(Row { answer: Some(answer), turn: before, .. }) if before != turn => {
                     self.change(key, |row| row.turn = turn.to_owned());
-                    Begun::UntoldBefore { answer }
+                    Begun::UndeliveredBefore { answer }
                 }
                 Some(Row { label: Some(label), .. }) => {
                     self.change(key, |row| *row = fresh.clone());
@@ -106,7 +106,7 @@ impl Intents for Remembered {
         })
     }
 
-    fn told<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn mark_delivered<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             for (_, row) in self.rows.lock().unwrap().iter_mut().filter(|(_, row)| row.turn == turn) {
                 row.answer = None;

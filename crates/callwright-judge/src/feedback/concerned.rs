@@ -162,8 +162,8 @@ impl ConcernedParameterSearch<'_> {
     fn member(&mut self, name: &str, value: &Json, lists: bool, depth: usize) {
         let word: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
         // `{"email": ["is invalid"]}` names a parameter; `{"request": {...}}` only echoes the request.
-        let says = matches!(value, Json::String(_) | Json::Array(_)) || depth > 0 && value.is_object();
-        if lists && says && self.values_left > 0 {
+        let has_message = matches!(value, Json::String(_) | Json::Array(_)) || depth > 0 && value.is_object();
+        if lists && has_message && self.values_left > 0 {
             self.place(name);
         }
         if NAMING.contains(&word.as_str()) && self.named(value) {

@@ -10,7 +10,7 @@ use crate::scanner::ToolSet;
 use callwright_types::{Call, Diagnosis, FaultCode};
 
 /// Maximum number of faults to describe per call; the message states how many more there are.
-const MAX_TOLD: usize = 8;
+const MAX_FAULTS: usize = 8;
 
 /// Renders each fault with its own template, whose name is that of the fault code.
 pub(super) fn texts(
@@ -18,15 +18,17 @@ pub(super) fn texts(
     diagnoses: &[Diagnosis],
     render: impl Fn(&str, &Value) -> String,
 ) -> Vec<(FaultCode, String)> {
-    let told = diagnoses.iter().take(MAX_TOLD).enumerate();
-    told.map(|(index, diagnosis)| {
-        let again = diagnoses.iter().take(index).any(|earlier| earlier.code == diagnosis.code);
-        let text = render(diagnosis.code.name(), &context(call, diagnosis, again));
-        // Falls back to the diagnosis message if the template renders nothing.
-        let text = if text.is_empty() { format!("{}: {}", diagnosis.code, diagnosis.message) } else { one_line(&text) };
-        (diagnosis.code, text)
-    })
-    .collect()
+    let described = diagnoses.iter().take(MAX_FAULTS).enumerate();
+    described
+        .map(|(index, diagnosis)| {
+            let again = diagnoses.iter().take(index).any(|earlier| earlier.code == diagnosis.code);
+            let text = render(diagnosis.code.name(), &context(call, diagnosis, again));
+            // Falls back to the diagnosis message if the template renders nothing.
+            let text =
+                if text.is_empty() { format!("{}: {}", diagnosis.code, diagnosis.message) } else { one_line(&text) };
+            (diagnosis.code, text)
+        })
+        .collect()
 }
 
 /// Returns the template context of a fault. `again` is set if an earlier fault in the message has the same code, so

@@ -110,9 +110,9 @@ pub(super) fn tried<'a>(
             tried.push(action);
         }
     }
-    let mut told = budget.first(share, tried, String::len);
-    told.reverse();
-    told
+    let mut newest = budget.first(share, tried, String::len);
+    newest.reverse();
+    newest
 }
 
 fn answer(outcome: &Outcome, limit: usize) -> String {
@@ -126,7 +126,7 @@ fn answer(outcome: &Outcome, limit: usize) -> String {
 /// requests a later call, repeating it earlier only costs a round: acceptable delays have been waited for already.
 fn may_repeat(outcome: &Outcome) -> bool {
     match outcome {
-        Outcome::Answered(answer) => !answer.asks_for_later(),
+        Outcome::Answered(answer) => !answer.requests_retry(),
         Outcome::Unreachable { .. } => true,
         _ => false,
     }
@@ -159,7 +159,7 @@ fn what_came(outcome: &Outcome) -> String {
         Outcome::Refused { reason } | Outcome::Unauthorised { reason } => {
             format!("the proxy did not send it: {}", quote::code(reason))
         }
-        Outcome::Unapproved(note) => format!("nobody has approved it (approval {})", quote::code(&note.id)),
+        Outcome::Unapproved(note) => format!("it is not approved yet (approval {})", quote::code(&note.id)),
     }
 }
 

@@ -10,14 +10,14 @@ const MAX_QUESTION: usize = 500;
 
 /// Returns the template context with each distinct question on one line.
 pub(super) fn context(questions: &[&str]) -> Value {
-    let mut told: Vec<String> = Vec::new();
+    let mut distinct: Vec<String> = Vec::new();
     for question in questions {
         let line: String = one_line(question).chars().take(MAX_QUESTION).collect();
-        if !line.is_empty() && !told.contains(&line) {
-            told.push(line);
+        if !line.is_empty() && !distinct.contains(&line) {
+            distinct.push(line);
         }
     }
-    context! { questions => told }
+    context! { questions => distinct }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Quoting of names, values and foreign text in messages.
 //!
-//! API responses, documents and model output are data. They are quoted, and cannot end the quotation themselves (DESIGN
-//! section 8).
+//! API responses, documents and model output are data. They are quoted, and cannot end the quotation
+//! themselves.
 
 use std::borrow::Cow;
 
@@ -30,11 +30,11 @@ pub(super) fn codes(texts: &[String]) -> String {
 }
 
 /// Maximum number of characters of a description quoted within a line.
-const MAX_SAID: usize = 200;
+const MAX_QUOTED: usize = 200;
 
 /// Quotes foreign text within a line: in double quotes, shortened, without line breaks and double quotes of its own.
 pub(super) fn said(text: &str) -> String {
-    format!("\"{}\"", excerpt(text, MAX_SAID).replace('"', "'"))
+    format!("\"{}\"", excerpt(text, MAX_QUOTED).replace('"', "'"))
 }
 
 /// Maximum number of characters of a clause that quotes values itself, such as a rule with its allowed values.

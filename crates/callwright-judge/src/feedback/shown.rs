@@ -48,7 +48,9 @@ pub(super) fn call_of(
 fn is_settled(tool: &CompiledTool, name: &str, value: &serde_json::Value) -> bool {
     let path = Pointer::root().child(name);
     tool.default_of(&path) == Some(value)
-        || tool.describe_argument(&path).is_some_and(|told| told.options.len() == 1 && told.more_options == 0)
+        || tool
+            .describe_argument(&path)
+            .is_some_and(|described| described.options.len() == 1 && described.more_options == 0)
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub(super) fn propose(violation: &Violation, arguments: &Value) -> Option<Repair
 }
 
 fn coerce(value: &Value, expected: &[&str]) -> Option<Value> {
-    match value {
+    let converted = match value {
         Value::String(text) => scalar(text, expected).or_else(|| structure(text, expected)),
         // Floats are not converted to strings, because parsing does not keep their digits: 1.10 would become "1.1".
         Value::Number(number) if !number.is_f64() && expected.contains(&"string") => {
@@ -28,8 +28,11 @@ fn coerce(value: &Value, expected: &[&str]) -> Option<Value> {
         }
         Value::Number(number) if number.is_f64() && expected.contains(&"integer") => whole(number).map(Value::Number),
         _ => None,
+    };
+    match converted {
+        None if expected.contains(&"array") && is_one_item(value) => Some(Value::Array(vec![value.clone()])),
+        converted => converted,
     }
-    .or_else(|| (expected.contains(&"array") && is_one_item(value)).then(|| Value::Array(vec![value.clone()])))
 }
 
 /// Parses the number or boolean that a string represents.

@@ -20,7 +20,7 @@ pub fn judge(
     context: &Context<'_>,
 ) -> (RepairedCall, Scan) {
     let scanned = scan_in(call, index, tool_set, scan_rules, context);
-    let can_be_repaired = scanned.advice.iter().any(|diagnosis| scan_rules.faults.of(diagnosis.code).mends());
+    let can_be_repaired = scanned.advice.iter().any(|diagnosis| scan_rules.faults.of(diagnosis.code).repairs());
     if scanned.result.is_ok() && !can_be_repaired {
         return (RepairedCall { call: call.clone(), repairs: Vec::new() }, scanned);
     }
@@ -32,7 +32,7 @@ pub fn judge(
     (repaired, scanned)
 }
 
-/// Repairs the call at `index` of an answer without loss of data, within `rules` (DESIGN section 5, third column).
+/// Repairs the call at `index` of an answer without loss of data, within `rules`.
 ///
 /// A call without faults is never changed, not even its whitespace. A value is changed only if it then fits its schema.
 /// Faults that cannot be repaired remain for the scanner. The operation is idempotent.
@@ -56,13 +56,13 @@ fn repair_in(
     context: &Context<'_>,
 ) -> RepairedCall {
     let mut repaired = RepairedCall { call: call.clone(), repairs: Vec::new() };
-    let renames = rules.names && scan.faults.of(FaultCode::ToolNameLiteral).mends();
+    let renames = rules.names && scan.faults.of(FaultCode::ToolNameLiteral).repairs();
     let Some(tool) = tool_name::repair(&mut repaired, tool_set, renames).filter(|_| context.step()) else {
         return repaired;
     };
     if !tool.tool.free_text {
         let job = RepairJob { tool, tool_set, scan, rules, context };
-        if rules.values && job.mends(FaultCode::NoCall) {
+        if rules.values && job.repairs(FaultCode::NoCall) {
             arguments::repair(&mut repaired, &job);
         }
         // Parsers differ in which of two duplicate members they use, and a repair would choose one of them.

@@ -45,7 +45,7 @@ pub(super) fn removal(
     call: &Call,
     job: &RepairJob<'_>,
 ) -> Option<RepairProposal> {
-    if job.scan.unknown_parameters != UnknownParameters::Drop || !job.mends(FaultCode::ParameterUnknown) {
+    if job.scan.unknown_parameters != UnknownParameters::Drop || !job.repairs(FaultCode::ParameterUnknown) {
         return None;
     }
     let case = FaultCase::new(call, 0, job.tool_set, job.scan, job.context).with_arguments(arguments);

@@ -208,7 +208,7 @@ fn judged_in_budget(spoken: &Spoken<'_>, judge: CallJudge<'_>) -> JudgedMessage 
             JudgedMessage { no_call: Some(diagnosis), ..Default::default() }
         }
         Reading::NoCall(diagnosis) => JudgedMessage { no_call_advice: Some(diagnosis), ..Default::default() },
-        Reading::Calls(rescued) if !action.mends() => {
+        Reading::Calls(rescued) if !action.repairs() => {
             JudgedMessage { no_call_advice: Some(written_as_text(&rescued)), ..Default::default() }
         }
         Reading::Calls(rescued) => {

@@ -43,7 +43,7 @@ impl JudgedMessage {
         };
         let Some(diagnosis) = scan_answer(&scanned, tool_set, scan) else { return self };
         let action = scan.faults.of(diagnosis.code);
-        if diagnosis.code == FaultCode::CallAnnounced || !action.mends() {
+        if diagnosis.code == FaultCode::CallAnnounced || !action.repairs() {
             return Self { no_call_advice: Some(diagnosis), ..self };
         }
         // The proxy parses reasoning that the server left in the text. A separate member was already parsed by the

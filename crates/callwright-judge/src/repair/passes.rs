@@ -137,7 +137,7 @@ fn holds(outer: &Pointer, inner: &Pointer) -> bool {
 fn name_changes(found: &Examination<'_>, arguments: &Value, call: &Call, job: &RepairJob<'_>) -> Vec<RepairProposal> {
     let mut changes = Vec::new();
     let mut taken = HashSet::new();
-    let renames = job.rules.names && job.mends(FaultCode::ParameterLiteral);
+    let renames = job.rules.names && job.repairs(FaultCode::ParameterLiteral);
     for member in found.unknown.iter().take_while(|_| job.context.step()) {
         let rename = if renames { member::rename(member, arguments, &mut taken) } else { None };
         changes.extend(rename.or_else(|| member::removal(member, arguments, call, job)));
@@ -168,9 +168,9 @@ fn value_changes(
 ) -> Vec<RepairProposal> {
     let mut changes: Vec<RepairProposal> = Vec::new();
     let mut taken = blocked.clone();
-    let fills = job.rules.defaults && found.unknown.is_empty() && job.mends(FaultCode::ParameterMissing);
-    let coerces = job.rules.values && job.mends(FaultCode::TypeMismatch);
-    let normalises = job.rules.values && job.mends(FaultCode::Constraint);
+    let fills = job.rules.defaults && found.unknown.is_empty() && job.repairs(FaultCode::ParameterMissing);
+    let coerces = job.rules.values && job.repairs(FaultCode::TypeMismatch);
+    let normalises = job.rules.values && job.repairs(FaultCode::Constraint);
     for violation in found.violations.iter().take_while(|_| job.context.step()) {
         let mut change = if fills { value::default(violation, job.tool) } else { None };
         if coerces {

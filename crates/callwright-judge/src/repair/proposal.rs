@@ -27,8 +27,8 @@ pub(super) struct RepairJob<'a> {
 
 impl RepairJob<'_> {
     /// Whether policy lets this fault be repaired.
-    pub(super) fn mends(&self, code: FaultCode) -> bool {
-        self.scan.faults.of(code).mends()
+    pub(super) fn repairs(&self, code: FaultCode) -> bool {
+        self.scan.faults.of(code).repairs()
     }
 }
 

@@ -43,15 +43,18 @@ pub const TOOLS: &str = r##"[
 /// Creates a tool set from a JSON list of `{"name", "description", "parameters"}`.
 pub fn tool_set(tools: &str) -> ToolSet {
     let tools: Vec<Value> = serde_json::from_str(tools).unwrap();
-    let tool = |tool: &Value| Tool {
-        name: tool["name"].as_str().unwrap().to_owned(),
-        description: tool["description"].as_str().unwrap_or_default().to_owned(),
-        parameters: Arc::new(tool["parameters"].clone()),
-        free_text: tool["free_text"] == true,
+    ToolSet::compile(tools.iter().map(|tool| Arc::new(tool_of(tool))).collect(), &Validators::default())
+}
+
+fn tool_of(members: &Value) -> Tool {
+    Tool {
+        name: members["name"].as_str().unwrap().to_owned(),
+        description: members["description"].as_str().unwrap_or_default().to_owned(),
+        parameters: Arc::new(members["parameters"].clone()),
+        free_text: members["free_text"] == true,
         reads: None,
         owner: Owner::Client,
-    };
-    ToolSet::compile(tools.iter().map(|value| Arc::new(tool(value))).collect(), &Validators::default())
+    }
 }
 
 /// Creates a client tool with these parameters.

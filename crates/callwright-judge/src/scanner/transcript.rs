@@ -36,7 +36,7 @@ pub struct Transcript {
     /// Texts that the model did not write: of users, the system and tools.
     texts: Vec<String>,
     /// Index of the last user message in `texts`.
-    last_asked: Option<usize>,
+    last_user_text: Option<usize>,
     /// Rounds of calls since the last user message, in order.
     rounds: Vec<Round>,
 }
@@ -69,7 +69,7 @@ impl Transcript {
         let mut transcript = Self::default();
         for Message { speaker, text, calls, answers, name } in messages {
             match speaker {
-                Speaker::User => transcript.asked(text),
+                Speaker::User => transcript.add_user_message(text),
                 Speaker::Model => transcript.called(calls.into_iter().map(PastCall::from).collect()),
                 Speaker::Tool => transcript.returned(answers.as_deref(), name.as_deref().unwrap_or_default(), text),
                 Speaker::Other => transcript.given(text),
@@ -84,8 +84,8 @@ impl Transcript {
     }
 
     /// Adds a user message. Discards earlier rounds, because the user may request anything again.
-    pub fn asked(&mut self, text: impl Into<String>) {
-        self.last_asked = Some(self.texts.len());
+    pub fn add_user_message(&mut self, text: impl Into<String>) {
+        self.last_user_text = Some(self.texts.len());
         self.texts.push(text.into());
         self.rounds.clear();
     }
@@ -118,8 +118,8 @@ impl Transcript {
     }
 
     /// Returns the text of the last user message.
-    pub fn last_asked(&self) -> Option<&str> {
-        self.texts.get(self.last_asked?).map(String::as_str)
+    pub fn last_user_text(&self) -> Option<&str> {
+        self.texts.get(self.last_user_text?).map(String::as_str)
     }
 
     /// Returns the rounds of calls since the last user message, in order.
@@ -152,7 +152,7 @@ mod tests {
     fn a_users_message_begins_anew() {
         let mut transcript = Transcript::default();
         transcript.called(vec![past("1", "f")]);
-        transcript.asked("And now?");
+        transcript.add_user_message("And now?");
         assert!(transcript.rounds().is_empty());
         assert_eq!(transcript.texts(), ["And now?"]);
     }

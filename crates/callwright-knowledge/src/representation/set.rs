@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Settings;
 use super::file::{Ranking, RepresentationError, RepresentationFile, folder};
-use callwright_common::nearest::nearest;
+use callwright_common::text::nearest;
 use callwright_common::watch::{FolderDigest, FolderFile, digest};
 use callwright_types::representation::{Representation, SharedRepresentation};
 

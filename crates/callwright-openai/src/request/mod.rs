@@ -1,10 +1,10 @@
 //! Chat completion request, parsed in place and edited field by field.
 
-mod additions;
 mod edit;
 mod messages;
 mod notes;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -13,8 +13,6 @@ use serde_json::value::RawValue;
 
 pub use messages::MessageView;
 pub(super) use messages::view;
-
-use additions::Additions;
 
 use super::fields::{ObjectFields, present, string};
 use super::tools::{read_legacy_tool, read_tool};
@@ -88,13 +86,13 @@ impl ChatRequest {
     }
 
     /// `stream_options.include_usage`.
-    pub fn wants_usage_chunk(&self) -> bool {
+    pub fn requests_usage_chunk(&self) -> bool {
         let options = present(self.fields.get("stream_options")).and_then(|value| ObjectFields::parse(value.get()));
         options.and_then(|options| options.get_as("include_usage")).unwrap_or(false)
     }
 
     /// `logprobs: true`.
-    pub fn wants_logprobs(&self) -> bool {
+    pub fn requests_logprobs(&self) -> bool {
         self.fields.get_as("logprobs").unwrap_or(false)
     }
 
@@ -104,7 +102,7 @@ impl ChatRequest {
     }
 
     /// Whether `response_format` requests JSON.
-    pub fn wants_json(&self) -> bool {
+    pub fn requires_json(&self) -> bool {
         let format = present(self.fields.get("response_format")).and_then(|value| ObjectFields::parse(value.get()));
         let kind = format.as_ref().and_then(|format| format.string("type"));
         matches!(kind.as_deref(), Some("json_object" | "json_schema"))
@@ -187,6 +185,36 @@ fn choice_count(fields: &RawObject) -> Result<u32, RequestError> {
     Ok(count as u32)
 }
 
+/// Appended items. They are separate from the client's own arrays, so that these are neither parsed nor copied until
+/// they are sent.
+#[derive(Debug, Clone, Default)]
+struct Additions {
+    messages: Vec<Arc<RawValue>>,
+    /// Notes to append to the texts of the client's messages, by message position.
+    notes: BTreeMap<usize, String>,
+    tools: Vec<Arc<RawValue>>,
+    functions: Vec<Arc<RawValue>>,
+    /// Whether the added tools replace the client's own list instead of extending it.
+    replace_tools: bool,
+    /// Whether the last pushed assistant message calls in the legacy form. Its results must have the same form.
+    legacy_calls: Option<bool>,
+}
+
+impl Additions {
+    fn arrays(&self) -> [(&'static str, &[Arc<RawValue>]); 3] {
+        [("messages", &self.messages), ("tools", &self.tools), ("functions", &self.functions)]
+    }
+
+    fn of(&self, key: &str) -> &[Arc<RawValue>] {
+        self.arrays().into_iter().find(|(name, _)| *name == key).map_or(&[], |(_, items)| items)
+    }
+
+    /// Whether the additions replace the client's own array.
+    fn replace(&self, key: &str) -> bool {
+        self.replace_tools && key != "messages"
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,8 +242,8 @@ mod tests {
         for text in ["{}", r#"{"model":null,"n":null,"stream":null,"messages":null,"tools":null,"logprobs":null}"#] {
             let request = request(text);
             assert_eq!((request.model(), request.is_stream(), request.choice_count()), ("", false, 1));
-            assert!(request.parallel_tool_calls() && !request.wants_logprobs() && !request.wants_usage_chunk());
-            assert!(!request.wants_json());
+            assert!(request.parallel_tool_calls() && !request.requests_logprobs() && !request.requests_usage_chunk());
+            assert!(!request.requires_json());
             assert!(request.tools_text().is_none() && request.client_tools().is_empty() && !request.is_legacy());
             assert_eq!(request.tool_choice(), ToolChoice::Auto);
             assert!(request.messages().is_empty());
@@ -229,8 +257,8 @@ mod tests {
                 "parallel_tool_calls":false,"tool_choice":"required","response_format":{"type":"json_object"},
                 "tools":[{"type":"function","function":{"name":"f"}},{"type":"function"}]}"#,
         );
-        assert!(request.is_stream() && request.wants_usage_chunk() && request.wants_logprobs());
-        assert!(request.wants_json());
+        assert!(request.is_stream() && request.requests_usage_chunk() && request.requests_logprobs());
+        assert!(request.requires_json());
         assert_eq!((request.choice_count(), request.parallel_tool_calls()), (2, false));
         assert_eq!(request.tool_choice(), ToolChoice::Required);
         let names: Vec<String> = request.client_tools().into_iter().map(|tool| tool.name).collect();

@@ -5,8 +5,8 @@ use futures_util::future::BoxFuture;
 use super::Store;
 use crate::sql::MemoryTable;
 use crate::{
-    Changes, Forgot, Forgotten, Lessons, Memory, MemoryFilter, MemoryPage, Procedures, Put, Representations, Revision,
-    StoreError, ToolSamples,
+    Changes, ForgetCounts, ForgetSelection, Lessons, Memory, MemoryFilter, MemoryPage, Procedures, PutResult,
+    Representations, Revision, StoreError, ToolSamples,
 };
 
 impl Store {
@@ -32,7 +32,7 @@ impl Store {
 }
 
 impl<M: MemoryTable> Memory<M> for Store {
-    fn put<'a>(&'a self, batch: &'a [M], seen: Revision) -> BoxFuture<'a, Result<Put, StoreError>> {
+    fn put<'a>(&'a self, batch: &'a [M], seen: Revision) -> BoxFuture<'a, Result<PutResult, StoreError>> {
         Box::pin(async move { self.changed_here(self.noted(self.database()?.put(batch, seen).await)) })
     }
 
@@ -56,7 +56,7 @@ impl<M: MemoryTable> Memory<M> for Store {
         Box::pin(async move { self.changed_here(self.noted(self.database()?.remove::<M>(ids).await)) })
     }
 
-    fn forget<'a>(&'a self, what: &'a Forgotten) -> BoxFuture<'a, Result<Forgot, StoreError>> {
+    fn forget<'a>(&'a self, what: &'a ForgetSelection) -> BoxFuture<'a, Result<ForgetCounts, StoreError>> {
         Box::pin(async move { self.changed_here(self.noted(self.database()?.forget::<M>(what).await)) })
     }
 }

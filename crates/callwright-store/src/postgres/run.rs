@@ -38,7 +38,6 @@ impl PostgresFault {
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
 
 impl Postgres {
-    /// Returns all rows.
     pub(crate) async fn fetch_all<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
         &self,
         statement: Statement,
@@ -141,7 +140,6 @@ impl Drop for Lease {
 pub(crate) struct PostgresTransaction(Lease);
 
 impl PostgresTransaction {
-    /// Returns all rows.
     pub(crate) async fn fetch_all<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
         &mut self,
         statement: Statement,

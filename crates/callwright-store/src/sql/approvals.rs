@@ -6,7 +6,7 @@ use super::leases::REPLICA;
 use super::{Database, DatabaseTransaction, Lock, Statement, now, time};
 use crate::traces::{DEFAULT_PAGE, MAX_PAGE};
 use crate::{
-    Approval, ApprovalFilter, ApprovalPage, ApprovalSummary, Asked, Closed, Decided, Question, Ruling, StoreError,
+    Approval, ApprovalFilter, ApprovalPage, ApprovalSummary, Closed, Decided, Question, QueueResult, Ruling, StoreError,
 };
 use callwright_types::{ApprovalNote, ApprovalStatus, ids};
 
@@ -72,7 +72,7 @@ const QUEUE: Lock<'_> = Lock::Named("callwright/approvals");
 
 impl Database {
     /// See [`crate::Store::request_approval`].
-    pub(crate) async fn ask(&self, question: &Question, most: u32, owner: &str) -> Result<Asked, StoreError> {
+    pub(crate) async fn ask(&self, question: &Question, most: u32, owner: &str) -> Result<QueueResult, StoreError> {
         let mut transaction = self.begin(QUEUE).await?;
         let now = Timestamp::now();
         let earlier = Statement::new(TAKE_UP)
@@ -82,15 +82,15 @@ impl Database {
             .bind(now.as_millisecond())
             .bind(question.mode.label());
         let earlier: Option<NoteRow> = transaction.fetch_optional(earlier).await?;
-        let asked = if let Some(row) = earlier {
-            Asked::Queued(row.note())
+        let result = if let Some(row) = earlier {
+            QueueResult::Queued(row.note())
         } else if transaction.count(Statement::new(PENDING)).await? >= u64::from(most) {
-            Asked::Full
+            QueueResult::Full
         } else {
-            Asked::Queued(insert(&mut transaction, question, now, owner).await?)
+            QueueResult::Queued(insert(&mut transaction, question, now, owner).await?)
         };
         transaction.commit().await?;
-        Ok(asked)
+        Ok(result)
     }
 
     /// See [`crate::Store::decide_approval`].

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Database, Lock, Statement, VALUES_PER_SELECT};
-use crate::{Deleted, Deletion, Forgot, Forgotten, StoreError};
+use crate::{Deleted, Deletion, ForgetCounts, ForgetSelection, StoreError};
 use callwright_types::memory::ToolSample;
 use callwright_types::representation::SharedRepresentation;
 use callwright_types::{Lesson, Procedure, Scope};
@@ -39,9 +39,9 @@ impl Database {
             }
         }
         // Evidence may come from turns whose traces were deleted long ago.
-        let scopes = deletion.tenants.iter().map(|tenant| Forgotten::Scope(Scope::of_key(tenant)));
-        let sessions = deletion.sessions.iter().map(|session| Forgotten::Session(session.clone()));
-        for what in scopes.chain(sessions).chain(deletion.before.map(Forgotten::Before)) {
+        let scopes = deletion.tenants.iter().map(|tenant| ForgetSelection::Scope(Scope::of_key(tenant)));
+        let sessions = deletion.sessions.iter().map(|session| ForgetSelection::Session(session.clone()));
+        for what in scopes.chain(sessions).chain(deletion.before.map(ForgetSelection::Before)) {
             self.forget_all(&what, &mut deleted).await?;
         }
         Ok(deleted)
@@ -62,7 +62,7 @@ impl Database {
             return Ok(false);
         }
         let ids: BTreeSet<String> = rows.iter().map(|(id, ..)| id.clone()).collect();
-        self.forget_all(&Forgotten::Traces(ids), deleted).await?;
+        self.forget_all(&ForgetSelection::Traces(ids), deleted).await?;
         let mut transaction = self.begin(Lock::Rows).await?;
         for (id, started_at, tools) in &rows {
             for tool in serde_json::from_str::<Vec<String>>(tools).unwrap_or_default() {
@@ -76,7 +76,7 @@ impl Database {
         Ok(true)
     }
 
-    async fn forget_all(&self, what: &Forgotten, deleted: &mut Deleted) -> Result<(), StoreError> {
+    async fn forget_all(&self, what: &ForgetSelection, deleted: &mut Deleted) -> Result<(), StoreError> {
         add(&mut deleted.lessons, self.forget::<Lesson>(what).await?);
         add(&mut deleted.procedures, self.forget::<Procedure>(what).await?);
         add(&mut deleted.representations, self.forget::<SharedRepresentation>(what).await?);
@@ -87,7 +87,7 @@ impl Database {
 
 const DELETE_TOOL: &str = "DELETE FROM trace_tools WHERE tool = $1 AND started_at = $2 AND trace_id = $3";
 
-fn add(sum: &mut Forgot, forgot: Forgot) {
+fn add(sum: &mut ForgetCounts, forgot: ForgetCounts) {
     sum.changed += forgot.changed;
     sum.removed += forgot.removed;
 }

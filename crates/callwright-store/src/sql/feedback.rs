@@ -2,7 +2,7 @@
 
 use super::revisions::Topic;
 use super::{Database, Lock, Statement};
-use crate::{FeedbackRow, Given, GivenSince, Revision, StoreError};
+use crate::{FeedbackPage, FeedbackResult, FeedbackRow, Revision, StoreError};
 
 const GIVE: &str = "\
     INSERT INTO feedback (trace, source, revision, at, document) VALUES ($1, $2, $3, $4, $5) \
@@ -16,7 +16,7 @@ const ON_TRACE: &str = "SELECT revision, document FROM feedback WHERE trace = $1
 
 impl Database {
     /// See [`crate::Store::give_feedback`].
-    pub(crate) async fn give(&self, row: &FeedbackRow) -> Result<Given, StoreError> {
+    pub(crate) async fn give(&self, row: &FeedbackRow) -> Result<FeedbackResult, StoreError> {
         let document = serde_json::to_string(row).map_err(|error| StoreError::Refused(error.to_string()))?;
         let mut transaction = self.begin(Lock::Rows).await?;
         // Taking a revision locks the topic until the commit.
@@ -25,10 +25,10 @@ impl Database {
             transaction.fetch_optional(Statement::new(ONE).bind(&row.trace).bind(&row.source)).await?;
         if before
             .and_then(|(_, document)| read(&document))
-            .is_some_and(|before| before.at > row.at || says_the_same(&before, row))
+            .is_some_and(|before| before.at > row.at || is_same(&before, row))
         {
             transaction.commit().await?;
-            return Ok(Given::Repeated);
+            return Ok(FeedbackResult::Repeated);
         }
         let give = Statement::new(GIVE)
             .bind(&row.trace)
@@ -38,15 +38,15 @@ impl Database {
             .bind(document);
         transaction.execute(give).await?;
         transaction.commit().await?;
-        Ok(Given::New)
+        Ok(FeedbackResult::New)
     }
 
     /// See [`crate::Store::feedback_since`].
-    pub(crate) async fn given(&self, after: Revision, limit: u32) -> Result<GivenSince, StoreError> {
+    pub(crate) async fn given(&self, after: Revision, limit: u32) -> Result<FeedbackPage, StoreError> {
         let rows: Vec<(i64, String)> = self.fetch_all(Statement::new(SINCE).bind(after).bind(limit.max(1))).await?;
         let upto = rows.last().map_or(after, |(revision, _)| *revision);
         let rows = rows.iter().filter_map(|(revision, document)| Some((*revision, read(document)?))).collect();
-        Ok(GivenSince { rows, upto })
+        Ok(FeedbackPage { rows, upto })
     }
 
     /// See [`crate::Store::feedback_on`].
@@ -62,7 +62,7 @@ fn read(document: &str) -> Option<FeedbackRow> {
         .ok()
 }
 
-fn says_the_same(before: &FeedbackRow, now: &FeedbackRow) -> bool {
+fn is_same(before: &FeedbackRow, now: &FeedbackRow) -> bool {
     (before.verdict, &before.expected, &before.comment) == (now.verdict, &now.expected, &now.comment)
 }
 
@@ -90,12 +90,12 @@ mod tests {
     on_every_database! {
         async fn a_source_has_one_verdict_on_a_turn_the_latest(store: Database) {
             let wrong = row("a", "app", FeedbackVerdict::Wrong);
-            assert_eq!(store.give(&wrong).await, Ok(Given::New));
-            assert_eq!(store.give(&FeedbackRow { at: Timestamp::MAX, ..wrong.clone() }).await, Ok(Given::Repeated));
-            assert_eq!(store.give(&row("a", "other", FeedbackVerdict::Right)).await, Ok(Given::New));
-            assert_eq!(store.give(&row("b", "app", FeedbackVerdict::Right)).await, Ok(Given::New));
+            assert_eq!(store.give(&wrong).await, Ok(FeedbackResult::New));
+            assert_eq!(store.give(&FeedbackRow { at: Timestamp::MAX, ..wrong.clone() }).await, Ok(FeedbackResult::Repeated));
+            assert_eq!(store.give(&row("a", "other", FeedbackVerdict::Right)).await, Ok(FeedbackResult::New));
+            assert_eq!(store.give(&row("b", "app", FeedbackVerdict::Right)).await, Ok(FeedbackResult::New));
             let right = row("a", "app", FeedbackVerdict::Right);
-            assert_eq!(store.give(&right).await, Ok(Given::New));
+            assert_eq!(store.give(&right).await, Ok(FeedbackResult::New));
             assert_eq!(store.feedback_on("a").await.unwrap(), [right, row("a", "other", FeedbackVerdict::Right)]);
             assert_eq!(store.feedback_on("c").await, Ok(Vec::new()));
         }
@@ -104,7 +104,7 @@ mod tests {
             for trace in ["c", "a", "b"] {
                 store.give(&row(trace, "app", FeedbackVerdict::Right)).await.unwrap();
             }
-            let traces = |since: &GivenSince| since.rows.iter().map(|(_, row)| row.trace.clone()).collect::<Vec<_>>();
+            let traces = |since: &FeedbackPage| since.rows.iter().map(|(_, row)| row.trace.clone()).collect::<Vec<_>>();
             let first = store.given(0, 2).await.unwrap();
             assert_eq!(traces(&first), ["c", "a"]);
             // A changed verdict is returned again.

@@ -3,7 +3,6 @@
 use super::{Database, DatabaseTransaction, Lock, Statement, now};
 use crate::{Beginning, Begun, IntentKey, StoreError};
 
-/// Row of an intent.
 #[derive(sqlx::FromRow)]
 struct IntentRow {
     turn: String,
@@ -26,7 +25,7 @@ const TAKE_OVER: &str = "UPDATE intents SET turn = $4 WHERE session = $1 AND ope
 const FINISH: &str =
     "UPDATE intents SET label = $4, answer = $5 WHERE session = $1 AND operation = $2 AND arguments_hash = $3";
 
-const TOLD: &str = "UPDATE intents SET answer = NULL WHERE turn = $1 AND answer IS NOT NULL";
+const MARK_DELIVERED: &str = "UPDATE intents SET answer = NULL WHERE turn = $1 AND answer IS NOT NULL";
 
 impl Database {
     /// See [`crate::Intents::unfinished_key`].
@@ -60,9 +59,9 @@ impl Database {
         self.execute(of_call(FINISH, key).bind(label).bind(answer)).await.map(drop)
     }
 
-    /// See [`crate::Intents::told`].
-    pub(crate) async fn told(&self, turn: &str) -> Result<(), StoreError> {
-        self.execute(Statement::new(TOLD).bind(turn)).await.map(drop)
+    /// See [`crate::Intents::mark_delivered`].
+    pub(crate) async fn mark_delivered(&self, turn: &str) -> Result<(), StoreError> {
+        self.execute(Statement::new(MARK_DELIVERED).bind(turn)).await.map(drop)
     }
 
     /// Begins a transaction with a lock on the name of the call: a row that does not exist yet cannot be locked itself.
@@ -92,7 +91,9 @@ fn found(before: Option<IntentRow>, turn: &str) -> Begun {
     match before {
         None => Begun::Fresh,
         Some(IntentRow { label: None, idempotency_key, .. }) => Begun::UnknownBefore { idempotency_key },
-        Some(IntentRow { answer: Some(answer), turn: before, .. }) if before != turn => Begun::UntoldBefore { answer },
+        Some(IntentRow { answer: Some(answer), turn: before, .. }) if before != turn => {
+            Begun::UndeliveredBefore { answer }
+        }
         Some(IntentRow { label: Some(label), .. }) => Begun::FinishedBefore { label },
     }
 }

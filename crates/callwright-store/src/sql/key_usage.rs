@@ -88,10 +88,11 @@ impl Database {
         let mut transaction = self.begin(Lock::Rows).await?;
         transaction.execute(Statement::new(NOT_UNDER_WAY).bind(owner)).await?;
         for (subject, requests) in under_way {
-            let tell =
+            let statement =
                 format!("INSERT INTO key_requests (subject, owner, requests, seen_at) VALUES ($1, $2, $3, {clock})");
-            let tell = Statement::beginning(tell).usual(true).bind(subject).bind(owner).bind(number(*requests));
-            transaction.execute(tell).await?;
+            let statement =
+                Statement::beginning(statement).usual(true).bind(subject).bind(owner).bind(number(*requests));
+            transaction.execute(statement).await?;
         }
         let others = format!(
             "SELECT subject, CAST(SUM(requests) AS BIGINT) FROM key_requests \
@@ -146,14 +147,14 @@ mod tests {
         }
     }
 
-    async fn tell(store: &Database, number: u64, used: &[UsageRow], after: Revision) -> UsageSeen {
+    async fn statement(store: &Database, number: u64, used: &[UsageRow], after: Revision) -> UsageSeen {
         let report = UsageReport { number, used, under_way: &[], after, since: "2026-11-01".parse().unwrap() };
         store.exchange_usage(report, "this", 15).await.unwrap()
     }
 
     async fn exchange(store: &Database, used: &[UsageRow], after: Revision) -> UsageSeen {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
-        tell(store, NUMBER.fetch_add(1, Ordering::Relaxed), used, after).await
+        statement(store, NUMBER.fetch_add(1, Ordering::Relaxed), used, after).await
     }
 
     async fn under_way(store: &Database, owner: &str, requests: u64, silence: u64) -> Vec<(String, u64)> {
@@ -177,11 +178,11 @@ mod tests {
         async fn what_is_told_again_because_the_answer_was_lost_counts_once(store: Database) {
             let used = [row("key:a", "2026-11-23", 1)];
             for number in [1, 1, 2, 1, 2] {
-                tell(&store, number, &used, -1).await;
+                statement(&store, number, &used, -1).await;
             }
             let other = UsageReport { number: 1, used: &used, under_way: &[], after: -1, since: used[0].day };
             store.exchange_usage(other, "other", 15).await.unwrap();
-            assert_eq!(tell(&store, 3, &[], -1).await.rows, [row("key:a", "2026-11-23", 3)]);
+            assert_eq!(statement(&store, 3, &[], -1).await.rows, [row("key:a", "2026-11-23", 3)]);
         }
 
         async fn days_of_earlier_months_are_not_told_and_are_still_there(store: Database) {

@@ -5,7 +5,10 @@ use std::collections::HashMap;
 use super::revisions::Topic;
 use super::{Database, DatabaseTransaction, Lock, Statement, VALUES_PER_SELECT, now};
 use crate::traces::{DEFAULT_PAGE, MAX_PAGE};
-use crate::{Changes, Forgot, Forgotten, Memorable, MemoryFilter, MemoryPage, MemoryStatus, Put, Revision, StoreError};
+use crate::{
+    Changes, ForgetCounts, ForgetSelection, Memorable, MemoryFilter, MemoryPage, MemoryStatus, PutResult, Revision,
+    StoreError,
+};
 use callwright_types::memory::ToolSample;
 use callwright_types::representation::SharedRepresentation;
 use callwright_types::{Lesson, Procedure};
@@ -40,7 +43,7 @@ const FORGOTTEN_AT_ONCE: u32 = 500;
 
 impl Database {
     /// See [`crate::Memory::put`].
-    pub(crate) async fn put<M: MemoryTable>(&self, batch: &[M], seen: Revision) -> Result<Put, StoreError> {
+    pub(crate) async fn put<M: MemoryTable>(&self, batch: &[M], seen: Revision) -> Result<PutResult, StoreError> {
         let latest: HashMap<&str, usize> = batch.iter().enumerate().map(|(place, item)| (item.id(), place)).collect();
         let batch: Vec<&M> = batch
             .iter()
@@ -50,7 +53,7 @@ impl Database {
             .collect();
         let mut transaction = self.begin(Lock::Rows).await?;
         let first = transaction.revisions(M::TOPIC, batch.len()).await?;
-        let mut put = Put::default();
+        let mut put = PutResult::default();
         for (item, revision) in batch.into_iter().zip(first..) {
             if write(&mut transaction, item, revision, ReplaceCondition::Seen(seen)).await? {
                 put.revision = revision;
@@ -151,8 +154,8 @@ impl Database {
     }
 
     /// See [`crate::Memory::forget`].
-    pub(crate) async fn forget<M: MemoryTable>(&self, what: &Forgotten) -> Result<Forgot, StoreError> {
-        let mut forgot = Forgot::default();
+    pub(crate) async fn forget<M: MemoryTable>(&self, what: &ForgetSelection) -> Result<ForgetCounts, StoreError> {
+        let mut forgot = ForgetCounts::default();
         let mut transaction = self.begin(Lock::Rows).await?;
         // Taking a revision locks the topic until the commit.
         transaction.revisions(M::TOPIC, 1).await?;
@@ -180,13 +183,13 @@ impl Database {
     }
 
     /// Returns the queries for documents whose evidence is to be forgotten.
-    fn resting_on<M: MemoryTable>(&self, what: &Forgotten) -> Vec<Statement> {
+    fn resting_on<M: MemoryTable>(&self, what: &ForgetSelection) -> Vec<Statement> {
         let traces: Vec<&str> = match what {
-            Forgotten::Traces(traces) => traces.iter().map(String::as_str).collect(),
+            ForgetSelection::Traces(traces) => traces.iter().map(String::as_str).collect(),
             _ => Vec::new(),
         };
         let batches: Vec<&[&str]> = match what {
-            Forgotten::Traces(_) => traces.chunks(VALUES_PER_SELECT).collect(),
+            ForgetSelection::Traces(_) => traces.chunks(VALUES_PER_SELECT).collect(),
             _ => vec![&[]],
         };
         let mut queries = Vec::with_capacity(batches.len());
@@ -194,10 +197,10 @@ impl Database {
             let table = M::TOPIC.name();
             let mut query = Statement::beginning(format!("SELECT id, document FROM {table} WHERE NOT deleted"));
             match what {
-                Forgotten::Scope(scope) => drop(query.push(" AND scope = ").push_bind(scope.as_str())),
-                Forgotten::Session(session) => self.push_has(&mut query, "sessions", [session.as_str()]),
-                Forgotten::Before(time) => drop(query.push(" AND oldest_at < ").push_bind(time.as_millisecond())),
-                Forgotten::Traces(_) => self.push_has(&mut query, "traces", traces.iter().copied()),
+                ForgetSelection::Scope(scope) => drop(query.push(" AND scope = ").push_bind(scope.as_str())),
+                ForgetSelection::Session(session) => self.push_has(&mut query, "sessions", [session.as_str()]),
+                ForgetSelection::Before(time) => drop(query.push(" AND oldest_at < ").push_bind(time.as_millisecond())),
+                ForgetSelection::Traces(_) => self.push_has(&mut query, "traces", traces.iter().copied()),
             }
             query.push(format_args!(" ORDER BY id LIMIT {FORGOTTEN_AT_ONCE}"));
             queries.push(query);
@@ -283,19 +286,19 @@ async fn bury<M: MemoryTable>(
 
 /// Returns the rest of a document after evidence is forgotten; `None` if nothing remains. An unreadable document is not
 /// kept either, because its evidence is unknown.
-fn without<M: MemoryTable>(what: &Forgotten, id: &str, document: &str) -> Option<M> {
+fn without<M: MemoryTable>(what: &ForgetSelection, id: &str, document: &str) -> Option<M> {
     let mut item: M = read(id, document).ok()?;
     item.evidence_mut().retain(|evidence| match what {
-        Forgotten::Scope(_) => false,
-        Forgotten::Session(session) => evidence.session.as_ref() != Some(session),
-        Forgotten::Traces(traces) => !evidence.trace.as_ref().is_some_and(|trace| traces.contains(trace)),
+        ForgetSelection::Scope(_) => false,
+        ForgetSelection::Session(session) => evidence.session.as_ref() != Some(session),
+        ForgetSelection::Traces(traces) => !evidence.trace.as_ref().is_some_and(|trace| traces.contains(trace)),
         // In the precision of the column.
-        Forgotten::Before(time) => evidence.at.as_millisecond() >= time.as_millisecond(),
+        ForgetSelection::Before(time) => evidence.at.as_millisecond() >= time.as_millisecond(),
     });
     match item.evidence().is_empty() {
         false => Some(item),
         // All documents of a scope are removed.
-        true if matches!(what, Forgotten::Scope(_)) => None,
+        true if matches!(what, ForgetSelection::Scope(_)) => None,
         true => item.without_evidence(),
     }
 }

@@ -1,5 +1,7 @@
 //! SQL of the revisions of topics.
 
+use std::collections::HashMap;
+
 use super::{Database, DatabaseTransaction, Statement};
 use crate::postgres::CHANNEL;
 use crate::{Revision, Revisions, StoreError};
@@ -20,7 +22,7 @@ pub(crate) enum Topic {
 impl Topic {
     /// Whether replicas are notified of changes immediately. Every turn writes a trace and no process waits for traces;
     /// key usage is polled.
-    const fn is_told(self) -> bool {
+    const fn has_notification(self) -> bool {
         !matches!(self, Self::Traces | Self::KeyUsage)
     }
 
@@ -42,7 +44,7 @@ impl Topic {
 const TAKE: &str = "UPDATE revisions SET revision = revision + $2 WHERE topic = $1 RETURNING revision";
 
 /// Sends a notification to all replicas on commit.
-const TELL: &str = "SELECT 1::BIGINT FROM (SELECT pg_notify($1, '')) AS told";
+const NOTIFY: &str = "SELECT 1::BIGINT FROM (SELECT pg_notify($1, '')) AS notified";
 
 const ALL: &str = "SELECT topic, revision FROM revisions";
 
@@ -55,8 +57,8 @@ impl DatabaseTransaction {
             return Ok(0);
         }
         let row: Option<(i64,)> = self.fetch_optional(Statement::new(TAKE).bind(topic.name()).bind(count)).await?;
-        if let (Self::Postgres(_), true) = (&*self, topic.is_told()) {
-            self.fetch_optional::<(i64,)>(Statement::new(TELL).bind(CHANNEL)).await?;
+        if let (Self::Postgres(_), true) = (&*self, topic.has_notification()) {
+            self.fetch_optional::<(i64,)>(Statement::new(NOTIFY).bind(CHANNEL)).await?;
         }
         row.map(|(last,)| last - count + 1)
             .ok_or_else(|| StoreError::Unavailable(format!("the table of revisions has no row `{}`", topic.name())))
@@ -66,16 +68,20 @@ impl DatabaseTransaction {
 impl Database {
     /// Returns the latest revision of each topic.
     pub(crate) async fn latest(&self) -> Result<Revisions, StoreError> {
-        let rows: Vec<(String, i64)> = self.fetch_all(Statement::new(ALL)).await?;
-        let of = |topic: Topic| rows.iter().find(|(name, _)| name == topic.name()).map_or(0, |(_, revision)| *revision);
+        let rows: HashMap<String, i64> = self.fetch_all(Statement::new(ALL)).await?.into_iter().collect();
         Ok(Revisions {
-            traces: of(Topic::Traces),
-            lessons: of(Topic::Lessons),
-            procedures: of(Topic::Procedures),
-            feedback: of(Topic::Feedback),
-            representations: of(Topic::Representations),
-            samples: of(Topic::Samples),
-            keys: of(Topic::Keys),
+            traces: revision(&rows, Topic::Traces),
+            lessons: revision(&rows, Topic::Lessons),
+            procedures: revision(&rows, Topic::Procedures),
+            feedback: revision(&rows, Topic::Feedback),
+            representations: revision(&rows, Topic::Representations),
+            samples: revision(&rows, Topic::Samples),
+            keys: revision(&rows, Topic::Keys),
         })
     }
+}
+
+/// Returns the latest revision of a topic; 0 if it has none.
+fn revision(rows: &HashMap<String, i64>, topic: Topic) -> Revision {
+    rows.get(topic.name()).copied().unwrap_or_default()
 }

@@ -157,15 +157,15 @@ on_every_database! {
     }
 
     async fn an_answer_is_kept_for_other_turns_until_it_is_told(store: Store) {
-        let untold = Begun::UntoldBefore { answer: "created".to_owned() };
+        let untold = Begun::UndeliveredBefore { answer: "created".to_owned() };
         let finished = Begun::FinishedBefore { label: "success".to_owned() };
         begin(&store, "1", "first").await;
         store.finish(&key("1"), "success", Some("created")).await.unwrap();
         assert_eq!(begin(&store, "1", "second").await, untold);
         // The answer to the earlier turn no longer matters.
-        store.told("first").await.unwrap();
+        store.mark_delivered("first").await.unwrap();
         assert_eq!(begin(&store, "1", "third").await, untold);
-        store.told("third").await.unwrap();
+        store.mark_delivered("third").await.unwrap();
         assert_eq!(begin(&store, "1", "fourth").await, finished);
         // Within its own turn the model has the answer.
         store.finish(&key("1"), "success", Some("created")).await.unwrap();

@@ -1,5 +1,7 @@
 //! SQL of traces.
 
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -8,7 +10,6 @@ use jiff::tz::TimeZone;
 
 use super::revisions::Topic;
 use super::{Database, Lock, SqlValue, Statement, time};
-use crate::cursor::Cursor;
 use crate::traces::{DEFAULT_PAGE, MAX_PAGE};
 use crate::{Ages, Revision, StoreError, Taught, TraceFilter, TracePage, TraceRow, TraceSummary};
 use callwright_types::Trace;
@@ -313,6 +314,36 @@ impl TraceSummaryRow {
             status: u16::try_from(self.status).unwrap_or_default(),
             duration_ms: self.duration_ms,
         }
+    }
+}
+
+/// Last trace of a page: the next page holds older ones. Stable while new traces arrive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Cursor {
+    started_at: i64,
+    id: String,
+}
+
+impl Cursor {
+    /// Returns the cursor after this trace.
+    fn of(trace: &TraceSummary) -> Self {
+        Self { started_at: trace.started_at.as_millisecond(), id: trace.id.clone() }
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.started_at, self.id)
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = StoreError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts = text.split_once('.').and_then(|(time, id)| Some((time.parse().ok()?, id.to_owned())));
+        let (started_at, id) = parts.ok_or_else(|| StoreError::BadCursor(text.to_owned()))?;
+        Ok(Self { started_at, id })
     }
 }
 

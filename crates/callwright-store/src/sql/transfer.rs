@@ -8,7 +8,7 @@ use sqlx::{Column, FromRow, Row, TypeInfo, ValueRef};
 
 use super::memory::{MemoryTable, ReplaceCondition, write};
 use super::{Database, Lock, SqlValue, Statement};
-use crate::{ExportPosition, Exported, Given, Imported, Portable, PortableRow, StoreError, TraceRow};
+use crate::{ExportPosition, Exported, FeedbackResult, Imported, Portable, PortableRow, StoreError, TraceRow};
 use callwright_types::memory::ToolSample;
 use callwright_types::representation::SharedRepresentation;
 use callwright_types::{Lesson, Procedure, Trace, VirtualKey};
@@ -196,8 +196,8 @@ impl Database {
             Portable::Sample(sample) => self.import_memory(&sample).await,
             Portable::Key(key) => self.import_key(&key).await,
             Portable::Feedback(row) => Ok(match self.give(&row).await? {
-                Given::New => Imported::Written,
-                Given::Repeated => Imported::Known,
+                FeedbackResult::New => Imported::Written,
+                FeedbackResult::Repeated => Imported::Known,
             }),
             Portable::Row(row) => self.import_row(&row).await,
         }

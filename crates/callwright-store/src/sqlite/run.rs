@@ -15,7 +15,6 @@ const REFUSALS: [u32; 3] = [18, 19, 20];
 const PRIMARY_CODE: u32 = 0xff;
 
 impl Sqlite {
-    /// Returns all rows.
     pub(crate) async fn fetch_all<T: for<'r> FromRow<'r, SqliteRow> + Send + Unpin>(
         &self,
         statement: Statement,
@@ -44,7 +43,6 @@ impl Sqlite {
 pub(crate) struct SqliteTransaction(sqlx::Transaction<'static, Driver>);
 
 impl SqliteTransaction {
-    /// Returns all rows.
     pub(crate) async fn fetch_all<T: for<'r> FromRow<'r, SqliteRow> + Send + Unpin>(
         &mut self,
         statement: Statement,

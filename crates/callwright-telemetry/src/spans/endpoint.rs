@@ -115,18 +115,18 @@ impl OtlpCollector {
         if !status.is_success() {
             return Err(ExportRefusal { reason: format!("status {status}"), again: is_passing(status), after });
         }
-        let mut told = Vec::new();
+        let mut body = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(|error| unreachable(&error))? {
-            told.extend_from_slice(&chunk);
-            if told.len() > MAX_ANSWER_BYTES {
+            body.extend_from_slice(&chunk);
+            if body.len() > MAX_ANSWER_BYTES {
                 return Ok(None);
             }
         }
         // Some collectors respond with JSON or an empty body; only the status is significant.
-        let told = ExportTraceServiceResponse::decode(told.as_slice()).ok().and_then(|told| told.partial_success);
-        Ok(told.filter(|told| told.rejected_spans > 0).map(|told| {
-            let why = told.error_message.chars().filter(|character| !character.is_control()).take(QUOTED_CHARS);
-            (u64::try_from(told.rejected_spans).unwrap_or_default(), why.collect())
+        let partial = ExportTraceServiceResponse::decode(body.as_slice()).ok().and_then(|body| body.partial_success);
+        Ok(partial.filter(|partial| partial.rejected_spans > 0).map(|partial| {
+            let why = partial.error_message.chars().filter(|character| !character.is_control()).take(QUOTED_CHARS);
+            (u64::try_from(partial.rejected_spans).unwrap_or_default(), why.collect())
         }))
     }
 }
@@ -213,10 +213,14 @@ fn certificates(file: &str, base_dir: &Path) -> Result<Vec<reqwest::Certificate>
     if file.is_empty() {
         return Ok(Vec::new());
     }
-    let unusable = |why: String| wrong("otlp_ca_file", format!("no PEM certificates in `{file}`: {why}"));
-    let pem = std::fs::read(base_dir.join(file)).map_err(|error| unusable(error.to_string()))?;
-    let found = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| unusable(root_cause(&error)))?;
-    if found.is_empty() { Err(unusable("the file contains none".to_owned())) } else { Ok(found) }
+    let pem = std::fs::read(base_dir.join(file)).map_err(|error| no_certificates(file, &error.to_string()))?;
+    let found =
+        reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| no_certificates(file, &root_cause(&error)))?;
+    if found.is_empty() { Err(no_certificates(file, "the file contains none")) } else { Ok(found) }
+}
+
+fn no_certificates(file: &str, why: &str) -> OtlpError {
+    wrong("otlp_ca_file", format!("no PEM certificates in `{file}`: {why}"))
 }
 
 /// Returns the innermost cause; the outer ones repeat the URL.

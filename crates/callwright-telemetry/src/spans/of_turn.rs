@@ -189,13 +189,15 @@ fn nanoseconds(time: Duration) -> u64 {
 
 /// Makes the span a child of the plan's span that contains it in time, if there is one.
 fn under_plan(span: Span, plans: &[Span]) -> Span {
-    let is_around = |plan: &&Span| {
-        plan.start_time_unix_nano <= span.start_time_unix_nano && span.end_time_unix_nano <= plan.end_time_unix_nano
-    };
-    match plans.iter().find(is_around) {
+    match plans.iter().find(|plan| contains(plan, &span)) {
         Some(plan) => Span { parent_span_id: plan.span_id.clone(), ..span },
         None => span,
     }
+}
+
+/// Whether the outer span contains the inner one in time.
+fn contains(outer: &Span, inner: &Span) -> bool {
+    outer.start_time_unix_nano <= inner.start_time_unix_nano && inner.end_time_unix_nano <= outer.end_time_unix_nano
 }
 
 /// Adds the attributes and the error, if any.

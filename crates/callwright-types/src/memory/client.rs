@@ -254,41 +254,41 @@ impl ClientFacts {
 
     /// Returns a human-readable summary in names and codes.
     pub fn summary(&self) -> String {
-        let mut said = format!("`{}`: ", self.tool.name);
+        let mut text = format!("`{}`: ", self.tool.name);
         match &self.event {
             ClientEvent::Fault { code, place, meant } => {
-                said.push_str(code.words());
+                text.push_str(code.words());
                 let names: Vec<String> = place.iter().filter_map(Step::member).map(Identifier::to_string).collect();
                 if !names.is_empty() {
-                    said.push_str(&format!(" at `{}`", names.join(".")));
+                    text.push_str(&format!(" at `{}`", names.join(".")));
                 }
                 if let Some(meant) = meant {
-                    said.push_str(&format!(", meant is `{meant}`"));
+                    text.push_str(&format!(", meant is `{meant}`"));
                 }
             }
             ClientEvent::Failure { changes } => {
-                said.push_str("failed, worked with");
-                let told = changes.iter().map(|Change { parameter, worked_with }| match worked_with {
+                text.push_str("failed, worked with");
+                let values = changes.iter().map(|Change { parameter, worked_with }| match worked_with {
                     WorkedWith::AValue => format!(" `{parameter}` given"),
                     WorkedWith::AnotherValue => format!(" another `{parameter}`"),
                     WorkedWith::None => format!(" `{parameter}` left out"),
                 });
-                let told: Vec<String> = told.collect();
-                said.push_str(if told.is_empty() { " other values" } else { "" });
-                said.push_str(&told.join(","));
+                let values: Vec<String> = values.collect();
+                text.push_str(if values.is_empty() { " other values" } else { "" });
+                text.push_str(&values.join(","));
             }
             ClientEvent::Success { given } => {
-                said.push_str("was right");
+                text.push_str("was right");
                 if !given.is_empty() {
                     let names: Vec<String> = given.iter().map(|name| format!("`{name}`")).collect();
-                    said.push_str(&format!(" with {}", names.join(", ")));
+                    text.push_str(&format!(" with {}", names.join(", ")));
                 }
             }
         }
         if let Some(other) = &self.other {
-            said.push_str(&format!(", see `{}`", other.name));
+            text.push_str(&format!(", see `{}`", other.name));
         }
-        said
+        text
     }
 }
 

@@ -7,12 +7,11 @@ mod note;
 mod procedure;
 mod sample;
 mod scope;
-mod usage_counter;
 
 pub use client::{
     Change, ClientEvent, ClientFacts, ClientTool, Fingerprint, Identifier, Step, WorkedWith, is_identifier,
 };
-pub use evidence::{Backing, Evidence, EvidenceKind};
+pub use evidence::{Backing, Evidence, EvidenceKind, UsageCounter};
 #[cfg(feature = "testing")]
 pub use lesson::sample as sample_lesson;
 pub use lesson::{Author, Lesson, LessonDraft, Polarity, Retirement, Wording};
@@ -20,4 +19,3 @@ pub use note::{MemoryNote, Recalled, Returned};
 pub use procedure::{Procedure, ProcedureDraft, ProcedureInput};
 pub use sample::ToolSample;
 pub use scope::Scope;
-pub use usage_counter::UsageCounter;

@@ -52,11 +52,7 @@ pub(super) fn in_order(nodes: Vec<Node>) -> Result<Vec<Node>, PlanError> {
     let mut placed = vec![false; nodes.len()];
     let mut order = Vec::with_capacity(nodes.len());
     while order.len() < nodes.len() {
-        let is_free = |at: &usize| {
-            let fed = feeders.get(*at).is_some_and(|feeders| feeders.iter().all(|feeder| is_placed(&placed, *feeder)));
-            fed && !is_placed(&placed, *at)
-        };
-        let Some(at) = (0..nodes.len()).find(is_free) else {
+        let Some(at) = next_free(&feeders, &placed) else {
             return Err(PlanError::Cycle { path: circle(&nodes, &feeders, &placed) });
         };
         placed.get_mut(at).into_iter().for_each(|placed| *placed = true);
@@ -64,6 +60,14 @@ pub(super) fn in_order(nodes: Vec<Node>) -> Result<Vec<Node>, PlanError> {
     }
     let mut nodes: Vec<Option<Node>> = nodes.into_iter().map(Some).collect();
     Ok(order.into_iter().filter_map(|at| nodes.get_mut(at)?.take()).collect())
+}
+
+/// Returns the first call that is not placed, but all its feeders are.
+fn next_free(feeders: &[Vec<usize>], placed: &[bool]) -> Option<usize> {
+    feeders
+        .iter()
+        .enumerate()
+        .position(|(at, feeders)| !is_placed(placed, at) && feeders.iter().all(|feeder| is_placed(placed, *feeder)))
 }
 
 fn is_placed(placed: &[bool], at: usize) -> bool {

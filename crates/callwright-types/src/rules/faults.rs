@@ -35,7 +35,7 @@ impl Action {
     }
 
     /// Whether the fault may be repaired.
-    pub fn mends(self) -> bool {
+    pub fn repairs(self) -> bool {
         self >= Self::Repair
     }
 
@@ -112,13 +112,13 @@ impl<'de> Visitor<'de> for ActionsVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<FaultActions, A::Error> {
-        let mut said: BTreeMap<FaultCode, Action> = BTreeMap::new();
+        let mut given: BTreeMap<FaultCode, Action> = BTreeMap::new();
         while let Some(FaultCodeKey(code)) = entries.next_key()? {
-            if said.insert(code, entries.next_value()?).is_some() {
+            if given.insert(code, entries.next_value()?).is_some() {
                 return Err(A::Error::custom(format!("`{}` and `{}` are the same fault", code.code(), code.name())));
             }
         }
-        Ok(said.into_iter().fold(FaultActions::default(), |all, (code, action)| all.with(code, action)))
+        Ok(given.into_iter().fold(FaultActions::default(), |all, (code, action)| all.with(code, action)))
     }
 }
 
@@ -179,7 +179,7 @@ mod tests {
     fn an_action_does_all_that_a_lesser_one_does() {
         let all = [Action::Off, Action::Advise, Action::Repair, Action::Feedback];
         assert!(all.is_sorted());
-        assert_eq!(all.map(Action::mends), [false, false, true, true]);
+        assert_eq!(all.map(Action::repairs), [false, false, true, true]);
         assert_eq!(all.map(Action::blocks), [false, false, false, true]);
     }
 }

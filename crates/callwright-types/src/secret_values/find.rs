@@ -49,16 +49,21 @@ impl<'s> SecretMarks<'s> {
 
     /// Returns the members of `value` to which a pattern or `additionalProperties` may apply.
     fn judged<'v>(&self, applies: Applies<'s>, named: &DefinedMembers<'s>, value: &'v Value) -> Vec<&'v Value> {
-        let members = value.as_object().into_iter().flatten();
-        let may_judge = |name: &str| match applies {
-            Applies::Pattern(pattern) => self.matches(pattern, name).unwrap_or(true),
-            _ => {
-                let is_named = named.properties.is_some_and(|properties| properties.contains_key(name));
-                let mut patterns = named.patterns.into_iter().flat_map(Map::keys);
-                !is_named && !patterns.any(|pattern| self.matches(pattern, name).unwrap_or(false))
+        let mut judged = Vec::new();
+        for (name, member) in value.as_object().into_iter().flatten() {
+            let may_judge = match applies {
+                Applies::Pattern(pattern) => self.matches(pattern, name).unwrap_or(true),
+                _ => {
+                    let is_named = named.properties.is_some_and(|properties| properties.contains_key(name));
+                    let mut patterns = named.patterns.into_iter().flat_map(Map::keys);
+                    !is_named && !patterns.any(|pattern| self.matches(pattern, name).unwrap_or(false))
+                }
+            };
+            if may_judge {
+                judged.push(member);
             }
-        };
-        members.filter(|(name, _)| may_judge(name)).map(|(_, member)| member).collect()
+        }
+        judged
     }
 
     /// Adds the secrets in `arguments` to `found`.

@@ -280,15 +280,15 @@ mod tls {
 fn an_upstream_is_asked_for_the_tokens_of_streams_once_it_is_known_to_tell_them() {
     let of = |stream_usage| built(Settings { stream_usage, base_url: "http://127.0.0.1:1/v1".to_owned(), ..quick() });
     let auto = of(StreamUsage::Auto);
-    assert!(!auto.asks_stream_usage());
-    auto.told_stream_usage();
-    assert!(auto.asks_stream_usage());
+    assert!(!auto.requests_stream_usage());
+    auto.reported_stream_usage();
+    assert!(auto.requests_stream_usage());
     auto.refused_stream_usage();
-    auto.told_stream_usage();
-    assert!(!auto.asks_stream_usage(), "a refusal is final");
+    auto.reported_stream_usage();
+    assert!(!auto.requests_stream_usage(), "a refusal is final");
     let (on, off) = (of(StreamUsage::On), of(StreamUsage::Off));
-    off.told_stream_usage();
-    assert!(on.asks_stream_usage() && !off.asks_stream_usage());
+    off.reported_stream_usage();
+    assert!(on.requests_stream_usage() && !off.requests_stream_usage());
 }
 
 /// A server that answers the first request of a connection and breaks the connection at the second.

@@ -89,7 +89,6 @@ pub(crate) fn settle(
     Ok(SettledAnswer { completion, changed, rescued })
 }
 
-/// Change of a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChoiceChange {
     None,
@@ -126,13 +125,13 @@ fn change(
         choice.set_calls(&for_client);
         changed = true;
     }
-    changed |= says_stop_for_calls(turn, choice) && choice.finish_with_calls();
+    changed |= has_stop_for_calls(turn, choice) && choice.finish_with_calls();
     if changed { ChoiceChange::Calls } else { ChoiceChange::None }
 }
 
 /// Whether the finish reason is `stop` although the choice has calls. Agents use the finish reason to detect calls. For
 /// a forced call, OpenAI itself returns `stop`, and clients expect it.
-fn says_stop_for_calls(turn: &Turn, choice: &Choice) -> bool {
+fn has_stop_for_calls(turn: &Turn, choice: &Choice) -> bool {
     let is_free = matches!(turn.request.tool_choice(), ToolChoice::Auto | ToolChoice::Allowed { required: false, .. });
     is_free && choice.finish_reason.as_deref() == Some("stop") && !choice.message.calls().is_empty()
 }

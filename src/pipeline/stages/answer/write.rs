@@ -87,7 +87,7 @@ fn compose(turn: &Turn, completion: &Completion, rescued: &BTreeMap<u32, String>
         // was accepted.
         let members = match turn.streamed.head {
             None => choice.message.other_members(),
-            Some(_) if says_all(turn, choice.index) => RawObject::default(),
+            Some(_) if is_complete(turn, choice.index) => RawObject::default(),
             Some(_) => choice.message.opaque_members(),
         };
         let members = emit::members(&head, choice.index, &members);
@@ -99,7 +99,7 @@ fn compose(turn: &Turn, completion: &Completion, rescued: &BTreeMap<u32, String>
         let reason = choice.finish_reason.as_deref().unwrap_or("stop");
         out.extend_from_slice(&emit::finish(&head, choice.index, reason));
     }
-    if (turn.request.wants_usage_chunk() || turn.streamed.has_usage_chunk)
+    if (turn.request.requests_usage_chunk() || turn.streamed.has_usage_chunk)
         && let Some(usage) = completion.usage()
     {
         out.extend_from_slice(&emit::usage(&head, usage));
@@ -112,7 +112,7 @@ fn sent_text(turn: &Turn, index: u32) -> &str {
 }
 
 /// Whether the chunks of a later attempt are written unchanged.
-fn says_all(turn: &Turn, index: u32) -> bool {
+fn is_complete(turn: &Turn, index: u32) -> bool {
     sent_text(turn, index).is_empty() && !turn.streamed.unsent.is_empty()
 }
 
@@ -121,7 +121,7 @@ fn says_all(turn: &Turn, index: u32) -> bool {
 fn compose_text(turn: &Turn, choice: &Choice, left: Option<&String>, head: &StreamHead, out: &mut BytesMut) {
     let text = choice.message.text().unwrap_or_default();
     let sent = sent_text(turn, choice.index);
-    if says_all(turn, choice.index) {
+    if is_complete(turn, choice.index) {
         // Nothing is sent yet: write the original chunks, including unknown fields (reasoning).
         let texts = turn.streamed.unsent.iter().filter_map(Chunk::without_calls_and_finish);
         let texts = texts.filter_map(|chunk| if left.is_some() { chunk.without_text() } else { Some(chunk) });

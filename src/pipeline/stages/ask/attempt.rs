@@ -113,12 +113,12 @@ async fn exchange(
 /// Sends the request. Requests usage in a stream even if the client does not, because a stream without usage would be
 /// free of charge. If an upstream rejects `stream_options`, later requests omit it.
 async fn send(turn: &mut Turn, request: &ChatRequest) -> Result<upstream::Answer, UpstreamFailure> {
-    let asks = turn.policy.mode == Mode::Guard
+    let requests_usage = turn.policy.mode == Mode::Guard
         && request.is_stream()
-        && !request.wants_usage_chunk()
-        && turn.upstream.asks_stream_usage();
-    turn.streamed.asked_usage = asks;
-    if !asks {
+        && !request.requests_usage_chunk()
+        && turn.upstream.requests_stream_usage();
+    turn.streamed.requested_usage = requests_usage;
+    if !requests_usage {
         return turn.upstream.chat_once(request.to_bytes(), &turn.headers_of_attempt()).await;
     }
     let with_usage = request.with_usage_chunk().to_bytes();
@@ -131,7 +131,7 @@ async fn send(turn: &mut Turn, request: &ChatRequest) -> Result<upstream::Answer
     if again.status.is_success() {
         turn.upstream.refused_stream_usage();
     }
-    turn.streamed.asked_usage = false;
+    turn.streamed.requested_usage = false;
     Ok(again)
 }
 

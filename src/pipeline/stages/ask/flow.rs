@@ -69,7 +69,7 @@ pub(super) async fn flow(
     let rules = StreamHoldRules {
         hold: HoldRules {
             evidence: if forwarding == Forwarding::Text { turn.evidence(chat) } else { Evidence::Off },
-            json_wanted: chat.wants_json(),
+            json_wanted: chat.requires_json(),
             max_bytes: pipeline.settings.max_held_bytes,
         },
         max_time: Duration::from_millis(pipeline.settings.max_hold_milliseconds),
@@ -101,8 +101,8 @@ pub(super) async fn flow(
     }
     turn.streamed.verbatim &= flow.assembler.is_conformant();
     turn.streamed.delivered = forwarding == Forwarding::Through;
-    if turn.streamed.has_usage_chunk && chat.wants_usage_chunk() {
-        turn.upstream.told_stream_usage();
+    if turn.streamed.has_usage_chunk && chat.requests_usage_chunk() {
+        turn.upstream.reported_stream_usage();
     }
     if forwarding == Forwarding::Text {
         turn.streamed.texts = flow.texts.finish(&flow.assembler);
@@ -188,7 +188,7 @@ impl Flow<'_> {
 
     fn take_chunk(&mut self, turn: &mut Turn, chunk: Chunk, raw: Bytes) {
         let is_usage = chunk.is_usage_only() && chunk.usage().is_some();
-        if is_usage && turn.streamed.asked_usage {
+        if is_usage && turn.streamed.requested_usage {
             return;
         }
         turn.streamed.has_usage_chunk |= is_usage;

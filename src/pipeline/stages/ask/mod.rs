@@ -1,4 +1,4 @@
-//! Ask: sends an upstream request and returns the answer, assembled from the stream if it is one. Retries a failed
+//! `ask`: sends an upstream request and returns the answer, assembled from the stream if it is one. Retries a failed
 //! request, or fails over to another upstream, as long as the client has received nothing of its answer.
 
 mod attempt;

@@ -36,7 +36,6 @@ pub(super) struct Texts<'a> {
     choices: BTreeMap<u32, ChoiceText<'a>>,
 }
 
-/// Text of one choice.
 #[derive(Debug)]
 struct ChoiceText<'a> {
     hold: Hold<'a>,

@@ -1,6 +1,6 @@
 //! Judge: classifies an answer as text, clean calls, repaired calls or diagnoses. Never fails.
 
-mod known_conversation;
+use std::cell::OnceCell;
 
 use crate::pipeline::cpu::CpuWork;
 use crate::pipeline::services::Pipeline;
@@ -9,15 +9,14 @@ use crate::pipeline::tools::{Offer, report_problems};
 use callwright_judge::repair::rescue::Situation;
 use callwright_judge::repair::rescue::decision::Delivery;
 use callwright_judge::repair::{JudgedMessage, Spoken, TextAnswer, Unjudged, judge_message};
-use callwright_judge::scanner::{Context, Expectations, JudgementBudget};
-use callwright_openai::{Choice, Completion, ToolChoice};
+use callwright_judge::scanner::{Context, Conversation, Expectations, JudgementBudget, Transcript};
+use callwright_openai::{ChatRequest, Choice, Completion, ToolChoice};
 use callwright_policy::Policy;
 use callwright_telemetry::labels::{Stage, UnjudgedReason};
-use callwright_types::Similarity;
+use callwright_types::{Message, Similarity};
 use callwright_upstream::ObservedCalls;
 
 use super::secrets;
-use known_conversation::KnownConversation;
 
 /// An answer is compared with the conversation. Reading the conversation is about this many times faster than
 /// validating an answer.
@@ -112,7 +111,7 @@ fn judged(
     let situation = Situation {
         notations: Some(&notations),
         allowed: tool_choice.allowed(),
-        json_wanted: request.wants_json(),
+        json_wanted: request.requires_json(),
         delivery: if turn.upstream.delivers_calls(&turn.model) { Delivery::Native } else { Delivery::Text },
         expressions: policy.repair.rescue.expressions,
         ..Situation::with(turn.evidence(request))
@@ -176,5 +175,59 @@ fn observed_calls(judged: &JudgedAnswer) -> ObservedCalls {
         ObservedCalls::Text
     } else {
         ObservedCalls::None
+    }
+}
+
+/// The conversation of a request, parsed at first use.
+#[derive(Debug)]
+struct KnownConversation<'a> {
+    request: &'a ChatRequest,
+    transcript: OnceCell<Transcript>,
+}
+
+impl<'a> KnownConversation<'a> {
+    /// Creates the conversation of `request`.
+    fn of(request: &'a ChatRequest) -> Self {
+        Self { request, transcript: OnceCell::new() }
+    }
+}
+
+impl Conversation for KnownConversation<'_> {
+    fn transcript(&self) -> &Transcript {
+        self.transcript.get_or_init(|| Transcript::read(self.request.messages().into_iter().map(Message::from)))
+    }
+
+    fn may_have_calls(&self) -> bool {
+        self.request.may_have_calls()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn request(messages: &str) -> ChatRequest {
+        ChatRequest::parse(Bytes::from(format!("{{\"messages\":{messages}}}"))).unwrap()
+    }
+
+    #[test]
+    fn a_conversation_holds_what_was_said_to_the_model_and_the_calls_since_the_user_spoke() {
+        let request = request(
+            r#"[{"role":"system","content":"Be brief."},{"role":"user","content":"Ulm?"},
+                {"role":"assistant","content":"I look.","tool_calls":[
+                    {"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},
+                {"role":"tool","tool_call_id":"a","content":"sunny"},
+                {"role":"assistant","content":null,"function_call":{"name":"g","arguments":"{}"}},
+                {"role":"function","name":"g","content":"warm"}]"#,
+        );
+        let known = KnownConversation::of(&request);
+        let transcript = known.transcript();
+        assert!(known.may_have_calls());
+        assert_eq!(transcript.texts(), ["Be brief.", "Ulm?", "sunny", "warm"]);
+        let calls: Vec<_> = transcript.rounds().iter().flatten().collect();
+        assert_eq!((calls[0].arguments.as_str(), calls[0].result.as_deref()), (r#"{"x":1}"#, Some("sunny")));
+        assert_eq!((calls[1].name.as_str(), calls[1].result.as_deref()), ("g", Some("warm")));
     }
 }

@@ -114,7 +114,7 @@ async fn step(context: &mut StageContext<'_>, plan_run: &mut PlanRun) -> Option<
 /// requires a call or a JSON answer.
 fn ask(context: &StageContext<'_>, plan_run: &mut PlanRun, missing: Vec<MissingPlanInput>) -> Option<Completion> {
     let request = &context.turn.request;
-    if request.tool_choice() != ToolChoice::Auto || request.wants_json() {
+    if request.tool_choice() != ToolChoice::Auto || request.requires_json() {
         plan_run.end(PlanResult::GivenUp, "an input is missing, and the client does not accept a question");
         return None;
     }

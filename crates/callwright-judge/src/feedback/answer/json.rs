@@ -165,10 +165,10 @@ impl AnswerWriter {
     fn value(&mut self, value: &Value, levels: usize) -> Option<()> {
         match value {
             Value::Array(items) if levels == 0 && !items.is_empty() => {
-                self.said(&format!("… (an array of {} items)", items.len()))
+                self.write_string(&format!("… (an array of {} items)", items.len()))
             }
             Value::Object(members) if levels == 0 && !members.is_empty() => {
-                self.said(&format!("… (an object with {} members)", members.len()))
+                self.write_string(&format!("… (an object with {} members)", members.len()))
             }
             Value::Array(items) => {
                 self.push("[")?;
@@ -178,7 +178,7 @@ impl AnswerWriter {
                 }
                 if items.len() > self.cut.items {
                     self.separate(self.cut.items)?;
-                    self.said(&format!("… ({} more items)", items.len() - self.cut.items))?;
+                    self.write_string(&format!("… ({} more items)", items.len() - self.cut.items))?;
                 }
                 self.push("]")
             }
@@ -186,7 +186,7 @@ impl AnswerWriter {
                 self.push("{")?;
                 for (position, (name, member)) in members.iter().take(self.cut.members).enumerate() {
                     self.separate(position)?;
-                    self.said(name)?;
+                    self.write_string(name)?;
                     self.push(":")?;
                     self.value(member, levels.saturating_sub(1))?;
                 }
@@ -196,9 +196,9 @@ impl AnswerWriter {
                     while members.contains_key(&name) {
                         name.push('…');
                     }
-                    self.said(&name)?;
+                    self.write_string(&name)?;
                     self.push(":")?;
-                    self.said(&format!("{} more members", members.len() - self.cut.members))?;
+                    self.write_string(&format!("{} more members", members.len() - self.cut.members))?;
                 }
                 self.push("}")
             }
@@ -210,11 +210,11 @@ impl AnswerWriter {
     fn string(&mut self, text: &str) -> Option<()> {
         // Each character takes at least one character in the output.
         match text.char_indices().nth(self.cut.chars.min(self.left)) {
-            None => self.said(text),
+            None => self.write_string(text),
             Some(_) if self.left < self.cut.chars => None,
             Some((end, _)) => {
                 let begun = text.get(..end).unwrap_or_default();
-                self.said(&format!("{begun}… ({} more bytes)", text.len() - end))
+                self.write_string(&format!("{begun}… ({} more bytes)", text.len() - end))
             }
         }
     }
@@ -223,7 +223,7 @@ impl AnswerWriter {
         if position > 0 { self.push(",") } else { Some(()) }
     }
 
-    fn said(&mut self, text: &str) -> Option<()> {
+    fn write_string(&mut self, text: &str) -> Option<()> {
         // Too long in any case; skips the costly escaping.
         if text.len() / 4 > self.left {
             return None;

@@ -3,7 +3,7 @@
 //!
 //! - JSON stays valid JSON: it shows the first items of arrays, characters of strings and members of objects, and
 //!   summarises what is nested too deeply. Each cut states how much is left out (`json`).
-//! - Other text is cut at line breaks, so that a table keeps its header and complete rows (`text`).
+//! - Other text is cut at line breaks, so that a table keeps its header and complete rows.
 //! - Binary content is described by its type and size. Control characters in text other than JSON are replaced; JSON
 //!   has none.
 //!
@@ -11,15 +11,21 @@
 
 mod json;
 mod pages;
-mod text;
 
 use std::borrow::Cow;
 
+use memchr::memchr_iter;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::quote::{code, one_line, printable};
 use callwright_types::outcome::{ApiAnswer, NextPage};
+
+/// Number of characters reserved for the note about the cut.
+const NOTE_CHARS: usize = 90;
+
+/// Note for a response that the proxy did not read or receive completely.
+const BROKEN_OFF: &str = "(the answer is longer than the proxy reads, or broke off; the rest is missing)";
 
 /// Minimum limit in characters: the notes about cuts need some room.
 const MIN_LIMIT: usize = 200;
@@ -85,9 +91,9 @@ pub(super) fn failed(answer: &ApiAnswer, limit: usize) -> String {
     match serde_json::from_slice::<Value>(&answer.body) {
         Ok(value) => {
             let compact = value.to_string();
-            if text::fits(&compact, limit) { compact } else { json::shortened(&telling_first(value), limit) }
+            if fits(&compact, limit) { compact } else { json::shortened(&telling_first(value), limit) }
         }
-        Err(_) => text::shortened(&one_line(&answer.text()), limit, answer.truncated),
+        Err(_) => shortened(&one_line(&answer.text()), limit, answer.truncated),
     }
 }
 
@@ -111,14 +117,14 @@ fn content(answer: &ApiAnswer, limit: usize) -> String {
     if text.trim().is_empty() {
         return format!("(status {}, no content)", answer.status);
     }
-    if !answer.truncated && text::fits(&text, limit) {
+    if !answer.truncated && fits(&text, limit) {
         return if is_json(&text) { text.into_owned() } else { printable(&text).into_owned() };
     }
     let whole = if answer.truncated { json::completed(&text) } else { serde_json::from_str(&text).ok() };
     match whole {
         Some(value) if answer.truncated => json::shortened_and_open(&value, limit),
         Some(value) => json::shortened(&value, limit),
-        None => text::shortened(&printable(&text), limit, answer.truncated),
+        None => shortened(&printable(&text), limit, answer.truncated),
     }
 }
 
@@ -134,7 +140,7 @@ fn paged(answer: &ApiAnswer, limit: usize) -> String {
         Ok(values) => json::shortened(&pages::joined(values), limit),
         Err(_) => {
             let texts: Vec<Cow<'_, str>> = bodies.map(|body| String::from_utf8_lossy(body)).collect();
-            text::shortened(&printable(&texts.join("\n")), limit, answer.truncated)
+            shortened(&printable(&texts.join("\n")), limit, answer.truncated)
         }
     }
 }
@@ -150,9 +156,9 @@ fn is_binary(answer: &ApiAnswer) -> bool {
         // No text contains NUL bytes, regardless of its media type.
         return answer.body.contains(&0);
     }
-    let says_binary = ["image/", "audio/", "video/", "font/"].iter().any(|family| kind.starts_with(family))
+    let has_binary_type = ["image/", "audio/", "video/", "font/"].iter().any(|family| kind.starts_with(family))
         || ["application/pdf", "application/zip", "application/gzip"].contains(&kind.as_str());
-    says_binary || answer.body.contains(&0) || !is_utf8(answer)
+    has_binary_type || answer.body.contains(&0) || !is_utf8(answer)
 }
 
 /// Whether the body is UTF-8. A truncated body may end within a character.
@@ -186,6 +192,40 @@ fn more(next: &NextPage) -> String {
         .map(|(name, value)| format!("{} set to {}", code(name), Value::from(value.as_str())))
         .collect();
     format!("(there are more results: for the next page, call again with {})", set.join(" and "))
+}
+
+/// Returns at most `limit` characters: complete lines if they fill at least half of it, else the beginning of a line. A
+/// note at the end states how much is left out. `broke_off` marks `text` as incomplete.
+fn shortened(text: &str, limit: usize, broke_off: bool) -> String {
+    let room = limit.saturating_sub(if broke_off { NOTE_CHARS + BROKEN_OFF.len() } else { NOTE_CHARS });
+    let whole = if broke_off { limit.saturating_sub(BROKEN_OFF.len() + 1) } else { limit };
+    let mut shown = if fits(text, whole) { text.to_owned() } else { cut(text, room) };
+    if broke_off {
+        shown.push('\n');
+        shown.push_str(BROKEN_OFF);
+    }
+    shown
+}
+
+/// Whether a text has at most `limit` characters.
+fn fits(text: &str, limit: usize) -> bool {
+    text.len() <= limit || text.char_indices().nth(limit).is_none()
+}
+
+fn cut(text: &str, room: usize) -> String {
+    let end = text.char_indices().nth(room).map_or(text.len(), |(end, _)| end);
+    let begun = text.get(..end).unwrap_or_default();
+    match begun.rfind('\n').filter(|line_end| *line_end >= end / 2) {
+        Some(line_end) => {
+            let lines = begun.get(..line_end).unwrap_or_default();
+            format!("{lines}\n(shortened: the first {} of {} lines are shown)", count(lines), count(text.trim_end()))
+        }
+        None => format!("{begun}\n(shortened: the first {} of {} bytes are shown)", begun.len(), text.len()),
+    }
+}
+
+fn count(text: &str) -> usize {
+    memchr_iter(b'\n', text.as_bytes()).count() + 1
 }
 
 #[cfg(test)]

@@ -112,7 +112,7 @@ fn broken_key(reader: &mut LiteralReader<'_>) -> Option<()> {
 }
 
 /// Function name that ChatGLM writes on the line after the tool's name.
-pub(super) const STAND_IN: &str = "tool_call(";
+pub(super) const TOOL_CALL: &str = "tool_call(";
 
 /// Parses `name {...}` or `name: {...}`, with the object on the same line or on the next, and `name` with
 /// `tool_call(a=1)`.
@@ -121,7 +121,7 @@ pub(super) fn named_object(reader: &mut LiteralReader<'_>) -> Option<WrittenCall
     reader.take(":");
     reader.skip_space()?;
     in_fence(reader, |reader| {
-        if reader.take(STAND_IN) {
+        if reader.take(TOOL_CALL) {
             return python::with_arguments(reader, name);
         }
         let arguments = reader.peek().filter(|next| *next == '{').and_then(|_| reader.data())?;

@@ -120,7 +120,6 @@ pub(super) fn accepts(members: &[(String, Literal)], tool: &CompiledTool) -> boo
     has_required(members, tool) && has_only_parameters(members, tool)
 }
 
-/// Whether each member is a parameter of the tool.
 pub(super) fn has_only_parameters(members: &[(String, Literal)], tool: &CompiledTool) -> bool {
     members.iter().all(|(key, _)| tool.has_parameter(key))
 }

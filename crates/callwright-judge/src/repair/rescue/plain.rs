@@ -18,9 +18,8 @@ pub(super) fn may_begin(rest: &str, tool_set: &ToolSet) -> bool {
     if memchr::memchr2(b'>', b'=', line.as_bytes()).is_none() {
         return false;
     }
-    match line.split_once('>') {
-        Some((path, _)) if path_of(path, tool_set).is_some() => return true,
-        _ => {}
+    if line.split_once('>').is_some_and(|(path, _)| path_of(path, tool_set).is_some()) {
+        return true;
     }
     // An argument's name is followed by its sign directly, which most assignments of programs are not.
     let Some((before, _)) = line.split_once('=') else { return false };
@@ -28,12 +27,8 @@ pub(super) fn may_begin(rest: &str, tool_set: &ToolSet) -> bool {
         return false;
     }
     let mut words = before.split_whitespace();
-    match (words.next(), words.next(), words.next()) {
-        (Some(name), Some(key), None) => {
-            offered(name, tool_set).is_some_and(|tool| tool.has_parameter(key.trim_start_matches('-')))
-        }
-        _ => false,
-    }
+    let (Some(name), Some(key), None) = (words.next(), words.next(), words.next()) else { return false };
+    offered(name, tool_set).is_some_and(|tool| tool.has_parameter(key.trim_start_matches('-')))
 }
 
 /// Parses the calls that begin here, each on a separate line.
@@ -112,8 +107,7 @@ fn paths(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<Writt
         let found = head.split_once('>').and_then(|(path, _)| Some((path_of(path, tool_set)?, path.len() + 1)));
         let Some(((tool, key), value_start)) = found else { break };
         let line = rest.split('\n').next().unwrap_or_default();
-        let value = line.get(value_start..).unwrap_or_default();
-        let value = value.trim_end_matches('\r');
+        let value = line.get(value_start..).unwrap_or_default().trim_end_matches('\r');
         // Ambiguous: two arguments of one call, or two calls.
         if value.is_empty()
             || calls.iter().any(|call| call.name == tool.name() && !call.named.iter().any(|(had, _)| had == key))
@@ -121,9 +115,8 @@ fn paths(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<Writt
             calls.clear();
             break;
         }
-        let line_length = line.len();
         calls.push(WrittenCall::named(tool.name(), vec![(key.to_owned(), typed(value, key, Some(tool)))]));
-        reader.advance(line_length)?;
+        reader.advance(line.len())?;
         end = reader.at();
         if !reader.take("\n") {
             break;

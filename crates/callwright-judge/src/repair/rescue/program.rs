@@ -174,7 +174,6 @@ fn is_key(label: &str) -> bool {
         && key.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "_-".contains(letter))
 }
 
-/// Whether a line is `key: value` or `key:`.
 fn is_keyed(line: &str) -> bool {
     line.find(':').is_some_and(|colon| {
         let after = line.get(colon + 1..).unwrap_or_default();

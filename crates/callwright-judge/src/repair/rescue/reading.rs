@@ -101,7 +101,7 @@ impl Rescued {
     fn doubt(&self, text: &str, conversation: &dyn Conversation) -> Doubt {
         let transcript = conversation.transcript();
         let quotes = self.written.iter().filter_map(|written| text.get(written.clone()));
-        let request = transcript.last_asked().unwrap_or_default();
+        let request = transcript.last_user_text().unwrap_or_default();
         if quotation::any_in(quotes, transcript.texts().iter().map(String::as_str)) {
             Doubt::Quoted
         } else if self.calls.iter().any(|call| quotation::names(request, &call.name)) {

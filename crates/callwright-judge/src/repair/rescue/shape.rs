@@ -24,7 +24,6 @@ fn is_complete(call: &WrittenCall, tool_set: &ToolSet) -> bool {
     offered(&call.name, tool_set).is_some_and(|tool| !call.positional.is_empty() || accepts(&call.named, tool))
 }
 
-/// Context of a value.
 #[derive(Clone, Copy)]
 struct ShapeContext<'a> {
     tool_set: &'a ToolSet,
@@ -82,9 +81,9 @@ fn single(object: &Literal, members: &[(String, Literal)], tool_set: &ToolSet) -
     }
     // A name alone is a call only if its key or the member `type` shows it, or if there are no other members and the
     // tool requires no arguments.
-    let says_so = name_key != "name" || object.member("type").is_some();
+    let is_explicit = name_key != "name" || object.member("type").is_some();
     let is_enough = neutral == 0 && tool.is_none_or(CompiledTool::needs_nothing);
-    (!arguments_key.is_empty() || !written.named.is_empty() || says_so || is_enough).then(|| vec![written])
+    (!arguments_key.is_empty() || !written.named.is_empty() || is_explicit || is_enough).then(|| vec![written])
 }
 
 /// Unwraps the arguments in `{"arguments": {...}}` if the tool has no such parameter.

@@ -163,7 +163,7 @@ pub(super) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option
 pub(super) fn may_be_named_object(behind_name: &str) -> bool {
     let behind = behind_name.trim_start();
     let behind = behind.strip_prefix(':').map_or(behind, str::trim_start);
-    behind.starts_with(['{', '`', '#', '/']) || behind.starts_with(body::STAND_IN)
+    behind.starts_with(['{', '`', '#', '/']) || behind.starts_with(body::TOOL_CALL)
 }
 
 /// Whether `rest` is a tool's name and an object with arguments of that tool. The object may be empty if the tool

@@ -151,7 +151,6 @@ pub(super) fn take<'a>(reader: &mut LiteralReader<'a>) -> Option<Tag<'a>> {
     Some(tag)
 }
 
-/// An end tag.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EndTag<'a> {
     /// The name as written.

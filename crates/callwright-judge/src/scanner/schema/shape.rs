@@ -62,7 +62,6 @@ pub(crate) struct ShapeNode {
 pub(crate) struct ShapeMember {
     /// JSON Pointer of its schema; the first one if several schemas describe it.
     pub(crate) schema: Option<String>,
-    /// Node of its value.
     pub(crate) node: Option<NodeId>,
 }
 

@@ -43,8 +43,8 @@ pub(crate) enum SchemaRule {
 impl Violation {
     /// Creates the violation for a value whose violations would take too long to explain.
     pub(super) fn unexplained() -> Self {
-        let says = "must fit the tool's schema".to_owned();
-        Self { path: Pointer::root(), schema: None, rule: SchemaRule::Constraint("$ref", says) }
+        let message = "must fit the tool's schema".to_owned();
+        Self { path: Pointer::root(), schema: None, rule: SchemaRule::Constraint("$ref", message) }
     }
 
     /// Returns this violation or, for branches, the violations of the closest branch: among the branches that accept
@@ -128,7 +128,9 @@ fn read(error: &ValidationError<'_>) -> Vec<Violation> {
         // A scalar that matches several alternatives (a date is also a string) indicates an imprecise schema, not a
         // wrong call.
         Kind::OneOfMultipleValid { .. } if !error.instance().is_object() && !error.instance().is_array() => Vec::new(),
-        kind => constraint(kind).map(|(keyword, says)| SchemaRule::Constraint(keyword, says)).into_iter().collect(),
+        kind => {
+            constraint(kind).map(|(keyword, message)| SchemaRule::Constraint(keyword, message)).into_iter().collect()
+        }
     };
     rules.into_iter().map(|rule| Violation { path: path.clone(), schema: Some(at.to_owned()), rule }).collect()
 }
@@ -142,9 +144,9 @@ fn types(kind: &TypeKind) -> Vec<&'static str> {
 
 /// Returns the keyword and its requirement; `None` for a rule that cannot be checked.
 fn constraint(kind: &Kind) -> Option<(&'static str, String)> {
-    let says = match kind {
+    let message = match kind {
         Kind::AdditionalItems { limit } => ("items", format!("must have at most {limit} items")),
-        Kind::Contains => ("contains", "must have an item of the form that the schema asks for".to_owned()),
+        Kind::Contains => ("contains", "must have an item of the form that the schema requires".to_owned()),
         Kind::ContentEncoding { content_encoding } => {
             ("contentEncoding", format!("must be encoded as {content_encoding}"))
         }
@@ -173,7 +175,7 @@ fn constraint(kind: &Kind) -> Option<(&'static str, String)> {
         Kind::UniqueItems => ("uniqueItems", "must have no item twice".to_owned()),
         _ => return None,
     };
-    Some(says)
+    Some(message)
 }
 
 fn format_rule(format: &str) -> String {

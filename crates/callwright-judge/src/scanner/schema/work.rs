@@ -92,7 +92,6 @@ impl SchemaWork {
     }
 }
 
-/// Returns the new numbers of nodes.
 fn renumbered(nodes: &[usize], numbers: &[usize]) -> Vec<usize> {
     nodes.iter().filter_map(|node| numbers.get(*node).copied()).collect()
 }

@@ -124,7 +124,7 @@ on_every_database! {
         let put = store.put(&[lesson("les_1"), lesson("les_2"), last.clone()], 0).await.unwrap();
         assert_eq!(put.outdated, [""; 0]);
         assert_eq!(store.find("les_1").await.unwrap(), Some(last));
-        assert_eq!(store.put::<Lesson>(&[], 0).await.unwrap(), Put::default());
+        assert_eq!(store.put::<Lesson>(&[], 0).await.unwrap(), PutResult::default());
     }
 
     async fn every_filter_holds_and_pages_hold_each_once(store: Database) {
@@ -164,14 +164,14 @@ on_every_database! {
             Lesson { evidence: vec![evidence("t3", "s3", 3_000)], ..lesson("les_3") },
         ];
         for forgotten in [
-            Forgotten::Session("s1".to_owned()),
-            Forgotten::Traces(["t1".to_owned(), "t9".to_owned()].into()),
-            Forgotten::Before(at(2_000)),
+            ForgetSelection::Session("s1".to_owned()),
+            ForgetSelection::Traces(["t1".to_owned(), "t9".to_owned()].into()),
+            ForgetSelection::Before(at(2_000)),
         ] {
             store.restore(&lessons).await.unwrap();
             let before = store.latest().await.unwrap().lessons;
-            assert_eq!(store.forget::<Lesson>(&forgotten).await, Ok(Forgot { changed: 1, removed: 1 }), "{forgotten:?}");
-            assert_eq!(store.forget::<Lesson>(&forgotten).await, Ok(Forgot::default()));
+            assert_eq!(store.forget::<Lesson>(&forgotten).await, Ok(ForgetCounts { changed: 1, removed: 1 }), "{forgotten:?}");
+            assert_eq!(store.forget::<Lesson>(&forgotten).await, Ok(ForgetCounts::default()));
             assert_eq!(store.find::<Lesson>("les_1").await.unwrap(), None);
             let left = store.find::<Lesson>("les_2").await.unwrap().unwrap();
             assert_eq!(left.evidence, both[1..], "{forgotten:?}");
@@ -179,16 +179,16 @@ on_every_database! {
             assert_eq!((ids(&told.changed), told.removed), (vec!["les_2"], vec!["les_1".to_owned()]));
         }
         store.put(&[procedure("pro_1")], ANY).await.unwrap();
-        let team = Forgotten::Scope(Scope::of_group("team"));
-        assert_eq!(store.forget::<Lesson>(&team).await, Ok(Forgot::default()));
-        assert_eq!(store.forget::<Procedure>(&team).await, Ok(Forgot { changed: 0, removed: 1 }));
+        let team = ForgetSelection::Scope(Scope::of_group("team"));
+        assert_eq!(store.forget::<Lesson>(&team).await, Ok(ForgetCounts::default()));
+        assert_eq!(store.forget::<Procedure>(&team).await, Ok(ForgetCounts { changed: 0, removed: 1 }));
     }
 
     async fn more_than_is_looked_at_at_once_is_forgotten(store: Database) {
         let lessons: Vec<Lesson> = (0..FORGOTTEN_AT_ONCE + 1).map(|number| lesson(&format!("les_{number}"))).collect();
         store.put(&lessons, ANY).await.unwrap();
-        let forgot = store.forget::<Lesson>(&Forgotten::Session("s1".to_owned())).await.unwrap();
-        assert_eq!(forgot, Forgot { changed: 0, removed: u64::from(FORGOTTEN_AT_ONCE) + 1 });
+        let forgot = store.forget::<Lesson>(&ForgetSelection::Session("s1".to_owned())).await.unwrap();
+        assert_eq!(forgot, ForgetCounts { changed: 0, removed: u64::from(FORGOTTEN_AT_ONCE) + 1 });
     }
 
     async fn nothing_is_left_of_what_was_removed_but_that_it_was(store: Database) {
@@ -209,8 +209,8 @@ on_every_database! {
         assert_eq!((ids(&changes.changed), changes.upto), (vec!["les_2"], 2));
         let error = store.find::<Lesson>("les_1").await.unwrap_err();
         assert!(matches!(&error, StoreError::Refused(message) if message.contains("les_1")), "{error}");
-        let forgot = store.forget::<Lesson>(&Forgotten::Session("s1".to_owned())).await.unwrap();
-        assert_eq!(forgot, Forgot { changed: 0, removed: 2 });
+        let forgot = store.forget::<Lesson>(&ForgetSelection::Session("s1".to_owned())).await.unwrap();
+        assert_eq!(forgot, ForgetCounts { changed: 0, removed: 2 });
     }
 
     /// Tests concurrent writers: a reader that has seen a revision has seen all earlier ones.

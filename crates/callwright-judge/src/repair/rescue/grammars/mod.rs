@@ -45,7 +45,6 @@ static READERS: [(&str, &dyn Grammar); 20] = [
     ("arrow_hash_bare", &arrow_hash::BareHash),
 ];
 
-/// Returns the reader of this name.
 pub(super) fn reader(name: &str) -> Option<&'static dyn Grammar> {
     READERS.iter().find(|(known, _)| *known == name).map(|(_, reader)| *reader)
 }

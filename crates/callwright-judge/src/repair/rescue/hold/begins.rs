@@ -3,7 +3,7 @@
 //! The check is repeated with every piece until the result is certain. A certain result does not depend on the text
 //! that follows.
 
-use super::super::body::STAND_IN;
+use super::super::body::TOOL_CALL;
 use super::super::notations::streamed::HoldMarkKind;
 use super::super::python::{KEYWORDS, WRAPPERS};
 use super::super::statement::SHELLS;
@@ -292,16 +292,16 @@ fn named_object(text: &str, at: usize) -> BeginningMatch {
     match text.get(at..).unwrap_or_default().chars().next() {
         None => BeginningMatch::More,
         Some('{') => BeginningMatch::Bracket { at, is_data: false },
-        Some(_) => stand_in(text, at),
+        Some(_) => tool_call(text, at),
     }
 }
 
 /// Examines `tool_call(` in place of the object.
-fn stand_in(text: &str, at: usize) -> BeginningMatch {
+fn tool_call(text: &str, at: usize) -> BeginningMatch {
     let rest = text.get(at..).unwrap_or_default();
-    if rest.starts_with(STAND_IN) {
-        BeginningMatch::Bracket { at: at + STAND_IN.len() - 1, is_data: false }
-    } else if STAND_IN.starts_with(rest) {
+    if rest.starts_with(TOOL_CALL) {
+        BeginningMatch::Bracket { at: at + TOOL_CALL.len() - 1, is_data: false }
+    } else if TOOL_CALL.starts_with(rest) {
         BeginningMatch::More
     } else {
         BeginningMatch::Text

@@ -71,7 +71,6 @@ impl Literal {
         }
     }
 
-    /// Returns the text of a string.
     pub(in crate::repair) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -80,7 +79,6 @@ impl Literal {
     }
 }
 
-/// Returns the value of a word that is a constant.
 pub(super) fn constant(word: &str) -> Option<Literal> {
     match word {
         "true" | "True" | "TRUE" => Some(Literal::Bool(true)),

@@ -39,7 +39,6 @@ impl TagRole {
     }
 }
 
-/// A notation.
 #[derive(Debug)]
 pub(in crate::repair::rescue) struct NotationEntry {
     /// Name in traces, metrics and the documentation.
@@ -53,11 +52,9 @@ pub(in crate::repair::rescue) struct NotationEntry {
     pub(in crate::repair::rescue) begins_line: bool,
     /// Whether the marker is ignored if no call follows it.
     pub(in crate::repair::rescue) is_tentative: bool,
-    /// Parser of the notation.
     pub(super) form: NotationParser,
 }
 
-/// Parser of a notation.
 #[derive(Debug)]
 pub(super) enum NotationParser {
     /// A dedicated reader, with its openers.

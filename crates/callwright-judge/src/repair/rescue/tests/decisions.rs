@@ -133,7 +133,7 @@ proptest! {
         let mut transcript = Transcript::default();
         match role {
             0 => transcript.given(page),
-            1 => transcript.asked(page),
+            1 => transcript.add_user_message(page),
             _ => transcript.returned(None, "fetch", page),
         }
         let text = format!("{before}{call}{after}");

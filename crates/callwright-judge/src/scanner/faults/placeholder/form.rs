@@ -95,8 +95,8 @@ fn is_instruction(value: &str, lower: &str) -> bool {
     let shouted = value.contains(char::is_whitespace) && !value.contains(char::is_lowercase);
     let plain = value.chars().all(|letter| letter.is_alphanumeric() || " _-".contains(letter));
     let mut words = lower.split([' ', '_', '-']);
-    let says_so = words.next() == Some("your") || words.next_back() == Some("here");
-    plain && says_so && (joined || shouted) && begins_as_instruction(lower)
+    let is_explicit = words.next() == Some("your") || words.next_back() == Some("here");
+    plain && is_explicit && (joined || shouted) && begins_as_instruction(lower)
 }
 
 /// Words that are used in place of a value.

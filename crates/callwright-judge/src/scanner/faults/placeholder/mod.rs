@@ -139,7 +139,7 @@ mod tests {
 
     fn found(name: &str, value: &serde_json::Value, conversation: Option<&str>) -> Vec<Diagnosis> {
         let mut transcript = Transcript::default();
-        transcript.asked(conversation.unwrap_or_default());
+        transcript.add_user_message(conversation.unwrap_or_default());
         let context = match conversation {
             Some(_) => Context { conversation: Some(&transcript), ..Context::default() },
             None => Context::default(),

@@ -14,7 +14,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::results::{MAX_RESULT, find as find_call, has_failed, is_gone, only_acknowledges, says_to_come_back};
+use super::results::{MAX_RESULT, find as find_call, has_failed, is_gone, only_acknowledges, requests_repeat};
 use super::tools::{acts, is_made_to_be_repeated};
 use crate::scanner::faults::case::{FaultCase, quoted};
 use crate::scanner::same_value::is_same;
@@ -85,7 +85,7 @@ fn find<'a>(case: &FaultCase<'a>, arguments: &Value) -> Option<Circle<'a>> {
 
 /// Whether a call is polling: its tool is made for repeated calls, or its result is absent or reports work in progress.
 fn waits(call: &PastCall) -> bool {
-    is_made_to_be_repeated(&call.name) || call.result.as_deref().is_none_or(says_to_come_back)
+    is_made_to_be_repeated(&call.name) || call.result.as_deref().is_none_or(requests_repeat)
 }
 
 /// Returns the other tools of a lap, without duplicates.
@@ -150,7 +150,7 @@ mod tests {
 
     fn scanned(rules: &ScanRules, name: &str, rounds: &[&[PastCall]]) -> Scan {
         let mut transcript = Transcript::default();
-        transcript.asked("What is the weather?");
+        transcript.add_user_message("What is the weather?");
         rounds.iter().for_each(|round| transcript.called(round.to_vec()));
         let context = Context { conversation: Some(&transcript), ..Context::default() };
         scan_in(&call(name, r#"{"x":1}"#), 0, &tool_set(TOOLS), rules, &context)
@@ -252,7 +252,7 @@ mod tests {
         assert!(!is_held_up("get_weather", &[slice::from_ref(&unanswered), slice::from_ref(&unanswered)]));
         let mut transcript = Transcript::default();
         transcript.called(vec![weather("sunny")]);
-        transcript.asked("And again?");
+        transcript.add_user_message("And again?");
         transcript.called(vec![weather("sunny")]);
         let context = Context { conversation: Some(&transcript), ..Context::default() };
         let again = call("get_weather", r#"{"x":1}"#);

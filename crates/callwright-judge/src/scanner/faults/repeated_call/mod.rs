@@ -23,7 +23,7 @@ use crate::scanner::transcript::PastCall;
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};
-use results::{MAX_RESULT, find, has_failed, is_gone, says_to_come_back};
+use results::{MAX_RESULT, find, has_failed, is_gone, requests_repeat};
 use tools::is_made_to_be_repeated;
 
 /// Facts for the feedback template.
@@ -48,7 +48,7 @@ pub(super) fn check(case: &FaultCase<'_>, _: &CompiledTool, arguments: &Value) -
     let window = rounds.iter().rev().take(case.rules.repeat_window as usize);
     for (index, round) in window.enumerate() {
         if let Some((earlier, result)) = find(round, &case.call.name, arguments) {
-            let was_final = !says_to_come_back(result) && !is_gone(result);
+            let was_final = !requests_repeat(result) && !is_gone(result);
             // A call that is reported as a circle is not reported as a repetition, too.
             let is_new = was_final && !circle::is_reported(case, arguments);
             return if is_new { vec![diagnose(case, earlier, result, index + 1)] } else { Vec::new() };
@@ -83,7 +83,7 @@ mod tests {
 
     fn found_under(rules: &ScanRules, name: &str, arguments: &str, rounds: &[&[PastCall]]) -> Vec<Diagnosis> {
         let mut transcript = Transcript::default();
-        transcript.asked("What is the weather?");
+        transcript.add_user_message("What is the weather?");
         rounds.iter().for_each(|round| transcript.called(round.to_vec()));
         let context = Context { conversation: Some(&transcript), ..Context::default() };
         scan_in(&call(name, arguments), 0, &tool_set(TOOLS), rules, &context).result.err().unwrap_or_default()
@@ -177,7 +177,7 @@ mod tests {
         }
         let mut transcript = Transcript::default();
         transcript.called(vec![oslo("sunny")]);
-        transcript.asked("And again, please.");
+        transcript.add_user_message("And again, please.");
         let context = Context { conversation: Some(&transcript), ..Context::default() };
         assert!(scan_in(&call("get_weather", OSLO), 0, &tool_set(TOOLS), &rules(), &context).result.is_ok());
     }

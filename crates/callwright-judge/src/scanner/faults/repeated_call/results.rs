@@ -79,7 +79,7 @@ const COME_BACK: [&str; 33] = [
     "initializing",
 ];
 
-pub(super) fn says_to_come_back(result: &str) -> bool {
+pub(super) fn requests_repeat(result: &str) -> bool {
     let beginning = beginning(result);
     let mut words = beginning.split(|letter: char| !letter.is_alphanumeric());
     COME_BACK.iter().any(|word| beginning.contains(word)) || words.any(|word| STATUSES.contains(&word))
@@ -141,8 +141,8 @@ pub(super) fn only_acknowledges(result: &str) -> bool {
     let mut words =
         beginning.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).peekable();
     // An empty list is information; an empty text is not.
-    let says_nothing = words.peek().is_none() && !beginning.trim_start().starts_with('[');
-    says_nothing || words.peek().is_some() && words.all(|word| ACKNOWLEDGING.contains(&word))
+    let has_no_content = words.peek().is_none() && !beginning.trim_start().starts_with('[');
+    has_no_content || words.peek().is_some() && words.all(|word| ACKNOWLEDGING.contains(&word))
 }
 
 #[cfg(test)]

@@ -1,15 +1,47 @@
-//! A validated answer of the model or of a plan.
+//! Answers of a turn: the reply of the upstream, the validated answer, and the answer for the client.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use http::StatusCode;
 
 use callwright_judge::repair::{JudgedCall, JudgedMessage, Unjudged};
 use callwright_judge::scanner::CheckedCall;
-use callwright_openai::Completion;
-use callwright_types::{Diagnosis, Verdict};
+use callwright_openai::{AssistantMessage, Completion};
+use callwright_types::{Diagnosis, UpstreamFailure, Verdict};
 
 use super::turn::Turn;
 use crate::pipeline::dialogue::JudgedSummary;
 use crate::pipeline::tools::Offer;
 
-/// A validated answer.
+/// Result of an upstream request.
+#[derive(Debug)]
+pub(crate) enum UpstreamReply {
+    /// An answer to validate.
+    Completion(Completion),
+    /// An answer or error to forward unchanged.
+    Relay(Relay),
+    /// The client disconnected; the upstream request was cancelled.
+    ClientGone,
+}
+
+/// Data to forward to the client unchanged if no earlier answer is useful.
+#[derive(Debug)]
+pub(crate) enum Relay {
+    /// An answer that the proxy does not validate: an HTTP error, or any answer in mode `off`.
+    Answer {
+        /// Status of the upstream.
+        status: StatusCode,
+        /// Body of the upstream.
+        body: Bytes,
+    },
+    /// An error event inside the upstream's stream, unchanged.
+    ErrorEvent(Bytes),
+    /// The upstream gave no usable answer.
+    Failure(UpstreamFailure),
+}
+
+/// A validated answer of the model or of a plan.
 #[derive(Debug)]
 pub(crate) struct JudgedAnswer {
     /// The original answer.
@@ -26,12 +58,10 @@ impl JudgedAnswer {
         self.choices.iter().flat_map(|choice| &choice.calls)
     }
 
-    /// Returns the calls of the first choice.
     pub(crate) fn calls_of_first_choice(&self) -> &[JudgedCall] {
         self.choices.first().map(|choice| choice.calls.as_slice()).unwrap_or_default()
     }
 
-    /// Returns all diagnoses.
     pub(crate) fn diagnoses(&self) -> impl Iterator<Item = &Diagnosis> {
         self.choices.iter().flat_map(JudgedMessage::diagnoses)
     }
@@ -106,5 +136,23 @@ impl JudgedAnswer {
             client_calls,
             proxy_calls: if only_the_clients { 0 } else { proxy_calls },
         }
+    }
+}
+
+/// The client's answer: decided, but not yet written.
+#[derive(Debug)]
+pub(crate) struct SettledAnswer {
+    /// The answer.
+    pub(crate) completion: Completion,
+    /// Whether it differs from the upstream's answer.
+    pub(crate) changed: bool,
+    /// Remaining text by choice index, for choices whose text was converted to calls.
+    pub(crate) rescued: BTreeMap<u32, String>,
+}
+
+impl SettledAnswer {
+    /// Returns the message of the first choice for the client.
+    pub(crate) fn message(&self) -> Option<&AssistantMessage> {
+        self.completion.choices().first().map(|choice| &choice.message)
     }
 }
