@@ -71,6 +71,22 @@ pub(crate) fn root_file(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+/// Returns the paths of the files in a folder of the repository, and in its subfolders if `is_deep`.
+pub(crate) fn files_below(folder: &str, is_deep: bool) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root().join(folder)).unwrap() {
+        let entry = entry.unwrap();
+        let path = Path::new(folder).join(entry.file_name()).to_str().unwrap().trim_start_matches("./").to_owned();
+        match entry.file_type().unwrap() {
+            kind if kind.is_file() => found.push(path),
+            kind if kind.is_dir() && is_deep => found.extend(files_below(&path, true)),
+            _ => {}
+        }
+    }
+    found.sort();
+    found
+}
+
 /// Whether the repository has this file.
 pub(crate) fn exists(path: &str) -> bool {
     root().join(path).exists()
