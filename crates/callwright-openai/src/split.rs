@@ -26,6 +26,16 @@ impl Chunk {
         self.choice_indices().len()
     }
 
+    /// Returns the text of the chunk's choices.
+    pub fn text(&self) -> String {
+        let text = std::cell::RefCell::new(String::new());
+        self.with_choices(true, |_, delta| {
+            text.borrow_mut().push_str(&text_of(delta).unwrap_or_default());
+            true
+        });
+        text.into_inner()
+    }
+
     /// Returns the chunk without text but with refusals; `None` if at most a role remains.
     pub fn without_text(&self) -> Option<Chunk> {
         self.with_choices(true, |choice, delta| {

@@ -28,6 +28,8 @@ pub(crate) struct StreamProgress {
     pub(crate) has_usage_chunk: bool,
     /// Number of received chunks of the last attempt.
     pub(crate) chunks: u64,
+    /// Events for the client that precede all others.
+    pub(crate) pending: BytesMut,
 }
 
 impl StreamProgress {
@@ -41,22 +43,32 @@ impl StreamProgress {
         self.texts.get(&index).is_some_and(|text| !text.held.is_empty())
     }
 
-    /// Returns the unsent text of a choice whose `spans` were converted to calls.
+    /// Returns the unsent text of a choice whose `spans` were converted to calls. White space alone is not sent, unless
+    /// it was released before the calls.
     pub(crate) fn unsaid(&self, index: u32, text: &str, spans: &[Range<usize>]) -> String {
-        let sent = self.texts.get(&index).map(|sent| sent.text.as_str()).unwrap_or_default();
+        let known = self.texts.get(&index);
+        let sent = known.map(|sent| sent.text.as_str()).unwrap_or_default();
         // A later attempt may begin with the text of an earlier one.
         let mut at = if text.starts_with(sent) { sent.len() } else { 0 };
-        let mut left = String::new();
+        let first_call = spans.first().map_or(text.len(), |span| span.start);
+        let released = known.map_or(0, |sent| sent.released).min(first_call);
+        let mut left = text.get(at..released).unwrap_or_default().to_owned();
+        at = at.max(released);
+        let flowed = left.len();
         for span in spans {
             left.push_str(text.get(at..span.start).unwrap_or_default());
             at = at.max(span.end);
         }
         left.push_str(text.get(at..).unwrap_or_default());
-        if left.trim().is_empty() { String::new() } else { left }
+        if left[flowed..].trim().is_empty() {
+            left.truncate(flowed);
+        }
+        left
     }
 
     /// Discards all held parts, because the proxy answers with its own text.
     pub(crate) fn replaced(&mut self) {
+        self.release_text();
         self.held.clear();
         self.unsent.clear();
         for text in self.texts.values_mut() {
@@ -66,6 +78,7 @@ impl StreamProgress {
 
     /// Takes out the held parts of the last attempt, which may still become the answer.
     pub(crate) fn set_aside(&mut self) -> StreamAside {
+        self.release_text();
         StreamAside {
             held: std::mem::take(&mut self.held),
             unsent: std::mem::take(&mut self.unsent),
@@ -82,8 +95,9 @@ impl StreamProgress {
         (self.verbatim, self.has_usage_chunk) = (verbatim, has_usage_chunk);
     }
 
-    /// Discards the held parts of the previous attempt.
-    pub(crate) fn begin_attempt(&mut self) {
+    /// Discards the held parts of the previous attempt. Returns the pending events.
+    pub(crate) fn begin_attempt(&mut self) -> Bytes {
+        let pending = self.take_pending();
         self.held.clear();
         self.unsent.clear();
         self.verbatim = false;
@@ -92,6 +106,22 @@ impl StreamProgress {
         for text in self.texts.values_mut() {
             text.held.clear();
             text.released = 0;
+        }
+        pending
+    }
+
+    /// Returns the events of text that was released but not sent, because its chunk also has the beginning of a
+    /// possible call. They are sent before anything else.
+    pub(crate) fn take_pending(&mut self) -> Bytes {
+        self.release_text();
+        self.pending.split().freeze()
+    }
+
+    /// Moves the released part of the held text to the pending events.
+    fn release_text(&mut self) {
+        for text in self.texts.values_mut() {
+            // The finish reason of a piece that is sent without it is composed.
+            self.verbatim &= !text.write_released(&mut self.pending);
         }
     }
 }
@@ -129,17 +159,33 @@ pub(crate) struct SentText {
     pub(crate) held: VecDeque<HeldText>,
 }
 
+impl SentText {
+    /// Writes the released part of the held text. Returns whether that separated a text from its finish reason.
+    fn write_released(&mut self, out: &mut BytesMut) -> bool {
+        while let Some(held) = self.held.front_mut().filter(|held| held.range.start < self.released) {
+            let finishes = held.finishes;
+            let piece = match self.released < held.range.end {
+                true => held.cut(self.released),
+                false => self.held.pop_front().map(|held| held.chunk),
+            };
+            let Some(piece) = piece else { return false };
+            self.text.push_str(&piece.text());
+            out.extend_from_slice(&piece.to_event());
+            if finishes {
+                return true;
+            }
+        }
+        false
+    }
+}
+
 impl HeldText {
     /// Splits off the part before byte `at` of the choice's text, with the other members of the chunk that may be sent.
     pub(crate) fn cut(&mut self, at: usize) -> Option<Chunk> {
         let (first, rest) = self.chunk.cut_text(at.saturating_sub(self.range.start));
         let first = first?;
-        *self = Self {
-            range: self.range.start.max(at)..self.range.end,
-            chunk: rest,
-            event: None,
-            finishes: self.finishes,
-        };
+        *self =
+            Self { range: self.range.start.max(at)..self.range.end, chunk: rest, event: None, finishes: self.finishes };
         Some(first)
     }
 

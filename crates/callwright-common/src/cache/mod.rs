@@ -7,6 +7,8 @@ mod first_sight;
 
 use std::fmt;
 use std::hash::Hash;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indexmap::Equivalent;
@@ -27,6 +29,8 @@ const LARGE_BYTES: usize = 64 * 1024;
 pub struct ByteCache<K, V> {
     entries: Cache<K, V>,
     weigh: fn(&K, &V) -> usize,
+    /// Whether an entry was ever inserted. An empty cache is recognised by this flag: a search takes microseconds.
+    is_used: Arc<AtomicBool>,
 }
 
 /// Fill level of a cache.
@@ -58,7 +62,7 @@ where
             .weigher(move |key, value| u32::try_from(weigh(key, value) + ENTRY_BYTES).unwrap_or(u32::MAX))
             .time_to_idle(IDLE)
             .build();
-        Self { entries, weigh }
+        Self { entries, weigh, is_used: Arc::default() }
     }
 
     /// Returns the value of a key.
@@ -70,6 +74,7 @@ where
     /// for it.
     pub fn get_with(&self, key: K, make: impl FnOnce() -> V) -> V {
         let mut is_new = false;
+        self.is_used.store(true, Ordering::Relaxed);
         let value = self.entries.get_with(key, || {
             is_new = true;
             make()
@@ -83,6 +88,7 @@ where
     /// Caches a value.
     pub fn insert(&self, key: K, value: V) {
         let is_large = (self.weigh)(&key, &value) >= LARGE_BYTES;
+        self.is_used.store(true, Ordering::Relaxed);
         self.entries.insert(key, value);
         if is_large {
             self.entries.run_pending_tasks();
@@ -91,7 +97,8 @@ where
 
     /// Whether the cache is empty. Approximate: an entry inserted a moment ago may not be counted yet.
     pub fn is_empty(&self) -> bool {
-        self.entries.entry_count() == 0 && self.entries.iter().next().is_none()
+        let is_used = self.is_used.load(Ordering::Relaxed);
+        !is_used || (self.entries.entry_count() == 0 && self.entries.iter().next().is_none())
     }
 
     /// Returns the fill level, after evicting expired entries.
@@ -103,7 +110,7 @@ where
 
 impl<K, V> Clone for ByteCache<K, V> {
     fn clone(&self) -> Self {
-        Self { entries: self.entries.clone(), weigh: self.weigh }
+        Self { entries: self.entries.clone(), weigh: self.weigh, is_used: Arc::clone(&self.is_used) }
     }
 }
 

@@ -57,9 +57,9 @@ async fn stream(
     if turn.streamed.delivered {
         return Ok(());
     }
-    let opened = response_sender.is_open();
+    let mut out = BytesMut::from(std::mem::take(&mut turn.streamed.pending));
+    let opened = response_sender.is_open() || !out.is_empty();
     response_sender.open(turn.stream_headers())?;
-    let mut out = BytesMut::new();
     let only_held = turn.streamed.verbatim && turn.streamed.unsent.is_empty() && turn.streamed.head.is_some();
     if only_held && !changed {
         let texts = completion.choices().iter().filter_map(|choice| turn.streamed.texts.get(&choice.index));

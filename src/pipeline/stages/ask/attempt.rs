@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use tokio::time::timeout;
 
-use crate::pipeline::answer::ResponseSender;
+use crate::pipeline::answer::{ClientGone, ResponseSender};
 use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Relay, Turn, TurnConversation, UpstreamReply, milliseconds};
@@ -32,7 +32,10 @@ pub(super) async fn attempt(
 ) -> (UpstreamReply, Option<Again>) {
     let started = Instant::now();
     let mut notes = ExchangeNotes { sent_after: turn.record.elapsed(), ..ExchangeNotes::default() };
-    turn.streamed.begin_attempt();
+    let pending = turn.streamed.begin_attempt();
+    if !pending.is_empty() && send_pending(turn, &mut conversation.response_sender, pending).await.is_err() {
+        return (UpstreamReply::ClientGone, None);
+    }
     let cancelled = turn.cancelled.clone();
     let upstream = turn.upstream.clone();
     let (left, limit) = (turn.total_time_left(), turn.policy.limits.total_seconds);
@@ -50,6 +53,12 @@ pub(super) async fn attempt(
     let again = notes.again;
     note(pipeline, turn, &request, &reply, notes, started.elapsed());
     (reply, again)
+}
+
+/// Sends events of the previous attempt that precede the next one.
+async fn send_pending(turn: &Turn, response_sender: &mut ResponseSender, pending: Bytes) -> Result<(), ClientGone> {
+    response_sender.open(turn.stream_headers())?;
+    response_sender.send(pending).await
 }
 
 /// Returns the failure for a turn over its total time limit.

@@ -205,9 +205,9 @@ impl<'a> ChoiceText<'a> {
                 None => out.extend_from_slice(&chunk.to_event()),
             };
         }
-        let mut held =
-            HeldText { range: range.clone(), chunk: chunk.clone(), event: event.cloned(), finishes: false };
-        if flows > UNCUT_BYTES
+        let mut held = HeldText { range: range.clone(), chunk: chunk.clone(), event: event.cloned(), finishes: false };
+        // Other content, such as reasoning, does not wait for the text.
+        if (flows > UNCUT_BYTES || chunk.without_text().is_some())
             && let Some(part) = held.cut(range.start + flows)
         {
             out.extend_from_slice(&part.to_event());
