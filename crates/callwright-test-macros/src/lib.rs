@@ -1,7 +1,7 @@
 //! Test attribute [`macro@requires`]: a test whose service or data set is missing on this machine is reported as
 //! *ignored*, with the reason.
 //!
-//! Owns the search for services (`build.rs`). Must be a development dependency only.
+//! Owns the search for services (`build.rs`). Must not be a dependency of production code.
 
 use std::path::Path;
 

@@ -32,7 +32,7 @@ struct RankingReason<'a> {
     /// Cosine similarity of the tool's closest text.
     #[serde(skip_serializing_if = "Option::is_none")]
     closest: Option<f32>,
-    /// That text, if it is a pattern.
+    /// Pattern with this text, if the text is a pattern.
     #[serde(skip_serializing_if = "Option::is_none")]
     pattern: Option<&'a str>,
 }

@@ -162,7 +162,7 @@ impl PlaceholderForm {
         match self {
             Self::Blank => "a blank to fill in",
             Self::Instruction => "an instruction to fill something in",
-            Self::Word => "a word that stands for a value",
+            Self::Word => "a word in place of a value",
             Self::ExampleAddress => "an address for examples",
             Self::Counting => "a made-up number",
         }
