@@ -8,6 +8,7 @@ pub mod digest;
 pub mod errors;
 pub mod json;
 pub mod parallel;
+pub mod placeholder;
 pub mod schema;
 pub mod text;
 pub mod tokens;

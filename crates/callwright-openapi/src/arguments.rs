@@ -50,6 +50,19 @@ pub(super) fn join<'d>(
 }
 
 impl<'d> JoinedArguments<'d> {
+    /// Returns the name and the location of an argument in the request.
+    pub(super) fn wire_name<'a>(&'a self, argument: &'a str) -> (&'a str, &'static str) {
+        if let Some(binding) = self.bindings.iter().find(|binding| binding.argument == argument) {
+            return (&binding.name, binding.location.as_str());
+        }
+        let members = match self.body.as_ref().map(|body| &body.shape) {
+            Some(BodyShape::Properties(members)) => members.as_slice(),
+            _ => &[],
+        };
+        let member = members.iter().find(|member| member.argument == argument);
+        (member.map_or(argument, |member| &member.name), "body")
+    }
+
     /// Makes each property of the body an argument if no property has a parameter's name; otherwise the whole body is
     /// one argument.
     fn add_body(&mut self, document: &'d ApiDocument, body: OperationBody<'d>, notes: &mut LoadNotes) {
@@ -106,7 +119,7 @@ fn file_hint(body: &OperationBody<'_>, property: &str) -> Option<String> {
 
 /// Returns a hint with the parameter's name in the API if the argument's name differs: the API's error messages use
 /// that name.
-fn sent_as(argument: &str, name: &str) -> Option<String> {
+pub(super) fn sent_as(argument: &str, name: &str) -> Option<String> {
     (argument != name).then(|| format!("{SENT_AS}{name}`."))
 }
 

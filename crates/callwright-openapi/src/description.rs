@@ -1,6 +1,7 @@
 //! Builds the description of a tool for the model.
 
 use super::document::LocatedValue;
+use super::markup::plain_text;
 use super::shorten::shorten;
 
 /// Beginning of the description of a deprecated tool.
@@ -9,13 +10,15 @@ pub(super) const DEPRECATED: &str = "Deprecated. ";
 /// Joins summary and description of `operation` in at most `chars` characters. Falls back to method and path
 /// (`label`).
 pub(super) fn tool_description(operation: &LocatedValue<'_>, label: &str, chars: usize) -> String {
-    let text = joined(operation.text("summary"), operation.text("description")).unwrap_or_else(|| label.to_owned());
+    let [summary, description] = ["summary", "description"].map(|key| operation.text(key).map(plain_text));
+    let text = joined(summary.as_deref(), description.as_deref()).unwrap_or_else(|| label.to_owned());
     let is_deprecated = operation.flag("deprecated") == Some(true);
     shorten(&if is_deprecated { format!("{DEPRECATED}{text}") } else { text }, chars)
 }
 
 /// Joins summary and description. A summary that the description repeats is left out.
 pub(super) fn joined(summary: Option<&str>, description: Option<&str>) -> Option<String> {
+    let [summary, description] = [summary, description].map(|text| text.filter(|text| !text.trim().is_empty()));
     match (summary, description) {
         (Some(summary), Some(description)) if !repeats(summary, description) => {
             Some(format!("{summary}\n\n{description}"))

@@ -7,14 +7,17 @@ use std::ptr;
 
 use super::document::ApiDocument;
 use super::files::{Fetch, Offline, Origin};
+use super::hidden::HiddenParameterRules;
 use super::naming::{NameSource, tool_names};
 use super::notes::LoadNotes;
+use super::operations::{LoadedOperations, read_operations};
 use super::outputs::attach_links;
 use super::reader::OperationReader;
-use super::report::{Report, Skipped};
+use super::report::Report;
 use super::server::Servers;
 use super::walk::{DocumentOperation, operations};
 use super::{Credential, LoadError, Operation, Toolset, ToolsetSettings, documentation, security};
+use callwright_common::json::scalar_text;
 
 /// Loads the document at `path` with all its files as the toolset `name`. Ignores `settings.document`. A faulty
 /// operation is skipped and reported in [`Toolset::report`].
@@ -56,28 +59,27 @@ pub(super) fn read(
 ) -> Result<Toolset, LoadError> {
     let mut notes = LoadNotes::default();
     document.remarks().into_iter().for_each(|remark| notes.remark(remark));
-    let security_schemes = security::schemes(document, &mut notes);
-    check_credentials(name, path, &settings.credentials, security_schemes.keys().map(String::as_str).collect())?;
+    let own_schemes = security::schemes(document, &mut notes);
     let servers = Servers::read(document, name, settings, &mut notes)?;
 
     let (found, mut skipped) = operations(document);
     let names = names_of(&found);
-    let mut reader = OperationReader::new(document, name, &settings.limits, &servers);
-    let mut loaded = Vec::new();
-    for (found, tool) in found.iter().zip(names) {
-        notes.begin(&found.label());
-        match reader.read(found, tool, &mut notes) {
-            Ok(operation) => loaded.push((found, operation)),
-            Err(reason) => skipped.push(Skipped { operation: found.label(), reason }),
-        }
-    }
+    let hidden = HiddenParameterRules::of(document, &found, &own_schemes);
+    let reader = || OperationReader::new(document, name, &settings.limits, &servers, &hidden);
+    let LoadedOperations { mut loaded, skipped: unreadable } = read_operations(&found, &names, reader, &mut notes);
+    skipped.extend(unreadable);
 
     attach_links(document, &mut loaded);
     let loaded: Vec<Operation> = loaded.into_iter().map(|(_, operation)| operation).collect();
+    let required = loaded.iter().flat_map(|operation| &operation.security).flatten();
+    let security_schemes = hidden.into_schemes(own_schemes, required);
+    check_credentials(name, path, &settings.credentials, security_schemes.keys().map(String::as_str).collect())?;
+    let (simplified, hidden) = notes.finish();
     Ok(Toolset {
         name: name.to_owned(),
         entry: name.to_owned(),
-        title: title(document),
+        title: info(document, "title"),
+        version: info(document, "version"),
         servers: servers.root().to_vec(),
         security_schemes,
         credentials: settings.credentials.clone(),
@@ -91,9 +93,10 @@ pub(super) fn read(
             operations_loaded: loaded.len(),
             operations_skipped: skipped,
             renamed: loaded.iter().filter_map(Operation::renamed).collect(),
-            simplified: notes.finish(),
+            simplified,
             error: None,
             advice: Vec::new(),
+            hidden,
         },
         document: document.root().at.file().url().is_none().then(|| path.to_owned()),
         by_tool: by_tool(&loaded),
@@ -142,8 +145,10 @@ fn operation_files(document: &ApiDocument, found: &[DocumentOperation<'_>]) -> B
     paths.into_iter().map(|path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())).collect()
 }
 
-fn title(document: &ApiDocument) -> String {
-    document.member("info").and_then(|info| info.text("title")).unwrap_or_default().to_owned()
+/// Returns a text of the Info Object.
+fn info(document: &ApiDocument, key: &str) -> String {
+    let value = document.member("info").and_then(|info| scalar_text(info.value.get(key)?));
+    value.map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 
 fn by_tool(operations: &[Operation]) -> HashMap<String, usize> {

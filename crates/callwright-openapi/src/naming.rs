@@ -1,15 +1,23 @@
 //! Generates tool names: readable, at most 64 characters of `[a-zA-Z0-9_-]`, unique, and stable.
 //!
-//! A name depends on its own operation only. If several operations would get the same name, all of them get a hash of
-//! method and path appended, independent of their order. Adding, removing and reordering other operations therefore
-//! keeps the names.
+//! A name depends on its own operation only. If several operations would get the same name, all of them get method and
+//! path appended, independent of their order. Adding, removing and reordering other operations therefore keeps the
+//! names.
+//!
+//! A name that is too long keeps its first and last words; the longest words between them are cut. It ends with a hash,
+//! and differs from other names in more than the hash: names whose shortened words are the same keep the words in which
+//! they differ ([`told_apart`]).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Maximum length of a function name that OpenAI-compatible providers accept.
 const MAX_NAME: usize = 64;
 /// Length of a hash: 8 hexadecimal digits.
 const HASH_CHARS: usize = 8;
+/// Length to which words of a long name are cut before words are dropped, with the separator.
+const MIN_WORD: usize = 4;
+/// Length of a word that tells names apart.
+const MAX_KEPT: usize = 16;
 
 /// Input of a tool's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,18 +32,151 @@ pub(super) struct NameSource<'a> {
 
 /// Returns one name for each source, in the same order.
 pub(super) fn tool_names(sources: &[NameSource<'_>]) -> Vec<String> {
-    let wishes: Vec<String> = sources.iter().map(wish).collect();
+    let wishes = long_names(sources);
     let mut wanted: HashMap<&str, usize> = HashMap::new();
     for wish in &wishes {
         *wanted.entry(wish).or_default() += 1;
     }
     let mut taken: HashSet<String> =
         wanted.iter().filter(|(_, times)| **times == 1).map(|(wish, _)| (*wish).to_owned()).collect();
-    let names = sources.iter().zip(&wishes).map(|(source, wish)| match wanted.get(wish.as_str()) {
-        Some(1) => wish.clone(),
-        _ => hashed_name(wish, seed(source), &mut taken),
-    });
-    names.collect()
+    let mut names = Vec::with_capacity(wishes.len());
+    for (source, wish) in sources.iter().zip(&wishes) {
+        names.push(match wanted.get(wish.as_str()) {
+            Some(1) => wish.clone(),
+            _ => hashed_name(wish, seed(source), &mut taken),
+        });
+    }
+    names
+}
+
+/// Returns the wishes of all sources with at most [`MAX_NAME`] characters. Those that several operations share have
+/// method and path, because an `operationId` should be unique.
+fn long_names(sources: &[NameSource<'_>]) -> Vec<String> {
+    let mut wishes: Vec<String> = sources.iter().map(wish).collect();
+    let mut wanted: HashMap<String, usize> = HashMap::new();
+    for wish in &wishes {
+        *wanted.entry(wish.clone()).or_default() += 1;
+    }
+    for (wish, source) in wishes.iter_mut().zip(sources) {
+        if source.operation_id.is_some() && wanted.get(wish).is_some_and(|times| *times > 1) {
+            *wish = sanitised(&format!("{wish}_{}_{}", source.method, source.path));
+        }
+    }
+    shortened(&wishes, sources)
+}
+
+/// Shortens the names that are too long.
+fn shortened(names: &[String], sources: &[NameSource<'_>]) -> Vec<String> {
+    let mut stems: HashMap<String, Vec<usize>> = HashMap::new();
+    for (index, name) in names.iter().enumerate().filter(|(_, name)| name.len() > MAX_NAME) {
+        stems.entry(shorten_words(&words(name), MAX_NAME - HASH_CHARS - 1, None)).or_default().push(index);
+    }
+    let mut short = names.to_vec();
+    for (stem, indexes) in stems {
+        let group: Vec<&str> = indexes.iter().filter_map(|index| names.get(*index)).map(String::as_str).collect();
+        let stems = if group.len() > 1 { told_apart(&group) } else { vec![stem] };
+        for (index, stem) in indexes.into_iter().zip(stems) {
+            if let (Some(name), Some(source)) = (short.get_mut(index), sources.get(index)) {
+                *name = with_hash(&stem, &seed(source));
+            }
+        }
+    }
+    short
+}
+
+/// Returns stems for names whose shortened words are the same: each keeps the first word in which the names differ.
+fn told_apart(names: &[&str]) -> Vec<String> {
+    let room = MAX_NAME - HASH_CHARS - 1;
+    let all: Vec<Vec<&str>> = names.iter().map(|name| words(name)).collect();
+    let Some(first) = all.first() else { return Vec::new() };
+    let mut common = first.len();
+    for other in &all {
+        common = common.min(first.iter().zip(other).take_while(|(one, other)| one == other).count());
+    }
+    let mut stems: Vec<String> = all.iter().map(|words| shorten_words(words, room, Some(common))).collect();
+    let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (index, stem) in stems.iter().enumerate() {
+        groups.entry(stem.clone()).or_default().push(index);
+    }
+    // Names that are equal up to here differ in a later word.
+    for indexes in groups.into_values().filter(|indexes| indexes.len() > 1 && indexes.len() < names.len()) {
+        let group: Vec<&str> = indexes.iter().filter_map(|index| names.get(*index)).copied().collect();
+        for (index, stem) in indexes.into_iter().zip(told_apart(&group)) {
+            if let Some(slot) = stems.get_mut(index) {
+                *slot = stem;
+            }
+        }
+    }
+    stems
+}
+
+/// Joins `words` in at most `room` characters: keeps the first and the last word, and cuts the longest words between
+/// them. If the words are too many, those in the middle are dropped. The word at index `kept` stays recognisable.
+fn shorten_words(words: &[&str], room: usize, kept: Option<usize>) -> String {
+    if words.iter().map(|word| word.len()).sum::<usize>() <= room {
+        return words.concat();
+    }
+    let [first, middle @ .., last] = words else { return cut(&words.concat(), room).to_owned() };
+    let (first, last) = (cut(first, room / 4), tail(last, room / 3));
+    let distinct = kept.and_then(|index| middle.get(index.checked_sub(1)?)).map(|word| both_ends(word));
+    let reserved = distinct.as_ref().map_or(0, String::len);
+    let left = room.saturating_sub(first.len() + last.len() + reserved);
+    let mut longest = middle.iter().map(|word| word.len()).max().unwrap_or_default();
+    while longest > MIN_WORD && middle.iter().map(|word| word.len().min(longest)).sum::<usize>() > left + longest {
+        longest -= 1;
+    }
+    let mut joined = String::from(first);
+    let mut spent = 0;
+    for (index, word) in middle.iter().enumerate() {
+        let is_kept = kept == Some(index + 1);
+        let word = cut(word, longest);
+        if is_kept {
+            joined.extend(distinct.as_deref());
+        } else if spent + word.len() <= left {
+            spent += word.len();
+            joined.push_str(word);
+        }
+    }
+    joined.push_str(last);
+    joined
+}
+
+/// Returns a word of at most [`MAX_KEPT`] characters, or its beginning and its end.
+fn both_ends(word: &str) -> String {
+    if word.len() <= MAX_KEPT {
+        return word.to_owned();
+    }
+    format!("{}{}", cut(word, MAX_KEPT / 2), tail(word, MAX_KEPT / 2))
+}
+
+/// Returns the words of a name, each with the separators before it. A capital after a small letter begins a word.
+fn words(name: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut begin = 0;
+    let mut before = '_';
+    for (at, letter) in name.char_indices() {
+        let is_separator = matches!(letter, '_' | '-');
+        let after_separator = matches!(before, '_' | '-');
+        let begins = is_separator && !after_separator
+            || letter.is_ascii_uppercase() && (before.is_ascii_lowercase() || before.is_ascii_digit());
+        if begins && at > begin {
+            words.extend(name.get(begin..at));
+            begin = at;
+        }
+        before = letter;
+    }
+    words.extend(name.get(begin..).filter(|rest| !rest.is_empty()));
+    words
+}
+
+/// Returns the first `bytes` bytes of an ASCII text.
+fn cut(text: &str, bytes: usize) -> &str {
+    text.get(..bytes).unwrap_or(text)
+}
+
+/// Returns the last `bytes` bytes of an ASCII text.
+fn tail(text: &str, bytes: usize) -> &str {
+    text.get(text.len().saturating_sub(bytes)..).unwrap_or(text)
 }
 
 /// Returns a name for the tool `name` of `toolset` that is unique among all toolsets and not in `taken`.
@@ -56,10 +197,10 @@ fn hashed_name(wish: &str, mut seed: String, taken: &mut HashSet<String>) -> Str
     }
 }
 
+/// Returns the name of a source without regard to its length.
 fn wish(source: &NameSource<'_>) -> String {
     let from_id = source.operation_id.filter(|id| is_readable(id)).map(sanitised).filter(|name| !name.is_empty());
-    let name = from_id.unwrap_or_else(|| sanitised(&format!("{}_{}", source.method, source.path)));
-    if name.len() <= MAX_NAME { name } else { with_hash(&name, &seed(source)) }
+    from_id.unwrap_or_else(|| sanitised(&format!("{}_{}", source.method, source.path)))
 }
 
 /// Whether most letters of `id` are allowed in a name. Otherwise the remaining letters are meaningless.
@@ -94,9 +235,8 @@ fn is_allowed(c: char) -> bool {
 }
 
 fn with_hash(name: &str, seed: &str) -> String {
-    let room = MAX_NAME - HASH_CHARS - 1;
-    let head: String = name.chars().take(room).collect();
-    format!("{}_{:08x}", head.trim_end_matches('_'), fnv1a(seed.as_bytes()))
+    let stem = shorten_words(&words(name), MAX_NAME - HASH_CHARS - 1, None);
+    format!("{}_{:08x}", stem.trim_end_matches('_'), fnv1a(seed.as_bytes()))
 }
 
 /// FNV-1a, 32 bits (Fowler, Noll, Vo): simple, and identical on every machine and in every release.
@@ -139,12 +279,53 @@ mod tests {
     }
 
     #[test]
-    fn operations_that_want_one_name_all_bear_a_hash() {
+    fn operations_that_want_one_name_all_have_method_and_path() {
         let one = source(Some("get.pet"), "get", "/pets/{id}");
         let other = source(Some("get pet"), "get", "/cats/{id}");
         let names = tool_names(&[one.clone(), other.clone()]);
+        assert_eq!(names, ["get_pet_get_pets_id", "get_pet_get_cats_id"]);
         assert_eq!(tool_names(&[other, one]), [names[1].clone(), names[0].clone()]);
-        assert!(names.iter().all(|name| name.starts_with("get_pet_") && name.len() == 16), "{names:?}");
+        let alike = [source(None, "get", "/pets/{id}"), source(None, "get", "/pets/id")];
+        let names = tool_names(&alike);
+        assert!(names.iter().all(|name| name.starts_with("get_pets_id_") && name.len() == 20), "{names:?}");
+    }
+
+    #[test]
+    fn a_long_name_keeps_its_first_and_last_words() {
+        let create = source(
+            Some("organizations.locations.collections.engines.servingConfigs.conversations.sessions.create"),
+            "post",
+            "/a",
+        );
+        let delete = NameSource {
+            operation_id: Some(
+                "organizations.locations.collections.engines.servingConfigs.conversations.sessions.delete",
+            ),
+            ..create.clone()
+        };
+        let names = tool_names(&[create, delete]);
+        let stems: Vec<&str> = names.iter().map(|name| &name[..name.len() - HASH_CHARS - 1]).collect();
+        assert_eq!(
+            stems,
+            [
+                "organizations_loca_coll_engi_servConfi_conv_sess_create",
+                "organizations_loca_coll_engi_servConfi_conv_sess_delete"
+            ]
+        );
+    }
+
+    #[test]
+    fn long_names_differ_in_more_than_their_hashes() {
+        let middle = ["alphabetical", "alphanumeric", "alphabets"];
+        let rest = "_of_the_very_long_collection_of_many_entries_within_the_organisation_list";
+        let ids: Vec<String> = middle.iter().map(|word| format!("customers_{word}{rest}")).collect();
+        let paths = ["/a", "/b", "/c"];
+        let sources: Vec<NameSource<'_>> =
+            ids.iter().zip(paths).map(|(id, path)| source(Some(id), "get", path)).collect();
+        let names = tool_names(&sources);
+        let stems: HashSet<&str> = names.iter().map(|name| &name[..name.len() - HASH_CHARS - 1]).collect();
+        assert_eq!(stems.len(), ids.len(), "{names:?}");
+        assert!(names.iter().all(|name| name.len() <= MAX_NAME), "{names:?}");
     }
 
     #[test]
@@ -176,9 +357,10 @@ mod tests {
             let fewer = tool_names(&some);
             for (source, name) in some.iter().zip(&fewer) {
                 let before = &names[all.iter().position(|other| other == source).unwrap()];
-                let alone = all.iter().filter(|other| wish(other) == wish(source)).count() == 1;
+                let short = |source: &NameSource<'_>| shorten_words(&words(&wish(source)), MAX_NAME - HASH_CHARS - 1, None);
+                let alone = all.iter().filter(|other| short(other) == short(source)).count() == 1;
                 let still_shared = some.iter().filter(|other| wish(other) == wish(source)).count() > 1;
-                if alone || still_shared {
+                if alone || still_shared && wish(source).len() <= MAX_NAME / 2 {
                     prop_assert_eq!(name, before);
                 }
             }

@@ -1,9 +1,9 @@
 //! Collects remarks for the report while a document is processed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::files::ValuePosition;
-use super::report::Simplified;
+use super::report::{HiddenParameter, Simplified};
 
 /// Collector of losses and guesses. A remark about a place of the document is recorded once, even if several
 /// operations share the place.
@@ -11,7 +11,14 @@ use super::report::Simplified;
 pub(super) struct LoadNotes {
     operation: String,
     simplified: Vec<Simplified>,
+    /// Whether each remark is about a place.
+    is_place: Vec<bool>,
     places: HashSet<String>,
+    /// Number of remarks, including repetitions.
+    count: usize,
+    hidden: Vec<HiddenParameter>,
+    /// Indexes of `hidden` by everything except the operations.
+    hidden_index: HashMap<String, usize>,
 }
 
 impl LoadNotes {
@@ -22,19 +29,60 @@ impl LoadNotes {
 
     /// Adds a remark about the current operation.
     pub(super) fn remark(&mut self, what: impl Into<String>) {
-        self.simplified.push(Simplified { operation: self.operation.clone(), what: what.into() });
+        self.count += 1;
+        self.push(what.into(), false);
+    }
+
+    fn push(&mut self, what: String, is_place: bool) {
+        self.simplified.push(Simplified { operation: self.operation.clone(), what });
+        self.is_place.push(is_place);
     }
 
     /// Adds a remark about one place, which several operations may share.
     pub(super) fn place(&mut self, at: &ValuePosition<'_>, what: impl std::fmt::Display) {
+        self.count += 1;
         let what = format!("{at}: {what}");
         if self.places.insert(what.clone()) {
-            self.remark(what);
+            self.push(what, true);
         }
     }
 
-    /// Returns all remarks in order.
-    pub(super) fn finish(self) -> Vec<Simplified> {
-        self.simplified
+    /// Adds a parameter of the current operation that is not offered.
+    pub(super) fn hide(&mut self, mut hidden: HiddenParameter) {
+        hidden.operations.push(self.operation.clone());
+        self.merge_hidden(hidden);
+    }
+
+    fn merge_hidden(&mut self, hidden: HiddenParameter) {
+        let HiddenParameter { parameter, location, value, reason, .. } = &hidden;
+        let key = serde_json::json!([parameter, location, value, reason]).to_string();
+        let index = *self.hidden_index.entry(key).or_insert(self.hidden.len());
+        match self.hidden.get_mut(index) {
+            Some(known) => known.operations.extend(hidden.operations),
+            None => self.hidden.push(hidden),
+        }
+    }
+
+    /// Adds the remarks of a later part of the document.
+    pub(super) fn append(&mut self, later: Self) {
+        for (simplified, is_place) in later.simplified.into_iter().zip(later.is_place) {
+            if !is_place || self.places.insert(simplified.what.clone()) {
+                self.is_place.push(is_place);
+                self.simplified.push(simplified);
+            }
+        }
+        for hidden in later.hidden {
+            self.merge_hidden(hidden);
+        }
+    }
+
+    /// Returns the number of remarks so far, including repetitions about one place.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Returns the remarks and the hidden parameters, in order.
+    pub(super) fn finish(self) -> (Vec<Simplified>, Vec<HiddenParameter>) {
+        (self.simplified, self.hidden)
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::Method;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -35,6 +36,8 @@ pub struct Operation {
     pub body: Option<BodyBinding>,
     /// The idempotency key parameter, if the document describes one.
     pub idempotency_key: Option<IdempotencyKey>,
+    /// Arguments with values that the document fixes. Every request has them; the tool does not offer them.
+    pub fixed: Vec<FixedArgument>,
     /// Alternative security requirements, best first. Each lists the security schemes that must all be satisfied.
     /// Empty: no credentials are required. An empty alternative: credentials are optional.
     pub security: Vec<Vec<Requirement>>,
@@ -54,6 +57,15 @@ pub struct Operation {
     /// Documentation texts of the operation: its description, parameters, body, responses and tags. Operations share
     /// many of them.
     pub documentation: Vec<Arc<DocText>>,
+}
+
+/// An argument with the only value that it may have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FixedArgument {
+    /// The argument's name in the operation's bindings or body.
+    pub argument: String,
+    /// The value.
+    pub value: Value,
 }
 
 /// The arguments of one call, mapped to their places in the request.
@@ -89,27 +101,32 @@ impl Operation {
         }
     }
 
-    /// Splits an argument object into parameters and body. Unknown arguments are dropped.
+    /// Splits an argument object into parameters and body, and adds the fixed arguments. Unknown arguments are dropped.
     pub fn place<'a>(&'a self, arguments: &'a Map<String, Value>) -> Placement<'a> {
-        let parameters = self
-            .bindings
-            .iter()
-            .filter_map(|binding| arguments.get(&binding.argument).map(|value| (binding, value)))
-            .collect();
-        Placement { parameters, body: self.body.as_ref().and_then(|body| place_body(body, arguments)) }
+        let mut parameters = Vec::new();
+        for binding in &self.bindings {
+            parameters.extend(self.value(&binding.argument, arguments).map(|value| (binding, value)));
+        }
+        Placement { parameters, body: self.body.as_ref().and_then(|body| self.place_body(body, arguments)) }
     }
-}
 
-/// Builds the body. A required body is always sent, if necessary as an empty object.
-fn place_body(body: &BodyBinding, arguments: &Map<String, Value>) -> Option<Value> {
-    match &body.shape {
-        BodyShape::Argument(name) => arguments.get(name).cloned(),
-        BodyShape::Properties(members) => {
-            let mut given = Map::new();
-            for BodyMember { argument, name } in members {
-                given.extend(arguments.get(argument).map(|value| (name.clone(), value.clone())));
+    /// Returns the value of an argument: the fixed one, otherwise the given one.
+    fn value<'a>(&'a self, argument: &str, arguments: &'a Map<String, Value>) -> Option<&'a Value> {
+        let fixed = self.fixed.iter().find(|fixed| fixed.argument == argument).map(|fixed| &fixed.value);
+        fixed.or_else(|| arguments.get(argument))
+    }
+
+    /// Builds the body. A required body is always sent, if necessary as an empty object.
+    fn place_body(&self, body: &BodyBinding, arguments: &Map<String, Value>) -> Option<Value> {
+        match &body.shape {
+            BodyShape::Argument(name) => self.value(name, arguments).cloned(),
+            BodyShape::Properties(members) => {
+                let mut given = Map::new();
+                for BodyMember { argument, name } in members {
+                    given.extend(self.value(argument, arguments).map(|value| (name.clone(), value.clone())));
+                }
+                (body.required || !given.is_empty()).then_some(Value::Object(given))
             }
-            (body.required || !given.is_empty()).then_some(Value::Object(given))
         }
     }
 }

@@ -19,8 +19,16 @@ const MAX_LINKS: usize = 64;
 /// Reads the fields of responses. Operations that share a response schema share its fields.
 #[derive(Debug, Default)]
 pub(super) struct OutputReader {
-    /// Fields by the memory address of the schema, which does not move.
-    known: HashMap<usize, Arc<[OutputField]>>,
+    known: HashMap<OutputKey, Arc<[OutputField]>>,
+}
+
+/// Identifies a schema of a document. Memory addresses do not move while the document is read.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum OutputKey {
+    /// The address of a schema.
+    Schema(usize),
+    /// A reference, with the address of the file that contains it.
+    Reference(usize, String),
 }
 
 impl OutputReader {
@@ -29,9 +37,18 @@ impl OutputReader {
         let Some(schema) = responses(document, operation).find_map(|response| schema_of(document, &response)) else {
             return Arc::default();
         };
-        let address = std::ptr::from_ref(schema.value) as usize;
-        let known = self.known.entry(address);
+        let known = self.known.entry(OutputKey::of(&schema));
         Arc::clone(known.or_insert_with(|| fields_of(OutputSchema { document, at: schema }).into()))
+    }
+}
+
+impl OutputKey {
+    fn of(schema: &LocatedValue<'_>) -> Self {
+        let is_alone = schema.value.as_object().is_some_and(|members| members.len() == 1);
+        match schema.reference().filter(|_| is_alone) {
+            Some(reference) => Self::Reference(std::ptr::from_ref(schema.at.file()) as usize, reference.to_owned()),
+            None => Self::Schema(std::ptr::from_ref(schema.value) as usize),
+        }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::arguments::join;
+use super::arguments::{JoinedArguments, join};
 use super::body::{OperationBody, body};
 use super::description::tool_description;
 use super::document::{ApiDocument, LocatedValue, Version};
 use super::documentation::DocumentationLibrary;
+use super::hidden::{FixedParameter, HiddenParameterRules};
 use super::idempotency::take_key;
 use super::notes::LoadNotes;
 use super::outputs::OutputReader;
@@ -14,11 +15,12 @@ use super::parameter::OperationParameter;
 use super::parameter_list::lists;
 use super::path_parameters::{TemplateParameters, place};
 use super::promise::promises;
-use super::schema::SchemaWriter;
+use super::report::HiddenParameter;
+use super::schema::{SchemaWriter, ToolSchema};
 use super::server::Servers;
 use super::settings::DocumentLimits;
 use super::walk::DocumentOperation;
-use super::{Operation, documentation, security, swagger};
+use super::{FixedArgument, Operation, documentation, security, swagger};
 use serde_json::Value;
 
 use callwright_types::{OperationRef, Owner, Tool};
@@ -29,6 +31,7 @@ pub(super) struct OperationReader<'d> {
     toolset: &'d str,
     limits: &'d DocumentLimits,
     servers: &'d Servers<'d>,
+    hidden: &'d HiddenParameterRules,
     schemas: SchemaWriter<'d>,
     texts: DocumentationLibrary,
     outputs: OutputReader,
@@ -40,12 +43,14 @@ impl<'d> OperationReader<'d> {
         toolset: &'d str,
         limits: &'d DocumentLimits,
         servers: &'d Servers<'d>,
+        hidden: &'d HiddenParameterRules,
     ) -> Self {
         Self {
             document,
             toolset,
             limits,
             servers,
+            hidden,
             schemas: SchemaWriter::new(document, limits),
             texts: DocumentationLibrary::default(),
             outputs: OutputReader::default(),
@@ -64,15 +69,27 @@ impl<'d> OperationReader<'d> {
         notes: &mut LoadNotes,
     ) -> Result<Operation, String> {
         let DocumentOperation { path_item, operation, .. } = found;
-        let (written, body) = request(self.document, found, notes)?;
+        let (written, mut body) = request(self.document, found, notes)?;
         let documentation = documentation::of_operation(self.document, path_item, operation, &written, body.as_ref());
-        let TemplateParameters { path, parameters } = place(found, written, notes)?;
+        let TemplateParameters { path, mut parameters } = place(found, written, notes)?;
+        let mut security = security::requirements(self.document, operation, notes);
+        self.hidden.take(&mut parameters, &mut security, notes);
+        self.hidden.take_fields(&mut body, &security, notes);
+        let version = self.hidden.version(self.document, &parameters);
         let mut joined = join(self.document, parameters, body, notes);
         let idempotency_key = take_key(self.document, &found.method, &mut joined, notes);
-        let schema = self.schemas.write(&joined.arguments, notes)?;
+        let mut fixed: Vec<FixedArgument> =
+            version.and_then(|version| take_fixed(&mut joined, version, notes)).into_iter().collect();
+        let ToolSchema { schema, single_values } = self.schemas.write(&joined.arguments, notes)?;
+        for (argument, value) in single_values.iter() {
+            let (name, location) = joined.wire_name(argument);
+            let reason = "required, with a single allowed value".to_owned();
+            notes.hide(HiddenParameter::new(name, location, Some(value.clone()), reason));
+            fixed.push(FixedArgument { argument: argument.clone(), value: value.clone() });
+        }
         let tool = Tool {
             description: tool_description(operation, &found.label(), self.limits.description_chars),
-            parameters: Arc::new(schema),
+            parameters: schema,
             free_text: false,
             reads: Some(found.method.is_safe()),
             owner: Owner::Proxy(OperationRef { toolset: self.toolset.to_owned(), tool: name.clone() }),
@@ -90,13 +107,28 @@ impl<'d> OperationReader<'d> {
             bindings: joined.bindings,
             body: joined.body,
             idempotency_key,
-            security: security::requirements(self.document, operation, notes),
+            fixed,
+            security,
             produces: produces(self.document, operation),
             tags: tags(operation),
             deprecated: operation.flag("deprecated") == Some(true),
             documentation: self.texts.share(documentation),
         })
     }
+}
+
+/// Removes the argument of a fixed parameter, and returns it with its value.
+fn take_fixed(
+    joined: &mut JoinedArguments<'_>,
+    FixedParameter { name, location, value, reason }: FixedParameter,
+    notes: &mut LoadNotes,
+) -> Option<FixedArgument> {
+    let mut bindings = joined.bindings.iter();
+    let binding = bindings.find(|binding| binding.location == location && binding.name == name)?;
+    let argument = binding.argument.clone();
+    joined.arguments.retain(|other| other.name != argument);
+    notes.hide(HiddenParameter::new(&name, location.as_str(), Some(value.clone()), reason.to_owned()));
+    Some(FixedArgument { argument, value })
 }
 
 /// Parses parameters and body. A `requestBody` takes precedence over a body among the parameters, which documents

@@ -2,6 +2,7 @@
 //! document per line.
 
 use serde::Serialize;
+use serde_json::Value;
 
 /// The report on one document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -20,6 +21,8 @@ pub struct Report {
     pub error: Option<String>,
     /// Advice to the document's author; only a [`review`](super::review()) produces it.
     pub advice: Vec<Advice>,
+    /// Parameters that models are not offered.
+    pub hidden: Vec<HiddenParameter>,
 }
 
 /// An operation that was not converted.
@@ -51,6 +54,23 @@ pub struct Simplified {
     pub what: String,
 }
 
+/// A parameter that is not an argument of the tools: requests have a fixed value, a credential, or nothing for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HiddenParameter {
+    /// The parameter's name.
+    pub parameter: String,
+    /// Its location: `path`, `query`, `header`, `cookie` or `body`.
+    #[serde(rename = "in")]
+    pub location: &'static str,
+    /// The value that every request has; `None` if none is fixed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    /// The reason, with the source of a convention.
+    pub reason: String,
+    /// Methods and paths of the operations.
+    pub operations: Vec<String>,
+}
+
 /// One piece of advice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Advice {
@@ -64,6 +84,12 @@ pub struct Advice {
     pub message: String,
     /// The change to make; the same text for all advice of one rule.
     pub fix: &'static str,
+}
+
+impl HiddenParameter {
+    pub(super) fn new(parameter: &str, location: &'static str, value: Option<Value>, reason: String) -> Self {
+        Self { parameter: parameter.to_owned(), location, value, reason, operations: Vec::new() }
+    }
 }
 
 impl Report {

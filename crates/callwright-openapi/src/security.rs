@@ -189,6 +189,6 @@ mod tests {
         let missing = Requirement { scheme: "missing".to_owned(), scopes: vec!["read".to_owned(), "write".to_owned()] };
         assert_eq!(of("either"), [vec!["key".into(), "user".into()], vec![], vec![missing]]);
         assert_eq!(of("components"), [vec!["key".into()]]);
-        assert_eq!(notes.finish().len(), 3);
+        assert_eq!(notes.finish().0.len(), 3);
     }
 }

@@ -191,7 +191,7 @@ mod tests {
         let servers = Servers::read(&document, "api", &settings, &mut notes)?;
         let path_item = document.member("item").unwrap();
         let urls = servers.of(&path_item, &path_item.member("get").unwrap(), &mut notes);
-        Ok((urls.into_iter().map(String::from).collect(), notes.finish().len()))
+        Ok((urls.into_iter().map(String::from).collect(), notes.finish().0.len()))
     }
 
     #[test]

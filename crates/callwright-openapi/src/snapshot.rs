@@ -5,12 +5,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io, thread};
 
 use super::discovery::DocumentSearch;
 use super::naming::prefixed;
 use super::source::{EntrySource, LoadedEntry};
 use super::{Fetch, FetchBounds, LoadError, Operation, Toolset, ToolsetSettings};
+use callwright_common::parallel::{WorkLimits, in_order};
 use callwright_types::OperationRef;
+
+/// Maximum total size of the documents of entries that are read at the same time. A larger document is read alone.
+const ENTRY_BYTES_AT_ONCE: u64 = 24 << 20;
 
 /// All loaded toolsets. Immutable, so that a turn uses one catalog from start to end.
 #[derive(Debug, Clone, Default)]
@@ -57,9 +62,8 @@ impl Catalog {
     ) -> Result<(Self, Vec<LoadError>), LoadError> {
         let mut catalog = Self::default();
         let mut errors = Vec::new();
-        for (name, settings) in settings {
-            let mut loaded =
-                EntrySource::of(name, &settings.document, base_dir)?.load(name, settings, base_dir, fetch)?;
+        for (name, loaded) in load_entries(settings.iter().collect(), base_dir, fetch) {
+            let mut loaded = loaded?;
             if loaded.toolsets.is_empty()
                 && let Some(error) = loaded.errors.pop()
             {
@@ -86,9 +90,8 @@ impl Catalog {
         }
         let mut catalog = self.clone();
         let mut errors = Vec::new();
-        for (name, settings) in changed {
-            let source = EntrySource::of(name, &settings.document, base_dir);
-            match source.and_then(|source| source.load(name, settings, base_dir, fetch)) {
+        for (name, loaded) in load_entries(changed, base_dir, fetch) {
+            match loaded {
                 Ok(loaded) => errors.append(&mut catalog.replace(name, loaded)),
                 Err(error) => errors.push(error),
             }
@@ -171,6 +174,34 @@ impl Catalog {
     pub fn operation(&self, reference: &OperationRef) -> Option<&Operation> {
         self.toolset(&reference.toolset)?.operation(&reference.tool)
     }
+}
+
+/// Loads the configuration entries in parallel; the results have their order.
+fn load_entries<'a>(
+    entries: Vec<(&'a String, &'a ToolsetSettings)>,
+    base_dir: &Path,
+    fetch: &dyn Fetch,
+) -> Vec<(&'a str, Result<LoadedEntry, LoadError>)> {
+    let load = |(name, settings): (&'a String, &'a ToolsetSettings)| {
+        let source = EntrySource::of(name, &settings.document, base_dir);
+        (name.as_str(), source.and_then(|source| source.load(name, settings, base_dir, fetch)))
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(entries.len());
+    let limits = WorkLimits { workers, weight: ENTRY_BYTES_AT_ONCE, ahead: entries.len() };
+    let weigh = |(_, settings): &(&String, &ToolsetSettings)| {
+        fs::metadata(base_dir.join(&settings.document)).map_or(0, |metadata| metadata.len())
+    };
+    let mut loaded = Vec::with_capacity(entries.len());
+    let ended: io::Result<()> = in_order(limits, entries.iter().copied(), weigh, load, |result| {
+        loaded.push(result);
+        Ok(())
+    });
+    // Without threads, the remaining entries are loaded here.
+    if ended.is_err() {
+        let rest = entries.get(loaded.len()..).unwrap_or_default();
+        loaded.extend(rest.iter().copied().map(load));
+    }
+    loaded
 }
 
 /// Whether the folder has no documents and subfolders beyond those known to the entry.

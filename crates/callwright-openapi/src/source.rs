@@ -1,8 +1,8 @@
 //! Loads the toolsets of a configuration entry: one for a document, or one for each document of a folder.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io, thread};
 
 use url::Url;
 
@@ -10,6 +10,11 @@ use super::discovery::{Discovered, DocumentSearch};
 use super::files::{Fetch, Origin};
 use super::load::check_credentials;
 use super::{LoadError, Toolset, ToolsetSettings, load_from};
+use callwright_common::parallel::{WorkLimits, in_order};
+
+/// Maximum total size of the documents that are read at the same time, by the sizes of their first files. A document in
+/// memory takes about ten times its size. A larger document is read alone.
+const BYTES_AT_ONCE: u64 = 24 << 20;
 
 /// Kind of the entry's `document`.
 pub(super) enum EntrySource {
@@ -102,8 +107,8 @@ fn load_folder(
     let mut files: BTreeSet<PathBuf> = found.iter().map(|found| found.path.clone()).collect();
     let mut toolsets = Vec::new();
     let mut errors = Vec::new();
-    for Discovered { path, name: way } in &found {
-        match load_from(&format!("{name}/{way}"), Origin::Path(path), &settings, fetch) {
+    for loaded in load_all(name, &found, &settings, fetch) {
+        match loaded {
             Ok(mut toolset) => {
                 files.extend(toolset.files().map(Path::to_owned));
                 name.clone_into(&mut toolset.entry);
@@ -120,6 +125,32 @@ fn load_folder(
         check_credentials(name, folder, &credentials, schemes.collect())?;
     }
     Ok(LoadedEntry { toolsets: without_parts(toolsets), files, folders: folders.into_iter().collect(), errors })
+}
+
+/// Loads the documents in parallel; the results have the order of `found`.
+fn load_all(
+    name: &str,
+    found: &[Discovered],
+    settings: &ToolsetSettings,
+    fetch: &dyn Fetch,
+) -> Vec<Result<Toolset, LoadError>> {
+    let load = |document: &Discovered| {
+        load_from(&format!("{name}/{}", document.name), Origin::Path(&document.path), settings, fetch)
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(found.len());
+    let limits = WorkLimits { workers, weight: BYTES_AT_ONCE, ahead: found.len() };
+    let weigh = |document: &&Discovered| fs::metadata(&document.path).map_or(0, |metadata| metadata.len());
+    let mut loaded = Vec::with_capacity(found.len());
+    let ended: io::Result<()> = in_order(limits, found.iter(), weigh, load, |result| {
+        loaded.push(result);
+        Ok(())
+    });
+    // Without threads, the remaining documents are loaded here.
+    if ended.is_err() {
+        let rest = found.get(loaded.len()..).unwrap_or_default();
+        loaded.extend(rest.iter().map(load));
+    }
+    loaded
 }
 
 fn cloned<K: Clone, V: Clone>((key, value): (&K, &V)) -> (K, V) {

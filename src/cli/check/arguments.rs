@@ -14,9 +14,9 @@ use callwright_types::SchemaDialect;
 #[derive(Debug, Args)]
 #[command(after_long_help = help())]
 pub(in super::super) struct CheckArguments {
-    /// OpenAPI documents, their http(s) URLs, or folders. Every document below a folder is checked and its other files
-    /// are skipped; references may lead anywhere below that folder. `-` reads a document from standard input. URLs must
-    /// have public addresses.
+    /// OpenAPI documents, their http(s) URLs, or folders. Every document below a folder is checked; its other files are
+    /// skipped, and folders whose names begin with a dot are skipped and reported. References may lead anywhere below
+    /// that folder. `-` reads a document from standard input. URLs must have public addresses.
     #[arg(value_name = "PATH", required_unless_present = "files_from")]
     pub(super) paths: Vec<PathBuf>,
     /// Format of the reports; `json` prints one line per document.
@@ -71,7 +71,8 @@ fn help() -> String {
         "\
 Lines of --format json: {{\"file\" (relative to the given folder), \"operations_loaded\", \"operations_skipped\": [{{\"operation\", \
 \"reason\"}}], \"renamed\": [{{\"operation\", \"from\", \"to\"}}], \"simplified\": [{{\"operation\", \"what\"}}], \"error\": null or why the \
-document cannot be loaded, \"advice\": [{{\"code\", \"operation\", \"at\", \"message\", \"fix\"}}], \"path\" (relative to the working directory)}}.
+document cannot be loaded, \"advice\": [{{\"code\", \"operation\", \"at\", \"message\", \"fix\"}}], \"hidden\": \
+[{{\"parameter\", \"in\", \"value\" (if it is fixed), \"reason\", \"operations\"}}], \"path\" (relative to the working directory)}}.
 
 Rules of --advice:
 {}

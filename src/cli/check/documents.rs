@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use callwright_openapi::{self as catalog, Discovered};
+use callwright_openapi::{self as catalog, Discovered, Discovery};
 
 /// Path that means standard input.
 const STANDARD_INPUT: &str = "-";
@@ -22,6 +22,14 @@ pub(super) struct DocumentEntry {
     /// Folder in which the document was found. References may lead anywhere below it, as in the folder of a toolset.
     /// `None` for a document named itself: its own folder applies.
     pub(super) root: Option<PathBuf>,
+}
+
+/// The documents of a run.
+#[derive(Debug, Default)]
+pub(super) struct DocumentList {
+    pub(super) entries: Vec<DocumentEntry>,
+    /// Folders that were not searched because their names begin with a dot.
+    pub(super) skipped_folders: Vec<PathBuf>,
 }
 
 /// Source of a document.
@@ -80,47 +88,57 @@ impl DocumentEntry {
 ///
 /// # Errors
 /// [`FindError`].
-pub(super) fn find(paths: &[PathBuf], files_from: Option<&Path>) -> Result<Vec<DocumentEntry>, FindError> {
+pub(super) fn find(paths: &[PathBuf], files_from: Option<&Path>) -> Result<DocumentList, FindError> {
     if files_from.is_some_and(is_standard_input) && paths.iter().any(|path| is_standard_input(path)) {
         return Err(FindError::StandardInputTwice);
     }
-    let mut entries = Vec::new();
+    let mut found = DocumentList::default();
     let is_only_folder = paths.len() == 1 && files_from.is_none();
     for path in paths {
         if is_standard_input(path) {
             let name = STANDARD_INPUT.to_owned();
-            entries.push(DocumentEntry {
+            found.entries.push(DocumentEntry {
                 source: DocumentSource::StandardInput(path.clone()),
                 shown: name.clone(),
                 name,
                 root: None,
             });
         } else {
-            add(path, is_only_folder, &mut entries);
+            found.add(path, is_only_folder);
         }
     }
     if let Some(list) = files_from {
         let lines = lines(list).map_err(|source| FindError::List { list: list.to_owned(), source })?;
         for path in &lines {
-            add(path, false, &mut entries);
+            found.add(path, false);
         }
     }
-    Ok(entries)
+    Ok(found)
 }
 
 fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == STANDARD_INPUT
 }
 
-fn add(path: &Path, is_only_folder: bool, entries: &mut Vec<DocumentEntry>) {
-    if !path.is_dir() {
-        entries.push(DocumentEntry::named(path));
-        return;
-    }
-    match catalog::discover(path) {
-        Ok(found) => entries.extend(found.into_iter().map(|found| DocumentEntry::found(found, path, is_only_folder))),
-        Err(error) => entries
-            .push(DocumentEntry { source: DocumentSource::Fault(error.to_string()), ..DocumentEntry::named(path) }),
+impl DocumentList {
+    /// Adds the document at `path`, or those in the folder `path`.
+    fn add(&mut self, path: &Path, is_only_folder: bool) {
+        if !path.is_dir() {
+            self.entries.push(DocumentEntry::named(path));
+            return;
+        }
+        match catalog::discover(path) {
+            Ok(Discovery { documents, skipped_folders }) => {
+                for found in documents {
+                    self.entries.push(DocumentEntry::found(found, path, is_only_folder));
+                }
+                self.skipped_folders.extend(skipped_folders.into_iter().map(|name| path.join(name)));
+            }
+            Err(error) => {
+                let source = DocumentSource::Fault(error.to_string());
+                self.entries.push(DocumentEntry { source, ..DocumentEntry::named(path) });
+            }
+        }
     }
 }
 
@@ -159,7 +177,7 @@ mod tests {
 
     fn names(paths: &[&Path], list: Option<&Path>) -> Vec<String> {
         let paths: Vec<PathBuf> = paths.iter().map(|path| (*path).to_owned()).collect();
-        find(&paths, list).unwrap().into_iter().map(|entry| entry.name).collect()
+        find(&paths, list).unwrap().entries.into_iter().map(|entry| entry.name).collect()
     }
 
     #[test]
@@ -182,7 +200,7 @@ mod tests {
         fs::write(folder.path().join("a.json"), "{\"swagger\": 2.0}").unwrap();
         let path = folder.path().to_owned();
         let shown =
-            |paths: &[PathBuf]| find(paths, None).unwrap().into_iter().map(|entry| entry.shown).collect::<Vec<_>>();
+            |paths: &[PathBuf]| find(paths, None).unwrap().entries.into_iter().map(|entry| entry.shown).collect::<Vec<_>>();
         let long = path.join("a.json").display().to_string();
         assert_eq!(shown(std::slice::from_ref(&path)), ["a.json"]);
         assert_eq!(shown(&[path.clone(), path]), [long.clone(), long]);
@@ -203,7 +221,7 @@ mod tests {
     fn standard_input_is_one_thing_or_the_other() {
         let standard = PathBuf::from("-");
         assert!(matches!(
-            find(std::slice::from_ref(&standard), None).unwrap()[0].source,
+            find(std::slice::from_ref(&standard), None).unwrap().entries[0].source,
             DocumentSource::StandardInput(_)
         ));
         assert!(matches!(find(std::slice::from_ref(&standard), Some(&standard)), Err(FindError::StandardInputTwice)));

@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 use serde::Serialize;
 
 pub(super) use arguments::CheckArguments;
-use documents::{DocumentEntry, DocumentSource};
+use documents::{DocumentEntry, DocumentList, DocumentSource};
 use tally::{DeniedFinding, ReportTally};
 
 use super::errors::VerbResult;
@@ -51,7 +51,11 @@ struct CheckedDocument {
 }
 
 pub(super) fn run(arguments: &CheckArguments) -> VerbResult {
-    let entries = documents::find(&arguments.paths, arguments.files_from.as_deref())?;
+    let DocumentList { entries, skipped_folders } =
+        documents::find(&arguments.paths, arguments.files_from.as_deref())?;
+    if !skipped_folders.is_empty() {
+        anstream::eprintln!("{}", text::skipped_folders(&skipped_folders));
+    }
     if entries.is_empty() {
         let places: Vec<String> = arguments.paths.iter().map(|path| plain::text(&path.display().to_string())).collect();
         let places = if places.is_empty() { "the list".to_owned() } else { places.join(", ") };
@@ -178,7 +182,7 @@ mod tests {
             r#"{"file":"a\nb.json","operations_loaded":0,"operations_skipped":[],"renamed":[],"simplified":[],"#;
         assert_eq!(
             json_line(&report, "x/a.json"),
-            format!("{expected}\"error\":null,\"advice\":[],\"path\":\"x/a.json\"}}\n")
+            format!("{expected}\"error\":null,\"advice\":[],\"hidden\":[],\"path\":\"x/a.json\"}}\n")
         );
     }
 }

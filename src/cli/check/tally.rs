@@ -18,6 +18,8 @@ pub(super) struct ReportTally {
     pub(super) renamed: usize,
     pub(super) simplified: usize,
     pub(super) advice: usize,
+    /// Parameters that models are not offered, each counted for its operations.
+    pub(super) hidden: usize,
 }
 
 /// Findings that can make a run fail.
@@ -43,6 +45,7 @@ impl ReportTally {
             renamed: report.renamed.len(),
             simplified: report.simplified.len(),
             advice: report.advice.len(),
+            hidden: report.hidden.iter().map(|hidden| hidden.operations.len()).sum(),
         }
     }
 
@@ -72,5 +75,6 @@ impl AddAssign for ReportTally {
         self.renamed += other.renamed;
         self.simplified += other.simplified;
         self.advice += other.advice;
+        self.hidden += other.hidden;
     }
 }

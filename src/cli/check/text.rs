@@ -1,12 +1,13 @@
 //! Text reports: a table with one row per document, and the document's details below its row.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use anstyle::{AnsiColor, Style};
 
 use super::tally::{ReportTally, counted};
 use crate::cli::plain::text as plain;
-use callwright_openapi::{Report, Rule};
+use callwright_openapi::{HiddenParameter, Report, Rule};
 
 /// Maximum number of details of one kind shown per document.
 const SHOWN: usize = 10;
@@ -24,14 +25,25 @@ const NOTED: Style = AnsiColor::Cyan.on_default();
 
 /// Returns the column titles. Names come last because only the terminal knows their widths.
 pub(super) fn header() -> String {
-    format!("{HEAD} loaded  skipped  renamed  simplified  advice  document{HEAD:#}\n")
+    format!("{HEAD} loaded  skipped  renamed  simplified  hidden  advice  document{HEAD:#}\n")
+}
+
+/// Returns the line about folders that were not searched.
+pub(super) fn skipped_folders(folders: &[PathBuf]) -> String {
+    let shown: Vec<String> = folders.iter().take(SHOWN).map(|folder| plain(&folder.display().to_string())).collect();
+    let more = folders.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(
+        "skipped {}{more}: folders whose names begin with a dot are not searched; pass them as arguments to check them",
+        shown.join(", ")
+    )
 }
 
 /// Returns the row and the details of one document.
 pub(super) fn document(report: &Report, name: &str) -> String {
     let name = plain(name);
     if let Some(error) = &report.error {
-        let dashes = format!("{0:>7}  {0:>7}  {0:>7}  {0:>10}  {0:>6}", "-");
+        let dashes = format!("{0:>7}  {0:>7}  {0:>7}  {0:>10}  {0:>6}  {0:>6}", "-");
         return format!(
             "{dashes}  {FAILED}{name}{FAILED:#}\n    {FAILED}{:<KIND_WIDTH$}{FAILED:#}  {}\n",
             "error",
@@ -50,6 +62,7 @@ pub(super) fn document(report: &Report, name: &str) -> String {
     details(&mut out, NOTED, "renamed", renamed, SHOWN);
     let simplified = simplified.iter().map(|simplified| about(&simplified.operation, &simplified.what));
     details(&mut out, NOTED, "simplified", simplified, SHOWN);
+    details(&mut out, NOTED, "hidden", report.hidden.iter().map(hidden), SHOWN);
     advice(&mut out, report);
     out
 }
@@ -68,9 +81,20 @@ pub(super) fn summary(total: &ReportTally) -> String {
 
 /// Returns the numbers of one row, without the name.
 fn row(tally: &ReportTally) -> String {
-    let ReportTally { loaded, skipped, renamed, simplified, advice, .. } = *tally;
+    let ReportTally { loaded, skipped, renamed, simplified, advice, hidden, .. } = *tally;
     let lost = if skipped > 0 { LOST } else { Style::new() };
-    format!("{loaded:>7}  {lost}{skipped:>7}{lost:#}  {renamed:>7}  {simplified:>10}  {advice:>6}")
+    format!("{loaded:>7}  {lost}{skipped:>7}{lost:#}  {renamed:>7}  {simplified:>10}  {hidden:>6}  {advice:>6}")
+}
+
+/// Returns the line about a parameter that is not offered.
+fn hidden(hidden: &HiddenParameter) -> String {
+    let HiddenParameter { parameter, location, value, reason, operations } = hidden;
+    let place = match operations.as_slice() {
+        [operation] => operation.clone(),
+        operations => counted(operations.len(), "operation", "operations"),
+    };
+    let value = value.as_ref().map(|value| format!(" = {value}")).unwrap_or_default();
+    plain(&format!("{parameter} ({location}){value} in {place}: {reason}"))
 }
 
 fn about(operation: &str, what: &str) -> String {
@@ -127,6 +151,13 @@ mod tests {
             operations_skipped: skipped(1, "bad"),
             renamed: vec![Renamed { operation: "GET /a".to_owned(), from: None, to: "get_a".to_owned() }],
             simplified: vec![Simplified { operation: String::new(), what: "no server".to_owned() }],
+            hidden: vec![HiddenParameter {
+                parameter: "api-version".to_owned(),
+                location: "query",
+                value: Some("2024-05-01".into()),
+                reason: "the version".to_owned(),
+                operations: vec!["GET /a".to_owned(), "GET /b".to_owned()],
+            }],
             advice: vec![Advice {
                 code: "missing-description",
                 operation: "GET /a".to_owned(),
@@ -137,14 +168,15 @@ mod tests {
             ..Report::default()
         };
         let expected = "
- loaded  skipped  renamed  simplified  advice  document
-     12        1        1           1       1  a.yaml
+ loaded  skipped  renamed  simplified  hidden  advice  document
+     12        1        1           1       2       1  a.yaml
     skipped     GET /0: bad
     renamed     GET /a: `get_a` (no operationId)
     simplified  no server
+    hidden      api-version (query) = \"2024-05-01\" in 2 operations: the version
     advice      missing-description: describe in `summary` or `description` what it does, what it returns, and when to use it
                 GET /a: it says nothing (a.yaml:3 #/x)
-     12        1        1           1       1  1 document
+     12        1        1           1       2       1  1 document
 ";
         let text = header() + &document(&report, "a.yaml") + &summary(&ReportTally::of(&report));
         assert_eq!(seen(&text), expected.trim_start_matches('\n'));
@@ -154,7 +186,7 @@ mod tests {
     fn a_document_that_cannot_be_loaded_has_no_numbers() {
         let report = Report::of_failure("x", "a.yaml: no JSON");
         let text = seen(&document(&report, "a.yaml"));
-        assert_eq!(text, "      -        -        -           -       -  a.yaml\n    error       a.yaml: no JSON\n");
+        assert_eq!(text, "      -        -        -           -       -       -  a.yaml\n    error       a.yaml: no JSON\n");
         assert!(seen(&summary(&ReportTally::of(&report))).ends_with("1 document, 1 could not be loaded\n"));
     }
 
@@ -164,6 +196,14 @@ mod tests {
         let text = seen(&document(&report, "a.yaml"));
         assert_eq!(text.lines().count(), 1 + SHOWN + 1);
         assert!(text.ends_with("and 5 more (--format json shows all)\n"), "{text}");
+    }
+
+    #[test]
+    fn skipped_folders_are_listed_up_to_a_limit() {
+        let folders: Vec<PathBuf> = (0..SHOWN + 2).map(|number| PathBuf::from(format!("api/.{number}"))).collect();
+        let text = skipped_folders(&folders);
+        assert!(text.starts_with("skipped api/.0, api/.1") && text.contains(" and 2 more: "), "{text}");
+        assert!(skipped_folders(&folders[..1]).starts_with("skipped api/.0: "));
     }
 
     #[test]

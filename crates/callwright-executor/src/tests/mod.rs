@@ -151,6 +151,7 @@ fn operation(method: Method, server: &str, path: &str, bindings: Vec<Binding>) -
         bindings,
         body: None,
         idempotency_key: None,
+        fixed: Vec::new(),
         security: Vec::new(),
         produces: vec!["application/json".into()],
         promises: Vec::new(),

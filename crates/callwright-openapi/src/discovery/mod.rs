@@ -35,7 +35,16 @@ pub struct Discovered {
     pub name: String,
 }
 
-/// Returns the OpenAPI documents in `folder` and its subfolders, sorted by name.
+/// Result of a search below a folder.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Discovery {
+    /// The documents, sorted by name.
+    pub documents: Vec<Discovered>,
+    /// Folders that were not searched because their names begin with a dot, relative to the searched folder.
+    pub skipped_folders: Vec<String>,
+}
+
+/// Returns the OpenAPI documents in `folder` and its subfolders.
 ///
 /// A file that cannot be read is included, because loading it reports the reason. Links to folders are not followed,
 /// because they could form cycles. Folders whose names begin with a dot are skipped. At most one file is in memory at
@@ -44,8 +53,9 @@ pub struct Discovered {
 /// # Errors
 ///
 /// Returns [`LoadError::Read`] if `folder` cannot be listed.
-pub fn discover(folder: &Path) -> Result<Vec<Discovered>, LoadError> {
-    DocumentSearch::of(folder).map(|search| search.found)
+pub fn discover(folder: &Path) -> Result<Discovery, LoadError> {
+    let DocumentSearch { found, skipped_folders, .. } = DocumentSearch::of(folder)?;
+    Ok(Discovery { documents: found, skipped_folders })
 }
 
 /// State and result of a search.
@@ -56,6 +66,8 @@ pub(super) struct DocumentSearch<'a> {
     pub(super) found: Vec<Discovered>,
     /// The searched folders.
     pub(super) folders: Vec<PathBuf>,
+    /// Names of the folders that were skipped.
+    skipped_folders: Vec<String>,
 }
 
 impl<'a> DocumentSearch<'a> {
@@ -70,7 +82,7 @@ impl<'a> DocumentSearch<'a> {
     }
 
     fn new(root: &'a Path, known: Option<&'a BTreeSet<PathBuf>>) -> Result<Self, LoadError> {
-        let mut search = Self { root, known, found: Vec::new(), folders: Vec::new() };
+        let mut search = Self { root, known, found: Vec::new(), folders: Vec::new(), skipped_folders: Vec::new() };
         search.folder(root, MAX_FOLDER_DEPTH)?;
         Ok(search)
     }
@@ -80,7 +92,11 @@ impl<'a> DocumentSearch<'a> {
         for entry in entries(folder).map_err(|source| LoadError::Read { path: folder.to_owned(), source })? {
             let path = entry.path();
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                let is_wanted = depth > 0 && !entry.file_name().to_string_lossy().starts_with('.');
+                let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+                if is_hidden {
+                    self.skipped_folders.push(self.name_of(&path));
+                }
+                let is_wanted = depth > 0 && !is_hidden;
                 // Includes the folder as a document: loading it reports why it cannot be listed.
                 if is_wanted && self.folder(&path, depth - 1).is_err() {
                     self.take(path);
@@ -97,10 +113,14 @@ impl<'a> DocumentSearch<'a> {
     }
 
     fn take(&mut self, path: PathBuf) {
-        let way = path.strip_prefix(self.root).unwrap_or(&path);
+        self.found.push(Discovered { name: self.name_of(&path), path });
+    }
+
+    /// Returns the path relative to the searched folder.
+    fn name_of(&self, path: &Path) -> String {
+        let way = path.strip_prefix(self.root).unwrap_or(path);
         let parts: Vec<_> = way.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-        let name = parts.join("/");
-        self.found.push(Discovered { path, name });
+        parts.join("/")
     }
 }
 
@@ -143,7 +163,7 @@ mod tests {
     use super::*;
 
     fn names(folder: &Path) -> Vec<String> {
-        discover(folder).unwrap().into_iter().map(|found| found.name).collect()
+        discover(folder).unwrap().documents.into_iter().map(|found| found.name).collect()
     }
 
     fn write(folder: &Path, name: &str, bytes: &[u8]) {
@@ -172,6 +192,7 @@ mod tests {
             write(folder.path(), name, text);
         }
         assert_eq!(names(folder.path()), ["a/deep/er/x.yml", "a/z.JSON", "b.yaml", "late.json", "utf16.yaml"]);
+        assert_eq!(discover(folder.path()).unwrap().skipped_folders, [".git"]);
     }
 
     #[cfg(unix)]

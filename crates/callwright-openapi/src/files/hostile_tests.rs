@@ -107,7 +107,7 @@ fn a_pipe_is_not_waited_for() {
     let made = std::process::Command::new("mkfifo").arg(folder.path().join("api/pipe.yaml")).status();
     assert!(made.unwrap().success());
     assert!(reason(&folder, "pipe.yaml").contains("it is not a regular file"));
-    assert_eq!(super::super::discover(&folder.path().join("api")).unwrap().len(), 1);
+    assert_eq!(super::super::discover(&folder.path().join("api")).unwrap().documents.len(), 1);
 }
 
 #[cfg(unix)]

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::super::document::{ApiDocument, LocatedValue};
+use super::super::markup::plain_text;
 use super::super::notes::LoadNotes;
 use super::super::settings::DocumentLimits;
 use super::super::shorten::shorten;
@@ -14,6 +15,8 @@ use super::exclusive::relax;
 use super::leaf::examples;
 use super::loops::open_loops;
 use super::memo::Memo;
+use super::shared::{SharedSchemas, ToolSchema};
+use super::single_value::take_single_values;
 use super::translator::{SchemaDetail, SchemaTranslator, TooLarge};
 
 /// Upper bound of `limits.schema_depth`. Each schema level takes two levels of JSON, which must stay below the 127
@@ -62,19 +65,38 @@ pub(crate) struct SchemaWriter<'d> {
     document: &'d ApiDocument,
     limits: &'d DocumentLimits,
     memo: Memo,
+    shared: SharedSchemas,
 }
 
 impl<'d> SchemaWriter<'d> {
     pub(crate) fn new(document: &'d ApiDocument, limits: &'d DocumentLimits) -> Self {
-        Self { document, limits, memo: Memo::default() }
+        Self { document, limits, memo: Memo::default(), shared: SharedSchemas::default() }
     }
 
-    /// Returns the schema of an object with these members and no others.
+    /// Returns the schema of an object with these members and no others, without the required members that have a
+    /// single allowed value.
     ///
     /// # Errors
     ///
     /// Returns an error if the schema exceeds the size limit even without nested levels.
-    pub(crate) fn write(&mut self, arguments: &[ObjectArgument<'d>], notes: &mut LoadNotes) -> Result<Value, String> {
+    pub(crate) fn write(
+        &mut self,
+        arguments: &[ObjectArgument<'d>],
+        notes: &mut LoadNotes,
+    ) -> Result<ToolSchema, String> {
+        let key = self.shared.key(arguments);
+        if let Some(known) = self.shared.find(key) {
+            return Ok(known);
+        }
+        let remarks = notes.count();
+        let mut schema = self.write_new(arguments, notes)?;
+        let single_values = take_single_values(&mut schema);
+        // A remark applies to one operation or place, so that operations with remarks are translated one by one.
+        let key = (notes.count() == remarks).then_some(key);
+        Ok(self.shared.add(key, schema, single_values))
+    }
+
+    fn write_new(&mut self, arguments: &[ObjectArgument<'d>], notes: &mut LoadNotes) -> Result<Value, String> {
         let whole = self.whole();
         let (written, detail) = match self.attempt(arguments, whole, notes) {
             Ok(written) => (written, whole),
@@ -214,9 +236,9 @@ fn described(schema: Value, argument: &ObjectArgument<'_>, detail: SchemaDetail)
         Value::Object(members) => members,
         _ => Map::new(),
     };
-    if let Some(text) = argument.description.filter(|_| !detail.is_bare) {
+    if let Some(text) = argument.description.filter(|_| !detail.is_bare).map(plain_text) {
         let own = members.get("description").and_then(Value::as_str).filter(|own| !text.contains(*own));
-        let whole = own.map_or_else(|| text.to_owned(), |own| format!("{text}\n{own}"));
+        let whole = own.map_or_else(|| text.to_string(), |own| format!("{text}\n{own}"));
         members.insert("description".to_owned(), shorten(&whole, detail.description_chars).into());
     }
     if let Some(hint) = &argument.hint {

@@ -7,7 +7,7 @@ use super::literal::{type_value, types_of};
 use super::nullable::or_else;
 
 /// Handling of an argument's empty values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum EmptyValueRule {
     /// As the schema specifies.
     AsDescribed,

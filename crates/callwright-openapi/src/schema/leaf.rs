@@ -7,6 +7,9 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Number, Value};
 
+use callwright_common::placeholder;
+
+use super::super::markup::plain_text;
 use super::super::shorten::shorten;
 use super::keyword::KeywordForm;
 use super::literal::{self, type_value, types_of};
@@ -64,7 +67,7 @@ pub(super) fn leaf(key: &str, form: KeywordForm, members: &Map<String, Value>, d
             Leaf { value: value.as_array().and_then(|values| examples(values)), ..Leaf::default() }
         }
         KeywordForm::Description => {
-            Leaf::or_lost(value.as_str().map(|text| shorten(text, description_chars).into()), malformed)
+            Leaf::or_lost(value.as_str().map(|text| shorten(&plain_text(text), description_chars).into()), malformed)
         }
         // The flag of a parameter, or of a property as in JSON Schema draft 3, which its object has already adopted.
         KeywordForm::Names if key == "required" && is_flag(value) => Leaf::default(),
@@ -139,9 +142,19 @@ fn enumeration(value: &Value, members: &Map<String, Value>) -> Leaf {
 
 /// Returns the short examples. An example of a whole object is larger than the properties that it repeats.
 pub(super) fn examples(values: &[impl Borrow<Value>]) -> Option<Value> {
-    let short = values.iter().map(Borrow::borrow).filter(|value| is_short(value));
+    let short = values.iter().map(Borrow::borrow).filter(|value| is_short(value) && !has_placeholder(value));
     let kept: Vec<Value> = short.take(MAX_EXAMPLES).cloned().collect();
     (!kept.is_empty()).then_some(Value::Array(kept))
+}
+
+/// Whether the value is or contains a text that the judge rejects as a placeholder when a model sends it.
+fn has_placeholder(value: &Value) -> bool {
+    match value {
+        Value::String(text) => placeholder::form(text).is_some(),
+        Value::Array(items) => items.iter().any(has_placeholder),
+        Value::Object(members) => members.values().any(has_placeholder),
+        _ => false,
+    }
 }
 
 fn is_short(value: &Value) -> bool {

@@ -14,6 +14,8 @@ mod loops;
 mod memo;
 mod nullable;
 mod read_only;
+mod shared;
+mod single_value;
 mod trail;
 mod translator;
 
@@ -21,6 +23,7 @@ pub(super) use argument_object::{ArgumentSchema, ObjectArgument, SchemaWriter};
 pub(super) use definitions::RequestPart;
 pub(super) use emptiness::EmptyValueRule;
 pub(super) use read_only::read_only_names;
+pub(super) use shared::ToolSchema;
 pub(super) use {
     keyword::{KeywordForm, form, is_annotation},
     loops::DEFINITIONS,

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::document::{ApiDocument, LocatedValue, ReferenceError, Version};
 use super::super::files::SourceFile;
+use super::super::markup::plain_text;
 use super::super::notes::LoadNotes;
 use super::super::shorten::shorten;
 use super::all_of::unwrap_single;
@@ -215,7 +216,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         }
         let text = members.get("description").and_then(Value::as_str);
         if let Some(text) = text.filter(|_| !self.detail.is_bare) {
-            kept.insert("description".to_owned(), shorten(text, self.detail.description_chars).into());
+            kept.insert("description".to_owned(), shorten(&plain_text(text), self.detail.description_chars).into());
         }
         let is_cut = members.keys().any(|key| !kept.contains_key(key) && form(key).is_some());
         self.is_cut |= is_cut;

@@ -94,7 +94,8 @@ fn the_report_has_the_shape_that_check_prints() {
             "renamed": [{"operation": "GET /a", "from": null, "to": "get_a"}],
             "simplified": [{"operation": "", "what": "the document has no server; `base_url` is needed to call its operations"}],
             "error": null,
-            "advice": []
+            "advice": [],
+            "hidden": []
         })
     );
     let failure = serde_json::to_value(Report::of_failure("x.yaml", "no OpenAPI")).unwrap();

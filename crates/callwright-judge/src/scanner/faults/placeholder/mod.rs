@@ -11,12 +11,13 @@ mod form;
 use serde::Serialize;
 use serde_json::Value;
 
-use self::form::{PlaceholderForm, form};
+use self::form::{is_accepted, speaks_for_itself};
 use super::case::{FaultCase, quoted};
 use crate::scanner::place::ArgumentPath;
 use crate::scanner::tool_set::CompiledTool;
 use crate::scanner::transcript::Transcript;
 use callwright_common::json::Pointer;
+use callwright_common::placeholder::{PlaceholderForm, form};
 use callwright_types::{Diagnosis, FaultCode};
 
 /// Facts for the feedback template.
@@ -74,8 +75,8 @@ impl PlaceholderSearch<'_, '_> {
         let parameter = place.parameter();
         let described = self.tool.describe_argument(&parameter).unwrap_or_default();
         let schema = self.tool.schema_of(&parameter);
-        let is_accepted = form.is_accepted_by(place.name(), &described.description);
-        if is_accepted || is_named(schema, text) || !self.is_evident(text, &form, place) {
+        let accepted = is_accepted(form, place.name(), &described.description);
+        if accepted || is_named(schema, text) || !self.is_evident(text, &form, place) {
             return;
         }
         let message = format!("`{}` is {}, not a value: {}", quoted(path.as_str()), form.label(), quoted(text));
@@ -93,7 +94,7 @@ impl PlaceholderSearch<'_, '_> {
     fn is_evident(&self, text: &str, form: &PlaceholderForm, place: &ArgumentPath<'_>) -> bool {
         match self.case.context.conversation {
             Some(conversation) => !is_mentioned(conversation.transcript(), form.key(text)),
-            None => form.speaks_for_itself(text, place.name()),
+            None => speaks_for_itself(*form, text, place.name()),
         }
     }
 }

@@ -1,0 +1,97 @@
+//! Reads the operations of a document, in several threads if there are many.
+
+use std::io;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::Operation;
+use super::notes::LoadNotes;
+use super::reader::OperationReader;
+use super::report::Skipped;
+use super::walk::DocumentOperation;
+use callwright_common::parallel::{WorkLimits, in_order};
+
+/// Number of operations up to which one thread is faster.
+const FEW_OPERATIONS: usize = 256;
+
+/// Number of operations that a thread reads at a time.
+const BATCH_OPERATIONS: usize = 64;
+
+/// Number of batches per thread that may wait for an earlier one.
+const BATCHES_AHEAD: usize = 8;
+
+/// The operations of a document that became tools, and the others.
+#[derive(Default)]
+pub(super) struct LoadedOperations<'d> {
+    pub(super) loaded: Vec<(&'d DocumentOperation<'d>, Operation)>,
+    pub(super) skipped: Vec<Skipped>,
+}
+
+/// Result of one batch.
+struct ReadBatch<'d> {
+    operations: LoadedOperations<'d>,
+    notes: LoadNotes,
+}
+
+/// Reads the operations `found` as tools with these names. `reader` creates a reader; each thread has one.
+pub(super) fn read_operations<'d>(
+    found: &'d [DocumentOperation<'d>],
+    names: &[String],
+    reader: impl Fn() -> OperationReader<'d> + Sync,
+    notes: &mut LoadNotes,
+) -> LoadedOperations<'d> {
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    if workers > 1
+        && found.len() > FEW_OPERATIONS
+        && let Ok((read, remarks)) = in_threads(found, names, &reader, workers)
+    {
+        notes.append(remarks);
+        return read;
+    }
+    let ReadBatch { operations, notes: remarks } = batch(&mut reader(), found, names);
+    notes.append(remarks);
+    operations
+}
+
+fn in_threads<'d>(
+    found: &'d [DocumentOperation<'d>],
+    names: &[String],
+    reader: &(impl Fn() -> OperationReader<'d> + Sync),
+    workers: usize,
+) -> io::Result<(LoadedOperations<'d>, LoadNotes)> {
+    let idle: Mutex<Vec<OperationReader<'d>>> = Mutex::default();
+    let limits = WorkLimits { workers, weight: u64::MAX, ahead: workers * BATCHES_AHEAD };
+    let batches = found.chunks(BATCH_OPERATIONS).zip(names.chunks(BATCH_OPERATIONS));
+    let (mut all, mut notes) = (LoadedOperations::default(), LoadNotes::default());
+    in_order(
+        limits,
+        batches,
+        |_| 0,
+        |(found, names)| {
+            let waiting = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let mut reader = waiting.unwrap_or_else(reader);
+            let read = batch(&mut reader, found, names);
+            idle.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
+            read
+        },
+        |ReadBatch { operations, notes: remarks }| {
+            all.loaded.extend(operations.loaded);
+            all.skipped.extend(operations.skipped);
+            notes.append(remarks);
+            io::Result::Ok(())
+        },
+    )?;
+    Ok((all, notes))
+}
+
+fn batch<'d>(reader: &mut OperationReader<'d>, found: &'d [DocumentOperation<'d>], names: &[String]) -> ReadBatch<'d> {
+    let mut read = ReadBatch { operations: LoadedOperations::default(), notes: LoadNotes::default() };
+    for (found, name) in found.iter().zip(names) {
+        read.notes.begin(&found.label());
+        match reader.read(found, name.clone(), &mut read.notes) {
+            Ok(operation) => read.operations.loaded.push((found, operation)),
+            Err(reason) => read.operations.skipped.push(Skipped { operation: found.label(), reason }),
+        }
+    }
+    read
+}

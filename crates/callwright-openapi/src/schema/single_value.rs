@@ -1,0 +1,103 @@
+//! Takes the required arguments with a single allowed value out of a tool's schema.
+
+use serde_json::{Map, Value};
+
+use super::loops::DEFINITIONS;
+
+/// Removes the required properties that have a single allowed value from `schema`, the argument object of a tool, and
+/// returns them with their values.
+pub(super) fn take_single_values(schema: &mut Value) -> Vec<(String, Value)> {
+    let mut taken: Vec<(String, Value)> = Vec::new();
+    let required = schema.get("required").and_then(Value::as_array);
+    for name in required.into_iter().flatten().filter_map(Value::as_str) {
+        let property = schema.get("properties").and_then(|properties| properties.get(name));
+        let value = property.and_then(|property| single_value(property, schema.get("$defs")));
+        taken.extend(value.map(|value| (name.to_owned(), value.clone())));
+    }
+    let Some(members) = schema.as_object_mut().filter(|_| !taken.is_empty()) else { return taken };
+    for (name, _) in &taken {
+        remove(members, name);
+    }
+    if members.get("required").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+        members.shift_remove("required");
+    }
+    taken
+}
+
+/// Removes the property `name` from the object schema `members`.
+fn remove(members: &mut Map<String, Value>, name: &str) {
+    if let Some(Value::Object(properties)) = members.get_mut("properties") {
+        properties.shift_remove(name);
+    }
+    if let Some(Value::Array(names)) = members.get_mut("required") {
+        names.retain(|other| other != name);
+    }
+}
+
+/// Returns the only value that the schema allows, if it has `const` or an enumeration of one value itself, in a branch
+/// of `allOf`, or in a definition of `definitions`.
+fn single_value<'s>(schema: &'s Value, definitions: Option<&'s Value>) -> Option<&'s Value> {
+    if let Some(value) = own_single_value(schema) {
+        return Some(value);
+    }
+    let branches = schema.get("allOf").and_then(Value::as_array);
+    for branch in branches.into_iter().flatten().chain([schema]) {
+        let reference = branch.get("$ref").and_then(Value::as_str);
+        let target = reference.and_then(|reference| definitions?.get(reference.strip_prefix(DEFINITIONS)?));
+        if let Some(value) = own_single_value(target.unwrap_or(branch)) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+fn own_single_value(schema: &Value) -> Option<&Value> {
+    if let Some(value) = schema.get("const") {
+        return Some(value);
+    }
+    match schema.get("enum")?.as_array()?.as_slice() {
+        [only] => Some(only),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn required_arguments_with_one_allowed_value_are_taken() {
+        let mut schema = json!({
+            "type": "object",
+            "properties": {
+                "constant": {"const": 5},
+                "listed": {"type": "string", "enum": ["a"]},
+                "branch": {"allOf": [{"enum": ["b"]}], "description": "b"},
+                "defined": {"$ref": "#/$defs/D"},
+                "several": {"enum": ["a", "b"]},
+                "nullable": {"enum": ["a", null]},
+                "optional": {"const": 1},
+                "nested": {"type": "object", "properties": {"kind": {"const": "x"}}, "required": ["kind"]}
+            },
+            "required": ["constant", "listed", "branch", "defined", "several", "nullable", "nested"],
+            "additionalProperties": false,
+            "$defs": {"D": {"const": "d"}}
+        });
+        let taken = take_single_values(&mut schema);
+        let expected =
+            [("constant", json!(5)), ("listed", json!("a")), ("branch", json!("b")), ("defined", json!("d"))];
+        assert_eq!(taken, expected.map(|(name, value)| (name.to_owned(), value)));
+        assert_eq!(schema["required"], json!(["several", "nullable", "nested"]));
+        let names: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(names, ["several", "nullable", "optional", "nested"]);
+    }
+
+    #[test]
+    fn an_empty_list_of_required_arguments_is_dropped() {
+        let mut schema = json!({"type": "object", "properties": {"a": {"const": 1}}, "required": ["a"]});
+        assert_eq!(take_single_values(&mut schema), [("a".to_owned(), json!(1))]);
+        assert_eq!(schema, json!({"type": "object", "properties": {}}));
+        assert!(take_single_values(&mut json!(true)).is_empty());
+    }
+}
