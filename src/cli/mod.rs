@@ -16,6 +16,7 @@ mod plain;
 mod plan;
 mod policy;
 mod procedures;
+mod procedures_import;
 mod progress;
 mod replay;
 mod representations;

@@ -1,4 +1,4 @@
-//! `callwright procedures`: lists, shows and removes the procedures of the configured store.
+//! `callwright procedures`: lists, shows, imports and removes the procedures of the configured store.
 
 use std::path::PathBuf;
 
@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::errors::VerbResult;
 use super::memory_store::{MemoryStore, all_items};
 use super::plain;
+use super::procedures_import::{self, ImportArguments};
 use super::setup::runtime;
 use super::shared_arguments::OutputFormat;
 use super::table::{Column, TextTable};
@@ -36,6 +37,8 @@ enum ProceduresAction {
         #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
         format: OutputFormat,
     },
+    /// Import procedures from Arazzo workflows and Markdown runbooks.
+    Import(ImportArguments),
     /// Remove procedures. Proxies that share the store apply this at once.
     Rm {
         /// Ids of the procedures.
@@ -81,7 +84,10 @@ enum Absent {
 }
 
 pub(super) fn run(arguments: ProceduresArguments) -> VerbResult {
-    runtime()?.block_on(act(arguments))
+    match arguments.action {
+        ProceduresAction::Import(import) => procedures_import::run(&import, arguments.config),
+        action => runtime()?.block_on(act(ProceduresArguments { action, ..arguments })),
+    }
 }
 
 async fn act(ProceduresArguments { action, config }: ProceduresArguments) -> VerbResult {
@@ -91,6 +97,7 @@ async fn act(ProceduresArguments { action, config }: ProceduresArguments) -> Ver
         ProceduresAction::List(list) => self::list(procedures, list).await,
         ProceduresAction::Show { id, format } => show(procedures, id, format).await,
         ProceduresAction::Rm { ids } => remove(procedures, ids).await,
+        ProceduresAction::Import(_) => Ok(()),
     };
     store.close().await;
     done

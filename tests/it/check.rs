@@ -54,7 +54,7 @@ fn a_line_has_exactly_the_documented_members() {
     let [line] = said.lines().try_into().unwrap();
     let members: Vec<&String> = line.as_object().unwrap().keys().collect();
     let documented =
-        ["file", "operations_loaded", "operations_skipped", "renamed", "simplified", "error", "advice", "path"];
+        ["file", "operations_loaded", "operations_skipped", "renamed", "simplified", "error", "advice", "hidden", "path"];
     assert_eq!(members, documented);
     assert_eq!(
         (&line["file"], &line["operations_loaded"], &line["error"]),

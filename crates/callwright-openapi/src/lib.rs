@@ -97,7 +97,7 @@ mod toolset;
 mod walk;
 mod xml;
 
-pub use advice::{Review, Rule, review};
+pub use advice::{Review, Rule, review, reviewed};
 pub use binding::{Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Encoding, Location, Style};
 pub use credential::{ClientAuthentication, ClientCredentials, Credential, SecretSource};
 pub use discovery::{DOCUMENT_ENDINGS, Discovered, Discovery, discover};

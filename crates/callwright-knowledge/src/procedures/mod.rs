@@ -5,11 +5,12 @@
 //!
 //! `abstraction` converts calls to a procedure in which every value is replaced by its origin. `merging` merges it with
 //! known ones. [`ProcedureStore`] finds procedures for a request. [`template()`] selects one that can be followed
-//! unchanged; `preference` decides between several. [`compose`] combines two. [`workflow`] lets a model create a new one
+//! unchanged; `preference` decides between several. [`compose`] combines two. [`import`] reads procedures from documents. [`workflow`] lets a model create a new one
 //! from known procedures.
 
 mod abstraction;
 mod composition;
+pub mod import;
 mod merging;
 mod preference;
 mod procedure_store;

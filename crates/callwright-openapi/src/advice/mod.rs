@@ -62,6 +62,20 @@ pub fn review(
     review: &Review,
     fetch: &dyn Fetch,
 ) -> Result<Report, LoadError> {
+    reviewed(origin, settings, review, fetch).map(|toolset| toolset.report)
+}
+
+/// Like [`review()`], but returns the toolset, whose report has the review.
+///
+/// # Errors
+///
+/// Returns an error if the document as a whole cannot be loaded.
+pub fn reviewed(
+    origin: Origin<'_>,
+    settings: &ToolsetSettings,
+    review: &Review,
+    fetch: &dyn Fetch,
+) -> Result<Toolset, LoadError> {
     let path = origin.to_path();
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let document = ApiDocument::load(origin, settings, fetch)?;
@@ -70,7 +84,7 @@ pub fn review(
         toolset.report.simplified.extend(dialect::losses(&toolset.operations, dialect));
     }
     toolset.report.advice = advise(&document, &toolset, &settings.limits, &review.advice);
-    Ok(toolset.report)
+    Ok(toolset)
 }
 
 /// Runs `rules` on `document` and on the `toolset` made from it: first the rules for the whole document, then the

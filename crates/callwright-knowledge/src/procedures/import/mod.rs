@@ -1,0 +1,166 @@
+//! Imports procedures from documents that people write: Arazzo workflows and Markdown runbooks.
+//!
+//! A document names operations and the sources of their arguments. [`read`] parses it, and [`draft`] abstracts one
+//! workflow to a procedure, by the same rules as learned ones: values become inputs, and only operations of known
+//! toolsets count. The caller adds the evidence, which names the document.
+
+mod arazzo;
+mod runbook;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::{KnownTool, Settings, draft_of_plan};
+use callwright_common::text::excerpt;
+use callwright_types::memory::Backing;
+use callwright_types::plan::{Argument, Node, Source};
+use callwright_types::{Plan, ProcedureDraft};
+
+/// Maximum size of a document, in bytes.
+pub const MAX_BYTES: u64 = 1 << 20;
+
+/// Maximum number of workflows of a document.
+const MAX_WORKFLOWS: usize = 500;
+
+/// One workflow of a document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedWorkflow {
+    /// Its name in the document: `workflowId`, or the heading.
+    pub name: String,
+    /// Description of its result; may be empty.
+    pub summary: String,
+    /// Its steps, in order.
+    pub steps: Vec<ImportedStep>,
+}
+
+/// One step of a workflow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedStep {
+    /// Label, unique within the workflow: `step1`.
+    pub label: String,
+    /// The called operation.
+    pub operation: OperationName,
+    /// Arguments with their sources. Required arguments without an entry become inputs.
+    pub arguments: Vec<Argument>,
+}
+
+/// Name of an operation in a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OperationName {
+    /// An `operationId`, or the name of a tool.
+    Id(String),
+    /// Method in upper case, and path.
+    Path(String, String),
+}
+
+/// Error of importing a document or workflow.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ImportError {
+    /// The document cannot be parsed.
+    #[error("line {line}: {message}")]
+    Syntax {
+        /// Line, from 1; 0 if unknown.
+        line: usize,
+        /// Description of the problem.
+        message: String,
+    },
+    /// The document has no workflow.
+    #[error("has no workflow: expected an Arazzo document, or Markdown with numbered steps that name operations")]
+    Empty,
+    /// The document has too many workflows.
+    #[error("has more than {MAX_WORKFLOWS} workflows; split it")]
+    TooMany,
+    /// A step is not supported.
+    #[error("step `{step}` {problem}")]
+    Step {
+        /// The step.
+        step: String,
+        /// Description of the problem and its fix.
+        problem: String,
+    },
+    /// The steps form no procedure.
+    #[error("has fewer than two connected steps, or more steps or inputs than `[procedures]` allows")]
+    NoProcedure,
+}
+
+/// Parses the workflows of a document: Arazzo if it has a top-level `arazzo` key, otherwise Markdown. Workflows that are
+/// not supported are returned as errors with their names.
+///
+/// # Errors
+/// [`ImportError`] of the document as a whole.
+pub fn read(text: &str) -> Result<Vec<Result<ImportedWorkflow, (String, ImportError)>>, ImportError> {
+    let workflows = if arazzo::is_arazzo(text) { arazzo::read(text)? } else { runbook::read(text) };
+    match workflows.len() {
+        0 => Err(ImportError::Empty),
+        count if count > MAX_WORKFLOWS => Err(ImportError::TooMany),
+        _ => Ok(workflows),
+    }
+}
+
+/// Abstracts a workflow to a procedure. `find` returns the tool of an operation.
+///
+/// # Errors
+/// [`ImportError`]: a step names no known operation, or the steps form no procedure.
+pub fn draft<'a>(
+    workflow: &ImportedWorkflow,
+    find: &dyn Fn(&OperationName) -> Option<KnownTool<'a>>,
+    settings: &Settings,
+) -> Result<ProcedureDraft, ImportError> {
+    if workflow.steps.len() > settings.max_steps {
+        return Err(ImportError::NoProcedure);
+    }
+    let mut tools: Vec<KnownTool<'a>> = Vec::new();
+    let mut nodes = Vec::with_capacity(workflow.steps.len());
+    for step in &workflow.steps {
+        let tool = find(&step.operation).ok_or_else(|| ImportError::Step {
+            step: step.label.clone(),
+            problem: format!("names {}, which no toolset has", step.operation),
+        })?;
+        nodes.push(node(step, &tool));
+        tools.push(tool);
+    }
+    let used: HashSet<&str> = nodes.iter().flat_map(Node::feeders).collect();
+    let finals: Vec<String> =
+        nodes.iter().map(|node| &node.label).filter(|label| !used.contains(label.as_str())).cloned().collect();
+    let plan = Plan::new(nodes.clone(), finals)
+        .map_err(|error| ImportError::Step { step: workflow.name.clone(), problem: format!("is invalid: {error}") })?;
+    let mut draft = draft_of_plan(&plan, &tools, Backing::Seen, settings).ok_or(ImportError::NoProcedure)?;
+    if !workflow.summary.is_empty() {
+        draft.output = excerpt(&workflow.summary, settings.description_chars);
+    }
+    Ok(draft)
+}
+
+/// Returns the call of a step. Required arguments that the step does not mention are inputs.
+fn node(step: &ImportedStep, tool: &KnownTool<'_>) -> Node {
+    let mut arguments = step.arguments.clone();
+    let required = tool.parameters.get("required").and_then(Value::as_array);
+    for name in required.into_iter().flatten().filter_map(Value::as_str) {
+        if arguments.iter().all(|argument| argument.name != name) {
+            arguments.push(Argument { name: name.to_owned(), source: Source::Missing { question: name.to_owned() } });
+        }
+    }
+    Node { label: step.label.clone(), tool: tool.name.to_owned(), task: String::new(), arguments }
+}
+
+/// Returns an input of the workflow as a source: arguments with the same input have the same value.
+fn input(name: &str) -> Source {
+    Source::Value { value: format!("$inputs.{name}").into(), words: name.to_owned() }
+}
+
+/// Returns the label of the step with this number.
+fn label(number: usize) -> String {
+    format!("step{number}")
+}
+
+impl std::fmt::Display for OperationName {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Id(id) => write!(formatter, "the operation `{id}`"),
+            Self::Path(method, path) => write!(formatter, "the operation `{method} {path}`"),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! `callwright procedures import`: imports procedures from Arazzo workflows and Markdown runbooks.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use jiff::Timestamp;
+
+use super::errors::VerbResult;
+use super::memory_store::{MemoryStore, all_procedures};
+use super::plain;
+use super::setup::{load_config, runtime};
+use crate::app;
+use callwright_knowledge::memory::LearnOutcome;
+use callwright_knowledge::procedures::import::{self, ImportError, ImportedWorkflow, OperationName};
+use callwright_knowledge::procedures::{KnownTool, Settings, join};
+use callwright_openapi::{Catalog, Operation, Toolset};
+use callwright_store::Procedures;
+use callwright_types::memory::EvidenceKind;
+use callwright_types::{Evidence, Procedure, ProcedureDraft, Scope};
+
+/// Arguments of `procedures import`.
+#[derive(Debug, Args)]
+pub(super) struct ImportArguments {
+    /// Arazzo documents (JSON or YAML) and Markdown runbooks. Their operations must belong to toolsets of the
+    /// configuration.
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// Scope of the procedures: `group:NAME` or `key:HASH`.
+    #[arg(long, value_name = "SCOPE", value_parser = scope)]
+    scope: Scope,
+    /// Report what would be imported without storing it.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Errors of an import.
+#[derive(Debug, thiserror::Error)]
+enum ImportFailure {
+    #[error("{failed} of {all} workflows were not imported; see above for the reasons")]
+    Some { failed: usize, all: usize },
+    #[error(
+        "another process changed {0} procedures during the run, and its versions were kept; run the command again to import them too"
+    )]
+    Outdated(usize),
+}
+
+/// A workflow that became a draft, and its place.
+struct ReadDraft {
+    draft: ProcedureDraft,
+    source: String,
+}
+
+pub(super) fn run(arguments: &ImportArguments, config: Option<PathBuf>) -> VerbResult {
+    let loaded = load_config(config.clone())?;
+    let (catalog, errors) = app::load_catalog(&loaded.settings, &loaded.base_dir)?;
+    for error in &errors {
+        anstream::eprintln!("{}", plain::text(&error.to_string()));
+    }
+    let mut reader = DocumentReader { catalog: &catalog, settings: loaded.settings.procedures, drafts: Vec::new(), failed: 0 };
+    for path in &arguments.paths {
+        reader.file(path);
+    }
+    let DocumentReader { drafts, failed, .. } = reader;
+    let all = drafts.len() + failed;
+    let outdated = runtime()?.block_on(store(&drafts, arguments, config))?;
+    if outdated > 0 {
+        return Err(ImportFailure::Outdated(outdated).into());
+    }
+    if failed > 0 { Err(ImportFailure::Some { failed, all }.into()) } else { Ok(()) }
+}
+
+fn scope(text: &str) -> Result<Scope, String> {
+    let is_scope = text.split_once(':').is_some_and(|(kind, name)| ["group", "key"].contains(&kind) && !name.is_empty());
+    is_scope.then(|| Scope::from(text.to_owned())).ok_or_else(|| "give `group:NAME` or `key:HASH`".to_owned())
+}
+
+struct DocumentReader<'a> {
+    catalog: &'a Catalog,
+    settings: Settings,
+    drafts: Vec<ReadDraft>,
+    failed: usize,
+}
+
+impl DocumentReader<'_> {
+    /// Reads the workflows of a file, and reports those that cannot be imported.
+    fn file(&mut self, path: &Path) {
+        let shown = plain::text(&path.display().to_string());
+        let workflows = match text(path).and_then(|text| import::read(&text).map_err(|error| error.to_string())) {
+            Ok(workflows) => workflows,
+            Err(error) => {
+                self.failed += 1;
+                anstream::eprintln!("{shown}: {}", plain::text(&error));
+                return;
+            }
+        };
+        for workflow in workflows {
+            let (name, drafted) = match workflow {
+                Ok(workflow) => (workflow.name.clone(), self.draft(&workflow)),
+                Err((name, error)) => (name, Err(error)),
+            };
+            let source = plain::text(&format!("{}#{name}", path.display()));
+            match drafted {
+                Ok(draft) => self.drafts.push(ReadDraft { draft, source }),
+                Err(error) => {
+                    self.failed += 1;
+                    anstream::eprintln!("{source}: {}", plain::text(&error.to_string()));
+                }
+            }
+        }
+    }
+
+    fn draft(&self, workflow: &ImportedWorkflow) -> Result<ProcedureDraft, ImportError> {
+        import::draft(workflow, &|operation| find(self.catalog, operation), &self.settings)
+    }
+}
+
+fn text(path: &Path) -> Result<String, String> {
+    let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
+    if size > import::MAX_BYTES {
+        return Err(format!("has {size} bytes; at most {} are read", import::MAX_BYTES));
+    }
+    fs::read_to_string(path).map_err(|error| error.to_string())
+}
+
+/// Returns the tool of an operation: by its name or `operationId`, or by method and path.
+fn find<'a>(catalog: &'a Catalog, wanted: &OperationName) -> Option<KnownTool<'a>> {
+    for toolset in catalog.toolsets() {
+        let operation = toolset.operations.iter().find(|operation| match wanted {
+            OperationName::Id(id) => {
+                operation.tool.name == *id || operation.own_name() == id || operation.operation_id.as_ref() == Some(id)
+            }
+            OperationName::Path(method, path) => operation.method.as_str() == method && operation.path == *path,
+        });
+        if let Some(operation) = operation {
+            return Some(known_tool(toolset, operation));
+        }
+    }
+    None
+}
+
+fn known_tool<'a>(toolset: &'a Toolset, operation: &'a Operation) -> KnownTool<'a> {
+    KnownTool {
+        name: &operation.tool.name,
+        toolset: Some(&toolset.name),
+        client: None,
+        description: &operation.tool.description,
+        parameters: &operation.tool.parameters,
+        outputs: &operation.outputs,
+        links: &operation.links,
+        changes: !operation.method.is_safe(),
+    }
+}
+
+/// Stores the drafts as procedures with their documents as evidence. Returns the number of procedures that another
+/// process changed meanwhile.
+async fn store(
+    drafts: &[ReadDraft],
+    arguments: &ImportArguments,
+    config: Option<PathBuf>,
+) -> Result<usize, Box<dyn std::error::Error + Send + Sync>> {
+    let MemoryStore { store, settings } = MemoryStore::open(config).await?;
+    let (known, seen) = all_procedures(store.procedures()).await?;
+    let mut known: Vec<Arc<Procedure>> = known.into_iter().map(Arc::new).collect();
+    let (mut changed, mut new, mut joined): (Vec<Procedure>, usize, usize) = (Vec::new(), 0, 0);
+    let now = Timestamp::now();
+    for ReadDraft { draft, source } in drafts {
+        let source = Some(source.clone());
+        let evidence = Evidence { kind: EvidenceKind::Operator, trace: None, session: None, source, at: now };
+        let procedure = match join(&known, (draft, evidence), &arguments.scope, now, &settings.procedures) {
+            LearnOutcome::New(procedure) => {
+                new += 1;
+                procedure
+            }
+            LearnOutcome::Confirmed(procedure) => {
+                joined += 1;
+                procedure
+            }
+            LearnOutcome::Known => continue,
+        };
+        known.retain(|other| other.id != procedure.id);
+        changed.retain(|other: &Procedure| other.id != procedure.id);
+        known.push(Arc::new(procedure.clone()));
+        changed.push(procedure);
+    }
+    let mut outdated = 0;
+    if !arguments.dry_run && !changed.is_empty() {
+        outdated = Procedures::put(store.procedures(), &changed, seen).await?.outdated.len();
+    }
+    store.close().await;
+    anstream::eprintln!("{} workflows read, {new} new procedures, {joined} known procedures changed", drafts.len());
+    Ok(outdated)
+}
