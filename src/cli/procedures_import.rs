@@ -58,7 +58,8 @@ pub(super) fn run(arguments: &ImportArguments, config: Option<PathBuf>) -> VerbR
     for error in &errors {
         anstream::eprintln!("{}", plain::text(&error.to_string()));
     }
-    let mut reader = DocumentReader { catalog: &catalog, settings: loaded.settings.procedures, drafts: Vec::new(), failed: 0 };
+    let mut reader =
+        DocumentReader { catalog: &catalog, settings: loaded.settings.procedures, drafts: Vec::new(), failed: 0 };
     for path in &arguments.paths {
         reader.file(path);
     }
@@ -72,7 +73,8 @@ pub(super) fn run(arguments: &ImportArguments, config: Option<PathBuf>) -> VerbR
 }
 
 fn scope(text: &str) -> Result<Scope, String> {
-    let is_scope = text.split_once(':').is_some_and(|(kind, name)| ["group", "key"].contains(&kind) && !name.is_empty());
+    let is_scope =
+        text.split_once(':').is_some_and(|(kind, name)| ["group", "key"].contains(&kind) && !name.is_empty());
     is_scope.then(|| Scope::from(text.to_owned())).ok_or_else(|| "give `group:NAME` or `key:HASH`".to_owned())
 }
 

@@ -53,8 +53,17 @@ fn a_line_has_exactly_the_documented_members() {
     assert_eq!(said.status, Some(0), "{}", said.stderr);
     let [line] = said.lines().try_into().unwrap();
     let members: Vec<&String> = line.as_object().unwrap().keys().collect();
-    let documented =
-        ["file", "operations_loaded", "operations_skipped", "renamed", "simplified", "error", "advice", "hidden", "path"];
+    let documented = [
+        "file",
+        "operations_loaded",
+        "operations_skipped",
+        "renamed",
+        "simplified",
+        "error",
+        "advice",
+        "hidden",
+        "path",
+    ];
     assert_eq!(members, documented);
     assert_eq!(
         (&line["file"], &line["operations_loaded"], &line["error"]),
@@ -166,6 +175,63 @@ fn documents_of_a_folder_refer_to_files_below_it_and_one_alone_below_its_own() {
 }
 
 #[test]
+fn parameters_that_are_not_offered_are_listed_with_the_reason() {
+    let mut document = whole();
+    let query = |name: &str, schema: Value| json!({"name": name, "in": "query", "required": true, "schema": schema});
+    document["info"]["version"] = json!("2024-05-01");
+    document["paths"]["/orders/{id}"]["parameters"] = json!([
+        query("api-version", json!({"type": "string"})),
+        query("mode", json!({"enum": ["strict"]})),
+        query("api_key", json!({"type": "string"}))
+    ]);
+    let folder = Folder::with(&[("api.json", &bytes(&document))]);
+    let [line] = check(&folder, &["--format", "json", "api.json"]).lines().try_into().unwrap();
+    let hidden = line["hidden"].as_array().unwrap();
+    let names: Vec<&str> = hidden.iter().map(|hidden| hidden["parameter"].as_str().unwrap()).collect();
+    assert_eq!(names, ["api_key", "api-version", "mode"], "{hidden:?}");
+    assert_eq!((&hidden[1]["in"], &hidden[1]["value"]), (&json!("query"), &json!("2024-05-01")));
+    assert_eq!(hidden[2]["operations"], json!(["GET /orders/{id}"]));
+    let said = check(&folder, &["--advice", "off", "api.json"]);
+    assert!(
+        text(&said).contains("    hidden      mode (query) = \"strict\" in GET /orders/{id}: required"),
+        "{}",
+        text(&said)
+    );
+}
+
+#[test]
+fn folders_that_begin_with_a_dot_are_reported_when_skipped() {
+    let folder = Folder::with(&[("api.json", &bytes(&whole()))]);
+    fs::create_dir(folder.path(".drafts")).unwrap();
+    fs::write(folder.path(".drafts/draft.json"), bytes(&whole())).unwrap();
+    let said = check(&folder, &["--format", "json", "."]);
+    assert_eq!((said.status, said.lines().len()), (Some(0), 1));
+    assert!(said.stderr.starts_with("skipped ./.drafts: folders whose names begin with a dot"), "{}", said.stderr);
+    assert_eq!(check(&folder, &["--format", "json", ".drafts"]).lines().len(), 1);
+}
+
+#[test]
+fn documents_are_exported_and_can_be_checked_again() {
+    let yaml = b"swagger: '2.0'\ninfo: {title: A, version: '1'}\nhost: a.example\nschemes: [https]\npaths:\n  /a:\n    get: {operationId: a b, parameters: [{name: x, in: query, type: array, collectionFormat: pipes}]}\n";
+    let folder = Folder::with(&[("api.json", &bytes(&whole())), ("api.yaml", yaml)]);
+    let said = check(&folder, &["--export", "out", "--format", "json", "."]);
+    assert_eq!(said.status, Some(0), "{}", said.stderr);
+    let old: Value = serde_json::from_slice(&folder.read("out/api.yaml.json")).unwrap();
+    assert_eq!((&old["openapi"], &old["servers"][0]["url"]), (&json!("3.0.3"), &json!("https://a.example/")));
+    assert_eq!(old["paths"]["/a"]["get"]["operationId"], "a_b");
+    assert_eq!(old["paths"]["/a"]["get"]["parameters"][0]["style"], "pipeDelimited");
+    let again = check(&folder, &["--format", "json", "out"]);
+    assert_eq!(files(&again.lines()), ["api.json", "api.yaml.json"]);
+    for line in again.lines() {
+        assert_eq!((&line["operations_loaded"], &line["renamed"]), (&json!(1), &json!([])), "{line}");
+    }
+    let refused = check(&folder, &["--export", ".", "--format", "json", "api.json"]);
+    assert_eq!(refused.status, Some(1));
+    assert!(refused.lines()[0]["error"].as_str().unwrap().contains("choose another folder for --export"));
+    assert_eq!(folder.read("api.json"), bytes(&whole()), "the source is unchanged");
+}
+
+#[test]
 fn a_run_without_documents_fails() {
     let folder = Folder::with(&[("package.json", b"{}")]);
     let said = check(&folder, &["--format", "json", "."]);
@@ -259,12 +325,12 @@ fn people_get_a_table_with_a_sum_and_no_colours_where_there_is_no_terminal() {
     assert_eq!(said.status, Some(1));
     let text = text(&said);
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0], " loaded  skipped  renamed  simplified  advice  document");
-    assert_eq!(lines[1], "      1        1        0           0       0  a.json");
+    assert_eq!(lines[0], " loaded  skipped  renamed  simplified  hidden  advice  document");
+    assert_eq!(lines[1], "      1        1        0           0       0       0  a.json");
     assert!(lines[2].starts_with("    skipped     DELETE /orders: "), "{text}");
-    assert_eq!(lines[3], "      -        -        -           -       -  b.yaml");
+    assert_eq!(lines[3], "      -        -        -           -       -       -  b.yaml");
     assert!(lines[4].starts_with("    error       ./b.yaml: invalid YAML"), "{text}");
-    assert_eq!(lines[5], "      1        1        0           0       0  2 documents, 1 could not be loaded");
+    assert_eq!(lines[5], "      1        1        0           0       0       0  2 documents, 1 could not be loaded");
     assert!(!text.contains('\u{1b}'), "{text}");
 }
 

@@ -83,6 +83,42 @@ fn verified_turns_become_procedures_that_are_listed_shown_and_removed() {
 }
 
 #[test]
+fn workflows_of_documents_become_procedures_with_their_document_as_evidence() {
+    let document = json!({
+        "openapi": "3.0.3", "info": {"title": "Rooms", "version": "1"}, "servers": [{"url": "https://rooms.example"}],
+        "paths": {
+            "/rooms": {"get": {"operationId": "listRooms", "description": "Lists the rooms.", "parameters": [
+                {"name": "day", "in": "query", "required": true, "schema": {"type": "string"}}],
+                "responses": {"200": {"description": "All.", "content": {"application/json": {"schema": {"type": "object",
+                    "properties": {"rooms": {"type": "array", "items": {"type": "object",
+                        "properties": {"id": {"type": "string"}}}}}}}}}}}},
+            "/rooms/{room}": {"post": {"operationId": "bookRoom", "description": "Books a room.", "parameters": [
+                {"name": "room", "in": "path", "required": true, "schema": {"type": "string"}}]}}
+        }
+    });
+    let runbook = b"# Book a free room\n\n1. `GET /rooms` for the `day`\n2. `bookRoom` with `room = step 1 /rooms/0/id`\n\n# Other\n\n1. `dropRooms`\n2. `listRooms`\n";
+    let config = b"[store]\nurl = 'sqlite:memory.sqlite3'\n[toolsets.rooms]\ndocument = 'rooms.json'\n";
+    let files: [(&str, &[u8]); 3] =
+        [("callwright.toml", config), ("rooms.json", document.to_string().as_bytes()), ("book.md", runbook)];
+    let folder = Folder::with(&files);
+    let import = |more: &[&str]| {
+        folder.run(&[["procedures", "import", "book.md", "--scope", "group:a"].as_slice(), more].concat(), b"")
+    };
+    let dry = import(&["--dry-run"]);
+    assert!(dry.stderr.contains("1 workflows read, 1 new procedures"), "{}", dry.stderr);
+    assert!(listed(&folder, &[]).is_empty());
+    let said = import(&[]);
+    assert_eq!(said.status, Some(1), "one workflow names an unknown operation");
+    assert!(said.stderr.contains("book.md#Other: step `step1` names the operation `dropRooms`"), "{}", said.stderr);
+    let all = listed(&folder, &["--scope", "group:a"]);
+    assert_eq!((all.len(), &all[0]["output"]), (1, &json!("Book a free room")));
+    assert_eq!(all[0]["evidence"][0]["source"], "book.md#Book a free room");
+    assert_eq!(all[0]["input"][0]["name"], "day");
+    assert!(import(&[]).stderr.contains("0 new procedures, 0 known procedures changed"));
+    assert_eq!(folder.run(&["procedures", "import", "book.md", "--scope", "a"], b"").status, Some(2));
+}
+
+#[test]
 fn what_is_learned_again_is_known_and_a_dry_run_keeps_nothing() {
     let folder = folder(&[turn("t1", "book_room", &json!("seen"), &json!([]))]);
     let dry = learn(&folder, &["--dry-run"]);

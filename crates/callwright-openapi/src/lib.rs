@@ -3,50 +3,85 @@
 //!
 //! Documents of Swagger 2.0 and OpenAPI 3.0 to 3.2 are accepted, in JSON or YAML, in one or several files. Real
 //! documents have faults: the reader tolerates what it can, skips the rest, and reports both in [`Toolset::report`].
+//! The crate needs no proxy and no network: an implementation of [`Fetch`] fetches remote files, and the caller sends
+//! the requests.
 //!
-//! The crate owns reading, naming and reporting. It must not fetch documents itself ([`Fetch`]), send requests or judge
-//! calls.
+//! - **Load**: operations become tools. Parameters that a model should not fill (credentials, the version of the API,
+//!   arguments with a single allowed value) are not offered; requests have them nevertheless.
+//! - **Place**: [`Operation::place`] maps a call's arguments to path, query, header fields, cookies and body.
+//! - **Translate**: [`dialect::translate`] reduces a tool's schema to what a model provider accepts.
+//! - **Review**: [`review()`] advises the author of a document on what would help models.
+//! - **Export**: [`export()`] writes tools as a normalised OpenAPI 3.0 document, which yields the same tools again.
+//!
+//! # Example
 //!
 //! ```
 //! use std::path::Path;
 //!
-//! use callwright_openapi::{Offline, Origin, ToolsetSettings, load_from};
+//! use callwright_openapi::{Offline, Origin, SecurityScheme, ToolsetSettings, export, load_from};
 //! use serde_json::json;
 //!
 //! let text = r#"
 //! openapi: 3.0.3
-//! info: {title: Pets, version: "1"}
+//! info: {title: Pets, version: "2024-05-01"}
 //! servers: [{url: "https://pets.example/v1"}]
+//! security: [{key: []}]
 //! paths:
 //!   /pets/{petId}:
-//!     get:
-//!       operationId: showPet
-//!       summary: Shows one pet.
+//!     patch:
+//!       operationId: renamePet
+//!       summary: Renames a pet.
 //!       parameters:
 //!         - {name: petId, in: path, required: true, schema: {type: integer}}
+//!         - {name: api-version, in: query, required: true, schema: {type: string}}
+//!       requestBody:
+//!         required: true
+//!         content: {application/json: {schema: {type: object, properties: {name: {type: string}}}}}
+//!   /pets: {get: 3}
+//! components:
+//!   securitySchemes: {key: {type: apiKey, in: header, name: X-Key}}
 //! "#;
 //! let origin = Origin::Bytes(Path::new("pets.yaml"), text.as_bytes());
 //! let toolset = load_from("pets", origin, &ToolsetSettings::default(), &Offline)?;
 //!
-//! let operation = toolset.operation("showPet").expect("the document has it");
-//! assert_eq!(operation.tool.description, "Shows one pet.");
+//! // The tool for the model.
+//! let operation = toolset.operation("renamePet").expect("the document has it");
+//! assert_eq!(operation.tool.description, "Renames a pet.");
 //! assert_eq!(operation.tool.parameters["properties"]["petId"]["type"], "integer");
+//! assert_eq!(operation.tool.parameters["properties"].get("api-version"), None);
 //!
-//! let arguments = json!({"petId": 7});
+//! // The request of a call: parameters by location, the body, the server and the credentials to add.
+//! let arguments = json!({"petId": 7, "name": "Rex"});
 //! let placed = operation.place(arguments.as_object().expect("it is an object"));
-//! assert_eq!(placed.parameters[0].0.location.as_str(), "path");
+//! let parameters: Vec<_> =
+//!     placed.parameters.iter().map(|(binding, value)| (binding.location.as_str(), (*value).clone())).collect();
+//! assert_eq!(parameters, [("path", json!(7)), ("query", json!("2024-05-01"))]);
+//! assert_eq!(placed.body, Some(json!({"name": "Rex"})));
+//! assert_eq!(operation.servers[0].as_str(), "https://pets.example/v1");
+//! assert!(matches!(&toolset.security_schemes["key"], SecurityScheme::ApiKey { name, .. } if name == "X-Key"));
+//!
+//! // The report: nothing is lost without a reason.
+//! assert_eq!(toolset.report.operations_skipped[0].operation, "GET /pets");
+//! assert_eq!(toolset.report.hidden[0].parameter, "api-version");
+//!
+//! // The same tools as a document of OpenAPI 3.0.
+//! let exported = serde_json::to_vec(&export(&toolset).document).expect("a document is JSON");
+//! let origin = Origin::Bytes(Path::new("pets.json"), &exported);
+//! let again = load_from("pets", origin, &ToolsetSettings::default(), &Offline)?;
+//! assert_eq!(again.operations[0].tool, operation.tool);
 //! # Ok::<(), callwright_openapi::LoadError>(())
 //! ```
 //!
-//! Where to look next:
+//! # Where to look next
 //!
-//! - [`load_document`] loads a file, [`load_from`] any [`Origin`], [`Catalog`] all toolsets of a configuration.
-//! - [`Operation`] has the tool, its [`Binding`]s, its servers and its documented responses.
-//! - [`dialect::translate`] reduces a tool's schema to what a model provider accepts.
-//! - [`review()`] advises the author of a document.
+//! - [`load_document`] loads a file, [`load_from`] any [`Origin`], [`Catalog`] all toolsets of a configuration,
+//!   [`discover`] finds the documents of a folder.
+//! - [`Operation`] has the tool, its [`Binding`]s and [`BodyBinding`], its servers, security and documented responses.
+//! - [`ToolsetSettings`] chooses servers, credentials and limits; [`DocumentLimits`] bounds the cost of any document.
+//! - [`Report`] lists skipped operations, assumptions, renamed tools and hidden parameters.
 //!
-//! The crate does no network I/O of its own: an implementation of [`Fetch`] fetches remote files. It does not offer or
-//! call tools. Within the crate, documents stay raw JSON, so that a broken part does not affect other parts.
+//! The crate owns reading, naming and reporting. It must not fetch documents itself, send requests or judge calls.
+//! Within the crate, documents stay raw JSON, so that a broken part does not affect other parts.
 
 mod advice;
 mod argument_name;

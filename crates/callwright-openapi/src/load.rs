@@ -70,7 +70,8 @@ pub(super) fn read(
     skipped.extend(unreadable);
 
     attach_links(document, &mut loaded);
-    let loaded: Vec<Operation> = loaded.into_iter().map(|(_, operation)| operation).collect();
+    let mut loaded: Vec<Operation> = loaded.into_iter().map(|(_, operation)| operation).collect();
+    loaded.shrink_to_fit();
     let required = loaded.iter().flat_map(|operation| &operation.security).flatten();
     let security_schemes = hidden.into_schemes(own_schemes, required);
     check_credentials(name, path, &settings.credentials, security_schemes.keys().map(String::as_str).collect())?;

@@ -1,6 +1,7 @@
 //! Extracts the documented fields of successful responses, and the links between operations.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -20,6 +21,8 @@ const MAX_LINKS: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct OutputReader {
     known: HashMap<OutputKey, Arc<[OutputField]>>,
+    texts: HashSet<Arc<str>>,
+    lists: HashSet<Arc<[String]>>,
 }
 
 /// Identifies a schema of a document. Memory addresses do not move while the document is read.
@@ -37,8 +40,36 @@ impl OutputReader {
         let Some(schema) = responses(document, operation).find_map(|response| schema_of(document, &response)) else {
             return Arc::default();
         };
-        let known = self.known.entry(OutputKey::of(&schema));
-        Arc::clone(known.or_insert_with(|| fields_of(OutputSchema { document, at: schema }).into()))
+        let key = OutputKey::of(&schema);
+        if let Some(known) = self.known.get(&key) {
+            return Arc::clone(known);
+        }
+        let mut fields = fields_of(OutputSchema { document, at: schema });
+        for field in &mut fields {
+            self.share(field);
+        }
+        let fields: Arc<[OutputField]> = fields.into();
+        self.known.insert(key, Arc::clone(&fields));
+        fields
+    }
+
+    /// Replaces texts that other fields have too by theirs: schemas of one document refer to the same others.
+    fn share(&mut self, field: &mut OutputField) {
+        field.pointer.shrink_to_fit();
+        for text in [&mut field.owner, &mut field.format, &mut field.schema].into_iter().flatten() {
+            share(&mut self.texts, text);
+        }
+        share(&mut self.texts, &mut field.description);
+        share(&mut self.lists, &mut field.values);
+        share(&mut self.lists, &mut field.examples);
+    }
+}
+
+/// Replaces `value` by an equal known one, or remembers it.
+fn share<T: ?Sized + Eq + Hash>(known: &mut HashSet<Arc<T>>, value: &mut Arc<T>) {
+    match known.get(&**value) {
+        Some(shared) => *value = Arc::clone(shared),
+        None => drop(known.insert(Arc::clone(value))),
     }
 }
 
@@ -102,12 +133,13 @@ fn schema_of<'d>(document: &ApiDocument, response: &LocatedValue<'d>) -> Option<
 /// a value of the body, and links to operations that are not tools.
 pub(super) fn attach_links(document: &ApiDocument, loaded: &mut [(&DocumentOperation<'_>, Operation)]) {
     let mut links: Vec<Vec<OutputLink>> = Vec::with_capacity(loaded.len());
+    let targets = LinkTargets::of(loaded);
     for (found, _) in loaded.iter() {
         let mut of_operation = Vec::new();
         for response in responses(document, &found.operation) {
             for (_, link) in response.member("links").iter().flat_map(LocatedValue::members) {
                 let Ok(link) = document.follow(link) else { continue };
-                of_operation.extend(links_of(&link, loaded));
+                of_operation.extend(targets.links_of(&link));
             }
         }
         of_operation.truncate(MAX_LINKS);
@@ -118,32 +150,47 @@ pub(super) fn attach_links(document: &ApiDocument, loaded: &mut [(&DocumentOpera
     }
 }
 
-fn links_of(link: &LocatedValue<'_>, loaded: &[(&DocumentOperation<'_>, Operation)]) -> Vec<OutputLink> {
-    let Some(target) = target_of(link, loaded) else { return Vec::new() };
-    let parameters = link.member("parameters");
-    let taken = parameters.iter().flat_map(LocatedValue::members).filter_map(|(name, expression)| {
-        let pointer = expression.value.as_str()?.strip_prefix("$response.body#")?;
-        Some(OutputLink {
-            tool: target.own_name().to_owned(),
-            argument: argument_of(target, name)?.to_owned(),
-            pointer: pointer.to_owned(),
-        })
-    });
-    taken.collect()
+/// The operations that links lead to, by `operationId` and by path and method.
+struct LinkTargets<'a> {
+    by_id: HashMap<&'a str, &'a Operation>,
+    by_path: HashMap<(&'a str, String), &'a Operation>,
 }
 
-fn target_of<'a>(link: &LocatedValue<'_>, loaded: &'a [(&DocumentOperation<'_>, Operation)]) -> Option<&'a Operation> {
-    if let Some(id) = link.text("operationId") {
-        let mut operations = loaded.iter().map(|(_, operation)| operation);
-        return operations.find(|operation| operation.operation_id.as_deref() == Some(id));
+impl<'a> LinkTargets<'a> {
+    fn of(loaded: &'a [(&DocumentOperation<'a>, Operation)]) -> Self {
+        let mut targets = Self { by_id: HashMap::new(), by_path: HashMap::new() };
+        for (found, operation) in loaded {
+            if let Some(id) = operation.operation_id.as_deref() {
+                targets.by_id.entry(id).or_insert(operation);
+            }
+            targets.by_path.insert((found.path, found.method.as_str().to_ascii_lowercase()), operation);
+        }
+        targets
     }
-    let reference = link.text("operationRef")?;
-    let pointer = reference.split_once('#')?.1;
-    let tokens: Vec<String> = callwright_common::json::Pointer::from(pointer).tokens();
-    let [.., path, method] = tokens.as_slice() else { return None };
-    let found =
-        loaded.iter().find(|(found, _)| found.path == path && found.method.as_str().eq_ignore_ascii_case(method));
-    found.map(|(_, operation)| operation)
+
+    fn links_of(&self, link: &LocatedValue<'_>) -> Vec<OutputLink> {
+        let Some(target) = self.target_of(link) else { return Vec::new() };
+        let parameters = link.member("parameters");
+        let taken = parameters.iter().flat_map(LocatedValue::members).filter_map(|(name, expression)| {
+            let pointer = expression.value.as_str()?.strip_prefix("$response.body#")?;
+            Some(OutputLink {
+                tool: target.own_name().to_owned(),
+                argument: argument_of(target, name)?.to_owned(),
+                pointer: pointer.to_owned(),
+            })
+        });
+        taken.collect()
+    }
+
+    fn target_of(&self, link: &LocatedValue<'_>) -> Option<&'a Operation> {
+        if let Some(id) = link.text("operationId") {
+            return self.by_id.get(id).copied();
+        }
+        let (_, pointer) = link.text("operationRef")?.split_once('#')?;
+        let tokens: Vec<String> = callwright_common::json::Pointer::from(pointer).tokens();
+        let [.., path, method] = tokens.as_slice() else { return None };
+        self.by_path.get(&(path.as_str(), method.to_ascii_lowercase())).copied()
+    }
 }
 
 /// Returns the argument of a parameter. A link may prefix the name with the location (`path.id`).

@@ -81,12 +81,7 @@ impl<'d> OperationReader<'d> {
         let mut fixed: Vec<FixedArgument> =
             version.and_then(|version| take_fixed(&mut joined, version, notes)).into_iter().collect();
         let ToolSchema { schema, single_values } = self.schemas.write(&joined.arguments, notes)?;
-        for (argument, value) in single_values.iter() {
-            let (name, location) = joined.wire_name(argument);
-            let reason = "required, with a single allowed value".to_owned();
-            notes.hide(HiddenParameter::new(name, location, Some(value.clone()), reason));
-            fixed.push(FixedArgument { argument: argument.clone(), value: value.clone() });
-        }
+        fixed.extend(single_values.iter().map(|single| single_value(&joined, single, notes)));
         let tool = Tool {
             description: tool_description(operation, &found.label(), self.limits.description_chars),
             parameters: schema,
@@ -115,6 +110,18 @@ impl<'d> OperationReader<'d> {
             documentation: self.texts.share(documentation),
         })
     }
+}
+
+/// Returns a required argument that has a single allowed value, and reports it.
+fn single_value(
+    joined: &JoinedArguments<'_>,
+    (argument, value): &(String, Value),
+    notes: &mut LoadNotes,
+) -> FixedArgument {
+    let (name, location) = joined.wire_name(argument);
+    let reason = "required, with a single allowed value".to_owned();
+    notes.hide(HiddenParameter::new(name, location, Some(value.clone()), reason));
+    FixedArgument { argument: argument.clone(), value: value.clone() }
 }
 
 /// Removes the argument of a fixed parameter, and returns it with its value.

@@ -199,8 +199,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a.json"), "{\"swagger\": 2.0}").unwrap();
         let path = folder.path().to_owned();
-        let shown =
-            |paths: &[PathBuf]| find(paths, None).unwrap().entries.into_iter().map(|entry| entry.shown).collect::<Vec<_>>();
+        let shown = |paths: &[PathBuf]| {
+            find(paths, None).unwrap().entries.into_iter().map(|entry| entry.shown).collect::<Vec<_>>()
+        };
         let long = path.join("a.json").display().to_string();
         assert_eq!(shown(std::slice::from_ref(&path)), ["a.json"]);
         assert_eq!(shown(&[path.clone(), path]), [long.clone(), long]);

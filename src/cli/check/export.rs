@@ -74,7 +74,8 @@ impl ExportFolder {
 fn relative(name: &str) -> PathBuf {
     let path = Path::new(name);
     let is_named = !name.is_empty() && name != "-";
-    let is_below = is_named && path.components().all(|part| matches!(part, Component::Normal(_))) && !name.contains("://");
+    let is_below =
+        is_named && path.components().all(|part| matches!(part, Component::Normal(_))) && !name.contains("://");
     if is_below {
         return path.to_owned();
     }

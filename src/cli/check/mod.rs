@@ -55,8 +55,7 @@ struct CheckedDocument {
 }
 
 pub(super) fn run(arguments: &CheckArguments) -> VerbResult {
-    let DocumentList { entries, skipped_folders } =
-        documents::find(&arguments.paths, arguments.files_from.as_deref())?;
+    let DocumentList { entries, skipped_folders } = documents::find(&arguments.paths, arguments.files_from.as_deref())?;
     if !skipped_folders.is_empty() {
         anstream::eprintln!("{}", text::skipped_folders(&skipped_folders));
     }

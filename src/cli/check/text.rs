@@ -186,7 +186,10 @@ mod tests {
     fn a_document_that_cannot_be_loaded_has_no_numbers() {
         let report = Report::of_failure("x", "a.yaml: no JSON");
         let text = seen(&document(&report, "a.yaml"));
-        assert_eq!(text, "      -        -        -           -       -       -  a.yaml\n    error       a.yaml: no JSON\n");
+        assert_eq!(
+            text,
+            "      -        -        -           -       -       -  a.yaml\n    error       a.yaml: no JSON\n"
+        );
         assert!(seen(&summary(&ReportTally::of(&report))).ends_with("1 document, 1 could not be loaded\n"));
     }
 

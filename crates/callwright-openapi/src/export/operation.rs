@@ -182,13 +182,18 @@ impl OperationExporter<'_> {
         if content_type.is_none() && style.is_none() && explode.is_none() && allow_reserved.is_none() {
             return None;
         }
-        Some(ExportedEncoding {
+        let mut exported = ExportedEncoding {
             content_type: content_type.clone(),
             style: style.map(|style| self.query_style(style, name)),
-            explode: explode.unwrap_or(style.is_none_or(|style| style == Style::Form)),
+            explode: explode.unwrap_or(false),
             allow_reserved: allow_reserved.unwrap_or(false),
             ..ExportedEncoding::default()
-        })
+        };
+        if *explode == Some(false) {
+            // The type omits `false`, which is not the default of the style `form`.
+            exported.extensions.insert("explode".to_owned(), false.into());
+        }
+        Some(exported)
     }
 
     fn typed(&mut self, schema: &Value) -> ReferenceOr<Schema> {

@@ -72,8 +72,11 @@ fn the_version_of_the_api_is_filled_where_the_document_makes_it_evident() {
 
 #[test]
 fn an_argument_with_one_allowed_value_is_sent_and_not_offered() {
-    let mut document = document("post", json!([{"name": "X-Mode", "in": "header", "required": true,
-        "schema": {"type": "string", "enum": ["strict"]}}]));
+    let mut document = document(
+        "post",
+        json!([{"name": "X-Mode", "in": "header", "required": true,
+        "schema": {"type": "string", "enum": ["strict"]}}]),
+    );
     document["paths"]["/a"]["post"]["requestBody"] = json!({"required": true, "content": {"application/json": {
         "schema": {"type": "object", "required": ["kind", "name"], "properties": {
             "kind": {"type": "string", "enum": ["order"]}, "name": {"type": "string"}}}}}});
@@ -139,7 +142,7 @@ fn conventions_apply_only_where_they_are_evident() {
     assert_eq!(offered(&required_id.operations[0]), ["X-Request-ID"], "nothing else provides it");
     let jsonp = json!({"name": "callback", "in": "query", "description": "For JSON-P.", "schema": {"type": "string"}});
     assert!(offered(&toolset_of_parameters(json!([jsonp])).operations[0]).is_empty());
-    let path = toolset(json!({
+    let path = self::toolset(json!({
         "openapi": "3.0.3", "info": {"title": "t", "version": "1"},
         "paths": {"/keys/{api_key}": {"delete": {"operationId": "a", "parameters": [required("api_key", "path")]}}}
     }));

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use callwright_test_macros::requires;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::super::document::ApiDocument;
 use super::super::load::toolset_of;
-use super::super::{Offline, Origin, Toolset, ToolsetSettings, load_document};
+use super::super::{Offline, Operation, Origin, SecurityScheme, Toolset, ToolsetSettings, load_document};
 use super::soundness;
 use callwright_judge::scanner::{self, ToolSet, Validators};
 
@@ -132,4 +133,81 @@ fn names_in_real_documents_stay_when_other_operations_go() {
 
 fn names(toolset: &Toolset) -> BTreeMap<String, String> {
     toolset.operations.iter().map(|operation| (operation.label(), operation.tool.name.clone())).collect()
+}
+
+/// Number of documents drawn for the count of parameters that a model should not fill.
+const DRAWN: usize = 200;
+
+/// Seed of the draw.
+const SEED: u64 = 12;
+
+/// Parameters that no model should fill, whatever the document: names of signatures, of Google's system parameters, and
+/// of fields that the HTTP client sets. The list is independent of the reader's table.
+const NEVER_OFFERED: [&str; 14] = [
+    "$.xgafv",
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "host",
+    "oauth_signature",
+    "prettyprint",
+    "quotauser",
+    "upload_protocol",
+    "x-amz-credential",
+    "x-amz-date",
+    "x-amz-security-token",
+    "x-amz-signature",
+    "x-api-key",
+];
+
+#[test]
+fn tools_of_drawn_documents_have_no_credentials_and_no_single_values() {
+    let folder = folder();
+    let Ok(index) = std::fs::read_to_string(folder.join("specs.index.jsonl")) else {
+        println!("skipped: no documents in {}", folder.display());
+        return;
+    };
+    let mut files: Vec<String> = index.lines().map(|line| serde_json::from_str::<Entry>(line).unwrap().file).collect();
+    let (mut offered, mut hidden, mut tools) = (Vec::new(), 0, 0);
+    for file in drawn(&mut files, DRAWN) {
+        let toolset = load_document("real", &folder.join(&file), &ToolsetSettings::default()).unwrap();
+        hidden += toolset.report.hidden.iter().map(|hidden| hidden.operations.len()).sum::<usize>();
+        tools += toolset.operations.len();
+        for operation in &toolset.operations {
+            offered.extend(unwanted(&toolset, operation).map(|name| format!("{file} {}: {name}", operation.label())));
+        }
+    }
+    println!("{tools} tools of {DRAWN} documents, {hidden} parameters hidden");
+    assert!(hidden > 0 && offered.is_empty(), "{offered:?}");
+}
+
+/// Draws `count` files without replacement (a linear congruential generator, Knuth's MMIX constants).
+fn drawn(files: &mut Vec<String>, count: usize) -> Vec<String> {
+    let mut state = SEED;
+    let mut drawn = Vec::new();
+    while drawn.len() < count && !files.is_empty() {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let index = usize::try_from(state >> 33).unwrap() % files.len();
+        drawn.push(files.swap_remove(index));
+    }
+    drawn
+}
+
+/// Returns the offered arguments that are credentials, belong to the transport, or have a single value.
+fn unwanted<'a>(toolset: &'a Toolset, operation: &'a Operation) -> impl Iterator<Item = &'a str> {
+    let schema = &operation.tool.parameters;
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let single = required.filter(|name| {
+        let property = &schema["properties"][*name];
+        property.get("const").is_some() || property["enum"].as_array().is_some_and(|values| values.len() == 1)
+    });
+    let credentials = operation.bindings.iter().filter(|binding| {
+        let is_scheme = toolset.security_schemes.values().any(|scheme| {
+            matches!(scheme, SecurityScheme::ApiKey { location, name }
+                if *location == binding.location && name.eq_ignore_ascii_case(&binding.name))
+        });
+        let is_never = NEVER_OFFERED.contains(&binding.name.to_lowercase().as_str());
+        schema["properties"].get(&binding.argument).is_some() && (is_scheme || is_never)
+    });
+    single.chain(credentials.map(|binding| binding.name.as_str()))
 }

@@ -137,9 +137,10 @@ impl WorkflowReader<'_> {
 
     /// Returns name and value of a parameter; follows a reference to a reusable one, whose value it may override.
     fn parameter(&self, parameter: &ArazzoParameter) -> Option<(String, Value)> {
-        let reusable = parameter.reference.as_deref().and_then(|reference| {
-            self.components.parameters.get(reference.strip_prefix("$components.parameters.")?)
-        });
+        let reusable = parameter
+            .reference
+            .as_deref()
+            .and_then(|reference| self.components.parameters.get(reference.strip_prefix("$components.parameters.")?));
         let name = parameter.name.clone().or_else(|| reusable?.name.clone())?;
         let value = parameter.value.clone().or_else(|| reusable?.value.clone())?;
         Some((name, value))

@@ -67,7 +67,9 @@ impl Tools {
     fn find<'a>(&'a self, operation: &OperationName) -> Option<KnownTool<'a>> {
         let (name, parameters, changes) = match operation {
             OperationName::Id(id) if id == "listRooms" => ("listRooms", &self.list, false),
-            OperationName::Path(method, path) if method == "GET" && path == "/rooms" => ("listRooms", &self.list, false),
+            OperationName::Path(method, path) if method == "GET" && path == "/rooms" => {
+                ("listRooms", &self.list, false)
+            }
             OperationName::Id(id) if id == "bookRoom" => ("bookRoom", &self.book, true),
             OperationName::Path(method, path) if method == "POST" && path == "/rooms/{room}/bookings" => {
                 ("bookRoom", &self.book, true)
