@@ -68,7 +68,7 @@ const LIBRARIES: &[(&str, &str, &[&str])] = &[
     ("callwright-judge", "toml", &["repair"]),
     ("callwright-knowledge", "csv", &["explain"]),
     ("callwright-knowledge", "html5gum", &["explain"]),
-    ("callwright-knowledge", "pulldown_cmark", &["explain"]),
+    ("callwright-knowledge", "pulldown_cmark", &["explain", "procedures"]),
     ("callwright-search", "fastembed", &["embedding"]),
     ("callwright-search", "ort", &["embedding"]),
     ("callwright-search", "pulp", &["embedding"]),

@@ -95,11 +95,12 @@ fn workflows_of_documents_become_procedures_with_their_document_as_evidence() {
             "/rooms/{room}": {"post": {"operationId": "bookRoom", "description": "Books a room.", "parameters": [
                 {"name": "room", "in": "path", "required": true, "schema": {"type": "string"}}]}}
         }
-    });
+    })
+    .to_string();
     let runbook = b"# Book a free room\n\n1. `GET /rooms` for the `day`\n2. `bookRoom` with `room = step 1 /rooms/0/id`\n\n# Other\n\n1. `dropRooms`\n2. `listRooms`\n";
     let config = b"[store]\nurl = 'sqlite:memory.sqlite3'\n[toolsets.rooms]\ndocument = 'rooms.json'\n";
     let files: [(&str, &[u8]); 3] =
-        [("callwright.toml", config), ("rooms.json", document.to_string().as_bytes()), ("book.md", runbook)];
+        [("callwright.toml", config), ("rooms.json", document.as_bytes()), ("book.md", runbook)];
     let folder = Folder::with(&files);
     let import = |more: &[&str]| {
         folder.run(&[["procedures", "import", "book.md", "--scope", "group:a"].as_slice(), more].concat(), b"")

@@ -6,7 +6,7 @@
 //!
 //! A name that is too long keeps its first and last words; the longest words between them are cut. It ends with a hash,
 //! and differs from other names in more than the hash: names whose shortened words are the same keep the words in which
-//! they differ ([`told_apart`]).
+//! they differ ([`distinguished`]).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -16,7 +16,7 @@ const MAX_NAME: usize = 64;
 const HASH_CHARS: usize = 8;
 /// Length to which words of a long name are cut before words are dropped, with the separator.
 const MIN_WORD: usize = 4;
-/// Length of a word that tells names apart.
+/// Maximum length of a word that distinguishes names.
 const MAX_KEPT: usize = 16;
 
 /// Input of a tool's name.
@@ -74,7 +74,7 @@ fn shortened(names: &[String], sources: &[NameSource<'_>]) -> Vec<String> {
     let mut short = names.to_vec();
     for (stem, indexes) in stems {
         let group: Vec<&str> = indexes.iter().filter_map(|index| names.get(*index)).map(String::as_str).collect();
-        let stems = if group.len() > 1 { told_apart(&group) } else { vec![stem] };
+        let stems = if group.len() > 1 { distinguished(&group) } else { vec![stem] };
         for (index, stem) in indexes.into_iter().zip(stems) {
             if let (Some(name), Some(source)) = (short.get_mut(index), sources.get(index)) {
                 *name = with_hash(&stem, &seed(source));
@@ -85,7 +85,7 @@ fn shortened(names: &[String], sources: &[NameSource<'_>]) -> Vec<String> {
 }
 
 /// Returns stems for names whose shortened words are the same: each keeps the first word in which the names differ.
-fn told_apart(names: &[&str]) -> Vec<String> {
+fn distinguished(names: &[&str]) -> Vec<String> {
     let room = MAX_NAME - HASH_CHARS - 1;
     let all: Vec<Vec<&str>> = names.iter().map(|name| words(name)).collect();
     let Some(first) = all.first() else { return Vec::new() };
@@ -101,7 +101,7 @@ fn told_apart(names: &[&str]) -> Vec<String> {
     // Names that are equal up to here differ in a later word.
     for indexes in groups.into_values().filter(|indexes| indexes.len() > 1 && indexes.len() < names.len()) {
         let group: Vec<&str> = indexes.iter().filter_map(|index| names.get(*index)).copied().collect();
-        for (index, stem) in indexes.into_iter().zip(told_apart(&group)) {
+        for (index, stem) in indexes.into_iter().zip(distinguished(&group)) {
             if let Some(slot) = stems.get_mut(index) {
                 *slot = stem;
             }

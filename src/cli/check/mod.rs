@@ -113,7 +113,7 @@ fn write(
     Ok(total)
 }
 
-/// What every document of a run has in common.
+/// Settings that apply to every document of a run.
 #[derive(Clone, Copy)]
 struct CheckRun<'a> {
     review: &'a Review,

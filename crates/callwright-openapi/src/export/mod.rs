@@ -1,6 +1,6 @@
 //! Exports a toolset as a normalised OpenAPI 3.0 document.
 //!
-//! The document describes what the tools are, not what their source said: one operation per tool under the tool's name,
+//! The document describes the tools, not the text of their source: one operation per tool under the tool's name,
 //! absolute servers, the arguments as parameters and body, and fixed values as enumerations of one value. Reading it
 //! again makes the same tools. Descriptions of responses are not part of a toolset and are not exported.
 

@@ -188,14 +188,7 @@ impl HiddenParameterRules {
 
     /// Returns the name of the scheme that sends the parameter.
     fn covering(&self, name: &str, location: Location) -> Option<&str> {
-        let covers = |scheme: &SecurityScheme| match scheme {
-            SecurityScheme::ApiKey { location: place, name: field } if *place == location => match location {
-                Location::Header => field.eq_ignore_ascii_case(name),
-                _ => field == name,
-            },
-            _ => false,
-        };
-        self.schemes.iter().find(|(_, scheme)| covers(scheme)).map(|(name, _)| name.as_str())
+        self.schemes.iter().find(|(_, scheme)| covers(scheme, name, location)).map(|(name, _)| name.as_str())
     }
 
     /// Whether the parameter may be a key that the document has no scheme for.
@@ -222,19 +215,31 @@ impl HiddenParameterRules {
         name.eq_ignore_ascii_case("token") && self.survey.is_general_anywhere(name)
     }
 
+    fn is_token(&self, required: &Requirement) -> bool {
+        matches!(
+            self.schemes.get(&required.scheme),
+            Some(SecurityScheme::Bearer | SecurityScheme::OAuth2 { .. } | SecurityScheme::OpenIdConnect)
+        )
+    }
+
     /// Whether every alternative of the requirements includes a token that a security scheme sends.
     fn requires_token(&self, security: &[Vec<Requirement>]) -> bool {
         let mut with_token = 0;
         for alternative in security {
-            let is_token = |required: &Requirement| {
-                matches!(
-                    self.schemes.get(&required.scheme),
-                    Some(SecurityScheme::Bearer | SecurityScheme::OAuth2 { .. } | SecurityScheme::OpenIdConnect)
-                )
-            };
-            with_token += usize::from(alternative.iter().any(is_token));
+            with_token += usize::from(alternative.iter().any(|required| self.is_token(required)));
         }
         with_token > 0 && with_token == security.iter().filter(|alternative| !alternative.is_empty()).count()
+    }
+}
+
+/// Whether the scheme sends the parameter.
+fn covers(scheme: &SecurityScheme, name: &str, location: Location) -> bool {
+    match scheme {
+        SecurityScheme::ApiKey { location: place, name: field } if *place == location => match location {
+            Location::Header => field.eq_ignore_ascii_case(name),
+            _ => field == name,
+        },
+        _ => false,
     }
 }
 
