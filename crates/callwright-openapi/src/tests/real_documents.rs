@@ -160,13 +160,11 @@ const NEVER_OFFERED: [&str; 14] = [
     "x-api-key",
 ];
 
+#[requires("data/specs/specs.index.jsonl")]
 #[test]
 fn tools_of_drawn_documents_have_no_credentials_and_no_single_values() {
     let folder = folder();
-    let Ok(index) = std::fs::read_to_string(folder.join("specs.index.jsonl")) else {
-        println!("skipped: no documents in {}", folder.display());
-        return;
-    };
+    let index = std::fs::read_to_string(folder.join("specs.index.jsonl")).unwrap();
     let mut files: Vec<String> = index.lines().map(|line| serde_json::from_str::<Entry>(line).unwrap().file).collect();
     let (mut offered, mut hidden, mut tools) = (Vec::new(), 0, 0);
     for file in drawn(&mut files, DRAWN) {
