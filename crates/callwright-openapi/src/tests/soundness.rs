@@ -53,12 +53,13 @@ fn compiles(schema: &Value, label: &str) {
     }
 }
 
-/// Checks that every required argument is part of the schema, and that every argument has a destination.
+/// Checks that every required argument is part of the schema or filled, and that every argument has a destination.
 fn check_bindings(operation: &Operation) {
     let schema = &operation.tool.parameters;
     let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
     for binding in operation.bindings.iter().filter(|binding| binding.required) {
-        let is_filled = operation.idempotency_key.as_ref().is_some_and(|key| key.argument == binding.argument);
+        let is_filled = operation.idempotency_key.as_ref().is_some_and(|key| key.argument == binding.argument)
+            || operation.fixed.iter().any(|fixed| fixed.argument == binding.argument);
         let is_asked_for = required.iter().any(|name| *name == binding.argument.as_str());
         assert!(is_asked_for || is_filled, "{}: {} is not required", operation.label(), binding.argument);
     }
