@@ -16,15 +16,23 @@ pub(super) struct BadLines {
     pub(super) lines: u64,
 }
 
+/// Error of a learning run that completed without a result.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing was learned: no change improves the ranking of the validation samples; give more samples")]
+pub(super) struct NothingLearned;
+
+/// Exit status of [`NothingLearned`].
+const NOTHING_LEARNED: u8 = 3;
+
 const PROGRAM: Style = AnsiColor::Red.on_default().bold();
 
 /// Prints each line of the error after the program's name on standard error, coloured on a terminal. Returns exit
-/// status 1.
-pub(super) fn failure(error: &(dyn Error + Send + Sync)) -> ExitCode {
+/// status 1, or that of the error.
+pub(super) fn failure(error: &(dyn Error + Send + Sync + 'static)) -> ExitCode {
     for line in error.to_string().lines() {
         anstream::eprintln!("{PROGRAM}callwright:{PROGRAM:#} {line}");
     }
-    ExitCode::FAILURE
+    if error.is::<NothingLearned>() { ExitCode::from(NOTHING_LEARNED) } else { ExitCode::FAILURE }
 }
 
 /// Prints clap's message: help and version on standard output with status 0, usage errors on standard error with status

@@ -95,7 +95,7 @@ enum CliVerb {
 
 /// Parses the arguments (the program's name first), runs the subcommand, and prints errors.
 ///
-/// Returns exit status 0 for success, 1 for a failure, 2 for invalid arguments.
+/// Returns exit status 0 for success, 1 for a failure, 2 for invalid arguments, 3 if nothing was learned.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments = match CommandLine::try_parse_from(arguments) {
         Ok(arguments) => arguments,

@@ -48,7 +48,7 @@ ignored.
 Lines of --in: {\"query\": the text of a request}. Other members are ignored.
 Lines of --out: {\"query\", \"ranked\": [names of tools, best first; fewer if no more tools match the request]}; with \
 --details also \"why\": for each tool its `score`, whether the request contains its name (`named`), the scores of `words` (BM25) and `meaning`, \
-the similarity of its `closest` text, and which `pattern` that text is, if it is one.
+the similarity of its `closest` text, which `pattern` that text is, if it is one, and its `margin` by the learned classifier above that of a wrong tool.
 
 Files may have any size; gzip input is accepted, and the output is gzip if the name of --out ends in .gz. A line may have up to 64 MiB. \
 Invalid lines are reported on standard error and skipped; the exit status is then 1. A summary goes to standard error.";
@@ -70,5 +70,8 @@ fn bad_lines(summary: &RetrieveSummary) -> BadLines {
 fn print(summary: &RetrieveSummary, took: Duration) {
     let RetrieveSummary { tools, learned, records, empty, .. } = summary;
     anstream::eprintln!("{tools} tools, {learned} of them with a representation");
+    if summary.unfit_classifier {
+        anstream::eprintln!("the learned classifier is not used: it was learned with other vectors");
+    }
     anstream::eprintln!("{records} requests in {:.1} s, {empty} of them without any tool", took.as_secs_f64());
 }

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::setup::load_config;
 use crate::config;
-use callwright_search::embedding::{BuildError, Embedder, built_in, open_folder};
+use callwright_search::embedding::{Embedder, built_in, open_endpoint, open_folder};
 use callwright_upstream::{Upstream, Upstreams};
 
 /// Output format.
@@ -58,13 +58,35 @@ pub(super) struct EmbeddingArguments {
     /// ONNX Runtime that ORT_DYLIB_PATH names, or an installed one.
     #[arg(long, value_name = "DIR")]
     embedding_model: Option<PathBuf>,
+    /// Source of the vectors instead of a folder: the endpoint of the configuration file, `[embedding.endpoint]`.
+    #[arg(long, value_enum, value_name = "SOURCE", conflicts_with = "embedding_model")]
+    embedding: Option<EmbeddingSource>,
+}
+
+/// Source of embedding vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum EmbeddingSource {
+    /// The OpenAI-compatible API of `[embedding.endpoint]`.
+    Endpoint,
 }
 
 impl EmbeddingArguments {
-    /// Loads the model, if one is named.
-    pub(super) fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, BuildError> {
+    /// Loads the model, if one is named. The endpoint is that of the configuration that `serve` finds.
+    pub(super) fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, Box<dyn Error + Send + Sync>> {
+        self.embedder_of(None)
+    }
+
+    /// Loads the model, if one is named. The endpoint is that of a configuration file.
+    pub(super) fn embedder_of(
+        &self,
+        config: Option<&PathBuf>,
+    ) -> Result<Option<Arc<dyn Embedder>>, Box<dyn Error + Send + Sync>> {
+        if self.embedding == Some(EmbeddingSource::Endpoint) {
+            let loaded = load_config(config.cloned())?;
+            return Ok(Some(open_endpoint(&loaded.settings.embedding, &loaded.base_dir)?));
+        }
         let onnx_runtime = config::onnx_runtime_path(&config::process_environment);
-        self.embedding_model.as_deref().map(|folder| open_folder(folder, &onnx_runtime)).transpose()
+        Ok(self.embedding_model.as_deref().map(|folder| open_folder(folder, &onnx_runtime)).transpose()?)
     }
 }
 
@@ -74,19 +96,19 @@ pub(super) struct VectorArguments {
     #[command(flatten)]
     model: EmbeddingArguments,
     /// Compare keywords only. Default without this and --embedding-model: the built-in vectors are used, too.
-    #[arg(long, conflicts_with = "embedding_model")]
+    #[arg(long, conflicts_with_all = ["embedding_model", "embedding"])]
     words_only: bool,
 }
 
 impl VectorArguments {
     /// Loads the named model, or the built-in one.
-    pub(super) fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, BuildError> {
+    pub(super) fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, Box<dyn Error + Send + Sync>> {
         if self.words_only {
             return Ok(None);
         }
         match self.model.embedder()? {
             Some(embedder) => Ok(Some(embedder)),
-            None => built_in(&config::Settings::default().embedding).map(Some),
+            None => Ok(Some(built_in(&config::Settings::default().embedding)?)),
         }
     }
 }

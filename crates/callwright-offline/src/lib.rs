@@ -30,8 +30,8 @@ mod watcher;
 pub use error::{OfflineError, Problem};
 pub use explain::{ExplainJob, ExplainSummary, explain};
 pub use learn::{
-    LearnFiles, LearnRun, NotesFiles, NotesReport, NotesRun, NotesWatcher, Prepared, Report, Samples, Stored, Variant,
-    VariantReport, each_trace, learn, learn_notes, page,
+    LearnFiles, LearnRun, NotesFiles, NotesReport, NotesRun, NotesWatcher, Prepared, Report, Samples, Stored,
+    TestReport, TestScores, Variant, VariantReport, each_trace, learn, learn_notes, page,
 };
 pub use lines::{LinesRead, MAX_LINE_BYTES};
 pub use moving::{ExportSummary, ImportSummary, export, import};

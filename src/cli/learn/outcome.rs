@@ -2,7 +2,7 @@
 
 use crate::cli::plain;
 use crate::cli::table::{Column, TextTable};
-use callwright_offline::{Report, grouped};
+use callwright_offline::{Report, TestReport, grouped};
 
 /// Maximum number of printed rows; report.json has all.
 const SHOWN_ROWS: usize = 20;
@@ -28,6 +28,18 @@ fn text(report: &Report) -> String {
         report.validation_share * 100.0,
         grouped(report.samples as u64)
     ));
+    if let Some(classifier) = &report.classifier {
+        table.line(&format!(
+            "with a classifier, {:.1} % of the right tools come first on these samples instead of {:.1} %",
+            classifier.after, classifier.before
+        ));
+        if let Some(share) = classifier.no_tool {
+            table.line(&format!("no tool is found for {share:.1} % of the requests that none serves"));
+        }
+    }
+    if let Some(test) = &report.test {
+        print_test(test, &mut table);
+    }
     let changed: Vec<_> = report.tools.iter().filter(|tool| tool.patterns > 0).collect();
     if !changed.is_empty() {
         table.row("tool", &["patterns", "before", "after"]);
@@ -43,6 +55,18 @@ fn text(report: &Report) -> String {
         table.line(&format!("still confused with {wanted}: {selected} ({} samples)", confusion.samples));
     }
     table.into_text()
+}
+
+fn print_test(test: &TestReport, table: &mut TextTable) {
+    table.line(&format!(
+        "on {} samples of --test ({} others were learned from):",
+        grouped(test.samples as u64),
+        grouped(test.seen as u64)
+    ));
+    table.row("ranking", &["first right", "macro-F1", "no tool"].map(str::to_owned));
+    for (name, scores) in [("plain", &test.plain), ("patterns", &test.patterns), ("learned", &test.learned)] {
+        table.row(name, &[points(Some(scores.first_right)), points(Some(scores.macro_f1)), points(scores.no_tool)]);
+    }
 }
 
 fn points(score: Option<f64>) -> String {

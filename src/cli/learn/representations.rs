@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
-use crate::cli::errors::{BadLines, VerbResult};
+use crate::cli::errors::{BadLines, NothingLearned, VerbResult};
 use crate::cli::memory_store::all_items;
 use crate::cli::progress::ProgressPrinter;
-use crate::cli::setup::{load_config, runtime};
+use crate::cli::setup::{load_config, runtime, threads};
 use crate::cli::shared_arguments::{EmbeddingArguments, ModelArguments};
 use callwright_knowledge::representation::{
     Estimate, ExtractiveProposer, ExtractiveSettings, LearnSettings, LlmProposer, LlmSelector, MemoEmbedder, Model,
@@ -44,6 +44,9 @@ pub(super) struct LearnRepresentationsArguments {
     /// Exported traces: requests whose calls were judged valid, executed by the proxy, and accepted by the API.
     #[arg(long, value_name = "FILE")]
     traces: Option<PathBuf>,
+    /// JSON Lines like --train: requests that are not learned from. The result is measured on them.
+    #[arg(long, value_name = "FILE")]
+    test: Option<PathBuf>,
     /// Also learn from the stored samples of this scope, `key:HASH` or `group:NAME`, and share the result through the
     /// store: all proxies that use it apply it at once. May be given several times. `all`: every client; phrases of one
     /// client's requests may then reach others.
@@ -70,7 +73,7 @@ pub(super) struct LearnRepresentationsArguments {
     embedding: EmbeddingArguments,
     /// Use no vectors: tools will be found by keywords only. Default without this and --embedding-model: the built-in
     /// vectors are used.
-    #[arg(long, conflicts_with = "embedding_model")]
+    #[arg(long, conflicts_with_all = ["embedding_model", "embedding"])]
     words_only: bool,
     /// Seed of the split of the samples: 4 parts for training, 1 for validation.
     #[arg(long, value_name = "N", default_value = "1")]
@@ -81,6 +84,10 @@ pub(super) struct LearnRepresentationsArguments {
     /// Minimum gain of a change to be kept, in points of macro-F1 (percent).
     #[arg(long, value_name = "POINTS", default_value = "0.01", value_parser = points)]
     threshold: f64,
+    /// Number of threads of the classifier, and of concurrent requests to the model. Default: one per core, and four
+    /// requests.
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
     #[command(flatten)]
     method: Method,
     /// Resume an interrupted run.
@@ -102,6 +109,9 @@ struct Method {
     /// Add no patterns.
     #[arg(long)]
     without_addition: bool,
+    /// Learn no classifier beside the patterns.
+    #[arg(long)]
+    without_classifier: bool,
     /// Edit no patterns, and keep all weights.
     #[arg(long)]
     without_edition: bool,
@@ -145,11 +155,13 @@ enum SelectorKind {
 
 /// Help text about the file formats.
 const LINES: &str = "\
-Lines of --tools: {\"name\", \"description\", \"parameters\"?}. Lines of --train: {\"query\", \"tools\": [names]}. Other members are ignored. \
+Lines of --tools: {\"name\", \"description\", \"parameters\"?}. Lines of --train and --test: {\"query\", \"tools\": [names]}; [] is a request that no tool serves. Other members are ignored. \
 Traces are as the operator API returns them (see `callwright replay --help`), with bodies. Files may have any size; gzip is accepted; \
 `-` is standard input. Invalid lines are reported on standard error and skipped; the exit status is then 1.
 
-Files in --out: the representations, one editable YAML file (docs/representations.md); report.json, which \
+Exit status 3: nothing was learned, and the representations are unchanged.
+
+Files in --out: the representations, one editable YAML file, and the classifier beside it (docs/representations.md); report.json, which \
 `callwright learn report` renders as a page; and, until the run ends, the state from which --resume continues.";
 
 pub(super) fn run(arguments: &LearnRepresentationsArguments) -> VerbResult {
@@ -158,6 +170,7 @@ pub(super) fn run(arguments: &LearnRepresentationsArguments) -> VerbResult {
         tools: arguments.tools.clone(),
         train: arguments.train.clone(),
         traces: arguments.traces.clone(),
+        test: arguments.test.clone(),
         out: arguments.out.clone(),
         toolset: arguments.toolset.clone(),
     };
@@ -179,12 +192,19 @@ pub(super) fn run(arguments: &LearnRepresentationsArguments) -> VerbResult {
     let run = arguments.run(model, embedder, &prepared)?;
     let report = runtime.block_on(learn(&prepared, run, &progress));
     progress.clear();
-    arguments.print(&report?, &prepared, begun.elapsed());
-    if !arguments.from_store.is_empty() {
+    let report = report?;
+    arguments.print(&report, &prepared, begun.elapsed());
+    if !arguments.from_store.is_empty() && !report.has_learned_nothing() {
         runtime.block_on(arguments.share(&prepared))?;
     }
-    let problems = prepared.listed.problems + prepared.samples.problems;
-    let lines = prepared.listed.lines + prepared.samples.lines;
+    let (mut problems, mut lines) = (prepared.listed.problems, prepared.listed.lines);
+    for samples in [Some(&prepared.samples), prepared.test.as_ref()].into_iter().flatten() {
+        problems += samples.problems;
+        lines += samples.lines;
+    }
+    if report.has_learned_nothing() {
+        return Err(NothingLearned.into());
+    }
     if problems == 0 { Ok(()) } else { Err(BadLines { problems, lines }.into()) }
 }
 
@@ -265,11 +285,11 @@ impl LearnRepresentationsArguments {
     }
 
     /// Returns the embedder for semantic search, or `None` for keyword search only.
-    fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, BuildError> {
+    fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, Box<dyn std::error::Error + Send + Sync>> {
         if self.words_only {
             return Ok(None);
         }
-        let embedder = match self.embedding.embedder()? {
+        let embedder = match self.embedding.embedder_of(self.asking.of.config.as_ref())? {
             Some(embedder) => embedder,
             None => vectors_of_our_own()?,
         };
@@ -312,6 +332,9 @@ impl LearnRepresentationsArguments {
             seed: self.seed,
             add: !self.method.without_addition,
             edit: !self.method.without_edition,
+            classify: !self.method.without_classifier,
+            jobs: threads(self.jobs),
+            parallel: self.jobs.map_or(LearnSettings::default().parallel, NonZeroUsize::get),
             ..LearnSettings::default()
         };
         Ok(LearnRun { embedder, proposer, selector, model, settings, resume: self.resume, restart: self.restart })
@@ -367,6 +390,9 @@ impl LearnRepresentationsArguments {
         super::outcome::print(report);
         if report.cost.requests > 0 {
             anstream::eprintln!("{} requests: {}", grouped(report.cost.requests), self.amount(&report.cost));
+        }
+        if report.has_learned_nothing() {
+            return;
         }
         let path = prepared.path.display();
         anstream::eprintln!("wrote {path} in {:.1} s; render it with `callwright learn report`", took.as_secs_f64());

@@ -13,10 +13,11 @@ use arc_swap::ArcSwap;
 
 use callwright_judge::scanner::ToolSet;
 use callwright_knowledge::representation::Representations;
-use callwright_openapi::{Catalog, Toolset};
+use callwright_openapi::{Catalog, Operation, Toolset};
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_search::retrieval::{
-    FieldWeights, Fusion, TextVectors, ToolSegment, ToolText, ToolVectors, embed_tools, parameters_text,
+    FieldWeights, Fusion, SegmentClassifier, TextVectors, ToolSegment, ToolText, ToolVectors, embed_tools,
+    parameters_text,
 };
 use callwright_telemetry::{Metrics, WithoutVectors};
 use callwright_types::representation::Representation;
@@ -37,13 +38,20 @@ pub struct ToolsetIndex {
 pub(crate) struct ToolListIndex {
     texts: Vec<ToolText>,
     segment: ArcSwap<ToolSegment>,
-    fusion: Fusion,
+    learned: LearnedRanking,
     /// Whether the index has the vectors.
     has_vectors: AtomicBool,
     /// Vectors of the tools' own texts, without learned patterns, once available.
     meanings: OnceLock<Arc<[Vector]>>,
     /// Counts the tools in the metric until the vectors are available.
     without_vectors: Mutex<Option<WithoutVectors>>,
+}
+
+/// Learned parameters of the ranking of a tool list.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct LearnedRanking {
+    fusion: Fusion,
+    classifier: Option<SegmentClassifier>,
 }
 
 impl ToolsetIndex {
@@ -61,13 +69,14 @@ impl ToolsetIndex {
         let mut by_toolset = BTreeMap::new();
         for toolset in catalog.toolsets() {
             let texts = texts(toolset, &representations);
-            let fusion = fusion(&representations, Some(&toolset.name));
+            let names = toolset.operations.iter().map(Operation::own_name);
+            let learned = LearnedRanking::new(&representations, Some(&toolset.name), embedder.as_ref(), names);
             let known = before.and_then(|before| before.by_toolset.get(&toolset.name));
-            let tools = match known.filter(|known| known.texts == texts && known.fusion == fusion) {
+            let tools = match known.filter(|known| known.texts == texts && known.learned == learned) {
                 Some(known) => Arc::clone(known),
                 None => {
                     let counted = embedder.as_ref().map(|_| metrics.without_vectors(texts.len()));
-                    ToolListIndex::new(texts, fusion, embedder.as_ref(), &toolset.name, counted)
+                    ToolListIndex::new(texts, learned, embedder.as_ref(), &toolset.name, counted)
                 }
             };
             by_toolset.insert(toolset.name.clone(), tools);
@@ -94,8 +103,9 @@ impl ToolsetIndex {
     /// Builds the index of a client's list.
     pub(crate) fn of_client(&self, tools: &[&Tool]) -> Arc<ToolListIndex> {
         let texts = tools.iter().map(|tool| text(tool, String::new(), self.representations.of_client_tool(&tool.name)));
-        let fusion = fusion(&self.representations, None);
-        ToolListIndex::new(texts.collect(), fusion, self.embedder.as_ref(), "(client)", None)
+        let names = tools.iter().map(|tool| tool.name.as_str());
+        let learned = LearnedRanking::new(&self.representations, None, self.embedder.as_ref(), names);
+        ToolListIndex::new(texts.collect(), learned, self.embedder.as_ref(), "(client)", None)
     }
 
     /// Builds the index of an offer, with tools of the client and of the catalog. It has vectors at once if the
@@ -109,10 +119,10 @@ impl ToolsetIndex {
             };
             text(&compiled.tool, String::new(), learned)
         });
-        let (texts, fusion) = (texts.collect::<Vec<_>>(), Fusion::default());
+        let (texts, learned) = (texts.collect::<Vec<_>>(), LearnedRanking::default());
         match self.text_vectors.as_ref().and_then(|vectors| vectors.tools(&texts)) {
-            Some(vectors) => ToolListIndex::with_vectors(texts, fusion, vectors),
-            None => ToolListIndex::new(texts, fusion, self.embedder.as_ref(), "(offer)", None),
+            Some(vectors) => ToolListIndex::with_vectors(texts, learned, vectors),
+            None => ToolListIndex::new(texts, learned, self.embedder.as_ref(), "(offer)", None),
         }
     }
 
@@ -140,29 +150,29 @@ impl ToolsetIndex {
 impl ToolListIndex {
     fn new(
         texts: Vec<ToolText>,
-        fusion: Fusion,
+        learned: LearnedRanking,
         embedder: Option<&Arc<dyn Embedder>>,
         name: &str,
         counted: Option<WithoutVectors>,
     ) -> Arc<Self> {
-        let words = ToolSegment::build(&texts, None, &FieldWeights::default());
+        let words = learned.segment(&texts, None);
         let segment = ArcSwap::from_pointee(words);
         let (has_vectors, without_vectors) = (AtomicBool::new(false), Mutex::new(counted));
         let meanings = OnceLock::new();
-        let tools = Arc::new(Self { texts, segment, fusion, has_vectors, meanings, without_vectors });
+        let tools = Arc::new(Self { texts, segment, learned, has_vectors, meanings, without_vectors });
         if let Some(embedder) = embedder.filter(|_| !tools.texts.is_empty()) {
             tokio::spawn(embed(Arc::downgrade(&tools), Arc::clone(embedder), name.to_owned()));
         }
         tools
     }
 
-    fn with_vectors(texts: Vec<ToolText>, fusion: Fusion, vectors: Vec<ToolVectors>) -> Arc<Self> {
-        let segment = ToolSegment::build(&texts, Some(&vectors), &FieldWeights::default());
+    fn with_vectors(texts: Vec<ToolText>, learned: LearnedRanking, vectors: Vec<ToolVectors>) -> Arc<Self> {
+        let segment = learned.segment(&texts, Some(&vectors));
         let meanings: Arc<[Vector]> = vectors.into_iter().map(|vectors| vectors.description).collect();
         Arc::new(Self {
             texts,
             segment: ArcSwap::from_pointee(segment),
-            fusion,
+            learned,
             has_vectors: AtomicBool::new(true),
             meanings: OnceLock::from(meanings),
             without_vectors: Mutex::new(None),
@@ -186,7 +196,7 @@ impl ToolListIndex {
 
     /// Returns the weights of keyword and semantic search.
     pub(crate) fn fusion(&self) -> Fusion {
-        self.fusion
+        self.learned.fusion
     }
 
     pub(crate) fn name(&self, tool: usize) -> Option<&str> {
@@ -228,7 +238,7 @@ async fn embed(tools: Weak<ToolListIndex>, embedder: Arc<dyn Embedder>, name: St
 async fn add_vectors(tools: Arc<ToolListIndex>, vectors: Vec<ToolVectors>, name: &str) {
     let indexed = Arc::clone(&tools);
     let built = tokio::task::spawn_blocking(move || {
-        let segment = ToolSegment::build(&indexed.texts, Some(&vectors), &FieldWeights::default());
+        let segment = indexed.learned.segment(&indexed.texts, Some(&vectors));
         let meanings: Arc<[Vector]> = vectors.into_iter().map(|vectors| vectors.description).collect();
         (segment, meanings)
     });
@@ -245,9 +255,30 @@ async fn add_vectors(tools: Arc<ToolListIndex>, vectors: Vec<ToolVectors>, name:
     }
 }
 
-fn fusion(representations: &Representations, toolset: Option<&str>) -> Fusion {
-    let learned = representations.ranking(toolset);
-    learned.map_or_else(Fusion::default, |ranking| Fusion { sharpness: ranking.sharpness, words: ranking.words })
+impl LearnedRanking {
+    /// Returns what was learned for a toolset, or for client tools. A classifier that was learned with other vectors is
+    /// not used.
+    fn new<'a>(
+        representations: &Representations,
+        toolset: Option<&str>,
+        embedder: Option<&Arc<dyn Embedder>>,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let ranking = representations.ranking(toolset);
+        let fusion = ranking.map(|ranking| Fusion { sharpness: ranking.sharpness, words: ranking.words });
+        let classifier = representations.classifier(toolset);
+        let fitting = classifier.filter(|classifier| classifier.fits(embedder.map(|embedder| embedder.id())));
+        // A client's list is indexed with every request.
+        if let Some(toolset) = toolset.filter(|_| classifier.is_some() && fitting.is_none()) {
+            tracing::warn!(toolset, "the learned classifier is not used: it was learned with other vectors");
+        }
+        let classifier = fitting.map(|classifier| SegmentClassifier::new(classifier, names));
+        Self { fusion: fusion.unwrap_or_default(), classifier }
+    }
+
+    fn segment(&self, texts: &[ToolText], vectors: Option<&[ToolVectors]>) -> ToolSegment {
+        ToolSegment::build(texts, vectors, &FieldWeights::default()).with_classifier(self.classifier.clone())
+    }
 }
 
 fn texts(toolset: &Toolset, representations: &Representations) -> Vec<ToolText> {

@@ -13,13 +13,13 @@ mod watch;
 
 pub use file::limits::PATTERNS as MAX_PATTERNS;
 pub use file::{
-    LearnedBy, Ranking, RepresentationError, RepresentationFile, Source, StoredPattern, StoredRepresentation, place_in,
-    shared_id,
+    LearnedBy, Ranking, RepresentationError, RepresentationFile, Source, StoredClassifier, StoredPattern,
+    StoredRepresentation, place_in, shared_id,
 };
 pub use learner::{
     Addition, Candidate, Confusion, Edition, ExtractiveProposer, ExtractiveSettings, LearnError, LearnSettings,
-    LearnWatcher, Learned, LearnedPattern, LearnedTool, Learner, Means, MemoEmbedder, NoSelection, Point, ProposeError,
-    Proposer, Sample, Selector,
+    LearnWatcher, Learned, LearnedClassifier, LearnedPattern, LearnedTool, Learner, Means, MemoEmbedder, NoSelection,
+    Point, ProposeError, Proposer, Sample, Selector,
 };
 pub use model::{Estimate, LlmProposer, LlmSelector, Model, ModelSettings, Prices};
 pub use render::render;

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Settings;
-use super::file::{Ranking, RepresentationError, RepresentationFile, folder};
+use super::file::{Ranking, RepresentationError, RepresentationFile, folder, read_classifier};
 use callwright_common::text::nearest;
 use callwright_common::watch::{FolderDigest, FolderFile, digest};
+use callwright_search::retrieval::ToolClassifier;
 use callwright_types::representation::{Representation, SharedRepresentation};
 
 /// Content of a directory of representation files. Immutable; a reload creates a new set.
@@ -22,6 +23,7 @@ pub struct Representations {
 struct FileRepresentations {
     path: PathBuf,
     ranking: Option<Ranking>,
+    classifier: Option<Arc<ToolClassifier>>,
     tools: HashMap<String, Arc<Representation>>,
 }
 
@@ -55,10 +57,14 @@ impl Representations {
     pub(super) fn of(files: &[FolderFile]) -> Result<Self, RepresentationError> {
         let mut by_toolset: BTreeMap<Option<String>, FileRepresentations> = BTreeMap::new();
         for file in files {
-            let RepresentationFile { toolset, ranking, tools, .. } = RepresentationFile::of_file(file)?;
+            let RepresentationFile { toolset, ranking, classifier, tools, .. } = RepresentationFile::of_file(file)?;
+            let classifier = match classifier {
+                Some(stored) => Some(Arc::new(read_classifier(&file.path, &stored)?)),
+                None => None,
+            };
             let tools = tools.iter().filter(|stored| !stored.patterns.is_empty());
             let tools = tools.map(|stored| (stored.tool.clone(), Arc::new(stored.representation()))).collect();
-            let entry = FileRepresentations { path: file.path.clone(), ranking, tools };
+            let entry = FileRepresentations { path: file.path.clone(), ranking, classifier, tools };
             if let Some(first) = by_toolset.get(&toolset) {
                 let (first, second) = (first.path.clone(), entry.path);
                 return Err(RepresentationError::Duplicate { toolset, first, second });
@@ -86,6 +92,7 @@ impl Representations {
             let entry = by_toolset.entry(toolset).or_insert_with(|| FileRepresentations {
                 path: PathBuf::from(STORE),
                 ranking: None,
+                classifier: None,
                 tools: HashMap::new(),
             });
             entry.ranking = ranking.or(entry.ranking);
@@ -113,6 +120,11 @@ impl Representations {
     /// Returns the learned ranking of a toolset; `None` is for tools that clients send.
     pub fn ranking(&self, toolset: Option<&str>) -> Option<Ranking> {
         self.by_toolset.get(&toolset.map(str::to_owned))?.ranking
+    }
+
+    /// Returns the classifier of a toolset's requests; `None` is for tools that clients send.
+    pub fn classifier(&self, toolset: Option<&str>) -> Option<&Arc<ToolClassifier>> {
+        self.by_toolset.get(&toolset.map(str::to_owned))?.classifier.as_ref()
     }
 
     /// Returns the number of tools with a representation.

@@ -11,7 +11,8 @@ use crate::output::write_whole;
 use crate::tools::{ListedTools, names};
 use crate::{OfflineError, Watcher};
 use callwright_knowledge::representation::{
-    LearnedBy, MAX_PATTERNS, Ranking, RepresentationFile, StoredPattern, StoredRepresentation, place_in,
+    LearnedBy, LearnedClassifier, MAX_PATTERNS, Ranking, RepresentationFile, StoredPattern, StoredRepresentation,
+    place_in,
 };
 use callwright_search::retrieval::ToolText;
 use callwright_types::Evidence;
@@ -30,6 +31,8 @@ pub struct LearnFiles {
     pub train: Option<PathBuf>,
     /// Exported traces.
     pub traces: Option<PathBuf>,
+    /// Lines like those of `train`, on which the result is measured.
+    pub test: Option<PathBuf>,
     /// Folder of the representation files.
     pub out: PathBuf,
     /// Toolset of the tools; `None`: tools defined by clients.
@@ -53,6 +56,8 @@ pub struct Prepared {
     pub listed: ListedTools,
     /// Samples.
     pub samples: Samples,
+    /// Samples on which the result is measured.
+    pub test: Option<Samples>,
     /// Output path of the representations.
     pub path: PathBuf,
     /// Existing representations.
@@ -70,7 +75,7 @@ impl Prepared {
     /// [`OfflineError`] if a file cannot be read, there are no tools or too few samples, or the folder's
     /// representations are damaged.
     pub fn read(files: &LearnFiles, stored: Stored, watcher: &dyn Watcher) -> Result<Self, OfflineError> {
-        let LearnFiles { tools, train, traces, out, toolset } = files;
+        let LearnFiles { tools, train, traces, test, out, toolset } = files;
         std::fs::create_dir_all(out)
             .map_err(|source| OfflineError::Unwritable { file: out.display().to_string(), source })?;
         let (path, present) = place_in(out, toolset.as_deref()).map_err(OfflineError::Representations)?;
@@ -84,6 +89,14 @@ impl Prepared {
         if let Some(traces) = traces {
             samples.add(Samples::read_traces(traces, &known, watcher)?);
         }
+        let test = match test {
+            Some(test) => {
+                let mut samples = Samples::read(test, &known, watcher)?;
+                samples.tidy();
+                Some(samples)
+            }
+            None => None,
+        };
         samples.add(Samples::of_stored(&stored.samples, &known));
         samples.tidy();
         if samples.samples.len() < MIN_SAMPLES {
@@ -91,7 +104,7 @@ impl Prepared {
         }
         let (toolset, out) = (toolset.clone(), out.clone());
         let present = with_stored(present, toolset.as_deref(), &stored);
-        Ok(Self { listed, samples, path, present, toolset, out, stored })
+        Ok(Self { listed, samples, test, path, present, toolset, out, stored })
     }
 
     /// Returns notes for the user about the inputs.
@@ -158,16 +171,36 @@ impl Prepared {
             StoredRepresentation { tool: tool.to_owned(), patterns }
         });
         let tools = tools.filter(|stored| !stored.patterns.is_empty()).collect();
-        Ok(RepresentationFile { toolset: self.toolset.clone(), learned: Some(learned_by), ranking, tools })
+        Ok(RepresentationFile {
+            toolset: self.toolset.clone(),
+            learned: Some(learned_by),
+            ranking,
+            classifier: None,
+            tools,
+        })
     }
 
-    /// Writes the representations and the report, each atomically.
+    /// Writes the report only: nothing was learned, and the representations stay as they are.
+    ///
+    /// # Errors
+    /// [`OfflineError`] if it cannot be written.
+    pub fn write_report(&self, report: &Report) -> Result<(), OfflineError> {
+        write_whole(&self.out.join(REPORT_FILE), report.to_text().as_bytes())
+    }
+
+    /// Writes the representations, the classifier and the report, each atomically.
     ///
     /// # Errors
     /// [`OfflineError`] if one of them cannot be written.
-    pub fn write(&self, file: &RepresentationFile, report: &Report) -> Result<(), OfflineError> {
-        file.write(&self.path).map_err(OfflineError::Representations)?;
-        write_whole(&self.out.join(REPORT_FILE), report.to_text().as_bytes())
+    pub fn write(
+        &self,
+        mut file: RepresentationFile,
+        classifier: Option<&LearnedClassifier>,
+        report: &Report,
+    ) -> Result<(), OfflineError> {
+        let classifier = classifier.map(|learned| (&learned.model, learned.weights));
+        file.write_with(&self.path, classifier).map_err(OfflineError::Representations)?;
+        self.write_report(report)
     }
 
     /// Returns the written file as shared representations, and the ids of obsolete shared ones of the same toolset.

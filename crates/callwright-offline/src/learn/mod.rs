@@ -9,6 +9,7 @@ mod report;
 mod run;
 mod samples;
 mod state;
+mod test;
 mod traces;
 
 pub use job::{LearnFiles, Prepared, Stored};
@@ -17,4 +18,5 @@ pub use page::page;
 pub use report::Report;
 pub use run::{LearnRun, learn};
 pub use samples::Samples;
+pub use test::{TestReport, TestScores};
 pub use traces::each_trace;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::test::TestReport;
 use crate::OfflineError;
 use callwright_types::Cost;
 
@@ -40,12 +41,33 @@ pub struct Report {
     pub curve: Vec<CurvePoint>,
     /// Tools by descending gain.
     pub tools: Vec<ToolScores>,
+    /// Number of learned patterns.
+    pub patterns: usize,
+    /// Scores on the samples of `--test`; absent without them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test: Option<TestReport>,
+    /// Effect of the classifier; absent if it does not improve the ranking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub classifier: Option<ClassifierEffect>,
     /// Confused tools, most frequent first.
     pub confusions: Vec<ConfusionCount>,
     /// Tools without a proposal, and the reasons.
     pub failures: Vec<ProposalFailure>,
     /// Cost of the model requests.
     pub cost: Cost,
+}
+
+/// Effect of the classifier on validation samples that it was not trained on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClassifierEffect {
+    /// Percentage of right tools among as many first ones, by patterns and words.
+    pub before: f64,
+    /// The same with the classifier.
+    pub after: f64,
+    /// Percentage of the requests without a tool for which no tool is found; absent without such samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_tool: Option<f64>,
 }
 
 /// Point of the curve.
@@ -118,6 +140,11 @@ impl Report {
             source,
             fix: "name the folder that `callwright learn representations` wrote to with --out",
         })
+    }
+
+    /// Whether the run found nothing that improves the ranking: no pattern, no classifier, no weights.
+    pub fn has_learned_nothing(&self) -> bool {
+        self.patterns == 0 && self.classifier.is_none() && self.after <= self.before
     }
 
     /// Returns the text of `report.json`.

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::job::Prepared;
 use super::journal::{Journal, KeepingProposer, KeepingSelector, SharedJournal};
-use super::report::{ConfusionCount, CurvePoint, ProposalFailure, Report, ToolScores};
+use super::report::{ClassifierEffect, ConfusionCount, CurvePoint, ProposalFailure, Report, ToolScores};
 use super::state::{Inputs, StateFile};
+use super::test::test;
 use crate::OfflineError;
 use callwright_knowledge::representation::{
     LearnSettings, LearnWatcher, Learned, LearnedBy, Learner, Means, Model, ProposeError, Proposer, Ranking, Selector,
@@ -75,12 +76,16 @@ pub async fn learn(prepared: &Prepared, run: LearnRun, watcher: &dyn LearnWatche
         let journal = journal.with(|journal| journal.clone());
         file.save(date, &LearnState { journal, spent: spent() })?;
     }
-    let learned = learner.learned().await;
+    let learned = learner.learned().await.map_err(OfflineError::Learning)?;
     let mut failures = watcher.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Requests run in parallel: the order of their failures is random.
     failures.sort_unstable();
-    let report = report(prepared, &run, &learned, failures, spent());
-    write(prepared, &run, &learned, &report, date)?;
+    let mut report = report(prepared, &run, &learned, failures, spent());
+    if !report.has_learned_nothing() {
+        write(prepared, &run, &learned, &report, date)?;
+    }
+    report.test = test(prepared, run.embedder.as_deref()).await?;
+    prepared.write_report(&report)?;
     file.remove()?;
     Ok(report)
 }
@@ -94,7 +99,8 @@ fn inputs(prepared: &Prepared, run: &LearnRun) -> Inputs {
     }
     inputs.add(&run.selector.candidates().to_string());
     // Debug output covers new settings without a list to maintain.
-    inputs.add(&format!("{:?}", run.settings));
+    // The numbers of threads and of concurrent requests do not affect the result.
+    inputs.add(&format!("{:?}", LearnSettings { parallel: 0, jobs: 0, ..run.settings.clone() }));
     inputs.add(&format!("{:?}", prepared.texts()));
     inputs.add(&format!("{:?}", prepared.samples.samples));
     inputs
@@ -121,7 +127,8 @@ fn write(
         macro_f1: Some((report.before, report.after)),
     };
     let ranking = Ranking { sharpness: learned.fusion.sharpness, words: learned.fusion.words };
-    prepared.write(&prepared.file(by, Some(ranking), &stored.collect::<HashMap<_, _>>())?, report)
+    let file = prepared.file(by, Some(ranking), &stored.collect::<HashMap<_, _>>())?;
+    prepared.write(file, learned.classifier.as_ref(), report)
 }
 
 fn report(
@@ -164,6 +171,13 @@ fn report(
             .map(|point| CurvePoint { iteration: point.iteration, macro_f1: point.macro_f1, patterns: point.patterns })
             .collect(),
         tools,
+        patterns: learned.tools.iter().map(|tool| tool.patterns.len()).sum(),
+        test: None,
+        classifier: learned.classifier.as_ref().map(|classifier| ClassifierEffect {
+            before: classifier.before,
+            after: classifier.after,
+            no_tool: classifier.no_tool,
+        }),
         confusions: confusions.collect(),
         failures,
         cost,

@@ -140,7 +140,8 @@ fn read_sample(text: &str, known: &KnownTools<'_>) -> Result<Sample, String> {
     let query = line.query.filter(|query| !query.trim().is_empty());
     let query = query.ok_or("there is no `query`; give what the user wrote")?;
     let mut tools: Vec<String> = Vec::new();
-    for tool in line.tools.unwrap_or_default() {
+    let named = line.tools.ok_or("there are no `tools`; name those that serve the query, or give [] if none does")?;
+    for tool in named {
         if !known.tools.contains(tool.as_str()) {
             let mut names: Vec<&str> = known.tools.iter().copied().collect();
             names.sort_unstable();
@@ -150,9 +151,6 @@ fn read_sample(text: &str, known: &KnownTools<'_>) -> Result<Sample, String> {
         if !tools.contains(&tool) {
             tools.push(tool);
         }
-    }
-    if tools.is_empty() {
-        return Err("there are no `tools`; name those that serve the query".to_owned());
     }
     Ok(Sample { query, tools })
 }

@@ -39,6 +39,8 @@ pub struct RetrieveSummary {
     pub records: u64,
     /// Queries without a found tool.
     pub empty: u64,
+    /// Whether the classifier beside the representations is not used, because it was learned with other vectors.
+    pub unfit_classifier: bool,
     /// Unusable lines of tools and queries.
     pub problems: u64,
 }

@@ -18,6 +18,8 @@ pub use job::{RetrieveJob, RetrieveSummary};
 use record::{query_of, write};
 use tools::RetrievalTools;
 
+pub(crate) use tools::tool_index;
+
 /// Ranks the tools for every line and writes one output line for each usable one, in order.
 ///
 /// # Errors

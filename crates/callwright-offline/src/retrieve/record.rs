@@ -35,6 +35,9 @@ struct RankingReason<'a> {
     /// Pattern with this text, if the text is a pattern.
     #[serde(skip_serializing_if = "Option::is_none")]
     pattern: Option<&'a str>,
+    /// Margin by the classifier above that of a wrong tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    margin: Option<f32>,
 }
 
 /// Returns the query of a line.
@@ -67,6 +70,7 @@ fn why<'a>(found: &Found, tools: &'a RetrievalTools) -> RankingReason<'a> {
         meaning: found.why.meaning,
         closest: closest.map(|closest| closest.cosine),
         pattern,
+        margin: found.why.margin,
     }
 }
 

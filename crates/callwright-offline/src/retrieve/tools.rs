@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use super::job::{RetrieveJob, RetrieveSummary};
 use crate::{ListedTool, ListedTools, OfflineError, Watcher};
-use callwright_knowledge::representation::Representations;
-use callwright_search::retrieval::{FieldWeights, Fusion, ToolIndex, ToolSegment, ToolText, embed_tools};
+use callwright_knowledge::representation::{Ranking, Representations};
+use callwright_search::embedding::Embedder;
+use callwright_search::retrieval::{
+    FieldWeights, Fusion, SegmentClassifier, ToolClassifier, ToolIndex, ToolSegment, ToolText, embed_tools,
+};
 
 /// Indexed tools of a file.
 #[derive(Debug)]
@@ -39,15 +42,12 @@ impl RetrievalTools {
             }
         }
         summary.tools = texts.len() as u64;
-        let vectors = match &job.embedder {
-            Some(embedder) => Some(embed_tools(&**embedder, &texts).await.map_err(OfflineError::Unembedded)?),
-            None => None,
-        };
-        let segment = ToolSegment::build(&texts, vectors.as_deref(), &FieldWeights::default());
-        let ranking = learned.ranking(None);
-        let fusion = ranking
-            .map_or_else(Fusion::default, |ranking| Fusion { sharpness: ranking.sharpness, words: ranking.words });
-        Ok(Self { texts, index: ToolIndex::new([Arc::new(segment)], fusion) })
+        let embedder = job.embedder.as_deref();
+        let classifier = learned.classifier(None);
+        let fitting = classifier.filter(|classifier| classifier.fits(embedder.map(Embedder::id)));
+        summary.unfit_classifier = classifier.is_some() && fitting.is_none();
+        let index = tool_index(&texts, embedder, learned.ranking(None), fitting).await?;
+        Ok(Self { texts, index })
     }
 
     pub(super) fn index(&self) -> &ToolIndex {
@@ -63,6 +63,27 @@ impl RetrievalTools {
     pub(super) fn pattern(&self, position: usize, pattern: usize) -> Option<&str> {
         self.texts.get(position)?.patterns.get(pattern).map(|pattern| pattern.description.as_str())
     }
+}
+
+/// Indexes tools with a learned ranking and classifier.
+///
+/// # Errors
+/// [`OfflineError::Unembedded`].
+pub(crate) async fn tool_index(
+    texts: &[ToolText],
+    embedder: Option<&dyn Embedder>,
+    ranking: Option<Ranking>,
+    classifier: Option<&Arc<ToolClassifier>>,
+) -> Result<ToolIndex, OfflineError> {
+    let vectors = match embedder {
+        Some(embedder) => Some(embed_tools(embedder, texts).await.map_err(OfflineError::Unembedded)?),
+        None => None,
+    };
+    let names = || texts.iter().map(|text| text.name.as_str());
+    let classifier = classifier.map(|classifier| SegmentClassifier::new(classifier, names()));
+    let segment = ToolSegment::build(texts, vectors.as_deref(), &FieldWeights::default()).with_classifier(classifier);
+    let learned = ranking.map(|Ranking { sharpness, words }| Fusion { sharpness, words });
+    Ok(ToolIndex::new([Arc::new(segment)], learned.unwrap_or_default()))
 }
 
 fn text(tool: ListedTool) -> ToolText {

@@ -79,6 +79,14 @@ pub fn open_folder(folder: &Path, onnx_runtime: &str) -> Result<Arc<dyn Embedder
     Ok(Arc::new(LocalEmbedder::open(folder, onnx_runtime.as_deref(), &settings)?))
 }
 
+/// Opens the model behind the endpoint of the settings, without a cache. Used by the command line.
+///
+/// # Errors
+/// [`BuildError`].
+pub fn open_endpoint(settings: &Settings, base_dir: &Path) -> Result<Arc<dyn Embedder>, BuildError> {
+    Ok(Arc::new(EndpointEmbedder::build(settings, base_dir)?))
+}
+
 /// Searches for ONNX Runtime like the local model does, without loading a model.
 ///
 /// # Errors

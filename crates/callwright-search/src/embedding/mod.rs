@@ -18,7 +18,7 @@ mod table;
 mod test_server;
 mod vector;
 
-pub use build::{build, built_in, find_onnx_runtime, open_folder};
+pub use build::{build, built_in, find_onnx_runtime, open_endpoint, open_folder};
 pub use embedder::{EmbedError, Embedder};
 pub use error::BuildError;
 pub use local::{DownloadWatcher, RuntimeAbsent};

@@ -3,6 +3,7 @@
 //! Owns tokenisation and ranking. Must not depend on the meaning of the texts or the origin of the tools.
 
 mod bm25;
+mod classifier;
 mod formula;
 mod function_words;
 mod fusion;
@@ -23,6 +24,9 @@ mod tool_text;
 mod tool_vectors;
 
 pub use bm25::{Bm25, Hit, Score, Scores};
+pub use classifier::{
+    ClassifierModel, ClassifierWeights, SegmentClassifier, TermWeights, ToolClass, ToolClassifier, classifier_terms,
+};
 pub use formula::{Weights, rarity};
 pub use function_words::content_terms;
 pub use fusion::{Fusion, soft_sum};

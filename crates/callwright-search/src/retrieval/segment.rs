@@ -1,5 +1,6 @@
 //! Index segments: tools that are indexed together, such as those of a toolset or of one request.
 
+use super::classifier::SegmentClassifier;
 use super::fusion::soft_sum;
 use super::mention::Mentions;
 use super::postings::{Posting, Postings};
@@ -19,6 +20,7 @@ pub struct ToolSegment {
     rows: Option<VectorRows>,
     /// Score of each tool by its patterns' weights only: [`prior`].
     priors: Vec<f32>,
+    classifier: Option<SegmentClassifier>,
 }
 
 impl ToolSegment {
@@ -40,6 +42,17 @@ impl ToolSegment {
         segment.postings = Postings::of(found);
         segment.rows = vectors.map(|vectors| VectorRows::of(tools, vectors));
         segment
+    }
+
+    /// Adds a classifier of requests for the indexed tools.
+    #[must_use]
+    pub fn with_classifier(self, classifier: Option<SegmentClassifier>) -> Self {
+        Self { classifier, ..self }
+    }
+
+    /// Returns the classifier, if there is one.
+    pub(super) fn classifier(&self) -> Option<&SegmentClassifier> {
+        self.classifier.as_ref()
     }
 
     /// Returns the number of tools.

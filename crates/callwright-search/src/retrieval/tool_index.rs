@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::classifier::ClassifiedRequest;
 use super::fusion::Fusion;
 use super::lexicon::Lexicon;
 use super::mention::Mentions;
@@ -71,6 +72,8 @@ pub struct Why {
     pub meaning: Option<f32>,
     /// The tool's text that is closest in meaning.
     pub closest: Option<Closest>,
+    /// Margin of the tool by the classifier above that of a wrong tool; `None` without a classifier.
+    pub margin: Option<f32>,
 }
 
 /// The text of a tool that is closest to a request.
@@ -116,6 +119,14 @@ impl ToolIndex {
         self.fusion.score(part.segment.prior(position - part.first), words)
     }
 
+    /// Evaluates the classifier of the only segment, if there is one.
+    fn classified(&self, query: &ToolQuery<'_>) -> Option<ClassifiedRequest<'_>> {
+        match self.parts.as_slice() {
+            [only] => only.segment.classifier()?.classify(query),
+            _ => None,
+        }
+    }
+
     /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.restraints.len()
@@ -127,7 +138,7 @@ impl ToolIndex {
     }
 
     /// Returns the `k` best tools for a request, best first; ties are in index order. Tools that have nothing in common
-    /// with it are omitted.
+    /// with it are omitted. If a classifier assigns the request to no tool, only tools that it names are found.
     ///
     /// In a large index, only the vectors of some hundred tools are compared exactly. Occasionally a tool is missing
     /// that an exact comparison would rank among the last of the `k`.
@@ -193,6 +204,7 @@ struct ToolSearch<'a> {
     words: Vec<f32>,
     /// Tools that the query mentions by name, sorted.
     named: Vec<usize>,
+    classified: Option<ClassifiedRequest<'a>>,
 }
 
 impl<'a> ToolSearch<'a> {
@@ -203,13 +215,21 @@ impl<'a> ToolSearch<'a> {
         named.sort_unstable();
         let vector = query.vector.and_then(|vector| RowQuery::of(vector, &index.fusion));
         let vector = vector.filter(|vector| index.has_rows_for(vector));
-        Self { index, vector, words: index.words(query.text), named }
+        // Until the tools have vectors, scores of words are not comparable with margins.
+        let classified = index.classified(query).filter(|_| vector.is_some() || query.vector.is_none());
+        Self { index, vector, words: index.words(query.text), named, classified }
     }
 
     /// Returns the tools that have something in common with the query, with exact scores. If there are more than
     /// `finalists` tools, only the best ones by the approximate score.
     fn scored(&self, finalists: usize) -> Vec<ScoredTool> {
         let mut scored = Vec::new();
+        if self.classified.as_ref().is_some_and(ClassifiedRequest::is_of_no_tool) {
+            for position in &self.named {
+                scored.extend(self.part_of(*position).and_then(|part| self.exact(part, *position)));
+            }
+            return scored;
+        }
         if let Some(vector) = self.vector.as_ref().filter(|_| finalists < self.index.len()) {
             for position in self.finalists(vector, finalists) {
                 let part = self.part_of(position);
@@ -230,7 +250,7 @@ impl<'a> ToolSearch<'a> {
             let mut positions = part.positions();
             let mut push = |meaning: f32| {
                 let Some(position) = positions.next() else { return };
-                let score = self.index.fusion.score(meaning, self.words_of(position));
+                let score = self.with_margin(position, self.index.fusion.score(meaning, self.words_of(position)));
                 rough.push((score, u32::try_from(position).unwrap_or(u32::MAX)));
             };
             match part.rows(vector) {
@@ -253,15 +273,16 @@ impl<'a> ToolSearch<'a> {
     fn exact(&self, part: &IndexPart, position: usize) -> Option<ScoredTool> {
         let (words, named) = (self.words_of(position), self.is_named(position));
         let Some(vector) = &self.vector else {
-            let score = self.index.score_by_words(part, position, words);
-            return (named || words > 0.0).then_some(ScoredTool { position, score, named });
+            let score = self.with_margin(position, self.index.score_by_words(part, position, words));
+            let is_related = named || words > 0.0 || self.margin(position).is_some_and(|margin| margin > 0.0);
+            return is_related.then_some(ScoredTool { position, score, named });
         };
         let mut nearest = 0.0_f32;
         let meaning = part.rows(vector).map_or(0.0, |rows| {
             let closeness = rows.closeness(vector, position - part.first);
             self.index.fusion.meaning(closeness.inspect(|(cosine, _)| nearest = nearest.max(*cosine)))
         });
-        let score = self.index.fusion.score(meaning, words);
+        let score = self.with_margin(position, self.index.fusion.score(meaning, words));
         (named || words > 0.0 || nearest > 0.0).then_some(ScoredTool { position, score, named })
     }
 
@@ -270,13 +291,27 @@ impl<'a> ToolSearch<'a> {
         let closeness: Option<Vec<(f32, f32)>> = self.closeness(position);
         let meaning = closeness.as_ref().map(|texts| self.index.fusion.meaning(texts.iter().copied()));
         let closest = closeness.and_then(|texts| closest(texts.into_iter()));
-        Found { position, score, why: Why { named, words: self.words_of(position), meaning, closest } }
+        Found {
+            position,
+            score,
+            why: Why { named, words: self.words_of(position), meaning, closest, margin: self.margin(position) },
+        }
     }
 
     /// Returns cosine and weight of each text of a tool, if its vectors are comparable with the query's.
     fn closeness(&self, position: usize) -> Option<Vec<(f32, f32)>> {
         let (vector, part) = (self.vector.as_ref()?, self.part_of(position)?);
         Some(part.rows(vector)?.closeness(vector, position - part.first).collect())
+    }
+
+    /// Returns the margin of a tool by the classifier, if there is one.
+    fn margin(&self, position: usize) -> Option<f32> {
+        self.classified.as_ref().map(|classified| classified.margin(position))
+    }
+
+    /// Returns a score with the contribution of the classifier.
+    fn with_margin(&self, position: usize, score: f32) -> f32 {
+        self.classified.as_ref().map_or(score, |classified| classified.score(position, score))
     }
 
     fn words_of(&self, position: usize) -> f32 {

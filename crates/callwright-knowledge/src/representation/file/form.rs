@@ -3,9 +3,11 @@
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
+use super::classifier::StoredClassifier;
 use super::digest::digest;
 use super::stored::{LearnedBy, Ranking, RepresentationFile, Source, StoredPattern, StoredRepresentation};
 use super::tidy::joined;
+use callwright_search::retrieval::ClassifierWeights;
 use callwright_types::representation::Pattern;
 
 /// Content of a file.
@@ -18,6 +20,8 @@ pub(super) struct RepresentationFileForm {
     pub(super) learned: Option<LearnedForm>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ranking: Option<RankingForm>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) classifier: Option<ClassifierReferenceForm>,
     pub(super) tools: Vec<RepresentationToolForm>,
 }
 
@@ -45,6 +49,17 @@ pub(super) struct MacroF1Form {
 pub(super) struct RankingForm {
     pub(super) sharpness: f32,
     pub(super) words: f32,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ClassifierReferenceForm {
+    pub(super) weight: f32,
+    #[serde(default = "usual_weight")]
+    pub(super) scale: f32,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(super) no_tool: Option<f32>,
+    pub(super) digest: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -103,7 +118,7 @@ fn rounded(points: f64) -> f64 {
 
 impl RepresentationFileForm {
     pub(super) fn of(file: &RepresentationFile) -> Self {
-        let RepresentationFile { toolset, learned, ranking, tools } = file;
+        let RepresentationFile { toolset, learned, ranking, classifier, tools } = file;
         Self {
             toolset: toolset.clone(),
             learned: learned.as_ref().map(|learned| LearnedForm {
@@ -116,6 +131,7 @@ impl RepresentationFileForm {
                     .map(|(before, after)| MacroF1Form { before: rounded(before), after: rounded(after) }),
             }),
             ranking: ranking.map(|Ranking { sharpness, words }| RankingForm { sharpness, words }),
+            classifier: classifier.as_ref().map(ClassifierReferenceForm::of),
             tools: tools.iter().map(RepresentationToolForm::of).collect(),
         }
     }
@@ -131,8 +147,21 @@ impl RepresentationFileForm {
                 macro_f1: learned.macro_f1.map(|f1| (f1.before, f1.after)),
             }),
             ranking: self.ranking.map(|ranking| Ranking { sharpness: ranking.sharpness, words: ranking.words }),
+            classifier: self.classifier.map(ClassifierReferenceForm::into_stored),
             tools: self.tools.into_iter().map(RepresentationToolForm::into_stored).collect(),
         }
+    }
+}
+
+impl ClassifierReferenceForm {
+    fn of(stored: &StoredClassifier) -> Self {
+        let StoredClassifier { weights: ClassifierWeights { weight, scale, no_tool }, digest } = stored;
+        Self { weight: *weight, scale: *scale, no_tool: *no_tool, digest: digest.clone() }
+    }
+
+    fn into_stored(self) -> StoredClassifier {
+        let weights = ClassifierWeights { weight: self.weight, scale: self.scale, no_tool: self.no_tool };
+        StoredClassifier { weights, digest: self.digest }
     }
 }
 

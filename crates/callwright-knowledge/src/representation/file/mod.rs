@@ -1,5 +1,6 @@
 //! Representation files: YAML written by the learner and edited by people, one file per toolset.
 
+mod classifier;
 mod digest;
 mod error;
 mod form;
@@ -13,14 +14,17 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
+pub use classifier::StoredClassifier;
 pub use error::RepresentationError;
 pub use shared::shared_id;
 pub use stored::{LearnedBy, Ranking, RepresentationFile, Source, StoredPattern, StoredRepresentation};
 
+pub(super) use classifier::read_classifier;
 pub(super) use tidy::tidy;
 
 use crate::text::shortened;
 use callwright_common::watch::{Folder, FolderFile};
+use callwright_search::retrieval::{ClassifierModel, ClassifierWeights};
 
 impl RepresentationFile {
     /// Reads and parses a file.
@@ -38,6 +42,27 @@ impl RepresentationFile {
     /// for a tool.
     pub fn write(&self, path: &Path) -> Result<(), RepresentationError> {
         write::write(self, path)
+    }
+
+    /// Writes a file with a classifier beside it, or without one, and removes the classifier of an earlier run.
+    ///
+    /// # Errors
+    /// The same as [`RepresentationFile::write`].
+    pub fn write_with(
+        &mut self,
+        path: &Path,
+        classifier: Option<(&ClassifierModel, ClassifierWeights)>,
+    ) -> Result<(), RepresentationError> {
+        // The classifier comes first, because a reader of the new file needs it.
+        self.classifier = match classifier {
+            Some((model, weights)) => Some(classifier::write_classifier(path, model, weights)?),
+            None => None,
+        };
+        self.write(path)?;
+        if self.classifier.is_none() {
+            classifier::remove_classifier(path)?;
+        }
+        Ok(())
     }
 
     /// Returns the text that [`RepresentationFile::write`] writes.

@@ -66,6 +66,7 @@ impl RepresentationFile {
             toolset: shared.toolset.clone(),
             learned: None,
             ranking: shared.ranking.map(|SharedRanking { sharpness, words }| RankingForm { sharpness, words }),
+            classifier: None,
             tools: vec![RepresentationToolForm { tool: shared.tool.clone(), patterns }],
         };
         check(&form)?;

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use jiff::civil::Date;
 
+use super::classifier::StoredClassifier;
 use super::limits;
 use super::tidy::tidy;
 use crate::text::shortened;
@@ -19,6 +20,8 @@ pub struct RepresentationFile {
     pub learned: Option<LearnedBy>,
     /// Ranking parameters of the tools.
     pub ranking: Option<Ranking>,
+    /// Classifier beside the file.
+    pub classifier: Option<StoredClassifier>,
     /// Tools in the order of the file.
     pub tools: Vec<StoredRepresentation>,
 }

@@ -43,6 +43,7 @@ fn sample() -> RepresentationFile {
             macro_f1: Some((53.81, 88.02)),
         }),
         ranking: Some(Ranking { sharpness: 10.0, words: 0.05 }),
+        classifier: None,
         tools: vec![
             StoredRepresentation {
                 tool: "lost_card".to_owned(),

@@ -48,6 +48,19 @@ pub(super) fn validate(file: &RepresentationFileForm) -> Result<(), InvalidValue
             }
         }
     }
+    if let Some(classifier) = &file.classifier {
+        let here = root.child("classifier");
+        let values =
+            [("weight", Some(classifier.weight)), ("scale", Some(classifier.scale)), ("no_tool", classifier.no_tool)];
+        for (key, value) in values {
+            let is_valid = value.is_none_or(|value| value.is_finite() && value >= 0.0);
+            if !is_valid || (key == "scale" && value == Some(0.0)) {
+                let message = format!("`{key}` is {}; it must be a positive number", value.unwrap_or_default());
+                return Err(fault(here.child(key), message));
+            }
+        }
+        name(&classifier.digest, "classifier", here.child("digest"))?;
+    }
     tools(&file.tools, &root.child("tools"))
 }
 

@@ -20,6 +20,9 @@ const HEADING: &str = "\
 # toolset   toolset of the tools; omitted for tools that clients send
 # learned   last run of `callwright learn representations`; macro_f1 in percent, on the validation samples
 # ranking   weight of the best similarity relative to the others (sharpness), and of words relative to meaning (words)
+# classifier  linear classifier of requests in the file beside this one, NAME.classifier.json: weight of its margin
+#           relative to the score by patterns (weight), factor of the sum (scale), and lead of `no tool` with which no
+#           tool is found (no_tool); remove this key to rank by patterns alone
 # tools     at most 12 patterns per tool:
 #   description  one general sentence
 #   cases        2 or 3 short phrases from user requests
@@ -61,7 +64,7 @@ pub(super) fn write(file: &RepresentationFile, path: &Path) -> Result<(), Repres
 }
 
 /// Replaces a file atomically.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut new = new_file(folder)?;
     new.write_all(text.as_bytes())?;

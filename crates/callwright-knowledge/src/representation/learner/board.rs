@@ -201,7 +201,8 @@ impl ScoreBoard {
         }
     }
 
-    fn row(&self, row: usize) -> &[f32] {
+    /// Returns the scores of all tools for a row.
+    pub(super) fn row(&self, row: usize) -> &[f32] {
         self.scores.get(row * self.tools..(row + 1) * self.tools).unwrap_or_default()
     }
 
@@ -268,6 +269,7 @@ mod tests {
             right: right.iter().map(|right| right.to_vec()).collect(),
             training: Vec::new(),
             validation: (0..right.len()).collect(),
+            without_tool: Vec::new(),
         }
     }
 

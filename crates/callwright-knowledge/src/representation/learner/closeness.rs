@@ -35,7 +35,7 @@ pub(super) struct EmbeddedPattern {
 }
 
 /// Samples, which do not change.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct SampleQueries {
     /// Texts of the requests.
     pub(super) queries: Vec<String>,

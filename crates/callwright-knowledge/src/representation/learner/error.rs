@@ -29,6 +29,9 @@ pub enum LearnError {
         /// Maximum number of cells.
         most: usize,
     },
+    /// A thread for the classifier could not be started.
+    #[error("cannot start a thread: {0}; use fewer --jobs")]
+    Thread(String),
     /// Embedding failed.
     #[error(transparent)]
     Embed(#[from] EmbedError),

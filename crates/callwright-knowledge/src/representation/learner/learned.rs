@@ -1,5 +1,6 @@
 //! Result of a run of the learner.
 
+use super::classifier::LearnedClassifier;
 use callwright_search::retrieval::Fusion;
 use callwright_types::representation::Pattern;
 
@@ -14,6 +15,8 @@ pub struct Learned {
     pub curve: Vec<Point>,
     /// Remaining confusions on the validation samples.
     pub confusions: Vec<Confusion>,
+    /// Classifier beside the patterns, if it finds more right tools on samples that it was not trained on.
+    pub classifier: Option<LearnedClassifier>,
     /// Share of the samples used for validation; 1 with cross-validation.
     pub validation_share: f64,
 }

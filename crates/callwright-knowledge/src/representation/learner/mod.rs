@@ -3,10 +3,11 @@
 //! [`Learner`] is the loop: each [`step`](Learner::step) is one iteration. A [`Proposer`] proposes patterns, and a
 //! [`Selector`] may choose among the retrieved tools. Changes that the validation samples do not confirm are reverted.
 //! Scores are stored in columns (`closeness`), so that a trial touches the column of one tool and the samples whose
-//! selection it can change (`board`).
+//! selection it can change (`board`). A linear classifier complements the patterns (`classifier`).
 
 mod algorithm;
 mod board;
+mod classifier;
 mod closeness;
 mod error;
 mod extractive;
@@ -20,6 +21,7 @@ mod selector;
 mod settings;
 
 pub use algorithm::{LearnWatcher, Learner, Means};
+pub use classifier::LearnedClassifier;
 pub use error::LearnError;
 pub use extractive::{ExtractiveProposer, ExtractiveSettings};
 pub use learned::{Confusion, Learned, LearnedPattern, LearnedTool, Point};

@@ -10,7 +10,7 @@ use callwright_search::retrieval::ToolText;
 pub struct Sample {
     /// Text of the request.
     pub query: String,
-    /// Names of the right tools.
+    /// Names of the right tools; empty if no tool serves the request.
     pub tools: Vec<String>,
 }
 
@@ -25,23 +25,28 @@ pub(super) struct SampleSplit {
     pub(super) training: Vec<usize>,
     /// Positions of the validation samples.
     pub(super) validation: Vec<usize>,
+    /// Texts of the requests that no tool serves. Only the classifier learns from them.
+    pub(super) without_tool: Vec<String>,
 }
 
 impl SampleSplit {
-    /// Resolves the tools of the samples and splits them by `seed`. Unknown tool names, and samples without a known
-    /// tool, are ignored.
+    /// Resolves the tools of the samples and splits them by `seed`. Unknown tool names, and samples whose tools are
+    /// all unknown, are ignored.
     pub(super) fn new(samples: &[Sample], tools: &[ToolText], share: f64, seed: u64) -> Result<Self, LearnError> {
         let mut positions = HashMap::new();
         for (position, tool) in tools.iter().enumerate() {
             positions.entry(tool.name.as_str()).or_insert(position);
         }
-        let (mut queries, mut right) = (Vec::new(), Vec::new());
-        for sample in samples {
+        let (mut queries, mut right, mut without_tool) = (Vec::new(), Vec::new(), Vec::new());
+        for sample in samples.iter().filter(|sample| !sample.query.trim().is_empty()) {
+            if sample.tools.is_empty() {
+                without_tool.push(sample.query.clone());
+            }
             let mut wanted: Vec<usize> =
                 sample.tools.iter().filter_map(|name| positions.get(name.as_str()).copied()).collect();
             wanted.sort_unstable();
             wanted.dedup();
-            if !wanted.is_empty() && !sample.query.trim().is_empty() {
+            if !wanted.is_empty() {
                 queries.push(sample.query.clone());
                 right.push(wanted);
             }
@@ -56,7 +61,7 @@ impl SampleSplit {
         let mut training = order.split_off(confirming);
         order.sort_unstable();
         training.sort_unstable();
-        Ok(Self { queries, right, training, validation: order })
+        Ok(Self { queries, right, training, validation: order, without_tool })
     }
 
     /// Returns splits of the same samples for cross-validation. Each sample is in one validation set; the number of
@@ -125,9 +130,11 @@ mod tests {
             sample("y", &["unheard"]),
             sample(" ", &["a"]),
             sample("z", &["a"]),
+            sample("thanks", &[]),
         ];
         let samples = SampleSplit::new(&samples, &tools(&["a", "b", "a"]), 0.2, 1).unwrap();
         assert_eq!(samples.right, [vec![0, 1], vec![0]]);
+        assert_eq!(samples.without_tool, ["thanks"]);
         assert!(samples.wants(0, 1) && !samples.wants(1, 1) && !samples.wants(9, 0));
         assert!(matches!(
             SampleSplit::new(&[sample("x", &["a"])], &tools(&["a"]), 0.2, 1),

@@ -27,6 +27,13 @@ pub struct LearnSettings {
     pub doubt: f64,
     /// Number of samples below which the first additions are cross-validated; 0 disables cross-validation.
     pub cross_below: usize,
+    /// Number of samples below which sharpness and word weight keep their defaults: fitted to few samples, they are
+    /// worse on further requests.
+    pub fit_ranking_from: usize,
+    /// Whether a classifier is learned beside the patterns.
+    pub classify: bool,
+    /// Number of threads that train the classifier. The result does not depend on it.
+    pub jobs: usize,
     /// Number of tools for which proposals are requested concurrently.
     pub parallel: usize,
     /// Maximum number of similarities of samples and patterns held in memory: four bytes each, and up to four times
@@ -48,6 +55,9 @@ impl Default for LearnSettings {
             ridge: 5.0,
             doubt: 5.0,
             cross_below: 1000,
+            fit_ranking_from: 200,
+            classify: true,
+            jobs: 1,
             parallel: 4,
             max_cells: 200_000_000,
         }

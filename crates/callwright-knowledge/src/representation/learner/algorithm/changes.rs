@@ -15,12 +15,13 @@ pub(super) struct ChangeSnapshot {
 
 impl Learner<'_> {
     /// Implements the paper's addition: applies the proposals for all tools together and, if that does not help, for
-    /// one tool at a time.
-    pub(super) async fn add(&mut self, iteration: usize, best: f64) -> Result<f64, LearnError> {
+    /// one tool at a time. Returns the score before and after on the samples that confirm the proposals.
+    pub(super) async fn add(&mut self, iteration: usize, best: f64) -> Result<(f64, f64), LearnError> {
         let proposals = self.additions(iteration).await?;
         if proposals.is_empty() {
-            return Ok(best);
+            return Ok((best, best));
         }
+        let best = self.confirm(&proposals, best).await;
         let before = self.before_change();
         self.put_all(&proposals);
         if self.settings.edit {
@@ -29,10 +30,10 @@ impl Learner<'_> {
         let together = self.validation().await;
         if together.macro_f1() > best + self.settings.threshold {
             self.note_gains(&proposals, &together);
-            return Ok(together.macro_f1());
+            return Ok((best, together.macro_f1()));
         }
         self.put_back(before);
-        self.add_single(&proposals, best).await
+        Ok((best, self.add_single(&proposals, best).await?))
     }
 
     /// Cross-validates the first additions if there are few samples. A fifth of few samples confirms too little: a

@@ -1,6 +1,8 @@
 //! Implements Algorithm 1 of the paper.
 
 mod changes;
+mod classifier;
+mod confirming;
 mod proposals;
 mod selection;
 mod tuning;
@@ -13,7 +15,7 @@ use super::closeness::{SampleQueries, SampleSimilarities};
 use super::learned::{Learned, LearnedPattern, LearnedTool, Point};
 use super::samples::{Sample, SampleSplit};
 use super::{LearnError, LearnSettings, ProposeError, Proposer, Selector};
-use callwright_search::embedding::Embedder;
+use callwright_search::embedding::{Embedder, Vector};
 use callwright_search::retrieval::{Fusion, ToolText};
 
 /// Components that the learner uses.
@@ -61,12 +63,20 @@ pub struct Learner<'a> {
     asked: SampleQueries,
     tools: Vec<ToolLearningState>,
     closeness: SampleSimilarities,
+    /// Vectors of the tools' own texts; empty without an embedder.
+    own: Vec<Vector>,
+    /// Requests that no tool serves.
+    without_tool: SampleQueries,
     /// Selections of the model, by a hash of its input.
     selections: HashMap<u64, usize>,
     /// F1 of each tool at the start.
     before: Vec<Option<f64>>,
     curve: Vec<Point>,
     stale: usize,
+    /// Samples that confirm changes: those for validation, and with a model's proposals further ones.
+    confirming: Vec<usize>,
+    /// State before the first change, if the confirming samples vary.
+    initial: Option<Box<SampleSimilarities>>,
     /// Boards of the cross-validation, if there was one; see `add_from_all`.
     crossed: Vec<ScoreBoard>,
 }
@@ -115,6 +125,9 @@ impl<'a> Learner<'a> {
         learner.before =
             (0..tools.len()).map(|tool| ScoreBoard::f1_of_all(std::slice::from_ref(&board), tool)).collect();
         learner.note(board.macro_f1(), 0);
+        if learner.confirms_by_unquoted() {
+            learner.initial = Some(Box::new(learner.closeness.clone()));
+        }
         Ok(learner)
     }
 
@@ -127,10 +140,12 @@ impl<'a> Learner<'a> {
         watcher: &'a dyn LearnWatcher,
     ) -> Result<Self, LearnError> {
         let mut asked = SampleQueries { queries: samples.queries.clone(), vectors: Vec::new() };
+        let mut without_tool = SampleQueries { queries: samples.without_tool.clone(), vectors: Vec::new() };
         let mut own = Vec::new();
         let mut fusion = Fusion { sharpness: 0.0, ..Fusion::default() };
         if let Some(embedder) = &means.embedder {
             asked.vectors = embedder.embed(samples.queries.clone()).await?;
+            without_tool.vectors = embedder.embed(samples.without_tool.clone()).await?;
             own = embedder.embed(tools.iter().map(ToolText::embedded).collect()).await?;
             fusion = Fusion::default();
         }
@@ -148,7 +163,12 @@ impl<'a> Learner<'a> {
             samples,
             asked,
             closeness,
+            own,
+            without_tool,
+            confirming: Vec::new(),
+            initial: None,
         };
+        learner.confirming.clone_from(&learner.samples.validation);
         for (at, tool) in tools.iter().enumerate().filter(|(_, tool)| !tool.patterns.is_empty()) {
             let grown = learner.grown(&tool.patterns).await?;
             learner.put(at, &grown, 0.0);
@@ -166,10 +186,14 @@ impl<'a> Learner<'a> {
             settings: self.settings.clone(),
             means: self.means.clone(),
             watcher: &SilentWatcher,
+            confirming: samples.validation.clone(),
             samples,
             asked: self.asked.clone(),
             tools: self.tools.clone(),
             closeness: self.closeness.clone(),
+            initial: None,
+            own: Vec::new(),
+            without_tool: SampleQueries::default(),
             selections: HashMap::new(),
             before: Vec::new(),
             curve: Vec::new(),
@@ -196,10 +220,10 @@ impl<'a> Learner<'a> {
             self.note(macro_f1, iteration);
             return Ok(true);
         }
-        let start = self.best();
+        let mut start = self.best();
         let mut best = start;
         if self.settings.add {
-            best = self.add(iteration, best).await?;
+            (start, best) = self.add(iteration, best).await?;
         }
         if self.settings.edit {
             best = self.edit(iteration == 1, best).await?;
@@ -209,12 +233,24 @@ impl<'a> Learner<'a> {
         Ok(true)
     }
 
-    /// Returns the result so far.
-    pub async fn learned(&mut self) -> Learned {
+    /// Returns the result so far, with a classifier.
+    ///
+    /// # Errors
+    /// [`LearnError::Thread`]: a thread of the classifier cannot be started.
+    pub async fn learned(&mut self) -> Result<Learned, LearnError> {
         let (boards, validation_share) = match std::mem::take(&mut self.crossed) {
-            crossed if crossed.is_empty() => (vec![self.validation().await], self.settings.validation_share),
+            crossed if crossed.is_empty() => {
+                self.renew_start().await;
+                let share = self.confirming.len() as f64 / self.samples.queries.len().max(1) as f64;
+                (vec![self.validation().await], share)
+            }
             crossed => (crossed, 1.0),
         };
+        let classifier = match self.confirms_by_unquoted() {
+            true => self.parts_of_confirming().await,
+            false => boards.clone(),
+        };
+        let classifier = self.classifier(&classifier)?;
         let tools = (0..self.closeness.tools()).map(|at| {
             let tool = self.tools.get(at).cloned().unwrap_or_default();
             let gains = tool.gains.into_iter().chain(std::iter::repeat(0.0));
@@ -226,13 +262,14 @@ impl<'a> Learner<'a> {
                 f1_after: ScoreBoard::f1_of_all(&boards, at),
             }
         });
-        Learned {
+        Ok(Learned {
             tools: tools.collect(),
             fusion: self.closeness.fusion,
             curve: self.curve.clone(),
             confusions: self.confusions(&boards),
+            classifier,
             validation_share,
-        }
+        })
     }
 
     /// Returns the learning curve so far: macro-F1 on the validation samples before the first iteration and after each.

@@ -16,7 +16,7 @@ impl Learner<'_> {
     }
 
     pub(super) async fn validation(&mut self) -> ScoreBoard {
-        let among = self.samples.validation.clone();
+        let among = self.confirming.clone();
         self.board(&among).await
     }
 

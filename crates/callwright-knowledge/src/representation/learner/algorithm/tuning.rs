@@ -19,6 +19,9 @@ impl Learner<'_> {
     /// Fits pattern weights on the training samples, and sharpness and word weight on the validation samples. The
     /// latter cannot use the training samples, because patterns contain their words.
     pub(super) fn tune(&mut self, sharpness_too: bool) {
+        if self.samples.queries.len() < self.settings.fit_ranking_from {
+            return self.fit_weights();
+        }
         let sharpnesses: &[f32] = if sharpness_too && self.means.embedder.is_some() { &SHARPNESS } else { &[] };
         let start: Vec<f32> = self.closeness.weights().collect();
         let among = self.samples.validation.clone();

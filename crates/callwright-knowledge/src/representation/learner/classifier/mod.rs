@@ -1,0 +1,28 @@
+//! Learns the linear classifier that complements the patterns.
+//!
+//! [`separate`](solver) trains one class, [`train`](train) all of them, and [`choose`](choice) decides by samples that
+//! were not trained on whether and how much the classifier counts beside the patterns.
+
+mod choice;
+mod solver;
+mod train;
+
+pub(super) use choice::{HeldOutScores, choose};
+pub(super) use train::{TrainingSet, train};
+
+use callwright_search::retrieval::{ClassifierModel, ClassifierWeights};
+
+/// Learned classifier with its effect on samples that it was not trained on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LearnedClassifier {
+    /// Parameters, trained on all samples.
+    pub model: ClassifierModel,
+    /// Weights of its contribution.
+    pub weights: ClassifierWeights,
+    /// Percentage of right tools among the first of the held-out samples, without the classifier.
+    pub before: f64,
+    /// The same with the classifier.
+    pub after: f64,
+    /// Percentage of the held-out requests without a tool for which no tool is found, if such samples exist.
+    pub no_tool: Option<f64>,
+}
