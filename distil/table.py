@@ -21,3 +21,13 @@ def write(path, words, rows):
     text = "".join(word + "\n" for word in words).encode()
     content = struct.pack("<II", *numbers.shape) + scales.tobytes() + numbers.tobytes() + text
     path.write_bytes(MAGIC + hashlib.sha256(content).digest()[:8] + content)
+
+
+def read(path):
+    """Returns the rows of a table as float32, and their words."""
+    content = path.read_bytes()[len(MAGIC) + 8 :]
+    count, columns = struct.unpack("<II", content[:8])
+    scales = np.frombuffer(content, np.float32, count, 8)
+    numbers = np.frombuffer(content, np.int8, count * columns, 8 + 4 * count).reshape(count, columns)
+    words = content[8 + 4 * count + count * columns :].decode().split("\n")[:count]
+    return (numbers * scales[:, None]).astype(np.float32), words

@@ -110,7 +110,8 @@ fn samples_make_representations_and_a_report_without_any_model() {
     assert!(said.stderr.contains("macro-F1") && said.stderr.contains("tools.yaml"), "{}", said.stderr);
     let names: Vec<_> =
         std::fs::read_dir(folder.path("learned")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names.len(), 2, "nothing else is left: {names:?}");
+    let known = ["report.json", "tools.yaml", "tools.classifier.json"];
+    assert!(names.iter().all(|name| known.iter().any(|known| name == known)), "nothing else is left: {names:?}");
 }
 
 #[test]
@@ -170,7 +171,7 @@ fn lines_that_cannot_be_used_are_named_and_the_others_are_learned_from() {
     let mut lines = samples();
     lines.push(json!({"query": "x", "tools": ["lookup_alhpa"]}));
     lines.push(json!({"query": "", "tools": ["lookup_alpha"]}));
-    lines.push(json!({"query": "x", "tools": []}));
+    lines.push(json!({"query": "x"}));
     let mut listed = tools();
     listed.push(json!({"name": "lookup_alpha", "description": "again"}));
     listed.push(json!({"description": "nameless"}));
@@ -331,7 +332,7 @@ async fn a_model_proposes_and_what_that_costs_is_told_before_and_after() {
     with_upstream(&folder, &upstream);
     let (folder, said) = learn_with_model(folder, &["--iterations", "2"]).await;
     assert_eq!(said.status, Some(0), "{}", said.stderr);
-    assert!(said.stderr.contains("at most 12 requests to gpt-test"), "{}", said.stderr);
+    assert!(said.stderr.contains("at most 24 requests to gpt-test"), "{}", said.stderr);
     let asked = upstream.received();
     assert!(
         !asked.is_empty() && asked.iter().all(|request| request.header("authorization") == Some("Bearer sk-secret"))
@@ -371,7 +372,7 @@ async fn an_estimate_asks_nobody_and_writes_nothing() {
     with_upstream(&folder, &upstream);
     let (folder, said) = learn_with_model(folder, &["--estimate"]).await;
     assert_eq!(said.status, Some(0), "{}", said.stderr);
-    assert!(said.stderr.contains("at most 60 requests") && said.stderr.contains("at these prices"), "{}", said.stderr);
+    assert!(said.stderr.contains("at most 120 requests") && said.stderr.contains("at these prices"), "{}", said.stderr);
     assert!(upstream.received().is_empty() && !folder.path("learned/tools.yaml").exists());
 }
 
@@ -432,4 +433,69 @@ async fn an_interrupted_run_goes_on_to_the_same_bytes() {
         assert_eq!(text(&interrupted, file), text(&whole, file), "{file}");
     }
     assert!(!state.exists());
+}
+
+/// Requests that none of the tools serves.
+fn small_talk() -> Vec<String> {
+    let begins = ["good morning", "good evening", "thanks a lot", "nice to meet you", "that is funny"];
+    let ends = ["my friend", "to you", "dear assistant", "again", "everybody"];
+    begins.iter().flat_map(|begin| ends.iter().map(move |end| format!("{begin} {end}"))).collect()
+}
+
+#[test]
+fn requests_that_no_tool_serves_teach_to_find_none() {
+    let talk = small_talk();
+    let (held, talk) = talk.split_at(1);
+    let mut lines = samples();
+    let wish = lines.pop().unwrap();
+    lines.extend(talk.iter().map(|query| json!({"query": query, "tools": []})));
+    let folder = folder(&tools(), &lines);
+    let test = [wish.clone(), json!({"query": held[0], "tools": []}), lines[0].clone()];
+    std::fs::write(folder.path("test.jsonl"), to_lines(&test)).unwrap();
+    let said = learn(&folder, &["--test", "test.jsonl", "--jobs", "2"]);
+    assert_eq!(said.status, Some(0), "{}", said.stderr);
+    assert!(said.stderr.contains("on 2 samples of --test (1 others were learned from)"), "{}", said.stderr);
+    let report = report(&folder);
+    let measured = &report["test"];
+    assert_eq!((&measured["samples"], &measured["seen"]), (&json!(2), &json!(1)));
+    assert_eq!(measured["learned"], json!({"first_right": 100.0, "macro_f1": 100.0, "no_tool": 100.0}), "{report}");
+    assert_eq!(measured["plain"]["no_tool"], 0.0);
+    assert!(report["classifier"]["no_tool"].as_f64().unwrap() > 50.0, "{report}");
+
+    std::fs::write(folder.path("asked.jsonl"), to_lines(&test[..2])).unwrap();
+    let retrieve = ["retrieve", "--tools", "tools.jsonl", "--representations", "learned", "--in", "asked.jsonl"];
+    let said = folder.run(&retrieve, b"");
+    assert_eq!(said.status, Some(0), "{}", said.stderr);
+    let ranked: Vec<Value> =
+        said.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    assert_eq!(ranked[0]["ranked"][0], wish["tools"][0]);
+    assert_eq!(ranked[1]["ranked"], json!([]));
+    let said = folder.run(&[&retrieve[..], &["--words-only"]].concat(), b"");
+    assert!(said.stderr.contains("the learned classifier is not used"), "{}", said.stderr);
+}
+
+#[test]
+fn a_run_that_learns_nothing_has_a_status_of_its_own_and_changes_no_representation() {
+    let lines: Vec<Value> = (0..40)
+        .map(|number| json!({"query": format!("do it now {number}"), "tools": [WISHES[number % 2].0]}))
+        .collect();
+    let folder = folder(&tools(), &lines);
+    let said = learn(&folder, &[]);
+    assert_eq!(said.status, Some(3), "{}", said.stderr);
+    assert!(said.stderr.contains("nothing was learned"), "{}", said.stderr);
+    assert!(!folder.path("learned/tools.yaml").exists() && folder.path("learned/report.json").exists());
+}
+
+#[test]
+fn a_classifier_of_another_run_is_refused() {
+    let folder = folder(&tools(), &samples());
+    assert_eq!(learn(&folder, &[]).status, Some(0));
+    let classifier = folder.path("learned/tools.classifier.json");
+    let text = std::fs::read_to_string(&classifier).unwrap();
+    std::fs::write(&classifier, text.replacen("\"bias\":", "\"bias\":1", 1)).unwrap();
+    std::fs::write(folder.path("asked.jsonl"), b"{\"query\": \"x\"}\n").unwrap();
+    let retrieve = ["retrieve", "--tools", "tools.jsonl", "--representations", "learned", "--in", "asked.jsonl"];
+    let said = folder.run(&retrieve, b"");
+    assert_eq!(said.status, Some(1));
+    assert!(said.stderr.contains("tools.classifier.json") && said.stderr.contains("copy both"), "{}", said.stderr);
 }

@@ -367,9 +367,14 @@ impl LearnRepresentationsArguments {
             self.amount(&cost)
         );
         if self.selector == SelectorKind::Llm {
-            let samples = grouped(prepared.samples.samples.len() as u64);
+            let queries = prepared.samples.samples.iter().map(|sample| sample.query.as_str());
+            let descriptions = prepared.listed.tools.iter().map(|tool| tool.description.as_str());
+            let cost = Estimate::selections(queries, descriptions, self.candidates.get(), model.settings());
             anstream::eprintln!(
-                "in addition, one request for each of {samples} samples at first, and one for each sample whose best tools change"
+                "in addition, at most {} requests for selections at first: about {}; then one or two for each sample \
+                 whose best tools change, for every change that is tried",
+                grouped(cost.requests),
+                self.amount(&cost)
             );
         }
     }

@@ -298,3 +298,52 @@ fn text(tool: &Tool, tags: String, learned: Option<&Arc<Representation>>) -> Too
         patterns: learned.map(|learned| learned.patterns.clone()).unwrap_or_default(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callwright_knowledge::representation::RepresentationFile;
+    use callwright_search::retrieval::{ClassifierModel, ClassifierWeights, ToolClass, ToolIndex, ToolQuery};
+
+    fn tool(name: &str) -> Tool {
+        Tool {
+            name: name.to_owned(),
+            description: "Retrieves a card.".to_owned(),
+            parameters: Arc::new(serde_json::json!({})),
+            free_text: false,
+            reads: None,
+            owner: Owner::Client,
+        }
+    }
+
+    fn class(tool: Option<&str>, term: usize) -> ToolClass {
+        let tool = tool.map(str::to_owned);
+        ToolClass { tool, bias: -1.0, terms: vec![(term, 2.0)], meaning: Vec::new(), unit: 0.0 }
+    }
+
+    /// Returns the tools found for a request with a learned classifier.
+    fn found(text: &str) -> Vec<String> {
+        let model = ClassifierModel {
+            terms: ["lost", "new", "hello"].map(|term| (term.to_owned(), 1.0)).to_vec(),
+            classes: vec![class(Some("block"), 0), class(Some("order"), 1), class(None, 2)],
+            ..ClassifierModel::default()
+        };
+        let weights = ClassifierWeights { weight: 5.0, scale: 1.0, no_tool: Some(1.0) };
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = RepresentationFile::default();
+        file.write_with(&folder.path().join("tools.yaml"), Some((&model, weights))).unwrap();
+        let representations = Representations::of_directory(folder.path()).unwrap();
+        let (order, block) = (tool("order"), tool("block"));
+        let list = ToolsetIndex::of_clients(representations, None).of_client(&[&order, &block]);
+        let index = ToolIndex::new([list.segment()], list.fusion());
+        let found = index.search(&ToolQuery { text, vector: None }, 2);
+        found.iter().filter_map(|found| list.name(found.position)).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_learned_classifier_ranks_the_tools_of_a_list_and_may_find_none() {
+        assert_eq!(found("my card is lost"), ["block", "order"]);
+        assert_eq!(found("a new card"), ["order", "block"]);
+        assert!(found("hello card").is_empty());
+    }
+}

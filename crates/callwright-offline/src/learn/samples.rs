@@ -197,11 +197,12 @@ mod tests {
     fn a_sample_is_a_query_and_tools_that_there_are() {
         let sample = read_sample(r#"{"query": "pay it", "tools": ["pay", "pay"], "id": 7}"#, &known()).unwrap();
         assert_eq!(sample, Sample { query: "pay it".to_owned(), tools: vec!["pay".to_owned()] });
+        let none = read_sample(r#"{"query": "hello", "tools": []}"#, &known()).unwrap();
+        assert!(none.tools.is_empty(), "no tool serves it");
         let wrong = [
             ("7", "the line is not a sample"),
             (r#"{"query": " ", "tools": ["pay"]}"#, "there is no `query`"),
             (r#"{"query": "a"}"#, "there are no `tools`"),
-            (r#"{"query": "a", "tools": []}"#, "there are no `tools`"),
             (r#"{"query": "a", "tools": "pay"}"#, "the line is not a sample"),
             (r#"{"query": "a", "tools": ["refnd"]}"#, "there is no tool `refnd` among --tools; did you mean `refund`?"),
         ];

@@ -116,7 +116,7 @@ proptest! {
             StoredRepresentation { tool, patterns }
         });
         let ranking = Some(Ranking { sharpness, words });
-        let file = RepresentationFile { toolset, learned: None, ranking, tools: tools.collect() };
+        let file = RepresentationFile { toolset, learned: None, ranking, classifier: None, tools: tools.collect() };
         let text = file.to_text().unwrap();
         prop_assert_eq!(of_text(&text).unwrap_or_else(|error| panic!("{error}\n{text}")), file, "{}", text);
     }

@@ -9,6 +9,9 @@ use callwright_types::Cost;
 /// Estimated tokens of an answer: six patterns, each of a sentence and three phrases in JSON.
 const ANSWER_TOKENS: u64 = 400;
 
+/// Estimated tokens of an answer with a letter.
+const LETTER_TOKENS: u64 = 5;
+
 /// Price per million tokens, in the currency of the provider.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Prices {
@@ -43,11 +46,35 @@ impl Estimate {
         let asked = Addition { tool, description, patterns: &[], missed: samples, room: 0 };
         let messages = prompts::addition(&asked, settings);
         let prompt: usize = messages.iter().map(|(_, text)| estimated(text)).sum();
-        // One request to add and one to edit, which also contains the patterns.
-        let prompt = u64::try_from(prompt).unwrap_or(u64::MAX).saturating_mul(2).saturating_add(ANSWER_TOKENS);
-        self.per_iteration.requests += 2;
+        // One request to add and one to edit, which also contains the patterns. Each is repeated once if its answer is
+        // unusable, after that answer.
+        let prompt = u64::try_from(prompt).unwrap_or(u64::MAX).saturating_mul(4).saturating_add(4 * ANSWER_TOKENS);
+        self.per_iteration.requests += 4;
         self.per_iteration.prompt_tokens = self.per_iteration.prompt_tokens.saturating_add(prompt);
-        self.per_iteration.completion_tokens += 2 * ANSWER_TOKENS;
+        self.per_iteration.completion_tokens += 4 * ANSWER_TOKENS;
+    }
+
+    /// Returns the cost of one selection for each sample, which is repeated once if the answer is unusable.
+    /// `descriptions` are those of all tools; a request contains `candidates` of them, here the longest.
+    pub fn selections<'a>(
+        queries: impl IntoIterator<Item = &'a str>,
+        descriptions: impl IntoIterator<Item = &'a str>,
+        candidates: usize,
+        settings: &ModelSettings,
+    ) -> Cost {
+        let mut lengths: Vec<usize> = descriptions.into_iter().map(estimated).collect();
+        lengths.sort_unstable_by(|one, other| other.cmp(one));
+        let shown: usize = lengths.iter().take(candidates).sum();
+        let mut cost = Cost::default();
+        for query in queries {
+            let messages = prompts::selection(query, &[], settings);
+            let prompt: usize = messages.iter().map(|(_, text)| estimated(text)).sum();
+            let prompt = u64::try_from(prompt.saturating_add(shown)).unwrap_or(u64::MAX);
+            cost.requests += 2;
+            cost.prompt_tokens = cost.prompt_tokens.saturating_add(prompt.saturating_mul(2));
+            cost.completion_tokens += 2 * LETTER_TOKENS;
+        }
+        cost
     }
 
     /// Returns the cost of this number of iterations.
@@ -73,9 +100,9 @@ mod tests {
         assert_eq!(estimate.over(10), Cost::default());
         estimate.count("pay", "Pays.", &["pay my bill"], &settings);
         let few = estimate.over(1);
-        assert_eq!((few.requests, few.completion_tokens), (2, 800));
-        assert!((700..3000).contains(&few.prompt_tokens), "{few:?}");
-        assert_eq!(estimate.over(10).requests, 20);
+        assert_eq!((few.requests, few.completion_tokens), (4, 1600));
+        assert!((1400..6000).contains(&few.prompt_tokens), "{few:?}");
+        assert_eq!(estimate.over(10).requests, 40);
         let samples = vec!["pay my bill at the end of the month"; 40];
         let mut more = Estimate::default();
         more.count("pay", "Pays.", &samples, &settings);
@@ -86,5 +113,14 @@ mod tests {
     fn prices_are_for_a_million_tokens() {
         let cost = Cost { requests: 3, prompt_tokens: 2_000_000, completion_tokens: 500_000 };
         assert!((Prices { prompt: 2.5, completion: 10.0 }.of(&cost) - 10.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_selection_is_estimated_with_the_longest_descriptions() {
+        let settings = ModelSettings::default();
+        let long = "a long description of a tool ".repeat(20);
+        let of = |candidates| Estimate::selections(["pay it"; 3], ["short", long.as_str()], candidates, &settings);
+        assert_eq!((of(1).requests, of(1).completion_tokens), (6, 30));
+        assert!(of(1).prompt_tokens > 6 * 100 && of(2).prompt_tokens > of(1).prompt_tokens);
     }
 }

@@ -5,7 +5,7 @@ mod escape;
 
 use std::fmt::Write;
 
-use super::report::{ConfusionCount, Report, ToolScores};
+use super::report::{ClassifierEffect, ConfusionCount, Report, ToolScores};
 use crate::grouped;
 use escape::escaped;
 
@@ -51,9 +51,18 @@ fn summary(text: &mut String, report: &Report) {
     let _ = writeln!(
         text,
         "<table>\n<tr><th></th><th class=\"n\">before</th><th class=\"n\">after</th><th class=\"n\">change</th></tr>\n\
-         <tr><td>macro-F1</td><td class=\"n\">{before:.2} %</td><td class=\"n\">{after:.2} %</td>{}</tr>\n</table>",
+         <tr><td>macro-F1</td><td class=\"n\">{before:.2} %</td><td class=\"n\">{after:.2} %</td>{}</tr>",
         change(Some(*before), Some(*after))
     );
+    if let Some(ClassifierEffect { before, after, .. }) = report.classifier {
+        let _ = writeln!(
+            text,
+            "<tr><td>right tools first, without and with the classifier</td><td class=\"n\">{before:.2} %</td>\
+             <td class=\"n\">{after:.2} %</td>{}</tr>",
+            change(Some(before), Some(after))
+        );
+    }
+    text.push_str("</table>\n");
     let embedder = report.embedder.as_deref().unwrap_or("none: words alone");
     let _ = writeln!(
         text,
@@ -166,6 +175,7 @@ mod tests {
             tools: vec![ToolScores { tool: "pay\"<b>".to_owned(), before: Some(90.0), after: Some(50.0), patterns: 2 }],
             confusions: vec![ConfusionCount { wanted: "<i>".to_owned(), selected: "'x'".to_owned(), samples: 4 }],
             failures: vec![ProposalFailure { tool: "t".to_owned(), reason: "</td><img src=x onerror=y>".to_owned() }],
+            classifier: Some(ClassifierEffect { before: 61.25, after: 72.5, no_tool: None }),
             ..Report::default()
         }
     }
@@ -173,7 +183,15 @@ mod tests {
     #[test]
     fn the_page_shows_what_the_report_says_and_needs_nothing_else() {
         let page = page(&report());
-        for part in ["40.00 %", "80.50 %", "<td class=\"n up\">+40.5</td>", "<td class=\"n down\">-40.0</td>", "<svg"] {
+        for part in [
+            "40.00 %",
+            "80.50 %",
+            "61.25 %",
+            "72.50 %",
+            "<td class=\"n up\">+40.5</td>",
+            "<td class=\"n down\">-40.0</td>",
+            "<svg",
+        ] {
             assert!(page.contains(part), "{part} in {page}");
         }
         assert!(

@@ -85,7 +85,7 @@ impl Learner<'_> {
     }
 
     /// Adds the proposed patterns to all tools.
-    fn put_all(&mut self, proposals: &[(usize, Vec<EmbeddedPattern>)]) {
+    pub(super) fn put_all(&mut self, proposals: &[(usize, Vec<EmbeddedPattern>)]) {
         for (tool, grown) in proposals {
             self.put(*tool, grown, 0.0);
         }

@@ -5,6 +5,8 @@ mod classifier;
 mod confirming;
 mod proposals;
 mod selection;
+#[cfg(test)]
+mod tests;
 mod tuning;
 
 use std::collections::HashMap;
@@ -121,6 +123,10 @@ impl<'a> Learner<'a> {
             });
         }
         let mut learner = Self::at_the_start(tools, samples, means, settings, watcher).await?;
+        if learner.confirms_by_unquoted() {
+            // Nothing is quoted yet.
+            learner.confirming = (0..learner.samples.queries.len()).collect();
+        }
         let board = learner.validation().await;
         learner.before =
             (0..tools.len()).map(|tool| ScoreBoard::f1_of_all(std::slice::from_ref(&board), tool)).collect();
