@@ -114,11 +114,14 @@ impl Prepared {
         for tool in self.samples.samples.iter().flat_map(|sample| &sample.tools) {
             *counts.entry(tool).or_default() += 1;
         }
-        let with = |count: usize| -> Vec<&str> {
-            let names = self.listed.tools.iter().map(|tool| tool.name.as_str());
-            names.filter(|name| counts.get(name).copied().unwrap_or(0) == count).collect()
-        };
-        let (none, one) = (with(0), with(1));
+        let (mut none, mut one) = (Vec::new(), Vec::new());
+        for tool in &self.listed.tools {
+            match counts.get(tool.name.as_str()) {
+                None => none.push(tool.name.as_str()),
+                Some(1) => one.push(tool.name.as_str()),
+                Some(_) => {}
+            }
+        }
         if !none.is_empty() {
             notes.push(format!("tools without a sample, about which nothing is learned: {}", names(&none)));
         }

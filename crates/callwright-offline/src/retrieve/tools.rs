@@ -79,8 +79,8 @@ pub(crate) async fn tool_index(
         Some(embedder) => Some(embed_tools(embedder, texts).await.map_err(OfflineError::Unembedded)?),
         None => None,
     };
-    let names = || texts.iter().map(|text| text.name.as_str());
-    let classifier = classifier.map(|classifier| SegmentClassifier::new(classifier, names()));
+    let names = texts.iter().map(|text| text.name.as_str());
+    let classifier = classifier.map(|classifier| SegmentClassifier::new(classifier, names));
     let segment = ToolSegment::build(texts, vectors.as_deref(), &FieldWeights::default()).with_classifier(classifier);
     let learned = ranking.map(|Ranking { sharpness, words }| Fusion { sharpness, words });
     Ok(ToolIndex::new([Arc::new(segment)], learned.unwrap_or_default()))

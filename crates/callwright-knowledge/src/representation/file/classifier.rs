@@ -117,7 +117,6 @@ fn digest(text: &str) -> String {
 /// weight.
 fn text(model: &ClassifierModel) -> String {
     let mut text = String::new();
-    let json = |text: &str| serde_json::Value::from(text).to_string();
     let embedder = model.embedder.as_deref().map_or_else(|| "null".to_owned(), json);
     // Writing to a string cannot fail.
     let _ = write!(
@@ -140,6 +139,10 @@ fn text(model: &ClassifierModel) -> String {
     }
     text.push_str("\n]}\n");
     text
+}
+
+fn json(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
 fn separator(at: usize) -> &'static str {

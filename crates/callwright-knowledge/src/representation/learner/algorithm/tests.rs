@@ -101,10 +101,12 @@ async fn additions_that_help_together_are_kept_with_their_gain() {
 #[tokio::test]
 async fn of_additions_that_harm_together_the_good_ones_are_kept() {
     // The pattern of beta attracts all requests of alpha.
-    let adds = |addition: &Addition<'_>| match addition.tool {
-        "alpha" => vec![pattern("lost", &[])],
-        _ => vec![pattern("lost lost lost", &["lost lost", "lost lost lost"]); 3],
-    };
+    fn adds(addition: &Addition<'_>) -> Vec<Pattern> {
+        match addition.tool {
+            "alpha" => vec![pattern("lost", &[])],
+            _ => vec![pattern("lost lost lost", &["lost lost", "lost lost lost"]); 3],
+        }
+    }
     let settings = LearnSettings { edit: false, ..settings() };
     let mut learner = learner(ScriptedProposer::new(adds, unchanged), settings).await;
     let start = learner.best();
@@ -115,7 +117,9 @@ async fn of_additions_that_harm_together_the_good_ones_are_kept() {
 
 #[tokio::test]
 async fn additions_that_only_harm_are_undone() {
-    let adds = |addition: &Addition<'_>| vec![pattern(if addition.tool == "alpha" { "swap" } else { "lost" }, &[])];
+    fn adds(addition: &Addition<'_>) -> Vec<Pattern> {
+        vec![pattern(if addition.tool == "alpha" { "swap" } else { "lost" }, &[])]
+    }
     let mut learner = learner(ScriptedProposer::new(adds, unchanged), settings()).await;
     let start = learner.best();
     for _ in 0..4 {
@@ -126,15 +130,19 @@ async fn additions_that_only_harm_are_undone() {
 
 #[tokio::test]
 async fn an_edit_that_drops_what_attracts_wrong_samples_is_kept() {
-    let adds = |addition: &Addition<'_>| match addition.tool {
-        "alpha" if addition.patterns.is_empty() => vec![pattern("lost swap swap swap", &["swap swap"])],
-        "beta" if addition.patterns.is_empty() => vec![pattern("swap", &[])],
-        _ => Vec::new(),
-    };
-    let edits = |edition: &Edition<'_>| match edition.tool {
-        "alpha" => vec![pattern("lost", &[])],
-        _ => edition.patterns.to_vec(),
-    };
+    fn adds(addition: &Addition<'_>) -> Vec<Pattern> {
+        match addition.tool {
+            "alpha" if addition.patterns.is_empty() => vec![pattern("lost swap swap swap", &["swap swap"])],
+            "beta" if addition.patterns.is_empty() => vec![pattern("swap", &[])],
+            _ => Vec::new(),
+        }
+    }
+    fn edits(edition: &Edition<'_>) -> Vec<Pattern> {
+        match edition.tool {
+            "alpha" => vec![pattern("lost", &[])],
+            _ => edition.patterns.to_vec(),
+        }
+    }
     let proposer = ScriptedProposer::new(adds, edits);
     let mut learner = learner(proposer.clone(), settings()).await;
     learner.closeness.fusion.words = 1.0;
@@ -150,7 +158,9 @@ async fn an_edit_that_drops_what_attracts_wrong_samples_is_kept() {
 
 #[tokio::test]
 async fn an_edit_that_makes_it_worse_is_undone() {
-    let edits = |_: &Edition<'_>| vec![pattern("swap swap swap", &[])];
+    fn edits(_: &Edition<'_>) -> Vec<Pattern> {
+        vec![pattern("swap swap swap", &[])]
+    }
     let mut learner = learner(ScriptedProposer::new(right_word, edits), settings()).await;
     let additions = learner.additions(1).await.unwrap();
     learner.put_all(&additions);
@@ -193,11 +203,11 @@ async fn few_samples_fit_no_ranking_and_many_do() {
 
 #[tokio::test]
 async fn proposals_of_a_model_are_confirmed_by_all_samples_that_no_pattern_quotes() {
-    let adds = |addition: &Addition<'_>| {
+    fn adds(addition: &Addition<'_>) -> Vec<Pattern> {
         let quoted = addition.missed.iter().take(2).map(|query| (*query).to_owned()).collect();
         let word = if addition.tool == "alpha" { "lost" } else { "swap" };
         vec![Pattern { description: word.to_owned(), cases: quoted, weight: 1.0 }]
-    };
+    }
     let mut proposer = ScriptedProposer::new(adds, unchanged);
     Arc::get_mut(&mut proposer).unwrap().is_model = true;
     let settings = LearnSettings { cross_below: 1000, classify: false, ..LearnSettings::default() };
@@ -212,7 +222,9 @@ async fn proposals_of_a_model_are_confirmed_by_all_samples_that_no_pattern_quote
 
 #[tokio::test]
 async fn a_classifier_learns_where_nothing_is_proposed() {
-    let nothing = |_: &Addition<'_>| Vec::new();
+    fn nothing(_: &Addition<'_>) -> Vec<Pattern> {
+        Vec::new()
+    }
     let settings = LearnSettings { classify: true, ..settings() };
     let mut learner = learner(ScriptedProposer::new(nothing, unchanged), settings).await;
     learner.step().await.unwrap();

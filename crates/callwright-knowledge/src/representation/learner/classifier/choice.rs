@@ -83,10 +83,13 @@ pub(in crate::representation::learner) fn choose(rows: &[HeldOutScores]) -> Opti
         return None;
     }
     let scale = if is_better { scale(&with_tool, weight) } else { 1.0 };
-    let percent = |hits: &[f64]| 100.0 * hits.iter().sum::<f64>() / hits.len().max(1) as f64;
     let after = if is_better { percent(some) } else { percent(none) };
     let weights = ClassifierWeights { weight, scale, no_tool: threshold };
     Some(ClassifierChoice { weights, before: percent(none), after, no_tool: recognised })
+}
+
+fn percent(hits: &[f64]) -> f64 {
+    100.0 * hits.iter().sum::<f64>() / hits.len().max(1) as f64
 }
 
 /// Returns the position of the largest sum, smoothed over its neighbours because of the noise of few samples.

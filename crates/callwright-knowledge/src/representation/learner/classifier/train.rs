@@ -152,9 +152,12 @@ fn vocabulary(rows: &[TrainingRow<'_>]) -> Vec<(String, f32)> {
     frequent.sort_unstable_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
     frequent.truncate(MAX_TERMS);
     frequent.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-    let rows = rows.len() as f32;
-    let rarity = |count: u32| 1.0 + ((1.0 + rows) / (1.0 + count as f32)).ln();
-    frequent.into_iter().map(|(term, count)| (term, rounded(rarity(count)))).collect()
+    frequent.into_iter().map(|(term, count)| (term, rounded(rarity(count, rows.len())))).collect()
+}
+
+/// Returns the inverse document frequency, smoothed as if one more row contained every term.
+fn rarity(count: u32, rows: usize) -> f32 {
+    1.0 + ((1.0 + rows as f32) / (1.0 + count as f32)).ln()
 }
 
 fn features(rows: &[TrainingRow<'_>], terms: &[(String, f32)], dimensions: usize) -> FeatureRows {
