@@ -122,7 +122,7 @@ impl ToolIndex {
     /// Evaluates the classifier of the only segment, if there is one.
     fn classified(&self, query: &ToolQuery<'_>) -> Option<ClassifiedRequest<'_>> {
         match self.parts.as_slice() {
-            [only] => only.segment.classifier()?.classify(query),
+            [only] => only.segment.classifier()?.classify(query.text, query.vector),
             _ => None,
         }
     }

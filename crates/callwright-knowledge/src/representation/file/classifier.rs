@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::RepresentationError;
 use super::limits;
+use super::stored::StoredClassifier;
 use super::write::replace;
 use crate::text::shortened;
 use callwright_common::digest::hex;
@@ -26,15 +27,6 @@ const MAX_NUMBER: f32 = 10_000.0;
 
 /// Maximum number of characters of a message of the parser.
 const MESSAGE_CHARS: usize = 200;
-
-/// Reference of a representation file to its classifier.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StoredClassifier {
-    /// Weights of its contribution.
-    pub weights: ClassifierWeights,
-    /// Digest of the file of the classifier.
-    pub digest: String,
-}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

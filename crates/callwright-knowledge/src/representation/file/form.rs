@@ -3,9 +3,10 @@
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use super::classifier::StoredClassifier;
 use super::digest::digest;
-use super::stored::{LearnedBy, Ranking, RepresentationFile, Source, StoredPattern, StoredRepresentation};
+use super::stored::{
+    LearnedBy, Ranking, RepresentationFile, Source, StoredClassifier, StoredPattern, StoredRepresentation,
+};
 use super::tidy::joined;
 use callwright_search::retrieval::ClassifierWeights;
 use callwright_types::representation::Pattern;

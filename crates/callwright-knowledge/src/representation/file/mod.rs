@@ -14,10 +14,11 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
-pub use classifier::StoredClassifier;
 pub use error::RepresentationError;
 pub use shared::shared_id;
-pub use stored::{LearnedBy, Ranking, RepresentationFile, Source, StoredPattern, StoredRepresentation};
+pub use stored::{
+    LearnedBy, Ranking, RepresentationFile, Source, StoredClassifier, StoredPattern, StoredRepresentation,
+};
 
 pub(super) use classifier::read_classifier;
 pub(super) use tidy::tidy;

@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use jiff::civil::Date;
 
-use super::classifier::StoredClassifier;
 use super::limits;
 use super::tidy::tidy;
 use crate::text::shortened;
+use callwright_search::retrieval::ClassifierWeights;
 use callwright_types::representation::{Pattern, Representation};
 
 /// Representation file: learned and edited patterns of the tools of one toolset.
@@ -48,6 +48,15 @@ pub struct Ranking {
     pub sharpness: f32,
     /// Weight of words relative to meaning.
     pub words: f32,
+}
+
+/// Reference of a representation file to its classifier.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredClassifier {
+    /// Weights of its contribution.
+    pub weights: ClassifierWeights,
+    /// Digest of the file of the classifier.
+    pub digest: String,
 }
 
 /// Tool of a file.

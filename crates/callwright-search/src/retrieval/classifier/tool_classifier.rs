@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::model::{ClassifierModel, ClassifierWeights};
 use super::terms::TermWeights;
 use crate::embedding::Vector;
-use crate::retrieval::tool_index::ToolQuery;
 
 /// Margin of a tool without a class: that of a wrong one.
 const UNKNOWN_MARGIN: f32 = -1.0;
@@ -72,15 +71,15 @@ impl ToolClassifier {
 
     /// Returns the margin of each class; `None` if the classifier needs a vector and the request has none of the right
     /// length.
-    pub fn margins(&self, query: &ToolQuery<'_>) -> Option<Vec<f32>> {
+    pub fn margins(&self, text: &str, vector: Option<&Vector>) -> Option<Vec<f32>> {
         let mut margins = self.biases.clone();
         if self.dimensions > 0 {
-            let vector = query.vector.filter(|vector| has_meaning(vector, self.dimensions))?;
+            let vector = vector.filter(|vector| has_meaning(vector, self.dimensions))?;
             for (margin, row) in margins.iter_mut().zip(self.meanings.chunks_exact(self.dimensions)) {
                 *margin += dot(row, vector.components());
             }
         }
-        for (term, feature) in self.terms.features(query.text) {
+        for (term, feature) in self.terms.features(text) {
             for (class, weight) in self.by_term.get(term as usize).into_iter().flatten() {
                 if let Some(margin) = margins.get_mut(*class as usize) {
                     *margin += weight * feature;
@@ -115,8 +114,8 @@ impl SegmentClassifier {
     }
 
     /// Evaluates a request; `None` if the request has no vector and the classifier needs one.
-    pub(in crate::retrieval) fn classify(&self, query: &ToolQuery<'_>) -> Option<ClassifiedRequest<'_>> {
-        Some(ClassifiedRequest { segment: self, margins: self.classifier.margins(query)? })
+    pub(in crate::retrieval) fn classify(&self, text: &str, vector: Option<&Vector>) -> Option<ClassifiedRequest<'_>> {
+        Some(ClassifiedRequest { segment: self, margins: self.classifier.margins(text, vector)? })
     }
 }
 
@@ -196,7 +195,7 @@ mod tests {
     fn words_and_meaning_add_up_and_unknown_tools_count_as_wrong() {
         let vector = Vector::new(vec![1.0, 0.0]).unwrap();
         let segment = segment(2, None);
-        let classified = segment.classify(&ToolQuery { text: "card", vector: Some(&vector) }).unwrap();
+        let classified = segment.classify("card", Some(&vector)).unwrap();
         let margins = [0, 1, 2].map(|position| classified.margin(position));
         assert_eq!(margins, [-1.0, 0.0, 3.0]);
         assert!((classified.score(2, 4.0) - 5.0).abs() < 1e-6);
@@ -207,7 +206,7 @@ mod tests {
         let segment = segment(2, None);
         let (zero, long) = (Vector::zero(2), Vector::new(vec![1.0; 3]).unwrap());
         for vector in [None, Some(&zero), Some(&long)] {
-            assert!(segment.classify(&ToolQuery { text: "card", vector }).is_none());
+            assert!(segment.classify("card", vector).is_none());
         }
     }
 
@@ -215,7 +214,7 @@ mod tests {
     fn no_tool_must_exceed_every_tool_by_the_threshold() {
         let no_tool = |threshold: Option<f32>, text: &str| {
             let segment = segment(0, threshold);
-            let classified = segment.classify(&ToolQuery { text, vector: None }).unwrap();
+            let classified = segment.classify(text, None).unwrap();
             classified.is_of_no_tool()
         };
         assert!(no_tool(Some(0.5), "hello"));

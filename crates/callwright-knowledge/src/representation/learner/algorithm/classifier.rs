@@ -7,7 +7,7 @@ use crate::representation::learner::board::ScoreBoard;
 use crate::representation::learner::classifier::{HeldOutScores, LearnedClassifier, TrainingSet, choose, train};
 use crate::representation::learner::{LearnError, closeness::SampleQueries};
 use callwright_search::embedding::Vector;
-use callwright_search::retrieval::{ClassifierModel, ClassifierWeights, ToolClassifier, ToolQuery};
+use callwright_search::retrieval::{ClassifierModel, ClassifierWeights, ToolClassifier};
 
 /// Number of parts of the requests without a tool, of which one is held out if there is no cross-validation.
 const PARTS: usize = 5;
@@ -127,7 +127,7 @@ impl HeldOutMargins {
         let vector: Option<&Vector> = queries.vectors.get(at);
         let mut by_tool = vec![0.0; self.tools];
         let (mut best, mut none) = (UNKNOWN_MARGIN, None);
-        let margins = self.classifier.margins(&ToolQuery { text, vector }).unwrap_or_default();
+        let margins = self.classifier.margins(text, vector).unwrap_or_default();
         for (class, margin) in self.classes.iter().zip(margins) {
             match class.and_then(|tool| by_tool.get_mut(tool)) {
                 Some(place) => {

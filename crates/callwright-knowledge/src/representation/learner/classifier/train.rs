@@ -215,7 +215,7 @@ fn without_unused_terms(mut model: ClassifierModel) -> ClassifierModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callwright_search::retrieval::{ClassifierWeights, ToolClassifier, ToolQuery};
+    use callwright_search::retrieval::{ClassifierWeights, ToolClassifier};
 
     const WEIGHTS: ClassifierWeights = ClassifierWeights { weight: 1.0, scale: 1.0, no_tool: None };
 
@@ -225,7 +225,7 @@ mod tests {
     }
 
     fn margins(model: &ClassifierModel, text: &str) -> Vec<f32> {
-        ToolClassifier::new(model, WEIGHTS).margins(&ToolQuery { text, vector: None }).unwrap()
+        ToolClassifier::new(model, WEIGHTS).margins(text, None).unwrap()
     }
 
     #[test]
