@@ -476,8 +476,9 @@ fn requests_that_no_tool_serves_teach_to_find_none() {
 
 #[test]
 fn a_run_that_learns_nothing_has_a_status_of_its_own_and_changes_no_representation() {
+    // Each request is labelled with either tool.
     let lines: Vec<Value> = (0..40)
-        .map(|number| json!({"query": format!("do it now {number}"), "tools": [WISHES[number % 2].0]}))
+        .map(|number| json!({"query": format!("do it now {}", number / 2), "tools": [WISHES[number % 2].0]}))
         .collect();
     let folder = folder(&tools(), &lines);
     let said = learn(&folder, &[]);
@@ -488,7 +489,9 @@ fn a_run_that_learns_nothing_has_a_status_of_its_own_and_changes_no_representati
 
 #[test]
 fn a_classifier_of_another_run_is_refused() {
-    let folder = folder(&tools(), &samples());
+    let mut lines = samples();
+    lines.extend(small_talk().iter().map(|query| json!({"query": query, "tools": []})));
+    let folder = folder(&tools(), &lines);
     assert_eq!(learn(&folder, &[]).status, Some(0));
     let classifier = folder.path("learned/tools.classifier.json");
     let text = std::fs::read_to_string(&classifier).unwrap();

@@ -2,43 +2,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use serde::{Deserialize, Serialize};
-
 use super::job::Prepared;
+use super::report::{TestReport, TestScores};
 use crate::OfflineError;
 use crate::retrieve::tool_index;
 use callwright_knowledge::representation::{Representations, Sample};
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_search::retrieval::{ToolIndex, ToolQuery, ToolText};
-
-/// Scores on the samples of `--test`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TestReport {
-    /// Number of samples; those with a query that was learned from are left out.
-    pub samples: usize,
-    /// Number of samples with a query that was learned from.
-    pub seen: usize,
-    /// Plain descriptions, with the patterns of people.
-    pub plain: TestScores,
-    /// Learned patterns.
-    pub patterns: TestScores,
-    /// Learned patterns and the classifier; equal to `patterns` without one.
-    pub learned: TestScores,
-}
-
-/// Scores of a ranking.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TestScores {
-    /// Percentage of requests whose first tool is right.
-    pub first_right: f64,
-    /// Macro-F1 in percent, with as many first tools as are right.
-    pub macro_f1: f64,
-    /// Percentage of the requests without a tool for which none is found; absent without such samples.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub no_tool: Option<f64>,
-}
 
 /// Measures the representations in the folder of a run.
 ///

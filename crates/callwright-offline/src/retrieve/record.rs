@@ -32,7 +32,7 @@ struct RankingReason<'a> {
     /// Cosine similarity of the tool's closest text.
     #[serde(skip_serializing_if = "Option::is_none")]
     closest: Option<f32>,
-    /// Pattern with this text, if the text is a pattern.
+    /// Description of the pattern to which that text belongs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pattern: Option<&'a str>,
     /// Margin by the classifier above that of a wrong tool.
