@@ -9,7 +9,7 @@ use clap::Args;
 use super::errors::{BadLines, VerbResult};
 use super::progress::answer_lines;
 use super::setup::{runtime, threads};
-use super::shared_arguments::EmbeddingArguments;
+use super::shared_arguments::VectorArguments;
 use crate::config;
 use callwright_offline::{self as offline, ExplainJob, ExplainSummary};
 
@@ -27,7 +27,7 @@ pub(super) struct ExplainArguments {
     #[arg(long = "out", value_name = "FILE", default_value = "-")]
     explanations: PathBuf,
     #[command(flatten)]
-    embedding: EmbeddingArguments,
+    embedding: VectorArguments,
     /// Also write the location (`sources`) and the confidence (`scores`) of each passage.
     #[arg(long)]
     details: bool,
@@ -40,7 +40,8 @@ pub(super) struct ExplainArguments {
 const LINES: &str = "\
 Lines of --in: {\"id\", \"api\": a file of --docs without its extension, \"operation\": the called operation, \"status\": the HTTP status, \
 \"body\": the API's answer, as JSON or as a string}. `operation` and `status` may be absent; \"arguments\" may hold the \
-arguments of the call. Other members are ignored.
+arguments of the call. Other members are ignored. A member of another form is left out, with one warning for each API. \
+Members that are the same in most bodies of an API do not count, unless the lines come from standard input.
 Lines of --out: {\"id\", \"passages\": [the sentences that explain it, best first; empty if none is certain enough]}.
 
 Files may have any size; gzip input is accepted, and the output is gzip if the name of --out ends in .gz. A line may have up to 64 MiB. \

@@ -76,7 +76,7 @@ const LIBRARIES: &[(&str, &str, &[&str])] = &[
 ];
 
 /// Maximum size of a module cycle per crate; two for crates without an entry.
-const CYCLES: &[(&str, usize)] = &[("callwright-knowledge", 6)];
+const CYCLES: &[(&str, usize)] = &[];
 
 /// Names of the wire format, which only its owner and the scripted model at the other end may spell out.
 const WIRE_NAMES: &[&str] = &["\"choices\"", "\"tool_calls\"", "\"tool_call_id\"", "\"finish_reason\"", "\"delta\""];

@@ -100,7 +100,7 @@ fn lines_that_cannot_be_used_are_named_and_left_out() {
         b"{\"id\":1,\"api\":\"wether\",\"body\":{}}\n".to_vec(),
         b"{\"api\":\"weather\",\"body\":{}}\n".to_vec(),
         b"{\"id\":3,\"body\":{}}\n".to_vec(),
-        b"{\"id\":4,\"api\":\"weather\",\"status\":\"bad\"}\n".to_vec(),
+        b"{\"id\":4,\"api\":7}\n".to_vec(),
         b"{\"id\":5,\"api\":\"weather\",\xff\n".to_vec(),
         b"nonsense\n".to_vec(),
         to_lines(&[failure("good", json!({"code": 4101}))]),
@@ -120,6 +120,71 @@ fn lines_that_cannot_be_used_are_named_and_left_out() {
     for message in told {
         assert!(said.stderr.contains(message), "{message} is missing in:\n{}", said.stderr);
     }
+}
+
+#[test]
+fn a_member_that_cannot_be_read_is_left_out_with_one_warning_for_each_api() {
+    let line = |id: u32, status: &str| {
+        format!("{{\"id\":{id},\"api\":\"weather\",\"status\":{status},\"operation\":7,\"body\":{{\"code\":4101}}}}\n")
+    };
+    let lines = [line(1, "-503"), line(2, "\"bad\""), line(3, "null"), line(4, "99999")].concat();
+    let said = explain(lines.as_bytes(), &[]);
+    assert_eq!(said.status, Some(0), "{}", said.stderr);
+    assert!(said.lines().iter().all(|line| line["passages"][0].as_str().unwrap().contains("ten days")));
+    assert_eq!(said.stderr.matches("is no HTTP status").count(), 1, "{}", said.stderr);
+    assert!(said.stderr.contains("`status` -503 is no HTTP status; lines of `weather` are read without it"));
+    assert_eq!(said.stderr.matches("is no name of an operation").count(), 1, "{}", said.stderr);
+}
+
+#[test]
+fn documentation_is_read_in_every_format() {
+    let folder = folder();
+    let files = [
+        (
+            "tables.rst",
+            "Errors\n======\n\n====  ======\nCode  Cause\n====  ======\n8001  The kiln is cold.\n====  ======\n",
+        ),
+        (
+            "cells.adoc",
+            "= Errors\n\n[options=\"header\"]\n|===\n| Code\n| Cause\n\n| 8001\n| The kiln is cold.\n|===\n",
+        ),
+        ("list.yaml", "errors:\n  - code: 8001\n    cause: The kiln is cold.\n"),
+        ("texts.properties", "error.8001=The kiln is cold.\nerror.8002=The clay is dry.\nerror.8003=No glaze.\n"),
+        ("data.txt", "{\"8001\": \"The kiln is cold.\", \"8002\": \"The clay is dry.\"}"),
+    ];
+    let mut lines = Vec::new();
+    for (name, text) in files {
+        std::fs::write(folder.path(&format!("docs/{name}")), text).unwrap();
+        let api = name.split('.').next().unwrap();
+        lines.push(json!({"id": name, "api": api, "body": {"code": 8001}}));
+    }
+    let said = folder.run(&["explain", "--docs", "docs"], &to_lines(&lines));
+    assert_eq!(said.status, Some(0), "{}", said.stderr);
+    for line in said.lines() {
+        let first = line["passages"][0].as_str().unwrap_or_default();
+        assert!(first.contains("The kiln is cold.") && !first.contains("clay"), "{line}");
+    }
+}
+
+#[test]
+fn members_that_all_failures_share_are_not_explained() {
+    let folder = folder();
+    let api = "# Errors\n\n| Code | Meaning |\n|---|---|\n| kiln_failed | The kiln reports a failure of any kind. |\n\
+        | no_clay | There is no clay in the mixer. |\n| no_glaze | The glaze tank is empty. |\n";
+    std::fs::write(folder.path("docs/kiln.md"), api).unwrap();
+    let body = |detail: &str| json!({"type": "kiln_failed", "detail": detail});
+    let mut lines: Vec<Value> = ["lid", "door", "fan", "vent", "coil", "brick", "shelf", "probe", "relay"]
+        .iter()
+        .enumerate()
+        .map(|(id, part)| json!({"id": id, "api": "kiln", "body": body(&format!("Rejected by the {part}"))}))
+        .collect();
+    std::fs::write(folder.path("in.jsonl"), to_lines(&lines)).unwrap();
+    let said = folder.run(&["explain", "--docs", "docs", "--in", "in.jsonl", "--words-only"], b"");
+    assert!(said.lines().iter().all(|line| line["passages"] == json!([])), "{:?}", said.lines());
+    lines.truncate(1);
+    std::fs::write(folder.path("in.jsonl"), to_lines(&lines)).unwrap();
+    let said = folder.run(&["explain", "--docs", "docs", "--in", "in.jsonl", "--words-only"], b"");
+    assert!(said.lines()[0]["passages"][0].as_str().unwrap().contains("of any kind"), "{:?}", said.lines());
 }
 
 #[test]

@@ -149,6 +149,7 @@ async fn explained(
     let started = Instant::now();
     let kind = explainer.failure(reference, outcome, &operation.promises, &turn.policy.explain.failures)?;
     let explanation = explainer.explain(reference, outcome, checked.arguments()).await;
+    explainer.learn(&reference.toolset, outcome);
     pipeline.metrics.overhead.observe(Stage::Explain, started.elapsed());
     Some((kind, explanation))
 }

@@ -6,12 +6,24 @@ const MAX_CODE_BYTES: usize = 100;
 /// Minimum number of digits at which a bare number in prose counts as a code and not as a quantity.
 const LEAST_CODE_DIGITS: usize = 3;
 
-/// Normalises a code or name for comparison: without quotes and outer punctuation, in lower case. Returns `None` for
-/// text that cannot be one: empty, several words, or too long.
+/// Normalises a code or name for comparison: without quotes and outer punctuation except the sign of a number, in lower
+/// case. Returns `None` for text that cannot be one: empty, several words, or too long.
 pub(super) fn normal_form(text: &str) -> Option<String> {
-    let core = text.trim().trim_matches(|character: char| !character.is_alphanumeric());
+    let end = text.trim().trim_end_matches(|character: char| !character.is_alphanumeric());
+    let core = end.trim_start_matches(|character: char| !character.is_alphanumeric());
     let one_word = !core.is_empty() && core.len() <= MAX_CODE_BYTES && !core.contains(char::is_whitespace);
-    one_word.then(|| core.to_lowercase())
+    let before = end.strip_suffix(core)?;
+    let is_negative = is_digits(core) && before.ends_with(['-', '\u{2212}']) && !before.ends_with("--");
+    one_word.then(|| if is_negative { format!("-{core}") } else { core.to_lowercase() })
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether the text is a decimal number, with or without a sign.
+pub(super) fn is_integer(text: &str) -> bool {
+    is_digits(text.strip_prefix(['-', '\u{2212}']).unwrap_or(text))
 }
 
 /// Returns the codes and names that a text mentions: the contents of code spans, and words that look like codes.

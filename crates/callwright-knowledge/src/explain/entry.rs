@@ -5,7 +5,7 @@ use super::body_words::folded;
 use super::codes::{mentioned, normal_form};
 use super::heads::PassageHead;
 use super::labels::{LabelRole, is_label, role};
-use super::passages::{Piece, cut, exceeds};
+use super::pieces::{Piece, cut, exceeds};
 use super::records::{is_address, joined, line};
 use super::sentences::sentences;
 
@@ -94,7 +94,7 @@ impl EntryBody<'_> {
             BlockKind::Heading(title) => self.begin(title),
             BlockKind::Item(text) | BlockKind::Prose(text) => self.text(text),
             BlockKind::Row(record) => self.part(record.lines().join(" ")),
-            BlockKind::Code(text) => self.part(text.clone()),
+            BlockKind::Code(_) => {}
         }
     }
 

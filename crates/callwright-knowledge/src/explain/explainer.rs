@@ -1,17 +1,18 @@
 //! Explains failed outcomes from the indexed documentation of all operations.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::{Map, Value};
 
 use super::Settings;
 use super::codes::normal_form;
 use super::documents::Section;
+use super::envelope::Envelope;
 use super::failures::{FailureKind, Judged, ParsedOutcome, is_failure, shortfall, suspected_code};
 use super::index::{Index, IndexedPassage, PassageIndexBuilder};
 use super::meanings::MessageSimilarity;
-use super::query::{FailureQuery, query};
+use super::query::{FailureQuery, learn, query};
 use super::ranking::{Claim, PassageRanking};
 use super::sentence_vectors::SentenceVectors;
 use super::verdict_words::calls_it_an_error;
@@ -36,6 +37,8 @@ pub struct OperationDocs {
 pub struct Explainer {
     /// One index per toolset, because word frequencies are specific to an API.
     toolsets: BTreeMap<String, Index>,
+    /// Constant members of each API's failures.
+    envelopes: BTreeMap<String, RwLock<Envelope>>,
     settings: Settings,
 }
 
@@ -48,8 +51,7 @@ impl Explainer {
     /// Same as [`Self::build`], with additional documentation sections, each with the toolset's name.
     pub fn with_sections(docs: Vec<OperationDocs>, sections: Vec<(String, Section)>, settings: &Settings) -> Self {
         let builders = builders(docs, sections, settings);
-        let toolsets = builders.into_iter().map(|(name, builder)| (name, builder.build())).collect();
-        Self { toolsets, settings: settings.clone() }
+        Self::new(builders.into_iter().map(|(name, builder)| (name, builder.build())).collect(), settings)
     }
 
     /// Same as [`Self::with_sections`], with an embedder. Long texts are split where their meaning changes, and
@@ -78,7 +80,18 @@ impl Explainer {
             };
             toolsets.insert(name, index);
         }
-        (Self { toolsets, settings: settings.clone() }, failed)
+        (Self::new(toolsets, settings), failed)
+    }
+
+    fn new(toolsets: BTreeMap<String, Index>, settings: &Settings) -> Self {
+        let envelopes = toolsets.keys().map(|name| (name.clone(), RwLock::default())).collect();
+        Self { toolsets, envelopes, settings: settings.clone() }
+    }
+
+    /// Learns which members of an API's error bodies are constant, so that they do not count in later explanations.
+    pub fn learn(&self, toolset: &str, outcome: &Outcome) {
+        let (Some(envelope), Outcome::Answered(answer)) = (self.envelopes.get(toolset), outcome) else { return };
+        learn(&mut envelope.write().unwrap_or_else(PoisonError::into_inner), &answer.body);
     }
 
     /// Returns the number of passages.
@@ -97,7 +110,8 @@ impl Explainer {
         arguments: &Map<String, Value>,
     ) -> Explanation {
         let Some(index) = self.toolsets.get(&operation.toolset) else { return Explanation::default() };
-        let query = query(outcome, arguments);
+        let Some(envelope) = self.envelopes.get(&operation.toolset) else { return Explanation::default() };
+        let query = query(outcome, arguments, &envelope.read().unwrap_or_else(PoisonError::into_inner));
         self.shown(self.found(index, &operation.tool, &query).await.0)
     }
 

@@ -1,6 +1,6 @@
 //! Code or name at the head of a heading, sentence or list item, which the following text defines.
 
-use super::codes::{CodeLikelihood, normal_form, strength};
+use super::codes::{CodeLikelihood, is_integer, normal_form, strength};
 use super::labels::is_label;
 
 /// Maximum number of codes in a head; more codes form a list.
@@ -91,7 +91,7 @@ fn leading_of_title(title: &str) -> Option<PassageHead> {
 }
 
 fn is_number(head: &PassageHead) -> bool {
-    head.codes.iter().all(|code| code.bytes().all(|byte| byte.is_ascii_digit()))
+    head.codes.iter().all(|code| is_integer(code))
 }
 
 /// Codes at the beginning of a text, and the rest.
@@ -154,7 +154,7 @@ fn behind_announcers(text: &str) -> (&str, bool) {
         }
         rest = behind.trim_start_matches([' ', ':', '#']);
     }
-    let number = rest.starts_with(|first: char| first.is_ascii_digit());
+    let number = rest.strip_prefix('-').unwrap_or(rest).starts_with(|first: char| first.is_ascii_digit());
     if rest.len() < text.len() && (number || next_is_code(rest)) { (rest, true) } else { (text, false) }
 }
 
@@ -207,7 +207,7 @@ fn names_the_same(found: &[HeadToken<'_>], rest: &str) -> bool {
 
 fn are_number_and_name(number: &HeadToken<'_>, name: &HeadToken<'_>) -> bool {
     let constant = |text: &str| text.contains('_') && text.chars().all(|character| !character.is_lowercase());
-    number.text.starts_with(|first: char| first.is_ascii_digit())
+    number.text.strip_prefix('-').unwrap_or(number.text).starts_with(|first: char| first.is_ascii_digit())
         && token_strength(number) == Some(CodeLikelihood::Strong)
         && constant(name.text)
 }
@@ -277,7 +277,7 @@ mod tests {
             ("PARSE_ERROR: not readable", "parse_error"),
             ("21211, 21212: Invalid number", "21211+21212"),
             ("`a_b` / `c_d`", "a_b+c_d"),
-            ("-32700 Parse error", "32700"),
+            ("-32700 Parse error", "-32700"),
             ("7: Resume", "7"),
         ];
         for (text, expected) in cases {

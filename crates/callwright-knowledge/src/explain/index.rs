@@ -5,10 +5,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Settings;
-use super::documents::Section;
+use super::codes::{CodeLikelihood, normal_form, strength};
+use super::documents::{Section, parts};
 use super::meanings::Meanings;
-use super::passages::{PassagePart, Piece, parts};
+use super::pieces::Piece;
 use super::places::{DocumentPlace, DocumentPlaces};
+use super::runs::PassagePart;
 use super::sentence_vectors::{SentenceVectors, wanted};
 use super::shape::{CodeShape, shape_of};
 use super::spellings::{folded, forms};
@@ -61,6 +63,8 @@ pub(super) struct Index {
     names: HashMap<String, Vec<CodeMention>>,
     /// Passages by alternative spellings of the codes that they define.
     spellings: HashMap<String, Vec<usize>>,
+    /// Number of entries for each shape of codes.
+    shapes: HashMap<CodeShape, usize>,
     places: DocumentPlaces,
     meanings: Option<Meanings>,
 }
@@ -90,6 +94,11 @@ impl Index {
 
     pub(super) fn leads(&self) -> &Bm25<()> {
         &self.leads
+    }
+
+    /// Returns the number of entries whose codes have a shape.
+    pub(super) fn entries_of_shape(&self, shape: CodeShape) -> usize {
+        self.shapes.get(&shape).copied().unwrap_or_default()
     }
 
     pub(super) fn places(&self) -> &DocumentPlaces {
@@ -197,6 +206,9 @@ impl PassageIndexBuilder<'_> {
     }
 
     fn add_piece(&mut self, piece: Piece, source: &str, response: Option<DocumentedResponse>, place: DocumentPlace) {
+        if is_bare(&piece) {
+            return;
+        }
         let passage = self.entries.len();
         let shape = piece.defines.iter().filter_map(|code| shape_of(code)).max();
         self.places.count(place, &piece.defines);
@@ -231,8 +243,30 @@ impl PassageIndexBuilder<'_> {
                 spellings.entry(form).or_default().extend(defining());
             }
         }
-        Index { entries: self.entries, words, leads, names: self.names, spellings, places: self.places, meanings: None }
+        let mut shapes: HashMap<CodeShape, usize> = HashMap::new();
+        for shape in self.entries.iter().filter_map(|entry| entry.shape) {
+            *shapes.entry(shape).or_default() += 1;
+        }
+        let Self { entries, names, places, .. } = self;
+        Index { entries, words, leads, names, spellings, shapes, places, meanings: None }
     }
+}
+
+/// Whether a passage is only a code, a name, or a heading of names, which explains nothing.
+fn is_bare(piece: &Piece) -> bool {
+    let mut words = piece.text.split_whitespace();
+    let only_names = |word: &str| {
+        let is_name =
+            normal_form(word).is_none_or(|name| piece.defines.contains(&name) || strength(word) > CodeLikelihood::Name);
+        is_name && !word.ends_with(['.', '!', '。'])
+    };
+    words.clone().nth(1).is_none() && !piece.text.ends_with(['.', '!', '。']) && is_spaced(&piece.text)
+        || words.all(only_names)
+}
+
+/// Whether a script separates words with spaces, so that a text without spaces is one word.
+fn is_spaced(text: &str) -> bool {
+    text.chars().filter(|mark| mark.is_alphabetic()).all(|mark| mark.is_lowercase() || mark.is_uppercase())
 }
 
 /// Number of characters that count as a passage's beginning, enough for a code, a name and a title.
@@ -323,7 +357,7 @@ mod tests {
     fn documentation_beyond_the_bound_is_left_out() {
         let settings = Settings { max_document_chars: 10, passage_chars: 5, ..Settings::default() };
         let mut builder = Index::builder(&settings);
-        builder.add_operation("x", &[DocText { text: "x".repeat(1_000), source: String::new() }]);
+        builder.add_operation("x", &[DocText { text: "it is ".repeat(1_000), source: String::new() }]);
         assert_eq!(builder.build().places().operation("x"), Some(0..2));
     }
 }

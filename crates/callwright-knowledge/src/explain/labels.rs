@@ -17,8 +17,14 @@ pub(super) enum LabelRole {
     Other,
 }
 
+/// Maximum number of words of a label; a longer text is a sentence.
+const MAX_LABEL_WORDS: usize = 5;
+
 /// Returns the role of a label.
 pub(super) fn role(label: &str) -> LabelRole {
+    if label.split_whitespace().nth(MAX_LABEL_WORDS).is_some() {
+        return LabelRole::Other;
+    }
     let folded = folded(label);
     let is = |list: &[&str]| list.contains(&folded.as_str());
     if is(&CODES) || folded.ends_with("errorcode") {

@@ -9,6 +9,9 @@ use callwright_search::embedding::{EmbedError, Embedder, Vector};
 pub(super) struct Meanings {
     embedder: Arc<dyn Embedder>,
     vectors: Vec<Vector>,
+    /// Mean and standard deviation of the similarity of passages to one another.
+    mean: f32,
+    deviation: f32,
 }
 
 /// Similarity of the passages to a failure's message.
@@ -16,6 +19,9 @@ pub(super) struct Meanings {
 pub(super) struct MessageSimilarity {
     cosines: Vec<f32>,
     best: f32,
+    /// Mean and standard deviation of the similarity of passages to one another.
+    mean: f32,
+    deviation: f32,
 }
 
 /// Number of passages that are considered for their meaning alone.
@@ -30,7 +36,8 @@ impl Meanings {
         let count = texts.len();
         let vectors = embedder.embed(texts).await?;
         if vectors.len() == count {
-            return Ok(Self { embedder: embedder.clone(), vectors });
+            let (mean, deviation) = spread(&vectors);
+            return Ok(Self { embedder: embedder.clone(), vectors, mean, deviation });
         }
         let reason = format!("the embedder returned {} vectors for {count} texts; use another model", vectors.len());
         Err(EmbedError { model: embedder.id().to_owned(), reason })
@@ -45,9 +52,27 @@ impl Meanings {
         let cosine = |vector: &Vector| asked.cosine(vector);
         let cosines: Vec<f32> = self.vectors.iter().map(cosine).collect();
         let best = cosines.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
-        Ok(MessageSimilarity { cosines, best })
+        Ok(MessageSimilarity { cosines, best, mean: self.mean, deviation: self.deviation })
     }
 }
+
+/// Returns the mean and standard deviation of the similarity of passages, from a sample of pairs.
+fn spread(vectors: &[Vector]) -> (f32, f32) {
+    let step = (vectors.len() / 2).max(1);
+    let cosines: Vec<f32> = (0..vectors.len().min(MAX_PAIRS))
+        .filter_map(|at| {
+            let at = at * vectors.len() / vectors.len().min(MAX_PAIRS);
+            Some(vectors.get(at)?.cosine(vectors.get((at + step) % vectors.len())?))
+        })
+        .collect();
+    let count = cosines.len().max(1) as f32;
+    let mean = cosines.iter().sum::<f32>() / count;
+    let variance = cosines.iter().map(|cosine| (cosine - mean).powi(2)).sum::<f32>() / count;
+    (mean, variance.sqrt())
+}
+
+/// Maximum number of pairs of passages from which their mutual similarity is estimated.
+const MAX_PAIRS: usize = 1_000;
 
 impl MessageSimilarity {
     /// Returns the passages with the most similar meaning.
@@ -64,6 +89,17 @@ impl MessageSimilarity {
     /// Returns the cosine similarity of a passage; 0 without vectors.
     pub(super) fn of(&self, passage: usize) -> f32 {
         self.cosines.get(passage).copied().unwrap_or_default()
+    }
+
+    /// Returns by how many standard deviations a passage is more similar to the message than passages are to one another
+    /// on average, independent of the model's scale; 0 without vectors.
+    pub(super) fn prominence(&self, passage: usize) -> f32 {
+        if self.deviation > f32::EPSILON { (self.of(passage) - self.mean) / self.deviation } else { 0.0 }
+    }
+
+    /// Whether there are vectors.
+    pub(super) fn is_known(&self) -> bool {
+        !self.cosines.is_empty()
     }
 
     /// Returns the cosine similarity relative to the highest one.

@@ -14,15 +14,19 @@ mod codes;
 mod cohesion;
 mod documents;
 mod entry;
+mod envelope;
 mod explainer;
 mod failures;
 mod heads;
 mod index;
 mod labels;
+#[cfg(test)]
+mod layout_tests;
 mod meanings;
 mod member_names;
 mod outline;
 mod passages;
+mod pieces;
 mod places;
 mod query;
 mod ranking;
@@ -38,6 +42,7 @@ mod shape;
 mod shared_data_tests;
 mod spellings;
 mod ties;
+mod verbatim;
 mod verdict_words;
 mod word_ties;
 
@@ -49,6 +54,6 @@ pub use explainer::{Explainer, OperationDocs};
 pub use failures::{
     FailureKind, Grounds, Judged, PROMISE_RULES, RULES, Recognised, Rule, TEXT_RULES, TextRule, ToolMessage, recognise,
 };
-pub use passages::Piece;
+pub use pieces::Piece;
 pub use settings::Settings;
 pub use ties::{OperationNames, Ties};

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Settings;
 use super::blocks::{BOLD_LINE, BlockKind, DocumentBlock, FLOW};
-use super::codes::CodeLikelihood;
+use super::codes::{CodeLikelihood, is_integer};
 use super::entry::entry;
 use super::heads::{self, PassageHead};
-use super::passages::{Joiner, PassagePart};
+use super::passages::Joiner;
+use super::runs::PassagePart;
 
 /// Minimum number of neighbours starting with codes that form a list of codes without separators.
 const LEAST_SERIES: usize = 3;
@@ -178,8 +179,15 @@ fn is_entry(block: &DocumentBlock, head: &PassageHead, below: &[Option<PassageHe
     {
         return false;
     }
-    let others = below.iter().flatten().filter(|other| other.strength >= head.strength && other.codes != head.codes);
+    // Below an HTTP status there may be the codes of all errors that have it.
+    let least = if is_status(head) { head.strength.min(CodeLikelihood::Weak) } else { head.strength };
+    let others = below.iter().flatten().filter(|other| other.strength >= least && other.codes != head.codes);
     others.take(LEAST_LIST).count() < LEAST_LIST
+}
+
+/// Whether a head is an HTTP status of a failure.
+fn is_status(head: &PassageHead) -> bool {
+    head.codes.iter().all(|code| code.len() == 3 && code.starts_with(['4', '5']) && is_integer(code))
 }
 
 struct Outliner<'a> {
@@ -227,10 +235,11 @@ impl Outliner<'_> {
         self.begin();
         match &block.kind {
             BlockKind::Item(text) | BlockKind::Prose(text) => self.joiner.add_prose(text),
-            BlockKind::Heading(text) | BlockKind::Code(text) => self.joiner.add(text, &[]),
+            // A sample explains nothing, and a heading was handled above.
+            BlockKind::Heading(_) | BlockKind::Code(_) => {}
             BlockKind::Row(record) => {
                 self.joiner.flush();
-                self.joiner.add(&record.lines().join(" "), &[]);
+                self.joiner.add(&record.lines().join("\n"), &[]);
                 self.joiner.flush();
             }
         }

@@ -1,39 +1,9 @@
 //! Sentences → passages of neighbouring sentences.
 
-use super::Settings;
-use super::documents::markdown;
 use super::heads;
-use super::outline::outline;
-use super::runs::{Sentence, SentenceRun};
+use super::pieces::{cut, exceeds};
+use super::runs::{PassagePart, Sentence, SentenceRun};
 use super::sentences::sentences;
-
-/// Passage before indexing: a few neighbouring sentences.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Piece {
-    /// Text for display.
-    pub text: String,
-    /// Codes and names that it defines, in normal form.
-    pub defines: Vec<String>,
-    /// Codes and names that it mentions, in normal form.
-    pub mentions: Vec<String>,
-}
-
-/// Parsed text: a passage, or sentences that are too long for one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum PassagePart {
-    /// Passage.
-    Passage(Piece),
-    /// Sentences that are still to be split.
-    Run(SentenceRun),
-}
-
-/// Parses a Markdown text into passages (AutoFeedback section 3.3.1). Neighbouring sentences are joined up to
-/// `passage_chars`, but not across headings. Longer texts form a run that is split at the gaps with the least cohesion.
-/// A table row or the definition of a code forms its own passage, because only one of a list of codes explains an
-/// outcome.
-pub(super) fn parts(text: &str, settings: &Settings) -> Vec<PassagePart> {
-    outline(markdown(text), settings).into_iter().flat_map(|section| section.parts).collect()
-}
 
 /// Joins neighbouring sentences.
 pub(super) struct Joiner {
@@ -84,25 +54,16 @@ impl Joiner {
     }
 }
 
-/// Whether the text has more than `limit` characters.
-pub(super) fn exceeds(text: &str, limit: usize) -> bool {
-    text.chars().nth(limit).is_some()
-}
-
-/// Splits a text of more than `limit` characters at the last space before the limit, or at the limit if there is none.
-pub(super) fn cut(text: &str, limit: usize) -> (&str, &str) {
-    let hard = text.char_indices().nth(limit).map_or(text.len(), |(at, _)| at);
-    let soft = text[..hard].rfind(char::is_whitespace).filter(|at| *at > 0).unwrap_or(hard);
-    (text[..soft].trim_end(), text[soft..].trim_start())
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use proptest::test_runner::RngSeed;
 
-    use super::*;
+    use crate::explain::Settings;
+    use crate::explain::documents::{markdown, parts};
+    use crate::explain::outline::outline;
+    use crate::explain::pieces::Piece;
     use crate::explain::sentence_vectors::SentenceVectors;
 
     fn split(text: &str, limit: usize) -> Vec<Piece> {

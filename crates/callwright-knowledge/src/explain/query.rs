@@ -1,13 +1,15 @@
 //! Failed outcome → query against the documentation.
 
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value};
 
-use super::body_words::{is_absent, reason_of};
-use super::codes::{looks_like_code, normal_form, words};
+use super::body_words::{folded, is_absent, reason_of};
+use super::codes::{is_integer, looks_like_code, normal_form, words};
+use super::envelope::{BodyMember, Envelope};
 use super::member_names::{Meaning, meaning};
-use super::spellings::{derived, last_of_link};
+use super::spellings::{derived, fragment_of_link, last_of_link};
 use callwright_common::json::scalar_text;
 use callwright_search::retrieval::is_stop_word;
 use callwright_types::Outcome;
@@ -41,6 +43,10 @@ pub(super) struct FailureQuery {
     pub(super) words: String,
     /// Unchanged messages, for the embedder.
     pub(super) said: String,
+    /// Each message of the body, the first ones.
+    pub(super) messages: Vec<String>,
+    /// Whether the messages consist of words that occur in any failure.
+    pub(super) is_vague: bool,
     /// HTTP status, if it indicates a failure.
     pub(super) status: Option<u16>,
     /// Whether the body is empty or only repeats the status.
@@ -54,6 +60,8 @@ pub(super) struct CandidateCode {
     pub(super) name: String,
     /// Evidence that it is a code.
     pub(super) standing: CodeEvidence,
+    /// Whether the name of its member is that of a code.
+    pub(super) is_named: bool,
 }
 
 /// Evidence that a text is a code, the weakest first.
@@ -70,11 +78,16 @@ pub(super) enum CodeEvidence {
 }
 
 /// Builds the query. Argument values that the body repeats come from the model and explain nothing, so they are
-/// ignored.
-pub(super) fn query(outcome: &Outcome, arguments: &Map<String, Value>) -> FailureQuery {
+/// ignored. Constant members of the API's envelope count only if the body has nothing else.
+pub(super) fn query(outcome: &Outcome, arguments: &Map<String, Value>, envelope: &Envelope) -> FailureQuery {
     let Outcome::Answered(answer) = outcome else { return FailureQuery::default() };
     let mut reading = FailureQueryReader::new(answer.status, arguments);
+    reading.envelope = Some(envelope);
     reading.body(&answer.body);
+    if reading.skips_all() {
+        reading = FailureQueryReader::new(answer.status, arguments);
+        reading.body(&answer.body);
+    }
     reading.finish()
 }
 
@@ -84,6 +97,60 @@ pub(super) fn query_of_message(message: &str, arguments: &Map<String, Value>) ->
     reading.body(message.as_bytes());
     reading.finish()
 }
+
+/// Counts the members of an error body for the envelope of its API.
+pub(super) fn learn(envelope: &mut Envelope, body: &[u8]) {
+    let Ok(body) = serde_json::from_slice::<Value>(body) else { return };
+    let mut members = Vec::new();
+    collect(&body, "", "", 0, &mut members);
+    let total = members.iter().fold(0, |total, member| total ^ skeleton_hash(member));
+    envelope.learn(members, |member| total ^ skeleton_hash(member));
+}
+
+/// Collects the scalar members of a body, the first ones, without those that differ in every failure.
+fn collect(value: &Value, path: &str, name: &str, depth: usize, members: &mut Vec<BodyMember>) {
+    if depth > MAX_DEPTH || members.len() >= MAX_LEARNED_MEMBERS || meaning(name) == Meaning::Noise {
+        return;
+    }
+    match value {
+        Value::Object(inner) => {
+            for (name, value) in inner {
+                collect(value, &format!("{path}/{name}"), name, depth + 1, members);
+            }
+        }
+        Value::Array(elements) => {
+            elements.iter().for_each(|element| collect(element, path, name, depth + 1, members));
+        }
+        scalar => {
+            members.extend(scalar_text(scalar).map(|value| BodyMember { path: path.to_owned(), value }));
+        }
+    }
+}
+
+/// Hash of a member without words that contain digits, which may be ids.
+fn skeleton_hash(member: &BodyMember) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    member.path.hash(&mut hasher);
+    let is_code = member.value.len() <= MAX_SHORT_VALUE;
+    for word in member.value.split_whitespace() {
+        if is_code || !word.bytes().any(|byte| byte.is_ascii_digit()) {
+            word.hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+/// Maximum number of members of a body that are counted for the envelope.
+const MAX_LEARNED_MEMBERS: usize = 100;
+
+/// Maximum length in bytes of a value that may be a code rather than an id.
+const MAX_SHORT_VALUE: usize = 8;
+
+/// Maximum length in bytes of a message that spells out a code.
+const MAX_CODE_WORDS_BYTES: usize = 100;
+
+/// Maximum number of messages that are compared with the documentation.
+const MAX_MESSAGES: usize = 8;
 
 /// Status that does not indicate a failure.
 const UNTOLD_STATUS: u16 = 200;
@@ -96,6 +163,11 @@ struct FailureQueryReader<'a> {
     parameters: Vec<(&'a str, String)>,
     echoes: HashSet<String>,
     values_left: usize,
+    /// Constant members of the API, which are skipped.
+    envelope: Option<&'a Envelope>,
+    /// Path of the member that is read.
+    path: String,
+    skipped: bool,
     /// Remaining number of characters of text, including filler words.
     chars_left: usize,
 }
@@ -112,6 +184,9 @@ impl<'a> FailureQueryReader<'a> {
             parameters,
             echoes,
             values_left: MAX_VALUES,
+            envelope: None,
+            path: String::new(),
+            skipped: false,
             chars_left: MAX_TEXT_CHARS,
         }
     }
@@ -131,24 +206,44 @@ impl<'a> FailureQueryReader<'a> {
         self.values_left -= 1;
         self.name(name);
         match value {
-            Value::Object(members) => members.iter().for_each(|(name, value)| self.read(name, value, depth + 1)),
+            Value::Object(members) => {
+                for (name, value) in members {
+                    let outer = self.path.len();
+                    self.path.push('/');
+                    self.path.push_str(name);
+                    self.read(name, value, depth + 1);
+                    self.path.truncate(outer);
+                }
+            }
             Value::Array(elements) => elements.iter().for_each(|value| self.read(name, value, depth + 1)),
+            scalar if self.is_constant(scalar) => self.skipped = true,
             Value::String(text) => self.string(name, text, depth),
             Value::Number(number) => self.number(name, number),
             _ => {}
         }
     }
 
+    fn is_constant(&self, value: &Value) -> bool {
+        let Some(envelope) = self.envelope else { return false };
+        scalar_text(value).is_some_and(|value| envelope.is_constant(&BodyMember { path: self.path.clone(), value }))
+    }
+
+    /// Whether constant members are all that the body has.
+    fn skips_all(&self) -> bool {
+        self.skipped && self.query.codes.is_empty() && self.query.messages.is_empty() && self.query.names.is_empty()
+    }
+
     fn number(&mut self, name: &str, number: &serde_json::Number) {
         match meaning(name) {
-            Meaning::Code | Meaning::Kind => self.code(&number.to_string(), CodeEvidence::Member),
+            Meaning::Code => self.named_code(&number.to_string()),
+            Meaning::Kind => self.code(&number.to_string(), CodeEvidence::Member),
             Meaning::Status => {
                 let told = number.as_u64().and_then(|status| u16::try_from(status).ok());
                 let told = told.filter(|status| (400..600).contains(status));
                 self.query.status = self.query.status.or(told);
                 // A number that is no HTTP status is a code of the API.
                 if told.is_none() {
-                    self.code(&number.to_string(), CodeEvidence::Member);
+                    self.named_code(&number.to_string());
                 }
             }
             _ => {}
@@ -162,20 +257,39 @@ impl<'a> FailureQueryReader<'a> {
         let meaning = meaning(name);
         match meaning {
             Meaning::Noise => return,
+            // A type that is the address of a page names the error in its last part.
+            Meaning::Kind if text.contains("://") => return self.link_of_kind(text),
             Meaning::Link => return self.link(text),
             Meaning::Parameter => self.parameter(text),
             _ => {}
         }
         let one_word = !text.trim().contains(char::is_whitespace);
-        if matches!(meaning, Meaning::Code | Meaning::Kind | Meaning::Status) || one_word && looks_like_code(text) {
-            self.code(text, CodeEvidence::Member);
-            derived(text).into_iter().for_each(|part| self.code(&part, CodeEvidence::Derived));
+        let looks_like_code = one_word && (looks_like_code(text) || text.contains("://"));
+        match meaning {
+            Meaning::Code | Meaning::Status => self.named_code(text),
+            Meaning::Kind => self.code(text, CodeEvidence::Member),
+            _ if looks_like_code => self.code(text, CodeEvidence::Member),
+            _ => return self.text(text),
         }
-        self.text(text);
+        derived(text).into_iter().for_each(|part| self.code(&part, CodeEvidence::Derived));
+        if looks_like_code { self.names_of(text) } else { self.text(text) }
+    }
+
+    /// Reads the parameters that a code names: `/items/0/price`.
+    fn names_of(&mut self, text: &str) {
+        words(text).for_each(|word| self.name(word));
+        if let Some(link) = Some(text).filter(|text| text.contains("://")) {
+            self.link(link);
+        }
     }
 
     /// Reads a message, or a code in the place of one.
     fn text(&mut self, text: &str) {
+        if self.repeats_code(text) {
+            self.query.messages.push(text.to_owned());
+            self.filler.push_str(text);
+            return;
+        }
         let text: String = text.chars().take(self.chars_left).collect();
         // One more for the separator.
         self.chars_left = self.chars_left.saturating_sub(text.chars().count() + 1);
@@ -183,6 +297,9 @@ impl<'a> FailureQueryReader<'a> {
         if !text.trim().is_empty() {
             self.query.said.push_str(&text);
             self.query.said.push(' ');
+            if self.query.messages.len() < MAX_MESSAGES {
+                self.query.messages.push(text.clone());
+            }
         }
         let mut before = "";
         for (at, word) in words(&text).enumerate() {
@@ -198,12 +315,21 @@ impl<'a> FailureQueryReader<'a> {
         }
     }
 
+    /// Whether a message only spells out a code of the body: `Depot closed` beside `depot_closed`.
+    fn repeats_code(&self, text: &str) -> bool {
+        let is_short = text.len() <= MAX_CODE_WORDS_BYTES && text.contains(' ');
+        is_short && {
+            let letters = folded(text);
+            self.query.codes.iter().any(|code| folded(&code.name) == letters)
+        }
+    }
+
     fn word_as_code(&mut self, word: &str, before: &str, first: bool) {
         if self.is_echo(word) {
             return;
         }
         let digits = word.bytes().filter(u8::is_ascii_digit).count();
-        let numeric = digits == word.len();
+        let numeric = is_integer(word);
         let announced = announces_code(before) && (numeric || looks_like_code(word));
         let standing = match (announced, numeric) {
             (true, _) => CodeEvidence::Member,
@@ -213,15 +339,38 @@ impl<'a> FailureQueryReader<'a> {
             (false, false) if looks_like_code(word) => CodeEvidence::Word,
             _ => return,
         };
-        self.code(word, standing);
-        if !numeric {
-            derived(word).into_iter().for_each(|part| self.code(&part, standing.min(CodeEvidence::Derived)));
+        if announced {
+            self.named_code(word);
+        } else {
+            self.code(word, standing);
+        }
+        // Numbers inside identifiers are no codes.
+        if !numeric && announced {
+            derived(word).into_iter().for_each(|part| self.code(&part, CodeEvidence::Derived));
         }
     }
 
+    fn link_of_kind(&mut self, link: &str) {
+        self.link(link);
+        let part = fragment_of_link(link).or_else(|| last_of_link(link)).and_then(normal_form);
+        self.query
+            .codes
+            .iter_mut()
+            .filter(|code| Some(&code.name) == part.as_ref())
+            .for_each(|code| code.is_named = true);
+    }
+
     fn link(&mut self, link: &str) {
-        if let Some(end) = last_of_link(link) {
-            self.code(end, CodeEvidence::Derived);
+        for part in [fragment_of_link(link), last_of_link(link)].into_iter().flatten() {
+            self.code(part, CodeEvidence::Derived);
+        }
+    }
+
+    /// Adds the value of a member whose name is that of a code.
+    fn named_code(&mut self, text: &str) {
+        self.code(text, CodeEvidence::Member);
+        if let Some(name) = normal_form(text) {
+            self.query.codes.iter_mut().filter(|code| code.name == name).for_each(|code| code.is_named = true);
         }
     }
 
@@ -235,7 +384,7 @@ impl<'a> FailureQueryReader<'a> {
         if let Some(known) = codes.iter_mut().find(|code| code.name == name) {
             known.standing = known.standing.max(standing);
         } else if codes.len() < MAX_CODES {
-            codes.push(CandidateCode { name, standing });
+            codes.push(CandidateCode { name, standing, is_named: false });
         }
     }
 
@@ -268,10 +417,13 @@ impl<'a> FailureQueryReader<'a> {
 
     fn finish(mut self) -> FailureQuery {
         if self.query.words.is_empty() {
+            self.query.is_vague = !self.filler.is_empty();
             self.query.words = self.filler;
         }
-        if self.query.words.is_empty() {
+        let has_codes = self.query.codes.iter().any(|code| code.standing >= CodeEvidence::Derived);
+        if self.query.words.is_empty() && !has_codes {
             self.query.repeats_status = self.query.status.is_some();
+            self.query.is_vague = self.query.status.is_some();
             self.query.words = self.query.status.and_then(reason_of).unwrap_or_default().to_owned();
         }
         if self.query.said.is_empty() {
@@ -299,17 +451,20 @@ fn announces_code(word: &str) -> bool {
 /// Whether a word occurs in any failure and therefore does not distinguish one.
 fn is_filler(word: &str) -> bool {
     // Also matches the closing tag of an element.
-    FILLER.contains(&word.trim_start_matches('/').to_ascii_lowercase().as_str())
+    FILLER.contains(&word.trim_matches(|mark: char| !mark.is_alphanumeric()).to_ascii_lowercase().as_str())
 }
 
-const FILLER: [&str; 16] = [
+const FILLER: [&str; 74] = [
     "error",
     "errors",
     "bad",
     "request",
     "requests",
     "failed",
+    "fails",
+    "fail",
     "failure",
+    "failures",
     "exception",
     "api",
     "api_error",
@@ -319,6 +474,61 @@ const FILLER: [&str; 16] = [
     "message",
     "response",
     "please",
+    "went",
+    "wrong",
+    "something",
+    "unexpected",
+    "unknown",
+    "occurred",
+    "occurs",
+    "condition",
+    "generic",
+    "general",
+    "possible",
+    "impossible",
+    "complete",
+    "completed",
+    "operation",
+    "contact",
+    "support",
+    "time",
+    "try",
+    "again",
+    "later",
+    "internal",
+    "problem",
+    "issue",
+    "issues",
+    "reference",
+    "work",
+    "oops",
+    "sorry",
+    "happened",
+    "encountered",
+    "process",
+    "processed",
+    "processing",
+    "perform",
+    "performed",
+    "execute",
+    "executed",
+    "could",
+    "cannot",
+    "unable",
+    "has",
+    "have",
+    "had",
+    "did",
+    "does",
+    "not",
+    "that",
+    "this",
+    "been",
+    "while",
+    "your",
+    "you",
+    "because",
+    "moment",
 ];
 
 /// Whether a word is useful for the search: no stop word, no id, and no number, which is matched as a code.
@@ -342,7 +552,7 @@ mod tests {
 
     fn query_of(status: u16, body: &str, arguments: Value) -> FailureQuery {
         let answer = ApiAnswer::new(status, body.to_owned());
-        query(&Outcome::Answered(answer), arguments.as_object().unwrap())
+        query(&Outcome::Answered(answer), arguments.as_object().unwrap(), &Envelope::default())
     }
 
     fn codes(query: &FailureQuery) -> Vec<(&str, CodeEvidence)> {

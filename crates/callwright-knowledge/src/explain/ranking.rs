@@ -8,6 +8,7 @@ use super::meanings::MessageSimilarity;
 use super::places::Aboutness;
 use super::query::{CandidateCode, CodeEvidence, FailureQuery};
 use super::shape::{CodeShape, shape_of};
+use super::verbatim::MessageWords;
 use super::verdict_words::says_more_than_the_status;
 use super::word_ties::{PassageWordScores, WordTie};
 
@@ -62,11 +63,47 @@ const SAME_PLACE: f32 = 3.0;
 /// Weight of a definition in an error catalogue. It affects only the order, like `SAME_PLACE`.
 const IN_CATALOGUE: f32 = 1.5;
 
+/// Weight of a passage that repeats the message, as a share of its likeness above [`LEAST_LIKENESS`].
+const SAME_MESSAGE: f32 = 6.0;
+/// Additional weight of such a passage that no code is assigned to, if the body's code is documented without the
+/// message: the code is generic, and the message explains the failure.
+const MESSAGE_OF_GENERIC_CODE: f32 = 4.0;
+/// Minimum likeness of a repeated message.
+const LEAST_LIKENESS: f32 = 0.7;
+/// Minimum likeness at which a message is identical.
+const IDENTICAL: f32 = 0.9;
+/// Share of the minimum confidence that further passages of an explanation need.
+const FURTHER_PASSAGES: f32 = 0.3;
+/// Minimum likeness of a message of words that occur in any failure.
+const SAME_VAGUE_MESSAGE: f32 = 0.99;
+/// Weight of a definition of a code that many entries share.
+const GENERIC_CODE: f32 = 2.5;
+/// Weight of a passage that mentions a code that none defines.
+const MENTIONED_ALONE: f32 = 2.2;
+/// Maximum number of passages that mention such a code.
+const FEW_MENTIONS: usize = 3;
+/// Number of definitions from which a code is generic.
+const MANY_DEFINITIONS: usize = 6;
+/// Minimum number of entries whose codes have the same shape in a catalogue.
+const LEAST_CATALOGUE: usize = 5;
+
 #[derive(Debug, Default)]
 struct TieWeights {
     code: f32,
     name: f32,
     status: f32,
+    likeness: f32,
+}
+
+/// Relation of a failure's codes to the documentation.
+#[derive(Debug, Default)]
+struct CodeFacts {
+    /// Whether a code in the place of codes, or a part of one, is documented.
+    is_documented: bool,
+    /// Whether the body has a code that the catalogue of codes of its shape does not contain.
+    is_unknown: bool,
+    /// Highest likeness of the message to an entry of the documented code.
+    likeness: f32,
 }
 
 /// Query for a failure of one operation against its toolset's index.
@@ -86,7 +123,9 @@ impl<'a> PassageRanking<'a> {
     pub(super) fn is_code_defined(&self) -> bool {
         let mut ties = BTreeMap::new();
         add_codes(self.index, self.query, &mut ties);
-        let claim = |(passage, ties)| claim(self.index, &self.about, passage, ties, WordTie::default(), self.query);
+        let facts = code_facts(self.index, self.query, &ties);
+        let claim =
+            |(passage, ties)| claim(self.index, &self.about, passage, ties, WordTie::default(), self.query, &facts);
         ties.into_iter().filter_map(claim).any(|claim| claim.defines_code)
     }
 
@@ -99,21 +138,32 @@ impl<'a> PassageRanking<'a> {
         add_codes(index, query, &mut ties);
         add_names(index, about, query, &mut ties);
         add_status(index, operation, query, &mut ties);
-        let claim = |(passage, ties)| claim(index, about, passage, ties, words.tie(index, passage), query);
-        let mut claims: Vec<Claim> = ties.into_iter().filter_map(claim).collect();
-        claims.retain(|claim| claim.confidence >= settings.min_confidence);
+        add_likeness(index, query, &words, &mut ties);
+        let facts = code_facts(index, query, &ties);
+        let candidate = |(passage, ties)| {
+            let words = if query.is_vague { WordTie::default() } else { words.tie(passage) };
+            claim(index, about, passage, ties, words, query, &facts)
+        };
+        let mut claims: Vec<Claim> = ties.into_iter().filter_map(candidate).collect();
+        // Beside a passage that is certain enough, others may be the right one.
+        let is_certain = claims.iter().any(|claim| claim.confidence >= settings.min_confidence);
+        let least = if is_certain { settings.min_confidence * FURTHER_PASSAGES } else { settings.min_confidence };
+        claims.retain(|claim| claim.confidence >= least);
         claims.sort_by(|left, right| right.weight.total_cmp(&left.weight).then(left.passage.cmp(&right.passage)));
         claims
     }
 }
 
 fn add_codes(index: &Index, query: &FailureQuery, ties: &mut BTreeMap<usize, TieWeights>) {
-    for CandidateCode { name, standing } in &query.codes {
-        let mut defined = false;
+    for CandidateCode { name, standing, .. } in &query.codes {
+        let definitions = index.named(name).filter(|named| named.defines).count();
+        let defined = definitions > 0;
+        let mentions = index.named(name).count();
         for named in index.named(name) {
-            defined |= named.defines;
             let tie = ties.entry(named.passage).or_default();
-            tie.code = tie.code.max(code_tie(*standing, named.defines));
+            let only_mentioned = mentions <= FEW_MENTIONS && !defined && is_telling(name, *standing);
+            let weight = if only_mentioned { MENTIONED_ALONE } else { code_tie(*standing, named.defines) };
+            tie.code = tie.code.max(if definitions >= MANY_DEFINITIONS { weight.min(GENERIC_CODE) } else { weight });
         }
         for passage in index.spelt_otherwise(name).filter(|_| !defined) {
             let tie = ties.entry(passage).or_default();
@@ -160,6 +210,47 @@ fn add_status(index: &Index, operation: &str, query: &FailureQuery, ties: &mut B
     }
 }
 
+/// Whether a mention of a code tells which error it is: a number may also be a quantity or another entry's cause.
+fn is_telling(name: &str, standing: CodeEvidence) -> bool {
+    standing == CodeEvidence::Member && shape_of(name).is_some_and(|shape| shape != CodeShape::Number)
+}
+
+/// Minimum share of the message's words that a passage has before the texts are compared word by word.
+const COMPARED_SHARE: f32 = 0.3;
+
+/// Maximum number of passages that are compared with the messages.
+const MAX_COMPARED: usize = 256;
+
+/// Compares the messages with the candidates.
+fn add_likeness(
+    index: &Index,
+    query: &FailureQuery,
+    words: &PassageWordScores<'_>,
+    ties: &mut BTreeMap<usize, TieWeights>,
+) {
+    let messages: Vec<MessageWords> = query.messages.iter().filter_map(|text| MessageWords::new(text)).collect();
+    let alike = ties.iter_mut().filter(|(passage, _)| words.coverage(**passage) >= COMPARED_SHARE);
+    for (passage, tie) in alike.take(MAX_COMPARED) {
+        let Some(entry) = index.passage(*passage) else { continue };
+        for message in &messages {
+            tie.likeness = tie.likeness.max(message.likeness(&entry.text));
+        }
+    }
+}
+
+fn code_facts(index: &Index, query: &FailureQuery, ties: &BTreeMap<usize, TieWeights>) -> CodeFacts {
+    let mut facts = CodeFacts::default();
+    for tie in ties.values().filter(|tie| tie.code >= OTHER_SPELLING * DEFINES_DERIVED) {
+        facts.is_documented = true;
+        facts.likeness = facts.likeness.max(tie.likeness);
+    }
+    let named = query.codes.iter().filter(|code| code.is_named);
+    let shapes = named.filter_map(|code| shape_of(&code.name));
+    let catalogued = shapes.filter(|shape| index.entries_of_shape(*shape) >= LEAST_CATALOGUE);
+    facts.is_unknown = !facts.is_documented && catalogued.count() > 0;
+    facts
+}
+
 fn claim(
     index: &Index,
     about: &Aboutness,
@@ -167,6 +258,7 @@ fn claim(
     mut ties: TieWeights,
     mut words: WordTie,
     query: &FailureQuery,
+    facts: &CodeFacts,
 ) -> Option<Claim> {
     let entry = index.passage(passage)?;
     let defines = ties.code >= OTHER_SPELLING * DEFINES_WORD;
@@ -177,13 +269,27 @@ fn claim(
     if ties.code <= 0.0 && !fits || foreign && !defines {
         return None;
     }
-    if !defines && is_of_another_code(entry, query) {
-        ties.code = 0.0;
+    let is_identical = ties.likeness >= IDENTICAL;
+    let of_another = !defines && is_of_another_code(entry, query);
+    // The entry of another code, or a code that the catalogue does not contain, needs the same message.
+    if of_another || facts.is_unknown {
+        ties.code = if defines { ties.code } else { 0.0 };
         words.evidence = 0.0;
+        if facts.is_documented || !is_identical {
+            ties.likeness = 0.0;
+        }
     }
-    let evidence = ties.code + ties.name + ties.status + words.evidence;
+    let mut same = SAME_MESSAGE * ((ties.likeness - LEAST_LIKENESS) / (1.0 - LEAST_LIKENESS)).max(0.0);
+    if query.is_vague && ties.likeness < SAME_VAGUE_MESSAGE {
+        same = 0.0;
+    }
+    let explains_generic = facts.is_documented && is_identical && facts.likeness < LEAST_LIKENESS;
+    if explains_generic && !defines && !of_another {
+        same += MESSAGE_OF_GENERIC_CODE;
+    }
+    let evidence = ties.code + ties.name + ties.status + words.evidence.max(same);
     let catalogue = if defines { IN_CATALOGUE * index.places().catalogues(entry.place) } else { 0.0 };
-    let order = words.order + catalogue + SAME_PLACE * about.of(entry.place);
+    let order = words.order + same + catalogue + SAME_PLACE * about.of(entry.place);
     Some(Claim {
         passage,
         weight: ties.code + ties.name + ties.status + order,

@@ -1,7 +1,7 @@
 //! Runs of sentences that are too long for one passage, and how they are split.
 
 use super::codes::mentioned;
-use super::passages::{PassagePart, Piece};
+use super::pieces::Piece;
 
 /// Sentence with the codes that it defines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +15,15 @@ impl Sentence {
     pub(super) fn new(text: &str, defines: &[String]) -> Self {
         Self { text: text.to_owned(), chars: text.chars().count(), defines: defines.to_vec() }
     }
+}
+
+/// Parsed text: a passage, or sentences that are too long for one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PassagePart {
+    /// Passage.
+    Passage(Piece),
+    /// Sentences that are still to be split.
+    Run(SentenceRun),
 }
 
 /// Consecutive sentences that do not fit into one passage.

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::cohesion::{Cohesion, WINDOW};
-use super::passages::{PassagePart, Piece};
-use super::runs::SentenceRun;
+use super::pieces::Piece;
+use super::runs::{PassagePart, SentenceRun};
 use callwright_search::embedding::{EmbedError, Embedder, Vector};
 
 /// Vectors of the sentences of runs, as far as available.

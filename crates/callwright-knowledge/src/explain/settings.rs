@@ -14,9 +14,9 @@ pub struct Settings {
     /// Maximum number of characters per error catalogue entry. The text below a code's heading, or in its row or
     /// object, forms one passage. A longer entry is split into passages that each begin with its head.
     pub entry_chars: usize,
-    /// Minimum confidence, 0 to 1, that a passage is about the failure. A passage that defines the body's code has
-    /// nearly 1. A passage that only shares words with the message has the share of the message's words that it
-    /// contains, or less if none of them is rare in the documentation.
+    /// Minimum confidence, 0 to 1, that a passage is about the failure; without such a passage nothing is explained. A
+    /// passage that defines the body's code, or repeats its message, has nearly 1. A passage that only shares words or
+    /// meaning with the message has less.
     pub min_confidence: f32,
     /// Maximum number of indexed characters per operation; the rest is omitted.
     pub max_document_chars: usize,

@@ -1,10 +1,10 @@
 //! Shapes of codes. All codes of a catalogue have the same shape, so an entry for another code of that shape is about
 //! another failure.
 
-use super::codes::{CodeLikelihood, strength};
+use super::codes::{CodeLikelihood, is_integer, strength};
 
 /// Shape of a code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum CodeShape {
     /// Words such as `not_found`.
     Words,
@@ -16,7 +16,7 @@ pub(super) enum CodeShape {
 
 /// Returns the shape of a code; `None` for a name that may not be a code.
 pub(super) fn shape_of(code: &str) -> Option<CodeShape> {
-    if !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_digit()) {
+    if is_integer(code) {
         Some(CodeShape::Number)
     } else if code.bytes().any(|byte| byte.is_ascii_digit()) && strength(code) > CodeLikelihood::Name {
         Some(CodeShape::Mixed)

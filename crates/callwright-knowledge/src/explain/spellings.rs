@@ -45,6 +45,12 @@ fn is_number(text: &str) -> bool {
     }
 }
 
+/// Returns the fragment of a URL: `low-balance` of `https://docs.example.com/errors#low-balance`.
+pub(super) fn fragment_of_link(link: &str) -> Option<&str> {
+    let (_, fragment) = link.split_once("://")?.1.split_once('#')?;
+    Some(fragment).filter(|fragment| !fragment.is_empty())
+}
+
 /// Returns the last path segment of a URL: `21211` of `https://docs.example.com/errors/21211?x=1#top`.
 pub(super) fn last_of_link(link: &str) -> Option<&str> {
     let (_, behind) = link.split_once("://")?;

@@ -1,6 +1,6 @@
 //! Weight of the words that a passage shares with a message.
 
-use super::index::{Index, LEAD_CHARS};
+use super::index::Index;
 use super::meanings::MessageSimilarity;
 use callwright_search::retrieval::{Score, Scores};
 
@@ -16,21 +16,17 @@ pub(super) struct WordTie {
 /// Number of passages that are considered for their words alone.
 const BEST_BY_WORDS: usize = 32;
 
+/// Share of the highest coverage from which a passage belongs to the crowd.
+const CROWDED: f32 = 0.9;
+
+/// Maximum number of passages in the crowd; beyond it shared words are no evidence.
+const MAX_CROWD: usize = 6;
+
 /// Weight of the passage with the best word score; others get a proportional share.
 const BEST_WORDS: f32 = 1.2;
 
 /// Weight of the passage with the best word score of its beginning; others get a proportional share.
 const BEST_LEAD: f32 = 1.2;
-
-/// Exponent of the coverage of catalogue entries. It is high, because entries that share all words but one describe
-/// other failures.
-const ENTRY_STRICTNESS: f32 = 4.0;
-
-/// Exponent of the coverage of prose.
-const PROSE_STRICTNESS: f32 = 1.5;
-
-/// Evidence at which shared words have half of their maximum weight.
-const HALF_EVIDENCE: f32 = 0.5;
 
 /// Maximum confidence from words alone.
 const MOST_BY_WORDS: f32 = 0.95;
@@ -38,30 +34,44 @@ const MOST_BY_WORDS: f32 = 0.95;
 /// Weight of the passage with the most similar meaning; others get a proportional share.
 const CLOSEST: f32 = 2.4;
 
-/// Cosine similarity of texts that share only the subject area.
-const UNRELATED: f32 = 0.45;
+/// Logistic model of the probability that the best passage explains a message without a code.
+///
+/// Fitted on documented failures in other words and on failures that no documentation explains, with one catalogue left
+/// out at a time; the constant is set so that one in a hundred of the latter reaches the default
+/// `explain.min_confidence`. The benchmark page has the curve.
+struct ClaimModel {
+    coverage: f32,
+    rarity: f32,
+    prominence: f32,
+    constant: f32,
+}
 
-/// Cosine similarity of texts with the same meaning.
-const SAME: f32 = 0.95;
+impl ClaimModel {
+    fn logit(&self, coverage: f32, rarity: f32, prominence: f32) -> f32 {
+        self.coverage * coverage + self.rarity * rarity + self.prominence * prominence + self.constant
+    }
+}
 
-/// Maximum confidence from meaning alone.
-const MOST_BY_MEANING: f32 = 0.8;
+/// Model without vectors.
+const BY_WORDS: ClaimModel = ClaimModel { coverage: 9.56, rarity: 1.43, prominence: 0.0, constant: -3.79 };
+
+/// Model with vectors.
+const WITH_MEANING: ClaimModel = ClaimModel { coverage: 9.0, rarity: 2.55, prominence: 0.684, constant: -3.69 };
 
 /// Word scores of all passages for a message.
 pub(super) struct PassageWordScores<'a> {
     texts: Field,
     leads: Field,
     meaning: &'a MessageSimilarity,
+    /// Number of passages that have nearly as many of the message's words as the one with the most.
+    crowd: usize,
 }
 
 impl<'a> PassageWordScores<'a> {
     pub(super) fn of(index: &Index, words: &str, meaning: &'a MessageSimilarity) -> Self {
         let all = 0..index.len();
-        Self {
-            meaning,
-            texts: Field::of(index.words().scores(words, all.clone())),
-            leads: Field::of(index.leads().scores(words, all)),
-        }
+        let texts = Field::of(index.words().scores(words, all.clone()));
+        Self { meaning, crowd: texts.crowd(), texts, leads: Field::of(index.leads().scores(words, all)) }
     }
 
     /// Returns the passages with the best scores by words or meaning.
@@ -73,42 +83,28 @@ impl<'a> PassageWordScores<'a> {
         best
     }
 
-    /// Returns the weight of the words that a passage shares with the message.
-    pub(super) fn tie(&self, index: &Index, passage: usize) -> WordTie {
-        let WordTie { evidence, order } = self.shared(index, passage);
-        let cosine = self.meaning.of(passage);
-        // Catalogue entries are similar in meaning and in words, although they describe different failures.
-        let is_entry = index.passage(passage).is_some_and(|entry| entry.shape.is_some());
-        let strictness = if is_entry { ENTRY_STRICTNESS } else { PROSE_STRICTNESS };
-        let alike = ((cosine - UNRELATED) / (SAME - UNRELATED)).clamp(0.0, 1.0);
-        let sure = alike.powf(strictness).min(MOST_BY_MEANING);
-        // Texts with similar words also have similar meanings, so the evidence is not independent.
-        let evidence = evidence.max(-(1.0 - sure).ln());
-        WordTie { evidence, order: order + CLOSEST * self.meaning.relative(passage) }
+    /// Returns the share of the message's words that a passage has, weighted by their rarity.
+    pub(super) fn coverage(&self, passage: usize) -> f32 {
+        self.texts.scores.of(passage).map_or(0.0, |text| text.coverage)
     }
 
-    fn shared(&self, index: &Index, passage: usize) -> WordTie {
-        let (Some(entry), Some(text)) = (index.passage(passage), self.texts.scores.of(passage)) else {
-            return WordTie::default();
-        };
-        let lead = self.leads.scores.of(passage);
-        let order = BEST_WORDS * self.texts.relative(Some(text)) + BEST_LEAD * self.leads.relative(lead);
-        let (coverage, strictness) = if entry.shape.is_some() {
-            (lead_first(lead, text, entry.text.len()), ENTRY_STRICTNESS)
+    /// Returns the weight of the words that a passage shares with the message, and of their meaning.
+    pub(super) fn tie(&self, passage: usize) -> WordTie {
+        let (text, lead) = (self.texts.scores.of(passage), self.leads.scores.of(passage));
+        let order = BEST_WORDS * self.texts.relative(text)
+            + BEST_LEAD * self.leads.relative(lead)
+            + CLOSEST * self.meaning.relative(passage);
+        let coverage = self.coverage(passage);
+        let rarity = text.map_or(0.0, |text| text.evidence).ln_1p();
+        let logit = if self.meaning.is_known() {
+            WITH_MEANING.logit(coverage, rarity, self.meaning.prominence(passage))
         } else {
-            (text.coverage, PROSE_STRICTNESS)
+            BY_WORDS.logit(coverage, rarity, 0.0)
         };
-        let sure = coverage.powf(strictness) * text.evidence / (text.evidence + HALF_EVIDENCE);
+        // Words that many passages share as fully single out none of them.
+        let sure = if self.crowd > MAX_CROWD { 0.0 } else { 1.0 / (1.0 + (-logit).exp()) };
         WordTie { evidence: -(1.0 - sure.min(MOST_BY_WORDS)).ln(), order }
     }
-}
-
-/// Returns the share of the message's words that an entry contains. Causes and remedies below the title mention topics
-/// of other entries, so words outside the beginning count less the longer the entry is.
-fn lead_first(lead: Option<Score>, text: Score, length: usize) -> f32 {
-    let lead = lead.map_or(0.0, |lead| lead.coverage);
-    let rest = (LEAD_CHARS as f32 / length.max(1) as f32).min(1.0);
-    lead + (text.coverage - lead).max(0.0) * rest
 }
 
 /// Scores in one field of the passages.
@@ -123,6 +119,13 @@ impl Field {
         let best = scores.best(BEST_BY_WORDS);
         let best_score = best.first().and_then(|best| scores.of(*best)).map_or(1.0, |best| best.score);
         Self { scores, best, best_score }
+    }
+
+    /// Returns the number of passages whose coverage is close to the highest one.
+    fn crowd(&self) -> usize {
+        let coverage = |passage: &usize| self.scores.of(*passage).map_or(0.0, |score| score.coverage);
+        let most = self.best.iter().map(coverage).fold(0.0, f32::max);
+        self.best.iter().filter(|passage| coverage(passage) >= CROWDED * most).count()
     }
 
     /// Returns the score relative to the best one.

@@ -1,9 +1,9 @@
 //! Documentation folder: its APIs and their searchable sections.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::OfflineError;
 use crate::questions::MAX_QUOTED;
@@ -21,6 +21,8 @@ pub(super) struct DocumentLibrary {
     folder: String,
     /// Errors of files that could not be read, or only in part.
     errors: Vec<DocumentError>,
+    /// Warnings about members that cannot be read, one for each API and member.
+    warnings: Mutex<BTreeMap<(String, &'static str), String>>,
 }
 
 impl DocumentLibrary {
@@ -49,7 +51,7 @@ impl DocumentLibrary {
                 (_, Some(error)) => return Err(OfflineError::Unembedded(error)),
             },
         };
-        Ok(Self { explainer, apis, folder: folder.display().to_string(), errors })
+        Ok(Self { explainer, apis, folder: folder.display().to_string(), errors, warnings: Mutex::default() })
     }
 
     pub(super) fn explainer(&self) -> &Explainer {
@@ -63,6 +65,18 @@ impl DocumentLibrary {
     /// Returns the errors of files that could not be read, or only in part.
     pub(super) fn errors(&self) -> &[DocumentError] {
         &self.errors
+    }
+
+    /// Stores the first warning about a member of an API's lines.
+    pub(super) fn warn(&self, api: &str, member: &'static str, message: impl FnOnce() -> String) {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        warnings.entry((api.to_owned(), member)).or_insert_with(message);
+    }
+
+    /// Returns the warnings about members that could not be read.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        warnings.values().cloned().collect()
     }
 
     /// Returns the number of indexed passages.

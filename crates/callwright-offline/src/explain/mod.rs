@@ -18,7 +18,7 @@ use callwright_knowledge::explain::Settings;
 use callwright_search::embedding::Embedder;
 
 use docs::DocumentLibrary;
-use record::explain_line;
+use record::{explain_line, learn_line};
 pub use summary::ExplainSummary;
 
 /// Inputs and settings of a run.
@@ -40,6 +40,30 @@ pub struct ExplainJob {
     pub jobs: usize,
 }
 
+/// Maximum number of failures from which the constant members of an API's bodies are learned.
+const MAX_LEARNED: usize = 20_000;
+
+/// Learns the constant members of the APIs' error bodies from the failures, so that their order does not matter.
+/// Standard input can be read only once, so nothing is learned from it.
+fn learn_envelopes(job: &ExplainJob, library: &DocumentLibrary) -> Result<(), OfflineError> {
+    if job.failures.as_os_str() == "-" {
+        return Ok(());
+    }
+    let mut lines = InputLines::of(InputReader::open(&job.failures)?);
+    let mut left = MAX_LEARNED;
+    while left > 0
+        && let Some(batch) = lines.next_batch()?
+    {
+        for line in batch.lines.iter().take(left) {
+            if let Ok(text) = &line.text {
+                learn_line(text, library);
+            }
+        }
+        left = left.saturating_sub(batch.lines.len());
+    }
+    Ok(())
+}
+
 /// Explains every line and writes one output line for each usable one, in order.
 ///
 /// # Errors
@@ -48,6 +72,7 @@ pub struct ExplainJob {
 pub fn explain(job: &ExplainJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<ExplainSummary, OfflineError> {
     let library = runtime.block_on(DocumentLibrary::read(&job.docs, &job.settings, job.embedder.as_ref()))?;
     library.errors().iter().for_each(|error| watcher.left_out(&error.to_string()));
+    learn_envelopes(job, &library)?;
     let failures = InputLines::of(InputReader::open(&job.failures)?);
     let output = OutputWriter::create(&job.explanations, &[&job.failures])?;
     let mut summary = ExplainSummary::of(&library);
@@ -63,5 +88,6 @@ pub fn explain(job: &ExplainJob, runtime: &Handle, watcher: &dyn Watcher) -> Res
         }
         Ok(())
     })?;
+    library.warnings().iter().for_each(|warning| watcher.left_out(warning));
     Ok(summary)
 }

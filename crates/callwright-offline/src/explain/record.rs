@@ -1,11 +1,14 @@
 //! One line of the failures.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::docs::DocumentLibrary;
+use crate::questions::MAX_QUOTED;
 use callwright_common::json::raw;
+use callwright_common::text::excerpt;
 use callwright_openai::name_of;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::{Explanation, OperationRef, Outcome};
@@ -16,12 +19,52 @@ struct FailureInput<'a> {
     #[serde(borrow)]
     id: Option<&'a RawValue>,
     api: Option<String>,
-    operation: Option<String>,
-    status: Option<u16>,
+    #[serde(borrow)]
+    operation: Option<&'a RawValue>,
+    #[serde(borrow)]
+    status: Option<&'a RawValue>,
     #[serde(borrow)]
     body: Option<&'a RawValue>,
-    #[serde(default)]
-    arguments: Option<Map<String, Value>>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+impl FailureInput<'_> {
+    /// Parses a member that may be absent or `null`. One that has another form is reported and omitted, so that the
+    /// rest of the line counts.
+    fn optional<T: DeserializeOwned>(
+        library: &DocumentLibrary,
+        toolset: &str,
+        name: &'static str,
+        value: Option<&RawValue>,
+        form: &str,
+    ) -> Option<T> {
+        let value = value?.get();
+        match serde_json::from_str::<Option<T>>(value) {
+            Ok(value) => value,
+            Err(_) => {
+                let shown = excerpt(value, MAX_QUOTED);
+                library.warn(toolset, name, || {
+                    format!("`{name}` {shown} is no {form}; lines of `{toolset}` are read without it")
+                });
+                None
+            }
+        }
+    }
+
+    fn outcome(&self, library: &DocumentLibrary, toolset: &str) -> Outcome {
+        let status = Self::optional(library, toolset, "status", self.status, "HTTP status");
+        Outcome::Answered(ApiAnswer::new(status.unwrap_or(UNTOLD_STATUS), self.body.map(body).unwrap_or_default()))
+    }
+}
+
+/// Learns the envelope of an API's error bodies from a line. Lines that cannot be used are reported later.
+pub(super) fn learn_line(text: &str, library: &DocumentLibrary) {
+    let Ok(failure) = serde_json::from_str::<FailureInput<'_>>(text) else { return };
+    if let Some(Ok(toolset)) = failure.api.as_deref().map(|api| library.toolset(api)) {
+        let answer = ApiAnswer::new(UNTOLD_STATUS, failure.body.map(body).unwrap_or_default());
+        library.explainer().learn(toolset, &Outcome::Answered(answer));
+    }
 }
 
 /// Members of an output line, in order.
@@ -51,14 +94,15 @@ pub(super) async fn explain_line(
     let failure: FailureInput<'_> = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
     let id = failure.id.filter(|id| name_of(id).is_some());
     let id = id.ok_or("there is no `id`; give each line a string or a number that its passages can repeat")?;
-    let api = failure.api.ok_or("there is no `api`; name a file of the documentation, without its ending")?;
-    let toolset = library.toolset(&api)?;
-    let operation = OperationRef { toolset: toolset.to_owned(), tool: failure.operation.unwrap_or_default() };
-    let outcome = Outcome::Answered(ApiAnswer::new(
-        failure.status.unwrap_or(UNTOLD_STATUS),
-        failure.body.map(body).unwrap_or_default(),
-    ));
-    let explanation = library.explainer().explain(&operation, &outcome, &failure.arguments.unwrap_or_default()).await;
+    let api =
+        failure.api.as_deref().ok_or("there is no `api`; name a file of the documentation, without its ending")?;
+    let toolset = library.toolset(api)?;
+    let tool = FailureInput::optional(library, toolset, "operation", failure.operation, "name of an operation");
+    let arguments = FailureInput::optional(library, toolset, "arguments", failure.arguments, "object");
+    let operation = OperationRef { toolset: toolset.to_owned(), tool: tool.unwrap_or_default() };
+    let outcome = failure.outcome(library, toolset);
+    let arguments: Map<String, Value> = arguments.unwrap_or_default();
+    let explanation = library.explainer().explain(&operation, &outcome, &arguments).await;
     write(id, &explanation, details, lines);
     Ok(explanation)
 }

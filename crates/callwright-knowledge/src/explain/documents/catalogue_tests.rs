@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Section, sections};
 use crate::explain::Settings;
-use crate::explain::passages::Piece;
+use crate::explain::pieces::Piece;
 
 struct Error {
     code: &'static str,

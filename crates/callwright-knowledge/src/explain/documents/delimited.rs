@@ -2,7 +2,7 @@
 
 use csv::ReaderBuilder;
 
-use super::inline_text;
+use super::inline_text::inline_text;
 use super::tables::{MAX_COLUMNS, is_header, labelled};
 use crate::explain::blocks::{DocumentBlock, FLOW};
 
@@ -22,6 +22,19 @@ pub(super) fn delimited(text: &[u8]) -> Vec<DocumentBlock> {
     let (header, data) = if is_header(&first) { (first, None) } else { (Vec::new(), Some(first)) };
     let rows = data.into_iter().chain(records).filter(|cells| cells.iter().any(|cell| !cell.is_empty()));
     labelled(header, rows.collect()).into_iter().map(|kind| DocumentBlock { depth: FLOW, kind }).collect()
+}
+
+/// Parses delimited text into cells without interpreting them.
+pub(super) fn csv_rows(text: &[u8], delimiter: u8) -> Vec<Vec<String>> {
+    let mut builder = ReaderBuilder::new();
+    builder.delimiter(delimiter).has_headers(false).flexible(true).trim(csv::Trim::All);
+    let records = builder.from_reader(text).into_byte_records().flatten();
+    let cells = records.map(|record| record.iter().take(MAX_COLUMNS).map(lossy).collect::<Vec<_>>());
+    cells.filter(|cells| cells.iter().any(|cell| !cell.is_empty())).collect()
+}
+
+fn lossy(cell: &[u8]) -> String {
+    String::from_utf8_lossy(cell).into_owned()
 }
 
 fn delimiter(text: &[u8]) -> u8 {

@@ -6,11 +6,34 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobBuilder;
 
-use super::DocumentError;
+use super::errors::DocumentError;
 
 /// Extensions of documentation files.
-pub const DOCUMENTATION_ENDINGS: [&str; 14] =
-    ["md", "markdown", "mdx", "mdown", "html", "htm", "xhtml", "txt", "text", "json", "jsonl", "ndjson", "csv", "tsv"];
+pub const DOCUMENTATION_ENDINGS: [&str; 23] = [
+    "md",
+    "markdown",
+    "mdx",
+    "mdown",
+    "html",
+    "htm",
+    "xhtml",
+    "txt",
+    "text",
+    "json",
+    "jsonl",
+    "ndjson",
+    "csv",
+    "tsv",
+    "yml",
+    "yaml",
+    "rst",
+    "rest",
+    "adoc",
+    "asciidoc",
+    "asc",
+    "properties",
+    "proto",
+];
 
 /// Characters that make a path a glob.
 const GLOB_MARKS: [char; 4] = ['*', '?', '[', '{'];

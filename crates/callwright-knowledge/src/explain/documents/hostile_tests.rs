@@ -7,7 +7,8 @@ use super::{Section, sections};
 use crate::explain::Settings;
 
 /// One file name for each parser.
-const NAMES: [&str; 7] = ["a.md", "a.html", "a.txt", "a.json", "a.jsonl", "a.csv", "a.tsv"];
+const NAMES: [&str; 11] =
+    ["a.md", "a.html", "a.txt", "a.json", "a.jsonl", "a.csv", "a.tsv", "a.rst", "a.adoc", "a.yml", "a.properties"];
 
 fn read(name: &str, bytes: &[u8]) -> Vec<Section> {
     sections(name, bytes, &Settings::default()).0
@@ -61,6 +62,27 @@ fn what_never_ends_is_read_to_its_end() {
         ("a.html", "<h3>7101"),
         ("a.html", "<a b=c "),
         ("a.html", "&amp"),
+        ("a.rst", "- "),
+        ("a.rst", "- a\n  "),
+        ("a.rst", "`a "),
+        ("a.rst", "+--+\n| a\n"),
+        ("a.rst", "== ==\na\n\n"),
+        ("a.rst", ".. x::\n   "),
+        ("a.rst", "a\n=\n"),
+        ("a.adoc", "["),
+        ("a.adoc", "*a "),
+        ("a.adoc", "<<a"),
+        ("a.adoc", "|===\n"),
+        ("a.adoc", "|===\n9.9+|a "),
+        ("a.adoc", "20*|a "),
+        ("a.adoc", "a:: "),
+        ("a.adoc", "----\n"),
+        ("a.yml", "- "),
+        ("a.yml", "a: {"),
+        ("a.yml", "---\na: b\n"),
+        ("a.properties", "a.1=b\n"),
+        ("a.md", "---\ntitle: a\n"),
+        ("a.md", "a | b\n"),
         ("a.txt", "7101: a\n  "),
         ("a.csv", "\"a,"),
         ("a.csv", "a\n"),

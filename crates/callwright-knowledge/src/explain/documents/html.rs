@@ -127,6 +127,9 @@ impl Html {
             let alternative = tag.attributes.get(b"alt".as_slice());
             return alternative.iter().for_each(|text| self.writer.text(&String::from_utf8_lossy(text)));
         }
+        if matches!(name.as_str(), "td" | "th") {
+            return self.writer.begin_cell(name == "th", (span(tag, b"rowspan"), span(tag, b"colspan")));
+        }
         self.begin(&name);
     }
 
@@ -182,7 +185,6 @@ impl Html {
             "thead" => to.table_head(true),
             "tbody" | "tfoot" => to.table_head(false),
             "tr" => to.next_row(),
-            "td" | "th" => to.begin_cell(name == "th"),
             _ => match heading(name) {
                 Some(level) => to.begin_heading(level),
                 None if is_block(name) => to.end_paragraph(),
@@ -216,6 +218,12 @@ impl Html {
             _ => {}
         }
     }
+}
+
+/// Returns the number of rows or columns that a cell spans.
+fn span(tag: &StartTag<()>, name: &[u8]) -> usize {
+    let text = tag.attributes.get(name).map(|text| String::from_utf8_lossy(text).trim().to_owned());
+    text.and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
 /// Whether the start of `next` implies the end of `open` (omitted end tag, section 13.1.2.4).

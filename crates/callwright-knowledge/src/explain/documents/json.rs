@@ -4,10 +4,11 @@
 use crate::explain::body_words::scalar;
 use serde_json::{Map, Value};
 
+use super::inline_text::inline_text;
 use super::tables::{CODE_LABEL, MAX_COLUMNS, is_header, labelled};
 use crate::explain::blocks::{BlockKind, DEEPEST_HEADING, DocumentBlock, FLOW, folded};
-use crate::explain::codes::{CodeLikelihood, strength};
-use crate::explain::labels::{LabelRole, role};
+use crate::explain::codes::{CodeLikelihood, is_integer, strength};
+use crate::explain::labels::{LabelRole, is_label, role};
 use crate::explain::records::{LabelledRecord, joined};
 
 /// Maximum depth of objects inside a record that are merged into it; deeper ones are omitted.
@@ -27,6 +28,13 @@ pub(super) fn json(text: &[u8]) -> (Vec<DocumentBlock>, Option<serde_json::Error
         }
     }
     (reader.blocks, None)
+}
+
+/// Converts parsed values.
+pub(super) fn values<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<DocumentBlock> {
+    let mut reader = JsonBlockReader::default();
+    values.for_each(|value| reader.value("", value, 0));
+    reader.blocks
 }
 
 #[derive(Default)]
@@ -73,7 +81,9 @@ impl JsonBlockReader {
         for (key, value) in inner {
             match value {
                 // Case `{"7101": {...}}` beside members of another kind.
-                Value::Object(members) if is_record(members) && !has_code(members) => self.record(Some(key), members),
+                Value::Object(members) if is_record(members) && !has_code(members) && !is_map(members) => {
+                    self.record(Some(key), members);
+                }
                 _ => self.value(key, value, level + 1),
             }
         }
@@ -132,16 +142,11 @@ fn at_flow(kind: BlockKind) -> DocumentBlock {
 fn is_map(members: &Map<String, Value>) -> bool {
     let known =
         members.keys().any(|key| matches!(role(key), LabelRole::Code(0) | LabelRole::Message | LabelRole::Description));
-    let codes = members.keys().filter(|key| strength(key) > CodeLikelihood::Name || is_number(key)).count();
+    let codes = members.keys().filter(|key| strength(key) > CodeLikelihood::Name || is_integer(key)).count();
     // An object whose members are all alike is a map even if its keys are plain words.
     let told = |value: &Value| value.as_object().is_some_and(|members| is_record(members) && !has_code(members));
     let alike = members.len() > 1 && members.values().all(told);
     !known && (codes * 2 > members.len() || alike)
-}
-
-fn is_number(key: &str) -> bool {
-    let digits = key.strip_prefix('-').unwrap_or(key);
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Whether an object is one entry: scalars, and objects that only add to them.
@@ -151,8 +156,19 @@ fn is_record(members: &Map<String, Value>) -> bool {
         && if has_code(members) {
             !members.values().any(|value| has_codes_within(value, MAX_RECORD_LEVELS))
         } else {
-            !members.values().any(holds_objects)
+            !members.values().any(holds_objects) || is_described(members)
         }
+}
+
+/// Whether an object has a description and otherwise only scalars and objects of scalars, such as a link.
+fn is_described(members: &Map<String, Value>) -> bool {
+    let told = members.iter().any(|(key, value)| {
+        value.is_string() && (is_label(key) || matches!(role(key), LabelRole::Message | LabelRole::Description))
+    });
+    told && members.values().all(|value| match value {
+        Value::Object(inner) => !has_code(inner) && !inner.values().any(|value| value.is_object() || value.is_array()),
+        other => !holds_objects(other),
+    })
 }
 
 /// Whether a member contains the object's own code.
@@ -225,7 +241,7 @@ fn is_scalar(value: &Value) -> bool {
 
 fn text_of(value: &Value) -> Option<String> {
     match value {
-        Value::String(text) => Some(super::inline_text(text)),
+        Value::String(text) => Some(inline_text(text)),
         other => scalar(other),
     }
 }

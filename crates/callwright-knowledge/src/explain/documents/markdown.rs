@@ -2,6 +2,7 @@
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
+use super::front_matter::without_front_matter;
 use super::html::{Ends, Html, note_ends};
 use super::writer::BlockWriter;
 use crate::explain::blocks::{DEEPEST_HEADING, DocumentBlock};
@@ -9,8 +10,8 @@ use crate::explain::blocks::{DEEPEST_HEADING, DocumentBlock};
 /// Parses Markdown. Links are replaced by their text and images by their alternative text. Embedded HTML is parsed as
 /// HTML.
 pub(in crate::explain) fn markdown(text: &str) -> Vec<DocumentBlock> {
-    let mut reader =
-        MarkdownReader { html: Html::within(ends(text)), block: None, in_metadata: false, hidden_inline: false };
+    let text = &*without_front_matter(text);
+    let mut reader = MarkdownReader { html: Html::within(ends(text)), block: None, hidden_inline: false };
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
         reader.html.at(range.start);
         reader.read(event);
@@ -39,14 +40,12 @@ fn options() -> Options {
         | Options::ENABLE_DEFINITION_LIST
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_GFM
-        | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
 }
 
 struct MarkdownReader {
     html: Html,
     /// Lines of the current HTML block.
     block: Option<String>,
-    in_metadata: bool,
     /// Whether the hidden element started within the current paragraph or cell. It ends there at the latest.
     hidden_inline: bool,
 }
@@ -74,15 +73,8 @@ impl MarkdownReader {
         }
         let to = self.html.writer();
         match event {
-            Event::Start(tag) => {
-                self.in_metadata |= matches!(tag, Tag::MetadataBlock(_));
-                start(to, &tag);
-            }
-            Event::End(tag) => {
-                self.in_metadata &= !matches!(tag, TagEnd::MetadataBlock(_));
-                end(to, tag);
-            }
-            Event::Text(text) if self.in_metadata => metadata(to, &text),
+            Event::Start(tag) => start(to, &tag),
+            Event::End(tag) => end(to, tag),
             Event::Text(text) => to.text(&text),
             Event::Code(code) => to.code(&code),
             Event::InlineMath(text) | Event::DisplayMath(text) => to.text(&text),
@@ -111,7 +103,7 @@ fn start(to: &mut BlockWriter, tag: &Tag<'_>) {
         Tag::Table(_) => to.begin_table(),
         Tag::TableHead => to.table_head(true),
         Tag::TableRow => to.next_row(),
-        Tag::TableCell => to.begin_cell(false),
+        Tag::TableCell => to.begin_cell(false, (1, 1)),
         Tag::Strong => to.strong(true),
         Tag::Paragraph | Tag::BlockQuote(_) | Tag::FootnoteDefinition(_) | Tag::DefinitionListDefinition => {
             to.end_paragraph();
@@ -133,15 +125,6 @@ fn end(to: &mut BlockWriter, tag: TagEnd) {
         TagEnd::TableRow => to.next_row(),
         TagEnd::TableCell => to.end_cell(),
         TagEnd::Strong => to.strong(false),
-        TagEnd::MetadataBlock(_) => to.end_paragraph(),
         _ => {}
-    }
-}
-
-/// Writes the metadata lines at the start of a file (`title: Invalid number`).
-fn metadata(to: &mut BlockWriter, text: &str) {
-    for line in text.lines() {
-        to.text(line);
-        to.end_line();
     }
 }

@@ -1,30 +1,44 @@
 //! Documentation files → sections of passages.
 
+mod asciidoc;
+mod asciidoc_table;
+mod assignments;
 #[cfg(test)]
 mod catalogue_tests;
 mod delimited;
+mod errors;
 mod files;
+mod format;
+mod front_matter;
 #[cfg(test)]
 mod hostile_tests;
 mod html;
+mod inline_text;
 mod json;
 mod lines;
 mod markdown;
+mod nested_rows;
 mod plain;
+mod rst;
+mod rst_tables;
 mod tables;
 mod writer;
+mod yaml;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Settings;
-use super::blocks::{DocumentBlock, folded};
+use super::blocks::DocumentBlock;
 use super::outline::{OutlinedSection, outline};
-use super::passages::PassagePart;
-use super::records::joined;
+use super::runs::PassagePart;
+use errors::ContentError;
+pub use errors::DocumentError;
 pub use files::DOCUMENTATION_ENDINGS;
 use files::DocumentationFile;
+use format::{DocumentFormat, format_of};
 pub(super) use markdown::markdown;
+use nested_rows::with_rows;
 
 /// Content below one heading of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,7 +62,7 @@ impl Section {
 
     /// Returns its passages, split by words only.
     #[cfg(test)]
-    fn passages(&self) -> Vec<super::passages::Piece> {
+    fn passages(&self) -> Vec<super::pieces::Piece> {
         let by_words = super::sentence_vectors::SentenceVectors::default();
         self.parts.iter().cloned().flat_map(|part| by_words.passages(part)).collect()
     }
@@ -61,51 +75,6 @@ pub struct Documents {
     pub sections: Vec<Section>,
     /// Errors of files that could not be read completely. They are not fatal.
     pub errors: Vec<DocumentError>,
-}
-
-/// Error while reading documentation. The message names the file, the position and the remedy.
-#[derive(Debug, thiserror::Error)]
-pub enum DocumentError {
-    /// The file does not exist or cannot be read.
-    #[error("{}: {reason}; name a file or folder that can be read", path.display())]
-    Read {
-        /// File or folder.
-        path: PathBuf,
-        /// Cause.
-        reason: std::io::Error,
-    },
-    /// Invalid glob pattern.
-    #[error("{}: {reason}; `*` and `?` match any characters, `**` matches any folders", path.display())]
-    Glob {
-        /// Glob pattern.
-        path: PathBuf,
-        /// Cause.
-        reason: globset::Error,
-    },
-    /// No documentation in a folder, or no match for a glob.
-    #[error("{}: no documentation found; name a file, or a folder with files that end in .{}", path.display(), DOCUMENTATION_ENDINGS.join(", ."))]
-    None {
-        /// Folder or glob.
-        path: PathBuf,
-    },
-    /// The file is too large.
-    #[error("{} has {bytes} bytes, more than `explain.max_file_bytes` ({limit}); split the file or raise the limit", path.display())]
-    TooLarge {
-        /// File.
-        path: PathBuf,
-        /// Size in bytes.
-        bytes: u64,
-        /// Maximum size in bytes.
-        limit: u64,
-    },
-    /// The file is not the JSON that its extension indicates. Content before the error is used.
-    #[error("{}: {reason}; fix the JSON there, or give the file the extension of its actual format", path.display())]
-    Json {
-        /// File.
-        path: PathBuf,
-        /// Cause, with line and column.
-        reason: serde_json::Error,
-    },
 }
 
 /// Files and folders of documentation that are watched for changes.
@@ -155,7 +124,7 @@ pub fn documents(paths: &[PathBuf], settings: &Settings) -> Documents {
             Ok(bytes) => {
                 let (sections, error) = sections(&file.name, &bytes, settings);
                 documents.sections.extend(sections);
-                documents.errors.extend(error.map(|reason| DocumentError::Json { path: file.path, reason }));
+                documents.errors.extend(error.map(|error| error.in_file(file.path)));
             }
             Err(error) => documents.errors.push(error),
         }
@@ -163,9 +132,16 @@ pub fn documents(paths: &[PathBuf], settings: &Settings) -> Documents {
     documents
 }
 
+/// Parses a file into sections, for tests of what is found in them.
+#[cfg(test)]
+pub(super) fn sections_of(name: &str, bytes: &[u8], settings: &Settings) -> Vec<Section> {
+    sections(name, bytes, settings).0
+}
+
 /// Parses a file into sections. Also returns the error in its content, if any.
-fn sections(name: &str, bytes: &[u8], settings: &Settings) -> (Vec<Section>, Option<serde_json::Error>) {
+fn sections(name: &str, bytes: &[u8], settings: &Settings) -> (Vec<Section>, Option<ContentError>) {
     let (blocks, error) = blocks(Path::new(name), bytes);
+    let blocks = with_rows(blocks);
     let sections = outline(blocks, settings).into_iter().map(|OutlinedSection { path, parts }| Section {
         file: name.to_owned(),
         path,
@@ -175,25 +151,33 @@ fn sections(name: &str, bytes: &[u8], settings: &Settings) -> (Vec<Section>, Opt
     (sections.collect(), error)
 }
 
-/// Parses a file by its extension; files without a known extension are parsed as Markdown.
-fn blocks(path: &Path, bytes: &[u8]) -> (Vec<DocumentBlock>, Option<serde_json::Error>) {
-    let text = || String::from_utf8_lossy(bytes);
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-    match ending.as_str() {
-        "html" | "htm" | "xhtml" => (html::html(&text()), None),
-        "json" | "jsonl" | "ndjson" => json::json(bytes),
-        "csv" | "tsv" => (delimited::delimited(bytes), None),
-        "txt" | "text" => (plain::plain(&text()), None),
-        _ => (markdown(&text()), None),
+/// Parses a file by its format.
+fn blocks(path: &Path, bytes: &[u8]) -> (Vec<DocumentBlock>, Option<ContentError>) {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let text = String::from_utf8_lossy(bytes);
+    match format_of(path, &text) {
+        DocumentFormat::Html => (html::html(&text), None),
+        DocumentFormat::Json => {
+            let (blocks, error) = json::json(bytes);
+            (blocks, error.map(ContentError::Json))
+        }
+        DocumentFormat::Yaml => match yaml::yaml(&text) {
+            (blocks, None) => (blocks, None),
+            // The lines of a broken file are still documentation.
+            (_, Some(problem)) => (plain::plain(&text), Some(ContentError::Yaml(problem))),
+        },
+        DocumentFormat::Delimited => (delimited::delimited(bytes), None),
+        DocumentFormat::Rst => (rst::rst(&text), None),
+        DocumentFormat::Asciidoc => (asciidoc::asciidoc(&text), None),
+        DocumentFormat::Plain => (assignments::assignments(&text).unwrap_or_else(|| plain::plain(&text)), None),
+        DocumentFormat::Markdown => (markdown(&text), None),
     }
 }
 
-/// Returns the text of a value that may contain Markdown or HTML, in one line.
-fn inline_text(text: &str) -> String {
-    let is_marked = text.contains(['<', '[', '*', '&', '\\', '#', '\n']);
-    if !is_marked {
-        return folded(text);
-    }
-    let texts: Vec<String> = markdown(text).into_iter().filter_map(DocumentBlock::into_text).collect();
-    joined(&texts)
+/// Parses a Markdown text into passages (AutoFeedback section 3.3.1). Neighbouring sentences are joined up to
+/// `passage_chars`, but not across headings. Longer texts form a run that is split at the gaps with the least cohesion.
+/// A table row or the definition of a code forms its own passage, because only one of a list of codes explains an
+/// outcome.
+pub(super) fn parts(text: &str, settings: &Settings) -> Vec<PassagePart> {
+    outline(markdown(text), settings).into_iter().flat_map(|section| section.parts).collect()
 }

@@ -1,11 +1,15 @@
 //! Common output of the Markdown and HTML parsers: events for headings, paragraphs, lists and tables → blocks.
 
 use super::lines::parts;
-use super::tables::{DocumentTableRow, records};
+use super::plain::plain;
+use super::tables::{DocumentTableRow, MAX_COLUMNS, records};
 use crate::explain::blocks::{BOLD_LINE, BlockKind, DocumentBlock, FLOW, folded};
 
 /// Maximum nesting depth of lists and definitions; deeper ones count as the deepest.
 const MAX_NESTING: usize = 32;
+
+/// Maximum number of rows that a cell spans.
+const MAX_SPANNED_ROWS: usize = 1_000;
 
 /// Container of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +52,10 @@ struct OpenTable {
     in_head: bool,
     /// Number of open nested tables; their text belongs to the cell.
     within: usize,
+    /// Number of further rows into which the cells of each column reach.
+    below: Vec<usize>,
+    /// Number of further columns that the last cell spans.
+    wide: usize,
 }
 
 impl BlockWriter {
@@ -55,6 +63,10 @@ impl BlockWriter {
     pub(super) fn text(&mut self, text: &str) {
         match self.table.as_mut() {
             Some(table) if table.in_cell => {
+                if !text.trim().is_empty() {
+                    self.has_plain |= self.strong == 0;
+                    self.has_strong |= self.strong > 0;
+                }
                 if let Some(cell) = table.row.cells.last_mut() {
                     cell.push_str(text);
                 }
@@ -102,6 +114,19 @@ impl BlockWriter {
         let open = std::mem::take(&mut self.open);
         (self.has_strong, self.has_plain) = (false, false);
         let text = std::mem::take(&mut self.text);
+        if open == OpenBlockKind::Code && !is_sample(&text) {
+            let depth = self.depth();
+            let lines = plain(&text).into_iter();
+            self.blocks
+                .extend(lines.map(|block| DocumentBlock { depth: block.depth.max(FLOW) - FLOW + depth, ..block }));
+            return;
+        }
+        if open == OpenBlockKind::Prose
+            && let Some(rows) = broken_table(&text)
+        {
+            let depth = self.depth();
+            return self.blocks.extend(records(rows).into_iter().map(|kind| DocumentBlock { depth, kind }));
+        }
         let mut parts = if open == OpenBlockKind::Code { vec![folded(&text)] } else { parts(&text) }.into_iter();
         let Some(text) = parts.next().filter(|text| !text.is_empty()) else {
             // The item's first paragraph is still to come.
@@ -203,6 +228,24 @@ impl BlockWriter {
         }
     }
 
+    /// Appends text that is strong as a whole if `is_strong`.
+    pub(super) fn strong_if(&mut self, is_strong: bool, text: &str) {
+        if is_strong {
+            self.strong(true);
+        }
+        self.text(text);
+        if is_strong {
+            self.strong(false);
+        }
+    }
+
+    /// Adds a table that was read as a whole.
+    pub(super) fn table(&mut self, rows: Vec<DocumentTableRow>) {
+        self.end_paragraph();
+        let depth = self.depth();
+        self.blocks.extend(records(rows).into_iter().map(|kind| DocumentBlock { depth, kind }));
+    }
+
     /// Starts or ends the header rows of a table.
     pub(super) fn table_head(&mut self, begins: bool) {
         if let Some(table) = self.own_table() {
@@ -218,22 +261,28 @@ impl BlockWriter {
         }
     }
 
-    /// Starts a cell; ends the previous one.
-    pub(super) fn begin_cell(&mut self, is_header: bool) {
+    /// Starts a cell that spans this many rows and columns; ends the previous one.
+    pub(super) fn begin_cell(&mut self, is_header: bool, (rows, columns): (usize, usize)) {
+        self.end_cell();
         if let Some(table) = self.own_table() {
-            let is_first = table.row.cells.is_empty();
+            table.reach_down();
+            let is_first = table.row.cells.iter().all(String::is_empty);
             table.row.all_headers = is_header && (is_first || table.row.all_headers);
             table.row.first_is_header |= is_first && is_header;
-            table.row.cells.push(String::new());
+            table.span(rows, columns);
             table.in_cell = true;
         }
     }
 
     /// Ends a cell.
     pub(super) fn end_cell(&mut self) {
-        if let Some(table) = self.own_table() {
-            table.in_cell = false;
+        let is_bold = self.has_strong && !self.has_plain;
+        let Some(table) = self.own_table().filter(|table| table.in_cell) else { return };
+        table.in_cell = false;
+        if is_bold && table.row.cells.len() == 1 {
+            table.row.first_is_header = true;
         }
+        (self.has_strong, self.has_plain) = (false, false);
     }
 
     /// Returns the current table, unless the parser is inside a nested table.
@@ -259,13 +308,94 @@ impl BlockWriter {
     }
 }
 
+/// Returns the rows of a paragraph whose lines are separated into cells by bars: a table that lost its header, for
+/// example because a cell has a line break.
+fn broken_table(text: &str) -> Option<Vec<DocumentTableRow>> {
+    if !text.contains('|') {
+        return None;
+    }
+    let mut rows: Vec<DocumentTableRow> = Vec::new();
+    let mut others = 0;
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let cells = bar_cells(line);
+        match rows.last_mut().and_then(|row| row.cells.last_mut()) {
+            _ if cells.len() > 1 => {
+                rows.push(DocumentTableRow { cells, all_headers: false, first_is_header: false });
+            }
+            Some(cell) => {
+                others += 1;
+                cell.push(' ');
+                cell.push_str(line);
+            }
+            None => others += 1,
+        }
+    }
+    (rows.len() > 1 && rows.len() >= 2 * others).then_some(rows)
+}
+
+/// Splits a line at bars outside of code spans.
+fn bar_cells(line: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let mut in_code = false;
+    for mark in line.trim_matches('|').chars() {
+        in_code ^= mark == '`';
+        match cells.last_mut() {
+            _ if mark == '|' && !in_code => cells.push(String::new()),
+            Some(cell) => cell.push(mark),
+            None => {}
+        }
+    }
+    if line.ends_with('|') && cells.len() == 1 {
+        cells.push(String::new());
+    }
+    cells.truncate(MAX_COLUMNS);
+    cells
+}
+
+/// Punctuation of programs and data.
+const CODE_MARKS: [char; 12] = ['{', '}', '[', ']', '<', '>', '=', ';', '"', '\\', '$', '+'];
+
+/// Whether a code block is a sample of a program or of data and not a list of codes with their meanings.
+fn is_sample(text: &str) -> bool {
+    let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
+    let marks = text.chars().filter(|mark| CODE_MARKS.contains(mark)).count();
+    let all = text.chars().filter(|mark| !mark.is_whitespace()).count();
+    lines < 2 || marks * 25 > all
+}
+
 impl OpenTable {
     fn end_row(&mut self) {
         self.in_cell = false;
-        let mut row = std::mem::take(&mut self.row);
-        if !row.cells.is_empty() {
-            row.all_headers |= self.in_head;
-            self.rows.push(row);
+        if self.row.cells.is_empty() {
+            return;
         }
+        self.reach_down();
+        let mut row = std::mem::take(&mut self.row);
+        row.all_headers |= self.in_head;
+        self.rows.push(row);
+    }
+
+    /// Adds empty cells where the last cell or cells of earlier rows reach.
+    fn reach_down(&mut self) {
+        let wide = self.row.cells.len() + std::mem::take(&mut self.wide);
+        self.row.cells.resize(wide, String::new());
+        while let Some(below) = self.below.get_mut(self.row.cells.len()).filter(|below| **below > 0) {
+            *below -= 1;
+            self.row.cells.push(String::new());
+        }
+    }
+
+    /// Adds a cell that reaches into further rows and columns.
+    fn span(&mut self, rows: usize, columns: usize) {
+        let first = self.row.cells.len();
+        let end = (first + columns.max(1)).min(MAX_COLUMNS);
+        if rows > 1 && self.below.len() < end {
+            self.below.resize(end, 0);
+        }
+        for below in self.below.iter_mut().take(end).skip(first) {
+            *below = rows.saturating_sub(1).min(MAX_SPANNED_ROWS);
+        }
+        self.row.cells.push(String::new());
+        self.wide = end.saturating_sub(first + 1);
     }
 }

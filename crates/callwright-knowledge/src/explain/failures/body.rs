@@ -2,14 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::Grounds;
 use super::error_rules::RULES;
+use super::grounds::{Finding, Grounds};
 use super::substance::{member, members, substance};
 use super::text::text_failure;
 use crate::explain::body_words::{folded, is_absent};
-
-/// Name of the rule that matched, and its grounds.
-pub(super) type Finding = (&'static str, Grounds);
 
 /// Maximum number of nested envelopes that are opened; frameworks wrap twice, sometimes three times.
 const MAX_ENVELOPES: usize = 4;

@@ -4,8 +4,7 @@ use crate::explain::body_words::reason_of;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::Grounds;
-use super::body::Finding;
+use super::grounds::{Finding, Grounds};
 
 /// Maximum number of bytes that are examined; an error is evident at the beginning.
 const MAX_BYTES: usize = 64 * 1024;

@@ -1,7 +1,8 @@
 //! Recognises failures in messages of clients' tools.
 
 use super::Judged;
-use super::body::{Finding, body_failure};
+use super::body::body_failure;
+use super::grounds::{Finding, Grounds};
 use super::reading::{json, labelled};
 use super::ruled::{OutcomeRuleInput, ruling};
 use super::telling::{FailureDetails, told_by_body, told_by_text};
@@ -15,17 +16,6 @@ pub struct ToolMessage<'a> {
     pub tool: &'a str,
     /// Text of the message.
     pub text: &'a str,
-}
-
-/// Grounds on which a failure was recognised, the most certain first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Grounds {
-    /// A rule of the policy matched.
-    Policy,
-    /// The message has the form of an error: an error body, a traceback, or an HTTP status line.
-    Form,
-    /// The wording of the message.
-    Words,
 }
 
 /// Failure that a tool's message reports.

@@ -6,6 +6,7 @@
 
 mod body;
 mod error_rules;
+mod grounds;
 mod markup;
 mod message;
 mod promise;
@@ -22,7 +23,8 @@ use serde_json::Value;
 
 use self::body::body_failure;
 pub use self::error_rules::{RULES, Rule};
-pub use self::message::{Grounds, Recognised, ToolMessage, recognise};
+pub use self::grounds::Grounds;
+pub use self::message::{Recognised, ToolMessage, recognise};
 pub use self::promise::PROMISE_RULES;
 pub(super) use self::promise::shortfall;
 use self::ruled::{OutcomeRuleInput, ruling};

@@ -1,9 +1,8 @@
 //! Recognises failures in texts by their first line and their length.
 
-use super::Grounds;
-use super::body::Finding;
+use super::grounds::{Finding, Grounds};
 use super::markup::markup_failure;
-use super::text_rules::TEXT_RULES;
+use super::text_rules::{TEXT_RULES, TextRuleInput};
 
 /// Maximum number of bytes that are examined.
 const MAX_BYTES: usize = 16 * 1024;
@@ -13,17 +12,6 @@ const MAX_SENTENCE_CHARS: usize = 300;
 
 /// Maximum number of bytes of the first line that are examined.
 const MAX_LINE_BYTES: usize = 600;
-
-/// Text as input of the rules.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct TextRuleInput<'a> {
-    /// Beginning of the text, trimmed.
-    pub(super) text: &'a str,
-    /// First line without decoration.
-    pub(super) line: &'a str,
-    /// Whether the text is short enough to be only a report: one paragraph.
-    pub(super) short: bool,
-}
 
 /// Returns the rule that recognises a failure in a text.
 pub(super) fn text_failure(text: &str) -> Option<Finding> {

@@ -7,8 +7,18 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Grounds;
-use super::text::TextRuleInput;
+use super::grounds::Grounds;
+
+/// Text as input of the rules.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TextRuleInput<'a> {
+    /// Beginning of the text, trimmed.
+    pub(super) text: &'a str,
+    /// First line without decoration.
+    pub(super) line: &'a str,
+    /// Whether the text is short enough to be only a report: one paragraph.
+    pub(super) short: bool,
+}
 
 /// Rule that recognises a failure report in a text.
 pub struct TextRule {

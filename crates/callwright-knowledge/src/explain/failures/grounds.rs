@@ -1,0 +1,15 @@
+//! Grounds of a decision.
+
+/// Grounds on which a failure was recognised, the most certain first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grounds {
+    /// A rule of the policy matched.
+    Policy,
+    /// The message has the form of an error: an error body, a traceback, or an HTTP status line.
+    Form,
+    /// The wording of the message.
+    Words,
+}
+
+/// Name of the rule that matched, and its grounds.
+pub(super) type Finding = (&'static str, Grounds);
