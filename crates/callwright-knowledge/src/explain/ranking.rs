@@ -210,7 +210,7 @@ fn add_status(index: &Index, operation: &str, query: &FailureQuery, ties: &mut B
     }
 }
 
-/// Whether a mention of a code tells which error it is: a number may also be a quantity or another entry's cause.
+/// Whether a mention of a code identifies the error; a number may also be a quantity or the cause of another entry.
 fn is_telling(name: &str, standing: CodeEvidence) -> bool {
     standing == CodeEvidence::Member && shape_of(name).is_some_and(|shape| shape != CodeShape::Number)
 }
