@@ -111,7 +111,7 @@ fn a_listed_key_without_a_scheme_can_be_configured_under_its_name() {
     let scheme = SecurityScheme::ApiKey { location: Location::Query, name: "api_key".to_owned() };
     assert_eq!(toolset.security_schemes["api_key"], scheme);
     assert_eq!(toolset.operations[0].security, [vec!["api_key".into()]]);
-    // A lone `key` may be anything, unless its description says so.
+    // A lone `key` is an API key only if its description names one.
     for (description, expected) in [("Key of the map.", 1), ("Your API key.", 0)] {
         let mut parameter = required("key", "query");
         parameter["description"] = json!(description);
