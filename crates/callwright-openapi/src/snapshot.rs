@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use std::{fs, io, thread};
+use std::{io, thread};
 
 use super::discovery::DocumentSearch;
 use super::naming::prefixed;
-use super::source::{EntrySource, LoadedEntry};
+use super::source::{EntrySource, LoadedEntry, bytes};
 use super::{Fetch, FetchBounds, LoadError, Operation, Toolset, ToolsetSettings};
 use callwright_common::parallel::{WorkLimits, in_order};
 use callwright_types::OperationRef;
@@ -188,14 +188,17 @@ fn load_entries<'a>(
     };
     let workers = thread::available_parallelism().map_or(1, usize::from).min(entries.len());
     let limits = WorkLimits { workers, weight: ENTRY_BYTES_AT_ONCE, ahead: entries.len() };
-    let weigh = |(_, settings): &(&String, &ToolsetSettings)| {
-        fs::metadata(base_dir.join(&settings.document)).map_or(0, |metadata| metadata.len())
-    };
     let mut loaded = Vec::with_capacity(entries.len());
-    let ended: io::Result<()> = in_order(limits, entries.iter().copied(), weigh, load, |result| {
-        loaded.push(result);
-        Ok(())
-    });
+    let ended: io::Result<()> = in_order(
+        limits,
+        entries.iter().copied(),
+        |(_, settings)| bytes(&base_dir.join(&settings.document)),
+        load,
+        |result| {
+            loaded.push(result);
+            Ok(())
+        },
+    );
     // Without threads, the remaining entries are loaded here.
     if ended.is_err() {
         let rest = entries.get(loaded.len()..).unwrap_or_default();

@@ -139,18 +139,28 @@ fn load_all(
     };
     let workers = thread::available_parallelism().map_or(1, usize::from).min(found.len());
     let limits = WorkLimits { workers, weight: BYTES_AT_ONCE, ahead: found.len() };
-    let weigh = |document: &&Discovered| fs::metadata(&document.path).map_or(0, |metadata| metadata.len());
     let mut loaded = Vec::with_capacity(found.len());
-    let ended: io::Result<()> = in_order(limits, found.iter(), weigh, load, |result| {
-        loaded.push(result);
-        Ok(())
-    });
+    let ended: io::Result<()> = in_order(
+        limits,
+        found.iter(),
+        |document| bytes(&document.path),
+        load,
+        |result| {
+            loaded.push(result);
+            Ok(())
+        },
+    );
     // Without threads, the remaining documents are loaded here.
     if ended.is_err() {
         let rest = found.get(loaded.len()..).unwrap_or_default();
         loaded.extend(rest.iter().map(load));
     }
     loaded
+}
+
+/// Returns the size of a file; 0 if it is unknown.
+pub(super) fn bytes(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
 fn cloned<K: Clone, V: Clone>((key, value): (&K, &V)) -> (K, V) {
