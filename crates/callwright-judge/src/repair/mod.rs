@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod actions;
+pub mod answers;
 mod arguments;
 mod coercion;
 #[cfg(test)]

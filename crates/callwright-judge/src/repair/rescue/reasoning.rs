@@ -47,6 +47,32 @@ fn last_block(text: &str) -> Option<(&str, &str)> {
     })
 }
 
+/// Returns the text after the last reasoning block; empty if the reasoning is not closed.
+///
+/// A text that begins with a JSON value or a code fence has no reasoning, so that a marker in one of its strings does
+/// not divide it.
+pub fn after_reasoning(text: &str) -> &str {
+    let text = text.trim();
+    let opens = REASONING.iter().chain(&CHANNELS).any(|[open, _]| text.starts_with(open));
+    if !opens && text.starts_with(['{', '[', '`']) {
+        return text;
+    }
+    let mut end = None;
+    for [_, close] in &REASONING {
+        end = end.max(text.rfind(close).map(|at| at + close.len()));
+    }
+    for [open, close] in &CHANNELS {
+        let Some(start) = text.find(open) else { continue };
+        let closed = text.get(start..).and_then(|rest| rest.rfind(close));
+        end = end.max(closed.map(|at| start + at + close.len()));
+    }
+    match end {
+        Some(end) => text.get(end..).unwrap_or_default().trim_start(),
+        None if opens => "",
+        None => text,
+    }
+}
+
 /// Returns the calls at the end of the reasoning. They must be complete, between reserved markers, of offered tools,
 /// and followed by no text.
 ///

@@ -1,11 +1,11 @@
 //! Sends requests to a model within a budget.
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::procedures::Settings;
-use callwright_common::json::bare;
 use callwright_common::tokens::estimated;
+use callwright_judge::repair::answers::{AnswerShape, after_reasoning, read_object, read_value};
 use callwright_openai::Role;
 use callwright_types::Cost;
 use callwright_upstream::{Answered, Manner, TextSource};
@@ -54,9 +54,9 @@ pub(super) struct OutlineRequester<'a> {
 
 impl OutlineRequester<'_> {
     /// Sends a request and retries while the answer cannot be parsed, up to the configured number of attempts.
-    pub(super) async fn ask<T: DeserializeOwned>(&mut self, prompt: &Prompt) -> Result<ParsedAnswer<T>, OutlineStop> {
+    pub(super) async fn ask<T: OneMember>(&mut self, prompt: &Prompt) -> Result<ParsedAnswer<T>, OutlineStop> {
         for _ in 0..self.settings.tries.max(1) {
-            if let Some(answer) = self.once(prompt).await?.as_deref().and_then(read) {
+            if let Some(answer) = self.once(prompt).await?.as_deref().and_then(read::<T>) {
                 return Ok(Some(answer));
             }
         }
@@ -91,7 +91,44 @@ impl OutlineRequester<'_> {
     }
 }
 
-/// Parses an answer: one JSON object, bare or in a Markdown code fence.
-fn read<T: DeserializeOwned>(text: &str) -> Option<T> {
-    (text.len() <= MAX_BYTES).then(|| serde_json::from_str(bare(text)).ok()).flatten()
+/// Answer whose JSON object has one essential member. Models may give the value of that member alone.
+pub(super) trait OneMember: DeserializeOwned {
+    /// Name of the member.
+    const MEMBER: &str;
+    /// Whether the member is a list of texts, not one text.
+    const IS_LIST: bool = true;
+}
+
+/// Parses an answer: a JSON object, else the value of its essential member: a JSON list, the items of a written list,
+/// or a text.
+fn read<T: OneMember>(text: &str) -> Option<T> {
+    if text.len() > MAX_BYTES {
+        return None;
+    }
+    if let Ok(answer) = read_object(text) {
+        return Some(answer);
+    }
+    let value = if T::IS_LIST {
+        match read_value(text, AnswerShape::List, Ok) {
+            Ok(list) => list,
+            Err(_) => Value::from(Some(written_items(after_reasoning(text))).filter(|items| !items.is_empty())?),
+        }
+    } else {
+        Value::from(Some(after_reasoning(text)).filter(|text| !text.starts_with(['{', '`', '[']))?)
+    };
+    serde_json::from_value(Value::Object(Map::from_iter([(T::MEMBER.to_owned(), value)]))).ok()
+}
+
+/// Returns the items of a list in plain text or Markdown: lines that begin with a number or a bullet.
+fn written_items(text: &str) -> Vec<String> {
+    text.lines().filter_map(|line| written_item(line.trim())).map(str::to_owned).collect()
+}
+
+fn written_item(line: &str) -> Option<&str> {
+    let numbered = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let rest = match line.strip_prefix(['-', '*', '•']) {
+        Some(rest) => rest,
+        None => numbered.strip_prefix(['.', ')']).filter(|_| numbered.len() < line.len())?,
+    };
+    rest.strip_prefix(' ').map(str::trim).filter(|item| !item.is_empty())
 }

@@ -20,7 +20,7 @@ pub use lookup::{Lookup, Outputs};
 pub use prompts::Wanted;
 
 use super::Settings;
-use asker::{OutlineRequester, OutlineStop, ParsedAnswer};
+use asker::{OneMember, OutlineRequester, OutlineStop, ParsedAnswer};
 use callwright_types::Cost;
 use callwright_upstream::TextSource;
 use lookup::{FittingProcedures, RetrievedProcedures};
@@ -105,6 +105,23 @@ struct SummaryAnswer {
 #[derive(Debug, Deserialize)]
 struct EditsAnswer {
     edits: Vec<String>,
+}
+
+impl OneMember for StepsAnswer {
+    const MEMBER: &str = "steps";
+}
+
+impl OneMember for QuestionsAnswer {
+    const MEMBER: &str = "questions";
+}
+
+impl OneMember for SummaryAnswer {
+    const MEMBER: &str = "answer";
+    const IS_LIST: bool = false;
+}
+
+impl OneMember for EditsAnswer {
+    const MEMBER: &str = "edits";
 }
 
 impl OutlineRun<'_> {

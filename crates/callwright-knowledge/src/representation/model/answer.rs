@@ -3,8 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::ask::quoted;
-use callwright_common::json::bare;
+use callwright_judge::repair::answers::{AnswerShape, read_value};
 
 /// Maximum size of an answer, in bytes; ten times that of twelve patterns of maximum length.
 const MAX_BYTES: usize = 256 * 1024;
@@ -16,8 +15,7 @@ pub(super) struct ProposedPattern {
     pub(super) cases: Vec<String>,
 }
 
-/// Parses the list, bare or in one Markdown code fence, optionally preceded by the thoughts of a reasoning model. Other
-/// text around it is an error.
+/// Parses the first list of an answer that has the requested form.
 ///
 /// # Errors
 /// Feedback for the model: the fault and its fix.
@@ -25,18 +23,11 @@ pub(super) fn read_list(text: &str) -> Result<Vec<ProposedPattern>, String> {
     if text.len() > MAX_BYTES {
         return Err(format!("the answer is longer than {MAX_BYTES} bytes; give a short JSON list"));
     }
-    let text = bare(text);
-    if text.is_empty() {
-        return Err("the answer is empty; give a JSON list".to_owned());
-    }
-    let items = match serde_json::from_str(text) {
-        Ok(Value::Array(items)) => items,
-        Ok(other) => return Err(format!("the answer is {}, and not a JSON list", kind(&other))),
-        Err(error) => {
-            let begins = quoted(text);
-            return Err(format!("the answer is not a JSON list ({error}); it begins: {begins}"));
-        }
-    };
+    read_value(text, AnswerShape::List, patterns).map_err(|fault| fault.to_string())
+}
+
+fn patterns(list: Value) -> Result<Vec<ProposedPattern>, String> {
+    let Value::Array(items) = list else { return Err(format!("the answer is {}, and not a JSON list", kind(&list))) };
     items.into_iter().enumerate().map(|(index, item)| read_one(item, index + 1)).collect()
 }
 
@@ -86,6 +77,11 @@ mod tests {
             format!("```\n{ONE}```"),
             format!("<think>[] or not?</think>\n{ONE}"),
             format!("<think>x</think>```json\n{ONE}\n```"),
+            format!("Here you are: {ONE} Anything else?"),
+            format!("{{\"patterns\": {ONE}}}"),
+            ONE.replace('"', "'"),
+            "[{\"description\": \"a\", \"cases\": [\"b\", \"c\",],},]".to_owned(),
+            ONE.trim_start_matches('[').trim_end_matches(']').to_owned(),
         ] {
             assert_eq!(read_list(&text).as_deref(), Ok(&expected[..]), "{text}");
         }
@@ -96,24 +92,20 @@ mod tests {
     fn whatever_else_is_refused_in_words_that_say_what_is_wrong() {
         let cases = [
             ("", "is empty"),
-            ("I cannot help with that.", "is not a JSON list"),
-            ("Here you are: []", "is not a JSON list"),
-            ("[] Anything else?", "is not a JSON list"),
-            (r#"{"patterns": []}"#, "is an object, and not a JSON list"),
-            (r#"[{"description": "a", "cases": ["b"]"#, "is not a JSON list"),
+            ("I cannot help with that.", "not a JSON list"),
             ("[1]", "item 1 of the list is a number"),
             (r#"[{"description": "a", "cases": []}, {"cases": []}]"#, "item 2 of the list has no `description`"),
             (r#"[{"description": ["a"], "cases": []}]"#, "no `description` that is a string"),
             (r#"[{"description": "a"}]"#, "no `cases` that is a list of strings"),
             (r#"[{"description": "a", "cases": "b"}]"#, "no `cases` that is a list of strings"),
             (r#"[{"description": "a", "cases": [1]}]"#, "no `cases` that is a list of strings"),
-            ("<think>[]", "is not a JSON list"),
+            ("<think>[]", "is empty"),
         ];
         for (text, expected) in cases {
             let error = read_list(text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
         }
-        assert!(read_list(&"[".repeat(MAX_BYTES)).unwrap_err().contains("is not a JSON list"));
+        assert!(read_list(&"[".repeat(MAX_BYTES)).unwrap_err().contains("not a JSON list"));
         assert!(read_list(&" ".repeat(MAX_BYTES + 1)).unwrap_err().contains("longer than"));
     }
 }

@@ -12,7 +12,7 @@ use super::prompts::{letter, selection};
 use super::proposer::converse;
 use crate::representation::{Candidate, ProposeError, Selector};
 use callwright_common::digest::add_part;
-use callwright_common::json::bare;
+use callwright_judge::repair::answers::read_choice;
 use callwright_types::Cost;
 
 /// Maximum number of cached choices, enough for many runs over all samples.
@@ -57,19 +57,14 @@ fn digest(query: &str, candidates: &[Candidate<'_>]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// Returns the position of a letter: `B`, `b`, `(B)`, `B.` and `**B**` are 1.
+/// Returns the position of the candidate that an answer names, by its letter or its name.
 ///
 /// # Errors
 /// Feedback for the model: the fault of the answer.
-fn read_letter(answer: &str, candidates: usize) -> Result<usize, String> {
-    let text = bare(answer).trim_matches(|character: char| !character.is_alphanumeric()).to_uppercase();
-    let mut characters = text.chars();
-    let position = match (characters.next(), characters.next()) {
-        (Some(only), None) => (0..candidates).find(|position| letter(*position) == only),
-        _ => None,
-    };
-    position.ok_or_else(|| {
-        format!("it is no letter from A to {}: {}", letter(candidates.saturating_sub(1)), quoted(answer))
+fn read_letter(answer: &str, candidates: &[Candidate<'_>]) -> Result<usize, String> {
+    let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name).collect();
+    read_choice(answer, &names).ok_or_else(|| {
+        format!("it is no letter from A to {}: {}", letter(candidates.len().saturating_sub(1)), quoted(answer))
     })
 }
 
@@ -97,7 +92,7 @@ impl Selector for LlmSelector {
                 return Ok(choice);
             }
             let messages = selection(query, candidates, &self.model.settings);
-            let chosen = converse(&self.model, messages, |answer| read_letter(answer, candidates.len())).await;
+            let chosen = converse(&self.model, messages, |answer| read_letter(answer, candidates)).await;
             let first = candidates.first().map_or("", |candidate| candidate.name);
             let choice = chosen.map_err(|reason| ProposeError { tool: first.to_owned(), reason })?;
             self.remember(question, choice);
@@ -117,11 +112,23 @@ mod tests {
 
     #[test]
     fn a_letter_is_read_whatever_stands_around_it() {
-        for answer in ["B", " b\n", "(B)", "B.", "**B**", "<think>A?</think>B"] {
-            assert_eq!(read_letter(answer, 3), Ok(1), "{answer}");
+        let candidates = ["find", "book", "pay"].map(|name| Candidate { name, description: "" });
+        for answer in [
+            "B",
+            " b\n",
+            "(B)",
+            "B.",
+            "**B**",
+            "<think>A?</think>B",
+            "I choose the option B.",
+            "The answer is B",
+            "`book`",
+            "{\"letter\": \"B\"}",
+        ] {
+            assert_eq!(read_letter(answer, &candidates), Ok(1), "{answer}");
         }
-        for answer in ["", "D", "AB", "The answer is B", "2", "?"] {
-            assert!(read_letter(answer, 3).unwrap_err().contains("no letter from A to C"), "{answer}");
+        for answer in ["", "D", "AB", "2", "?", "A or B"] {
+            assert!(read_letter(answer, &candidates).unwrap_err().contains("no letter from A to C"), "{answer}");
         }
     }
 

@@ -24,7 +24,7 @@ pub(in crate::repair) enum Literal {
 }
 
 impl Literal {
-    pub(super) fn write(&self, out: &mut String) {
+    pub(in crate::repair) fn write(&self, out: &mut String) {
         match self {
             Self::Null => out.push_str("null"),
             Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
