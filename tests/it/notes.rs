@@ -154,3 +154,22 @@ async fn an_interrupted_run_asks_nothing_twice() {
             .contains("learning"))
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn instructions_and_demonstrations_of_a_task_are_part_of_every_prompt() {
+    let upstream = Server::scripted(|_, request| play(request)).await;
+    let folder = folder();
+    std::fs::write(folder.path("task.txt"), "Name the city only.").unwrap();
+    let demonstration =
+        json!({"question": "What is the capital of Chad?", "truth": "N'Djamena", "thought": "Not Lagos."});
+    std::fs::write(folder.path("shown.jsonl"), to_lines(&[demonstration])).unwrap();
+    let arguments =
+        &["--train", "-", "--test", "test.jsonl.gz", "--instructions", "task.txt", "--demonstrations", "shown.jsonl"];
+    let (_, said) = run(folder, &upstream, arguments, to_lines(&cases())).await;
+    assert_eq!(said.status, Some(0), "{}", said.stderr);
+    for received in upstream.received() {
+        let system = received.messages()[0]["content"].as_str().unwrap().to_owned();
+        assert!(system.contains("Name the city only.") && system.contains("THINK[Not Lagos.]\nANSWER: N'Djamena"));
+        assert!(!system.contains("tram"), "the built-in demonstrations are replaced: {system}");
+    }
+}

@@ -36,6 +36,12 @@ pub(super) struct LearnNotesArguments {
     /// Output file of all lessons, one per line. `-` is standard output, but then an interrupted run cannot be resumed.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Text file with instructions for the task, which become part of every prompt.
+    #[arg(long, value_name = "FILE")]
+    instructions: Option<PathBuf>,
+    /// JSON Lines {"question","truth"}: demonstrations of the task in place of the built-in ones. `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    demonstrations: Option<PathBuf>,
     /// Lessons that the test stage recalls; several may be given. The baseline without notes is always measured first.
     #[arg(long = "variant", value_enum, default_value = "all", value_delimiter = ',')]
     variants: Vec<VariantKind>,
@@ -96,6 +102,9 @@ Lines of --train and --test: {\"question\", \"answer\"}. Other members are ignor
 its answer was right and the right answer, and takes notes. Then it answers each question of --test with the notes whose keys share words with it, and \
 once without any. The comparison of answers ignores case, spaces and quotes.
 
+Lines of --demonstrations: {\"question\", \"truth\"}, and optionally \"thought\" and \"answer\" (the first answer, right or wrong), and \"notes\" (a list of \
+{\"key\", \"value\"}). At most eight are shown, in the form of the commands.
+
 Lines of --out and --notes are lessons (docs/experience.md); `callwright store import` imports them into the proxy's store. Files may have any size; \
 gzip input is accepted, and the output is gzip if the name of --out ends in .gz. Invalid lines are reported on standard error and \
 skipped; the exit status is then 1. The report goes to standard error.";
@@ -105,8 +114,16 @@ pub(super) fn run(arguments: &LearnNotesArguments) -> VerbResult {
         return Err("no model is given; name it with --model, as its provider spells it".into());
     };
     let model = TextModel::new(arguments.model.upstream()?, name, PATIENCE);
-    let LearnNotesArguments { train, test, notes, out, k, actions, jobs, resume, restart, .. } = arguments;
-    let files = NotesFiles { train: train.clone(), test: test.clone(), notes: notes.clone(), out: out.clone() };
+    let LearnNotesArguments { train, test, notes, out, instructions, demonstrations, .. } = arguments;
+    let LearnNotesArguments { k, actions, jobs, resume, restart, .. } = arguments;
+    let files = NotesFiles {
+        train: train.clone(),
+        test: test.clone(),
+        notes: notes.clone(),
+        out: out.clone(),
+        instructions: instructions.clone(),
+        demonstrations: demonstrations.clone(),
+    };
     let mut variants: Vec<Variant> = arguments.variants.iter().map(|kind| (*kind).into()).collect();
     variants.dedup();
     let run = NotesRun {

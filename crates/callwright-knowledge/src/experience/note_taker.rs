@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Settings;
-use super::prompts::{Feedback, Shown, continued, feedback, read, solving, training, wording};
+use super::prompts::{Feedback, Shown, TaskGuide, continued, feedback, read, solving, training, wording};
 use super::redaction::redacted;
 use super::text::tidy;
 use super::wording::{LessonPromptData, worded};
@@ -22,6 +22,7 @@ const MANNER: Manner<'static> = Manner { temperature: 0.0, form: None, requests:
 pub struct NoteTaker {
     model: Arc<dyn TextSource>,
     settings: Settings,
+    guide: TaskGuide,
     requests: AtomicU64,
     prompt_tokens: AtomicU64,
     completion_tokens: AtomicU64,
@@ -42,10 +43,17 @@ impl NoteTaker {
         Self {
             model,
             settings,
+            guide: TaskGuide::default(),
             requests: AtomicU64::default(),
             prompt_tokens: AtomicU64::default(),
             completion_tokens: AtomicU64::default(),
         }
+    }
+
+    /// Uses instructions and demonstrations of a task in place of the built-in examples.
+    #[must_use]
+    pub fn guided(self, guide: TaskGuide) -> Self {
+        Self { guide, ..self }
     }
 
     /// Runs the training stage: an answer, the truth, and up to [`Settings::note_actions`] messages to think and take
@@ -55,7 +63,7 @@ impl NoteTaker {
     /// Returns the reason why there is no answer, and its remedy. A refused or truncated answer counts as wrong and is
     /// no error.
     pub async fn train(&self, question: &str, truth: &str) -> Result<Trained, String> {
-        let mut messages = training(question, &self.settings);
+        let mut messages = training(question, &self.settings, &self.guide);
         let first = self.ask(&messages).await?;
         let said = read(&first, &self.settings);
         let mut trained = Trained { is_right: is_right(said.answer.as_deref(), truth), notes: Vec::new() };
@@ -116,7 +124,7 @@ impl NoteTaker {
     /// # Errors
     /// Same as [`Self::train`].
     pub async fn solve(&self, question: &str, notes: &[Shown<'_>]) -> Result<Option<String>, String> {
-        let text = self.ask(&solving(question, notes)).await?;
+        let text = self.ask(&solving(question, notes, &self.guide)).await?;
         Ok(read(&text, &self.settings).answer)
     }
 

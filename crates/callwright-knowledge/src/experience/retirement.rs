@@ -1,7 +1,8 @@
 //! Retirement of harmful lessons and procedures by a sequential test with a fixed error rate that may be evaluated
 //! after every turn.
 //!
-//! A lesson that is found for a turn is shown or withheld at random with a known probability ([`draw`]). If the lesson
+//! A lesson that is found for a turn is shown or withheld at random with a known probability ([`draw`]), which falls
+//! while there is no evidence of harm. If the lesson
 //! is harmless, failed turns were shown it no more often than this probability. [`observe`] bets against that
 //! hypothesis. Each turn multiplies the capital, initially 1, by the ratio of two likelihoods of the turn's draw: as
 //! estimated from earlier turns with the same outcome, and as actually drawn.
@@ -25,6 +26,13 @@ const LEAST_HURT: u64 = 5;
 /// Minimum number of turns before a lesson is retired.
 const LEAST_TURNS: u64 = 20;
 
+/// Number of turns without evidence of harm after which a lesson is withheld less often: in proportion to the inverse
+/// square root of the turns.
+const ANNEALED_AFTER: f64 = 100.0;
+
+/// Minimum share of the initial probability, so that a change of the API is still noticed.
+const LEAST_SHARE: f64 = 0.1;
+
 /// Turn for which a lesson was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Watched {
@@ -36,10 +44,22 @@ pub struct Watched {
     pub failed: bool,
 }
 
-/// Decides at random whether a found lesson is withheld. Returns `true` to withhold it, and the probability that it is
-/// shown. Each lesson of a turn is drawn independently.
-pub fn draw(settings: &Settings, random: &mut fastrand::Rng) -> (bool, f64) {
-    (random.f64() < settings.withhold, 1.0 - settings.withhold)
+/// Decides at random whether a found lesson with these results is withheld. Returns `true` to withhold it, and the
+/// probability that it is shown. Each lesson of a turn is drawn independently.
+pub fn draw(settings: &Settings, tally: &UsageCounter, random: &mut fastrand::Rng) -> (bool, f64) {
+    let withhold = settings.withhold * withheld_share(tally);
+    (random.f64() < withhold, 1.0 - withhold)
+}
+
+/// Returns the share of [`Settings::withhold`] that applies after these turns. It depends on earlier turns only, so the
+/// error rate of the test holds: the test uses the probability of each turn.
+fn withheld_share(tally: &UsageCounter) -> f64 {
+    // While the bet against harmlessness gains, every withheld turn shortens the time until the harm is certain.
+    if tally.evidence > 0.0 {
+        return 1.0;
+    }
+    let turns = turns(tally).max(1) as f64;
+    (ANNEALED_AFTER / turns).sqrt().clamp(LEAST_SHARE, 1.0)
 }
 
 /// Counts a turn and updates the capital with its draw.
@@ -100,7 +120,7 @@ mod tests {
         let settings = Settings::default();
         let mut tally = UsageCounter::default();
         (1..=turns).find(|_| {
-            let (withheld, chance) = draw(&settings, random);
+            let (withheld, chance) = draw(&settings, &tally, random);
             let failed = random.f64() < if withheld { without } else { with };
             observe(&mut tally, Watched { chance, withheld, failed });
             retirement(&tally, &settings, Timestamp::UNIX_EPOCH).is_some()
@@ -124,6 +144,20 @@ mod tests {
     }
 
     #[test]
+    fn a_lesson_without_evidence_of_harm_is_withheld_ever_less_often() {
+        let settings = Settings::default();
+        let mut random = fastrand::Rng::with_seed(5);
+        let mut chance_after = |helped: u64, evidence: f64| {
+            let tally = UsageCounter { uses: helped, helped, evidence, ..UsageCounter::default() };
+            draw(&settings, &tally, &mut random).1
+        };
+        for (turns, expected) in [(0, 0.8), (100, 0.8), (400, 0.9), (10_000, 0.98), (1_000_000, 0.98)] {
+            assert!((chance_after(turns, -1.0) - expected).abs() < 1e-9, "{turns}");
+        }
+        assert!((chance_after(10_000, 0.5) - 0.8).abs() < 1e-9, "suspicion restores the experiment");
+    }
+
+    #[test]
     fn failures_that_come_in_streaks_do_not_deceive_it() {
         // An API that is down fails all turns for a while, with and without the lesson.
         let settings = Settings::default();
@@ -131,7 +165,7 @@ mod tests {
         let retired = (0..1000).filter(|_| {
             let mut tally = UsageCounter::default();
             (0..1000).any(|turn| {
-                let (withheld, chance) = draw(&settings, &mut random);
+                let (withheld, chance) = draw(&settings, &tally, &mut random);
                 observe(&mut tally, Watched { chance, withheld, failed: turn / 50 % 2 == 0 });
                 retirement(&tally, &settings, Timestamp::UNIX_EPOCH).is_some()
             })

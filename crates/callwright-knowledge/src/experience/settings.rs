@@ -17,8 +17,9 @@ pub struct Settings {
     pub query_chars: usize,
     /// Minimum similarity, 0 to 1, of both keys and values at which two lessons about the same tools are merged.
     pub near_duplicate: f32,
-    /// Probability, 0 to 1, that a lesson or procedure is withheld from a turn that it was found for. The comparison
-    /// shows whether it helps. At 0, harm is never detected.
+    /// Initial probability, 0 to 1, that a lesson or procedure is withheld from a turn that it was found for. The
+    /// comparison shows whether it helps. The probability falls while there is no evidence of harm. At 0, harm is never
+    /// detected.
     pub withhold: f64,
     /// Probability, above 0 and below 1, that a harmless lesson or procedure is retired, no matter for how long it is
     /// observed.

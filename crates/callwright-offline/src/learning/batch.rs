@@ -67,6 +67,7 @@ impl<'a> LearningBatch<'a> {
                 Backing::Verdict => {}
             }
         }
+        self.expectations.extend(ToolExpectation::of_mended(trace, memory));
         self.workflows.count(revision, trace, memory, self.known.lesson_store.settings());
         self.workflows.turn(progress, trace, memory, self.settings);
     }

@@ -4,9 +4,9 @@ use serde::Deserialize;
 
 use callwright_knowledge::experience::redacted;
 use callwright_openai::RecordedAnswer;
-use callwright_store::FeedbackRow;
+use callwright_store::{FeedbackRow, FeedbackVerdict};
 use callwright_types::memory::ToolSample;
-use callwright_types::{Evidence, EvidenceKind, MemoryNote, Trace};
+use callwright_types::{Diagnosis, Evidence, EvidenceKind, MemoryNote, Trace};
 
 /// Maximum length of a query in characters, equal to the limit of embedding models. Text that users paste after their
 /// question is not part of it.
@@ -29,8 +29,10 @@ struct ExpectedTools {
 pub(super) struct ToolExpectation {
     /// Id of the turn's sample.
     pub(super) id: String,
-    /// Kind of evidence of the feedback.
+    /// Kind of evidence of the feedback, or of a corrected call.
     kind: EvidenceKind,
+    /// Whether the feedback is that the turn was wrong.
+    is_refuted: bool,
     /// Sample; `None` if the feedback contains none.
     sample: Option<ToolSample>,
 }
@@ -38,16 +40,29 @@ pub(super) struct ToolExpectation {
 impl ToolExpectation {
     /// Returns the expectation of valid feedback on its turn.
     pub(super) fn of(row: &FeedbackRow, trace: &Trace, memory: &MemoryNote, evidence: Evidence) -> Self {
-        let (id, kind) = (format!("sam_{}", trace.id), evidence.kind);
-        Self { sample: sample_of(row, trace, memory, evidence, &id), id, kind }
+        let (id, kind) = (id_of(trace), evidence.kind);
+        let is_refuted = row.verdict == FeedbackVerdict::Wrong;
+        let sample = tools_named(row).and_then(|tools| sample_of(tools, trace, memory, evidence, &id));
+        Self { sample, id, kind, is_refuted }
+    }
+
+    /// Returns the expectation of a turn in which the model called a wrong tool (E2), and the call of another tool
+    /// replaced it and succeeded. It needs no feedback.
+    pub(super) fn of_mended(trace: &Trace, memory: &MemoryNote) -> Option<Self> {
+        let tool = mended_tool(trace)?;
+        let (id, evidence) = (id_of(trace), trace.evidence(EvidenceKind::Mended, trace.started_at));
+        let sample = sample_of(vec![tool.to_owned()], trace, memory, evidence, &id)?;
+        Some(Self { id, kind: EvidenceKind::Mended, sample: Some(sample), is_refuted: false })
     }
 
     /// Merges this expectation with the turn's present sample. An operator's feedback takes precedence over an
-    /// application's, and each revokes only its own.
+    /// application's, and that over a corrected call. Each revokes only its own, and that of a corrected call.
     pub(super) fn over(&self, standing: Option<ToolSample>) -> Option<ToolSample> {
         let rests_on =
             |kind| standing.as_ref().is_some_and(|sample| sample.evidence.iter().any(|event| event.kind == kind));
         match &self.sample {
+            Some(_) if self.kind == EvidenceKind::Mended && standing.is_some() => standing,
+            None if self.is_refuted && rests_on(EvidenceKind::Mended) => None,
             Some(_) if self.kind != EvidenceKind::Operator && rests_on(EvidenceKind::Operator) => standing,
             Some(sample) => Some(sample.clone()),
             None if rests_on(self.kind) => None,
@@ -56,16 +71,39 @@ impl ToolExpectation {
     }
 }
 
-/// Returns the sample of a turn whose expected tools the feedback names. `None` if it names none, or policy does not
-/// record the turn's bodies.
+fn id_of(trace: &Trace) -> String {
+    format!("sam_{}", trace.id)
+}
+
+/// Returns the tool whose call replaced one of a wrong tool, if the proxy saw it succeed.
+fn mended_tool(trace: &Trace) -> Option<&str> {
+    let wrong = trace.attempts.iter().position(|attempt| attempt.diagnoses.iter().any(is_about_tool))?;
+    let later = trace.attempts.get(wrong + 1..)?;
+    let faulty: Vec<&str> = trace.attempts.get(wrong)?.calls.iter().map(|call| call.name.as_str()).collect();
+    let made = later.iter().flat_map(|attempt| &attempt.calls).find(|call| !faulty.contains(&call.name.as_str()))?;
+    let mut executions = trace.executions.iter();
+    let has_worked = executions.any(|execution| {
+        execution.call.id == made.id && execution.outcome == SUCCESS && execution.explanation.is_none()
+    });
+    has_worked.then_some(&made.name)
+}
+
+/// Label of an outcome without a failure.
+const SUCCESS: &str = "success";
+
+/// Whether a fault is that the tool is unknown or not the right one (E2).
+fn is_about_tool(diagnosis: &Diagnosis) -> bool {
+    diagnosis.code.code().starts_with("E2")
+}
+
+/// Returns the sample of a turn with these tools. `None` if policy does not record the turn's bodies.
 fn sample_of(
-    row: &FeedbackRow,
+    tools: Vec<String>,
     trace: &Trace,
     memory: &MemoryNote,
     evidence: Evidence,
     id: &str,
 ) -> Option<ToolSample> {
-    let tools = tools_named(row)?;
     let request = trace.request.as_ref()?.to_string();
     let query = RecordedAnswer::parse(&request).ok()?.last_of_the_user()?;
     let query = redacted(query.trim());
@@ -105,9 +143,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use callwright_store::FeedbackVerdict;
-    use callwright_types::Scope;
-    use callwright_types::trace::sample;
+    use callwright_common::json::Pointer;
+    use callwright_types::trace::{Attempt, Execution, sample};
+    use callwright_types::{Call, FaultCode, Scope, Usage};
 
     fn made(request: Value, expected: Value) -> Option<ToolSample> {
         said(EvidenceKind::Operator, request, expected).sample
@@ -153,6 +191,50 @@ mod tests {
         assert_eq!((none(Operator).over(of_operator), none(Feedback).over(of_app.clone())), (None, None));
         assert_eq!(none(Operator).over(of_app.clone()), of_app);
         assert_eq!(none(Operator).over(None), None);
+    }
+
+    #[test]
+    fn a_corrected_call_of_a_wrong_tool_is_a_sample_until_feedback_says_otherwise() {
+        let call = |id: &str, name: &str| Call { id: id.to_owned(), name: name.to_owned(), arguments: "{}".to_owned() };
+        let attempt = |call: Call, codes: &[FaultCode]| {
+            let diagnoses = codes.iter().map(|code| Diagnosis {
+                code: *code,
+                call: 0,
+                path: Pointer::root(),
+                message: String::new(),
+                facts: Value::Null,
+                suggestion: None,
+            });
+            let attempt = Attempt::unjudged("first", "u", "success", Usage::default(), 1.0);
+            Attempt { calls: vec![call], diagnoses: diagnoses.collect(), ..attempt }
+        };
+        let turn = |code: FaultCode, outcome: &str| {
+            let execution: Execution = serde_json::from_value(json!({
+                "call": call("2", "pay"), "toolset": "bank", "operation": "POST /pay", "outcome": outcome, "duration_ms": 1.0
+            }))
+            .unwrap();
+            Trace {
+                id: "t1".to_owned(),
+                request: Some(asking("pay my bill")),
+                attempts: vec![attempt(call("1", "play"), &[code]), attempt(call("2", "pay"), &[])],
+                executions: vec![execution],
+                ..sample()
+            }
+        };
+        let memory = MemoryNote::of(Scope::of_key("a"));
+        let mended = ToolExpectation::of_mended(&turn(FaultCode::ToolUnknown, "success"), &memory).unwrap();
+        let sample = mended.over(None).unwrap();
+        assert_eq!((sample.query.as_str(), sample.tools.as_slice()), ("pay my bill", &["pay".to_owned()][..]));
+        assert_eq!(sample.evidence[0].kind, EvidenceKind::Mended);
+        for other in [turn(FaultCode::ToolUnknown, "refused"), turn(FaultCode::ParameterMissing, "success")] {
+            assert!(ToolExpectation::of_mended(&other, &memory).is_none());
+        }
+        let told = said(EvidenceKind::Feedback, asking("pay my bill"), json!({"tools": ["find"]}));
+        let of_app = told.over(Some(sample.clone()));
+        assert_eq!(of_app.as_ref().unwrap().tools, ["find"]);
+        assert_eq!(mended.over(of_app.clone()), of_app, "feedback stands over a corrected call");
+        let wrong = said(EvidenceKind::Feedback, asking("pay my bill"), json!({}));
+        assert_eq!(wrong.over(Some(sample)), None);
     }
 
     #[test]

@@ -197,6 +197,7 @@ mod tests {
                 approval,
                 explanation,
                 credential,
+                doubt: None,
                 started_ms,
                 duration_ms,
             }

@@ -2,8 +2,10 @@
 //!
 //! Text from people, models and APIs is sent as JSON inside one message and announced as data.
 
+mod guide;
 mod questions;
 mod reading;
 
+pub use guide::{Demonstration, DemonstrationNote, MAX_DEMONSTRATIONS, TaskGuide};
 pub use questions::{Feedback, Shown, continued, feedback, solving, training, wording};
 pub use reading::{Said, read};

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::guide::TaskGuide;
 use crate::experience::text::shortened;
 use crate::experience::{NO_EXPERIENCE, Settings};
 use callwright_common::json::raw;
@@ -41,6 +42,14 @@ ANSWER: 3.10
 Example 2
 {\"notes\": \"No relevant experience\", \"question\": \"Which river flows through Vienna?\"}
 ANSWER: Danube";
+
+/// Example of the rewording of a lesson.
+const WORDING: &str = "\
+Example
+{\"tools\": [\"water_plant\"], \"learned_from\": \"a mistake, and the call that mended it\", \"about\": \"water_plant, litres, wrong type\", \
+\"known\": \"In calls of `water_plant`, `litres` must be a number.\"}
+NOTE[water a plant]: `water_plant` takes `litres` as a number, without its unit.
+DONE";
 
 /// Instruction for the form of an answer.
 const ANSWER: &str = "Give the answer as `ANSWER: ...` on a line of its own, as short as the question asks for, with nothing behind it. \
@@ -100,13 +109,15 @@ enum NotesData<'a> {
 }
 
 /// Builds the prompt of the training stage: the question without its truth.
-pub fn training(question: &str, settings: &Settings) -> Vec<(Role, String)> {
+pub fn training(question: &str, settings: &Settings, guide: &TaskGuide) -> Vec<(Role, String)> {
     let system = format!(
         "You answer questions, and you keep a lesson_store of what is worth knowing the next time. First answer. Then you are told whether \
          the answer was right, and what is right. From then on you have {} messages, each with one or more of these commands:\n\n\
-         {}\n\n{ANSWER}\n\n{DATA}\n\n{TRAINING}",
+         {}\n\n{ANSWER}\n\n{DATA}\n\n{}{}",
         settings.note_actions,
         commands(settings),
+        guide.instructions(),
+        guide.training(TRAINING),
     );
     let question = shortened(question, MAX_SHOWN_CHARS);
     vec![(Role::System, system), (Role::User, raw(&QuestionData { question }).get().to_owned())]
@@ -125,10 +136,12 @@ pub fn continued(left: usize) -> (Role, String) {
 
 /// Builds the prompt of the test stage: the question with the recalled notes. There are no further actions (paper,
 /// appendix B).
-pub fn solving(question: &str, notes: &[Shown<'_>]) -> Vec<(Role, String)> {
+pub fn solving(question: &str, notes: &[Shown<'_>], guide: &TaskGuide) -> Vec<(Role, String)> {
     let system = format!(
         "You answer questions. With each you are shown notes from earlier cases, or \"{NO_EXPERIENCE}\". Use a note where it applies to the \
-         question, and pass over it where it does not.\n\n{ANSWER}\n\n{DATA}\n\n{SOLVING}",
+         question, and pass over it where it does not.\n\n{ANSWER}\n\n{DATA}\n\n{}{}",
+        guide.instructions(),
+        guide.solving(SOLVING),
     );
     let notes = if notes.is_empty() { NotesData::None(NO_EXPERIENCE) } else { NotesData::Found(notes) };
     let data = SolvingData { notes, question: shortened(question, MAX_SHOWN_CHARS) };
@@ -142,7 +155,7 @@ pub fn wording(learned: &impl Serialize, settings: &Settings) -> Vec<(Role, Stri
          lesson_store for assistants that are asked for such a thing the next time: put it into words that help them. You have {} messages, each with one \
          or more of these commands; one note is enough:\n\n{}\n\n\
          Say nothing that does not follow from what you are shown. Write names of tools and parameters, and values, exactly as they stand there, in \
-         backquotes, and no others.\n\n{DATA}",
+         backquotes, and no others.\n\n{DATA}\n\n{WORDING}",
         settings.note_actions + 1,
         commands(settings),
     );
@@ -170,7 +183,9 @@ mod tests {
     #[test]
     fn what_others_wrote_is_data() {
         let settings = Settings::default();
-        for messages in [training(HOSTILE, &settings), solving(HOSTILE, &[Shown { key: HOSTILE, value: HOSTILE }])] {
+        let guide = TaskGuide::default();
+        let notes = [Shown { key: HOSTILE, value: HOSTILE }];
+        for messages in [training(HOSTILE, &settings, &guide), solving(HOSTILE, &notes, &guide)] {
             let [(_, system), (_, user)]: [(Role, String); 2] = messages.try_into().unwrap();
             assert!(!system.contains("delete_all"));
             let data: Value = serde_json::from_str(&user).unwrap();
@@ -184,7 +199,7 @@ mod tests {
 
     #[test]
     fn without_a_note_the_model_is_told_so() {
-        let [_, (_, user)]: [(Role, String); 2] = solving("q", &[]).try_into().unwrap();
+        let [_, (_, user)]: [(Role, String); 2] = solving("q", &[], &TaskGuide::default()).try_into().unwrap();
         assert_eq!(user, r#"{"notes":"No relevant experience","question":"q"}"#);
     }
 }

@@ -1,8 +1,11 @@
 //! Parses the commands in a model's output.
 
+use serde_json::Value;
+
 use crate::experience::Settings;
 use crate::experience::text::{shortened, tidy};
 use callwright_common::json::bare;
+use callwright_judge::repair::answers::{AnswerShape, after_reasoning, read_value};
 
 /// Maximum number of bytes of an output that are parsed; a note is about a thousandth of that.
 const MAX_BYTES: usize = 256 * 1024;
@@ -24,69 +27,100 @@ pub struct Said {
     pub done: bool,
 }
 
-/// Parses an output leniently. Models put commands into lists, bold text and fences, and omit brackets and colons.
-/// Recognisable commands are parsed; everything else is skipped.
+/// Parses an output leniently. Models put commands into lists, bold text and fences, several into one line, and omit
+/// brackets and colons, or write their contents as JSON. Recognisable commands are parsed; everything else is skipped.
 pub fn read(text: &str, settings: &Settings) -> Said {
     let end = text.char_indices().map(|(at, letter)| at + letter.len_utf8()).take_while(|end| *end <= MAX_BYTES).last();
-    let text = bare(text.get(..end.unwrap_or_default()).unwrap_or_default());
-    let (mut said, mut open, mut last) = (Said::default(), OpenCommand::Nothing, None);
+    let text = bare(after_reasoning(text.get(..end.unwrap_or_default()).unwrap_or_default()));
+    let mut reading = OutputReading { said: Said::default(), open: OpenCommand::Nothing, last: None, settings };
     for line in text.lines() {
-        match Command::of(line) {
-            Some(command) => {
-                open.close(&mut said, settings);
-                said.done |= matches!(command, Command::Done);
-                open = command.opened();
-            }
-            // A note ends at the next command or empty line; an answer and `DONE` take one line.
-            None if line.trim().is_empty() => {
-                open.close(&mut said, settings);
-                open = OpenCommand::Nothing;
-            }
-            None => match &mut open {
-                OpenCommand::Thought => {}
-                OpenCommand::Note(_, value) => {
-                    value.push(' ');
-                    value.push_str(line);
-                }
-                OpenCommand::Answer(answer) if answer.trim().is_empty() => answer.push_str(line),
-                OpenCommand::Answer(_) | OpenCommand::Nothing => last = Some(line),
-            },
-        }
+        reading.line(line);
     }
-    open.close(&mut said, settings);
+    reading.close();
+    let OutputReading { mut said, last, .. } = reading;
+    if said == Said::default() {
+        said = json_commands(text, settings).unwrap_or_default();
+    }
     if said.answer.is_none() {
-        said.answer = last.map(answered).filter(|answer| !answer.is_empty());
+        said.answer = last.map(|line| answered(concluded(line))).filter(|answer| !answer.is_empty());
     }
     said
+}
+
+/// Output that is being parsed.
+struct OutputReading<'a> {
+    said: Said,
+    open: OpenCommand,
+    /// Last line without a command.
+    last: Option<&'a str>,
+    settings: &'a Settings,
+}
+
+impl<'a> OutputReading<'a> {
+    fn line(&mut self, mut line: &'a str) {
+        // Each round consumes at least one command.
+        while let Some(command) = Command::of(line) {
+            self.close();
+            self.said.done |= matches!(command, Command::Done);
+            let (opened, rest) = command.opened();
+            self.open = opened;
+            match rest {
+                Some(rest) if !rest.trim().is_empty() => line = rest,
+                _ => return,
+            }
+        }
+        match &mut self.open {
+            // A note ends at the next command or empty line; an answer and `DONE` take one line.
+            _ if line.trim().is_empty() => self.close(),
+            OpenCommand::Thought(depth) => {
+                if let Some(rest) = after_thought(line, depth) {
+                    self.open = OpenCommand::Nothing;
+                    self.line(rest);
+                }
+            }
+            OpenCommand::Note(_, value) => {
+                value.push(' ');
+                value.push_str(line);
+            }
+            OpenCommand::Answer(answer) if answer.trim().is_empty() => answer.push_str(line),
+            OpenCommand::Answer(_) | OpenCommand::Nothing => self.last = Some(line),
+        }
+    }
+
+    fn close(&mut self) {
+        match std::mem::replace(&mut self.open, OpenCommand::Nothing) {
+            OpenCommand::Note(key, value) => self.said.add_note(&key, &value, self.settings),
+            OpenCommand::Answer(answer) => {
+                self.said.answer = Some(answered(&answer)).filter(|answer| !answer.is_empty());
+            }
+            OpenCommand::Thought(_) | OpenCommand::Nothing => {}
+        }
+    }
+}
+
+impl Said {
+    fn add_note(&mut self, key: &str, value: &str, settings: &Settings) {
+        let key = shortened(&tidy(key), settings.key_chars).to_owned();
+        let value = shortened(&plain(&tidy(value)), settings.value_chars).to_owned();
+        let note = (key, value);
+        if self.notes.len() < MAX_NOTES && !note.0.is_empty() && !note.1.is_empty() && !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
 }
 
 /// Command that may continue on the next line.
 enum OpenCommand {
     Nothing,
-    Thought,
+    /// Thought, with the number of its open brackets; 0 if it has none and ends at an empty line.
+    Thought(usize),
     Note(String, String),
     Answer(String),
 }
 
-impl OpenCommand {
-    fn close(&mut self, said: &mut Said, settings: &Settings) {
-        match std::mem::replace(self, Self::Nothing) {
-            Self::Note(key, value) if said.notes.len() < MAX_NOTES => {
-                let key = shortened(&tidy(&key), settings.key_chars).to_owned();
-                let value = shortened(&plain(&tidy(&value)), settings.value_chars).to_owned();
-                if !key.is_empty() && !value.is_empty() && !said.notes.contains(&(key.clone(), value.clone())) {
-                    said.notes.push((key, value));
-                }
-            }
-            Self::Answer(answer) => said.answer = Some(answered(&answer)).filter(|answer| !answer.is_empty()),
-            Self::Note(..) | Self::Thought | Self::Nothing => {}
-        }
-    }
-}
-
 /// Line that begins with a command.
 enum Command<'a> {
-    Think,
+    Think(&'a str),
     Note(&'a str),
     Answer(&'a str),
     Done,
@@ -101,28 +135,121 @@ impl<'a> Command<'a> {
         let rest = rest.trim_start_matches(['*', '_', '`', ' ']);
         let follows = rest.starts_with(['[', ':']);
         match word.to_ascii_uppercase().as_str() {
-            "THINK" | "THOUGHT" if follows => Some(Self::Think),
+            "THINK" | "THOUGHT" if follows => Some(Self::Think(rest)),
             "NOTE" if rest.starts_with('[') => Some(Self::Note(rest)),
             "ANSWER" if follows => Some(Self::Answer(rest)),
             // A sentence may begin with this word.
             "DONE" if rest.chars().all(|letter| !letter.is_alphanumeric()) => Some(Self::Done),
-            _ => None,
+            _ => final_answer(line).map(Self::Answer),
         }
     }
 
-    fn opened(self) -> OpenCommand {
+    /// Returns what the command begins, and the text behind it on the same line.
+    fn opened(self) -> (OpenCommand, Option<&'a str>) {
         match self {
-            Self::Think => OpenCommand::Thought,
-            Self::Done => OpenCommand::Nothing,
+            Self::Done => (OpenCommand::Nothing, None),
+            Self::Think(rest) => {
+                let mut depth = 0;
+                match after_thought(rest, &mut depth) {
+                    Some(rest) => (OpenCommand::Nothing, Some(rest)),
+                    None if depth > 0 => (OpenCommand::Thought(depth), None),
+                    None => (OpenCommand::Thought(0), next_command(rest)),
+                }
+            }
             Self::Answer(rest) => {
+                let (rest, next) = divided(rest);
                 let bracketed = rest.strip_prefix('[').map(|rest| rest.trim_end().trim_end_matches(']'));
-                OpenCommand::Answer(bracketed.unwrap_or(rest).trim_start_matches(':').to_owned())
+                let answer = bracketed.unwrap_or(rest).trim_start_matches(':').to_owned();
+                (OpenCommand::Answer(answer), next)
             }
             Self::Note(rest) => {
                 let (key, value) = rest.trim_start_matches('[').split_once(']').unwrap_or_default();
-                OpenCommand::Note(key.to_owned(), value.trim_start_matches(['*', '_', '`', ' ', ':']).to_owned())
+                let (value, next) = divided(value);
+                let value = value.trim_start_matches(['*', '_', '`', ' ', ':']).to_owned();
+                (OpenCommand::Note(key.to_owned(), value), next)
             }
         }
+    }
+}
+
+/// Returns the text behind the bracket that closes a thought, and updates the number of its open brackets.
+fn after_thought<'a>(line: &'a str, depth: &mut usize) -> Option<&'a str> {
+    for (at, sign) in line.char_indices() {
+        match sign {
+            '[' => *depth += 1,
+            ']' if *depth > 0 => {
+                *depth -= 1;
+                if *depth == 0 {
+                    return line.get(at + 1..).map(|rest| rest.trim_start_matches(['*', '`', '.', ',', ';', ' ']));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Divides the content of a command from the next command on the same line.
+fn divided(content: &str) -> (&str, Option<&str>) {
+    match next_command(content) {
+        Some(next) => (content.get(..content.len() - next.len()).unwrap_or_default(), Some(next)),
+        None => (content, None),
+    }
+}
+
+/// Returns the text from the next command within a line. There, only upper case marks a command.
+fn next_command(line: &str) -> Option<&str> {
+    let starts = line.match_indices(' ').filter_map(|(at, _)| line.get(at + 1..));
+    starts.into_iter().find(|rest| {
+        ["NOTE[", "ANSWER:", "ANSWER[", "THINK["].iter().any(|command| rest.starts_with(command))
+            || rest.trim_end_matches(['.', '!', '*', '`', ' ']) == "DONE"
+    })
+}
+
+/// Returns the text after a heading of an answer with other words before it: `Final answer: 7`.
+fn final_answer(line: &str) -> Option<&str> {
+    let (heading, rest) = line.split_once(':')?;
+    let heading = heading.trim_end_matches(['*', '_', '`', ' ']);
+    let words = heading.split_whitespace().count();
+    let is_answer = heading.split_whitespace().next_back()?.eq_ignore_ascii_case("answer");
+    ((2..=3).contains(&words) && is_answer).then_some(rest)
+}
+
+/// Returns the end of a sentence that states the answer: `The answer is 7.`
+fn concluded(line: &str) -> &str {
+    let stated = line.to_ascii_lowercase().rfind("answer").and_then(|at| line.get(at + "answer".len()..));
+    let stated = stated.and_then(|rest| rest.trim_start_matches(['*', '_', '`', ' ']).strip_prefix("is"));
+    let stated =
+        stated.filter(|rest| rest.starts_with([' ', ':', '*'])).map(|rest| rest.trim_start_matches([':', '*', ' ']));
+    stated.filter(|rest| !rest.is_empty()).unwrap_or(line)
+}
+
+/// Returns the commands that a JSON object contains: an `answer`, `notes`, or the `key` and `value` of one note.
+fn json_commands(text: &str, settings: &Settings) -> Option<Said> {
+    let commands = read_value(text, AnswerShape::Object, |value| {
+        let mut said = Said { answer: value.get("answer").and_then(scalar), ..Said::default() };
+        let listed = value.get("notes").or_else(|| value.get("note"));
+        let notes = match listed {
+            Some(Value::Array(notes)) => notes.iter().collect(),
+            Some(note) => vec![note],
+            None => vec![&value],
+        };
+        for note in notes {
+            let [key, value] = ["key", "value"].map(|member| note.get(member).and_then(Value::as_str));
+            said.add_note(key.unwrap_or_default(), value.unwrap_or_default(), settings);
+        }
+        said.done = value.get("done") == Some(&Value::Bool(true));
+        if said == Said::default() { Err(String::new()) } else { Ok(said) }
+    });
+    commands.ok()
+}
+
+/// Returns the text of an answer that is a string, a number or a truth value.
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(answered(text)).filter(|answer| !answer.is_empty()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
     }
 }
 
@@ -171,6 +298,11 @@ mod tests {
             "```\nNOTE[a, b]: one two\n```",
             "<think>NOTE[x]: y</think>NOTE[a, b]: one two",
             "NOTE[a, b]:\none two\n\nThat is all.",
+            "THINK[so, [x] and y] NOTE[a, b]: one two DONE",
+            "THINK[so\nand so]. NOTE[a, b]: one two",
+            "I think.\n</think>\nNOTE[a, b]: one two",
+            "{\"notes\": [{\"key\": \"a, b\", \"value\": \"one two\"}]}",
+            "```json\n{\"key\": \"a, b\", \"value\": \"one two\"}\n```",
         ] {
             assert_eq!(notes(text), [note("a, b", "one two")], "{text}");
         }
@@ -198,6 +330,15 @@ mod tests {
             "ANSWER:\npfe",
             "I splice the letters.\n\"pfe\"",
             "ANSWER: x\nANSWER: pfe",
+            "THINK[p, f and e] ANSWER: pfe",
+            "THINK: p, f and e. ANSWER: pfe",
+            "THINK[p, f\nand e] ANSWER: pfe\nDONE",
+            "ANSWER: pfe NOTE[x]: y",
+            "<think>ANSWER: x</think>ANSWER: pfe",
+            "So it is.\n</think>\nThe answer is pfe",
+            "**Final answer:** pfe\nI hope this helps.",
+            "{\"think\": \"p, f\", \"answer\": \"pfe\"}",
+            "```json\n{'answer': 'pfe'}\n```",
         ] {
             assert_eq!(answer(text).as_deref(), Some("pfe"), "{text}");
         }

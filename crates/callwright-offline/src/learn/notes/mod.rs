@@ -2,6 +2,7 @@
 //! 4.2).
 
 mod cases;
+mod guide;
 mod keeping;
 mod lessons;
 mod report;

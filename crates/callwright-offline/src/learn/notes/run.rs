@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::cases::{self, TrainingCase};
+use super::guide;
 use super::keeping::{KeepingModel, KeptAnswers};
 use super::lessons;
 use super::report::{NotesReport, Variant, VariantReport};
@@ -16,7 +17,7 @@ use crate::input::STANDARD_STREAM;
 use crate::learn::state::{Inputs, StateFile};
 use crate::output::refuse_input;
 use crate::{OfflineError, Watcher};
-use callwright_knowledge::experience::prompts::Shown;
+use callwright_knowledge::experience::prompts::{Shown, TaskGuide};
 use callwright_knowledge::experience::{
     LessonStore, NoteTaker, RecallQuery, Settings, StoredLesson, Trained, is_right, learn as learn_draft,
 };
@@ -43,6 +44,10 @@ pub struct NotesFiles {
     pub notes: Option<PathBuf>,
     /// Output file of all lessons.
     pub out: Option<PathBuf>,
+    /// Text file with instructions for the task.
+    pub instructions: Option<PathBuf>,
+    /// Lines `{"question", "truth", ...}` that replace the built-in demonstrations.
+    pub demonstrations: Option<PathBuf>,
 }
 
 /// Settings of a run.
@@ -94,7 +99,7 @@ pub async fn learn_notes(
     run: &NotesRun,
     watcher: &dyn NotesWatcher,
 ) -> Result<NotesReport, OfflineError> {
-    let inputs = [&files.train, &files.test, &files.notes];
+    let inputs = [&files.train, &files.test, &files.notes, &files.instructions, &files.demonstrations];
     let inputs: Vec<&Path> = inputs.into_iter().flatten().map(PathBuf::as_path).collect();
     // Checked before the first model request.
     files.out.as_ref().map_or(Ok(()), |out| refuse_input(out, &inputs))?;
@@ -105,7 +110,7 @@ pub async fn learn_notes(
         None => StateFile::beside(Path::new(""), Inputs::default()).begin(jiff::civil::Date::default()),
     };
     let model = Arc::new(KeepingModel::new(Arc::clone(&run.model), kept.state.answers));
-    let note_taker = NoteTaker::new(Arc::<KeepingModel>::clone(&model), run.settings);
+    let note_taker = NoteTaker::new(Arc::<KeepingModel>::clone(&model), run.settings).guided(read.guide.clone());
     let school = NotesTrainer { run, watcher, note_taker, model, state, date: kept.date, spent: kept.state.spent };
     let mut report = NotesReport { problems: read.problems, lines: read.lines, ..NotesReport::default() };
     let mut lesson_store = LessonStore::of(read.lessons.iter().cloned().map(StoredLesson::from), run.settings);
@@ -135,17 +140,18 @@ struct NotesInputs {
     train: Vec<TrainingCase>,
     test: Vec<TrainingCase>,
     lessons: Vec<Lesson>,
+    guide: TaskGuide,
     problems: u64,
     lines: u64,
 }
 
 impl NotesInputs {
     fn all(files: &NotesFiles, watcher: &dyn NotesWatcher) -> Result<Self, OfflineError> {
-        let NotesFiles { train, test, notes, .. } = files;
+        let NotesFiles { train, test, notes, instructions, demonstrations, .. } = files;
         if train.is_none() && (test.is_none() || notes.is_none()) {
             return Err(OfflineError::NothingToDo);
         }
-        let given = [("--train", train), ("--test", test), ("--notes", notes)];
+        let given = [("--train", train), ("--test", test), ("--notes", notes), ("--demonstrations", demonstrations)];
         let mut streams =
             given.into_iter().filter(|(_, path)| path.as_ref().is_some_and(|path| path.as_os_str() == STANDARD_STREAM));
         if let (Some((first, _)), Some((second, _))) = (streams.next(), streams.next()) {
@@ -166,6 +172,15 @@ impl NotesInputs {
             read.problems += counted.problems;
             read.lines += counted.lines;
         }
+        if let Some(path) = instructions {
+            read.guide.instructions = guide::instructions(path)?;
+        }
+        if let Some(path) = demonstrations {
+            let (found, counted) = guide::demonstrations(path, watcher)?;
+            read.guide.demonstrations = found;
+            read.problems += counted.problems;
+            read.lines += counted.lines;
+        }
         Ok(read)
     }
 }
@@ -175,7 +190,12 @@ fn state_file(files: &NotesFiles, run: &NotesRun, read: &NotesInputs) -> Option<
     let out = files.out.as_ref().filter(|out| out.as_os_str() != STANDARD_STREAM)?;
     let mut inputs = Inputs::default();
     inputs.add(&run.model_name);
-    for part in [format!("{:?}", (run.k, run.settings)), format!("{:?}", (&read.train, &read.test))] {
+    let parts = [
+        format!("{:?}", (run.k, run.settings)),
+        format!("{:?}", (&read.train, &read.test)),
+        format!("{:?}", read.guide),
+    ];
+    for part in parts {
         inputs.add(&part);
     }
     Some(StateFile::beside(out, inputs))
