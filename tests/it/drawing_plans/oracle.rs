@@ -196,7 +196,7 @@ impl PlanningModel for Oracle {
                 Purpose::Selection => self.select(&data),
                 Purpose::Completion if data.get("known").is_some() => self.fill_in(&data),
                 Purpose::Completion => self.complete(&data),
-                Purpose::Choice => unreachable!("drawing chooses nothing"),
+                Purpose::Choice | Purpose::Need => unreachable!("drawing only selects and completes"),
             };
             let mut text = right.to_string();
             if let Some(errors) = &self.errors {

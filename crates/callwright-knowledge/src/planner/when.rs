@@ -19,6 +19,7 @@ use super::drawing::{Occasion, PlanTool, Tools};
 use super::producers::words::{is_opaque, is_verb, name_words, writes};
 use super::producers::{Asked, Candidate, Evidence, Producers};
 use callwright_judge::scanner::Parameter;
+use callwright_types::Plan;
 
 /// Number of candidates considered per argument: those that a plan's prompt would list first.
 const LOOKED_AT: usize = 5;
@@ -34,8 +35,68 @@ pub struct Why {
     pub producer: Candidate,
 }
 
-/// Returns the first reason for a plan in the order of the request, if there is one. No model is called.
+/// Returns the first reason for a plan in the order of the request, if there is one: a missing key, or a value that an
+/// earlier step of the request yields. No model is called.
 pub fn needs_plan(occasion: &Occasion<'_>) -> Option<Why> {
+    missing_key(occasion).or_else(|| chained_value(occasion))
+}
+
+/// Returns an argument of a later step that takes a value from an earlier step of the same request: the step gives
+/// fewer values than its tool requires, and the earlier step's tool returns one by the argument's name.
+fn chained_value(occasion: &Occasion<'_>) -> Option<Why> {
+    let leaders = occasion.producers.clause_leaders(occasion.asked);
+    for (at, leader) in leaders.iter().enumerate().skip(1) {
+        let earlier: Vec<usize> = leaders.iter().take(at).map(|leader| leader.tool).collect();
+        let Some(tool) = occasion.tools.tool(leader.tool).filter(|_| occasion.offered.contains(&leader.tool)) else {
+            continue;
+        };
+        let required: Vec<Parameter<'_>> =
+            tool.tool.parameters().filter(|parameter| parameter.required && !is_preset(parameter)).collect();
+        let numeric = required.iter().filter(|parameter| is_numeric(parameter)).count();
+        let lacks_any = leader.numbers + leader.texts < required.len();
+        for parameter in &required {
+            let is_lacking = if is_numeric(parameter) { leader.numbers < numeric || lacks_any } else { lacks_any };
+            if !is_lacking {
+                continue;
+            }
+            let candidates = occasion.producers.candidates(leader.tool, parameter.name, occasion.asked, 1);
+            let found = candidates.into_iter().find(|candidate| {
+                earlier.contains(&candidate.tool) && yields_by_name(candidate) && may_run(occasion, candidate)
+            });
+            if let Some(producer) = found {
+                return Some(Why { tool: leader.tool, argument: parameter.name.to_owned(), producer });
+            }
+        }
+    }
+    None
+}
+
+/// Whether the candidate's output has the argument's name, or the step of the request names it.
+fn yields_by_name(candidate: &Candidate) -> bool {
+    let is_contrary =
+        [Evidence::Itself, Evidence::Needs].into_iter().any(|evidence| weight(candidate, evidence) != 0.0);
+    !is_contrary
+        && (weight(candidate, Evidence::SameName) > 0.0
+            || weight(candidate, Evidence::SharedWords) >= 1.0
+            || weight(candidate, Evidence::TakenUp) >= NAMED_FIELD)
+}
+
+fn may_run(occasion: &Occasion<'_>, candidate: &Candidate) -> bool {
+    occasion.tools.tool(candidate.tool).is_some_and(|tool| !tool.outputs.is_empty())
+}
+
+/// Weight of [`Evidence::TakenUp`] for a field of which a step names at least half.
+const NAMED_FIELD: f32 = 1.0;
+
+fn is_preset(parameter: &Parameter<'_>) -> bool {
+    ["default", "const", "enum"].iter().any(|keyword| parameter.schema.get(*keyword).is_some())
+}
+
+fn is_numeric(parameter: &Parameter<'_>) -> bool {
+    matches!(parameter.schema.get("type").and_then(Value::as_str), Some("number" | "integer"))
+}
+
+fn missing_key(occasion: &Occasion<'_>) -> Option<Why> {
     let said = std::cell::OnceCell::new();
     let leaders = occasion.producers.leaders(occasion.asked).into_iter();
     leaders.filter(|leader| occasion.offered.contains(leader)).find_map(|leader| {
@@ -52,6 +113,30 @@ pub fn needs_plan(occasion: &Occasion<'_>) -> Option<Why> {
             })
         })
     })
+}
+
+/// Missing value of a plan, with the tool that evidently supplies it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EvidentlySupplied {
+    /// Name of the argument that the plan requests from the user.
+    pub argument: String,
+    /// Name of the tool that supplies it.
+    pub producer: String,
+}
+
+/// Returns the first value that a plan requests from the user although a tool evidently supplies it. Such a plan is
+/// worse than none: the model would look the value up.
+pub fn asked_in_vain(occasion: &Occasion<'_>, plan: &Plan) -> Option<EvidentlySupplied> {
+    for missing in plan.missing() {
+        let Some(consumer) = occasion.producers.position(&missing.node.tool) else { continue };
+        let Some(producer) = evident_producer(occasion, consumer, missing.argument) else { continue };
+        let Some(tool) = occasion.tools.tool(producer.tool) else { continue };
+        return Some(EvidentlySupplied {
+            argument: missing.argument.to_owned(),
+            producer: tool.tool.name().to_owned(),
+        });
+    }
+    None
 }
 
 /// Returns the number of keys that the request lacks and that no tool evidently supplies: the maximum over the
@@ -102,9 +187,7 @@ pub fn may_require_key(parameters: &Value) -> bool {
 fn is_key(parameter: &Parameter<'_>) -> bool {
     let kind = parameter.schema.get("type").and_then(Value::as_str);
     let can_be_key = !matches!(kind, Some("boolean" | "array" | "object" | "null"));
-    can_be_key
-        && ["default", "const", "enum"].iter().all(|keyword| parameter.schema.get(*keyword).is_none())
-        && name_words(parameter.name).iter().any(|word| is_opaque(word))
+    can_be_key && !is_preset(parameter) && name_words(parameter.name).iter().any(|word| is_opaque(word))
 }
 
 /// Returns the things that the argument is the key of: from its own name, else from its tool's name.
@@ -163,7 +246,7 @@ fn is_evident(tools: &dyn Tools, argument: &str, candidate: &Candidate) -> bool 
     if weight(candidate, Evidence::Confirmed) > 0.0 || weight(candidate, Evidence::Linked) > 0.0 {
         return true;
     }
-    let contrary = [Evidence::Writes, Evidence::Itself, Evidence::Echo];
+    let contrary = [Evidence::Writes, Evidence::Itself, Evidence::Echo, Evidence::Needs];
     if contrary.into_iter().any(|evidence| weight(candidate, evidence) != 0.0) {
         return false;
     }

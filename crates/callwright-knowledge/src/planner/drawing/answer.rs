@@ -4,15 +4,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use callwright_common::json::bare;
-use callwright_common::text::excerpt;
+use callwright_judge::repair::answers::read_object;
 use callwright_types::plan::Source;
 
 /// Maximum size of an answer, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
-
-/// Maximum number of characters of an unreadable answer that are quoted in its fault.
-const QUOTED_CHARS: usize = 120;
 
 /// Answer to a goal selection: the tools whose calls serve the request.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -96,8 +92,7 @@ pub(super) enum ItemSelection {
     Choose,
 }
 
-/// Parses an answer: one JSON object, bare or in a Markdown code fence, optionally preceded by the thoughts of a
-/// reasoning model. Other text around it is an error.
+/// Parses the first JSON object of an answer that has the requested form.
 ///
 /// # Errors
 /// Feedback for the model: the fault and its fix.
@@ -105,24 +100,19 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     if text.len() > MAX_BYTES {
         return Err(format!("the answer is longer than {MAX_BYTES} bytes"));
     }
-    let text = bare(text);
-    if text.is_empty() {
-        return Err("the answer is empty".to_owned());
-    }
-    serde_json::from_str(text).map_err(|error| match error.classify() {
-        serde_json::error::Category::Data => format!("the answer has not the form that was asked for ({error})"),
-        _ => format!("the answer is not one JSON object ({error}); it begins: {}", excerpt(text, QUOTED_CHARS)),
-    })
+    read_object(text).map_err(|fault| fault.to_string())
 }
 
 #[cfg(test)]
 mod tests {
+    use callwright_judge::repair::answers::habits;
+
     use super::*;
 
     #[test]
-    fn a_selection_is_read_alone_in_a_fence_and_behind_thoughts() {
+    fn a_selection_is_read_in_every_habit() {
         const ONE: &str = r#"{"goals": [{"tool": "a", "task": "b", "why": 1}]}"#;
-        for text in [ONE.to_owned(), format!("```json\n{ONE}\n```"), format!("<think>{{}}?</think>\n{ONE}")] {
+        for text in habits(ONE) {
             let goals = read::<Selection>(&text).unwrap().goals;
             assert_eq!(goals, [SelectedGoal { tool: "a".to_owned(), task: "b".to_owned() }]);
         }
@@ -131,10 +121,12 @@ mod tests {
     #[test]
     fn a_completion_may_leave_out_what_does_not_apply() {
         let text = r#"{"arguments": [{"name": "a", "source": "tool", "outputs": [{"call": "x", "output": "/id", "item": "choose"}], "value": null}]}"#;
-        let completion: CompletionAnswer = read(text).unwrap();
-        let [given] = completion.arguments.as_slice() else { panic!() };
-        assert_eq!((given.source, given.words.as_deref()), (ArgumentOrigin::Tool, None));
-        assert_eq!(given.outputs.as_ref().unwrap()[0].item, Some(ItemSelection::Choose));
+        for text in habits(text) {
+            let completion: CompletionAnswer = read(&text).unwrap();
+            let [given] = completion.arguments.as_slice() else { panic!("{text}") };
+            assert_eq!((given.source, given.words.as_deref()), (ArgumentOrigin::Tool, None), "{text}");
+            assert_eq!(given.outputs.as_ref().unwrap()[0].item, Some(ItemSelection::Choose), "{text}");
+        }
     }
 
     #[test]
@@ -142,9 +134,8 @@ mod tests {
         for (text, expected) in [
             ("", "is empty"),
             ("I cannot help.", "not one JSON object"),
-            ("{\"goals\": [] } and more", "not one JSON object"),
             ("{\"goals\": [", "not one JSON object"),
-            ("[]", "not the form"),
+            ("[1]", "not one JSON object"),
             ("{}", "missing field `goals`"),
             ("{\"goals\": [{}]}", "missing field `tool`"),
         ] {

@@ -11,6 +11,7 @@ use super::prompts::{ConversationData, DATA, object};
 use super::settings::DrawSettings;
 use crate::text::beginning;
 use callwright_common::json::raw;
+use callwright_judge::repair::answers::after_reasoning;
 use callwright_openai::Role;
 use callwright_types::{Cost, Message};
 
@@ -94,6 +95,8 @@ fn question(chance: &Chance<'_>, settings: &DrawSettings) -> Question {
          1. `choice` is the `number` of the option that fits best to what the user said and to `task`.\n\
          2. Where the user said nothing that tells them apart, the first one that serves is right.\n\
          3. Where none of them serves what the user wants, `choice` is null.\n\n\
+         Example: the user says \"Water the fern\", and the options are 1 {{\"name\": \"Cactus\"}} and 2 {{\"name\": \"Fern\"}}. The answer is \
+         {{\"choice\": 2}}\n\n\
          Answer with one JSON object and nothing else: {{\"choice\": number or null}}"
     );
     let shown = chance.options.iter().take(settings.options).enumerate();
@@ -137,16 +140,27 @@ struct ChoiceAnswer {
 fn choice(text: &str, shown: usize) -> CheckedAnswer<Option<usize>> {
     let answer = match read::<ChoiceAnswer>(text) {
         Ok(ChoiceAnswer { choice }) => choice,
-        Err(fault) => return CheckedAnswer::unusable(fault),
+        Err(fault) => match number_alone(text) {
+            Some(number) => number.into(),
+            None => return CheckedAnswer::unusable(fault),
+        },
     };
     if answer.is_null() {
         return CheckedAnswer { taken: Some(None), faults: Vec::new() };
     }
-    let number = answer.as_u64().and_then(|number| usize::try_from(number).ok());
+    let number = answer.as_u64().or_else(|| answer.as_str().and_then(number_alone));
+    let number = number.and_then(|number| usize::try_from(number).ok());
     match number.filter(|number| (1..=shown).contains(number)) {
         Some(number) => CheckedAnswer { taken: Some(Some(number - 1)), faults: Vec::new() },
         None => CheckedAnswer::unusable(format!("`choice` has to be the number of an option, 1 to {shown}, or null")),
     }
+}
+
+/// Returns the only number of a text: `2`, `**2**`, `I choose option 2.`
+fn number_alone(text: &str) -> Option<u64> {
+    let mut numbers =
+        after_reasoning(text).split(|sign: char| !sign.is_alphanumeric()).filter_map(|word| word.parse().ok());
+    numbers.next().filter(|_| numbers.next().is_none())
 }
 
 #[cfg(test)]
@@ -202,7 +216,15 @@ mod tests {
     #[tokio::test]
     async fn one_of_several_is_chosen_or_none() {
         let settings = DrawSettings::default();
-        for (answer, index) in [("{\"choice\": 2}", Some(1)), ("```json\n{\"choice\": null}\n```", None)] {
+        for (answer, index) in [
+            ("{\"choice\": 2}", Some(1)),
+            ("```json\n{\"choice\": null}\n```", None),
+            ("{\"choice\": \"2\"}", Some(1)),
+            ("2", Some(1)),
+            ("I choose option **2**.", Some(1)),
+            ("<think>1 or 2?</think>The second: {'choice': 2}", Some(1)),
+            ("{\"choice\": None}", None),
+        ] {
             let (chosen, asked) = chosen(&rooms(), &[answer], &settings).await;
             assert_eq!((chosen.index, chosen.undecided, chosen.spent.requests), (index, None, 1));
             let [question] = asked.as_slice() else { panic!("{asked:?}") };
@@ -217,9 +239,15 @@ mod tests {
     #[tokio::test]
     async fn an_answer_that_is_none_is_told_once() {
         let settings = DrawSettings::default();
-        for wrong in
-            ["2", "{}", "{\"choice\": 0}", "{\"choice\": 4}", "{\"choice\": \"2\"}", "{\"choice\": -1}", "the second"]
-        {
+        for wrong in [
+            "1 or 2",
+            "{}",
+            "{\"choice\": 0}",
+            "{\"choice\": 4}",
+            "{\"choice\": \"b\"}",
+            "{\"choice\": -1}",
+            "the second",
+        ] {
             let (right, asked) = chosen(&rooms(), &[wrong, "{\"choice\": 3}"], &settings).await;
             assert_eq!((right.index, right.spent.requests, asked.len()), (Some(2), 2, 2), "{wrong}");
             let (none, _) = chosen(&rooms(), &[wrong, wrong], &settings).await;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::accept::{AcceptedArguments, AnswerContext, RequestedArgument};
 use super::draft::DraftNode;
-use super::draw::{Occasion, PlanGeneration};
+use super::draw::PlanGeneration;
 use super::error::Undrawn;
 use super::model::{Purpose, Question};
 use super::prompts::{
@@ -173,8 +173,7 @@ impl PlanGeneration<'_> {
         if node.depth >= self.settings.depth || from == AllowedSources::Words {
             return Vec::new();
         }
-        let Occasion { producers, asked, .. } = self.occasion;
-        producers.candidates(node.position, argument, asked, self.settings.candidates)
+        self.occasion.producers.candidates(node.position, argument, &self.asked, self.settings.candidates)
     }
 
     /// Returns the calls that depend on a call, the direct consumer first.

@@ -27,6 +27,9 @@ pub struct Spent {
     pub completion: Cost,
     /// Cost of choices among values.
     pub choice: Cost,
+    /// Cost of the question whether a plan is needed.
+    #[serde(skip_serializing_if = "Cost::is_nothing")]
+    pub need: Cost,
 }
 
 impl Spent {
@@ -35,6 +38,7 @@ impl Spent {
         let mut total = self.selection;
         total.add(self.completion);
         total.add(self.choice);
+        total.add(self.need);
         total
     }
 }
@@ -113,6 +117,7 @@ impl PlanRequester<'_> {
             Purpose::Selection => self.spent.selection.add(cost),
             Purpose::Completion => self.spent.completion.add(cost),
             Purpose::Choice => self.spent.choice.add(cost),
+            Purpose::Need => self.spent.need.add(cost),
         }
         match asked.map_err(|error| Undrawn::Unanswered(error.to_string()))?.said {
             Answered::Text(text) => Ok(Some(text)),

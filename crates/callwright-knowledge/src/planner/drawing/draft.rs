@@ -106,6 +106,13 @@ impl PlanDraft {
         &self.goals
     }
 
+    /// Returns the tools whose calls are requested or executed: those of the goals, and of executed calls.
+    pub(super) fn confirmed(&self) -> Vec<usize> {
+        let made = self.nodes.iter().filter(|node| matches!(node.standing, DraftNodeStatus::Made(_)));
+        let goals = self.goals.iter().filter_map(|at| self.get(*at));
+        goals.chain(made).map(|node| node.position).collect()
+    }
+
     /// Returns the label of a call, also for a position that is not added yet.
     pub(super) fn label(&self, at: usize) -> String {
         let own = self.get(at).and_then(|node| node.standing.label());

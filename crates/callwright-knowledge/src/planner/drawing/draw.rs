@@ -83,6 +83,8 @@ pub(super) struct PlanGeneration<'a> {
     pub(super) ground: DrawingContext,
     pub(super) asker: PlanRequester<'a>,
     pub(super) draft: PlanDraft,
+    /// The request, with the tools whose calls are confirmed.
+    pub(super) asked: Asked,
     pub(super) notes: Vec<String>,
 }
 
@@ -97,6 +99,7 @@ impl<'a> PlanGeneration<'a> {
             ground: DrawingContext::of(said.chain(occasion.memory.iter().map(String::as_str))),
             asker: PlanRequester { model, settings, spent: Spent::default() },
             draft: PlanDraft::default(),
+            asked: Asked::default(),
             notes: Vec::new(),
         }
     }
@@ -112,6 +115,8 @@ impl<'a> PlanGeneration<'a> {
 
     /// Completes all calls without arguments. New calls are appended, so calls closest to a goal come first.
     pub(super) async fn complete_all(&mut self) -> Result<Plan, Undrawn> {
+        let confirmed = self.draft.confirmed();
+        self.asked = self.occasion.asked.clone().requesting(confirmed);
         let mut at = 0;
         while let Some(node) = self.draft.get(at) {
             // Calls that are no longer needed cost no request.

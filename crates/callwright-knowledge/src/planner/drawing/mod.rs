@@ -7,7 +7,7 @@
 //!
 //! [`draw_from()`] completes a known plan, a template, with one request for its inputs, and generates a plan where it
 //! does not fit. [`redraw()`] regenerates the parts that an answer or the user has changed and keeps the rest.
-//! [`choose()`] selects one item of a list.
+//! [`choose()`] selects one item of a list, and [`need()`] asks whether a plan is needed at all.
 
 mod accept;
 mod answer;
@@ -21,6 +21,7 @@ mod finish;
 mod fitting;
 mod ground;
 mod model;
+mod need;
 mod number_words;
 mod place;
 mod prompts;
@@ -36,6 +37,7 @@ pub use converse::Spent;
 pub use draw::{Drawn, Occasion, draw, draw_from};
 pub use error::{Limit, Undrawn};
 pub use model::{AskError, PlanningModel, Purpose, Question, Reply};
+pub use need::{Need, need};
 pub use redraw::{Present, Renewal, redraw};
 pub use settings::{Completion, DrawSettings};
 pub use tools::{PlanTool, ToolList, Tools};

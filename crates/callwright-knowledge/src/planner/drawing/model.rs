@@ -43,6 +43,8 @@ pub enum Purpose {
     Completion,
     /// Choice among several values.
     Choice,
+    /// Whether a plan is needed.
+    Need,
 }
 
 /// Answer of a model and its cost as counted by the provider.

@@ -26,6 +26,20 @@ const AGAIN: &str = "4. `before` is what the arguments were until now, `$call.pa
 /// Rule for prompts with an outline.
 const OUTLINE: &str = "`outline` tells how similar requests were served. It guides which tools are called and in which order; it is no ground for a value.\n\n";
 
+/// Worked example of a selection.
+const SELECTION_EXAMPLE: &str = "Example: the user says \"Water the fern in the hall and tell Ada\", and the tools are `list_plants`, `water_plant` and \
+    `send_message`. The answer is\n\
+    {\"goals\": [{\"tool\": \"water_plant\", \"task\": \"water the fern in the hall\"}, {\"tool\": \"send_message\", \"task\": \"tell Ada\"}]}\n\
+    `list_plants` is no goal: it only finds out which plant is meant.";
+
+/// Worked example of a completion.
+const COMPLETION_EXAMPLE: &str = "Example: `wanted` is a call of `water_plant`, its arguments are `plant_id` (tools: `list_plants`) and `litres`, and the user \
+    says \"Give the fern two litres\". The answer is\n\
+    {\"calls\": [{\"call\": \"plants\", \"tool\": \"list_plants\", \"task\": \"find the fern\"}], \"arguments\": [{\"name\": \"plant_id\", \
+    \"source\": \"tool\", \"value\": null, \"words\": null, \"outputs\": [{\"call\": \"plants\", \"output\": \"/plants/0/id\", \"item\": \
+    \"choose\"}], \"question\": null}, {\"name\": \"litres\", \"source\": \"value\", \"value\": 2, \"words\": \"two litres\", \"outputs\": null, \
+    \"question\": null}]}";
+
 /// Conversation and memory in a prompt.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct ConversationData<'a> {
@@ -90,7 +104,7 @@ pub(super) fn selection(
          2. For each goal name the one tool whose call is the last step to it. Leave out tools that are only needed to find out an \
          argument of another call: they are found later.\n\
          3. The same tool may serve several goals. `task` says in a few words what its call is to do, so that goals are told apart.\n\
-         4. Where no tool serves the request, `goals` is [].\n\n{}\
+         4. Where no tool serves the request, `goals` is [].\n\n{SELECTION_EXAMPLE}\n\n{}\
          Answer with one JSON object and nothing else: {{\"goals\": [{{\"tool\": \"...\", \"task\": \"...\"}}]}}",
         heard.outlined()
     );
@@ -203,7 +217,7 @@ pub(super) fn completion(heard: &ConversationData<'_>, wanted: &RequestedCallDat
          step comes from that step's `tool`.\n\
          3. A `call` is one of `planned`, if that already does what is needed, or a new one: then it stands once in `calls`, with a \
          name of your own, its tool, and what it is to do (`task`). Arguments that come from one and the same call have the same \
-         `call`.\n{again}\n{}\
+         `call`.\n{again}\n{COMPLETION_EXAMPLE}\n\n{}\
          Answer with one JSON object and nothing else: {{\"calls\": [{{\"call\", \"tool\", \"task\"}}], \"arguments\": [{{\"name\", \
          \"source\", \"value\", \"words\", \"outputs\": [{{\"call\", \"output\", \"item\"}}], \"question\"}}]}}. What does not apply is \
          null.",

@@ -61,6 +61,9 @@ pub(super) fn question(
          only needed to find out an argument of another call. `task` says in a few words what the call is to do.\n\
          3. `changed` names those of `present.calls` of which the latest words of the user change an argument, or say one that was missing.\n\
          4. Where nothing is wanted any more, `goals` is [].\n\n\
+         Example: `present` has the goal `water_plant` (\"water the fern\") with the pending call `call1`, and the user says \"Two litres, and tell \
+         Ada\". The answer is {{\"goals\": [{{\"tool\": \"water_plant\", \"task\": \"water the fern\"}}, {{\"tool\": \"send_message\", \
+         \"task\": \"tell Ada\"}}], \"changed\": [\"call1\"]}}\n\n\
          Answer with one JSON object and nothing else: {{\"goals\": [{{\"tool\": \"...\", \"task\": \"...\"}}], \"changed\": [\"...\"]}}"
     );
     let user = raw(&RenewalPromptData { heard, present, tools: offered(tools, settings) });

@@ -93,6 +93,9 @@ impl PlanGeneration<'_> {
              `value`: the conversation or the memory says it. `value` is the value, as `schema` wants it (an object as a JSON text); `words` are \
              the words that it rests on, copied letter by letter from one text. Never make up a value.\n\
              `ask`: neither says it. `question` is what the user is asked.\n\n\
+             Example: `known` waters a plant, its inputs are `name` and `litres`, and the user says \"Water the fern\". The answer is {{\"fits\": \
+             true, \"inputs\": [{{\"name\": \"name\", \"source\": \"value\", \"value\": \"fern\", \"words\": \"fern\", \"question\": null}}, \
+             {{\"name\": \"litres\", \"source\": \"ask\", \"value\": null, \"words\": null, \"question\": \"How many litres?\"}}]}}\n\n\
              Answer with one JSON object and nothing else: {{\"fits\": true, \"inputs\": [{{\"name\", \"source\", \"value\", \"words\", \
              \"question\"}}]}}. What does not apply is null."
         );

@@ -27,6 +27,9 @@ const IMPOSSIBLE: f32 = -0.5;
 /// Penalty for a tool as its own producer. This is not impossible: sums can be computed from sums.
 const ITSELF: f32 = 2.0;
 
+/// Penalty for a tool that needs the value itself; more than a request can add, so that it ranks behind others.
+const NEEDS: f32 = 5.0;
+
 /// Argument and the tool that takes it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ConsumerArgument<'a> {
@@ -52,6 +55,15 @@ pub(super) fn of_tool(taker: &ConsumerArgument<'_>, maker: &ToolFeatures, is_its
     if is_itself {
         tally.add(Evidence::Itself, -ITSELF);
     }
+    if needs_value(taker, maker) {
+        tally.add(Evidence::Needs, -NEEDS);
+    }
+}
+
+/// Whether a tool requires the value that it would supply: an argument of the same name that identifies a thing.
+fn needs_value(taker: &ConsumerArgument<'_>, maker: &ToolFeatures) -> bool {
+    let argument = taker.profile;
+    argument.stands_for_thing() && !argument.is_bare() && maker.needed.binary_search(&argument.whole).is_ok()
 }
 
 /// Adds the evidence for a tool without documented outputs: the words that its name shares with the argument. A tool
@@ -82,7 +94,9 @@ pub(super) fn of_field(
     }
     tally.add(Evidence::Type, fit(field.kind, argument.kind));
     by_values(argument, field, tally);
-    if argument.stands_for_thing() && field.stands_for_thing() {
+    if is_of_other_thing(taker, field) {
+        tally.add(Evidence::Identifies, -1.0);
+    } else if argument.stands_for_thing() && field.stands_for_thing() {
         tally.add(Evidence::Identifies, 1.0);
     } else if argument.stands_for_thing() || field.identifies {
         tally.add(Evidence::Identifies, -1.0);
@@ -97,6 +111,16 @@ pub(super) fn of_field(
     if taker.segment.links(maker, output, taker) {
         tally.add(Evidence::Linked, LINK);
     }
+}
+
+/// Whether the field identifies another thing than the argument does, by their names: `review_id` for `product_id`.
+fn is_of_other_thing(taker: &ConsumerArgument<'_>, field: &Profile) -> bool {
+    let argument = taker.profile;
+    let both = argument.identifies && field.identifies && !argument.things.is_empty() && !field.things.is_empty();
+    both && !argument
+        .things
+        .iter()
+        .any(|thing| [&field.things, &field.holders].iter().any(|things| things.binary_search(thing).is_ok()))
 }
 
 fn by_name(

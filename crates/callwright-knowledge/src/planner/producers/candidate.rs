@@ -60,7 +60,7 @@ pub enum Evidence {
     Values,
     /// Both have the same example.
     Example,
-    /// Both identify a thing, or only one of them does.
+    /// Both identify a thing, or only one of them does, or they identify different things.
     Identifies,
     /// The value has to be selected from a list first: -0.5.
     InList,
@@ -68,6 +68,8 @@ pub enum Evidence {
     Nested,
     /// The tool requires the value itself as an argument: -1.
     Echo,
+    /// The tool requires the value that it would supply as an argument, so something else has to supply it first: -5.
+    Needs,
     /// Both tools are about the same things: the share of words of the consumer's name.
     SameSubject,
     /// The tool changes state; reads are preferred: -1.
@@ -110,6 +112,7 @@ impl fmt::Display for Evidence {
             Self::InList => "it has to be selected from a list",
             Self::Nested => "it is nested in the answer",
             Self::Echo => "the tool requires it as an argument",
+            Self::Needs => "the tool needs the value itself",
             Self::SameSubject => "the tools are about the same things",
             Self::Writes => "the tool changes state",
             Self::Ready => "the tool needs no lookup",

@@ -8,7 +8,7 @@ use super::asked::{SegmentScores, ToolRequestScore};
 use super::candidate::{Candidate, Evidence, EvidenceScore};
 use super::edges::Edges;
 use super::profile::Profile;
-use super::request::Request;
+use super::request::{ClauseValues, Request};
 use super::segment::Segment;
 use super::shape::ToolShape;
 use super::tool::{OutputFeatures, ToolFeatures};
@@ -25,6 +25,15 @@ const ASKED_WEIGHT: f32 = 2.0;
 
 /// Maximum number of tools per key. Keys of more tools do not discriminate.
 const MOST_ELSEWHERE: usize = 16;
+
+/// Minimum score of a candidate, absolute and relative to the best one. Below it, only type and position speak for the
+/// tool.
+const LEAST_SCORE: f32 = 1.0;
+const FLOOR: f32 = 0.25;
+
+/// Minimum lead of a tool in a clause at which the request confirms its call: a tool that changes something supplies
+/// values only if its call is confirmed.
+const CLEARLY_REQUESTED: f32 = 0.9;
 
 /// Weight of a confirmed edge; more than the sum of all other evidence.
 const CONFIRMED: f32 = 100.0;
@@ -73,6 +82,10 @@ pub struct Asked {
     best: Vec<usize>,
     /// Positions of the tools declared as used, in ascending order.
     used: Vec<usize>,
+    /// Positions of the tools whose calls are requested, in ascending order.
+    requested: Vec<usize>,
+    /// Values in each clause.
+    pub(super) values: Vec<ClauseValues>,
 }
 
 impl Producers {
@@ -184,7 +197,9 @@ impl Producers {
         }
         best.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
         best.truncate(ASKED_ELSEWHERE);
-        Asked { segments, best: best.into_iter().map(|(_, tool)| tool).collect(), used: Vec::new() }
+        let best = best.into_iter().map(|(_, tool)| tool).collect();
+        let values = request.clause_values().collect();
+        Asked { segments, best, used: Vec::new(), requested: Vec::new(), values }
     }
 
     /// Returns the arguments of a tool in the order of its schema.
@@ -200,6 +215,9 @@ impl Producers {
         let mut found: Vec<(f32, usize, Option<usize>)> =
             search.places().into_iter().filter_map(|maker| search.best_field(maker)).collect();
         found.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+        let best = found.first().map_or(0.0, |(score, ..)| *score);
+        let floor = (FLOOR * best).max(LEAST_SCORE);
+        found.retain(|(score, maker, _)| *score >= floor || search.is_confirmed(*maker));
         found.truncate(at_most);
         found.into_iter().filter_map(|(_, maker, field)| search.candidate(maker, field)).collect()
     }
@@ -225,12 +243,22 @@ impl SegmentPart {
 impl Asked {
     /// Declares the tools that are used; they are ranked first.
     #[must_use]
-    pub fn using(mut self, tools: impl IntoIterator<Item = usize>) -> Self {
-        self.used = tools.into_iter().collect();
-        self.used.sort_unstable();
-        self.used.dedup();
-        self
+    pub fn using(self, tools: impl IntoIterator<Item = usize>) -> Self {
+        Self { used: sorted(tools), ..self }
     }
+
+    /// Declares the tools whose calls are requested, so that they may supply values even if they change something.
+    #[must_use]
+    pub fn requesting(self, tools: impl IntoIterator<Item = usize>) -> Self {
+        Self { requested: sorted(tools), ..self }
+    }
+}
+
+fn sorted(tools: impl IntoIterator<Item = usize>) -> Vec<usize> {
+    let mut tools: Vec<usize> = tools.into_iter().collect();
+    tools.sort_unstable();
+    tools.dedup();
+    tools
 }
 
 /// Search for the producers of one argument.
@@ -273,8 +301,18 @@ impl<'a> ProducerSearch<'a> {
             likely.chain(elsewhere).chain(asked).chain(self.confirmed.iter().map(|(from, _)| *from)).collect();
         places.sort_unstable();
         places.dedup();
-        places.retain(|from| !self.is_forbidden(*from) && !self.producers.is_barred(*from));
+        places.retain(|from| !self.is_forbidden(*from) && !self.producers.is_barred(*from) && self.may_supply(*from));
         places
+    }
+
+    /// Whether a tool may be called for the sake of the argument: it changes nothing, or the operator, the caller or the
+    /// request confirms its call.
+    fn may_supply(&self, from: usize) -> bool {
+        let Some(maker) = self.maker(from).filter(|maker| maker.known.writes) else { return true };
+        let is_requested = maker.asking.is_some_and(|asking| asking.lead >= CLEARLY_REQUESTED);
+        self.is_confirmed(from)
+            || [&self.asked.used, &self.asked.requested].iter().any(|tools| tools.binary_search(&from).is_ok())
+            || is_requested && from != self.position
     }
 
     fn is_confirmed(&self, from: usize) -> bool {

@@ -5,6 +5,17 @@ use super::index::{Asked, Producers};
 /// Tolerance of score comparisons: sums of equal tools may differ by the order of addition.
 const ROUNDING: f32 = 1e-4;
 
+/// Tool to which a clause of the request clearly refers, with the number of values in the clause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::planner) struct ClauseLeader {
+    /// Position of the tool.
+    pub(in crate::planner) tool: usize,
+    /// Numbers in the clause.
+    pub(in crate::planner) numbers: usize,
+    /// Other values in the clause.
+    pub(in crate::planner) texts: usize,
+}
+
 impl Producers {
     /// Returns the tools that some clause of the request ranks first without a tie, in the order of the clauses. Tools
     /// that may not be called are ignored. Unclear clauses yield no tool.
@@ -14,6 +25,18 @@ impl Producers {
         for clause in 0..clauses {
             if let Some(leader) = self.leader(asked, clause).filter(|leader| !leaders.contains(leader)) {
                 leaders.push(leader);
+            }
+        }
+        leaders
+    }
+
+    /// Returns the clauses that refer clearly to one tool, with the tool, in order; each tool once.
+    pub(in crate::planner) fn clause_leaders(&self, asked: &Asked) -> Vec<ClauseLeader> {
+        let mut leaders: Vec<ClauseLeader> = Vec::new();
+        for (clause, values) in asked.values.iter().enumerate() {
+            let Some(tool) = self.leader(asked, clause) else { continue };
+            if leaders.iter().all(|known| known.tool != tool) {
+                leaders.push(ClauseLeader { tool, numbers: values.numbers, texts: values.texts });
             }
         }
         leaders

@@ -16,6 +16,8 @@ mod request;
 mod segment;
 mod shape;
 #[cfg(test)]
+mod shared_data_tests;
+#[cfg(test)]
 mod tests;
 mod tool;
 mod vocabulary;

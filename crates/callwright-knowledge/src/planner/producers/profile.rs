@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::vocabulary::{ToolTermCounts, WeightedTerms, union};
 use super::words::{identifies, is_verb, name_words, said_words, terms};
-use callwright_search::retrieval::Term;
+use crate::text::beginning;
+use callwright_search::retrieval::{Term, is_stop_word};
 use callwright_types::{OutputField, ValueKind};
 
 /// Number of leading words of a description that define the value; later words describe its use.
@@ -80,8 +81,8 @@ impl Profile {
             key: key(&named, &owner),
             things: things(&named),
             holders: terms(&owner.iter().chain(&said).cloned().collect::<Vec<_>>()).into(),
-            identifies: named.iter().any(|word| identifies(word)),
-            said_to_identify: said.iter().take(FIRST_WORDS).any(|word| identifies(word)),
+            identifies: is_identifier(&named),
+            said_to_identify: is_said_to_identify(&described.description),
             kind: described.kind,
             format: described.format.as_deref().map(Term::of),
             values: folded(&described.values),
@@ -103,24 +104,55 @@ impl Profile {
     }
 }
 
+/// Whether a name marks an identifier. A number does so at its end: `account_number`, but not `number_of_rooms` or
+/// `num_offers`.
+fn is_identifier(named: &[String]) -> bool {
+    let last = named.len().saturating_sub(1);
+    named.iter().enumerate().any(|(at, word)| identifies(word) && (word != COUNTED || at == last))
+}
+
+/// Whether a description begins with an identifying word, except a count (`number of`).
+fn is_said_to_identify(description: &str) -> bool {
+    let words = name_words(beginning(description, MOST_READ));
+    let mut told = words.iter().enumerate().filter(|(_, word)| !is_stop_word(word)).take(FIRST_WORDS);
+    told.any(|(at, word)| identifies(word) && !(word == COUNTED && words.get(at + 1).is_some_and(|next| next == "of")))
+}
+
+/// Word that counts things unless it ends a name.
+const COUNTED: &str = "number";
+
+/// Maximum number of characters of a description whose first words are searched for an identifying word.
+const MOST_READ: usize = 200;
+
 /// Returns the name of a field or an argument without separators.
 pub(super) fn whole(words: &[String]) -> Term {
     Term::of(&words.concat())
 }
 
 fn key(named: &[String], owner: &[String]) -> Option<Term> {
-    let identifies = named.iter().any(|word| identifies(word));
-    match (identifies, things(named).is_empty()) {
+    match (is_identifier(named), things(named).is_empty()) {
         (true, false) => Some(whole(named)),
         (true, true) if !owner.is_empty() => Some(Term::of(&format!("{}{}", owner.concat(), named.concat()))),
         _ => None,
     }
 }
 
-/// Returns the words of a name that denote a thing, without identifying words and verbs.
+/// Returns the words of a name that denote a thing, without identifying words. Verbs denote nothing beside other words;
+/// alone, they are nouns: `order_id`, `post_id`.
 pub(super) fn things(words: &[String]) -> Box<[Term]> {
-    let things: Vec<String> = words.iter().filter(|word| !identifies(word) && !is_verb(word)).cloned().collect();
+    let mut things: Vec<String> = words.iter().filter(|word| !identifies(word)).cloned().collect();
+    if things.iter().any(|word| !is_verb(word)) {
+        things.retain(|word| !is_verb(word));
+    }
     terms(&things).into()
+}
+
+/// Returns the words of a tool's name that denote a thing: without identifying words and the first verb, which is the
+/// tool's action.
+pub(super) fn subjects(words: &[String]) -> Box<[Term]> {
+    let verb = words.iter().position(|word| is_verb(word));
+    let things = words.iter().enumerate().filter(|(at, word)| Some(*at) != verb && !identifies(word));
+    terms(&things.map(|(_, word)| word.clone()).collect::<Vec<_>>()).into()
 }
 
 fn folded(texts: &[String]) -> Box<[Term]> {
@@ -141,6 +173,22 @@ mod tests {
     fn the_notation_of_a_name_does_not_matter() {
         assert_eq!(profile("personId", "").whole, profile("person_id", "").whole);
         assert_eq!(profile("PersonID", "").things, profile("person_id", "").things);
+    }
+
+    #[test]
+    fn a_verb_alone_is_a_noun() {
+        assert_eq!(profile("order_id", "").things, [Term::of("order")].into());
+        assert_eq!(profile("update_order_status_id", "").things, profile("status_id", "").things);
+        let words = |name: &str| name_words(name);
+        assert_eq!(subjects(&words("get_order")), [Term::of("order")].into());
+        assert_eq!(subjects(&words("order_pizza")), [Term::of("pizza")].into());
+    }
+
+    #[test]
+    fn a_number_identifies_at_the_end_of_a_name() {
+        assert!(profile("account_number", "").identifies && !profile("num_offers", "").identifies);
+        assert!(!profile("total", "The number of rooms").stands_for_thing());
+        assert!(profile("room", "The number on the door").stands_for_thing());
     }
 
     #[test]

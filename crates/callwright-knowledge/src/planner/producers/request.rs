@@ -17,6 +17,11 @@ static BETWEEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)[.;:?!]\s|[,\n，。；、？！]|\b(?:and|then|finally|also|next|afterwards|after that)\b").unwrap()
 });
 
+/// Texts in quotation marks.
+#[allow(clippy::unwrap_used, reason = "a constant pattern, which a test reads")]
+static QUOTED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new("\"[^\"]+\"|(?:^|\\s)'[^']+'|“[^”]+”|‘[^’]+’|«[^»]+»|「[^」]+」").unwrap());
+
 /// Clauses of a request, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
@@ -36,8 +41,7 @@ impl Request {
     /// Splits a text into clauses.
     pub fn read(text: &str) -> Self {
         let parts = BETWEEN.splitn(text, MAX_CLAUSES).map(str::trim);
-        let clauses =
-            parts.map(|part| Clause { text: part.to_owned(), terms: terms(&said_words(part)), values: values(part) });
+        let clauses = parts.map(Clause::of);
         Self { clauses: clauses.filter(|clause| !clause.terms.is_empty()).collect() }
     }
 
@@ -51,9 +55,50 @@ impl Request {
         self.clauses.iter().map(|clause| clause.terms.as_slice())
     }
 
+    /// Returns the number of values in each clause.
+    pub(super) fn clause_values(&self) -> impl Iterator<Item = ClauseValues> {
+        self.clauses.iter().map(|clause| ClauseValues::of(&clause.text))
+    }
+
     /// Returns the terms of a clause that are written like values. They only refer to tools that contain them.
     pub(super) fn values(&self, clause: usize) -> &[Term] {
         self.clauses.get(clause).map_or(&[], |clause| &clause.values)
+    }
+}
+
+/// Number of values in a clause, by their form.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ClauseValues {
+    /// Numbers.
+    pub(super) numbers: usize,
+    /// Quoted texts, runs of proper names, and words with digits that are no numbers.
+    pub(super) texts: usize,
+}
+
+impl ClauseValues {
+    fn of(clause: &str) -> Self {
+        let mut values = Self { texts: QUOTED.find_iter(clause).count(), ..Self::default() };
+        let plain = QUOTED.replace_all(clause, " ");
+        let mut is_in_name = false;
+        for (at, word) in plain.split_whitespace().enumerate() {
+            let word = word.trim_matches(|sign: char| !sign.is_alphanumeric());
+            let is_name = at > 0 && word.starts_with(char::is_uppercase) && word.chars().count() > 1;
+            let has_digit = word.contains(|sign: char| sign.is_ascii_digit());
+            if has_digit && word.chars().all(|sign| sign.is_ascii_digit() || ".,".contains(sign)) {
+                values.numbers += 1;
+            } else if has_digit || is_name && !is_in_name {
+                values.texts += 1;
+            }
+            is_in_name = is_name;
+        }
+        values
+    }
+}
+
+impl Clause {
+    fn of(text: &str) -> Self {
+        let said = said_words(text);
+        Self { text: text.to_owned(), terms: terms(&said), values: values(text) }
     }
 }
 
@@ -86,6 +131,17 @@ mod tests {
         assert_eq!(request.values(0), terms(&expected));
         assert!(Request::read("Rooms").values(0).is_empty());
         assert!(request.values(1).is_empty());
+    }
+
+    #[test]
+    fn values_are_counted_by_their_form() {
+        let of = |clause: &str| {
+            let ClauseValues { numbers, texts } = ClauseValues::of(clause);
+            (numbers, texts)
+        };
+        assert_eq!(of("Buy 2 tickets from New York to Boston at 10:30"), (1, 3));
+        assert_eq!(of("encrypt that password with the key 'my key' of $1,000.50"), (1, 1));
+        assert_eq!(of("Encrypt it"), (0, 0));
     }
 
     #[test]

@@ -113,7 +113,9 @@ fn what_a_path_picks_one_of_comes_from_what_lists_it() {
     let candidates = found(&producers, "getUser.id", "");
     assert_eq!(places(&candidates)[0], (2, "/0/id"), "what only tells comes before what changes something");
     assert!(has(&candidates[0], Evidence::Collection) && has(&candidates[0], Evidence::Key));
-    assert_eq!(places(&candidates)[1], (1, "/id"));
+    assert!(candidates.iter().all(|candidate| candidate.tool != 1), "nothing is created for the sake of a key");
+    let requested = found(&producers, "getUser.id", "create a user, then get it");
+    assert!(requested.iter().any(|candidate| candidate.tool == 1), "the request confirms it: {requested:?}");
 }
 
 #[test]
@@ -203,8 +205,8 @@ fn circles_and_tools_that_feed_themselves_have_candidates_too() {
     let producers = Producers::new([segment(&samples)]);
     assert_eq!(
         places(&found(&producers, "open_door.chest_id", "")),
-        [(1, "/chest_id"), (0, "/chest_id")],
-        "itself comes last"
+        [(1, "/chest_id")],
+        "a tool that needs the value itself is below the floor"
     );
     assert_eq!(places(&found(&producers, "find_chest.door_id", ""))[0], (0, "/door_id"));
 }
@@ -245,4 +247,52 @@ fn a_reading_of_other_producers_is_no_danger() {
         Producers::new([segment(&meeting_rooms())]).ask(&Request::read("Lists the rooms, tells the weather"), &[]);
     let other = Producers::new([segment(&meeting_rooms()[..2])]);
     assert!(other.candidates(0, "room_id", &asked, 5).iter().all(|candidate| candidate.tool < 2));
+}
+
+#[test]
+fn a_tool_that_needs_the_value_itself_ranks_behind_one_that_does_not() {
+    let id = json!({"type": "string"});
+    let samples = [
+        tool("pay_order", "Pays an order.", &["order_id"], json!({"receipt": id})),
+        tool("get_order", "Shows an order.", &["order_id"], json!({"order_id": id, "total": id})),
+        tool("search_orders", "Finds orders by a text.", &["text"], json!({"order_id": id})),
+    ];
+    let producers = Producers::new([segment(&samples)]);
+    let candidates = found(&producers, "pay_order.order_id", "Get the order and pay it");
+    assert_eq!(candidates[0].tool, 2, "{candidates:?}");
+    assert!(candidates.iter().all(|candidate| candidate.tool != 1 || has(candidate, Evidence::Needs)));
+}
+
+#[test]
+fn a_tool_that_changes_something_supplies_nothing_unless_it_is_confirmed() {
+    let id = json!({"type": "string"});
+    let samples = [
+        tool("get_ticket", "Shows a ticket.", &["ticket_id"], json!({"text": id})),
+        tool("create_ticket", "Creates a ticket.", &["text"], json!({"ticket_id": id})),
+    ];
+    let supplies = |producers: &Producers, request: &str| {
+        found(producers, "get_ticket.ticket_id", request).iter().any(|candidate| candidate.tool == 1)
+    };
+    let producers = Producers::new([segment(&samples)]);
+    assert!(!supplies(&producers, "Show me the ticket about the printer"));
+    assert!(supplies(&producers, "Create a ticket, then get the ticket"));
+    let asked = producers.ask(&Request::read("Show me the ticket"), &[]);
+    for confirmed in [asked.clone().using([1]), asked.clone().requesting([1])] {
+        assert_eq!(producers.candidates(0, "ticket_id", &confirmed, 5)[0].tool, 1);
+    }
+    let edges = Edges::parse("confirmed:\n- {from: create_ticket, to: get_ticket, argument: ticket_id}\n").unwrap();
+    assert!(supplies(&producers.with_edges(&edges), "Show me the ticket about the printer"));
+}
+
+#[test]
+fn the_key_of_another_thing_is_no_key() {
+    let id = json!({"type": "string"});
+    let samples = [
+        tool("list_offers", "Lists offers.", &["product_id"], json!({"price": id})),
+        tool("find_reviews", "Finds reviews.", &["text"], json!({"review_id": id})),
+        tool("find_products", "Finds products.", &["text"], json!({"num_products": {"type": "integer"}, "id": id})),
+    ];
+    let producers = Producers::new([segment(&samples)]);
+    let candidates = found(&producers, "list_offers.product_id", "List the offers for the review");
+    assert_eq!(places(&candidates)[0], (2, "/id"), "{candidates:?}");
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::profile::{Profile, ProfileSource, things};
+use super::profile::{Profile, ProfileSource, subjects, things};
 use super::shape::ToolShape;
 use super::vocabulary::{ToolTermCounts, WeightedTerms, sum};
 use super::words::{name_words, said_words, terms, writes};
@@ -115,7 +115,7 @@ impl ToolFeatures {
                 (term, vocabulary.rarity(term) * if is_named { NAME_WEIGHT } else { 1.0 })
             })
             .collect();
-        let things = things(&named);
+        let things = subjects(&named);
         let required = required(tool.parameters);
         let (mut inputs, mut needed, mut ready) = (Vec::new(), Vec::new(), true);
         for argument in arguments(tool.parameters) {

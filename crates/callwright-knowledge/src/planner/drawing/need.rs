@@ -1,0 +1,131 @@
+//! Asks the model whether a request needs a plan: one small question, where the rule without a model finds no reason.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::answer::read;
+use super::converse::{CheckedAnswer, PlanRequester, Spent};
+use super::draw::Occasion;
+use super::error::Undrawn;
+use super::model::{PlanningModel, Purpose, Question};
+use super::prompts::{ConversationData, DATA, OfferedData, object, offered};
+use super::settings::DrawSettings;
+use callwright_common::json::raw;
+use callwright_openai::Role;
+use callwright_types::Cost;
+
+/// Minimum number of tools of a chain.
+const CHAINED: usize = 2;
+
+/// Answer to the question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Need {
+    /// Whether a call needs a value that only another call's answer has.
+    pub is_chain: bool,
+    /// Cost of the requests.
+    pub spent: Cost,
+    /// Why the question was not answered.
+    pub undecided: Option<Undrawn>,
+}
+
+/// Asks whether the request needs a chain of calls. Sends no request if fewer than two tools are offered. A request
+/// limit of 2 is sufficient.
+pub async fn need(occasion: &Occasion<'_>, model: &dyn PlanningModel, settings: &DrawSettings) -> Need {
+    let tools: Vec<_> = occasion.offered.iter().filter_map(|at| occasion.tools.tool(*at)).collect();
+    if tools.len() < CHAINED {
+        return Need { is_chain: false, spent: Cost::default(), undecided: None };
+    }
+    let told: Vec<(&str, &str)> =
+        tools.iter().map(|tool| (tool.tool.name(), tool.tool.tool.description.as_str())).collect();
+    let mut asker = PlanRequester { model, settings, spent: Spent::default() };
+    let (is_chain, undecided) = match asker.converse(question(occasion, &told, settings), chain).await {
+        Ok(CheckedAnswer { taken: Some(is_chain), .. }) => (is_chain, None),
+        Ok(CheckedAnswer { faults, .. }) => (false, Some(Undrawn::Unusable(faults.join("; ")))),
+        Err(error) => (false, Some(error)),
+    };
+    Need { is_chain, spent: asker.spent.total(), undecided }
+}
+
+#[derive(Serialize)]
+struct NeedPromptData<'a> {
+    #[serde(flatten)]
+    heard: ConversationData<'a>,
+    tools: Vec<OfferedData<'a>>,
+}
+
+fn question(occasion: &Occasion<'_>, tools: &[(&str, &str)], settings: &DrawSettings) -> Question {
+    let system = format!(
+        "Say whether the last message of the user takes a chain of calls of `tools`: a call that needs a value which neither the conversation nor \
+         the memory has, and which the answer of another tool has.\n\n{DATA}\n\n\
+         Rules:\n\
+         1. Calls of which each has all its values from the conversation are no chain, however many they are.\n\
+         2. Where no tool serves the message, or where only the user knows the value, `chain` is false.\n\n\
+         Example: the tools are `list_plants` and `water_plant`, which takes a `plant_id`. For \"Water the fern\" the answer is {{\"chain\": true}}, for \
+         \"Which plants are there?\" it is {{\"chain\": false}}\n\n\
+         Answer with one JSON object and nothing else: {{\"chain\": true or false}}"
+    );
+    let heard = ConversationData::of(occasion.conversation, occasion.memory, settings);
+    let data = NeedPromptData { heard, tools: offered(tools, settings) };
+    Question {
+        purpose: Purpose::Need,
+        messages: vec![(Role::System, system), (Role::User, raw(&data).get().to_owned())],
+        form: object(json!({"chain": {"type": "boolean"}})),
+        temperature: settings.temperature,
+        requests: settings.requests,
+    }
+}
+
+#[derive(Deserialize)]
+struct NeedAnswer {
+    chain: Value,
+}
+
+fn chain(text: &str) -> CheckedAnswer<bool> {
+    let answer = match read::<NeedAnswer>(text) {
+        Ok(NeedAnswer { chain }) => truth(&chain),
+        Err(fault) => match word_alone(text) {
+            Some(chain) => Some(chain),
+            None => return CheckedAnswer::unusable(fault),
+        },
+    };
+    match answer {
+        Some(is_chain) => CheckedAnswer { taken: Some(is_chain), faults: Vec::new() },
+        None => CheckedAnswer::unusable("`chain` has to be true or false".to_owned()),
+    }
+}
+
+fn truth(value: &Value) -> Option<bool> {
+    value.as_bool().or_else(|| word_alone(value.as_str()?))
+}
+
+/// Returns the truth value that an answer consists of.
+fn word_alone(text: &str) -> Option<bool> {
+    let text = callwright_judge::repair::answers::after_reasoning(text);
+    match text.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase().as_str() {
+        "true" | "yes" => Some(true),
+        "false" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use callwright_judge::repair::answers::habits;
+
+    use super::*;
+
+    #[test]
+    fn the_answer_is_read_in_every_habit() {
+        for (answer, expected) in [("{\"chain\": true}", true), ("{\"chain\": false}", false)] {
+            for text in habits(answer) {
+                assert_eq!(chain(&text).taken, Some(expected), "{text}");
+            }
+        }
+        for (text, expected) in [("true", true), ("**Yes.**", true), ("no", false), ("{\"chain\": \"yes\"}", true)] {
+            assert_eq!(chain(text).taken, Some(expected), "{text}");
+        }
+        for text in ["", "perhaps", "{\"chain\": null}", "{}"] {
+            assert_eq!(chain(text).taken, None, "{text}");
+        }
+    }
+}
