@@ -21,7 +21,7 @@ use callwright_telemetry::{Metrics, Spans};
 use callwright_upstream::{Upstream, Upstreams};
 
 use super::approvals::ApprovalDesk;
-use super::caches::{OfferedBefore, OutlinedBefore, PlanningModels, RecalledBefore};
+use super::caches::{OfferedBefore, OutlinedBefore, PlannerBackoff, PlanningModels, RecalledBefore};
 use super::cpu::CpuSlots;
 use super::settings::{AliasSettings, PassThroughSettings, Settings};
 use super::snapshot::{RecallMemory, Snapshot, Tooling};
@@ -86,6 +86,7 @@ pub struct Pipeline {
     pub(crate) approvals: ApprovalDesk,
     pub(crate) planner: planner::Settings,
     pub(crate) planning_models: PlanningModels,
+    pub(crate) planner_backoff: PlannerBackoff,
     pub(crate) traces: TraceQueue,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) spans: Spans,
@@ -124,6 +125,7 @@ impl Pipeline {
             approvals: ApprovalDesk::new(Arc::clone(&store), metrics.clone()),
             store,
             planning_models: PlanningModels::new(&planner),
+            planner_backoff: PlannerBackoff::new(),
             planner,
             traces,
             metrics,

@@ -140,10 +140,11 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, response_sender: Respons
             },
             DialogueStep::Run => {
                 let calls = conversation.merged_calls(&judged);
-                let ran = run::run(pipeline, turn, &mut conversation.offering, calls).await;
+                let mut ran = run::run(pipeline, turn, &mut conversation.offering, calls).await;
                 if turn.cancelled.is_cancelled() {
                     return Err(ClientGone);
                 }
+                observe::check(pipeline, turn, &mut conversation, &mut ran).await;
                 let next = conversation.ran(turn, &ran);
                 hand_back::hand_back(pipeline, turn, &mut conversation, &judged, &ran, next);
                 next

@@ -31,6 +31,7 @@ const PARTS: &[(&str, Parts)] = &[
         &[
             ("text", &[]),
             ("memory", &[]),
+            ("answer_check", &["text"]),
             ("explain", &[]),
             ("planner", &["text"]),
             ("experience", &["memory", "text"]),

@@ -280,3 +280,71 @@ async fn hostile_answers_are_quoted_and_bounded() {
         assert!(!feedback.contains("</data>\nSystem"), "{feedback}");
     }
 }
+
+/// Returns an upstream that doubts answers that contain `wrong`, and otherwise replies in order.
+async fn doubting(replies: Vec<Reply>) -> Server {
+    let number = std::sync::atomic::AtomicUsize::new(0);
+    Server::scripted(move |_, received| {
+        let messages = received.messages();
+        let is_check = messages[0]["content"].as_str().is_some_and(|text| text.contains("what the call was made for"));
+        if is_check {
+            let asked = messages[1]["content"].as_str().unwrap();
+            let is_wrong = asked.contains("other-day");
+            return answer::text(
+                &json!({"fits": !is_wrong, "reason": is_wrong.then_some("It is for another day.")}).to_string(),
+            );
+        }
+        replies[number.fetch_add(1, std::sync::atomic::Ordering::Relaxed)].clone()
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_successful_answer_that_is_not_what_was_requested_is_doubted_where_policy_checks_it() {
+    let replies = || vec![one_call("book", BOOK), one_call("book", r#"{"quote":"Q8"}"#), answer::text("Booked.")];
+    let api = || {
+        Server::scripted(|number, _| {
+            Reply::json(200, &json!({"booked": if number == 0 { "other-day" } else { "today" }}))
+        })
+    };
+    let (upstream, api_1) = (doubting(replies()).await, api().await);
+    let proxy = proxy_with(bookings::config_of(&upstream, &api_1), "observe: {check: model}").await;
+    assert_eq!(proxy.client().chat(&ask("Book Q7 for today")).await.message()["content"], "Booked.");
+    let trace = proxy.traces_after_stop().await.remove(0);
+    assert_eq!(purposes(&trace), ["first", "check", "tool_results", "check", "tool_results"]);
+    let told: Vec<String> = upstream.received().iter().map(|received| received.text()).collect();
+    assert!(told[2].contains("other-day") && told[2].contains("doubts") && told[2].contains("It is for another day."));
+    assert_eq!(trace["executions"][0]["doubt"], "It is for another day.");
+    assert_eq!((trace["executions"][1].get("doubt"), trace["record"].as_array().map(Vec::len)), (None, Some(1)));
+    // Without the check, nothing is asked.
+    let (upstream, api_2) = (doubting(replies()).await, api().await);
+    let proxy = proxy_with(bookings::config_of(&upstream, &api_2), "").await;
+    proxy.client().chat(&ask("Book Q7 for today")).await.ok();
+    assert_eq!(purposes(&proxy.traces_after_stop().await.remove(0)), ["first", "tool_results", "tool_results"]);
+}
+
+#[tokio::test]
+async fn parts_of_the_feedback_loop_can_be_left_out() {
+    let faulty = r#"{"email":"ada","nights":"many","arrival":"2026-02-01"}"#;
+    for (without, is_sent_back) in [("", true), ("detection", false)] {
+        let upstream = Server::replying([one_call("getQuote", faulty), answer::text("No."), answer::text("No.")]).await;
+        let api = Server::always(Reply::json(200, &json!({"booked": true}))).await;
+        let rules = format!("observe: {{without: [{without}]}}");
+        let proxy = proxy_with(bookings::config_of(&upstream, &api), &rules).await;
+        proxy.client().chat(&ask("A quote for many nights")).await.ok();
+        assert_eq!(api.received().is_empty(), is_sent_back, "{without}");
+    }
+    for (without, is_explained, is_recorded) in [("", true, true), ("retrieval", false, true), ("record", true, false)]
+    {
+        let calls =
+            [one_call("getQuote", QUOTE), one_call("getQuote", &QUOTE.replace("365", "400")), answer::text("No.")];
+        let upstream = Server::replying(calls).await;
+        let api = Server::always(Reply::json(422, &json!({"code": "stay_too_long"}))).await;
+        let rules = format!("observe: {{without: [{without}]}}");
+        let proxy = proxy_with(bookings::config_of(&upstream, &api), &rules).await;
+        proxy.client().chat(&ask("A quote for a year")).await.ok();
+        let last = told(&upstream.last_request());
+        assert_eq!(last.contains("The API's documentation"), is_explained, "{without}: {last}");
+        assert_eq!(last.contains("Tried before without success"), is_recorded, "{without}: {last}");
+    }
+}

@@ -4,7 +4,7 @@ use crate::support::config::config;
 use crate::support::office::{self, RULES, ask};
 use crate::support::planning::{self, Task};
 use crate::support::request::streamed;
-use crate::support::{Proxy, Reply, Server, answer};
+use crate::support::{Proxy, Received, Reply, Server, answer};
 use serde_json::{Value, json};
 
 const REQUEST: &str = "Book a room for Jack from 9 to 10";
@@ -380,4 +380,62 @@ async fn what_the_client_wants_of_the_next_answer_is_kept() {
         upstream.take_received();
     }
     assert!(api.received().is_empty());
+}
+
+/// Returns the answer of a planning model to the question whether a request takes a chain of calls, or of the model.
+fn chain_or(is_chain: bool, received: &Received, text: &str) -> Reply {
+    let messages = received.messages();
+    let system = messages.first().and_then(|message| message["content"].as_str()).unwrap_or_default().to_owned();
+    match system.contains("takes a chain of calls") {
+        true => answer::text(&format!("I think so.\n</think>\n{{\"chain\": {is_chain}}}")),
+        false => answer::text(text),
+    }
+}
+
+#[tokio::test]
+async fn a_planning_model_that_is_asked_whether_a_plan_is_needed_decides_where_the_rule_does_not() {
+    const VAGUE: &str = "Get Jack a place to meet from 9 to 10";
+    for (rules, is_chain, planned) in
+        [("plan: ask", true, true), ("plan: ask", false, false), ("plan: auto", true, false)]
+    {
+        let upstream =
+            planning::upstream(|_| meeting(), move |_, received| chain_or(is_chain, received, "Done.")).await;
+        let api = Server::scripted(|_, received| office::api(received)).await;
+        let proxy = office::proxy(&upstream, &api, &format!("{RULES}\n{rules}")).await;
+        assert_eq!(proxy.client().chat(&ask(VAGUE)).await.message()["content"], "Done.");
+        assert_eq!(api.received().len(), if planned { 3 } else { 0 }, "{rules} {is_chain}");
+        let trace = proxy.traces_after_stop().await.pop().unwrap();
+        assert_eq!(trace.get("plan").is_some(), planned, "{rules} {is_chain}");
+        let asked = trace["attempts"].as_array().unwrap().iter().filter(|attempt| attempt["purpose"] == "plan").count();
+        assert_eq!(asked == 1, rules == "plan: ask" && !is_chain, "one question, and no plan: {trace:#}");
+    }
+}
+
+#[tokio::test]
+async fn a_plan_that_asks_for_what_a_tool_supplies_is_dropped_and_a_planner_that_draws_such_plans_backs_off() {
+    let task = |_: &Value| {
+        let mut task = meeting();
+        task.outputs.retain(|(_, name, ..)| *name != "person_id");
+        task
+    };
+    let upstream = planning::upstream(task, |_, _| answer::text("I look it up.")).await;
+    let api = Server::scripted(|_, received| office::api(received)).await;
+    let proxy = office::proxy(&upstream, &api, &format!("{RULES}\nrecord: {{bodies: true}}")).await;
+    let mut results = Vec::new();
+    for _ in 0..4 {
+        assert_eq!(proxy.client().chat(&ask(REQUEST)).await.message()["content"], "I look it up.");
+    }
+    assert!(api.received().is_empty());
+    for trace in proxy.traces_after_stop().await {
+        let plan = &trace["plan"];
+        results.push(plan["result"].as_str().unwrap().to_owned());
+        if plan["result"] == "given_up" {
+            assert!(
+                plan["notes"].to_string().contains("`person_id` from the user, which findPeople supplies"),
+                "{plan:#}"
+            );
+        }
+    }
+    results.sort();
+    assert_eq!(results, ["backed_off", "given_up", "given_up", "given_up"]);
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use callwright_types::Limits;
 use callwright_types::rules::{
-    ExecuteRules, ExplainRules, Mode, OfferRules, OnExhausted, PlanMode, ProceduresMode, RecallRules, RecordRules,
-    RepairRules, ScanRules, UsageReport,
+    ExecuteRules, ExplainRules, Mode, ObserveRules, OfferRules, OnExhausted, PlanMode, ProceduresMode, RecallRules,
+    RecordRules, RepairRules, ScanRules, UsageReport,
 };
 
 /// Rules and limits of a turn. The fields are the keys of a policy file; an omitted key has its default.
@@ -47,6 +47,8 @@ pub struct Policy {
     pub execute: ExecuteRules,
     /// Definition of failed outcomes, and the handling of failures of client tools.
     pub explain: ExplainRules,
+    /// Check of successful outcomes, and the parts of the feedback loop that are left out.
+    pub observe: ObserveRules,
     /// Content that traces store.
     pub record: RecordRules,
     /// Token counts in the client's `usage`.

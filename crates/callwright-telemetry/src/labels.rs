@@ -349,6 +349,8 @@ labels! {
         Plan = "plan",
         /// An outline is made from learned procedures.
         Procedure = "procedure",
+        /// A successful answer is checked.
+        Check = "check",
         /// A lesson is rewritten; no turn is charged.
         Note = "note",
         /// Any other purpose.

@@ -9,7 +9,7 @@ use super::{Call, Cost, Plan, Repair};
 pub struct PlanNote {
     /// Result of the plan in this turn.
     pub result: PlanResult,
-    /// Reason for planning the turn. For `auto`: the missing value and the tool that provides it.
+    /// Reason for planning the turn. For `auto`: the missing value, and the tool that provides it in the plan.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub reason: String,
     /// Id of the procedure used as a template, if any.
@@ -66,12 +66,22 @@ pub enum PlanResult {
     Undrawn,
     /// A limit of policy ended the plan.
     Limit,
+    /// No plan was requested, because the planning model's last answers were unusable.
+    BackedOff,
 }
 
 impl PlanResult {
     /// All results.
-    pub const ALL: [Self; 7] =
-        [Self::Complete, Self::Handed, Self::Asked, Self::GivenUp, Self::Dropped, Self::Undrawn, Self::Limit];
+    pub const ALL: [Self; 8] = [
+        Self::Complete,
+        Self::Handed,
+        Self::Asked,
+        Self::GivenUp,
+        Self::Dropped,
+        Self::Undrawn,
+        Self::Limit,
+        Self::BackedOff,
+    ];
 
     /// Returns the metric label, which is also the value in traces.
     pub const fn label(self) -> &'static str {
@@ -83,6 +93,7 @@ impl PlanResult {
             Self::Dropped => "dropped",
             Self::Undrawn => "undrawn",
             Self::Limit => "limit",
+            Self::BackedOff => "backed_off",
         }
     }
 }

@@ -4,6 +4,7 @@ mod execute;
 mod explain;
 mod faults;
 mod matchers;
+mod observe;
 mod offer;
 mod rescue;
 
@@ -13,6 +14,7 @@ pub use execute::{ApprovalMode, ApprovalRules, ExecuteRule, ExecuteRules, Permis
 pub use explain::{ClientTools, ExplainRules, FailureRule, NumberRange, RuledOutcome};
 pub use faults::{Action, FaultActions};
 pub use matchers::{LinearRegex, ToolGlobs};
+pub use observe::{Ablation, ObserveRules, SuccessCheck};
 pub use offer::{ClientOffer, OfferRules, SearchRules};
 pub use rescue::{Evidence, Expressions, RescueRules, Unsure};
 
@@ -233,6 +235,8 @@ impl Default for RecallRules {
 pub enum PlanMode {
     /// For each new user request for which tools are offered.
     Always,
+    /// As `auto`, and if the planning model reports in one small request that calls depend on one another.
+    Ask,
     /// If the required tool needs a value that the conversation lacks and another tool can provide.
     #[default]
     Auto,

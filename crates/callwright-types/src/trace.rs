@@ -234,6 +234,9 @@ pub struct Execution {
     /// Fault of the toolset's credential that made the call fail, for its operator to fix.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub credential: Option<CredentialFault>,
+    /// Doubt of the check whether a successful answer is what was requested; only if policy records bodies.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub doubt: Option<String>,
     /// Time from the request's arrival to the start, in milliseconds, after any wait for approval.
     #[serde(default)]
     pub started_ms: f64,
@@ -250,6 +253,9 @@ pub struct Round {
     pub action: String,
     /// The finding or result, as reported to the model.
     pub observation: String,
+    /// The finding or result in brief, as later rounds report it.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub brief: String,
     /// The model's text about it in its next answer, if any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub thought: Option<String>,

@@ -51,6 +51,11 @@ impl Cost {
         self.completion_tokens += other.completion_tokens;
     }
 
+    /// Whether no request was made.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Returns the sum of prompt and completion tokens.
     pub fn tokens(&self) -> u64 {
         self.prompt_tokens + self.completion_tokens

@@ -7,7 +7,9 @@ use crate::pipeline::tools::Offer;
 use callwright_judge::repair::JudgedCall;
 use callwright_telemetry::labels::Stage;
 use callwright_types::trace::Round;
-use callwright_types::{Call, FaultCode};
+use callwright_types::{Call, Diagnosis, FaultCode};
+
+use super::hand_back::shown_rounds;
 
 /// Appends the results of the scan to the next request. Every call of the answer gets a reply, as providers require.
 /// The reply to a faulty call is its diagnosis. A correct call is accepted and kept. A text answer is replied to with
@@ -39,7 +41,8 @@ fn append(
             (_, Some(_)) => pipeline.templates.no_answer(diagnosis),
             (_, None) => pipeline.templates.no_call(diagnosis, &offer.tool_set),
         };
-        note(turn, unread_action(diagnosis.code, message.text().as_deref().unwrap_or_default()), &text);
+        let action = unread_action(diagnosis.code, message.text().as_deref().unwrap_or_default());
+        note(turn, action, &text, brief(std::slice::from_ref(diagnosis)));
         draft.append_feedback_on_text(message, &text);
     } else {
         draft.kept.keep_correct(&found.calls);
@@ -59,7 +62,7 @@ fn append(
         }
     }
     if purpose == RequestPurpose::Closing {
-        let text = pipeline.templates.closing(&turn.record.trace().record);
+        let text = pipeline.templates.closing(shown_rounds(turn));
         draft.append_closing(&text);
     }
 }
@@ -71,17 +74,23 @@ fn reply(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, call: &JudgedCall)
         Err(diagnoses) => {
             let mut text = pipeline.templates.faulty_call(&call.made, diagnoses, &offer.tool_set);
             text.push_str(&pipeline.templates.hints(&call.made, &call.advice));
-            note(turn, call.made.written(), &text);
+            note(turn, call.made.written(), &text, brief(diagnoses));
             text
         }
     }
 }
 
-fn note(turn: &mut Turn, action: String, observation: &str) {
+/// Returns the faults in brief, for later rounds.
+fn brief(diagnoses: &[Diagnosis]) -> String {
+    diagnoses.iter().map(|diagnosis| diagnosis.message.as_str()).collect::<Vec<_>>().join("; ")
+}
+
+fn note(turn: &mut Turn, action: String, observation: &str, brief: String) {
     turn.record.round(Round {
         kind: "static".to_owned(),
         action,
         observation: observation.to_owned(),
+        brief,
         thought: None,
         new_action: None,
     });

@@ -6,6 +6,7 @@ use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{ChatDraft, JudgedAnswer, RunResults, Turn, TurnConversation};
 use callwright_judge::feedback::{self, FailedOutcome};
 use callwright_telemetry::labels::Stage;
+use callwright_types::rules::Ablation;
 use callwright_types::trace::Round;
 use callwright_types::{Call, Outcome};
 
@@ -43,19 +44,30 @@ fn append(
     }
     draft.commit_results(&choice.message, &results);
     if next == DialogueStep::Ask(RequestPurpose::Closing) {
-        draft.append_closing(&pipeline.templates.closing(&turn.record.trace().record));
+        draft.append_closing(&pipeline.templates.closing(shown_rounds(turn)));
     }
+}
+
+/// Returns the rounds that the model is shown: none where policy leaves out the record.
+pub(crate) fn shown_rounds(turn: &Turn) -> &[Round] {
+    if turn.policy.observe.lacks(Ablation::Record) { &[] } else { &turn.record.trace().record }
 }
 
 /// Returns the results for the model: successful ones unchanged, failed ones with their explanation (dynamic feedback).
 pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &RunResults) -> Vec<(Call, String)> {
-    let earlier = turn.record.trace().record.clone();
+    let earlier = shown_rounds(turn).to_vec();
     let mut results: Vec<(Call, String)> = Vec::with_capacity(ran.results.len());
     for result in &ran.results {
         let call = result.checked.call();
         let text = match (&result.outcome, &result.explanation) {
             (Outcome::Unapproved(note), _) => pipeline.templates.unapproved_call(call, note),
-            (outcome, None) => succeeded(outcome, pipeline.settings.outcome_chars),
+            (outcome, None) => {
+                let answer = succeeded(outcome, pipeline.settings.outcome_chars);
+                match &result.doubt {
+                    Some(reason) => pipeline.templates.doubted_answer(call, &answer, reason),
+                    None => answer,
+                }
+            }
             (outcome, Some(explanation)) => pipeline.templates.failed_outcome(&FailedOutcome {
                 call,
                 outcome,
@@ -69,11 +81,16 @@ pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &RunResults) -> V
             }),
         };
         // Failures that cost no round are recorded too: a person who takes over needs them.
-        if result.failed || result.explanation.is_some() {
+        if result.failed || result.explanation.is_some() || result.doubt.is_some() {
+            let brief = match &result.doubt {
+                Some(reason) => reason.clone(),
+                None => feedback::brief(&result.outcome, result.shortfall.as_ref()),
+            };
             turn.record.round(Round {
                 kind: "dynamic".to_owned(),
                 action: call.written(),
                 observation: text.clone(),
+                brief,
                 thought: None,
                 new_action: None,
             });

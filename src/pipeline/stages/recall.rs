@@ -110,7 +110,7 @@ async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope,
     let mut random = fastrand::Rng::new();
     let (mut shown, mut lessons) = (Vec::new(), Vec::new());
     for Recollection { lesson, .. } in lesson_store.recall(&query) {
-        let (withheld, chance) = draw(lesson_store.settings(), &mut random);
+        let (withheld, chance) = draw(lesson_store.settings(), &lesson.tally, &mut random);
         lessons.push(Recalled { id: lesson.id.clone(), again: false, withheld, chance });
         if !withheld {
             shown.push(lesson);

@@ -15,6 +15,7 @@ use callwright_knowledge::explain::FailureKind;
 use callwright_openapi::{Operation, Toolset};
 use callwright_telemetry::labels::Stage;
 use callwright_types::outcome::CredentialFault;
+use callwright_types::rules::Ablation;
 use callwright_types::trace::Execution;
 use callwright_types::{ApprovalNote, ApprovalStatus, Explanation, OperationRef, Outcome, Owner};
 
@@ -105,7 +106,7 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, check: 
     execution.explanation.clone_from(&explanation);
     execution.started_ms = milliseconds(started_after);
     let only_reads = found.is_some_and(|(.., operation)| operation.method.is_safe());
-    (RanCall { checked, outcome, explanation, only_reads, credential, shortfall, failed }, execution)
+    (RanCall { checked, outcome, explanation, only_reads, credential, shortfall, doubt: None, failed }, execution)
 }
 
 /// Returns the fault of the toolset's credential if it caused the failure. Logs it, because only the operator can fix
@@ -148,7 +149,10 @@ async fn explained(
     let explainer = &turn.snapshot.explainer;
     let started = Instant::now();
     let kind = explainer.failure(reference, outcome, &operation.promises, &turn.policy.explain.failures)?;
-    let explanation = explainer.explain(reference, outcome, checked.arguments()).await;
+    let explanation = match turn.policy.observe.lacks(Ablation::Retrieval) {
+        true => Explanation::default(),
+        false => explainer.explain(reference, outcome, checked.arguments()).await,
+    };
     explainer.learn(&reference.toolset, outcome);
     pipeline.metrics.overhead.observe(Stage::Explain, started.elapsed());
     Some((kind, explanation))
@@ -211,6 +215,7 @@ fn trace_of(checked: &CheckedCall, found: Option<FoundOperation<'_>>, outcome: &
         approval: None,
         explanation: None,
         credential: None,
+        doubt: None,
         started_ms: 0.0,
         duration_ms: milliseconds(took),
     }

@@ -268,6 +268,7 @@ fn redact(trace: &mut Trace) {
     for execution in &mut trace.executions {
         execution.call.arguments.clear();
         execution.body = None;
+        execution.doubt = None;
     }
     if let Some(note) = &mut trace.plan {
         // The data flow between tools is kept; texts and results are removed.
@@ -282,6 +283,7 @@ fn redact(trace: &mut Trace) {
     for round in &mut trace.record {
         round.action = name_only(&round.action);
         round.observation.clear();
+        round.brief.clear();
         round.thought = None;
         round.new_action = round.new_action.as_deref().map(name_only);
     }
@@ -356,6 +358,7 @@ mod tests {
             kind: "static".into(),
             action: r#"f({"city":"canary"})"#.into(),
             observation: "canary".into(),
+            brief: String::new(),
             thought: None,
             new_action: None,
         });
@@ -379,6 +382,7 @@ mod tests {
             kind: "dynamic".into(),
             action: action.into(),
             observation: "404".into(),
+            brief: String::new(),
             thought: None,
             new_action: None,
         };

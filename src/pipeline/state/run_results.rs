@@ -24,6 +24,8 @@ pub(crate) struct RanCall {
     pub(crate) credential: Option<CredentialFault>,
     /// The deviation from the documented answer, if it caused the failure.
     pub(crate) shortfall: Option<Shortfall>,
+    /// Why a check doubts that a successful outcome is what was requested.
+    pub(crate) doubt: Option<String>,
     /// Whether the model has to correct the call, which costs a round of dynamic feedback.
     pub(crate) failed: bool,
 }
@@ -32,7 +34,7 @@ impl RanCall {
     /// Creates the result of a call that cannot fail.
     pub(crate) fn succeeded(checked: CheckedCall, outcome: Outcome) -> Self {
         let (explanation, credential, shortfall) = (None, None, None);
-        Self { checked, outcome, explanation, only_reads: true, credential, shortfall, failed: false }
+        Self { checked, outcome, explanation, only_reads: true, credential, shortfall, doubt: None, failed: false }
     }
 }
 

@@ -89,6 +89,14 @@ impl PlanContext {
         self.offered.iter().any(|position| self.indexed.requires_key(*position, self))
     }
 
+    /// Whether a required argument of an offered tool may come from another tool: a key, or a value of a documented
+    /// answer.
+    pub(crate) fn requires_supply(&self) -> bool {
+        let mut documented =
+            self.offered.iter().filter(|at| self.tool(**at).is_some_and(|tool| !tool.outputs.is_empty()));
+        self.requires_key() || documented.nth(1).is_some()
+    }
+
     /// Returns the keys that the tool at a position requires, with the tools that clearly supply them.
     pub(crate) fn prerequisites(&self, position: usize) -> Arc<[Prerequisite]> {
         self.indexed.prerequisites(position, self)

@@ -42,7 +42,7 @@ macro_rules! built_in {
 }
 
 /// All templates: the frame of static feedback, one template per fault code in it, and the other messages.
-const BUILT_IN: [BuiltIn; 31] = built_in![
+const BUILT_IN: [BuiltIn; 32] = built_in![
     "faulty_call",
     "no_call",
     "tool_not_relevant",
@@ -68,6 +68,7 @@ const BUILT_IN: [BuiltIn; 31] = built_in![
     "unexamined_call",
     "failed_outcome",
     "observed_failure",
+    "doubted_answer",
     "unapproved_call",
     "lost_result",
     "found_tools",

@@ -36,7 +36,7 @@ pub use found::ToolSummary;
 use library::TemplateLibrary;
 pub use library::{Settings, TemplateError};
 pub use observed::ObservedFailure;
-pub use outcome::{FailedOutcome, MAX_TRIED};
+pub use outcome::{FailedOutcome, MAX_TRIED, brief};
 pub use watch::watch;
 
 use crate::scanner::ToolSet;
@@ -141,6 +141,11 @@ impl Templates {
     /// Deterministic.
     pub fn observed_failure(&self, facts: &ObservedFailure<'_>) -> String {
         self.render("observed_failure", &observed::context(facts))
+    }
+
+    /// Successful answer of a call with the doubt of a check below it. The answer stays unchanged.
+    pub fn doubted_answer(&self, call: &Call, answer: &str, reason: &str) -> String {
+        self.render("doubted_answer", &outcome::doubted(call, answer, reason))
     }
 
     /// Message for a call that was not executed because it requires approval, with the approval status. The approver's

@@ -6,6 +6,7 @@ use minijinja::value::Value;
 use super::budget::MessageBudget;
 use super::concerned::{concerned, size};
 use super::fault::named;
+use super::record::observation;
 use super::{answer, quote};
 use crate::scanner::CompiledTool;
 use callwright_common::text::excerpt;
@@ -22,6 +23,12 @@ pub const MAX_TRIED: usize = 6;
 
 /// Maximum number of characters per earlier call.
 const MAX_ACTION: usize = 300;
+
+/// Maximum number of characters of the observation and of the thought of an earlier round.
+const MAX_OBSERVATION: usize = 200;
+
+/// Maximum number of characters of a response in the brief form of an observation.
+const BRIEF_BODY_CHARS: usize = 120;
 
 /// Facts about a call whose execution failed (AutoFeedback section 3.3.2).
 #[derive(Debug, Clone, Copy)]
@@ -59,23 +66,27 @@ pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
     // An identical call is not another attempt. Omitting it also keeps the feedback on identical failures identical,
     // which the scanner needs to detect circles.
     let own = facts.call.written();
-    let others = facts.earlier.iter().map(|round| round.action.as_str()).filter(|action| *action != own);
-    let earlier = tried(&mut budget, 3, others);
+    let earlier = earlier(&mut budget, facts.earlier.iter().filter(|round| round.action != own));
     context! {
         call => named(facts.call),
-        summary => summary(facts),
+        summary => summary(facts.outcome, facts.shortfall),
         promised => facts.shortfall.map(|shortfall| shortfall.promised.as_str()),
         status => facts.outcome.status(),
         body => answer(facts.outcome, budget.left()),
         passages => passages,
         parameters => parameters,
-        earlier => earlier.into_iter().map(|action| context! { action }).collect::<Vec<_>>(),
+        earlier => earlier,
         is_unknown => matches!(facts.outcome, Outcome::Unknown { .. }),
         is_credential => facts.credential.is_some(),
         is_server_fault => is_server_fault(facts.outcome),
         only_reads => facts.only_reads,
         may_repeat => facts.credential.is_none() && may_repeat(facts.outcome),
     }
+}
+
+/// Returns the template context of a successful answer that a check doubts.
+pub(super) fn doubted(call: &Call, answer: &str, reason: &str) -> Value {
+    context! { tool => &call.name, answer => answer, reason => excerpt(reason, MAX_ACTION) }
 }
 
 /// Returns the passages that fit in half of the remaining budget, or the beginning of the first one.
@@ -95,6 +106,29 @@ pub(super) fn passages(explanation: &Explanation, budget: &mut MessageBudget) ->
 
 fn quoted(text: &str, source: &str) -> Value {
     context! { text => text, source => quote::code(source) }
+}
+
+/// Returns the last rounds that fit in a third of the remaining budget as action, observation and thought, without
+/// repeated actions, oldest first.
+fn earlier<'a>(budget: &mut MessageBudget, rounds: impl DoubleEndedIterator<Item = &'a Round>) -> Vec<Value> {
+    let mut told: Vec<[String; 3]> = Vec::new();
+    for round in rounds.rev() {
+        let action = excerpt(&round.action, MAX_ACTION);
+        if told.len() < MAX_TRIED && told.iter().all(|[known, ..]| *known != action) {
+            let thought = round.thought.as_deref().unwrap_or_default();
+            told.push([action, excerpt(observation(round), MAX_OBSERVATION), excerpt(thought, MAX_OBSERVATION)]);
+        }
+    }
+    let mut told = budget.first(3, told, |round| round.iter().map(String::len).sum());
+    told.reverse();
+    told.into_iter().map(|[action, observation, thought]| context! { action, observation, thought }).collect()
+}
+
+/// Returns the observation of a failed call in brief, as later rounds report it.
+pub fn brief(outcome: &Outcome, shortfall: Option<&Shortfall>) -> String {
+    let body = excerpt(&answer(outcome, READ_CHARS), BRIEF_BODY_CHARS);
+    let summary = summary(outcome, shortfall);
+    if body.is_empty() { summary } else { format!("{summary}: {body}") }
 }
 
 /// Returns the last actions that fit in `1/share` of the remaining budget, shortened and without duplicates, oldest
@@ -137,8 +171,8 @@ fn is_server_fault(outcome: &Outcome) -> bool {
     outcome.status().is_some_and(|status| status >= 500)
 }
 
-fn summary(facts: &FailedOutcome<'_>) -> String {
-    match (facts.outcome, facts.shortfall) {
+fn summary(outcome: &Outcome, shortfall: Option<&Shortfall>) -> String {
+    match (outcome, shortfall) {
         (Outcome::Answered(answer), Some(shortfall)) => {
             format!("the API answered with status {}, but with {}", answer.status, shortfall.came)
         }
@@ -215,8 +249,9 @@ mod tests {
         let round = Round {
             kind: "dynamic".into(),
             action: "get_weather({\"city\":\"Osl\"})".into(),
-            observation: "404".into(),
-            thought: None,
+            observation: "404, in many words".into(),
+            brief: "the API answered with status 404".into(),
+            thought: Some("The city is misspelt.".into()),
             new_action: None,
         };
         let text = told(
@@ -230,7 +265,8 @@ mod tests {
             "<data>\n{\"info_code\":\"20000\"}\n</data>",
             "The API's documentation, `weather.yaml#/paths/~1weather`, says:\n<data>\n20000: num_days is more than 14.\n</data>",
             "- `num_days`: integer, minimum 1, maximum 14\n",
-            "Tried before without success:\n- `get_weather({\"city\":\"Osl\"})`",
+            "Tried before without success:\n- `get_weather({\"city\":\"Osl\"})`: `the API answered with status 404`; \
+             you said `The city is misspelt.`\n",
             "call again with that mended",
         ];
         let places: Vec<usize> =

@@ -32,11 +32,16 @@ pub(super) fn rounds(record: &[Round]) -> Vec<Value> {
         context! {
             kind => &round.kind,
             action => excerpt(&round.action, MAX_ACTION),
-            observation => excerpt(&round.observation, MAX_OBSERVATION),
+            observation => excerpt(observation(round), MAX_OBSERVATION),
             thought => round.thought.as_deref().map(|thought| excerpt(thought, MAX_ACTION)),
         }
     })
     .collect()
+}
+
+/// Returns the observation of a round, in brief where there is such a form.
+pub(super) fn observation(round: &Round) -> &str {
+    if round.brief.is_empty() { &round.observation } else { &round.brief }
 }
 
 #[cfg(test)]
@@ -49,6 +54,7 @@ mod tests {
             kind: "static".into(),
             action: format!("book({index})"),
             observation: "Error: the call was not run.\n- E3.4".into(),
+            brief: String::new(),
             thought: (index % 2 == 0).then(|| "I forgot the room.".to_owned()),
             new_action: None,
         };

@@ -34,6 +34,7 @@ pub(super) fn contexts(name: &str) -> Vec<Value> {
         }
         "failed_outcome" => outcomes(&call),
         "observed_failure" => observations(&call),
+        "doubted_answer" => vec![outcome::doubted(&call, "{\"rooms\": []}", "no room is free on that day")],
         "unapproved_call" => approvals(&call),
         "lost_result" => vec![minijinja::context! {}],
         "found_tools" => {
@@ -319,6 +320,7 @@ fn rounds() -> Vec<Round> {
         kind: "static".to_owned(),
         action: r#"book_room({"room":"seven"})"#.to_owned(),
         observation: "Error: the call was not run.".to_owned(),
+        brief: String::new(),
         thought: Some("The room is a number.".to_owned()),
         new_action: None,
     }]

@@ -11,7 +11,7 @@
 //! | `offer.client_tools` | `keep`, `narrow` |
 //! | `offer.search_tools.from` | the lower number, the higher; 0 (never) is the highest |
 //! | `offer.always`, `offer.sticky`, `offer.representations` | neither is stricter: the base's |
-//! | `plan` | `always`, `auto`, `off` (fewer model requests) |
+//! | `plan` | `always`, `ask`, `auto`, `off` (fewer model requests) |
 //! | `procedures` | `always`, `auto`, `off` (fewer model requests) |
 //! | `recall.lessons` | the larger number, the smaller (fewer lessons are added) |
 //! | `recall.learn` | `true`, `false` (fewer data are stored) |
@@ -32,6 +32,8 @@
 //! | `execute.approval.*` | the larger number, the smaller |
 //! | `explain.client_tools` | `off`, `advise`, `on` (stricter handling of failures) |
 //! | `explain.failures` | a fact about an API, not a matter of strictness: the base's |
+//! | `observe.check` | `off`, `model` (more outcomes are checked) |
+//! | `observe.without` | a measurement, not a matter of strictness: the base's |
 //! | `record.bodies` | `true`, `false` |
 //! | `usage` | neither is stricter: the base's |
 //!
@@ -42,8 +44,8 @@ mod execute;
 use super::Policy;
 use callwright_types::Limits;
 use callwright_types::rules::{
-    CircleRules, ExplainRules, OfferRules, RecallRules, RecordRules, RelevanceRules, RepairRules, Report, RescueRules,
-    ScanRules, SearchRules,
+    CircleRules, ExplainRules, ObserveRules, OfferRules, RecallRules, RecordRules, RelevanceRules, RepairRules, Report,
+    RescueRules, ScanRules, SearchRules,
 };
 
 /// Returns the base policy, tightened wherever the requested one is stricter.
@@ -71,6 +73,10 @@ pub(super) fn tighten(base: &Policy, requested: &Policy) -> Policy {
         explain: ExplainRules {
             client_tools: base.explain.client_tools.max(requested.explain.client_tools),
             failures: base.explain.failures.clone(),
+        },
+        observe: ObserveRules {
+            check: base.observe.check.max(requested.observe.check),
+            without: base.observe.without.clone(),
         },
         record: RecordRules { bodies: base.record.bodies && requested.record.bodies },
         usage: base.usage,

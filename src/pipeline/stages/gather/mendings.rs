@@ -178,6 +178,7 @@ mod tests {
             approval: None,
             explanation: None,
             credential: None,
+            doubt: None,
             started_ms: 0.0,
             duration_ms: 1.0,
         }

@@ -141,7 +141,8 @@ fn judge_choice(
     needs_answer: bool,
 ) -> JudgedMessage {
     let (message, tool_set) = (&choice.message, &offer.tool_set);
-    let Policy { scan, repair, .. } = policy;
+    let repair = &policy.repair;
+    let scan = &*policy.observe.scan(&policy.scan);
     // Text beside a native call is only text.
     let text = if message.has_unjudged_calls() { None } else { message.text() };
     let spoken = Spoken { text: text.as_deref(), calls: message.calls(), situation };

@@ -7,6 +7,7 @@
 //!
 //! [`tool_results`] parses the conversation, and a cache holds the results of earlier requests under `message_keys`.
 
+mod check;
 mod message_keys;
 
 use std::panic::AssertUnwindSafe;
@@ -24,10 +25,11 @@ use callwright_judge::scanner::CompiledTool;
 use callwright_knowledge::explain::{ClientTool, FailureKind, Judged, ToolExplanation, ToolMessage, recognise};
 use callwright_telemetry::labels::Stage;
 use callwright_types::outcome::ApiAnswer;
-use callwright_types::rules::{ClientTools, Mode};
+use callwright_types::rules::{Ablation, ClientTools, Mode};
 use callwright_types::trace::{Enrichment, Observation};
-use callwright_types::{DocText, OperationRef, Outcome, Owner};
+use callwright_types::{DocText, Explanation, OperationRef, Outcome, Owner};
 
+pub(crate) use check::check;
 use message_keys::MessageKeys;
 
 /// Explains the failures in the client's tool messages, as policy specifies. In shadow mode they are only recorded.
@@ -70,10 +72,18 @@ async fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> ObservedFa
         failed.extend(rule.map(|rule| (result, rule)));
     }
     let left_out = left_out(failed.len(), pipeline.settings.max_observed_failures);
+    if turn.policy.observe.lacks(Ablation::Retrieval) {
+        let looked_up =
+            failed.split_off(left_out).into_iter().map(|(result, rule)| (result, rule, Some(unexplained())));
+        return ObservedFailures { looked_up: looked_up.collect(), left_out };
+    }
     let deadline = Instant::now() + Duration::from_millis(pipeline.settings.max_observe_milliseconds);
     let mut looked_up = Vec::with_capacity(failed.len() - left_out);
     for (at, (result, rule)) in failed.iter().enumerate().skip(left_out) {
-        let earlier = earlier_of(failed.get(..at).unwrap_or_default(), result);
+        let earlier = match turn.policy.observe.lacks(Ablation::Record) {
+            true => Vec::new(),
+            false => earlier_of(failed.get(..at).unwrap_or_default(), result),
+        };
         let key = key.of_failure(offer, result, &earlier);
         let failure = match seen.failure(key) {
             Some(failure) => Some(failure),
@@ -89,6 +99,11 @@ async fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> ObservedFa
         looked_up.push((result.clone(), *rule, failure));
     }
     ObservedFailures { looked_up, left_out }
+}
+
+/// Returns the result of a failure whose documentation is not looked up.
+fn unexplained() -> ExplainedFailure {
+    ExplainedFailure { explanation: Explanation::default().into(), note: None }
 }
 
 /// Returns the result of a lookup before the deadline, while the client is connected.

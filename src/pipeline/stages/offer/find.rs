@@ -55,6 +55,7 @@ pub(crate) async fn find(
         approval: None,
         explanation: None,
         credential: None,
+        doubt: None,
         started_ms: milliseconds(started_after),
         duration_ms: milliseconds(started.elapsed()),
     };

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use crate::pipeline::state::PlanRun;
 use crate::pipeline::tools::PlanContext;
 use callwright_knowledge::planner::drawing::{
-    Chance, Chosen, DrawSettings, Drawn, Occasion, Present, Renewal, Undrawn, choose, draw_from, redraw,
+    Chance, Chosen, DrawSettings, Drawn, Need, Occasion, Present, Renewal, Undrawn, choose, draw_from, need, redraw,
 };
 use callwright_knowledge::planner::producers::Asked;
+use callwright_knowledge::planner::when::{EvidentlySupplied, asked_in_vain};
 use callwright_telemetry::labels::Purpose;
 use callwright_types::{Cost, Message, Plan, PlanResult, Procedure};
 
 use super::metered::MeteredModel;
+use super::reason::PlanReason;
 use super::stage_context::StageContext;
 
 /// Input for plan generation in a turn.
@@ -38,26 +40,59 @@ impl PlanSketch<'_> {
     }
 }
 
+/// Maximum number of requests for the question whether a plan is needed: the question and one repair.
+const NEED_REQUESTS: u64 = 2;
+
+/// Whether the planning model reports that the request takes a chain of calls.
+pub(super) async fn is_chain(context: &mut StageContext<'_>, sketch: &PlanSketch<'_>) -> bool {
+    let model = MeteredModel::new(context, Purpose::Plan);
+    if !context.pipeline.planner_backoff.admits(context.turn.tenant(), model.name()) {
+        return false;
+    }
+    let mut settings = remaining_limits(context, Cost::default());
+    settings.requests = settings.requests.min(NEED_REQUESTS);
+    let Need { is_chain, undecided, .. } = need(&sketch.occasion(), &model, &settings).await;
+    if let Some(undecided) = undecided {
+        tracing::debug!(%undecided, "the planning model does not report whether a plan is needed");
+        report_unusable(context, &model, Some(&undecided));
+    }
+    model.charge(context);
+    is_chain
+}
+
 /// Generates a plan, from a matching procedure if there is one. Without a plan, the trace has the reason, and the turn
-/// continues without it.
+/// continues without it. A planning model whose last results were unusable is skipped for some turns.
 pub(super) async fn begin(
     context: &mut StageContext<'_>,
     sketch: &PlanSketch<'_>,
-    reason: String,
+    reason: PlanReason,
     procedure: Option<Arc<Procedure>>,
 ) -> Option<PlanRun> {
+    let model = MeteredModel::new(context, Purpose::Plan);
+    if !context.pipeline.planner_backoff.admits(context.turn.tenant(), model.name()) {
+        let mut plan_run = PlanRun::begin(Plan::default(), reason.in_words(&Plan::default()));
+        plan_run.end(PlanResult::BackedOff, "the planning model's last answers were unusable");
+        plan_run.note(context.turn);
+        return None;
+    }
     let mut cost = Cost::default();
     let template = procedure.as_ref().map(|procedure| &procedure.plan);
-    let model = MeteredModel::new(context, Purpose::Plan);
     let settings = remaining_limits(context, cost);
     let drawn = draw_from(&sketch.occasion(), template, &model, &settings).await;
-    cost.add(model.charge(context));
     let Drawn { result, from_template, notes, .. } = drawn;
+    let in_vain = result.as_ref().ok().and_then(|plan| asked_in_vain(&sketch.occasion(), plan));
+    if in_vain.is_some() {
+        context.pipeline.planner_backoff.report(context.turn.tenant(), model.name(), false);
+    } else {
+        report_unusable(context, &model, result.as_ref().err());
+    }
+    cost.add(model.charge(context));
     let procedure = procedure.filter(|_| from_template);
     let (plan, undrawn) = match result {
         Ok(plan) => (plan, None),
         Err(undrawn) => (Plan::default(), Some(undrawn)),
     };
+    let reason = reason.in_words(&plan);
     let mut plan_run = PlanRun::begin(plan, reason);
     (plan_run.cost, plan_run.notes) = (cost, notes);
     if let Some(procedure) = procedure {
@@ -65,9 +100,23 @@ pub(super) async fn begin(
     }
     if let Some(undrawn) = &undrawn {
         plan_run.end(result_of(undrawn), undrawn.to_string());
+    } else if let Some(EvidentlySupplied { argument, producer }) = in_vain {
+        let note = format!("the plan requests `{argument}` from the user, which {producer} supplies");
+        plan_run.end(PlanResult::GivenUp, note);
     }
     plan_run.note(context.turn);
-    undrawn.is_none().then_some(plan_run)
+    plan_run.is_under_way().then_some(plan_run)
+}
+
+/// Records whether the planning model yielded something usable. A report that no tool serves the request, or a limit of
+/// the turn, is no evidence about the model.
+fn report_unusable(context: &StageContext<'_>, model: &MeteredModel, undrawn: Option<&Undrawn>) {
+    let is_usable = match undrawn {
+        None => true,
+        Some(Undrawn::Unusable(_) | Undrawn::Unanswered(_)) => false,
+        Some(Undrawn::Nothing | Undrawn::Limit(_)) => return,
+    };
+    context.pipeline.planner_backoff.report(context.turn.tenant(), model.name(), is_usable);
 }
 
 /// Generates a part of the plan again; `mends` is whether a call had failed.

@@ -19,7 +19,7 @@ use super::stage_context::StageContext;
 
 /// A model for requests of a turn, limited by the turn's time and cancelled when the client disconnects.
 #[derive(Debug)]
-pub(super) struct MeteredModel {
+pub(in crate::pipeline::stages) struct MeteredModel {
     model: TextModel,
     upstream: String,
     /// The model's name there.
@@ -36,7 +36,7 @@ pub(super) struct MeteredModel {
 
 impl MeteredModel {
     /// Creates the planning model of a turn for this purpose.
-    pub(super) fn new(context: &StageContext<'_>, purpose: Purpose) -> Self {
+    pub(in crate::pipeline::stages) fn new(context: &StageContext<'_>, purpose: Purpose) -> Self {
         let turn = &*context.turn;
         let (upstream, name) = planning_model(context.pipeline, turn);
         let model = context.pipeline.planning_models.get(Arc::clone(&upstream), &name);
@@ -54,8 +54,13 @@ impl MeteredModel {
         }
     }
 
+    /// Returns the name of the model.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Records the requests in the trace, and returns their cost.
-    pub(super) fn charge(self, context: &mut StageContext<'_>) -> Cost {
+    pub(in crate::pipeline::stages) fn charge(self, context: &mut StageContext<'_>) -> Cost {
         let mut cost = Cost::default();
         for (attempt, took, spent) in self.attempts.into_inner().unwrap_or_else(PoisonError::into_inner) {
             cost.add(spent);

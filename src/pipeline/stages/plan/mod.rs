@@ -16,6 +16,7 @@ mod mending;
 mod metered;
 mod outlined;
 mod past;
+mod reason;
 mod resume;
 mod speak;
 mod stage_context;
@@ -40,9 +41,11 @@ use callwright_types::{Message, PlanResult};
 
 use drawing::PlanSketch;
 use past::Past;
-use stage_context::StageContext;
+use reason::PlanReason;
 
 pub(crate) use keep::keep;
+pub(in crate::pipeline::stages) use metered::MeteredModel;
+pub(in crate::pipeline::stages) use stage_context::StageContext;
 
 /// Returns the plan for this turn: a stored one that waited for the client, or a new one if policy requires one.
 pub(crate) async fn plan(pipeline: &Pipeline, turn: &mut Turn, conversation: &mut TurnConversation) -> Option<PlanRun> {
@@ -96,15 +99,20 @@ async fn begin(context: &mut StageContext<'_>) -> Option<PlanRun> {
     }
     let request = asked_now(&context.turn.request)?;
     let is_outlined = past.as_ref().is_some_and(Past::is_always);
-    // Both rules require a missing key.
-    let needs_key = mode != PlanMode::Always && !is_outlined;
-    if needs_key && !context.offering.offer().may_require_key() {
+    // The rules for plans and for outlines need a required argument that another tool may supply.
+    let needs_supply = matches!(mode, PlanMode::Auto | PlanMode::Off) && !is_outlined;
+    if needs_supply && !context.offering.offer().may_require_supply() {
         return None;
     }
-    let tools = plan_tools(context, needs_key).await?;
+    let tools = plan_tools(context, needs_supply).await?;
     let conversation = context.conversation();
-    let (reason, lacks) = needed(context, &tools, &conversation, &request, past.is_some()).await;
+    let (mut reason, lacks) = needed(context, &tools, &conversation, &request, past.is_some()).await;
     let is_outlined = is_outlined || lacks;
+    if reason.is_none() && mode == PlanMode::Ask {
+        let asked = tools.analyse_at_once(context.pipeline, context.turn, &request).await;
+        let sketch = PlanSketch { tools: &tools, asked: &asked, conversation: &conversation, outline: &[] };
+        reason = drawing::is_chain(context, &sketch).await.then_some(PlanReason::Reported);
+    }
     if reason.is_none() && !is_outlined {
         return None;
     }
@@ -122,9 +130,9 @@ async fn begin(context: &mut StageContext<'_>) -> Option<PlanRun> {
     drawing::begin(context, &sketch, reason, procedure).await
 }
 
-/// Returns the tools of the turn as the planner sees them; `None` if `needs_key` is set and no offered tool requires a
-/// key.
-async fn plan_tools(context: &StageContext<'_>, needs_key: bool) -> Option<PlanContext> {
+/// Returns the tools of the turn as the planner sees them; `None` if `needs_supply` is set and no offered tool requires
+/// an argument that another tool may supply.
+async fn plan_tools(context: &StageContext<'_>, needs_supply: bool) -> Option<PlanContext> {
     let StageContext { pipeline, turn, offering, .. } = context;
     let tools = match PlanContext::known(pipeline, turn, offering) {
         Some(known) => known,
@@ -133,13 +141,13 @@ async fn plan_tools(context: &StageContext<'_>, needs_key: bool) -> Option<PlanC
             let built = pipeline.cpu.run(turn.tenant(), CpuWork::Tools, bytes, || {
                 let built = PlanContext::build(pipeline, turn, offering);
                 // Compiles the offered tools, so it belongs to the same CPU work.
-                built.requires_key();
+                built.requires_supply();
                 built
             });
             built.await
         }
     };
-    (!needs_key || tools.requires_key()).then_some(tools)
+    (!needs_supply || tools.requires_supply()).then_some(tools)
 }
 
 /// Returns the reason for a plan, if one is needed, and whether the request lacks several inputs without a clear
@@ -150,28 +158,29 @@ async fn needed(
     conversation: &[Message],
     request: &str,
     has_past: bool,
-) -> (Option<String>, bool) {
+) -> (Option<PlanReason>, bool) {
     let mode = context.turn.policy.plan;
-    if mode != PlanMode::Auto && !has_past {
-        return ((mode == PlanMode::Always).then(String::new), false);
+    let has_rule = matches!(mode, PlanMode::Auto | PlanMode::Ask);
+    if !has_rule && !has_past {
+        return ((mode == PlanMode::Always).then_some(PlanReason::Always), false);
     }
     // A simple turn must not wait for vectors.
     let asked = tools.analyse_at_once(context.pipeline, context.turn, request).await;
     let sketch = PlanSketch { tools, asked: &asked, conversation, outline: &[] };
     let reason = match mode {
         PlanMode::Off => None,
-        PlanMode::Always => Some(String::new()),
-        PlanMode::Auto => reason(&sketch),
+        PlanMode::Always => Some(PlanReason::Always),
+        PlanMode::Ask | PlanMode::Auto => reason(&sketch),
     };
     (reason, has_past && lacking(&sketch.occasion()) >= LACKING)
 }
 
 /// Returns why the request needs a plan; `None` if it needs none.
-fn reason(sketch: &PlanSketch<'_>) -> Option<String> {
+fn reason(sketch: &PlanSketch<'_>) -> Option<PlanReason> {
     let why = needs_plan(&sketch.occasion())?;
     let (tool, producer) = (sketch.tools.tool(why.tool), sketch.tools.tool(why.producer.tool));
-    let [tool, producer] = [&tool, &producer].map(|tool| tool.as_ref().map_or("", |tool| tool.tool.name()));
-    Some(format!("`{}` of {tool} is missing, and {producer} supplies it", why.argument))
+    let [tool, producer] = [&tool, &producer].map(|tool| tool.as_ref().map_or("", |tool| tool.tool.name()).to_owned());
+    Some(PlanReason::Missing { tool, argument: why.argument, producer })
 }
 
 /// Returns the next answer of the plan; `None` if the upstream is to answer.

@@ -17,7 +17,7 @@ use callwright_telemetry::OperationKind;
 use callwright_telemetry::labels::{MemoryKind, Purpose, Stage};
 use callwright_types::memory::{Fingerprint, Recalled};
 use callwright_types::rules::ProceduresMode;
-use callwright_types::{Owner, Procedure, Scope};
+use callwright_types::{Owner, Procedure, Scope, UsageCounter};
 
 use super::metered::MeteredModel;
 use super::outlined;
@@ -59,7 +59,7 @@ impl Past {
             Some(ToolInPlay { parameters: Arc::clone(&tool.tool.tool.parameters) })
         };
         let found = template(&context.turn.snapshot.memory.library, &query, &parameters);
-        let drawn = found.as_ref().map(|procedure| Lot::of(context.turn).falls_on(&procedure.id));
+        let drawn = found.as_ref().map(|procedure| Lot::of(context.turn).falls_on(&procedure.id, &procedure.tally));
         let found = found.filter(|_| drawn.as_ref().is_some_and(|drawn| !drawn.withheld));
         context.turn.record.procedures(drawn);
         context.pipeline.metrics.recalls.inc(MemoryKind::Procedure, found.is_some());
@@ -87,7 +87,11 @@ impl Past {
             },
         );
         let lot = Lot::of(context.turn);
-        let withheld = |id: &str| lot.falls_on(id).withheld;
+        let drawn = |id: &str| {
+            let tally = library.get(&self.scope, id).map(|procedure| procedure.tally).unwrap_or_default();
+            lot.falls_on(id, &tally)
+        };
+        let withheld = |id: &str| drawn(id).withheld;
         let lookup = Lookup {
             library: &library,
             scope: &self.scope,
@@ -111,7 +115,7 @@ impl Past {
         if let Some(stopped) = &made.stopped {
             tracing::debug!(stopped, "the outline is incomplete");
         }
-        let mut procedures: Vec<Recalled> = made.fitting.iter().map(|id| lot.falls_on(id)).collect();
+        let mut procedures: Vec<Recalled> = made.fitting.iter().map(|id| drawn(id)).collect();
         // Procedures that only a question of the outline found are not part of the experiment.
         let others = made.procedures.into_iter().filter(|id| !made.fitting.contains(id));
         procedures.extend(others.map(|id| Recalled { id, again: false, withheld: false, chance: 1.0 }));
@@ -151,11 +155,11 @@ impl Lot {
         Self { turn: turn.record.trace().id.clone(), settings: *turn.snapshot.memory.lesson_store.settings() }
     }
 
-    fn falls_on(&self, id: &str) -> Recalled {
+    fn falls_on(&self, id: &str, tally: &UsageCounter) -> Recalled {
         let mut hasher = DefaultHasher::new();
         (&self.turn, id).hash(&mut hasher);
         let mut random = fastrand::Rng::with_seed(hasher.finish());
-        let (withheld, chance) = draw(&self.settings, &mut random);
+        let (withheld, chance) = draw(&self.settings, tally, &mut random);
         Recalled { id: id.to_owned(), again: false, withheld, chance }
     }
 }

@@ -1,0 +1,112 @@
+//! Check of successful answers: the planning model reports whether each is what the call was made for.
+//!
+//! A doubt is added below the answer, which stays unchanged. It costs no round of dynamic feedback, so the check never
+//! ends a turn. A check that fails is counted and adds nothing.
+
+use std::sync::Arc;
+
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::stages::plan::{MeteredModel, StageContext};
+use crate::pipeline::state::{RanCall, RunResults, Turn, TurnConversation};
+use callwright_judge::feedback;
+use callwright_judge::scanner::CompiledTool;
+use callwright_knowledge::answer_check::{AnsweredCall, doubt};
+use callwright_telemetry::labels::{Label, Purpose, Stage};
+use callwright_types::Outcome;
+use callwright_types::rules::{Mode, SuccessCheck};
+
+/// Checks the successful results of executed calls, as policy specifies.
+pub(crate) async fn check(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    conversation: &mut TurnConversation,
+    ran: &mut RunResults,
+) {
+    if turn.policy.mode != Mode::Guard || turn.policy.observe.check == SuccessCheck::Off {
+        return;
+    }
+    let room = remaining_checks(turn);
+    let checked: Vec<usize> =
+        ran.results.iter().enumerate().filter(|(_, ran)| is_success(ran)).map(|(at, _)| at).take(room).collect();
+    let Some(request) = last_request(conversation).filter(|_| !checked.is_empty()) else { return };
+    let limit = pipeline.settings.outcome_chars;
+    let TurnConversation { offering, draft, .. } = conversation;
+    let mut context = StageContext { pipeline, turn, offering, draft };
+    let model = MeteredModel::new(&context, Purpose::Check);
+    let calls: Vec<CheckInput> = checked.iter().filter_map(|at| CheckInput::of(ran.results.get(*at)?, limit)).collect();
+    let mut reports = Vec::with_capacity(calls.len());
+    for call in &calls {
+        reports.push(doubt(&model, call.shown(&request)).await);
+    }
+    model.charge(&mut context);
+    for (at, report) in checked.into_iter().zip(reports) {
+        match report {
+            Ok(doubt) => note(turn, ran.results.get_mut(at), doubt),
+            Err(reason) => {
+                tracing::debug!(reason, "a successful answer was not checked");
+                pipeline.metrics.stage_degraded.inc(Stage::Observe);
+            }
+        }
+    }
+}
+
+/// Input of one check.
+struct CheckInput {
+    tool: Arc<CompiledTool>,
+    arguments: String,
+    answer: String,
+}
+
+impl CheckInput {
+    fn of(ran: &RanCall, limit: usize) -> Option<Self> {
+        let Outcome::Answered(answer) = &ran.outcome else { return None };
+        let answer = feedback::answer::shown(answer, limit);
+        let call = ran.checked.call();
+        Some(Self { tool: Arc::clone(ran.checked.tool()), arguments: call.arguments.clone(), answer })
+    }
+
+    fn shown<'a>(&'a self, request: &'a str) -> AnsweredCall<'a> {
+        AnsweredCall {
+            request,
+            tool: self.tool.name(),
+            description: &self.tool.tool.description,
+            arguments: &self.arguments,
+            answer: &self.answer,
+        }
+    }
+}
+
+/// Whether the call was answered without a failure.
+fn is_success(ran: &RanCall) -> bool {
+    matches!(ran.outcome, Outcome::Answered(_)) && ran.explanation.is_none() && ran.checked.tool().tool.owner.is_proxy()
+}
+
+/// Returns the number of checks that the turn may still make: none once as many answers are doubted as rounds of
+/// dynamic feedback are allowed.
+fn remaining_checks(turn: &Turn) -> usize {
+    let trace = turn.record.trace();
+    let doubts = trace.executions.iter().filter(|execution| execution.doubt.is_some()).count();
+    if doubts >= turn.policy.limits.dynamic_feedback as usize {
+        return 0;
+    }
+    let made = trace.attempts.iter().filter(|attempt| attempt.purpose == Purpose::Check.label()).count();
+    (turn.policy.limits.upstream_requests as usize).saturating_sub(made)
+}
+
+/// Returns the text of the last message of the user.
+fn last_request(conversation: &TurnConversation) -> Option<String> {
+    let messages = conversation.draft.conversation().messages();
+    let last = messages.into_iter().rev().find(|message| message.role == "user")?;
+    last.text.map(|text| text.into_owned()).filter(|text| !text.trim().is_empty())
+}
+
+/// Records a doubt in the result and in the trace.
+fn note(turn: &mut Turn, ran: Option<&mut RanCall>, doubt: Option<String>) {
+    let (Some(ran), Some(doubt)) = (ran, doubt) else { return };
+    let id = &ran.checked.call().id;
+    let execution = turn.record.trace_mut().executions.iter_mut().rev().find(|execution| execution.call.id == *id);
+    if let Some(execution) = execution {
+        execution.doubt = Some(doubt.clone());
+    }
+    ran.doubt = Some(doubt);
+}
