@@ -57,7 +57,7 @@ async fn stream(
     if turn.streamed.delivered {
         return Ok(());
     }
-    let mut out = BytesMut::from(std::mem::take(&mut turn.streamed.pending));
+    let mut out = std::mem::take(&mut turn.streamed.pending);
     let opened = response_sender.is_open() || !out.is_empty();
     response_sender.open(turn.stream_headers())?;
     let only_held = turn.streamed.verbatim && turn.streamed.unsent.is_empty() && turn.streamed.head.is_some();
