@@ -481,7 +481,7 @@ fn a_run_that_learns_nothing_has_a_status_of_its_own_and_changes_no_representati
         .map(|number| json!({"query": format!("do it now {}", number / 2), "tools": [WISHES[number % 2].0]}))
         .collect();
     let folder = folder(&tools(), &lines);
-    let said = learn(&folder, &[]);
+    let said = learn(&folder, &["--threshold", "100"]);
     assert_eq!(said.status, Some(3), "{}", said.stderr);
     assert!(said.stderr.contains("nothing was learned"), "{}", said.stderr);
     assert!(!folder.path("learned/tools.yaml").exists() && folder.path("learned/report.json").exists());
