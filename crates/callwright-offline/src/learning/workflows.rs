@@ -245,7 +245,8 @@ mod tests {
             let (mut workflows, id) = workflows();
             let mut random = fastrand::Rng::with_seed(7);
             for revision in 1..=400 {
-                let (withheld, chance) = draw(&experience::Settings::default(), &mut random);
+                let tally = workflows.changed().next().map(|procedure| procedure.tally).unwrap_or_default();
+                let (withheld, chance) = draw(&experience::Settings::default(), &tally, &mut random);
                 let status = if harms && !withheld { 422 } else { 201 };
                 count(&mut workflows, revision, &turn(Recalled { chance, ..found(&id, withheld) }, &[status]));
             }

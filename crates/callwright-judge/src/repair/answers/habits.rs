@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn a_list_is_read_in_every_habit() {
         let items = r#"[{"tool": "pay"}, {"tool": "log"}]"#;
-        let read = |text: &str| read_value(text, AnswerShape::List, |value| Ok::<_, String>(value));
+        let read = |text: &str| read_value(text, AnswerShape::List, Ok::<_, String>);
         let texts = [
             items.to_owned(),
             format!("<think>[]</think> {items}"),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{ImportError, ImportedStep, ImportedWorkflow, OperationName, input, label};
+use super::{ImportError, ImportedStep, ImportedWorkflow, OperationName, WorkflowResult, input, label};
 use callwright_common::json::Pointer;
 use callwright_common::yaml::{Bounds, read as read_yaml};
 use callwright_types::plan::{Argument, Item, Reference, Source};
@@ -81,7 +81,7 @@ pub(super) fn is_arazzo(text: &str) -> bool {
 }
 
 /// Returns the workflows of a document; those that are not supported as errors with their names.
-pub(super) fn read(text: &str) -> Result<Vec<Result<ImportedWorkflow, (String, ImportError)>>, ImportError> {
+pub(super) fn read(text: &str) -> Result<Vec<WorkflowResult>, ImportError> {
     let document: ArazzoDocument = read_yaml(text, BOUNDS)
         .map_err(|problem| ImportError::Syntax { line: problem.line, message: problem.message })?;
     let mut workflows = Vec::with_capacity(document.workflows.len());

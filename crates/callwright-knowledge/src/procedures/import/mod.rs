@@ -86,12 +86,15 @@ pub enum ImportError {
     NoProcedure,
 }
 
+/// A workflow of a document, or its name and why it is not supported.
+pub type WorkflowResult = Result<ImportedWorkflow, (String, ImportError)>;
+
 /// Parses the workflows of a document: Arazzo if it has a top-level `arazzo` key, otherwise Markdown. Workflows that are
 /// not supported are returned as errors with their names.
 ///
 /// # Errors
 /// [`ImportError`] of the document as a whole.
-pub fn read(text: &str) -> Result<Vec<Result<ImportedWorkflow, (String, ImportError)>>, ImportError> {
+pub fn read(text: &str) -> Result<Vec<WorkflowResult>, ImportError> {
     let workflows = if arazzo::is_arazzo(text) { arazzo::read(text)? } else { runbook::read(text) };
     match workflows.len() {
         0 => Err(ImportError::Empty),

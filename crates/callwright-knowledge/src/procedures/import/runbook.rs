@@ -8,7 +8,7 @@
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use serde_json::Value;
 
-use super::{ImportError, ImportedStep, ImportedWorkflow, OperationName, input, label};
+use super::{ImportedStep, ImportedWorkflow, OperationName, WorkflowResult, input, label};
 use callwright_common::json::Pointer;
 use callwright_types::plan::{Argument, Item, Reference, Source};
 
@@ -16,7 +16,7 @@ use callwright_types::plan::{Argument, Item, Reference, Source};
 const METHODS: [&str; 8] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "QUERY"];
 
 /// Returns the workflows of a runbook.
-pub(super) fn read(text: &str) -> Vec<Result<ImportedWorkflow, (String, ImportError)>> {
+pub(super) fn read(text: &str) -> Vec<WorkflowResult> {
     let mut reader = RunbookReader::default();
     for event in Parser::new(text) {
         reader.event(event);
@@ -26,7 +26,7 @@ pub(super) fn read(text: &str) -> Vec<Result<ImportedWorkflow, (String, ImportEr
 
 #[derive(Default)]
 struct RunbookReader {
-    workflows: Vec<Result<ImportedWorkflow, (String, ImportError)>>,
+    workflows: Vec<WorkflowResult>,
     heading: String,
     /// First paragraph below the heading.
     summary: String,
