@@ -316,7 +316,7 @@ async fn a_successful_answer_that_is_not_what_was_requested_is_doubted_where_pol
     assert!(told[2].contains("other-day") && told[2].contains("doubts") && told[2].contains("It is for another day."));
     assert_eq!(trace["executions"][0]["doubt"], "It is for another day.");
     assert_eq!((trace["executions"][1].get("doubt"), trace["record"].as_array().map(Vec::len)), (None, Some(1)));
-    // Without the check, nothing is asked.
+    // Without the check, there is no further request.
     let (upstream, api_2) = (doubting(replies()).await, api().await);
     let proxy = proxy_with(bookings::config_of(&upstream, &api_2), "").await;
     proxy.client().chat(&ask("Book Q7 for today")).await.ok();

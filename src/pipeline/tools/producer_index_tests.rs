@@ -122,7 +122,7 @@ fn what_policy_denies_or_never_offers_supplies_nothing() {
     let execute = ExecuteRules { rules, ..ExecuteRules::default() };
     let denied = fixture.indexed(&["rooms"], "", &Rules { execute, ..Rules::default() });
     assert_eq!(names(&denied), ["create_room", "get_room"]);
-    assert_eq!(suppliers(&denied, "get_room", "room_id")[0], "create_room");
+    assert!(suppliers(&denied, "get_room", "room_id").is_empty(), "a tool that changes something is not confirmed");
 
     let never = ToolGlobs::new(vec!["*/list_*".to_owned(), "own".to_owned()]).unwrap();
     let list = json!([client_tool("own", "room_id")]).to_string();

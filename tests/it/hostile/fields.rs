@@ -29,6 +29,12 @@ async fn is_refused(parameter: Value, value: Value) {
     assert!(api.received().is_empty(), "{:?}", api.received());
 }
 
+/// Checks that an argument for a field of the HTTP client itself, which no tool offers, does not reach the API.
+async fn never_arrives(name: &str, value: &str) {
+    let received = sent(parameter("header", name), json!(value)).await;
+    assert_ne!(received.header(name), Some(value));
+}
+
 #[tokio::test]
 async fn a_line_break_in_a_header() {
     is_refused(parameter("header", "X-Tag"), json!("a\r\nX-Admin: 1")).await;
@@ -93,22 +99,22 @@ async fn a_line_break_in_a_header_s_name() {
 
 #[tokio::test]
 async fn the_host() {
-    is_refused(parameter("header", "Host"), json!("evil.example")).await;
+    never_arrives("Host", "evil.example").await;
 }
 
 #[tokio::test]
 async fn the_content_length() {
-    is_refused(parameter("header", "Content-Length"), json!("0")).await;
+    never_arrives("Content-Length", "0").await;
 }
 
 #[tokio::test]
 async fn the_transfer_encoding() {
-    is_refused(parameter("header", "Transfer-Encoding"), json!("chunked")).await;
+    never_arrives("Transfer-Encoding", "chunked").await;
 }
 
 #[tokio::test]
 async fn the_connection() {
-    is_refused(parameter("header", "Connection"), json!("authorization")).await;
+    never_arrives("Connection", "authorization").await;
 }
 
 #[tokio::test]
@@ -118,7 +124,7 @@ async fn all_cookies_at_once() {
 
 #[tokio::test]
 async fn the_credential_of_a_proxy() {
-    is_refused(parameter("header", "Proxy-Authorization"), json!("Basic eDp5")).await;
+    never_arrives("Proxy-Authorization", "Basic eDp5").await;
 }
 
 #[tokio::test]

@@ -75,13 +75,12 @@ impl AnswerShape {
 /// [`AnswerFault`]: the first value's fault if no value has the form.
 pub fn read_object<T: DeserializeOwned>(text: &str) -> Result<T, AnswerFault> {
     read_value(text, AnswerShape::Object, |value| {
-        serde_json::from_value(value)
-            .map_err(|error| format!("the answer has not the form that was asked for ({error})"))
+        serde_json::from_value(value).map_err(|error| format!("the answer does not have the requested form ({error})"))
     })
 }
 
 /// Reads the first value of an answer that `check` accepts. The value may be the only member of other objects or of a
-/// list, several objects may stand for a list, and the whole answer may be encoded as a string.
+/// list, several objects count as a list, and the whole answer may be encoded as a string.
 ///
 /// # Errors
 /// [`AnswerFault`]: the first value's fault if `check` accepts no value.

@@ -7,7 +7,7 @@
 //!
 //! [`draw_from()`] completes a known plan, a template, with one request for its inputs, and generates a plan where it
 //! does not fit. [`redraw()`] regenerates the parts that an answer or the user has changed and keeps the rest.
-//! [`choose()`] selects one item of a list, and [`need()`] asks whether a plan is needed at all.
+//! [`choose()`] selects one item of a list, and [`need()`] determines whether a plan is needed at all.
 
 mod accept;
 mod answer;

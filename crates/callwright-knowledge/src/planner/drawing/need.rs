@@ -1,4 +1,4 @@
-//! Asks the model whether a request needs a plan: one small question, where the rule without a model finds no reason.
+//! Queries the model whether a request needs a plan: one small request, where the rule without a model finds no reason.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ pub struct Need {
     pub undecided: Option<Undrawn>,
 }
 
-/// Asks whether the request needs a chain of calls. Sends no request if fewer than two tools are offered. A request
+/// Determines whether the request needs a chain of calls. Sends no request if fewer than two tools are offered. A request
 /// limit of 2 is sufficient.
 pub async fn need(occasion: &Occasion<'_>, model: &dyn PlanningModel, settings: &DrawSettings) -> Need {
     let tools: Vec<_> = occasion.offered.iter().filter_map(|at| occasion.tools.tool(*at)).collect();

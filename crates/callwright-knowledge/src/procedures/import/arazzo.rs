@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{ImportError, ImportedStep, ImportedWorkflow, OperationName, WorkflowResult, input, label};
+use super::workflow::{ImportError, ImportedStep, ImportedWorkflow, OperationName, WorkflowResult, input, label};
 use callwright_common::json::Pointer;
 use callwright_common::yaml::{Bounds, read as read_yaml};
 use callwright_types::plan::{Argument, Item, Reference, Source};

@@ -8,6 +8,7 @@ mod arazzo;
 mod runbook;
 #[cfg(test)]
 mod tests;
+mod workflow;
 
 use std::collections::HashSet;
 
@@ -19,75 +20,11 @@ use callwright_types::memory::Backing;
 use callwright_types::plan::{Argument, Node, Source};
 use callwright_types::{Plan, ProcedureDraft};
 
+use workflow::MAX_WORKFLOWS;
+pub use workflow::{ImportError, ImportedStep, ImportedWorkflow, OperationName, WorkflowResult};
+
 /// Maximum size of a document, in bytes.
 pub const MAX_BYTES: u64 = 1 << 20;
-
-/// Maximum number of workflows of a document.
-const MAX_WORKFLOWS: usize = 500;
-
-/// One workflow of a document.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ImportedWorkflow {
-    /// Its name in the document: `workflowId`, or the heading.
-    pub name: String,
-    /// Description of its result; may be empty.
-    pub summary: String,
-    /// Its steps, in order.
-    pub steps: Vec<ImportedStep>,
-}
-
-/// One step of a workflow.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ImportedStep {
-    /// Label, unique within the workflow: `step1`.
-    pub label: String,
-    /// The called operation.
-    pub operation: OperationName,
-    /// Arguments with their sources. Required arguments without an entry become inputs.
-    pub arguments: Vec<Argument>,
-}
-
-/// Name of an operation in a document.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OperationName {
-    /// An `operationId`, or the name of a tool.
-    Id(String),
-    /// Method in upper case, and path.
-    Path(String, String),
-}
-
-/// Error of importing a document or workflow.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ImportError {
-    /// The document cannot be parsed.
-    #[error("line {line}: {message}")]
-    Syntax {
-        /// Line, from 1; 0 if unknown.
-        line: usize,
-        /// Description of the problem.
-        message: String,
-    },
-    /// The document has no workflow.
-    #[error("has no workflow: expected an Arazzo document, or Markdown with numbered steps that name operations")]
-    Empty,
-    /// The document has too many workflows.
-    #[error("has more than {MAX_WORKFLOWS} workflows; split it")]
-    TooMany,
-    /// A step is not supported.
-    #[error("step `{step}` {problem}")]
-    Step {
-        /// The step.
-        step: String,
-        /// Description of the problem and its fix.
-        problem: String,
-    },
-    /// The steps form no procedure.
-    #[error("has fewer than two connected steps, or more steps or inputs than `[procedures]` allows")]
-    NoProcedure,
-}
-
-/// A workflow of a document, or its name and why it is not supported.
-pub type WorkflowResult = Result<ImportedWorkflow, (String, ImportError)>;
 
 /// Parses the workflows of a document: Arazzo if it has a top-level `arazzo` key, otherwise Markdown. Workflows that are
 /// not supported are returned as errors with their names.
@@ -147,23 +84,4 @@ fn node(step: &ImportedStep, tool: &KnownTool<'_>) -> Node {
         }
     }
     Node { label: step.label.clone(), tool: tool.name.to_owned(), task: String::new(), arguments }
-}
-
-/// Returns an input of the workflow as a source: arguments with the same input have the same value.
-fn input(name: &str) -> Source {
-    Source::Value { value: format!("$inputs.{name}").into(), words: name.to_owned() }
-}
-
-/// Returns the label of the step with this number.
-fn label(number: usize) -> String {
-    format!("step{number}")
-}
-
-impl std::fmt::Display for OperationName {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Id(id) => write!(formatter, "the operation `{id}`"),
-            Self::Path(method, path) => write!(formatter, "the operation `{method} {path}`"),
-        }
-    }
 }
