@@ -246,7 +246,7 @@ fn markup<'a>(before: &'a str, from: &'a str) -> (Option<(&'a str, String)>, usi
     match from.as_bytes().first() {
         // A macro or link: `xref:page.adoc[text]`, `https://a.example[text]`.
         Some(b'[') => {
-            let start = before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
+            let start = before.trim_end_matches(|character: char| !character.is_whitespace()).len();
             let (kept, target) = before.split_at(start);
             let quote = target.find(['`', '(', '"']).map_or(0, |at| at + 1);
             let (kept, target) = (&before[..kept.len() + quote], &target[quote..]);

@@ -210,7 +210,7 @@ fn cell_of(text: &str) -> (String, Cell) {
     // At most one letter names the style.
     let styled = if text.len() - trimmed.len() <= 1 { trimmed } else { text };
     let aligned = styled.trim_end_matches(['<', '>', '^', '.']);
-    let start = aligned.rfind(char::is_whitespace).map_or(0, |space| space + 1);
+    let start = aligned.trim_end_matches(|character: char| !character.is_whitespace()).len();
     let (before, specification) = aligned.split_at(start);
     let (spans, factor) = match (specification.strip_suffix('+'), specification.strip_suffix('*')) {
         (Some(spans), _) => (spans, false),

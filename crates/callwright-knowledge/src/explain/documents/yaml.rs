@@ -6,8 +6,9 @@ use super::json::values;
 use crate::explain::blocks::DocumentBlock;
 use callwright_common::yaml::{Bounds, YamlProblem, read};
 
-/// Limits on the expansion of a file.
-const BOUNDS: Bounds = Bounds { depth: 100, events: 4_000_000 };
+/// Limits on the expansion of a file. Catalogues of errors are nested a few levels deep; each level takes some kilobytes
+/// of the stack.
+const BOUNDS: Bounds = Bounds { depth: 32, events: 4_000_000 };
 
 /// Parses YAML: one document, or several that are separated by `---`.
 ///

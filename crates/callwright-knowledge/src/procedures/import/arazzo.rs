@@ -11,7 +11,7 @@ use callwright_common::yaml::{Bounds, read as read_yaml};
 use callwright_types::plan::{Argument, Item, Reference, Source};
 
 /// Limits on the expansion of a document.
-const BOUNDS: Bounds = Bounds { depth: 64, events: 200_000 };
+const BOUNDS: Bounds = Bounds { depth: 32, events: 200_000 };
 
 /// Argument for a body that is not an object of members.
 const BODY: &str = "body";

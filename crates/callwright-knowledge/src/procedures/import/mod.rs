@@ -20,8 +20,8 @@ use callwright_types::memory::Backing;
 use callwright_types::plan::{Argument, Node, Source};
 use callwright_types::{Plan, ProcedureDraft};
 
-use workflow::MAX_WORKFLOWS;
 pub use workflow::{ImportError, ImportedStep, ImportedWorkflow, OperationName, WorkflowResult};
+use workflow::{MAX_WORKFLOWS, input, input_name};
 
 /// Maximum size of a document, in bytes.
 pub const MAX_BYTES: u64 = 1 << 20;
@@ -52,6 +52,7 @@ pub fn draft<'a>(
     if workflow.steps.len() > settings.max_steps {
         return Err(ImportError::NoProcedure);
     }
+    let inputs: HashSet<&str> = workflow.steps.iter().flat_map(|step| &step.arguments).filter_map(input_name).collect();
     let mut tools: Vec<KnownTool<'a>> = Vec::new();
     let mut nodes = Vec::with_capacity(workflow.steps.len());
     for step in &workflow.steps {
@@ -59,7 +60,7 @@ pub fn draft<'a>(
             step: step.label.clone(),
             problem: format!("names {}, which no toolset has", step.operation),
         })?;
-        nodes.push(node(step, &tool));
+        nodes.push(node(step, &tool, &inputs));
         tools.push(tool);
     }
     let used: HashSet<&str> = nodes.iter().flat_map(Node::feeders).collect();
@@ -74,13 +75,18 @@ pub fn draft<'a>(
     Ok(draft)
 }
 
-/// Returns the call of a step. Required arguments that the step does not mention are inputs.
-fn node(step: &ImportedStep, tool: &KnownTool<'_>) -> Node {
+/// Returns the call of a step. Required arguments that the step does not mention are inputs: those of the same name that
+/// other steps use, or their own.
+fn node(step: &ImportedStep, tool: &KnownTool<'_>, inputs: &HashSet<&str>) -> Node {
     let mut arguments = step.arguments.clone();
     let required = tool.parameters.get("required").and_then(Value::as_array);
     for name in required.into_iter().flatten().filter_map(Value::as_str) {
         if arguments.iter().all(|argument| argument.name != name) {
-            arguments.push(Argument { name: name.to_owned(), source: Source::Missing { question: name.to_owned() } });
+            let source = match inputs.contains(name) {
+                true => input(name),
+                false => Source::Missing { question: name.to_owned() },
+            };
+            arguments.push(Argument { name: name.to_owned(), source });
         }
     }
     Node { label: step.label.clone(), tool: tool.name.to_owned(), task: String::new(), arguments }

@@ -74,6 +74,17 @@ pub(super) fn input(name: &str) -> Source {
     Source::Value { value: format!("$inputs.{name}").into(), words: name.to_owned() }
 }
 
+/// Returns the name of the input that an argument takes, if it takes one.
+pub(super) fn input_name(argument: &Argument) -> Option<&str> {
+    match &argument.source {
+        Source::Value { value, words } => {
+            let is_input = value.as_str().and_then(|value| value.strip_prefix("$inputs.")) == Some(words);
+            is_input.then_some(words.as_str())
+        }
+        _ => None,
+    }
+}
+
 /// Returns the label of the step with this number.
 pub(super) fn label(number: usize) -> String {
     format!("step{number}")
