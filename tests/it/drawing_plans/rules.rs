@@ -67,7 +67,7 @@ fn each_fault_is_named() {
         ("/arguments/0/outputs/0/call", json!("x"), "the call `x` stands neither in `calls` nor in `planned`"),
         ("/arguments/0/outputs", json!([]), "`outputs` is empty"),
         ("/arguments/0/name", json!("room"), "`book_room` has no argument `room`"),
-        ("/arguments/0/source", json!("guess"), "not the form"),
+        ("/arguments/0/source", json!("guess"), "requested form"),
         ("/arguments/1/name", json!("room_id"), "the argument `room_id` stands there twice"),
         ("/arguments/2/value", json!({"at": 9}), "does not fit"),
         ("/arguments/3/value", json!("four"), "`/seats` is of type string, but must be integer"),
