@@ -1,6 +1,6 @@
 //! Learns the linear classifier that complements the patterns.
 //!
-//! [`separate`](solver) trains one class, [`train`](train) all of them, and [`choose`](choice) decides by samples that
+//! `solver` trains one class, `train` all of them, and `choice` decides by samples that
 //! were not trained on whether and how much the classifier counts beside the patterns.
 
 mod choice;
