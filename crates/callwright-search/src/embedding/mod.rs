@@ -25,4 +25,4 @@ pub use local::{DownloadWatcher, RuntimeAbsent};
 pub use quantised::{QuantisedQuery, QuantisedVectors};
 pub use settings::{EndpointSettings, Kind, LocalSettings, Pooling, Settings};
 pub use signs::{SignQuery, SignVectors};
-pub use vector::Vector;
+pub use vector::{Vector, dot};

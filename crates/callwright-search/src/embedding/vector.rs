@@ -33,6 +33,21 @@ impl Vector {
     }
 }
 
+/// Returns the dot product. Independent partial sums allow vectorisation.
+pub fn dot(left: &[f32], right: &[f32]) -> f32 {
+    const LANES: usize = 16;
+    let (left, left_rest) = left.as_chunks::<LANES>();
+    let (right, right_rest) = right.as_chunks::<LANES>();
+    let mut sums = [0.0_f32; LANES];
+    for (left, right) in left.iter().zip(right) {
+        for (sum, (left, right)) in sums.iter_mut().zip(left.iter().zip(right)) {
+            *sum += left * right;
+        }
+    }
+    let rest: f32 = left_rest.iter().zip(right_rest).map(|(left, right)| left * right).sum();
+    sums.iter().sum::<f32>() + rest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,7 @@
 //! Fits pattern weights that maximise the likelihood of the right tools.
 
+use callwright_search::embedding::dot;
+
 /// Number of iterations. Afterwards, weights change by less than 0.01 on sets of 100 and of 10,000 samples.
 const ROUNDS: usize = 50;
 
@@ -128,19 +130,6 @@ impl WeightProblem<'_> {
         }
         scores
     }
-}
-
-/// Returns the dot product. Independent partial sums allow vectorisation.
-fn dot(left: &[f32], right: &[f32]) -> f32 {
-    const LANES: usize = 16;
-    let (left, left_rest) = left.as_chunks::<LANES>();
-    let (right, right_rest) = right.as_chunks::<LANES>();
-    let mut sums = [0.0_f32; LANES];
-    for (left, right) in left.iter().zip(right) {
-        sums.iter_mut().zip(left.iter().zip(right)).for_each(|(sum, (left, right))| *sum += left * right);
-    }
-    let rest: f32 = left_rest.iter().zip(right_rest).map(|(left, right)| left * right).sum();
-    sums.iter().sum::<f32>() + rest
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::model::{ClassifierModel, ClassifierWeights};
 use super::terms::TermWeights;
-use crate::embedding::Vector;
+use crate::embedding::{Vector, dot};
 
 /// Margin of a tool without a class: that of a wrong one.
 const UNKNOWN_MARGIN: f32 = -1.0;
@@ -147,21 +147,6 @@ impl ClassifiedRequest<'_> {
 
 fn has_meaning(vector: &Vector, dimensions: usize) -> bool {
     vector.components().len() == dimensions && vector.components().iter().any(|component| *component != 0.0)
-}
-
-/// Returns the dot product. Independent partial sums allow vectorisation.
-fn dot(left: &[f32], right: &[f32]) -> f32 {
-    const LANES: usize = 16;
-    let (left, left_rest) = left.as_chunks::<LANES>();
-    let (right, right_rest) = right.as_chunks::<LANES>();
-    let mut sums = [0.0_f32; LANES];
-    for (left, right) in left.iter().zip(right) {
-        for (sum, (left, right)) in sums.iter_mut().zip(left.iter().zip(right)) {
-            *sum += left * right;
-        }
-    }
-    let rest: f32 = left_rest.iter().zip(right_rest).map(|(left, right)| left * right).sum();
-    sums.iter().sum::<f32>() + rest
 }
 
 #[cfg(test)]

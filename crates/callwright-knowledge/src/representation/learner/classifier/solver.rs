@@ -1,6 +1,8 @@
 //! Trains a linear separator: an L2-regularised support vector machine with squared hinge loss, by dual coordinate
 //! descent with shrinking (Hsieh et al., "A dual coordinate descent method for large-scale linear SVM", ICML 2008).
 
+use callwright_search::embedding::dot;
+
 /// Cost of a training error.
 const COST: f32 = 1.0;
 
@@ -123,21 +125,6 @@ pub(super) fn separate(rows: &FeatureRows, is_positive: impl Fn(usize) -> bool, 
         bound = if largest > 0.0 { largest } else { f32::INFINITY };
     }
     separator
-}
-
-/// Returns the dot product. Independent partial sums allow vectorisation.
-fn dot(left: &[f32], right: &[f32]) -> f32 {
-    const LANES: usize = 16;
-    let (left, left_rest) = left.as_chunks::<LANES>();
-    let (right, right_rest) = right.as_chunks::<LANES>();
-    let mut sums = [0.0_f32; LANES];
-    for (left, right) in left.iter().zip(right) {
-        for (sum, (left, right)) in sums.iter_mut().zip(left.iter().zip(right)) {
-            *sum += left * right;
-        }
-    }
-    let rest: f32 = left_rest.iter().zip(right_rest).map(|(left, right)| left * right).sum();
-    sums.iter().sum::<f32>() + rest
 }
 
 #[cfg(test)]
