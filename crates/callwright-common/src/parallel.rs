@@ -23,6 +23,34 @@ pub struct WorkLimits {
     pub ahead: usize,
 }
 
+/// Applies `work` to all items with as many threads as there are cores, and returns the results in the order of the
+/// items. `weight` limits the total weight of the items in progress. Items that remain because threads cannot be started
+/// are processed by the calling thread.
+pub fn map_in_order<T: Sync, R: Send>(
+    items: &[T],
+    weight: u64,
+    weigh: impl Fn(&T) -> u64 + Sync,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    let limits = WorkLimits { workers, weight, ahead: items.len() };
+    let mut results = Vec::with_capacity(items.len());
+    let ended: io::Result<()> = in_order(
+        limits,
+        items.iter(),
+        |item| weigh(item),
+        &work,
+        |result| {
+            results.push(result);
+            Ok(())
+        },
+    );
+    if ended.is_err() {
+        results.extend(items.get(results.len()..).unwrap_or_default().iter().map(work));
+    }
+    results
+}
+
 /// Passes every item of `source` to `work` in one of several threads, and the results to `sink` in the order of
 /// `source`. The weight of an item is `weigh` of it. `source` is read in a thread of its own.
 ///

@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use std::{io, thread};
 
 use super::discovery::DocumentSearch;
 use super::naming::prefixed;
 use super::source::{EntrySource, LoadedEntry, bytes};
 use super::{Fetch, FetchBounds, LoadError, Operation, Toolset, ToolsetSettings};
-use callwright_common::parallel::{WorkLimits, in_order};
+use callwright_common::parallel::map_in_order;
 use callwright_types::OperationRef;
 
 /// Maximum total size of the documents of entries that are read at the same time. A larger document is read alone.
@@ -182,29 +181,11 @@ fn load_entries<'a>(
     base_dir: &Path,
     fetch: &dyn Fetch,
 ) -> Vec<(&'a str, Result<LoadedEntry, LoadError>)> {
-    let load = |(name, settings): (&'a String, &'a ToolsetSettings)| {
+    let load = |&(name, settings): &(&'a String, &'a ToolsetSettings)| {
         let source = EntrySource::of(name, &settings.document, base_dir);
         (name.as_str(), source.and_then(|source| source.load(name, settings, base_dir, fetch)))
     };
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(entries.len());
-    let limits = WorkLimits { workers, weight: ENTRY_BYTES_AT_ONCE, ahead: entries.len() };
-    let mut loaded = Vec::with_capacity(entries.len());
-    let ended: io::Result<()> = in_order(
-        limits,
-        entries.iter().copied(),
-        |(_, settings)| bytes(&base_dir.join(&settings.document)),
-        load,
-        |result| {
-            loaded.push(result);
-            Ok(())
-        },
-    );
-    // Without threads, the remaining entries are loaded here.
-    if ended.is_err() {
-        let rest = entries.get(loaded.len()..).unwrap_or_default();
-        loaded.extend(rest.iter().copied().map(load));
-    }
-    loaded
+    map_in_order(&entries, ENTRY_BYTES_AT_ONCE, |(_, settings)| bytes(&base_dir.join(&settings.document)), load)
 }
 
 /// Whether the folder has no documents and subfolders beyond those known to the entry.

@@ -1,8 +1,8 @@
 //! Loads the toolsets of a configuration entry: one for a document, or one for each document of a folder.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, io, thread};
 
 use url::Url;
 
@@ -10,7 +10,7 @@ use super::discovery::{Discovered, DocumentSearch};
 use super::files::{Fetch, Origin};
 use super::load::check_credentials;
 use super::{LoadError, Toolset, ToolsetSettings, load_from};
-use callwright_common::parallel::{WorkLimits, in_order};
+use callwright_common::parallel::map_in_order;
 
 /// Maximum total size of the documents that are read at the same time, by the sizes of their first files. A document in
 /// memory takes about ten times its size. A larger document is read alone.
@@ -137,25 +137,7 @@ fn load_all(
     let load = |document: &Discovered| {
         load_from(&format!("{name}/{}", document.name), Origin::Path(&document.path), settings, fetch)
     };
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(found.len());
-    let limits = WorkLimits { workers, weight: BYTES_AT_ONCE, ahead: found.len() };
-    let mut loaded = Vec::with_capacity(found.len());
-    let ended: io::Result<()> = in_order(
-        limits,
-        found.iter(),
-        |document| bytes(&document.path),
-        load,
-        |result| {
-            loaded.push(result);
-            Ok(())
-        },
-    );
-    // Without threads, the remaining documents are loaded here.
-    if ended.is_err() {
-        let rest = found.get(loaded.len()..).unwrap_or_default();
-        loaded.extend(rest.iter().map(load));
-    }
-    loaded
+    map_in_order(found, BYTES_AT_ONCE, |document| bytes(&document.path), load)
 }
 
 /// Returns the size of a file; 0 if it is unknown.
