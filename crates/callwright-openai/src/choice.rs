@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 
 use super::fields::{present, string};
+use super::parts::{AnswerForm, Finish};
 use super::{AnswerError, AssistantMessage};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Call;
@@ -27,6 +29,14 @@ pub struct Choice {
     pub message: AssistantMessage,
     fields: RawObject,
     edited: bool,
+    /// Form of an answer that is a list of parts, and how it ends if that was changed.
+    parts: Option<PartsChoice>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct PartsChoice {
+    form: &'static dyn AnswerForm,
+    finish: Option<Finish>,
 }
 
 impl Choice {
@@ -41,6 +51,11 @@ impl Choice {
             return;
         }
         self.message_changed();
+        if self.parts.is_some() {
+            let calls_remain = !self.message.calls().is_empty() || self.message.has_unjudged_calls();
+            self.finish(if calls_remain { Finish::Calls } else { Finish::Text });
+            return;
+        }
         let calls_remain = !self.message.calls().is_empty() || self.message.has_unjudged_calls();
         let reason = match (self.finish_reason.as_deref(), calls_remain) {
             (Some("stop"), true) if self.message.is_legacy() => "function_call",
@@ -53,6 +68,11 @@ impl Choice {
 
     /// Sets the finish reason for calls, in the message's own form. Returns whether that is a change.
     pub fn finish_with_calls(&mut self) -> bool {
+        if self.parts.is_some() {
+            let changes = self.contradicts_calls();
+            self.finish(Finish::Calls);
+            return changes;
+        }
         let reason = if self.message.is_legacy() { "function_call" } else { "tool_calls" };
         let changes = self.finish_reason.as_deref() != Some(reason);
         self.finish_reason = Some(reason.to_owned());
@@ -61,7 +81,49 @@ impl Choice {
 
     /// Whether the completion ended early, because of the token limit or a content filter.
     pub fn is_cut_off(&self) -> bool {
-        self.finish_reason.as_deref().is_some_and(is_cut_off)
+        self.finish_reason.as_deref().is_some_and(|reason| match &self.parts {
+            Some(parts) => parts.form.is_cut_off(reason),
+            None => is_cut_off(reason),
+        })
+    }
+
+    /// Whether the finish reason states that the answer ends with text, although the message has calls.
+    pub fn contradicts_calls(&self) -> bool {
+        !self.message.calls().is_empty()
+            && self.finish_reason.as_deref().is_some_and(|reason| match &self.parts {
+                Some(parts) => parts.form.contradicts_calls(reason),
+                None => reason == "stop",
+            })
+    }
+
+    /// Records how the answer ends, for a list of parts.
+    fn finish(&mut self, finish: Finish) {
+        if let Some(parts) = &mut self.parts {
+            parts.finish = Some(finish);
+            self.edited = true;
+        }
+    }
+
+    /// Returns how an answer of parts ends, if that was changed.
+    pub(super) fn changed_finish(&self) -> Option<Finish> {
+        self.parts.as_ref().and_then(|parts| parts.finish)
+    }
+
+    /// Creates the only choice of an answer that is a list of parts.
+    pub(super) fn of_parts(form: &'static dyn AnswerForm, fields: &RawObject) -> Result<Self, AnswerError> {
+        let parts: Vec<Box<RawValue>> = match present(fields.get(form.parts_key())) {
+            Some(list) => serde_json::from_str(list.get())
+                .map_err(|_| AnswerError::new(format!("`{}` of the answer is not a list", form.parts_key())))?,
+            None => Vec::new(),
+        };
+        Ok(Self {
+            index: 0,
+            finish_reason: form.finish_reason(fields),
+            message: AssistantMessage::of_parts(form, parts)?,
+            fields: RawObject::default(),
+            edited: false,
+            parts: Some(PartsChoice { form, finish: None }),
+        })
     }
 
     /// Converts text to calls: `text` is the remaining content, and `legacy` selects the legacy form of `calls`. The
@@ -92,11 +154,16 @@ impl Choice {
             message: AssistantMessage::read(message)?,
             fields,
             edited: false,
+            parts: None,
         })
     }
 
     fn message_changed(&mut self) {
-        self.fields.set("message", self.message.fields().to_raw());
+        let Some(message) = self.message.chat() else {
+            self.edited = true;
+            return;
+        };
+        self.fields.set("message", message.fields().to_raw());
         if present(self.fields.get("logprobs")).is_some() {
             self.fields.set("logprobs", raw(&()));
         }
@@ -108,7 +175,8 @@ impl Choice {
     }
 
     fn is_finish_reason_edited(&self) -> bool {
-        self.fields.get("finish_reason").and_then(string).as_deref() != self.finish_reason.as_deref()
+        self.parts.is_none()
+            && self.fields.get("finish_reason").and_then(string).as_deref() != self.finish_reason.as_deref()
     }
 }
 
@@ -155,7 +223,7 @@ mod tests {
         "tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
 
     fn completion(text: &str) -> Completion {
-        Completion::parse(Bytes::copy_from_slice(text.as_bytes())).unwrap()
+        Completion::parse(callwright_types::Protocol::Chat, Bytes::copy_from_slice(text.as_bytes())).unwrap()
     }
 
     #[test]

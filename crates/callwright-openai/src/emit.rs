@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::chat_message::with_tool_call;
 use super::fields::{object, present};
-use super::message::with_tool_call;
 use super::{AssistantMessage, StreamHead};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, Usage};
@@ -68,7 +68,7 @@ pub fn message_calls(head: &StreamHead, index: u32, first_call_index: usize, mes
     if message.is_legacy() {
         return calls(head, index, first_call_index, message.calls(), true);
     }
-    let elements = message.call_objects().into_iter().enumerate();
+    let elements = message.chat().map(|message| message.call_objects()).unwrap_or_default().into_iter().enumerate();
     elements.flat_map(|(offset, element)| tool_call(head, index, first_call_index + offset, element)).collect()
 }
 
@@ -263,7 +263,8 @@ mod tests {
         let body = r#"{"choices":[{"message":{"tool_calls":[
             {"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"sig":"s"}},
             {"id":"b","type":"custom","custom":{"name":"sql","input":"x"}}]}}]}"#;
-        let completion = Completion::parse(Bytes::from_static(body.as_bytes())).unwrap();
+        let completion =
+            Completion::parse(callwright_types::Protocol::Chat, Bytes::from_static(body.as_bytes())).unwrap();
         let deltas: Vec<Value> = message_calls(&head(), 0, 0, &completion.choices()[0].message)
             .iter()
             .map(|event| value(event)["choices"][0]["delta"]["tool_calls"][0].clone())

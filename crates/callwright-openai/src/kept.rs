@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::AssistantMessage;
-use super::fields::{ObjectFields, present};
+use super::fields::ObjectFields;
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Call;
 
@@ -29,7 +29,7 @@ pub struct KeptPart {
 /// One call of the completion.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum KeptCall {
+pub(crate) enum KeptCall {
     /// Call that was sent to the client with this id.
     Client(String),
     /// Call of the proxy, as an element of a message.
@@ -41,14 +41,16 @@ impl KeptPart {
     /// Returns `None` if a later request could not be matched: the client receives no call, or one without an id, as
     /// in the legacy form.
     pub fn new(before: &[Arc<RawValue>], whole: &AssistantMessage, sent: &AssistantMessage) -> Option<Self> {
-        let sent = ids_of(&sent.call_objects()).filter(|ids| !ids.is_empty())?;
-        let elements = whole.call_objects();
+        let sent = ids_of(sent).filter(|ids| !ids.is_empty())?;
+        let elements = whole.call_elements();
+        if elements.iter().any(|(id, _)| id.is_empty()) {
+            return None;
+        }
         let is_sent: HashSet<&str> = sent.iter().map(String::as_str).collect();
-        let calls =
-            ids_of(&elements)?.into_iter().zip(&elements).map(|(id, element)| match is_sent.contains(id.as_str()) {
-                true => KeptCall::Client(id),
-                false => KeptCall::Proxy(element.to_raw()),
-            });
+        let calls = elements.into_iter().map(|(id, element)| match is_sent.contains(id.as_str()) {
+            true => KeptCall::Client(id),
+            false => KeptCall::Proxy(element),
+        });
         let before = before.iter().map(|message| (**message).to_owned()).collect();
         Some(Self { before, calls: calls.collect(), results: BTreeMap::new(), sent })
     }
@@ -57,6 +59,21 @@ impl KeptPart {
     /// deserialisation.
     pub fn sent(&self) -> &[String] {
         &self.sent
+    }
+
+    /// Returns the elements before the answer that the client never received.
+    pub(crate) fn before(&self) -> &[Box<RawValue>] {
+        &self.before
+    }
+
+    /// Returns the calls of the answer, in the model's order.
+    pub(crate) fn calls(&self) -> &[KeptCall] {
+        &self.calls
+    }
+
+    /// Returns the result of one of the proxy's calls, by call id.
+    pub(crate) fn result(&self, id: &str) -> Option<&str> {
+        self.results.get(id).map(String::as_str)
     }
 
     /// Adds the result of one of the proxy's calls.
@@ -114,13 +131,9 @@ struct ToolResultMessage<'a> {
     content: &'a str,
 }
 
-/// Returns the ids of calls; `None` if one has none.
-fn ids_of(calls: &[RawObject]) -> Option<Vec<String>> {
-    calls.iter().map(|call| id_of(call).filter(|id| !id.is_empty())).collect()
-}
-
-fn id_of(call: &RawObject) -> Option<String> {
-    super::fields::string(present(call.get("id"))?).map(Into::into)
+/// Returns the ids of a message's calls; `None` if one has none.
+fn ids_of(message: &AssistantMessage) -> Option<Vec<String>> {
+    message.call_elements().into_iter().map(|(id, _)| Some(id).filter(|id| !id.is_empty())).collect()
 }
 
 fn raw_id(call: &RawValue) -> Option<String> {
@@ -133,11 +146,11 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::{ChatRequest, Completion};
+    use crate::{Completion, ModelRequest};
 
     fn message(value: &Value) -> AssistantMessage {
         let body = json!({"choices": [{"message": value}]}).to_string();
-        Completion::parse(body.into()).unwrap().choices()[0].message.clone()
+        Completion::parse(callwright_types::Protocol::Chat, body.into()).unwrap().choices()[0].message.clone()
     }
 
     fn element(id: &str, name: &str) -> Value {
@@ -152,7 +165,7 @@ mod tests {
     fn put_back(part: &KeptPart, messages: &Value, place: usize) -> Value {
         let stored: KeptPart = serde_json::from_str(&serde_json::to_string(part).unwrap()).unwrap();
         let body = json!({"model": "m", "messages": messages}).to_string();
-        let mut request = ChatRequest::parse(Bytes::from(body)).unwrap();
+        let mut request = ModelRequest::parse(callwright_types::Protocol::Chat, Bytes::from(body)).unwrap();
         request.rejoin(&BTreeMap::from([(place, stored)]), "lost");
         request.to_value()["messages"].clone()
     }

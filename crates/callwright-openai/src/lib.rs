@@ -3,7 +3,7 @@
 //! Owns parsing and editing of OpenAI JSON without losing unknown members; no other crate parses it. Must not do I/O
 //! or decide anything about a turn.
 //!
-//! A request is a [`ChatRequest`], a complete response a [`Completion`]. A streamed response is parsed from bytes to
+//! A request is a [`ModelRequest`], a complete response a [`Completion`]. A streamed response is parsed from bytes to
 //! events ([`SseReader`]), from events to [`Chunk`]s ([`read_item`]) and from chunks to a [`Completion`]
 //! ([`Assembler`]). [`emit`] does the reverse.
 
@@ -14,6 +14,8 @@ pub const CHOICES: &str = "choices";
 pub const TOOL_CALLS: &str = "tool_calls";
 
 mod assembler;
+mod assistant;
+mod chat_message;
 mod choice;
 mod chunk;
 mod completion;
@@ -23,11 +25,13 @@ pub mod emit;
 mod error;
 mod fields;
 mod kept;
-mod message;
+mod messages;
 mod models;
+mod parts;
 mod reasoning;
 mod recorded;
 mod request;
+mod responses;
 mod split;
 mod sse;
 mod text_request;
@@ -36,6 +40,7 @@ mod tools;
 mod usage;
 
 pub use assembler::Assembler;
+pub use assistant::AssistantMessage;
 pub use choice::{Choice, is_cut_off};
 pub use chunk::{Chunk, StreamHead, StreamItem, read_item};
 pub use completion::Completion;
@@ -43,13 +48,14 @@ pub use embeddings::{embeddings_request, error_message, read_embeddings};
 pub use emit::event;
 pub use error::{AnswerError, ErrorBody, RequestError};
 pub use kept::KeptPart;
-pub use message::AssistantMessage;
 pub use models::{filter_model_list, merge_model_lists, model_list};
+pub use parts::{EventRole, EventWriter, StreamForm, event_writer, stream_form};
 pub use recorded::{RecordedAnswer, name_of, read_tools};
-pub use request::{ChatRequest, MessageView};
+pub use request::{MessageView, ModelRequest};
 pub use sse::{SseError, SseEvent, SseReader};
 pub use text_request::{Role, text_request};
 pub use tool_choice::ToolChoice;
+use tools::WrittenToolFields;
 pub use tools::{SentTool, WrittenTool};
 
 /// Parses any JSON text as a value, for traces. Text that `serde_json` cannot represent (nesting beyond 128 levels)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::AssistantMessage;
+use super::chat_message::ChatMessage;
 use super::content::{part_text, text_of};
 use super::fields::{ObjectFields, present, string};
 use callwright_common::json::RawObject;
@@ -39,9 +39,9 @@ pub(super) fn is_opaque(key: &str) -> bool {
     OPAQUE.contains(&key)
 }
 
-impl AssistantMessage {
+impl ChatMessage {
     /// Returns the model's reasoning if it is separate from the text: in its own member, or in parts of the content.
-    pub fn reasoning(&self) -> Option<String> {
+    pub(crate) fn reasoning(&self) -> Option<String> {
         let members = REASONING.iter().filter_map(|key| self.fields().get(key).and_then(string));
         let mut members = members.filter(|text| !text.trim().is_empty());
         members.next().map(Cow::into_owned).or_else(|| {
@@ -52,7 +52,7 @@ impl AssistantMessage {
     }
 
     /// Whether the message contains only text and reasoning: no call, refusal, audio or image.
-    pub fn is_only_text(&self) -> bool {
+    pub(crate) fn is_only_text(&self) -> bool {
         self.calls().is_empty()
             && !self.has_unjudged_calls()
             && self.refusal().is_none()
@@ -62,7 +62,7 @@ impl AssistantMessage {
 
     /// Returns the members that only the provider can interpret, such as signatures of reasoning. A message must
     /// contain those of its own attempt.
-    pub fn opaque_members(&self) -> RawObject {
+    pub(crate) fn opaque_members(&self) -> RawObject {
         self.members_with(is_opaque)
     }
 
@@ -101,7 +101,7 @@ mod tests {
 
     fn message(message: &Value) -> AssistantMessage {
         let body = json!({ "choices": [{ "message": message }] }).to_string();
-        Completion::parse(Bytes::from(body)).unwrap().choices()[0].message.clone()
+        Completion::parse(callwright_types::Protocol::Chat, Bytes::from(body)).unwrap().choices()[0].message.clone()
     }
 
     #[test]

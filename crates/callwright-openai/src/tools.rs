@@ -8,9 +8,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::fields::ObjectFields;
+use super::parts::RequestForm;
 use callwright_common::json::raw;
-use callwright_types::Tool;
 use callwright_types::tool::Owner;
+use callwright_types::{Protocol, Tool};
 
 /// Parses one element of `tools`; `None` if it has no valid name.
 pub(super) fn read_tool(element: &RawValue) -> Option<Tool> {
@@ -57,19 +58,45 @@ pub struct WrittenTool {
     strict: bool,
     element: OnceLock<Arc<RawValue>>,
     legacy: OnceLock<Arc<RawValue>>,
+    responses: OnceLock<Arc<RawValue>>,
+    messages: OnceLock<Arc<RawValue>>,
+}
+
+/// Members of a tool that is written into a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WrittenToolFields<'a> {
+    /// Name for the model.
+    pub(crate) name: &'a str,
+    /// Description, if there is one.
+    pub(crate) description: Option<&'a str>,
+    /// JSON Schema of the arguments, if there is one.
+    pub(crate) parameters: Option<&'a Value>,
+    /// Whether generation is constrained to the schema.
+    pub(crate) strict: bool,
+    /// Whether the tool takes free text.
+    pub(crate) free_text: bool,
 }
 
 impl WrittenTool {
     /// Creates a tool whose schema is shown to the model as `parameters`; `strict` constrains its arguments to the
     /// schema during generation.
     pub fn new(tool: Arc<Tool>, parameters: Arc<Value>, strict: bool) -> Self {
-        Self { tool, parameters, description: None, strict, element: OnceLock::new(), legacy: OnceLock::new() }
+        Self {
+            tool,
+            parameters,
+            description: None,
+            strict,
+            element: OnceLock::new(),
+            legacy: OnceLock::new(),
+            responses: OnceLock::new(),
+            messages: OnceLock::new(),
+        }
     }
 
     /// Replaces the description that the model sees.
     #[must_use]
     pub fn described(self, description: String) -> Self {
-        Self { description: Some(description), element: OnceLock::new(), legacy: OnceLock::new(), ..self }
+        Self { description: Some(description), ..Self::new(self.tool, self.parameters, self.strict) }
     }
 
     /// Returns the JSON text of the tool as an element of `tools`.
@@ -88,14 +115,28 @@ impl WrittenTool {
         written.get_or_init(|| self.write(legacy).into())
     }
 
+    /// Returns the element for `tools` of a protocol whose answers are lists of parts.
+    pub(super) fn element_of(&self, protocol: Protocol, form: &dyn RequestForm) -> &Arc<RawValue> {
+        let written = if protocol == Protocol::Messages { &self.messages } else { &self.responses };
+        written.get_or_init(|| form.write_tool(self.fields()).into())
+    }
+
+    fn fields(&self) -> WrittenToolFields<'_> {
+        let description = self.description.as_ref().unwrap_or(&self.tool.description);
+        WrittenToolFields {
+            name: &self.tool.name,
+            description: Some(description.as_str()).filter(|description| !description.is_empty()),
+            parameters: Some(&*self.parameters).filter(|parameters| !parameters.is_null()),
+            strict: self.strict,
+            free_text: self.tool.free_text,
+        }
+    }
+
     fn write(&self, legacy: bool) -> Box<RawValue> {
-        let tool = &self.tool;
-        let parameters = Some(&*self.parameters).filter(|parameters| !parameters.is_null());
-        let description = self.description.as_ref().unwrap_or(&tool.description);
-        let description = Some(description.as_str()).filter(|description| !description.is_empty());
-        let strict = (self.strict && !legacy).then_some(true);
-        let function = Function { name: &tool.name, description, parameters, strict };
-        match (legacy, tool.free_text) {
+        let WrittenToolFields { name, description, parameters, strict, free_text } = self.fields();
+        let strict = (strict && !legacy).then_some(true);
+        let function = Function { name, description, parameters, strict };
+        match (legacy, free_text) {
             (true, _) => raw(&function),
             (false, false) => raw(&ToolElement::Function { function }),
             (false, true) => {

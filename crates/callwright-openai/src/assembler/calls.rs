@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use super::extent::Extent;
 use super::members::Members;
 use crate::AnswerError;
+use crate::chat_message::MAX_CALLS;
 use crate::fields::{ObjectFields, string};
-use crate::message::MAX_CALLS;
 use callwright_common::json::{RawObject, raw};
 
 /// Calls of one choice.

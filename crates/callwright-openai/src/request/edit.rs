@@ -8,13 +8,14 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{ChatRequest, notes};
+use super::{ModelRequest, notes};
 use crate::fields::present;
+use crate::parts::RequestForm;
 use crate::{AssistantMessage, SentTool, ToolChoice, WrittenTool};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Call;
 
-impl ChatRequest {
+impl ModelRequest {
     /// Replaces `model`.
     pub fn set_model(&mut self, model: &str) {
         if self.model != model {
@@ -25,18 +26,25 @@ impl ChatRequest {
 
     /// Appends tools to the client's own (`functions` in a legacy request). Replaces tools of an earlier call.
     pub fn add_tools(&mut self, tools: &[Arc<WrittenTool>]) {
-        let legacy = self.is_legacy();
-        self.put_tools(tools.iter().map(|tool| tool.element(legacy).clone()).collect(), false);
+        let elements = tools.iter().map(|tool| self.element_of(tool)).collect();
+        self.put_tools(elements, false);
+    }
+
+    /// Returns the element of a tool in the form of the request.
+    fn element_of(&self, tool: &WrittenTool) -> Arc<RawValue> {
+        match self.form() {
+            Some(form) => tool.element_of(self.protocol, form).clone(),
+            None => tool.element(self.is_legacy()).clone(),
+        }
     }
 
     /// Sends exactly these tools in this order. If there are none, the members that control tool choice are removed
     /// too.
     pub fn send_tools(&mut self, tools: &[SentTool]) {
-        let legacy = self.is_legacy();
         let own = self.tool_elements();
         let elements = tools.iter().filter_map(|tool| match tool {
             SentTool::Own(place) => own.get(*place).map(|element| Arc::from((*element).to_owned())),
-            SentTool::Added(tool) => Some(tool.element(legacy).clone()),
+            SentTool::Added(tool) => Some(self.element_of(tool)),
         });
         let elements: Vec<Arc<RawValue>> = elements.collect();
         if elements.is_empty() {
@@ -61,6 +69,11 @@ impl ChatRequest {
         if self.tool_choice() == choice {
             return;
         }
+        if let Some(form) = self.form() {
+            form.set_tool_choice(Arc::make_mut(&mut self.fields), &choice);
+            self.edited = true;
+            return;
+        }
         let (key, value) = if self.is_legacy() {
             ("function_call", choice.to_legacy_value())
         } else {
@@ -74,15 +87,27 @@ impl ChatRequest {
 
     /// Appends the model's message unchanged, including unknown fields, reasoning and signatures.
     pub fn push_assistant(&mut self, message: &AssistantMessage) {
+        if let Some(form) = self.form() {
+            form.push_assistant(&mut self.additions.messages, message);
+            self.edited = true;
+            return;
+        }
         if !message.calls().is_empty() {
             self.additions.legacy_calls = Some(message.is_legacy());
         }
-        self.push(message.to_raw());
+        if let Some(element) = message.chat_element() {
+            self.push(element);
+        }
     }
 
     /// Appends the result of a call: a `tool` message, or a `function` message if the call was made in the legacy
-    /// form.
-    pub fn push_tool_result(&mut self, call: &Call, content: &str) {
+    /// form. `is_error` marks feedback on a call that was not executed or failed, in protocols that distinguish it.
+    pub fn push_tool_result(&mut self, call: &Call, content: &str, is_error: bool) {
+        if let Some(form) = self.form() {
+            form.push_result(&mut self.additions.messages, call, content, is_error);
+            self.edited = true;
+            return;
+        }
         let legacy = self.additions.legacy_calls.unwrap_or_else(|| self.is_legacy());
         let message = if legacy {
             raw(&AddedMessage::Function { name: &call.name, content })
@@ -94,6 +119,11 @@ impl ChatRequest {
 
     /// Appends a user message.
     pub fn push_user(&mut self, text: &str) {
+        if let Some(form) = self.form() {
+            form.push_user(&mut self.additions.messages, text);
+            self.edited = true;
+            return;
+        }
         self.push(raw(&AddedMessage::User { content: text }));
     }
 
@@ -119,8 +149,12 @@ impl ChatRequest {
         request
     }
 
-    /// Removes `store` and `metadata`, for the proxy's own requests.
+    /// Removes `store` and `metadata` of a chat completion, for the proxy's own requests. The answer to such a request in
+    /// another protocol may become the client's answer, which it continues by its id.
     pub fn forget_storage(&mut self) {
+        if self.form().is_some() {
+            return;
+        }
         self.remove("store");
         self.remove("metadata");
     }
@@ -172,12 +206,33 @@ enum AddedMessage<'a> {
 }
 
 /// Serialises the current state: the client's fields in their order, and arrays with the appended items.
-struct EditedRequest<'a>(&'a ChatRequest);
+struct EditedRequest<'a>(&'a ModelRequest);
 
 impl Serialize for EditedRequest<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let ChatRequest { fields, additions, .. } = self.0;
+        let ModelRequest { fields, additions, .. } = self.0;
         let mut map = serializer.serialize_map(None)?;
+        if let Some(form) = self.0.form() {
+            let key = form.conversation_key();
+            let conversation = conversation(self.0, form);
+            for (name, value) in fields.iter() {
+                match conversation.as_deref().filter(|_| name == key) {
+                    Some(conversation) => map.serialize_entry(name, conversation)?,
+                    None if name == "tools" && !additions.tools.is_empty() => {
+                        let before = Some(value).filter(|_| !additions.replace_tools);
+                        map.serialize_entry(name, &joined::<S::Error>(before, &additions.tools)?)?;
+                    }
+                    None => map.serialize_entry(name, value)?,
+                }
+            }
+            if let Some(conversation) = conversation.filter(|_| !fields.contains(key)) {
+                map.serialize_entry(key, &conversation)?;
+            }
+            if !additions.tools.is_empty() && !fields.contains("tools") {
+                map.serialize_entry("tools", &additions.tools.iter().map(|tool| &**tool).collect::<Vec<_>>())?;
+            }
+            return map.end();
+        }
         let messages = fields.get("messages").filter(|_| !additions.notes.is_empty());
         let noted = messages.and_then(|messages| notes::noted(messages, &additions.notes));
         for (key, value) in fields.iter() {
@@ -199,6 +254,21 @@ impl Serialize for EditedRequest<'_> {
     }
 }
 
+/// Returns the conversation with notes and appended elements; `None` if it is unchanged.
+fn conversation(request: &ModelRequest, form: &dyn RequestForm) -> Option<Box<RawValue>> {
+    let ModelRequest { fields, additions, .. } = request;
+    let noted = (!additions.notes.is_empty()).then(|| form.with_notes(fields, &additions.notes));
+    if additions.messages.is_empty() {
+        return noted;
+    }
+    let mut elements = match &noted {
+        Some(noted) => serde_json::from_str(noted.get()).unwrap_or_default(),
+        None => form.elements(fields),
+    };
+    elements.extend(additions.messages.iter().map(|element| (**element).to_owned()));
+    Some(raw(&elements))
+}
+
 fn joined<'a, E: Error>(array: Option<&'a RawValue>, added: &'a [Arc<RawValue>]) -> Result<Vec<&'a RawValue>, E> {
     let mut items: Vec<&RawValue> = match present(array) {
         Some(array) => serde_json::from_str(array.get()).map_err(E::custom)?,
@@ -216,11 +286,11 @@ mod tests {
     use super::*;
     use crate::Completion;
     use callwright_common::json::RawObject;
-    use callwright_types::Tool;
     use callwright_types::tool::Owner;
+    use callwright_types::{Protocol, Tool};
 
-    fn request(text: &str) -> ChatRequest {
-        ChatRequest::parse(Bytes::copy_from_slice(text.as_bytes())).unwrap()
+    fn request(text: &str) -> ModelRequest {
+        ModelRequest::parse(Protocol::Chat, Bytes::copy_from_slice(text.as_bytes())).unwrap()
     }
 
     fn tool(name: &str) -> Arc<WrittenTool> {
@@ -242,7 +312,7 @@ mod tests {
 
     fn message(text: &str) -> AssistantMessage {
         let body = format!(r#"{{"choices":[{{"message":{text}}}]}}"#);
-        Completion::parse(body.into()).unwrap().choices()[0].message.clone()
+        Completion::parse(Protocol::Chat, body.into()).unwrap().choices()[0].message.clone()
     }
 
     #[test]
@@ -273,7 +343,7 @@ mod tests {
     fn messages_are_appended_behind_the_untouched_ones() {
         let mut request = request(r#"{"messages":[{"role":"user","content":null, "n":1.0}, {"role":"x"}],"k":1}"#);
         request.push_assistant(&message(r#"{"role":"assistant","content":null,"reasoning":"r","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"signature":"s"}}]}"#));
-        request.push_tool_result(&call("a"), "no \"such\" tool");
+        request.push_tool_result(&call("a"), "no \"such\" tool", true);
         request.push_user("again");
         assert_eq!(
             request.to_bytes(),
@@ -291,7 +361,7 @@ mod tests {
         let mut request = request(r#"{"messages":[]}"#);
         let message = message(r#"{"tool_calls":[{"type":"function","function":{"name":"f","arguments":"{}"}}]}"#);
         request.push_assistant(&message);
-        request.push_tool_result(&message.calls()[0], "done");
+        request.push_tool_result(&message.calls()[0], "done", false);
         let value = request.to_value();
         assert_eq!(value["messages"][0]["role"], "assistant");
         assert_eq!(value["messages"][0]["tool_calls"][0]["id"], value["messages"][1]["tool_call_id"]);
@@ -304,7 +374,7 @@ mod tests {
         request.push_assistant(&message(
             r#"{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}}"#,
         ));
-        request.push_tool_result(&call("ignored"), "done");
+        request.push_tool_result(&call("ignored"), "done", false);
         request.add_tools(&[tool("g")]);
         request.set_tool_choice(ToolChoice::Named("g".into()));
         let value = request.to_value();
@@ -410,7 +480,7 @@ mod tests {
             let expected: Vec<_> = fields.iter().map(|(key, value)| (key.as_str(), value.as_str())).filter(|(key, _)| others(key)).collect();
             let kept: Vec<_> = written.iter().map(|(key, value)| (key, value.get())).filter(|(key, _)| others(key)).collect();
             prop_assert_eq!(kept, expected);
-            let read_back = ChatRequest::parse(edited.to_bytes()).unwrap();
+            let read_back = ModelRequest::parse(Protocol::Chat, edited.to_bytes()).unwrap();
             prop_assert_eq!(read_back.model(), "chosen");
         }
     }

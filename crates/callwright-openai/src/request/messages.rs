@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde_json::value::RawValue;
 
-use super::ChatRequest;
+use super::ModelRequest;
 use crate::content::text_of;
 use crate::fields::{ObjectFields, present};
 use callwright_types::{Call, Message, Speaker};
@@ -26,10 +26,13 @@ pub struct MessageView<'a> {
     pub name: Option<Cow<'a, str>>,
 }
 
-impl ChatRequest {
+impl ModelRequest {
     /// Returns the messages, including pushed ones. Elements that are not objects are omitted; the upstream decides
     /// about them.
     pub fn messages(&self) -> Vec<MessageView<'_>> {
+        if let Some(form) = self.form() {
+            return form.views(&self.fields, &self.additions.messages);
+        }
         let pushed = self.additions.messages.iter().map(|message| &**message);
         self.client_messages().into_iter().chain(pushed).filter_map(view).collect()
     }
@@ -37,6 +40,10 @@ impl ChatRequest {
     /// Whether a message may contain calls. Searches for the names of their fields only, without parsing the
     /// messages.
     pub fn may_have_calls(&self) -> bool {
+        if let Some(form) = self.form() {
+            let conversation = present(self.fields.get(form.conversation_key())).map_or("", RawValue::get);
+            return !self.additions.messages.is_empty() || form.may_have_calls(conversation);
+        }
         let text = present(self.fields.get("messages")).map_or("", RawValue::get).as_bytes();
         let names = ["\"tool_calls\"", "\"function_call\""];
         !self.additions.messages.is_empty()
@@ -47,7 +54,11 @@ impl ChatRequest {
     /// distinguishes conversations.
     pub fn first_messages_text(&self) -> String {
         let mut text = String::new();
-        for message in self.client_messages().into_iter().filter_map(view) {
+        let messages: Vec<MessageView<'_>> = match self.form() {
+            Some(form) => form.views(&self.fields, &[]),
+            None => self.client_messages().into_iter().filter_map(view).collect(),
+        };
+        for message in messages {
             let _ = writeln!(text, "{}: {}", message.role, message.text.as_deref().unwrap_or_default());
             if message.role == "user" {
                 break;
@@ -112,6 +123,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
+    use callwright_types::Protocol;
 
     const TEXT: &str = r#"{"messages":[
         {"role":"system","content":"Be brief."},
@@ -123,7 +135,7 @@ mod tests {
 
     #[test]
     fn messages_are_viewed_with_their_texts_and_ids() {
-        let request = ChatRequest::parse(Bytes::from_static(TEXT.as_bytes())).unwrap();
+        let request = ModelRequest::parse(Protocol::Chat, Bytes::from_static(TEXT.as_bytes())).unwrap();
         let messages = request.messages();
         let roles: Vec<&str> = messages.iter().map(|message| message.role.as_ref()).collect();
         assert_eq!(roles, ["system", "user", "assistant", "tool", "user"]);
@@ -135,14 +147,14 @@ mod tests {
 
     #[test]
     fn a_request_without_calls_is_told_at_a_glance() {
-        assert!(ChatRequest::parse(Bytes::from_static(TEXT.as_bytes())).unwrap().may_have_calls());
+        assert!(ModelRequest::parse(Protocol::Chat, Bytes::from_static(TEXT.as_bytes())).unwrap().may_have_calls());
         let text = r#"{"messages":[{"role":"user","content":"Hi"}],"tools":[]}"#;
-        assert!(!ChatRequest::parse(Bytes::from_static(text.as_bytes())).unwrap().may_have_calls());
+        assert!(!ModelRequest::parse(Protocol::Chat, Bytes::from_static(text.as_bytes())).unwrap().may_have_calls());
     }
 
     #[test]
     fn a_conversation_is_told_by_its_messages_up_to_the_first_user() {
-        let request = ChatRequest::parse(Bytes::from_static(TEXT.as_bytes())).unwrap();
+        let request = ModelRequest::parse(Protocol::Chat, Bytes::from_static(TEXT.as_bytes())).unwrap();
         assert_eq!(request.first_messages_text(), "system: Be brief.\nuser: Where is\nUlm?\n");
     }
 }

@@ -1,4 +1,4 @@
-//! Chat completion request, parsed in place and edited field by field.
+//! Request of any protocol, parsed in place and edited field by field.
 
 mod edit;
 mod messages;
@@ -15,15 +15,17 @@ pub use messages::MessageView;
 pub(super) use messages::view;
 
 use super::fields::{ObjectFields, present, string};
+use super::parts::{RequestForm, request_form};
 use super::tools::{read_legacy_tool, read_tool};
 use super::{RequestError, ToolChoice};
 use callwright_common::json::RawObject;
-use callwright_types::Tool;
+use callwright_types::{Protocol, Tool};
 
-/// Body of `POST /v1/chat/completions` (API reference, "Create chat completion"). Unedited parts keep their bytes and
-/// order; an unedited request is forwarded as the received bytes.
+/// Body of a request for an answer, in any protocol. Unedited parts keep their bytes and order; an unedited request is
+/// forwarded as the received bytes.
 #[derive(Debug, Clone)]
-pub struct ChatRequest {
+pub struct ModelRequest {
+    protocol: Protocol,
     original: Bytes,
     /// Shared by clones of a request until one of them is edited.
     fields: Arc<RawObject>,
@@ -34,27 +36,37 @@ pub struct ChatRequest {
     edited: bool,
 }
 
-impl ChatRequest {
+impl ModelRequest {
     /// Parses a body.
     ///
     /// # Errors
     /// Fails if it is not a JSON object, or if a field that the proxy uses has an invalid type. The upstream
     /// validates absent and unknown fields.
-    pub fn parse(body: Bytes) -> Result<Self, RequestError> {
+    pub fn parse(protocol: Protocol, body: Bytes) -> Result<Self, RequestError> {
         let fields = RawObject::parse_bytes(&body).map_err(|error| unreadable(&error))?;
-        for key in ["messages", "tools", "functions"] {
-            if present(fields.get(key)).is_some_and(|value| !value.get().starts_with('[')) {
-                return Err(wrong_type(key, "an array"));
-            }
+        match request_form(protocol) {
+            Some(form) => form.check(&fields)?,
+            None => check_arrays(&fields, &["messages", "tools", "functions"])?,
         }
         let model = match present(fields.get("model")) {
             Some(value) => string(value).ok_or_else(|| wrong_type("model", "a string"))?.into_owned(),
             None => String::new(),
         };
         let stream = scalar(&fields, "stream", "true or false")?.unwrap_or(false);
-        let choice_count = choice_count(&fields)?;
+        let choice_count = if protocol == Protocol::Chat { choice_count(&fields)? } else { 1 };
         let additions = Additions::default();
-        Ok(Self { original: body, model, stream, choice_count, fields: Arc::new(fields), additions, edited: false })
+        let fields = Arc::new(fields);
+        Ok(Self { protocol, original: body, model, stream, choice_count, fields, additions, edited: false })
+    }
+
+    /// Protocol of the request.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// Returns the operations of a protocol whose answers are lists of parts; `None` for chat completions.
+    fn form(&self) -> Option<&'static dyn RequestForm> {
+        request_form(self.protocol)
     }
 
     /// Returns the size of the received body in bytes.
@@ -80,13 +92,19 @@ impl ChatRequest {
     /// Returns the token limit over all choices: `max_completion_tokens`, or else `max_tokens`, times `n`; `None` if
     /// the request has no limit.
     pub fn max_answer_tokens(&self) -> Option<u64> {
+        if let Some(form) = self.form() {
+            return form.max_answer_tokens(&self.fields);
+        }
         let limit: Option<u64> = self.fields.get_as("max_completion_tokens");
         let of_choice = limit.or_else(|| self.fields.get_as("max_tokens"))?;
         Some(of_choice.saturating_mul(u64::from(self.choice_count)))
     }
 
-    /// `stream_options.include_usage`.
+    /// `stream_options.include_usage`; true in protocols whose streams always report usage.
     pub fn requests_usage_chunk(&self) -> bool {
+        if self.form().is_some() {
+            return true;
+        }
         let options = present(self.fields.get("stream_options")).and_then(|value| ObjectFields::parse(value.get()));
         options.and_then(|options| options.get_as("include_usage")).unwrap_or(false)
     }
@@ -96,13 +114,19 @@ impl ChatRequest {
         self.fields.get_as("logprobs").unwrap_or(false)
     }
 
-    /// `parallel_tool_calls`, true if it is absent.
+    /// Whether an answer may have several calls; true if the request does not state it.
     pub fn parallel_tool_calls(&self) -> bool {
+        if let Some(form) = self.form() {
+            return form.parallel_tool_calls(&self.fields);
+        }
         self.fields.get_as("parallel_tool_calls").unwrap_or(true)
     }
 
-    /// Whether `response_format` requests JSON.
+    /// Whether the request requires JSON as text.
     pub fn requires_json(&self) -> bool {
+        if let Some(form) = self.form() {
+            return form.requires_json(&self.fields);
+        }
         let format = present(self.fields.get("response_format")).and_then(|value| ObjectFields::parse(value.get()));
         let kind = format.as_ref().and_then(|format| format.string("type"));
         matches!(kind.as_deref(), Some("json_object" | "json_schema"))
@@ -110,13 +134,16 @@ impl ChatRequest {
 
     /// Returns `tool_choice`, or the legacy `function_call`.
     pub fn tool_choice(&self) -> ToolChoice {
+        if let Some(form) = self.form() {
+            return form.tool_choice(&self.fields);
+        }
         let key = if self.is_legacy() { "function_call" } else { "tool_choice" };
         present(self.fields.get(key)).map(ToolChoice::read).unwrap_or_default()
     }
 
     /// Whether the request uses the legacy `functions` or `function_call`, and not `tools`.
     pub fn is_legacy(&self) -> bool {
-        !self.has("tools") && (self.has("functions") || self.has("function_call"))
+        self.protocol == Protocol::Chat && !self.has("tools") && (self.has("functions") || self.has("function_call"))
     }
 
     fn has(&self, key: &str) -> bool {
@@ -133,12 +160,19 @@ impl ChatRequest {
     /// Returns the client's own tools. A tool without a valid name is omitted; the upstream validates it. Tools of
     /// another type than `function` are marked as free text.
     pub fn client_tools(&self) -> Vec<Tool> {
+        if let Some(form) = self.form() {
+            return self.tool_elements().into_iter().flat_map(|element| form.read_tools(element)).collect();
+        }
         self.listed_tools().into_iter().filter_map(|(tool, _)| tool).collect()
     }
 
-    /// Returns the elements of the client's own list of tools: the JSON text of each element and, if it has a valid
-    /// name, the tool.
+    /// Returns the elements of the client's own list of tools: the JSON text of each element and, if it defines exactly
+    /// one tool with a valid name, the tool.
     pub fn listed_tools(&self) -> Vec<(Option<Tool>, &str)> {
+        if let Some(form) = self.form() {
+            let only = |element: &RawValue| Some(form.read_tools(element)).filter(|tools| tools.len() == 1)?.pop();
+            return self.tool_elements().into_iter().map(|element| (only(element), element.get())).collect();
+        }
         let read = if self.has("tools") { read_tool } else { read_legacy_tool };
         self.tool_elements().into_iter().map(|element| (read(element), element.get())).collect()
     }
@@ -159,7 +193,15 @@ fn unreadable(error: &serde_json::Error) -> RequestError {
     RequestError { message, param: None, code: None }
 }
 
-fn wrong_type(key: &str, expected: &str) -> RequestError {
+/// Checks that members are arrays.
+pub(crate) fn check_arrays(fields: &RawObject, keys: &[&str]) -> Result<(), RequestError> {
+    match keys.iter().find(|key| present(fields.get(key)).is_some_and(|value| !value.get().starts_with('['))) {
+        Some(key) => Err(wrong_type(key, "an array")),
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn wrong_type(key: &str, expected: &str) -> RequestError {
     RequestError {
         message: format!("Invalid type for '{key}': expected {expected}."),
         param: Some(key.to_owned()),
@@ -219,19 +261,19 @@ impl Additions {
 mod tests {
     use super::*;
 
-    fn request(text: &str) -> ChatRequest {
-        ChatRequest::parse(Bytes::copy_from_slice(text.as_bytes())).unwrap()
+    fn request(text: &str) -> ModelRequest {
+        ModelRequest::parse(Protocol::Chat, Bytes::copy_from_slice(text.as_bytes())).unwrap()
     }
 
     fn error(text: &str) -> RequestError {
-        ChatRequest::parse(Bytes::copy_from_slice(text.as_bytes())).unwrap_err()
+        ModelRequest::parse(Protocol::Chat, Bytes::copy_from_slice(text.as_bytes())).unwrap_err()
     }
 
     #[test]
     fn a_request_that_nobody_edits_gives_back_its_very_bytes() {
         let text = "{ \"model\" :\"m\",\n \"seed\": 1.50e3, \"model\":\"m2\",\"messages\":[ ] , \"x\":null}\n";
         let body = Bytes::copy_from_slice(text.as_bytes());
-        let request = ChatRequest::parse(body.clone()).unwrap();
+        let request = ModelRequest::parse(Protocol::Chat, body.clone()).unwrap();
         assert_eq!(request.to_bytes().as_ptr(), body.as_ptr());
         assert_eq!(request.model(), "m2");
         assert!(!request.is_edited());
@@ -281,7 +323,7 @@ mod tests {
             let error = error(text);
             assert!(!error.message.contains("canary") && error.param.is_none(), "{text}: {error}");
         }
-        assert!(ChatRequest::parse(Bytes::from_static(b"{\"a\":\"\xff\"}")).is_err());
+        assert!(ModelRequest::parse(Protocol::Chat, Bytes::from_static(b"{\"a\":\"\xff\"}")).is_err());
     }
 
     #[test]

@@ -9,16 +9,17 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::ChatRequest;
+use super::ModelRequest;
 use crate::KeptPart;
 use crate::fields::{ObjectFields, object, present};
+use crate::parts::Rejoined;
 use callwright_common::json::{RawObject, raw};
 
 /// Separator between a text and the note after it.
 const SEPARATOR: &str = "\n\n";
 
-impl ChatRequest {
-    /// Adds a note after the text of a message in the sent request, by its position among [`ChatRequest::messages`].
+impl ModelRequest {
+    /// Adds a note after the text of a message in the sent request, by its position among [`ModelRequest::messages`].
     /// The text keeps its bytes and stays first; a content with several parts gets one more part. A second note
     /// follows the first. A content of another type gets no note.
     pub fn add_note(&mut self, place: usize, note: String) {
@@ -30,10 +31,17 @@ impl ChatRequest {
         self.edited = true;
     }
 
-    /// Reinserts kept parts into their messages, by position among [`ChatRequest::messages`]. A missing result of a
+    /// Reinserts kept parts into their messages, by position among [`ModelRequest::messages`]. A missing result of a
     /// part becomes `lost`. Notes move with their messages.
     pub fn rejoin(&mut self, parts: &BTreeMap<usize, KeptPart>, lost: &str) {
         let mut notes = std::mem::take(&mut self.additions.notes);
+        if let Some(form) = self.form() {
+            let Rejoined { conversation, positions } = form.rejoined(&self.fields, parts, lost);
+            let moved = notes.into_iter().filter_map(|(place, note)| Some(((*positions.get(place)?)?, note)));
+            self.additions.notes = moved.collect();
+            self.set(form.conversation_key(), conversation);
+            return;
+        }
         let mut moved = BTreeMap::new();
         let mut messages = Vec::new();
         let (mut place, mut new_place) = (0, 0);
@@ -100,9 +108,11 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
+    use callwright_types::Protocol;
 
-    fn request(messages: &str) -> ChatRequest {
-        ChatRequest::parse(Bytes::from(format!(r#"{{"model":"m","messages":{messages},"n":1}}"#))).unwrap()
+    fn request(messages: &str) -> ModelRequest {
+        ModelRequest::parse(Protocol::Chat, Bytes::from(format!(r#"{{"model":"m","messages":{messages},"n":1}}"#)))
+            .unwrap()
     }
 
     fn sent(messages: &str, place: usize) -> String {

@@ -1,4 +1,4 @@
-//! Assistant message: text and calls, as received from the upstream.
+//! Assistant message of a chat completion.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -15,10 +15,10 @@ use callwright_types::{Call, ids};
 /// Maximum number of calls of one message. OpenAI allows 128 tools in a request.
 pub(super) const MAX_CALLS: usize = 4096;
 
-/// Assistant message of a completion. Fields that are unknown to the proxy (reasoning, signatures, citations) are
+/// Assistant message of a chat completion. Fields that are unknown to the proxy (reasoning, signatures, citations) are
 /// kept.
 #[derive(Debug, Clone, Default)]
-pub struct AssistantMessage {
+pub(crate) struct ChatMessage {
     fields: RawObject,
     /// Elements of `tool_calls`, in order.
     elements: Vec<CallElement>,
@@ -38,36 +38,36 @@ enum CallElement {
     Junk,
 }
 
-impl AssistantMessage {
+impl ChatMessage {
     /// Returns the text: a string content, or the joined text parts of a multi-part content.
-    pub fn text(&self) -> Option<String> {
+    pub(crate) fn text(&self) -> Option<String> {
         text_of(self.fields.get("content")?, "").map(Cow::into_owned)
     }
 
     /// Returns the approximate size of the message as JSON in bytes.
-    pub fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.fields.iter().map(|(key, value)| key.len() + value.get().len()).sum()
     }
 
     /// Returns the model's refusal (`refusal`), if it is not blank.
-    pub fn refusal(&self) -> Option<String> {
+    pub(crate) fn refusal(&self) -> Option<String> {
         let refusal = self.fields.get("refusal").and_then(string)?;
         (!refusal.trim().is_empty()).then(|| refusal.into_owned())
     }
 
     /// Returns the calls of type `function`, or the legacy `function_call`. Ids are generated if they are missing or
     /// duplicates.
-    pub fn calls(&self) -> &[Call] {
+    pub(crate) fn calls(&self) -> &[Call] {
         &self.calls
     }
 
     /// Whether the message has unjudged calls, such as those of custom tools.
-    pub fn has_unjudged_calls(&self) -> bool {
+    pub(crate) fn has_unjudged_calls(&self) -> bool {
         self.elements.contains(&CallElement::Unjudged)
     }
 
     /// Returns the unjudged calls with an id, with their name and input if present.
-    pub fn unjudged_calls(&self) -> Vec<Call> {
+    pub(crate) fn unjudged_calls(&self) -> Vec<Call> {
         if !self.has_unjudged_calls() {
             return Vec::new();
         }
@@ -77,19 +77,19 @@ impl AssistantMessage {
     }
 
     /// Whether the message calls with the legacy `function_call`.
-    pub fn is_legacy(&self) -> bool {
+    pub(crate) fn is_legacy(&self) -> bool {
         self.legacy
     }
 
     /// Whether every call conforms to the API reference: a unique id, a type, and arguments as a string. Otherwise,
     /// [`super::Choice::set_calls`] rewrites the calls, even if it is given the same calls.
-    pub fn is_well_formed(&self) -> bool {
+    pub(crate) fn is_well_formed(&self) -> bool {
         self.well_formed
     }
 
     /// Returns the message as JSON for a request: with its role, and with well-formed calls (including generated
     /// ids).
-    pub fn to_raw(&self) -> Box<RawValue> {
+    pub(crate) fn to_raw(&self) -> Box<RawValue> {
         let mut fields = match self.rewritten(&self.calls) {
             Some(rewritten) => Cow::Owned(rewritten),
             None => Cow::Borrowed(&self.fields),
@@ -101,7 +101,7 @@ impl AssistantMessage {
     }
 
     /// Returns the non-null members that are neither role, text nor calls (reasoning, refusal, annotations).
-    pub fn other_members(&self) -> RawObject {
+    pub(crate) fn other_members(&self) -> RawObject {
         self.members_with(|key| !matches!(key, "role" | "content" | "tool_calls" | "function_call"))
     }
 
@@ -196,6 +196,13 @@ impl AssistantMessage {
     pub(super) fn call_objects(&self) -> Vec<RawObject> {
         let rewritten = self.rewritten(&self.calls);
         rewritten.as_ref().unwrap_or(&self.fields).get_as("tool_calls").unwrap_or_default()
+    }
+
+    /// Returns the elements of `tool_calls` with their ids; an id is empty if it is absent.
+    pub(super) fn identified_elements(&self) -> Vec<(String, Box<RawValue>)> {
+        let elements = self.call_objects().into_iter();
+        let id_of = |element: &RawObject| element.get("id").and_then(string).map(Cow::into_owned).unwrap_or_default();
+        elements.map(|element| (id_of(&element), element.to_raw())).collect()
     }
 
     /// Returns the object with these calls; `None` if it already has exactly these, well-formed.
@@ -306,11 +313,11 @@ mod tests {
 
     use super::*;
 
-    fn message(value: &Value) -> AssistantMessage {
-        AssistantMessage::read(RawObject::parse(&value.to_string()).unwrap()).unwrap()
+    fn message(value: &Value) -> ChatMessage {
+        ChatMessage::read(RawObject::parse(&value.to_string()).unwrap()).unwrap()
     }
 
-    fn written(message: &AssistantMessage) -> Value {
+    fn written(message: &ChatMessage) -> Value {
         serde_json::from_str(message.to_raw().get()).unwrap()
     }
 
@@ -371,14 +378,14 @@ mod tests {
     fn junk_among_the_calls_is_dropped_when_they_are_written() {
         let message = message(&json!({"role": "assistant", "tool_calls": [null, element("a", "f", "{}")]}));
         assert_eq!(written(&message)["tool_calls"], json!([element("a", "f", "{}")]));
-        let odd = AssistantMessage::read(RawObject::parse(r#"{"tool_calls":"none"}"#).unwrap()).unwrap();
+        let odd = ChatMessage::read(RawObject::parse(r#"{"tool_calls":"none"}"#).unwrap()).unwrap();
         assert!(odd.calls().is_empty());
     }
 
     #[test]
     fn a_kept_call_keeps_its_unknown_fields_and_the_text_of_what_did_not_change() {
         let text = r#"{"tool_calls":[{"index":0,"id":"a","type":"function","sig":"s","function":{"name":"\u0066","arguments":"{}","x":1.0}},{"id":"b"}]}"#;
-        let mut message = AssistantMessage::read(RawObject::parse(text).unwrap()).unwrap();
+        let mut message = ChatMessage::read(RawObject::parse(text).unwrap()).unwrap();
         let mut call = message.calls()[0].clone();
         call.arguments = r#"{"y":1}"#.into();
         let new = Call { id: "n".into(), name: "g".into(), arguments: "{}".into() };
@@ -402,7 +409,7 @@ mod tests {
         let mut message = message(&json!({"tool_calls": [custom("c"), element("a", "f", "{}"), custom("d"), second]}));
         let new = Call { id: "n".into(), name: "h".into(), arguments: "{}".into() };
         let [a, b] = [message.calls()[0].clone(), message.calls()[1].clone()];
-        let ids = |message: &AssistantMessage| -> Vec<String> {
+        let ids = |message: &ChatMessage| -> Vec<String> {
             let elements = written(message)["tool_calls"].clone();
             elements.as_array().unwrap().iter().map(|call| call["id"].as_str().unwrap().to_owned()).collect()
         };
@@ -430,7 +437,7 @@ mod tests {
     #[test]
     fn an_answer_with_absurdly_many_calls_is_refused() {
         let text = format!("{{\"tool_calls\":[{}{{}}]}}", "{},".repeat(MAX_CALLS));
-        assert!(AssistantMessage::read(RawObject::parse(&text).unwrap()).is_err());
+        assert!(ChatMessage::read(RawObject::parse(&text).unwrap()).is_err());
     }
 
     #[test]

@@ -1,0 +1,214 @@
+//! The message of an answer that is a list of parts.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use serde_json::value::RawValue;
+
+use super::{AnswerForm, PartKind};
+use crate::AnswerError;
+use callwright_types::{Call, ids};
+
+/// Maximum number of parts of one answer.
+pub(crate) const MAX_PARTS: usize = 8192;
+
+/// The parts of an answer, in order.
+#[derive(Debug, Clone)]
+pub(crate) struct PartsMessage {
+    form: &'static dyn AnswerForm,
+    parts: Vec<Part>,
+    /// Calls of functions, in order.
+    calls: Vec<Call>,
+    well_formed: bool,
+}
+
+/// One part with its kind. The call of a part of kind [`PartKind::Call`] has the generated id if the part has none.
+#[derive(Debug, Clone)]
+struct Part {
+    raw: Box<RawValue>,
+    kind: PartKind,
+}
+
+impl PartsMessage {
+    /// Reads the parts of an answer.
+    pub(crate) fn read(form: &'static dyn AnswerForm, parts: Vec<Box<RawValue>>) -> Result<Self, AnswerError> {
+        if parts.len() > MAX_PARTS {
+            return Err(AnswerError::new(format!("the answer has more than {MAX_PARTS} parts")));
+        }
+        let mut message = Self { form, parts: Vec::with_capacity(parts.len()), calls: Vec::new(), well_formed: true };
+        let mut seen = HashSet::new();
+        for raw in parts {
+            let mut kind = form.read_part(&raw);
+            if let PartKind::Call { call, is_well_formed } = &mut kind {
+                if call.id.is_empty() || !seen.insert(call.id.clone()) {
+                    call.id = ids::call_id();
+                    *is_well_formed = false;
+                }
+                message.well_formed &= *is_well_formed;
+                message.calls.push(call.clone());
+            }
+            message.parts.push(Part { raw, kind });
+        }
+        Ok(message)
+    }
+
+    pub(crate) fn text(&self) -> Option<String> {
+        let mut texts = self.parts.iter().filter_map(Part::text).peekable();
+        texts.peek()?;
+        Some(texts.collect())
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.parts.iter().map(|part| part.raw.get().len()).sum()
+    }
+
+    pub(crate) fn refusal(&self) -> Option<String> {
+        let refusals = self.parts.iter().filter_map(|part| match &part.kind {
+            PartKind::Refusal(text) => Some(text.as_str()),
+            _ => None,
+        });
+        Some(refusals.collect::<String>()).filter(|text| !text.trim().is_empty())
+    }
+
+    pub(crate) fn reasoning(&self) -> Option<String> {
+        let texts = self.parts.iter().filter_map(|part| match &part.kind {
+            PartKind::Reasoning(text) => Some(text.as_str()),
+            _ => None,
+        });
+        Some(texts.collect::<Vec<_>>().join("\n")).filter(|text| !text.trim().is_empty())
+    }
+
+    pub(crate) fn is_only_text(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part.kind, PartKind::Text(_) | PartKind::Reasoning(_)))
+    }
+
+    pub(crate) fn calls(&self) -> &[Call] {
+        &self.calls
+    }
+
+    pub(crate) fn has_unjudged_calls(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part.kind, PartKind::Unjudged(_)))
+    }
+
+    pub(crate) fn unjudged_calls(&self) -> Vec<Call> {
+        let calls = self.parts.iter().filter_map(|part| match &part.kind {
+            PartKind::Unjudged(call) if !call.id.is_empty() => Some(call.clone()),
+            _ => None,
+        });
+        calls.collect()
+    }
+
+    pub(crate) fn is_well_formed(&self) -> bool {
+        self.well_formed
+    }
+
+    /// Returns the parts, with calls that are well-formed.
+    pub(crate) fn written(&self) -> Vec<Cow<'_, RawValue>> {
+        self.parts.iter().map(|part| self.written_part(part)).collect()
+    }
+
+    /// Returns the parts of calls that have an id, with it.
+    pub(crate) fn identified_calls(&self) -> Vec<(String, Box<RawValue>)> {
+        let calls = self.parts.iter().filter_map(|part| match &part.kind {
+            PartKind::Call { call, .. } | PartKind::Unjudged(call) => {
+                Some((call.id.clone(), self.written_part(part).into_owned()))
+            }
+            _ => None,
+        });
+        calls.collect()
+    }
+
+    fn written_part<'a>(&'a self, part: &'a Part) -> Cow<'a, RawValue> {
+        match &part.kind {
+            PartKind::Call { call, is_well_formed: false } => Cow::Owned(self.form.with_call(Some(&part.raw), call)),
+            _ => Cow::Borrowed(&part.raw),
+        }
+    }
+
+    /// Replaces the calls. A part whose id is kept keeps its place before the parts that it preceded; new calls follow the
+    /// last part.
+    pub(crate) fn set_calls(&mut self, calls: &[Call]) -> bool {
+        if self.well_formed && calls == self.calls {
+            return false;
+        }
+        let old = std::mem::take(&mut self.parts);
+        let places: HashMap<String, usize> =
+            old.iter().enumerate().filter_map(|(at, part)| Some((part.call_id()?.to_owned(), at))).collect();
+        let mut old: Vec<Option<Part>> = old.into_iter().map(Some).collect();
+        let mut parts = Vec::with_capacity(old.len());
+        let mut at = 0;
+        for call in calls {
+            let place = places.get(call.id.as_str()).copied();
+            if let Some(place) = place.filter(|place| *place >= at) {
+                take_others(&mut old, at..place, &mut parts);
+                at = place + 1;
+            } else if place.is_none() {
+                // A new call belongs to the calls before it, or follows the whole answer.
+                let end = if parts.iter().any(|part: &Part| part.call_id().is_some()) { at } else { old.len() };
+                take_others(&mut old, at..end, &mut parts);
+                at = end;
+            }
+            let known = place.and_then(|place| old.get_mut(place)?.take()).map(|part| part.raw);
+            let raw = self.form.with_call(known.as_deref(), call);
+            parts.push(Part { raw, kind: PartKind::Call { call: call.clone(), is_well_formed: true } });
+        }
+        let end = old.len();
+        take_others(&mut old, at..end, &mut parts);
+        (self.parts, self.well_formed) = (parts, true);
+        self.calls = calls.to_vec();
+        true
+    }
+
+    /// Replaces the text. Text parts whose text is the beginning of `text` stay as they are; the first other one gets the
+    /// rest, and later ones are removed.
+    pub(crate) fn set_text(&mut self, text: &str) {
+        let mut rest = text;
+        let mut is_changed = false;
+        let parts = std::mem::take(&mut self.parts);
+        for part in parts {
+            let Some(own) = part.text() else {
+                self.parts.push(part);
+                continue;
+            };
+            if let Some(left) = rest.strip_prefix(own).filter(|_| !is_changed) {
+                rest = left;
+                self.parts.push(part);
+            } else if !is_changed {
+                is_changed = true;
+                if !rest.is_empty() {
+                    let raw = self.form.with_text(Some(&part.raw), rest);
+                    self.parts.push(Part { raw, kind: PartKind::Text(std::mem::take(&mut rest).to_owned()) });
+                }
+            }
+        }
+        if !rest.is_empty() && !is_changed {
+            let raw = self.form.with_text(None, rest);
+            self.parts.push(Part { raw, kind: PartKind::Text(rest.to_owned()) });
+        }
+    }
+}
+
+impl Part {
+    fn text(&self) -> Option<&str> {
+        match &self.kind {
+            PartKind::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn call_id(&self) -> Option<&str> {
+        match &self.kind {
+            PartKind::Call { call, .. } => Some(&call.id),
+            _ => None,
+        }
+    }
+}
+
+/// Moves the parts in `range` that are not judged calls.
+fn take_others(old: &mut [Option<Part>], range: std::ops::Range<usize>, parts: &mut Vec<Part>) {
+    for slot in old.get_mut(range).unwrap_or_default() {
+        if slot.as_ref().is_some_and(|part| part.call_id().is_none()) {
+            parts.extend(slot.take());
+        }
+    }
+}
