@@ -11,9 +11,9 @@ use callwright_types::{Call, Usage};
 
 /// Answers of this protocol.
 #[derive(Debug)]
-pub(crate) struct Answer;
+pub(crate) struct MessagesAnswer;
 
-impl AnswerForm for Answer {
+impl AnswerForm for MessagesAnswer {
     fn parts_key(&self) -> &'static str {
         unimplemented!()
     }

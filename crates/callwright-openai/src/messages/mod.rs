@@ -5,7 +5,7 @@ mod request;
 mod stream;
 mod writer;
 
-pub(crate) use answer::Answer;
-pub(crate) use request::Request;
-pub(crate) use stream::Assembly;
-pub(crate) use writer::Writer;
+pub(crate) use answer::MessagesAnswer;
+pub(crate) use request::MessagesRequest;
+pub(crate) use stream::MessagesAssembly;
+pub(crate) use writer::MessagesWriter;

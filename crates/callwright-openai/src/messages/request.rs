@@ -12,9 +12,9 @@ use callwright_types::{Call, Tool};
 
 /// Requests of this protocol.
 #[derive(Debug)]
-pub(crate) struct Request;
+pub(crate) struct MessagesRequest;
 
-impl RequestForm for Request {
+impl RequestForm for MessagesRequest {
     fn conversation_key(&self) -> &'static str {
         unimplemented!()
     }

@@ -8,9 +8,9 @@ use crate::{Completion, SseEvent};
 
 /// The events of a stream that the client has.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Writer;
+pub(crate) struct MessagesWriter;
 
-impl EventWriter for Writer {
+impl EventWriter for MessagesWriter {
     fn forwarded(&mut self, _event: &SseEvent) {
         unimplemented!()
     }

@@ -27,8 +27,8 @@ use crate::{messages, responses};
 pub(crate) fn request_form(protocol: Protocol) -> Option<&'static dyn RequestForm> {
     match protocol {
         Protocol::Chat => None,
-        Protocol::Responses => Some(&responses::Request),
-        Protocol::Messages => Some(&messages::Request),
+        Protocol::Responses => Some(&responses::ResponsesRequest),
+        Protocol::Messages => Some(&messages::MessagesRequest),
     }
 }
 
@@ -36,8 +36,8 @@ pub(crate) fn request_form(protocol: Protocol) -> Option<&'static dyn RequestFor
 pub(crate) fn answer_form(protocol: Protocol) -> Option<&'static dyn AnswerForm> {
     match protocol {
         Protocol::Chat => None,
-        Protocol::Responses => Some(&responses::Answer),
-        Protocol::Messages => Some(&messages::Answer),
+        Protocol::Responses => Some(&responses::ResponsesAnswer),
+        Protocol::Messages => Some(&messages::MessagesAnswer),
     }
 }
 
@@ -46,8 +46,8 @@ pub(crate) fn answer_form(protocol: Protocol) -> Option<&'static dyn AnswerForm>
 pub fn stream_form(protocol: Protocol, max_bytes: usize) -> Option<Box<dyn StreamForm>> {
     match protocol {
         Protocol::Chat => None,
-        Protocol::Responses => Some(Box::new(responses::Assembly::new(max_bytes))),
-        Protocol::Messages => Some(Box::new(messages::Assembly::new(max_bytes))),
+        Protocol::Responses => Some(Box::new(responses::ResponsesAssembly::new(max_bytes))),
+        Protocol::Messages => Some(Box::new(messages::MessagesAssembly::new(max_bytes))),
     }
 }
 
@@ -55,8 +55,8 @@ pub fn stream_form(protocol: Protocol, max_bytes: usize) -> Option<Box<dyn Strea
 pub fn event_writer(protocol: Protocol) -> Option<Box<dyn EventWriter>> {
     match protocol {
         Protocol::Chat => None,
-        Protocol::Responses => Some(Box::new(responses::Writer::default())),
-        Protocol::Messages => Some(Box::new(messages::Writer::default())),
+        Protocol::Responses => Some(Box::new(responses::ResponsesWriter::default())),
+        Protocol::Messages => Some(Box::new(messages::MessagesWriter::default())),
     }
 }
 

@@ -12,9 +12,9 @@ use callwright_types::{Call, Tool};
 
 /// Requests of this protocol.
 #[derive(Debug)]
-pub(crate) struct Request;
+pub(crate) struct ResponsesRequest;
 
-impl RequestForm for Request {
+impl RequestForm for ResponsesRequest {
     fn conversation_key(&self) -> &'static str {
         unimplemented!()
     }

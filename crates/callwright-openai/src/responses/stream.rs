@@ -5,16 +5,16 @@ use crate::{AnswerError, Completion, SseEvent};
 
 /// A streamed answer that is being assembled.
 #[derive(Debug)]
-pub(crate) struct Assembly;
+pub(crate) struct ResponsesAssembly;
 
-impl Assembly {
+impl ResponsesAssembly {
     /// Creates an assembly that rejects answers whose events exceed `max_bytes` bytes in total.
     pub(crate) fn new(_max_bytes: usize) -> Self {
         unimplemented!()
     }
 }
 
-impl StreamForm for Assembly {
+impl StreamForm for ResponsesAssembly {
     fn take(&mut self, _event: &SseEvent) -> Result<EventRole, AnswerError> {
         unimplemented!()
     }
