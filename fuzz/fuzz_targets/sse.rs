@@ -69,7 +69,7 @@ fn assemble(events: &[SseEvent]) {
     let conformant = assembler.is_conformant();
     let _ = (assembler.is_finished(), conformant, assembler.head());
     let completion = assembler.into_completion();
-    let read_again = Completion::parse(completion.to_bytes()).expect("an assembled response can be parsed");
+    let read_again = Completion::parse(callwright_types::Protocol::Chat, completion.to_bytes()).expect("an assembled response can be parsed");
     assert_eq!(completion.choices().len(), read_again.choices().len());
     for (choice, again) in completion.choices().iter().zip(read_again.choices()) {
         assert_eq!(choice.message.is_well_formed(), again.message.is_well_formed());

@@ -6,7 +6,7 @@ use callwright_telemetry::labels::{Label, Listener};
 
 use super::api_operation::{API_KEY, ApiParts, JSON, OPERATOR_TOKEN, VIRTUAL_KEY, error_name, media_type, server};
 use super::api_schema::{named, object, optional, required, text};
-use super::{admin, chat, console, feedback, health, models, pass_through};
+use super::{admin, console, feedback, health, models, pass_through, turns};
 
 /// Overview of the API.
 const OVERVIEW: &str = "The proxy's own API. Paths with the tag `client` belong to the client listener, those with the tag `operator` to the \
@@ -38,7 +38,7 @@ const ERRORS: [(u16, &str); 12] = [
 pub fn api_description() -> serde_json::Result<String> {
     let mut parts = ApiParts::default();
     for describe in [
-        chat::describe,
+        turns::describe,
         models::describe,
         feedback::describe,
         pass_through::describe,

@@ -1,8 +1,10 @@
-//! Mapping of errors to HTTP: every error response of both listeners has the form of OpenAI's API.
+//! Mapping of errors to HTTP: every error response of both listeners has the form of OpenAI's API,
+//! except below `/v1/messages`, where it has Anthropic's ([`in_form`]).
 
 use std::any::Any;
 
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::body::Body;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
@@ -10,13 +12,25 @@ use crate::keys::{KeyDenial, RefusedRequest};
 use crate::pipeline::{refusal_body, refusal_headers};
 use callwright_openai::ErrorBody;
 use callwright_store::StoreError;
-use callwright_types::UpstreamFailure;
+use callwright_types::{Protocol, UpstreamFailure};
 
 /// Seconds after which a client may retry a request that the proxy had no capacity for.
 const RETRY_AFTER_SECONDS: u64 = 2;
 
 pub(super) fn response(status: StatusCode, error: &ErrorBody) -> Response {
-    (status, [(CONTENT_TYPE, "application/json")], error.to_bytes()).into_response()
+    let mut response = (status, [(CONTENT_TYPE, "application/json")], error.to_bytes()).into_response();
+    response.extensions_mut().insert(error.clone());
+    response
+}
+
+/// Returns an error response of the proxy in the form of a protocol; other responses are unchanged.
+pub(super) fn in_form(protocol: Protocol, mut response: Response) -> Response {
+    if let Some(error) = response.extensions_mut().remove::<ErrorBody>() {
+        let body = error.to_bytes_in(protocol, response.status());
+        response.headers_mut().remove(CONTENT_LENGTH);
+        *response.body_mut() = Body::from(body);
+    }
+    response
 }
 
 pub(super) fn invalid_request(status: StatusCode, message: impl Into<String>, code: &str) -> Response {

@@ -5,15 +5,16 @@ use axum::response::Response;
 
 use super::caller::Caller;
 use super::error;
-use super::path::{self, CHAT};
+use super::path::{self, CHAT, MESSAGES, RESPONSES};
 use callwright_common::text::nearest;
 
 /// Paths of the OpenAI API and of the proxy that clients use.
-const CLIENT_PATHS: [&str; 9] = [
+const CLIENT_PATHS: [&str; 10] = [
     CHAT,
     "/v1/models",
     "/v1/embeddings",
-    "/v1/responses",
+    RESPONSES,
+    MESSAGES,
     "/v1/completions",
     "/v1/images/generations",
     "/v1/audio/transcriptions",
@@ -73,8 +74,8 @@ fn client_hint(unknown: &str) -> Option<String> {
     if is_operator_path(unknown) {
         return Some("it is a path of the operator side (`server.operator_listen`)".to_owned());
     }
-    if path::is_disguised_chat(unknown) {
-        return Some(did_you_mean(CHAT));
+    if let Some(meant) = path::disguised_turn(unknown) {
+        return Some(did_you_mean(meant));
     }
     // A base URL without `/v1`, or with a prefix before it.
     let below = unknown.find("/v1/").map_or_else(|| format!("/v1{unknown}"), |start| unknown[start..].to_owned());

@@ -9,7 +9,6 @@ mod api_schema;
 mod body_memory;
 mod browser;
 mod caller;
-mod chat;
 mod connections;
 mod console;
 mod error;
@@ -32,6 +31,7 @@ mod settings;
 mod state;
 mod stream_body;
 mod tls;
+mod turns;
 
 pub use api_description::api_description;
 pub use body_memory::BodyMemory;

@@ -11,8 +11,12 @@ use std::fmt::Write;
 use percent_encoding::percent_decode_str;
 use unicode_normalization::UnicodeNormalization;
 
-/// Path of turns.
+/// Path of turns in chat completions.
 pub(super) const CHAT: &str = "/v1/chat/completions";
+/// Path of turns in the Responses protocol.
+pub(super) const RESPONSES: &str = "/v1/responses";
+/// Path of turns in the Messages protocol.
+pub(super) const MESSAGES: &str = "/v1/messages";
 
 /// Prefix of Azure's `v1` API, an alias of `/v1`.
 const AZURE_V1: &str = "/openai/v1/";
@@ -142,14 +146,27 @@ pub(super) fn canonical(path: Cow<'_, str>) -> Cow<'_, str> {
     if let Some(rest) = path.strip_prefix(AZURE_V1) {
         return Cow::Owned(format!("/v1/{rest}"));
     }
-    if path == "/chat/completions" { Cow::Borrowed(CHAT) } else { path }
+    match path.as_ref() {
+        "/chat/completions" => Cow::Borrowed(CHAT),
+        "/responses" => Cow::Borrowed(RESPONSES),
+        "/messages" => Cow::Borrowed(MESSAGES),
+        _ => path,
+    }
 }
 
-/// Whether the receiving server could read a normal path without its own route as chat completions: in another case,
-/// with parameters, or behind another prefix.
-pub(super) fn is_disguised_chat(path: &str) -> bool {
-    if path == CHAT {
-        return false;
+/// Whether a path, in normal form or not, is below the endpoint of Messages, whose errors have another form.
+pub(super) fn is_messages(path: &str) -> bool {
+    let path = path.strip_prefix("/openai").unwrap_or(path);
+    let rest = path.strip_prefix(MESSAGES).or_else(|| path.strip_prefix("/messages"));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Returns the endpoint of turns as which the receiving server could read a normal path without its own route: in another
+/// case, with parameters, or, for chat completions, behind another prefix. `messages` and `responses` are also the last
+/// segments of other endpoints.
+pub(super) fn disguised_turn(path: &str) -> Option<&'static str> {
+    if [CHAT, RESPONSES, MESSAGES].contains(&path) {
+        return None;
     }
     let decoded = percent_decode_str(path).decode_utf8_lossy();
     let folded = plain(&decoded).to_lowercase();
@@ -159,8 +176,13 @@ pub(super) fn is_disguised_chat(path: &str) -> bool {
         segment.trim_end_matches(|letter: char| letter == '.' || letter.is_whitespace())
     });
     let mut segments = segments.filter(|segment| !segment.is_empty());
-    let (last, before) = (segments.next(), segments.next());
-    [before, last] == CHAT_SEGMENTS.map(Some)
+    let (last, before, first) = (segments.next(), segments.next(), segments.next());
+    match [first, before, last] {
+        [_, before, last] if [before, last] == CHAT_SEGMENTS.map(Some) => Some(CHAT),
+        [None, Some("v1"), Some("responses")] => Some(RESPONSES),
+        [None, Some("v1"), Some("messages")] => Some(MESSAGES),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -260,10 +282,10 @@ mod tests {
             "/v1/v1/chat/completions",
             "/v1/engines/gpt/chat/completions",
         ] {
-            assert!(is_disguised_chat(path), "{path}");
+            assert!(disguised_turn(path).is_some(), "{path}");
         }
         for path in [CHAT, "/v1/chat/completions/chatcmpl-1", "/v1/completions", "/v1/chat", "/v1/embeddings", "/"] {
-            assert!(!is_disguised_chat(path), "{path}");
+            assert!(disguised_turn(path).is_none(), "{path}");
         }
     }
 
@@ -302,7 +324,7 @@ mod tests {
             }
             noise.iter().filter(|(at, _)| *at >= base.len()).for_each(|(_, noise)| spelling.push_str(noise));
             if let Ok(path) = routed(&spelling) {
-                let is_passed = path.starts_with("/v1/") && path != CHAT && !is_disguised_chat(&path);
+                let is_passed = path.starts_with("/v1/") && path != CHAT && disguised_turn(&path).is_none();
                 prop_assert!(!is_passed || lenient(&path) != CHAT, "{} is passed through as {}", spelling, path);
                 prop_assert_eq!(routed(&path), Ok(path.clone()), "the form is its own");
             }

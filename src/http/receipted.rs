@@ -51,8 +51,13 @@ impl HttpBody for Receipted {
     }
 }
 
+/// Events that end the streams of protocols without `[DONE]`.
+const LAST_EVENTS: [&[u8]; 3] = [b"event: message_stop", b"event: response.completed", b"event: response.incomplete"];
+
 fn is_last(frame: &Frame<Bytes>) -> bool {
-    frame.data_ref().is_some_and(|data| data.ends_with(emit::DONE))
+    frame.data_ref().is_some_and(|data| {
+        data.ends_with(emit::DONE) || LAST_EVENTS.iter().any(|event| memchr::memmem::find(data, event).is_some())
+    })
 }
 
 #[cfg(test)]

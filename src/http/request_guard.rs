@@ -24,6 +24,7 @@ use super::path::{self, PathFault};
 use super::{Settings, error};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::{Endpoint, Label, Listener, RequestRefusal};
+use callwright_types::Protocol as Wire;
 
 /// Checks the requests of one listener before routing.
 #[derive(Debug)]
@@ -77,8 +78,11 @@ impl RequestGuard {
             return Err(GuardRefusal::WebSocket);
         }
         let target = path::canonical(path::normalise(parts.uri.path())?);
-        if self.listener == Listener::Client && target.starts_with("/v1/") && path::is_disguised_chat(&target) {
-            return Err(GuardRefusal::Disguise(target.into_owned()));
+        if self.listener == Listener::Client
+            && target.starts_with("/v1/")
+            && let Some(meant) = path::disguised_turn(&target)
+        {
+            return Err(GuardRefusal::Disguise { path: target.into_owned(), meant });
         }
         if let Some(uri) = rewritten(&parts.uri, target)? {
             parts.uri = uri;
@@ -95,6 +99,12 @@ impl RequestGuard {
 }
 
 async fn check(State(guard): State<Arc<RequestGuard>>, request: Request, next: Next) -> Response {
+    let is_messages = guard.listener == Listener::Client && path::is_messages(request.uri().path());
+    let response = checked(guard, request, next).await;
+    if is_messages { error::in_form(Wire::Messages, response) } else { response }
+}
+
+async fn checked(guard: Arc<RequestGuard>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let initiator = match guard.examine(&mut parts) {
         Ok(initiator) => initiator,
@@ -120,8 +130,11 @@ enum GuardRefusal {
     Origin(Listener),
     WebSocket,
     Path(PathFault),
-    /// The path could be read as that of chat completions.
-    Disguise(String),
+    /// The path could be read as that of an endpoint of turns.
+    Disguise {
+        path: String,
+        meant: &'static str,
+    },
 }
 
 impl From<HostFault> for GuardRefusal {
@@ -145,7 +158,7 @@ impl GuardRefusal {
             Self::Host(_) => RequestRefusal::Host,
             Self::Origin(_) => RequestRefusal::Origin,
             Self::WebSocket => RequestRefusal::Upgrade,
-            Self::Path(_) | Self::Disguise(_) => RequestRefusal::Path,
+            Self::Path(_) | Self::Disguise { .. } => RequestRefusal::Path,
         }
     }
 
@@ -183,8 +196,8 @@ impl GuardRefusal {
                 let message = format!("the request path is refused: {fault}; send the path as in the API reference");
                 (StatusCode::BAD_REQUEST, message, "invalid_path")
             }
-            Self::Disguise(path) => {
-                let message = format!("unknown request URL: {path}; did you mean `{}`?", path::CHAT);
+            Self::Disguise { path, meant } => {
+                let message = format!("unknown request URL: {path}; did you mean `{meant}`?");
                 (StatusCode::NOT_FOUND, message, "unknown_url")
             }
         };

@@ -10,14 +10,16 @@ use callwright_types::{Lesson, Procedure};
 
 use super::request_guard::RequestGuard;
 use super::state::{ClientSide, OperatorSide};
-use super::{admin, chat, console, error, fallback, feedback, health, layers, models, pass_through};
+use super::{admin, console, error, fallback, feedback, health, layers, models, pass_through, turns};
 
 /// Builds the client listener's router, for OpenAI clients. Its paths have been normalised by `path.rs`.
 pub fn client_router(state: ClientSide, guard: RequestGuard) -> Router {
     let metrics = state.metrics.clone();
     let router = Router::new()
-        .route("/v1/chat/completions", post(chat::completions).fallback(pass_through::pass))
-        .route("/openai/deployments/{model}/chat/completions", post(chat::deployment))
+        .route("/v1/chat/completions", post(turns::completions).fallback(pass_through::pass))
+        .route("/openai/deployments/{model}/chat/completions", post(turns::deployment))
+        .route("/v1/responses", post(turns::responses).fallback(pass_through::pass))
+        .route("/v1/messages", post(turns::messages).fallback(pass_through::pass))
         .route("/v1/models", get(models::list).fallback(pass_through::pass))
         .route("/v1/feedback", post(feedback::give))
         .route("/v1/{*path}", any(pass_through::pass))

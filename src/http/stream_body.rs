@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::pipeline::{AnswerBody, PendingAnswer, Running, TurnAnswer};
-use callwright_openai::{emit, event};
+use callwright_openai::{emit, event, late_error};
 
 /// Source of the next bytes.
 enum StreamSource {
@@ -54,8 +54,10 @@ async fn next(mut source: StreamSource, keep_alive: Duration) -> Option<(Bytes, 
                     StreamSource::Events(events, pending.into_running())
                 }
                 Ok(Ok(TurnAnswer { body: AnswerBody::Whole(body), status, headers })) => {
-                    let event =
-                        if status.is_success() { event(&body) } else { emit::late_error(&body, status, &headers) };
+                    let event = match status.is_success() {
+                        true => event(&body),
+                        false => late_error(pending.protocol(), &body, status, &headers),
+                    };
                     return Some((event, StreamSource::Ended));
                 }
                 // The turn failed; the log has the reason.

@@ -15,6 +15,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use callwright_types::Protocol;
+
 /// Answer to the request of a turn.
 #[derive(Debug)]
 pub struct TurnAnswer {
@@ -58,14 +60,20 @@ impl DeliveryAck {
 pub struct PendingAnswer {
     answer: oneshot::Receiver<TurnAnswer>,
     running: Running,
+    protocol: Protocol,
     stream: bool,
     delivery_ack: Option<DeliveryAck>,
 }
 
 impl PendingAnswer {
     /// Creates a pending answer of `running`. `stream` is whether a successful answer is a stream.
-    pub(crate) fn new(answer: oneshot::Receiver<TurnAnswer>, running: Running, stream: bool) -> Self {
-        Self { answer, running, stream, delivery_ack: None }
+    pub(crate) fn new(
+        answer: oneshot::Receiver<TurnAnswer>,
+        running: Running,
+        protocol: Protocol,
+        stream: bool,
+    ) -> Self {
+        Self { answer, running, protocol, stream, delivery_ack: None }
     }
 
     /// Adds the delivery_ack that the turn waits for.
@@ -76,6 +84,11 @@ impl PendingAnswer {
     /// Takes the delivery_ack to acknowledge after complete delivery; `None` if the turn does not wait for it.
     pub fn take_receipt(&mut self) -> Option<DeliveryAck> {
         self.delivery_ack.take()
+    }
+
+    /// Protocol of the answer.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
     }
 
     /// Whether a successful answer is a stream.
@@ -267,7 +280,7 @@ mod tests {
             tracker.spawn(turn);
             Running::elsewhere(cancelled, &tracker)
         };
-        Fixture { pending: PendingAnswer::new(answer, running, true), gate, ended, tracker }
+        Fixture { pending: PendingAnswer::new(answer, running, Protocol::Chat, true), gate, ended, tracker }
     }
 
     #[tokio::test]
@@ -311,6 +324,6 @@ mod tests {
         let (tracker, (head, answer)) = (TaskTracker::new(), oneshot::channel());
         let turn = Box::pin(async move { drop(ResponseSender::new(head, 1)) });
         let running = Running::here(turn, CancellationToken::new(), &tracker);
-        assert_eq!(PendingAnswer::new(answer, running, false).answer().await.err(), Some(NoAnswer));
+        assert_eq!(PendingAnswer::new(answer, running, Protocol::Chat, false).answer().await.err(), Some(NoAnswer));
     }
 }

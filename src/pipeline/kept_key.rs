@@ -9,9 +9,9 @@ use crate::keys::Caller;
 use callwright_common::digest::{self, add_part, hex};
 use callwright_openai::MessageView;
 
-/// Returns the client's key from either header field.
+/// Returns the client's key from its header field: `authorization`, `api-key` or Anthropic's `x-api-key`.
 pub(crate) fn client_key(headers: &HeaderMap) -> Option<&HeaderValue> {
-    headers.get(AUTHORIZATION).or_else(|| headers.get("api-key"))
+    headers.get(AUTHORIZATION).or_else(|| headers.get("api-key")).or_else(|| headers.get("x-api-key"))
 }
 
 /// Returns the owner of a conversation: the id of the virtual key, which survives rotation of its secret; else the hash
@@ -87,10 +87,12 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use callwright_openai::ChatRequest;
+    use callwright_openai::ModelRequest;
 
     fn said(messages: &str) -> (String, String) {
-        let request = ChatRequest::parse(Bytes::from(format!("{{\"messages\":{messages}}}"))).unwrap();
+        let request =
+            ModelRequest::parse(callwright_types::Protocol::Chat, Bytes::from(format!("{{\"messages\":{messages}}}")))
+                .unwrap();
         let mut said = MessageHashes::nothing();
         request.messages().iter().for_each(|message| said.add(message));
         (said.context(), said.history())

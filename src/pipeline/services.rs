@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -18,6 +19,7 @@ use callwright_search::retrieval::TextVectors;
 use callwright_store::{Store, TraceQueue};
 use callwright_telemetry::labels::{CacheName, Stage};
 use callwright_telemetry::{Metrics, Spans};
+use callwright_types::Protocol;
 use callwright_upstream::{Upstream, Upstreams};
 
 use super::approvals::ApprovalDesk;
@@ -98,6 +100,8 @@ pub struct Pipeline {
     pub(crate) memory: Arc<ArcSwap<RecallMemory>>,
     pub(crate) switch: Switch,
     pub(crate) running: TaskTracker,
+    /// Whether an unguarded request was logged, by protocol.
+    logged_unguarded: [AtomicBool; Protocol::ALL.len()],
 }
 
 impl Pipeline {
@@ -138,6 +142,7 @@ impl Pipeline {
             memory,
             switch: Switch::default(),
             running: TaskTracker::new(),
+            logged_unguarded: Default::default(),
         }
     }
 
@@ -169,6 +174,23 @@ impl Pipeline {
     /// Returns the names of the model aliases.
     pub fn alias_names(&self) -> impl Iterator<Item = &str> {
         self.aliases.keys().map(String::as_str)
+    }
+
+    /// Whether an upstream serves this protocol.
+    pub fn serves(&self, protocol: Protocol) -> bool {
+        self.upstreams.iter().any(|upstream| upstream.settings().serves(protocol))
+    }
+
+    /// Counts a request that passes through unguarded, because no upstream serves its protocol. Logs the first one.
+    pub fn unguarded(&self, protocol: Protocol) {
+        self.metrics.unguarded_requests.inc(protocol);
+        let logged = self.logged_unguarded.get(protocol as usize);
+        if logged.is_some_and(|logged| !logged.swap(true, Ordering::Relaxed)) {
+            tracing::warn!(
+                path = protocol.path(),
+                "a request passes through unguarded: add `{protocol}` to `protocols` of an upstream to guard it"
+            );
+        }
     }
 
     /// Waits until every running turn has ended. The caller must start no new turns.

@@ -32,14 +32,15 @@ impl Pipeline {
         let cancelled = CancellationToken::new();
         let (head, answer) = oneshot::channel();
         let mut response_sender = ResponseSender::new(head, self.settings.stream_buffer_chunks);
+        let protocol = request.protocol;
         let turn = match open_turn(self, request, cancelled.clone()).await {
             Ok(turn) => turn,
             Err(refusal) => {
                 let mut headers = refusal.headers;
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-                let body = AnswerBody::Whole(refusal.error.to_bytes());
+                let body = AnswerBody::Whole(refusal.error.to_bytes_in(protocol, refusal.status));
                 response_sender.whole(TurnAnswer { status: refusal.status, headers, body });
-                return PendingAnswer::new(answer, Running::elsewhere(cancelled, &self.running), false);
+                return PendingAnswer::new(answer, Running::elsewhere(cancelled, &self.running), protocol, false);
             }
         };
         // Error level, so that the span is active at every log level and log lines contain the trace id.
@@ -50,7 +51,7 @@ impl Pipeline {
         if turn.toolsets.is_empty() {
             let turn = async move { drop(process(&pipeline, turn, response_sender).await) };
             let turn = Box::pin(turn.instrument(span));
-            return PendingAnswer::new(answer, Running::here(turn, cancelled, &self.running), stream);
+            return PendingAnswer::new(answer, Running::here(turn, cancelled, &self.running), protocol, stream);
         }
         let (delivery_ack, delivered) = DeliveryAck::new();
         let executing = async move {
@@ -61,7 +62,7 @@ impl Pipeline {
             }
         };
         self.running.spawn(executing.instrument(span));
-        PendingAnswer::new(answer, Running::elsewhere(cancelled, &self.running), stream)
+        PendingAnswer::new(answer, Running::elsewhere(cancelled, &self.running), protocol, stream)
             .with_receipt(Some(delivery_ack))
     }
 }

@@ -49,7 +49,7 @@ pub use emit::event;
 pub use error::{AnswerError, ErrorBody, RequestError};
 pub use kept::KeptPart;
 pub use models::{filter_model_list, merge_model_lists, model_list};
-pub use parts::{EventRole, EventWriter, StreamForm, event_writer, stream_form};
+pub use parts::{EventRole, EventWriter, StreamForm, event_writer, late_error, stream_form};
 pub use recorded::{RecordedAnswer, name_of, read_tools};
 pub use request::{MessageView, ModelRequest};
 pub use sse::{SseError, SseEvent, SseReader};

@@ -18,7 +18,9 @@ use super::labels::{
     Stage, TokenKind, TurnMode, UnjudgedReason, UnsureResult,
 };
 use callwright_types::outcome::CredentialFault;
-use callwright_types::{CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, RepairKind, Verdict};
+use callwright_types::{
+    CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, Protocol, RepairKind, Verdict,
+};
 
 /// Declares the metrics: field, kind, name, labels, buckets. The doc comment is the help text.
 macro_rules! metrics {
@@ -90,6 +92,11 @@ metrics! {
     /// Turns ended, by the policy's mode and the verdict on the answer; in shadow mode the verdict that guard mode
     /// would give.
     turns: Counters2<TurnMode, Verdict> = "turns_total" ["mode", "verdict"];
+
+    /// Turns ended, by protocol and the verdict on the answer.
+    protocol_turns: Counters2<Protocol, Verdict> = "protocol_turns_total" ["protocol", "verdict"];
+    /// Requests for answers that passed through unguarded, because no upstream's `protocols` has their protocol.
+    unguarded_requests: Counters<Protocol> = "unguarded_requests_total" ["protocol"];
 
     /// 1 if the kill switch is on for all turns: new ones pass through unguarded.
     switched_off: IntGauge = "switched_off";

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use callwright_types::outcome::CredentialFault;
-use callwright_types::{EvidenceKind, FaultCode, PlanResult, PrefixChange, RepairKind, UpstreamFailureKind, Verdict};
+use callwright_types::{
+    EvidenceKind, FaultCode, PlanResult, PrefixChange, Protocol, RepairKind, UpstreamFailureKind, Verdict,
+};
 
 /// A closed set of label values.
 pub trait Label: Copy + 'static {
@@ -58,6 +60,10 @@ labels! {
         ChatCompletions = "/v1/chat/completions",
         /// Chat completions behind Azure-style paths.
         Deployment = "/openai/deployments/{model}/chat/completions",
+        /// Responses.
+        Responses = "/v1/responses",
+        /// Messages.
+        Messages = "/v1/messages",
         /// The list of models.
         Models = "/v1/models",
         /// Verdicts on turns.
@@ -508,6 +514,7 @@ macro_rules! domain_labels {
 }
 
 domain_labels!(Verdict, label);
+domain_labels!(Protocol, label);
 domain_labels!(PlanResult, label);
 domain_labels!(EvidenceKind, label);
 domain_labels!(FaultCode, code);

@@ -7,7 +7,7 @@ use super::labels::{
     AttemptOutcome, ExecutionOutcome, Exhausted, FeedbackKind, OTHER, Purpose, Stage, TokenKind, TurnMode, UnsureResult,
 };
 use callwright_types::trace::{Attempt, Execution};
-use callwright_types::{Diagnosis, Explanation, RepairKind, Trace, Verdict};
+use callwright_types::{Diagnosis, Explanation, Protocol, RepairKind, Trace, Verdict};
 
 impl Metrics {
     /// Counts a finished turn: its verdict, upstream attempts, tokens, evaluated calls, diagnoses, repairs, feedback,
@@ -16,6 +16,7 @@ impl Metrics {
     pub fn turn_ended(&self, trace: &Trace) {
         let mode = TurnMode::of(&trace.mode).unwrap_or(TurnMode::Off);
         self.turns.inc(mode, trace.verdict);
+        self.protocol_turns.inc(Protocol::of_endpoint(&trace.endpoint), trace.verdict);
         self.overhead.observe(Stage::Turn, milliseconds(trace.overhead_ms));
         for attempt in &trace.attempts {
             self.attempt(attempt, mode);

@@ -30,6 +30,12 @@ impl Protocol {
         }
     }
 
+    /// Returns the protocol of a route template, such as `/v1/responses`; chat completions for any other.
+    pub fn of_endpoint(endpoint: &str) -> Self {
+        let others = [Self::Responses, Self::Messages];
+        others.into_iter().find(|protocol| endpoint.ends_with(protocol.path())).unwrap_or_default()
+    }
+
     /// Returns the path below `/v1` of its endpoint.
     pub fn path(self) -> &'static str {
         match self {

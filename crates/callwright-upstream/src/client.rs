@@ -23,7 +23,7 @@ use super::retry::{self, Retries};
 use super::settings::StreamUsage;
 use super::tool_calls::{Deliveries, ModelDelivery, ObservedCalls};
 use super::{Again, Answer, BuildError, Settings, ToolCalls};
-use callwright_types::{UpstreamFailure, UpstreamFailureKind};
+use callwright_types::{Protocol, UpstreamFailure, UpstreamFailureKind};
 
 /// A provider's endpoint with its connection pool.
 #[derive(Debug)]
@@ -33,7 +33,8 @@ pub struct Upstream {
     /// `base_url` without a trailing slash.
     base: String,
     base_url: Url,
-    chat_uri: Uri,
+    /// URIs of the protocols, in the order of [`Protocol::ALL`].
+    uris: [Uri; 3],
     rules: HeaderRules,
     echo: Echo,
     deliveries: Deliveries,
@@ -50,9 +51,11 @@ impl Upstream {
     pub(super) fn build(name: &str, settings: &Settings, is_default: bool) -> Result<Self, BuildError> {
         let base = settings.base_url.trim_end_matches('/').to_owned();
         let url = settings.check(name)?;
-        let chat_uri = Url::parse(&format!("{base}/chat/completions")).ok().and_then(|url| url.as_str().parse().ok());
-        let chat_uri: Uri =
-            chat_uri.ok_or_else(|| BuildError::setting(name, "base_url", "cannot be extended by a path"))?;
+        let uri = |protocol: Protocol| {
+            uri_of(&base, protocol).ok_or_else(|| BuildError::setting(name, "base_url", "cannot be extended by a path"))
+        };
+        let [chat, responses, messages] = Protocol::ALL;
+        let uris = [uri(chat)?, uri(responses)?, uri(messages)?];
         let rules = HeaderRules::build(name, settings, is_default)?;
         Ok(Self {
             failures: FailureBuilder::of(name),
@@ -61,13 +64,22 @@ impl Upstream {
             deliveries: Deliveries::default(),
             reports_stream_usage: AtomicBool::new(false),
             refuses_stream_usage: AtomicBool::new(false),
-            connection: Connection::build(name, settings, &chat_uri)?,
+            connection: Connection::build(name, settings, &uris[0])?,
             concurrency_limiter: Arc::new(ConcurrencyLimiter::new(settings)),
             base_url: url,
-            chat_uri,
+            uris,
             base,
             settings: settings.clone(),
         })
+    }
+
+    fn uri(&self, protocol: Protocol) -> &Uri {
+        let [chat, responses, messages] = &self.uris;
+        match protocol {
+            Protocol::Chat => chat,
+            Protocol::Responses => responses,
+            Protocol::Messages => messages,
+        }
     }
 
     /// Returns the name in the configuration.
@@ -167,25 +179,31 @@ impl Upstream {
     /// # Errors
     /// If there is no response. An HTTP error status is a response.
     pub async fn chat(&self, body: Bytes, client_headers: &HeaderMap) -> Result<Answer, UpstreamFailure> {
-        let (response, passage) = self.send(self.chat_request(body, client_headers)).await?;
+        let (response, passage) = self.send(self.request(Protocol::Chat, body, client_headers), true).await?;
         self.judged(response, passage)
     }
 
-    /// Posts like [`Self::chat`], without retries: the caller decides on these and records them.
+    /// Posts to the endpoint of a protocol like [`Self::chat`], without retries: the caller decides on these and records
+    /// them.
     ///
     /// # Errors
     /// As for [`Self::chat`].
-    pub async fn chat_once(&self, body: Bytes, client_headers: &HeaderMap) -> Result<Answer, UpstreamFailure> {
-        let mut request = self.chat_request(body, client_headers);
+    pub async fn answer_once(
+        &self,
+        protocol: Protocol,
+        body: Bytes,
+        client_headers: &HeaderMap,
+    ) -> Result<Answer, UpstreamFailure> {
+        let mut request = self.request(protocol, body, client_headers);
         self.authorize(&mut request);
-        let (response, passage) = self.send_once(request).await?;
+        let (response, passage) = self.send_once(request, true).await?;
         self.judged(response, passage)
     }
 
-    fn chat_request(&self, body: Bytes, client_headers: &HeaderMap) -> Request<RequestBody> {
+    fn request(&self, protocol: Protocol, body: Bytes, client_headers: &HeaderMap) -> Request<RequestBody> {
         let mut request = Request::new(RequestBody::from(body));
         *request.method_mut() = Method::POST;
-        *request.uri_mut() = self.chat_uri.clone();
+        *request.uri_mut() = self.uri(protocol).clone();
         *request.headers_mut() = self.rules.of_chat(client_headers);
         request
     }
@@ -236,7 +254,8 @@ impl Upstream {
         *request.method_mut() = method;
         *request.uri_mut() = self.uri_below(path_and_query)?;
         *request.headers_mut() = self.rules.of_forward(client_headers);
-        let (response, passage) = self.send(request).await?;
+        let counts = !path_and_query.starts_with(UNCOUNTED);
+        let (response, passage) = self.send(request, counts).await?;
         self.check_status(response.status())?;
         Ok(Answer::new(response, passage, &self.failures, &self.echo, &self.settings, false))
     }
@@ -269,12 +288,13 @@ impl Upstream {
     async fn send(
         &self,
         mut request: Request<RequestBody>,
+        counts: bool,
     ) -> Result<(Response<Incoming>, UpstreamPermit), UpstreamFailure> {
         self.authorize(&mut request);
         let mut retries = Retries::new(&self.settings);
         loop {
             let again = try_clone(&request);
-            let failure = match self.send_once(request).await {
+            let failure = match self.send_once(request, counts).await {
                 Ok(answered) => return Ok(answered),
                 Err(failure) => failure,
             };
@@ -288,25 +308,31 @@ impl Upstream {
         }
     }
 
+    /// Sends a request once. `counts` is whether the circuit breaker counts its result.
     async fn send_once(
         &self,
         request: Request<RequestBody>,
+        counts: bool,
     ) -> Result<(Response<Incoming>, UpstreamPermit), UpstreamFailure> {
         let mut passage = self.concurrency_limiter.enter(&self.failures).await?;
         let limit = Duration::from_secs(self.settings.first_byte_timeout_seconds);
-        match timeout(limit, self.request(request)).await {
+        match timeout(limit, self.exchange(request)).await {
             Ok(Ok(response)) => {
-                passage.answered(response.status());
+                if counts {
+                    passage.answered(response.status());
+                }
                 Ok((response, passage))
             }
             Ok(Err(error)) => {
-                if is_the_upstreams(&error) {
+                if counts && is_the_upstreams(&error) {
                     passage.failed();
                 }
                 Err(self.failures.of_request(&error))
             }
             Err(_) => {
-                passage.failed();
+                if counts {
+                    passage.failed();
+                }
                 let message = format!("no answer within {} s", limit.as_secs());
                 Err(self.failures.failure(UpstreamFailureKind::Timeout, message))
             }
@@ -315,10 +341,10 @@ impl Upstream {
 }
 
 impl Upstream {
-    /// Sends a request, and again if the upstream was just closing an idle connection. Chat requests have no side
+    /// Sends a request, and again if the upstream was just closing an idle connection. Requests for answers have no side
     /// effects there; of other requests, only idempotent ones are repeated (RFC 9110, section 9.2.2).
-    async fn request(&self, request: Request<RequestBody>) -> Result<Response<Incoming>, legacy::Error> {
-        let is_repeatable = request.method().is_idempotent() || *request.uri() == self.chat_uri;
+    async fn exchange(&self, request: Request<RequestBody>) -> Result<Response<Incoming>, legacy::Error> {
+        let is_repeatable = request.method().is_idempotent() || self.uris.contains(request.uri());
         let again = if is_repeatable { try_clone(&request) } else { None };
         let mut answered = self.connection.client.request(request).await;
         if let (Err(error), Some(again)) = (&answered, again)
@@ -342,6 +368,14 @@ fn try_clone(request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
     *again.uri_mut() = request.uri().clone();
     *again.headers_mut() = request.headers().clone();
     Some(again)
+}
+
+/// Beginning of paths whose failures say nothing about answers: counting of tokens and batches of messages.
+const UNCOUNTED: &str = "/messages/";
+
+fn uri_of(base: &str, protocol: Protocol) -> Option<Uri> {
+    let url = Url::parse(&format!("{base}{}", protocol.path())).ok()?;
+    url.as_str().parse().ok()
 }
 
 /// A stream of unknown length on a `GET` would be sent chunked, which some servers reject.

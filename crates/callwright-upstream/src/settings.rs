@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::ToolCalls;
-use callwright_types::{SchemaDialect, Secret};
+use callwright_types::{Protocol, SchemaDialect, Secret};
 
 /// Headers that identify a provider's customer. The client's are only sent to the default upstream, and only if it has
 /// no key of its own.
@@ -70,6 +70,9 @@ pub struct Settings {
     pub circuit_open_seconds: u64,
     /// Maximum number of concurrent probe requests after that; as many must succeed to close the circuit.
     pub circuit_probes: u32,
+    /// Protocols that the provider serves: `chat` (`/chat/completions`), `responses`, `messages`. A request of a protocol
+    /// that no upstream serves passes through unguarded.
+    pub protocols: Vec<Protocol>,
     /// Delivery of calls by the upstream: as `tool_calls`, as text, or learned for each model.
     pub tool_calls: ToolCalls,
     /// Whether to request the token usage of a stream if the client does not (`stream_options.include_usage`).
@@ -109,6 +112,11 @@ impl Settings {
         !self.api_key.is_empty() || self.headers.iter().any(|(name, value)| is_credential(name) && !value.is_empty())
     }
 
+    /// Whether the provider serves a protocol.
+    pub fn serves(&self, protocol: Protocol) -> bool {
+        self.protocols.contains(&protocol)
+    }
+
     /// Validates the settings. Returns `base_url`.
     pub(super) fn check(&self, upstream: &str) -> Result<Url, BuildError> {
         let url = check_base_url(upstream, self.base_url.trim_end_matches('/'))?;
@@ -145,6 +153,7 @@ impl Default for Settings {
             circuit_window_seconds: 30,
             circuit_open_seconds: 10,
             circuit_probes: 2,
+            protocols: Protocol::ALL.to_vec(),
             tool_calls: ToolCalls::Auto,
             stream_usage: StreamUsage::Auto,
             schema_dialect: SchemaDialect::Openai,

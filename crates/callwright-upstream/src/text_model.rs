@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use super::Upstream;
 use super::retry::retry_after;
 use callwright_openai::{Completion, Role, error_message, text_request};
-use callwright_types::{UpstreamFailureKind, Usage};
+use callwright_types::{Protocol, UpstreamFailureKind, Usage};
 
 /// Delay before the second attempt if the provider specifies none; doubled each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -250,7 +250,7 @@ impl TextModel {
 
     fn read(&self, body: Bytes) -> TextRequestOutcome {
         let upstream = self.upstream.name();
-        let completion = match Completion::parse(body) {
+        let completion = match Completion::parse(Protocol::Chat, body) {
             Ok(completion) => completion,
             Err(error) => {
                 return TextRequestOutcome::Done(Err(format!("upstream `{upstream}`: {}", error.message)), None);

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::trace_plan;
 use callwright_common::text::acts_on_terminal;
-use callwright_openai::{ChatRequest, Completion};
+use callwright_openai::{Completion, ModelRequest};
 use callwright_types::trace::{Attempt, Enrichment, Execution, Observation, Round};
-use callwright_types::{Call, Diagnosis, Explanation, OfferNote, OfferReason, Repair, Trace};
+use callwright_types::{Call, Diagnosis, Explanation, OfferNote, OfferReason, Protocol, Repair, Trace};
 
 /// Maximum number of characters shown of a text or a line.
 const MAX_CHARS: usize = 4_000;
@@ -34,7 +34,7 @@ pub(super) fn write(trace: &Trace) -> String {
     page.items("Attempts", &trace.attempts, attempt);
     page.items("Executions", &trace.executions, execution);
     page.items("Rounds of feedback", &trace.record, round);
-    if let Some(said) = trace.answer.as_ref().and_then(answer) {
+    if let Some(said) = trace.answer.as_ref().and_then(|body| answer(Protocol::of_endpoint(&trace.endpoint), body)) {
         page.section("Answer");
         page.text(&said);
     }
@@ -70,7 +70,9 @@ fn head(page: &mut TraceTextPage, trace: &Trace) {
 
 /// Writes the user's last message, and the offered tools.
 fn request(page: &mut TraceTextPage, trace: &Trace) {
-    let chat = trace.request.as_ref().and_then(|request| ChatRequest::parse(request.to_string().into()).ok());
+    let protocol = Protocol::of_endpoint(&trace.endpoint);
+    let chat =
+        trace.request.as_ref().and_then(|request| ModelRequest::parse(protocol, request.to_string().into()).ok());
     if let Some(chat) = chat {
         let messages = chat.messages();
         let last = messages.iter().rev().find(|message| message.role == "user");
@@ -102,8 +104,8 @@ fn chosen(offer: &OfferNote) -> String {
 }
 
 /// Returns the final answer of the model.
-fn answer(body: &Value) -> Option<String> {
-    let completion = Completion::parse(body.to_string().into()).ok()?;
+fn answer(protocol: Protocol, body: &Value) -> Option<String> {
+    let completion = Completion::parse(protocol, body.to_string().into()).ok()?;
     let message = &completion.choices().first()?.message;
     let calls = message.calls().iter().map(Call::written).collect::<Vec<_>>().join("\n");
     let text = message.text().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::services::Pipeline;
-use crate::pipeline::state::{JudgedAnswer, Turn, TurnConversation};
+use crate::pipeline::state::{JudgedAnswer, ToolReply, Turn, TurnConversation};
 use crate::pipeline::tools::Offer;
 use callwright_judge::repair::JudgedCall;
 use callwright_telemetry::labels::Stage;
@@ -46,17 +46,19 @@ fn append(
         draft.append_feedback_on_text(message, &text);
     } else {
         draft.kept.keep_correct(&found.calls);
-        let mut replies: Vec<(Call, String)> =
-            found.calls.iter().map(|call| (call.made.clone(), reply(pipeline, turn, offer, call))).collect();
+        let mut replies: Vec<ToolReply> = Vec::with_capacity(found.calls.len());
+        for call in &found.calls {
+            replies.push(unexecuted(call.made.clone(), reply(pipeline, turn, offer, call)));
+        }
         if found.rescued.is_some() {
-            let texts: Vec<String> = replies.into_iter().map(|(_, text)| text).collect();
+            let texts: Vec<String> = replies.into_iter().map(|reply| reply.text).collect();
             draft.append_feedback_on_text(message, &texts.join("\n\n"));
         } else {
             // The proxy does not keep these calls: the model makes them again with the corrected calls.
             let unjudged = message.unjudged_calls().into_iter();
             replies.extend(unjudged.map(|call| {
                 let text = pipeline.templates.deferred_call(&call);
-                (call, text)
+                unexecuted(call, text)
             }));
             draft.append_feedback(message, &replies);
         }
@@ -65,6 +67,11 @@ fn append(
         let text = pipeline.templates.closing(shown_rounds(turn));
         draft.append_closing(&text);
     }
+}
+
+/// Returns the reply to a call that is not executed.
+fn unexecuted(call: Call, text: String) -> ToolReply {
+    ToolReply { call, text, is_error: true }
 }
 
 fn reply(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, call: &JudgedCall) -> String {

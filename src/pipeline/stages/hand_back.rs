@@ -3,7 +3,7 @@
 
 use crate::pipeline::dialogue::{DialogueStep, RequestPurpose};
 use crate::pipeline::services::Pipeline;
-use crate::pipeline::state::{ChatDraft, JudgedAnswer, RunResults, Turn, TurnConversation};
+use crate::pipeline::state::{ChatDraft, JudgedAnswer, RunResults, ToolReply, Turn, TurnConversation};
 use callwright_judge::feedback::{self, FailedOutcome};
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::Ablation;
@@ -37,7 +37,7 @@ fn append(
     let results = texts(pipeline, turn, ran);
     let mut completion = judged.completion.clone();
     let Some(choice) = completion.choices_mut().first_mut() else { return };
-    let calls: Vec<Call> = results.iter().map(|(call, _)| call.clone()).collect();
+    let calls: Vec<Call> = results.iter().map(|reply| reply.call.clone()).collect();
     match judged.choices.first().and_then(|choice| choice.rescued.as_ref()) {
         Some(rescued) => choice.rescue(&rescued.text, &calls, turn.request.is_legacy()),
         None => choice.set_calls(&calls),
@@ -54,9 +54,9 @@ pub(crate) fn shown_rounds(turn: &Turn) -> &[Round] {
 }
 
 /// Returns the results for the model: successful ones unchanged, failed ones with their explanation (dynamic feedback).
-pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &RunResults) -> Vec<(Call, String)> {
+pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &RunResults) -> Vec<ToolReply> {
     let earlier = shown_rounds(turn).to_vec();
-    let mut results: Vec<(Call, String)> = Vec::with_capacity(ran.results.len());
+    let mut results: Vec<ToolReply> = Vec::with_capacity(ran.results.len());
     for result in &ran.results {
         let call = result.checked.call();
         let text = match (&result.outcome, &result.explanation) {
@@ -95,7 +95,7 @@ pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &RunResults) -> V
                 new_action: None,
             });
         }
-        results.push((call.clone(), text));
+        results.push(ToolReply { call: call.clone(), text, is_error: result.failed || result.explanation.is_some() });
     }
     results
 }

@@ -83,8 +83,8 @@ async fn run_and_keep(
     let (checked, calls): (Vec<CheckedCall>, Vec<Call>) = own.into_iter().unzip();
     let ran = run::run(pipeline, turn, offering, checked).await;
     let texts = hand_back::texts(pipeline, turn, &ran);
-    for (call, (_, text)) in calls.iter().zip(texts) {
-        part.add_result(call, fitting(text, room));
+    for (call, reply) in calls.iter().zip(texts) {
+        part.add_result(call, fitting(reply.text, room));
     }
     commit(pipeline, turn, &part).await;
 }

@@ -21,12 +21,12 @@ use crate::pipeline::state::{Opening, StreamProgress, Turn, TurnRecord};
 use crate::pipeline::targets::targets;
 use callwright_common::digest::hex;
 use callwright_common::tokens::BYTES_PER_TOKEN;
-use callwright_openai::{ChatRequest, ErrorBody, RequestError};
+use callwright_openai::{ErrorBody, ModelRequest, RequestError};
 use callwright_policy::{KeyFacts, Policy, TurnFacts};
 use callwright_telemetry::labels::KeyResult;
 use callwright_telemetry::{TRACEPARENT, TRACESTATE};
 use callwright_types::rules::{Mode, ProceduresMode};
-use callwright_types::{MemoryNote, Scope, ids};
+use callwright_types::{MemoryNote, Protocol, Scope, ids};
 use callwright_upstream::Upstream;
 
 /// Header that groups the turns of a conversation.
@@ -45,6 +45,8 @@ const SESSION_HASH_BYTES: usize = 16;
 /// A request for a turn.
 #[derive(Debug)]
 pub struct TurnRequest {
+    /// Wire protocol of the request and of its answer.
+    pub protocol: Protocol,
     /// Route template, for metrics and traces.
     pub endpoint: &'static str,
     /// Model name in the path (Azure-style deployments); overrides the one in the body.
@@ -83,8 +85,9 @@ pub(crate) fn open(
     request: TurnRequest,
     cancelled: CancellationToken,
 ) -> Result<Turn, Box<TurnRefusal>> {
-    let TurnRequest { endpoint, deployment, caller, mut headers, body, arrived } = request;
-    let mut chat = ChatRequest::parse(body).map_err(|error| refuse(StatusCode::BAD_REQUEST, error.into()))?;
+    let TurnRequest { protocol, endpoint, deployment, caller, mut headers, body, arrived } = request;
+    let mut chat =
+        ModelRequest::parse(protocol, body).map_err(|error| refuse(StatusCode::BAD_REQUEST, error.into()))?;
     if let Some(model) = &deployment {
         chat.set_model(model);
     }
@@ -105,6 +108,10 @@ pub(crate) fn open(
     let tenant = tenant(&caller, &headers);
     let session = session(&caller, &headers, &chat);
     let mut fallbacks = route(pipeline, &name, &settings, session.as_deref(), &chat);
+    if let Some(error) = no_upstream(&fallbacks, protocol) {
+        return Err(refuse(StatusCode::BAD_REQUEST, error.into()));
+    }
+    fallbacks.retain(|(upstream, _)| upstream.settings().serves(protocol));
     let (upstream, model) = fallbacks.pop_front().unwrap_or_else(|| (pipeline.upstream(""), name.clone()));
     let request_permit =
         admit(pipeline, &caller, &chat, std::iter::once(&model).chain(fallbacks.iter().map(|(_, model)| model)))?;
@@ -153,7 +160,7 @@ pub(crate) fn open(
         cancelled,
         answer_status: StatusCode::OK,
         answer_headers: HeaderMap::new(),
-        streamed: StreamProgress::default(),
+        streamed: StreamProgress::new(protocol),
         span,
         in_flight: pipeline.metrics.turn_started(),
         request_permit,
@@ -164,7 +171,7 @@ pub(crate) fn open(
 fn admit<'a>(
     pipeline: &Pipeline,
     caller: &Caller,
-    chat: &ChatRequest,
+    chat: &ModelRequest,
     targets: impl Iterator<Item = &'a String>,
 ) -> Result<Option<RequestPermit>, Box<TurnRefusal>> {
     let Some(known) = caller else { return Ok(None) };
@@ -194,7 +201,7 @@ fn route(
     name: &str,
     alias: &AliasSettings,
     session: Option<&str>,
-    chat: &ChatRequest,
+    chat: &ModelRequest,
 ) -> VecDeque<(Arc<Upstream>, String)> {
     let order = match session {
         _ if alias.targets.is_empty() => targets(name, alias, ""),
@@ -202,6 +209,24 @@ fn route(
         None => targets(name, alias, &chat.first_messages_text()),
     };
     order.into_iter().map(|target| (pipeline.upstream(&target.upstream), target.model)).collect()
+}
+
+/// Returns the error for a model none of whose upstreams serves the protocol.
+fn no_upstream(targets: &VecDeque<(Arc<Upstream>, String)>, protocol: Protocol) -> Option<RequestError> {
+    let (first, _) = targets.front()?;
+    if targets.iter().any(|(upstream, _)| upstream.settings().serves(protocol)) {
+        return None;
+    }
+    let name = first.name();
+    Some(RequestError {
+        message: format!(
+            "the upstream `{name}` of this model does not serve {}; use another model, or add `{protocol}` to \
+             `upstreams.{name}.protocols`",
+            protocol.path()
+        ),
+        param: Some("model".to_owned()),
+        code: Some("protocol_not_served".to_owned()),
+    })
 }
 
 /// Whether the turn uses lessons or procedures, or is used for learning.
@@ -251,7 +276,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 /// Returns the session: the header; else a hash of the key and the first messages; else none.
-fn session(caller: &Caller, headers: &HeaderMap, chat: &ChatRequest) -> Option<String> {
+fn session(caller: &Caller, headers: &HeaderMap, chat: &ModelRequest) -> Option<String> {
     if let Some(name) = text(headers, SESSION_HEADER) {
         return Some(name.chars().filter(|character| !character.is_control()).take(SESSION_CHARS).collect());
     }
@@ -270,9 +295,9 @@ fn session(caller: &Caller, headers: &HeaderMap, chat: &ChatRequest) -> Option<S
 mod tests {
     use super::*;
 
-    fn chat(text: &str) -> ChatRequest {
+    fn chat(text: &str) -> ModelRequest {
         let body = format!(r#"{{"model":"m","messages":[{{"role":"user","content":"{text}"}}]}}"#);
-        ChatRequest::parse(Bytes::from(body)).unwrap()
+        ModelRequest::parse(callwright_types::Protocol::Chat, Bytes::from(body)).unwrap()
     }
 
     #[test]

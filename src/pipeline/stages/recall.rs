@@ -17,7 +17,7 @@ use crate::pipeline::tools::Offer;
 use callwright_knowledge::experience::{
     LessonStore, RecallQuery, Recollection, Settings, ToolInPlay, draw, shown, wording,
 };
-use callwright_openai::ChatRequest;
+use callwright_openai::ModelRequest;
 use callwright_search::embedding::Vector;
 use callwright_telemetry::OperationKind;
 use callwright_telemetry::labels::{MemoryKind, Stage};
@@ -93,7 +93,7 @@ async fn notes(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, m
 }
 
 /// Returns the non-empty user messages with their index in the conversation.
-fn user_messages(request: &ChatRequest) -> Vec<(usize, String)> {
+fn user_messages(request: &ModelRequest) -> Vec<(usize, String)> {
     let messages = request.messages().into_iter().enumerate();
     let users = messages.filter(|(_, message)| message.role == "user");
     let user_messages = users.filter_map(|(place, message)| Some((place, message.text?.into_owned())));

@@ -10,7 +10,7 @@ use std::time::Instant;
 use crate::pipeline::kept_key::{self, MessageHashes};
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Turn, TurnConversation};
-use callwright_openai::{ChatRequest, KeptPart, MessageView};
+use callwright_openai::{KeptPart, MessageView, ModelRequest};
 use callwright_store::{KeptRow, StoreError};
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::Mode;
@@ -46,7 +46,7 @@ pub(crate) async fn rejoin(pipeline: &Pipeline, turn: &mut Turn, conversation: &
 }
 
 /// Returns the messages with calls by index, with the hash of their call ids.
-fn answers(request: &ChatRequest) -> BTreeMap<usize, String> {
+fn answers(request: &ModelRequest) -> BTreeMap<usize, String> {
     let messages = request.messages().into_iter().enumerate();
     let calling = messages
         .filter(|(_, message)| !message.calls.is_empty() && message.calls.iter().all(|call| !call.id.is_empty()));
@@ -58,7 +58,7 @@ fn ids(message: &MessageView<'_>) -> String {
 }
 
 /// Returns the parts that belong to messages, by message index.
-fn matching(request: &ChatRequest, answers: &BTreeMap<usize, String>, rows: &[KeptRow]) -> BTreeMap<usize, KeptPart> {
+fn matching(request: &ModelRequest, answers: &BTreeMap<usize, String>, rows: &[KeptRow]) -> BTreeMap<usize, KeptPart> {
     let mut parts = BTreeMap::new();
     if rows.is_empty() {
         return parts;
@@ -96,18 +96,19 @@ mod tests {
 
     use super::*;
 
-    fn conversation(greeting: &str, request: &str) -> ChatRequest {
+    fn conversation(greeting: &str, request: &str) -> ModelRequest {
         let call = json!({"id": "call_0", "type": "function", "function": {"name": "f", "arguments": "{}"}});
         let messages = json!([
             {"role": "user", "content": greeting},
             {"role": "user", "content": request},
             {"role": "assistant", "content": null, "tool_calls": [call]},
         ]);
-        ChatRequest::parse(Bytes::from(json!({"messages": messages}).to_string())).unwrap()
+        ModelRequest::parse(callwright_types::Protocol::Chat, Bytes::from(json!({"messages": messages}).to_string()))
+            .unwrap()
     }
 
     /// Creates the row that was stored when the request lacked its last message.
-    fn row(turn: &str, request: &ChatRequest) -> KeptRow {
+    fn row(turn: &str, request: &ModelRequest) -> KeptRow {
         let messages = request.messages();
         let (last, before) = messages.split_last().unwrap();
         let mut hashes = MessageHashes::nothing();
@@ -125,7 +126,7 @@ mod tests {
     }
 
     /// Returns the turns whose parts are restored, by message index.
-    fn found(request: &ChatRequest, rows: &[KeptRow]) -> Vec<(usize, String)> {
+    fn found(request: &ModelRequest, rows: &[KeptRow]) -> Vec<(usize, String)> {
         let parts = matching(request, &answers(request), rows);
         let turn = |part: &KeptPart| {
             let value = serde_json::to_value(part).unwrap();

@@ -3,12 +3,23 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use callwright_openai::{AssistantMessage, ChatRequest, KeptPart, ToolChoice};
+use callwright_openai::{AssistantMessage, KeptPart, ModelRequest, ToolChoice};
 use callwright_types::Call;
 
 use super::kept_calls::KeptCalls;
 use super::turn::Turn;
 use crate::pipeline::tools::{Offer, SentToolList};
+
+/// Reply to a call of the model.
+#[derive(Debug, Clone)]
+pub(crate) struct ToolReply {
+    /// The call.
+    pub(crate) call: Call,
+    /// Text for the model.
+    pub(crate) text: String,
+    /// Whether the call was not executed, or failed.
+    pub(crate) is_error: bool,
+}
 
 /// The upstream request of a turn, which grows with every round.
 ///
@@ -16,8 +27,8 @@ use crate::pipeline::tools::{Offer, SentToolList};
 /// request is the conversation as if the model had been correct at once, which keeps later requests short.
 #[derive(Debug)]
 pub(crate) struct ChatDraft {
-    committed: ChatRequest,
-    pending: Option<ChatRequest>,
+    committed: ModelRequest,
+    pending: Option<ModelRequest>,
     /// Correct calls of faulty answers.
     pub(crate) kept: KeptCalls,
 }
@@ -42,12 +53,12 @@ impl ChatDraft {
     }
 
     /// Returns the request to send now.
-    pub(crate) fn request(&self) -> &ChatRequest {
+    pub(crate) fn request(&self) -> &ModelRequest {
         self.pending.as_ref().unwrap_or(&self.committed)
     }
 
     /// Returns the request for the model of this name, which differs from the first one after a failover.
-    pub(crate) fn request_to(&self, model: &str) -> Cow<'_, ChatRequest> {
+    pub(crate) fn request_to(&self, model: &str) -> Cow<'_, ModelRequest> {
         let mut request = Cow::Borrowed(self.request());
         if request.model() != model {
             request.to_mut().set_model(model);
@@ -56,7 +67,7 @@ impl ChatDraft {
     }
 
     /// Returns the conversation without the current feedback rounds.
-    pub(crate) fn conversation(&self) -> &ChatRequest {
+    pub(crate) fn conversation(&self) -> &ModelRequest {
         &self.committed
     }
 
@@ -71,7 +82,7 @@ impl ChatDraft {
     }
 
     /// Appends a faulty answer, with a reply to each of its calls.
-    pub(crate) fn append_feedback(&mut self, message: &AssistantMessage, replies: &[(Call, String)]) {
+    pub(crate) fn append_feedback(&mut self, message: &AssistantMessage, replies: &[ToolReply]) {
         append(self.pending(), message, replies);
     }
 
@@ -88,7 +99,7 @@ impl ChatDraft {
 
     /// Appends an answer whose calls were executed, and their results; drops the feedback rounds that led to it. Resets
     /// a forced tool choice to `auto`: a required tool has been called, and the turn would otherwise never end.
-    pub(crate) fn commit_results(&mut self, message: &AssistantMessage, results: &[(Call, String)]) {
+    pub(crate) fn commit_results(&mut self, message: &AssistantMessage, results: &[ToolReply]) {
         self.pending = None;
         self.kept.clear();
         append(&mut self.committed, message, results);
@@ -111,7 +122,7 @@ impl ChatDraft {
 
     /// Returns the copy for feedback. It is a request of the proxy, so the client's `store` option does not apply to
     /// it.
-    fn pending(&mut self) -> &mut ChatRequest {
+    fn pending(&mut self) -> &mut ModelRequest {
         self.pending.get_or_insert_with(|| {
             let mut copy = self.committed.clone();
             copy.forget_storage();
@@ -120,14 +131,14 @@ impl ChatDraft {
     }
 }
 
-fn append(request: &mut ChatRequest, message: &AssistantMessage, replies: &[(Call, String)]) {
+fn append(request: &mut ModelRequest, message: &AssistantMessage, replies: &[ToolReply]) {
     request.push_assistant(message);
-    for (call, reply) in replies {
-        request.push_tool_result(call, reply);
+    for reply in replies {
+        request.push_tool_result(&reply.call, &reply.text, reply.is_error);
     }
 }
 
-fn send(request: &mut ChatRequest, tools: &SentToolList) {
+fn send(request: &mut ModelRequest, tools: &SentToolList) {
     match tools {
         SentToolList::Behind(added) => request.add_tools(added),
         SentToolList::Instead(tools) => request.send_tools(tools),

@@ -3,6 +3,7 @@
 mod answer;
 mod conversation;
 mod draft;
+mod event_progress;
 mod kept_calls;
 mod plan_run;
 mod record;
@@ -13,7 +14,8 @@ mod turn;
 
 pub(crate) use answer::{JudgedAnswer, Relay, SettledAnswer, UpstreamReply};
 pub(crate) use conversation::TurnConversation;
-pub(crate) use draft::ChatDraft;
+pub(crate) use draft::{ChatDraft, ToolReply};
+pub(crate) use event_progress::{EventProgress, HeldEvent};
 pub(crate) use kept_calls::{KeptCalls, OrderedCall, with_fresh_id};
 pub(crate) use plan_run::{PlanRun, PlanRunState, WaitingPlan, value_of};
 pub(crate) use record::{Opening, TurnRecord, milliseconds};

@@ -5,7 +5,10 @@ use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 
-use callwright_openai::{Chunk, StreamHead};
+use callwright_openai::{Chunk, StreamHead, event_writer};
+use callwright_types::Protocol;
+
+use super::event_progress::{EventProgress, EventsAside};
 
 /// The sent and the held parts of a turn's stream.
 #[derive(Debug, Default)]
@@ -30,12 +33,29 @@ pub(crate) struct StreamProgress {
     pub(crate) chunks: u64,
     /// Events for the client that precede all others.
     pub(crate) pending: BytesMut,
+    /// Events of a protocol with ordered events; the other members are those of chat completions, except for the texts.
+    pub(crate) events: Option<EventProgress>,
 }
 
 impl StreamProgress {
+    /// Creates the progress of a stream of which the client has nothing.
+    pub(crate) fn new(protocol: Protocol) -> Self {
+        Self { events: event_writer(protocol).map(EventProgress::new), ..Self::default() }
+    }
+
+    /// Whether a stream of an upstream has begun or was delivered.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.head.is_some() || self.delivered || self.events.as_ref().is_some_and(EventProgress::is_begun)
+    }
+
     /// Returns the number of text bytes of a choice in the last attempt that may be sent, because no call begins there.
     pub(crate) fn released(&self, index: u32) -> usize {
         self.texts.get(&index).map_or(0, |text| text.released)
+    }
+
+    /// Returns the text of a choice that the client has.
+    pub(crate) fn sent(&self, index: u32) -> &str {
+        self.texts.get(&index).map(|sent| sent.text.as_str()).unwrap_or_default()
     }
 
     /// Whether text of this choice is held.
@@ -69,6 +89,7 @@ impl StreamProgress {
     /// Discards all held parts, because the proxy answers with its own text.
     pub(crate) fn replaced(&mut self) {
         self.release_text();
+        self.events.iter_mut().for_each(EventProgress::replaced);
         self.held.clear();
         self.unsent.clear();
         for text in self.texts.values_mut() {
@@ -85,12 +106,16 @@ impl StreamProgress {
             verbatim: self.verbatim,
             has_usage_chunk: self.has_usage_chunk,
             texts: self.texts.clone(),
+            events: self.events.as_mut().map(EventProgress::set_aside),
         }
     }
 
     /// Restores the parts that were set aside, and discards newer ones.
     pub(crate) fn restore(&mut self, aside: StreamAside) {
-        let StreamAside { held, unsent, verbatim, has_usage_chunk, texts } = aside;
+        let StreamAside { held, unsent, verbatim, has_usage_chunk, texts, events } = aside;
+        if let (Some(progress), Some(events)) = (&mut self.events, events) {
+            progress.restore(events);
+        }
         (self.held, self.unsent, self.texts) = (held, unsent, texts);
         (self.verbatim, self.has_usage_chunk) = (verbatim, has_usage_chunk);
     }
@@ -98,6 +123,7 @@ impl StreamProgress {
     /// Discards the held parts of the previous attempt. Returns the pending events.
     pub(crate) fn begin_attempt(&mut self) -> Bytes {
         let pending = self.take_pending();
+        self.events.iter_mut().for_each(EventProgress::begin_attempt);
         self.held.clear();
         self.unsent.clear();
         self.verbatim = false;
@@ -134,6 +160,7 @@ pub(crate) struct StreamAside {
     verbatim: bool,
     has_usage_chunk: bool,
     texts: BTreeMap<u32, SentText>,
+    events: Option<EventsAside>,
 }
 
 /// A held piece of text.

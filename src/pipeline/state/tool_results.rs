@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use callwright_openai::{ChatRequest, MessageView};
+use callwright_openai::{MessageView, ModelRequest};
 use callwright_types::Call;
 
 /// A tool message, and the call that it answers.
@@ -21,7 +21,7 @@ pub(crate) struct ToolResult {
 }
 
 /// Returns the non-empty tool messages of a conversation, in order.
-pub(crate) fn tool_results(request: &ChatRequest) -> Vec<ToolResult> {
+pub(crate) fn tool_results(request: &ModelRequest) -> Vec<ToolResult> {
     let messages = request.messages();
     let last_answer = messages.iter().rposition(|message| message.role == "assistant");
     let mut calls = ResultCalls::default();
@@ -89,7 +89,8 @@ mod tests {
             {"role":"assistant","function_call":{"name":"h","arguments":"{}"}},
             {"role":"function","name":"h","content":"three"},
             {"role":"tool","tool_call_id":"9","content":"four"}]}"#;
-        let request = ChatRequest::parse(Bytes::from_static(text.as_bytes())).unwrap();
+        let request =
+            ModelRequest::parse(callwright_types::Protocol::Chat, Bytes::from_static(text.as_bytes())).unwrap();
         let found: Vec<_> = tool_results(&request)
             .into_iter()
             .map(|result| (result.place, result.call.name, result.text, result.request, result.is_new))

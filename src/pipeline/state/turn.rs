@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use tokio_util::sync::CancellationToken;
 
 use crate::keys::RequestPermit;
-use callwright_openai::{ChatRequest, ToolChoice};
+use callwright_openai::{ModelRequest, ToolChoice};
 use callwright_policy::Policy;
 use callwright_telemetry::{InFlight, SpanContext, TRACEPARENT};
 use callwright_types::rules::{Evidence, Mode};
@@ -33,7 +33,7 @@ const OVERHEAD_HEADER: HeaderName = HeaderName::from_static("x-callwright-overhe
 #[derive(Debug)]
 pub(crate) struct Turn {
     /// The client's request, unchanged.
-    pub(crate) request: ChatRequest,
+    pub(crate) request: ModelRequest,
     /// Header fields of the client's request.
     pub(crate) headers: HeaderMap,
     /// Catalog, policies and memory at the start of the turn.
@@ -114,7 +114,7 @@ impl Turn {
     }
 
     /// Returns the evidence that policy requires for treating a text as a call, depending on the request.
-    pub(crate) fn evidence(&self, request: &ChatRequest) -> Evidence {
+    pub(crate) fn evidence(&self, request: &ModelRequest) -> Evidence {
         let rescue = &self.policy.repair.rescue;
         match request.tool_choice() {
             ToolChoice::None => Evidence::Off,

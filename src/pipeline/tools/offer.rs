@@ -8,7 +8,7 @@ use callwright_common::cache::{ByteCache, FirstSight, Usage};
 use callwright_judge::repair::rescue::hold::Starts;
 use callwright_judge::scanner::{Relevance, ToolSet, Validators};
 use callwright_knowledge::planner::when::may_require_key;
-use callwright_openai::{ChatRequest, SentTool, WrittenTool};
+use callwright_openai::{ModelRequest, SentTool, WrittenTool};
 use callwright_telemetry::Metrics;
 use callwright_types::rules::{Action, ScanRules};
 use callwright_types::{FaultCode, SchemaDialect, Tool};
@@ -82,7 +82,7 @@ impl Offer {
     /// Returns the relevance of each tool to the last user message of a request; `None` if policy does not need it.
     pub(crate) fn relevance_to(
         &self,
-        request: &ChatRequest,
+        request: &ModelRequest,
         toolset_index: &ToolsetIndex,
         rules: &ScanRules,
     ) -> Option<Relevance> {

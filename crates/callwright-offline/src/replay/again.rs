@@ -13,7 +13,7 @@ use callwright_judge::repair::rescue::Situation;
 use callwright_openai::{Completion, RecordedAnswer, is_cut_off};
 use callwright_types::rules::{Evidence, Mode};
 use callwright_types::trace::Attempt;
-use callwright_types::{RepairKind, Trace};
+use callwright_types::{Protocol, RepairKind, Trace};
 
 /// Judges the answers again. Returns `None` if the trace lacks the required data: the request with all offered tools,
 /// and the calls with their arguments.
@@ -51,7 +51,7 @@ fn whole(
     judge: &Judge<'_>,
 ) -> Option<Vec<ReplayedAnswer>> {
     let body = trace.answer.as_ref()?.to_string();
-    let completion = Completion::parse(Bytes::from(body)).ok()?;
+    let completion = Completion::parse(Protocol::Chat, Bytes::from(body)).ok()?;
     let answers = completion.choices().iter().map(|choice| {
         let cut_off = choice.finish_reason.as_deref().is_some_and(is_cut_off);
         ReplayedAnswer::judged(judge.message(&choice.message, cut_off, request, offered), 0)

@@ -21,7 +21,7 @@ use callwright_types::{Call, Protocol, Tool, Usage};
 
 pub(crate) use message::{MAX_PARTS, PartsMessage};
 
-use crate::{messages, responses};
+use crate::{emit, messages, responses};
 
 /// Returns the request form of a protocol; `None` for chat completions.
 pub(crate) fn request_form(protocol: Protocol) -> Option<&'static dyn RequestForm> {
@@ -57,6 +57,19 @@ pub fn event_writer(protocol: Protocol) -> Option<Box<dyn EventWriter>> {
         Protocol::Chat => None,
         Protocol::Responses => Some(Box::new(responses::ResponsesWriter::default())),
         Protocol::Messages => Some(Box::new(messages::MessagesWriter::default())),
+    }
+}
+
+/// Returns an error response as the last event of a stream of which the client has only the status. `body` is the error's
+/// body in any form; `headers` may have `retry-after`.
+pub fn late_error(protocol: Protocol, body: &[u8], status: StatusCode, headers: &HeaderMap) -> Bytes {
+    match event_writer(protocol) {
+        None => emit::late_error(body, status, headers),
+        Some(mut writer) => {
+            let mut out = BytesMut::new();
+            writer.error(body, status, headers, &mut out);
+            out.freeze()
+        }
     }
 }
 

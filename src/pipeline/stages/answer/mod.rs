@@ -59,7 +59,8 @@ pub(crate) fn settle(
     let changed = match ending {
         TurnEnding::Handover(_) => {
             let trace = turn.record.trace();
-            completion = Completion::of_text(&trace.model, &pipeline.templates.handover(&trace.record, &trace.id));
+            let text = pipeline.templates.handover(&trace.record, &trace.id);
+            completion = Completion::of_text(turn.request.protocol(), &trace.model, &text);
             turn.streamed.replaced();
             true
         }
@@ -79,6 +80,9 @@ pub(crate) fn settle(
                         let spans = judged.rescued.as_ref().map(|rescued| rescued.spans.as_slice());
                         let left =
                             turn.streamed.unsaid(choice.index, &before.unwrap_or_default(), spans.unwrap_or(&[]));
+                        if turn.streamed.events.is_some() {
+                            choice.set_text(&format!("{}{left}", turn.streamed.sent(choice.index)));
+                        }
                         rescued.insert(choice.index, left);
                     }
                 }
@@ -133,7 +137,7 @@ fn change(
 /// a forced call, OpenAI itself returns `stop`, and clients expect it.
 fn has_stop_for_calls(turn: &Turn, choice: &Choice) -> bool {
     let is_free = matches!(turn.request.tool_choice(), ToolChoice::Auto | ToolChoice::Allowed { required: false, .. });
-    is_free && choice.finish_reason.as_deref() == Some("stop") && !choice.message.calls().is_empty()
+    is_free && choice.contradicts_calls()
 }
 
 /// Returns the verdict on the whole turn.

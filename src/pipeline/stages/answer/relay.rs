@@ -1,6 +1,6 @@
 //! Forwarding of unchanged answers, and error answers.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::pipeline::answer::{AnswerBody, ClientGone, ResponseSender, TurnAnswer};
@@ -19,12 +19,8 @@ pub(crate) async fn relay(
         Relay::Answer { status, body } => {
             turn.record.trace_mut().status = status.as_u16();
             if response_sender.is_open() {
-                let event = match status.is_success() {
-                    true => event(&body),
-                    false => emit::late_error(&body, status, &turn.answer_headers),
-                };
-                response_sender.send(event).await?;
-                return response_sender.send(Bytes::from_static(emit::DONE)).await;
+                let events = late_answer(turn, status, &body);
+                return response_sender.send(events).await;
             }
             let headers = turn.answer_headers();
             response_sender.whole(TurnAnswer { status, headers, body: AnswerBody::Whole(body) });
@@ -40,6 +36,35 @@ pub(crate) async fn relay(
             let status = StatusCode::from_u16(failure.kind.status()).unwrap_or(StatusCode::BAD_GATEWAY);
             refuse_until(turn, response_sender, status, &error_of(&failure), failure.retry_after_seconds()).await
         }
+    }
+}
+
+/// Returns the events of an answer that arrives after the head of the stream was sent.
+fn late_answer(turn: &mut Turn, status: StatusCode, body: &[u8]) -> Bytes {
+    let mut out = BytesMut::new();
+    match &mut turn.streamed.events {
+        Some(_) if status.is_success() => out.extend_from_slice(&event(body)),
+        Some(progress) => progress.writer().error(body, status, &turn.answer_headers, &mut out),
+        None => {
+            let event =
+                if status.is_success() { event(body) } else { emit::late_error(body, status, &turn.answer_headers) };
+            out.extend_from_slice(&event);
+            out.extend_from_slice(emit::DONE);
+        }
+    }
+    out.freeze()
+}
+
+/// Returns an error of the proxy as an event.
+fn late_refusal(turn: &mut Turn, status: StatusCode, error: &ErrorBody, headers: &HeaderMap) -> Bytes {
+    let body = error.to_bytes_in(turn.request.protocol(), status);
+    match &mut turn.streamed.events {
+        Some(progress) => {
+            let mut out = BytesMut::new();
+            progress.writer().error(&body, status, headers, &mut out);
+            out.freeze()
+        }
+        None => emit::late_error(&body, status, headers),
     }
 }
 
@@ -73,7 +98,8 @@ async fn refuse_until(
     turn.record.trace_mut().error = Some(error.message.clone());
     turn.record.trace_mut().status = if response_sender.is_open() { StatusCode::OK.as_u16() } else { status.as_u16() };
     if response_sender.is_open() {
-        return response_sender.send(emit::late_error(&error.to_bytes(), status, &retry_after(seconds))).await;
+        let event = late_refusal(turn, status, error, &retry_after(seconds));
+        return response_sender.send(event).await;
     }
     // The body is the proxy's own, so none of the upstream's header fields applies.
     let was_retried = is_retry_forbidden(&turn.answer_headers);
@@ -84,7 +110,8 @@ async fn refuse_until(
     turn.answer_headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     turn.answer_headers.extend(retry_after(seconds));
     let headers = turn.answer_headers();
-    response_sender.whole(TurnAnswer { status, headers, body: AnswerBody::Whole(error.to_bytes()) });
+    let body = error.to_bytes_in(turn.request.protocol(), status);
+    response_sender.whole(TurnAnswer { status, headers, body: AnswerBody::Whole(body) });
     Ok(())
 }
 

@@ -31,7 +31,10 @@ pub(crate) async fn write(
         completion.set_usage(turn.record.trace().usage);
     }
     // Outside of `guard`, a non-streamed upstream answer is forwarded unchanged.
-    let is_changed = turn.policy.mode == Mode::Guard || turn.streamed.head.is_some();
+    let is_changed = turn.policy.mode == Mode::Guard || turn.streamed.is_begun();
+    if turn.request.is_stream() && is_changed && turn.streamed.events.is_some() {
+        return ordered_events(turn, response_sender, completion, changed || sum).await;
+    }
     if turn.request.is_stream() && is_changed {
         return stream(turn, response_sender, &completion, changed || sum, &rescued).await;
     }
@@ -45,6 +48,27 @@ pub(crate) async fn write(
         body: AnswerBody::Whole(completion.to_bytes()),
     });
     Ok(())
+}
+
+/// Writes the remaining events of a protocol with ordered events.
+async fn ordered_events(
+    turn: &mut Turn,
+    response_sender: &mut ResponseSender,
+    mut completion: Completion,
+    changed: bool,
+) -> Result<(), ClientGone> {
+    if turn.streamed.delivered {
+        return Ok(());
+    }
+    if turn.debug {
+        completion.set_debug(&report::debug(turn));
+    }
+    response_sender.open(turn.stream_headers())?;
+    let mut out = BytesMut::new();
+    if let Some(progress) = &mut turn.streamed.events {
+        progress.finish(&completion, changed || turn.debug, &mut out);
+    }
+    response_sender.send(out.freeze()).await
 }
 
 async fn stream(
@@ -106,21 +130,16 @@ fn compose(turn: &Turn, completion: &Completion, rescued: &BTreeMap<u32, String>
     }
 }
 
-/// Returns the text of a choice that the client already has.
-fn sent_text(turn: &Turn, index: u32) -> &str {
-    turn.streamed.texts.get(&index).map(|sent| sent.text.as_str()).unwrap_or_default()
-}
-
 /// Whether the chunks of a later attempt are written unchanged.
 fn is_complete(turn: &Turn, index: u32) -> bool {
-    sent_text(turn, index).is_empty() && !turn.streamed.unsent.is_empty()
+    turn.streamed.sent(index).is_empty() && !turn.streamed.unsent.is_empty()
 }
 
 /// Writes the unsent text: the held text, or the whole text of a later attempt without a prefix that the client has.
 /// `left` is the remaining text of a choice whose text was converted to calls.
 fn compose_text(turn: &Turn, choice: &Choice, left: Option<&String>, head: &StreamHead, out: &mut BytesMut) {
     let text = choice.message.text().unwrap_or_default();
-    let sent = sent_text(turn, choice.index);
+    let sent = turn.streamed.sent(choice.index);
     if is_complete(turn, choice.index) {
         // Nothing is sent yet: write the original chunks, including unknown fields (reasoning).
         let texts = turn.streamed.unsent.iter().filter_map(Chunk::without_calls_and_finish);

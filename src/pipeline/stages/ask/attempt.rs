@@ -11,7 +11,10 @@ use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Relay, Turn, TurnConversation, UpstreamReply, milliseconds};
 use callwright_common::tokens::BYTES_PER_TOKEN;
-use callwright_openai::{AnswerError, Assembler, ChatRequest, Completion, SseError, SseReader, StreamItem};
+use callwright_openai::{
+    AnswerError, Assembler, Completion, EventRole, ModelRequest, SseError, SseEvent, SseReader, StreamForm, StreamItem,
+    stream_form,
+};
 use callwright_types::rules::Mode;
 use callwright_types::trace::Attempt;
 use callwright_types::{UpstreamFailure, UpstreamFailureKind, Usage};
@@ -121,22 +124,26 @@ async fn exchange(
 
 /// Sends the request. Requests usage in a stream even if the client does not, because a stream without usage would be
 /// free of charge. If an upstream rejects `stream_options`, later requests omit it.
-async fn send(turn: &mut Turn, request: &ChatRequest) -> Result<upstream::Answer, UpstreamFailure> {
+async fn send(turn: &mut Turn, request: &ModelRequest) -> Result<upstream::Answer, UpstreamFailure> {
     let requests_usage = turn.policy.mode == Mode::Guard
         && request.is_stream()
         && !request.requests_usage_chunk()
         && turn.upstream.requests_stream_usage();
     turn.streamed.requested_usage = requests_usage;
     if !requests_usage {
-        return turn.upstream.chat_once(request.to_bytes(), &turn.headers_of_attempt()).await;
+        return turn
+            .upstream
+            .answer_once(turn.request.protocol(), request.to_bytes(), &turn.headers_of_attempt())
+            .await;
     }
     let with_usage = request.with_usage_chunk().to_bytes();
-    let answer = turn.upstream.chat_once(with_usage, &turn.headers_of_attempt()).await?;
+    let answer = turn.upstream.answer_once(turn.request.protocol(), with_usage, &turn.headers_of_attempt()).await?;
     if !STREAM_OPTIONS_REFUSED.contains(&answer.status) {
         return Ok(answer);
     }
     // A retry without the member shows whether the upstream refuses the member or the request.
-    let again = turn.upstream.chat_once(request.to_bytes(), &turn.headers_of_attempt()).await?;
+    let again =
+        turn.upstream.answer_once(turn.request.protocol(), request.to_bytes(), &turn.headers_of_attempt()).await?;
     if again.status.is_success() {
         turn.upstream.refused_stream_usage();
     }
@@ -154,7 +161,7 @@ async fn whole(turn: &Turn, answer: upstream::Answer, is_stream: bool) -> Upstre
         return UpstreamReply::Relay(Relay::Answer { status, body });
     }
     // Some servers stream although the request does not enable a stream.
-    let read = if is_stream { assemble(turn, body) } else { Completion::parse(body) };
+    let read = if is_stream { assemble(turn, body) } else { Completion::parse(turn.request.protocol(), body) };
     match read {
         Ok(completion) => UpstreamReply::Completion(completion),
         Err(error) => UpstreamReply::Relay(Relay::Failure(malformed(turn, error.message))),
@@ -163,21 +170,40 @@ async fn whole(turn: &Turn, answer: upstream::Answer, is_stream: bool) -> Upstre
 
 fn assemble(turn: &Turn, body: Bytes) -> Result<Completion, AnswerError> {
     let mut reader = SseReader::new(turn.upstream.max_event_bytes());
-    let mut assembler = Assembler::new(turn.max_stream_bytes);
-    let events = reader.push(body).map_err(unreadable)?;
-    for event in events.into_iter().chain(reader.finish().map_err(unreadable)?) {
-        match assembler.take(&event)? {
-            StreamItem::Error(_) => {
-                return Err(AnswerError { message: "the upstream sent an error inside its stream".to_owned() });
-            }
+    let mut events = reader.push(body).map_err(unreadable)?;
+    events.extend(reader.finish().map_err(unreadable)?);
+    match stream_form(turn.request.protocol(), turn.max_stream_bytes) {
+        Some(form) => assemble_events(form, &events),
+        None => assemble_chunks(Assembler::new(turn.max_stream_bytes), &events),
+    }
+}
+
+fn assemble_chunks(mut assembler: Assembler, events: &[SseEvent]) -> Result<Completion, AnswerError> {
+    for event in events {
+        match assembler.take(event)? {
+            StreamItem::Error(_) => return Err(error_in_stream()),
             StreamItem::Done => break,
             StreamItem::Chunk(_) | StreamItem::Other => {}
         }
     }
-    if !assembler.is_finished() {
-        return Err(AnswerError { message: "the stream ended before its choices were finished".to_owned() });
+    if assembler.is_finished() { Ok(assembler.into_completion()) } else { Err(unfinished()) }
+}
+
+fn assemble_events(mut form: Box<dyn StreamForm>, events: &[SseEvent]) -> Result<Completion, AnswerError> {
+    for event in events {
+        if form.take(event)? == EventRole::Error {
+            return Err(error_in_stream());
+        }
     }
-    Ok(assembler.into_completion())
+    if form.is_finished() { Ok(form.into_completion()) } else { Err(unfinished()) }
+}
+
+fn error_in_stream() -> AnswerError {
+    AnswerError { message: "the upstream sent an error inside its stream".to_owned() }
+}
+
+fn unfinished() -> AnswerError {
+    AnswerError { message: "the stream ended before its answer was finished".to_owned() }
 }
 
 fn unreadable(error: SseError) -> AnswerError {
@@ -203,7 +229,7 @@ fn note(
         UpstreamReply::Completion(completion) => completion.usage(),
         // In mode `off` an answer is not validated, but its tokens count.
         UpstreamReply::Relay(Relay::Answer { status, body }) if status.is_success() => {
-            Completion::parse(body.clone()).ok().and_then(|completion| completion.usage())
+            Completion::parse(turn.request.protocol(), body.clone()).ok().and_then(|completion| completion.usage())
         }
         _ => None,
     };
@@ -230,7 +256,7 @@ fn note(
 
 /// Estimates the usage of an attempt without reported tokens: the upstream does not report them, they were not
 /// requested for a stream, or the stream was aborted. Without the estimate, such requests would bypass the limits.
-fn estimate(turn: &Turn, request: &ChatRequest, reply: &UpstreamReply) -> Usage {
+fn estimate(turn: &Turn, request: &ModelRequest, reply: &UpstreamReply) -> Usage {
     let prompt_tokens = tokens(request.to_bytes().len());
     let completion_tokens = match reply {
         UpstreamReply::Completion(completion) => tokens(completion.to_bytes().len()),

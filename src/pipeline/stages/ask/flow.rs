@@ -10,25 +10,29 @@ use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Relay, Turn, UpstreamReply};
 use crate::pipeline::tools::Offer;
-use callwright_judge::repair::rescue::hold::HoldRules;
-use callwright_openai::{AnswerError, Assembler, ChatRequest, Chunk, SseError, SseEvent, SseReader, StreamItem};
+use callwright_judge::repair::Notations;
+use callwright_judge::repair::rescue::hold::{HoldRules, Starts};
+use callwright_openai::{AnswerError, ModelRequest, SseError, SseEvent, SseReader, stream_form};
+use callwright_telemetry::Metrics;
 use callwright_types::rules::{Evidence, Mode};
 use callwright_types::{UpstreamFailure, UpstreamFailureKind};
 use callwright_upstream as upstream;
 
-use super::texts::{StreamHoldRules, Texts};
+use super::chat_flow::ChatFlow;
+use super::event_flow::EventFlow;
+use super::texts::StreamHoldRules;
 
 /// The request of an attempt, and the tools that it offers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AttemptRequest<'a> {
-    pub(super) chat: &'a ChatRequest,
+    pub(super) chat: &'a ModelRequest,
     pub(super) offer: &'a Offer,
     pub(super) purpose: RequestPurpose,
 }
 
 /// Parts of a stream that are forwarded before validation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Forwarding {
+pub(super) enum Forwarding {
     /// Everything: nothing is validated, or nothing may be changed.
     Through,
     /// Text only; calls and the end are held.
@@ -38,7 +42,7 @@ enum Forwarding {
 }
 
 /// Cause of an aborted stream.
-enum BrokenStream {
+pub(super) enum BrokenStream {
     Client,
     Upstream(UpstreamFailure),
     ErrorEvent(Bytes),
@@ -65,7 +69,6 @@ pub(super) async fn flow(
         RequestPurpose::First => Forwarding::Through,
         _ => Forwarding::Hold,
     };
-    turn.streamed.verbatim = true;
     let rules = StreamHoldRules {
         hold: HoldRules {
             evidence: if forwarding == Forwarding::Text { turn.evidence(chat) } else { Evidence::Off },
@@ -75,21 +78,24 @@ pub(super) async fn flow(
         max_time: Duration::from_millis(pipeline.settings.max_hold_milliseconds),
     };
     let notations = turn.snapshot.notations.clone();
+    let source = HoldSource { starts: &offer.starts, notations: &notations, rules, metrics: &pipeline.metrics };
+    let form = match stream_form(turn.request.protocol(), turn.max_stream_bytes) {
+        Some(form) => FlowForm::Events(EventFlow::new(forwarding, form, source)),
+        None => FlowForm::Chat(ChatFlow::new(forwarding, turn, source)),
+    };
     let mut flow = Flow {
-        forwarding,
+        form,
         lenient: turn.policy.mode == Mode::Off,
-        events: SseReader::new(turn.upstream.settings().max_event_bytes),
-        assembler: Assembler::new(turn.max_stream_bytes),
-        texts: Texts::new(&offer.starts, &notations, rules, &pipeline.metrics),
+        reader: SseReader::new(turn.upstream.settings().max_event_bytes),
         out: BytesMut::new(),
-        done: false,
+        last_event_by: None,
     };
     match flow.run(turn, answer, response_sender, first_chunk).await {
         Ok(()) => {}
         Err(BrokenStream::Client) => return UpstreamReply::ClientGone,
         Err(broken) => {
             turn.streamed.unsent.clear();
-            if flow.release(turn, response_sender).await.is_err() {
+            if flow.release(forwarding, turn, response_sender).await.is_err() {
                 return UpstreamReply::ClientGone;
             }
             return UpstreamReply::Relay(match broken {
@@ -99,27 +105,41 @@ pub(super) async fn flow(
             });
         }
     }
-    turn.streamed.verbatim &= flow.assembler.is_conformant();
     turn.streamed.delivered = forwarding == Forwarding::Through;
-    if turn.streamed.has_usage_chunk && chat.requests_usage_chunk() {
-        turn.upstream.reported_stream_usage();
-    }
-    if forwarding == Forwarding::Text {
-        turn.streamed.texts = flow.texts.finish(&flow.assembler);
-    }
-    UpstreamReply::Completion(flow.assembler.into_completion())
+    UpstreamReply::Completion(match flow.form {
+        FlowForm::Chat(chat_flow) => chat_flow.finish(turn, chat),
+        FlowForm::Events(event_flow) => event_flow.finish(turn),
+    })
 }
 
+/// Maximum wait for more events, or for the end of the connection, after the event that ends an answer of ordered events.
+const AFTER_END: Duration = Duration::from_millis(200);
+
+/// Reading of one stream.
 struct Flow<'a> {
-    forwarding: Forwarding,
+    form: FlowForm<'a>,
     /// Whether invalid events are forwarded, because nothing is validated.
     lenient: bool,
-    events: SseReader,
-    assembler: Assembler,
-    texts: Texts<'a>,
+    reader: SseReader,
     /// Data for the next send.
     out: BytesMut,
-    done: bool,
+    /// Time at which the stream counts as complete, after the event that ended the answer.
+    last_event_by: Option<tokio::time::Instant>,
+}
+
+/// Processing of the events of a protocol.
+enum FlowForm<'a> {
+    Chat(ChatFlow<'a>),
+    Events(EventFlow<'a>),
+}
+
+/// Sources of the rules for holding text.
+#[derive(Clone, Copy)]
+pub(super) struct HoldSource<'a> {
+    pub(super) starts: &'a Starts,
+    pub(super) notations: &'a Notations,
+    pub(super) rules: StreamHoldRules,
+    pub(super) metrics: &'a Metrics,
 }
 
 impl Flow<'_> {
@@ -131,29 +151,34 @@ impl Flow<'_> {
         first_chunk: &mut Option<Duration>,
     ) -> Result<(), BrokenStream> {
         let started = Instant::now();
-        while !self.done {
-            let next = match self.texts.deadline() {
+        while !self.is_done() {
+            let next = match self.deadline() {
                 None => answer.next().await,
                 Some(deadline) => match timeout_at(deadline, answer.next()).await {
                     Ok(next) => next,
+                    Err(_) if self.last_event_by.is_some() => break,
                     Err(_) => {
-                        self.texts.expire();
-                        self.texts.drain(&mut self.out);
+                        self.expire(turn);
                         self.send(turn, response_sender).await?;
                         continue;
                     }
                 },
             };
             let Some(bytes) = next else { break };
-            let bytes = bytes.map_err(BrokenStream::Upstream)?;
+            let bytes = match bytes {
+                Ok(bytes) => bytes,
+                // The answer is complete; only the connection ended without its last chunk.
+                Err(_) if self.last_event_by.is_some() => break,
+                Err(failure) => return Err(BrokenStream::Upstream(failure)),
+            };
             first_chunk.get_or_insert_with(|| started.elapsed());
-            let events = self.events.push(bytes).map_err(|error| unreadable(turn, &error))?;
+            let events = self.reader.push(bytes).map_err(|error| unreadable(turn, &error))?;
             let taken = events.into_iter().try_for_each(|event| self.take(turn, event));
             // Data before the error still belongs to the client.
             self.send(turn, response_sender).await?;
             taken?;
         }
-        let rest = std::mem::replace(&mut self.events, SseReader::new(0));
+        let rest = std::mem::replace(&mut self.reader, SseReader::new(0));
         if let Some(event) = rest.finish().map_err(|error| unreadable(turn, &error))? {
             self.take(turn, event)?;
         }
@@ -161,103 +186,79 @@ impl Flow<'_> {
         self.send(turn, response_sender).await
     }
 
+    /// Whether the event after which nothing may follow was received.
+    fn is_done(&self) -> bool {
+        matches!(&self.form, FlowForm::Chat(flow) if flow.done)
+    }
+
+    fn deadline(&self) -> Option<tokio::time::Instant> {
+        self.last_event_by.or_else(|| match &self.form {
+            FlowForm::Chat(flow) => flow.texts.deadline(),
+            FlowForm::Events(flow) => flow.deadline(),
+        })
+    }
+
+    /// Releases text that was held for too long.
+    fn expire(&mut self, turn: &mut Turn) {
+        match &mut self.form {
+            FlowForm::Chat(flow) => flow.expire(&mut self.out),
+            FlowForm::Events(flow) => flow.expire(turn, &mut self.out),
+        }
+    }
+
     /// Processes one event: forwards parts and holds parts.
     fn take(&mut self, turn: &mut Turn, event: SseEvent) -> Result<(), BrokenStream> {
-        if self.done {
-            return Ok(());
-        }
-        match self.assembler.take(&event) {
-            Ok(StreamItem::Chunk(chunk)) => {
-                turn.streamed.chunks += 1;
-                if turn.streamed.head.is_none() {
-                    turn.streamed.head = self.assembler.head().cloned();
+        match &mut self.form {
+            FlowForm::Chat(flow) => flow.take(turn, event, self.lenient, &mut self.out),
+            FlowForm::Events(flow) => {
+                flow.take(turn, event, self.lenient, &mut self.out)?;
+                if flow.is_finished() {
+                    self.last_event_by.get_or_insert_with(|| tokio::time::Instant::now() + AFTER_END);
                 }
-                self.take_chunk(turn, chunk, event.raw);
-            }
-            Ok(StreamItem::Done) => {
-                self.done = true;
-                self.through(&event.raw);
-            }
-            Ok(StreamItem::Error(_)) => return Err(BrokenStream::ErrorEvent(event.raw)),
-            Ok(StreamItem::Other) => self.through(&event.raw),
-            Err(_) if self.lenient => self.through(&event.raw),
-            Err(error) => return Err(broken(turn, error)),
-        }
-        Ok(())
-    }
-
-    fn take_chunk(&mut self, turn: &mut Turn, chunk: Chunk, raw: Bytes) {
-        let is_usage = chunk.is_usage_only() && chunk.usage().is_some();
-        if is_usage && turn.streamed.requested_usage {
-            return;
-        }
-        turn.streamed.has_usage_chunk |= is_usage;
-        match self.forwarding {
-            Forwarding::Through => self.out.extend_from_slice(&raw),
-            Forwarding::Hold => turn.streamed.unsent.push(chunk),
-            Forwarding::Text => self.take_text(turn, chunk, raw),
-        }
-    }
-
-    fn take_text(&mut self, turn: &mut Turn, chunk: Chunk, raw: Bytes) {
-        let all_flows = self.texts.advance(&self.assembler);
-        let is_usage = chunk.is_usage_only() && chunk.usage().is_some();
-        if !(is_usage || chunk.is_held()) {
-            if all_flows {
-                self.out.extend_from_slice(&raw);
-            } else {
-                self.texts.drain(&mut self.out);
-                self.texts.divide(&chunk, Some(&raw), &mut self.out);
-            }
-            return;
-        }
-        match chunk.without_held().filter(|_| !is_usage) {
-            None => turn.streamed.held.push(raw),
-            // Nothing follows but the end of the stream, so that holding the text costs no time.
-            Some(text) if chunk.is_end_of_text() && text.choice_count() == 1 => {
-                self.texts.drain(&mut self.out);
-                self.texts.hold_end(&text, &raw);
-            }
-            Some(flows) => {
-                self.texts.drain(&mut self.out);
-                self.texts.divide(&flows, None, &mut self.out);
-                turn.streamed.held.extend(chunk.held().map(|held| held.to_event()));
+                Ok(())
             }
         }
     }
 
     /// Sends the held text of an aborted stream, which will not be validated. If the client has nothing yet, nothing is
     /// sent: a status reports the failure better.
-    async fn release(&mut self, turn: &Turn, response_sender: &mut ResponseSender) -> Result<(), BrokenStream> {
-        if self.forwarding != Forwarding::Text || !response_sender.is_open() {
+    async fn release(
+        &mut self,
+        forwarding: Forwarding,
+        turn: &mut Turn,
+        response_sender: &mut ResponseSender,
+    ) -> Result<(), BrokenStream> {
+        if forwarding != Forwarding::Text || !response_sender.is_open() {
             return Ok(());
         }
-        self.texts.give_up();
-        self.texts.drain(&mut self.out);
-        self.send(turn, response_sender).await
-    }
-
-    /// Forwards comments and the end marker, but only if everything is forwarded.
-    fn through(&mut self, raw: &[u8]) {
-        if self.forwarding == Forwarding::Through {
-            self.out.extend_from_slice(raw);
+        match &mut self.form {
+            FlowForm::Chat(flow) => flow.give_up(&mut self.out),
+            FlowForm::Events(flow) => flow.give_up(turn, &mut self.out),
         }
+        self.send(turn, response_sender).await
     }
 
     /// Checks that the stream is complete. A missing end marker is added; a missing finish reason is an error.
     fn end(&mut self, turn: &Turn) -> Result<(), BrokenStream> {
-        if self.done || self.lenient {
+        let is_finished = match &mut self.form {
+            FlowForm::Chat(flow) if flow.done => return Ok(()),
+            FlowForm::Chat(flow) => flow.assembler.is_finished(),
+            FlowForm::Events(flow) => flow.is_finished(),
+        };
+        if self.lenient {
             return Ok(());
         }
-        if !self.assembler.is_finished() {
+        if !is_finished {
             return Err(BrokenStream::Upstream(UpstreamFailure {
                 kind: UpstreamFailureKind::Truncated,
                 upstream: turn.upstream.name().to_owned(),
-                message: "the stream ended before its choices were finished".to_owned(),
+                message: "the stream ended before its answer was finished".to_owned(),
                 retry_after: None,
             }));
         }
-        self.through(callwright_openai::emit::DONE);
+        if let FlowForm::Chat(flow) = &self.form {
+            flow.through(callwright_openai::emit::DONE, &mut self.out);
+        }
         Ok(())
     }
 
@@ -272,7 +273,8 @@ impl Flow<'_> {
     }
 }
 
-fn broken(turn: &Turn, error: AnswerError) -> BrokenStream {
+/// Returns the failure of a stream with an unreadable event.
+pub(super) fn broken(turn: &Turn, error: AnswerError) -> BrokenStream {
     BrokenStream::Upstream(malformed(turn, error.message))
 }
 

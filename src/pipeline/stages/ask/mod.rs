@@ -2,6 +2,8 @@
 //! request, or fails over to another upstream, as long as the client has received nothing of its answer.
 
 mod attempt;
+mod chat_flow;
+mod event_flow;
 mod flow;
 mod texts;
 
@@ -95,7 +97,7 @@ async fn pause(turn: &mut Turn, wait: Duration) -> bool {
 
 /// Discards the rest of an attempt of which the client has received nothing.
 fn forget(turn: &mut Turn) {
-    turn.streamed = StreamProgress::default();
+    turn.streamed = StreamProgress::new(turn.request.protocol());
     turn.answer_status = StatusCode::OK;
     turn.answer_headers = HeaderMap::new();
 }

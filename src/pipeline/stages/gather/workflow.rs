@@ -9,7 +9,7 @@ use crate::pipeline::state::{ChatDraft, Turn};
 use crate::pipeline::tools::Offer;
 use callwright_judge::scanner::CompiledTool;
 use callwright_knowledge::procedures::{KnownTool, MadeCall, Workflow, draft_of_calls, names_only};
-use callwright_openai::ChatRequest;
+use callwright_openai::ModelRequest;
 use callwright_openapi::Operation;
 use callwright_types::memory::Backing;
 use callwright_types::trace::Execution;
@@ -50,7 +50,7 @@ impl WorkflowCall {
 }
 
 /// Returns the answered calls since the last user message, in order.
-fn made(conversation: &ChatRequest, trace: &Trace, offer: &Offer) -> Vec<WorkflowCall> {
+fn made(conversation: &ModelRequest, trace: &Trace, offer: &Offer) -> Vec<WorkflowCall> {
     let failed: HashSet<&str> = trace.observed.iter().map(|observed| observed.call.id.as_str()).collect();
     let executed: HashMap<&str, &Execution> =
         trace.executions.iter().map(|execution| (execution.call.id.as_str(), execution)).collect();
@@ -126,7 +126,7 @@ fn known<'a>(turn: &'a Turn, compiled: &'a CompiledTool, bare: Option<&'a Value>
 }
 
 /// Returns the user messages, oldest first.
-fn said(conversation: &ChatRequest) -> Vec<String> {
+fn said(conversation: &ModelRequest) -> Vec<String> {
     let messages = conversation.messages().into_iter().filter(|message| message.role == "user");
     messages.filter_map(|message| message.text.map(|text| text.into_owned())).collect()
 }

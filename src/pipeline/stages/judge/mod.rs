@@ -10,7 +10,7 @@ use callwright_judge::repair::rescue::Situation;
 use callwright_judge::repair::rescue::decision::Delivery;
 use callwright_judge::repair::{JudgedMessage, Spoken, TextAnswer, Unjudged, judge_message};
 use callwright_judge::scanner::{Context, Conversation, Expectations, JudgementBudget, Transcript};
-use callwright_openai::{ChatRequest, Choice, Completion, ToolChoice};
+use callwright_openai::{Choice, Completion, ModelRequest, ToolChoice};
 use callwright_policy::Policy;
 use callwright_telemetry::labels::{Stage, UnjudgedReason};
 use callwright_types::{Message, Similarity};
@@ -182,13 +182,13 @@ fn observed_calls(judged: &JudgedAnswer) -> ObservedCalls {
 /// The conversation of a request, parsed at first use.
 #[derive(Debug)]
 struct KnownConversation<'a> {
-    request: &'a ChatRequest,
+    request: &'a ModelRequest,
     transcript: OnceCell<Transcript>,
 }
 
 impl<'a> KnownConversation<'a> {
     /// Creates the conversation of `request`.
-    fn of(request: &'a ChatRequest) -> Self {
+    fn of(request: &'a ModelRequest) -> Self {
         Self { request, transcript: OnceCell::new() }
     }
 }
@@ -209,8 +209,9 @@ mod tests {
 
     use super::*;
 
-    fn request(messages: &str) -> ChatRequest {
-        ChatRequest::parse(Bytes::from(format!("{{\"messages\":{messages}}}"))).unwrap()
+    fn request(messages: &str) -> ModelRequest {
+        ModelRequest::parse(callwright_types::Protocol::Chat, Bytes::from(format!("{{\"messages\":{messages}}}")))
+            .unwrap()
     }
 
     #[test]

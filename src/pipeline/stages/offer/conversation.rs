@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use callwright_openai::{ChatRequest, MessageView, ToolChoice};
+use callwright_openai::{MessageView, ModelRequest, ToolChoice};
 
 /// Maximum number of user messages for a query, the last ones.
 const USER_MESSAGES: usize = 3;
@@ -55,7 +55,7 @@ impl OfferConversation {
     }
 
     /// Parses the last steps of a request's conversation.
-    pub(super) fn read(request: &ChatRequest) -> Self {
+    pub(super) fn read(request: &ModelRequest) -> Self {
         let mut conversation = Self { required: required(&request.tool_choice()), ..Self::default() };
         let (mut user_messages, mut known): (Vec<String>, HashSet<String>) = Default::default();
         let mut user_spoke = false;
@@ -161,7 +161,13 @@ mod tests {
     use super::*;
 
     fn read(messages: &Value) -> OfferConversation {
-        OfferConversation::read(&ChatRequest::parse(Bytes::from(json!({ "messages": messages }).to_string())).unwrap())
+        OfferConversation::read(
+            &ModelRequest::parse(
+                callwright_types::Protocol::Chat,
+                Bytes::from(json!({ "messages": messages }).to_string()),
+            )
+            .unwrap(),
+        )
     }
 
     fn called(name: &str) -> Value {

@@ -33,7 +33,7 @@ use crate::pipeline::state::{JudgedAnswer, PlanRun, Turn, TurnConversation};
 use crate::pipeline::tools::{Offering, PlanContext};
 use callwright_knowledge::planner::drawing::Tools;
 use callwright_knowledge::planner::when::{lacking, needs_plan};
-use callwright_openai::{ChatRequest, Completion, ToolChoice};
+use callwright_openai::{Completion, ModelRequest, ToolChoice};
 use callwright_telemetry::OperationKind;
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::{Mode, PlanMode, ProceduresMode};
@@ -218,7 +218,7 @@ pub(crate) fn accepts(turn: &mut Turn, conversation: &mut TurnConversation, judg
 
 /// Returns the user's request of this turn; `None` if the last message is not from the user, for example during tool
 /// calls.
-fn asked_now(request: &ChatRequest) -> Option<String> {
+fn asked_now(request: &ModelRequest) -> Option<String> {
     let messages = request.messages();
     let last = messages.iter().rev().find(|message| !matches!(message.role.as_ref(), "system" | "developer"))?;
     let text = last.text.as_deref().filter(|_| last.role == "user")?;

@@ -9,7 +9,7 @@ use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{ChatDraft, Turn};
 use callwright_common::digest::{add_part, hex};
 use callwright_knowledge::procedures::workflow::note;
-use callwright_openai::ChatRequest;
+use callwright_openai::ModelRequest;
 use callwright_types::memory::Recalled;
 use callwright_types::rules::{Mode, ProceduresMode};
 
@@ -59,7 +59,7 @@ pub(super) fn remember(context: &mut StageContext<'_>, outlined: Arc<PlanOutline
 }
 
 /// Returns the last user messages that are not empty.
-fn user_messages(turn: &Turn, conversation: &ChatRequest) -> Vec<OutlinedMessage> {
+fn user_messages(turn: &Turn, conversation: &ModelRequest) -> Vec<OutlinedMessage> {
     let trace = turn.record.trace();
     let Some(memory) = &trace.memory else { return Vec::new() };
     let messages = conversation.messages().into_iter().enumerate();

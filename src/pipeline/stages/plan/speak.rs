@@ -126,7 +126,7 @@ fn ask(context: &StageContext<'_>, plan_run: &mut PlanRun, missing: Vec<MissingP
         return None;
     }
     plan_run.waiting.asked.extend(asked);
-    Some(Completion::of_text(&context.turn.record.trace().model, &text))
+    Some(Completion::of_text(context.turn.request.protocol(), &context.turn.record.trace().model, &text))
 }
 
 /// Returns the ready calls: the proxy's own, or without any the client's, because only the client can continue then.
@@ -153,7 +153,7 @@ fn call(context: &mut StageContext<'_>, plan_run: &mut PlanRun, ready: Vec<Ready
         progress.sent(&label, &id, Value::Object(arguments));
         made.push(Call { id, name: tool, arguments: written });
     }
-    Some(Completion::of_calls(&context.turn.record.trace().model, &made))
+    Some(Completion::of_calls(context.turn.request.protocol(), &context.turn.record.trace().model, &made))
 }
 
 /// Converts numbers and booleans to strings where the schema requires strings: APIs return ids in both forms.

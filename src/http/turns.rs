@@ -1,30 +1,39 @@
-//! `POST /v1/chat/completions`, and the same at Azure-style paths.
+//! The endpoints of turns: `POST /v1/chat/completions`, also at Azure-style paths, `/v1/responses` and `/v1/messages`.
 
 use std::time::Instant;
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::response::Response;
 
 use crate::pipeline::{AnswerBody, PendingAnswer, TurnAnswer, TurnRequest};
 use callwright_openai::CHOICES;
+use callwright_types::Protocol;
 
 use super::api_operation::{ApiOperation, ApiParts, JSON, for_clients};
 use super::api_schema::{any, array, boolean, named, object, optional, required, text};
 use super::caller::Caller;
+use super::path::{CHAT, MESSAGES, RESPONSES};
 use super::received_body::receive;
 use super::state::ClientSide;
-use super::{error, json, rate_limit, receipted, stream_body};
+use super::{error, json, pass_through, rate_limit, receipted, stream_body};
 
 /// Handles `POST /v1/chat/completions`.
-pub(super) async fn completions(
-    State(side): State<ClientSide>,
-    caller: Caller,
-    headers: HeaderMap,
-    body: Body,
-) -> Response {
-    turn(&side, "/v1/chat/completions", None, caller, headers, body).await
+pub(super) async fn completions(side: State<ClientSide>, caller: Caller, request: Request) -> Response {
+    turn_or_pass(side, caller, request, TurnEndpoint { protocol: Protocol::Chat, template: CHAT, model: None }).await
+}
+
+/// Handles `POST /v1/responses`.
+pub(super) async fn responses(side: State<ClientSide>, caller: Caller, request: Request) -> Response {
+    let endpoint = TurnEndpoint { protocol: Protocol::Responses, template: RESPONSES, model: None };
+    turn_or_pass(side, caller, request, endpoint).await
+}
+
+/// Handles `POST /v1/messages`.
+pub(super) async fn messages(side: State<ClientSide>, caller: Caller, request: Request) -> Response {
+    let endpoint = TurnEndpoint { protocol: Protocol::Messages, template: MESSAGES, model: None };
+    turn_or_pass(side, caller, request, endpoint).await
 }
 
 /// Handles `POST /openai/deployments/{model}/chat/completions`.
@@ -35,13 +44,37 @@ pub(super) async fn deployment(
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    turn(&side, "/openai/deployments/{model}/chat/completions", Some(model), caller, headers, body).await
+    let template = "/openai/deployments/{model}/chat/completions";
+    turn(&side, TurnEndpoint { protocol: Protocol::Chat, template, model: Some(model) }, caller, headers, body).await
+}
+
+/// An endpoint of turns.
+struct TurnEndpoint {
+    protocol: Protocol,
+    /// Route template.
+    template: &'static str,
+    /// Model name in the path.
+    model: Option<String>,
+}
+
+/// Processes a turn; passes the request through if no upstream serves its protocol by configuration.
+async fn turn_or_pass(
+    State(side): State<ClientSide>,
+    caller: Caller,
+    request: Request,
+    endpoint: TurnEndpoint,
+) -> Response {
+    if !side.pipeline.serves(endpoint.protocol) {
+        side.pipeline.unguarded(endpoint.protocol);
+        return pass_through::pass(State(side), caller, request).await;
+    }
+    let (parts, body) = request.into_parts();
+    turn(&side, endpoint, caller, parts.headers, body).await
 }
 
 async fn turn(
     side: &ClientSide,
-    endpoint: &'static str,
-    deployment: Option<String>,
+    TurnEndpoint { protocol, template: endpoint, model: deployment }: TurnEndpoint,
     Caller(caller): Caller,
     headers: HeaderMap,
     body: Body,
@@ -49,13 +82,13 @@ async fn turn(
     let arrived = Instant::now();
     // A page of another site can send other content types without a CORS preflight.
     if !json::is_json(&headers) {
-        return json::not_json("a chat completion request must be JSON");
+        return json::not_json("a request for an answer must be JSON");
     }
     let body = match receive(side, &headers, body, side.body_limit_bytes).await {
         Ok(body) => body,
         Err(refusal) => return *refusal,
     };
-    let request = TurnRequest { endpoint, deployment, caller: caller.clone(), headers, body, arrived };
+    let request = TurnRequest { protocol, endpoint, deployment, caller: caller.clone(), headers, body, arrived };
     let mut pending = side.pipeline.take(request).await;
     let delivery_ack = pending.take_receipt();
     let mut response = respond(side, pending).await;
@@ -105,6 +138,19 @@ pub(super) fn describe(api: &mut ApiParts) {
         .path("model", "Model name; takes precedence over that of the body.")
         .query("api-version", text(), "Ignored.");
     api.operation(Method::POST, "/openai/deployments/{model}/chat/completions", completion(deployment));
+    let response = for_clients(
+        "createResponse",
+        "Requests a response in OpenAI's Responses protocol. Its function calls are validated, repaired and executed as the \
+         policy defines.",
+    );
+    api.operation(Method::POST, RESPONSES, answered(response, "ResponseRequest", "ResponseObject"));
+    let message = for_clients(
+        "createMessage",
+        "Requests a message in Anthropic's Messages protocol. Its tool uses are validated, repaired and executed as the \
+         policy defines. Errors have Anthropic's form.",
+    );
+    api.operation(Method::POST, MESSAGES, answered(message, "MessageRequest", "MessageObject"));
+    describe_others(api);
     let message = object([required("role", text())]);
     let request = object([
         required("model", text().about("Model name of the provider, or an alias.")),
@@ -126,16 +172,46 @@ pub(super) fn describe(api: &mut ApiParts) {
     api.schema("ChatCompletion", answer.about("The provider's answer with validated calls."));
 }
 
+/// Describes requests and answers of the other protocols.
+fn describe_others(api: &mut ApiParts) {
+    let request = object([
+        required("model", text().about("Model name of the provider, or an alias.")),
+        optional("input", any()),
+        optional("tools", array(object([]))),
+        optional("stream", boolean()),
+    ]);
+    api.schema(
+        "ResponseRequest",
+        request.about("Request of the Responses API. Other members are forwarded unchanged."),
+    );
+    let answer = object([optional("id", text()), optional("status", text()), optional("output", array(object([])))]);
+    api.schema("ResponseObject", answer.about("The provider's response with validated calls."));
+    let request = object([
+        required("model", text().about("Model name of the provider, or an alias.")),
+        required("messages", array(object([required("role", text())]))),
+        optional("tools", array(object([]))),
+        optional("stream", boolean()),
+    ]);
+    api.schema("MessageRequest", request.about("Request of the Messages API. Other members are forwarded unchanged."));
+    let answer =
+        object([optional("id", text()), optional("stop_reason", text()), optional("content", array(object([])))]);
+    api.schema("MessageObject", answer.about("The provider's message with validated calls."));
+}
+
 fn completion(operation: ApiOperation) -> ApiOperation {
+    answered(operation, "ChatRequest", "ChatCompletion")
+}
+
+fn answered(operation: ApiOperation, request: &'static str, answer: &'static str) -> ApiOperation {
     operation
         .header("x-callwright-session", "Session id, which groups the turns of a conversation.")
         .header("x-callwright-policy", "Name of a policy to apply in addition; of each rule the stricter applies.")
         .header("x-callwright-debug", "`true` adds the report of the turn to the body.")
-        .body(named("ChatRequest"))
+        .body(named(request))
         .responds_as(
             200,
-            "The answer. Each event of a stream is a chunk; the last one is `[DONE]`.",
-            [(JSON, named("ChatCompletion")), ("text/event-stream", any().into())],
+            "The answer, or a stream of its events.",
+            [(JSON, named(answer)), ("text/event-stream", any().into())],
         )
         .response_headers(
             200,

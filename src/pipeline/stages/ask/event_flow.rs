@@ -1,0 +1,164 @@
+//! Processing of the ordered events of a streamed response or message.
+//!
+//! The events of a later part never precede those of an earlier one, because their indexes follow the order of the parts.
+//! So everything behind a held event is held, too.
+
+use bytes::BytesMut;
+use tokio::time::Instant;
+
+use crate::pipeline::state::{EventProgress, HeldEvent, SentText, Turn};
+use callwright_judge::repair::rescue::hold::Hold;
+use callwright_openai::{Completion, EventRole, SseEvent, StreamForm};
+use callwright_telemetry::Metrics;
+use callwright_telemetry::labels::HoldEnd;
+
+use super::flow::{BrokenStream, Forwarding, HoldSource, broken};
+use super::texts::StreamHoldRules;
+
+/// Forwards text at once, and holds reasoning until the part behind it begins, and calls and the end until they are
+/// validated.
+pub(super) struct EventFlow<'a> {
+    forwarding: Forwarding,
+    form: Box<dyn StreamForm>,
+    gate: Gate,
+    hold: Hold<'a>,
+    rules: StreamHoldRules,
+    metrics: &'a Metrics,
+    /// Start time of the current hold of text, and its first byte.
+    since: Option<(Instant, usize)>,
+    /// Number of bytes of the answer's text that the client has.
+    sent: usize,
+}
+
+/// Whether held events may flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gate {
+    Open,
+    /// Reasoning belongs to the part behind it: a call that is not accepted takes its reasoning with it, because providers
+    /// refuse reasoning without the part that it led to.
+    Reasoning,
+    /// A call began, or the answer ended: the rest waits for the validation.
+    Closed,
+}
+
+impl<'a> EventFlow<'a> {
+    pub(super) fn new(forwarding: Forwarding, form: Box<dyn StreamForm>, source: HoldSource<'a>) -> Self {
+        let HoldSource { starts, notations, rules, metrics } = source;
+        let hold = Hold::with_notations(starts, notations, rules.hold);
+        Self { forwarding, form, gate: Gate::Open, hold, rules, metrics, since: None, sent: 0 }
+    }
+
+    pub(super) fn take(
+        &mut self,
+        turn: &mut Turn,
+        event: SseEvent,
+        lenient: bool,
+        out: &mut BytesMut,
+    ) -> Result<(), BrokenStream> {
+        let role = match self.form.take(&event) {
+            Ok(role) => role,
+            Err(_) if lenient => EventRole::Other,
+            Err(error) => return Err(broken(turn, error)),
+        };
+        if role == EventRole::Error {
+            return Err(BrokenStream::ErrorEvent(event.raw));
+        }
+        turn.streamed.chunks += u64::from(role != EventRole::Ping);
+        let Some(progress) = &mut turn.streamed.events else { return Ok(()) };
+        match (self.forwarding, role) {
+            (Forwarding::Through, _) => progress.forward(&event, out),
+            // A ping has no place in the order.
+            (Forwarding::Text, EventRole::Ping) if progress.is_begun() => out.extend_from_slice(&event.raw),
+            (_, EventRole::Ping) => {}
+            (Forwarding::Hold, _) => progress.hold(self.held(event, role)),
+            (Forwarding::Text, _) => {
+                self.advance(role);
+                progress.hold(self.held(event, role));
+                self.drain(progress, out);
+            }
+        }
+        Ok(())
+    }
+
+    fn held(&self, event: SseEvent, role: EventRole) -> HeldEvent {
+        HeldEvent { event, text_end: self.hold.seen(), is_head: role == EventRole::Head }
+    }
+
+    /// Updates gate and hold for the last event.
+    fn advance(&mut self, role: EventRole) {
+        self.gate = match (self.gate, role) {
+            (Gate::Closed, _) | (_, EventRole::Call | EventRole::End) => Gate::Closed,
+            (_, EventRole::Reasoning) => Gate::Reasoning,
+            (gate, EventRole::Head) => gate,
+            _ => Gate::Open,
+        };
+        if self.form.has_calls() && role == EventRole::Call {
+            self.hold.switch_off();
+            self.hold_ended(HoldEnd::NativeCall);
+        }
+        let overflows = self.hold.overflows();
+        let released = match self.form.text().get(self.hold.seen()..) {
+            Some(piece) if !piece.is_empty() => self.hold.push(piece),
+            _ => self.hold.released(),
+        };
+        if self.since.is_some_and(|(_, from)| released > from) {
+            self.hold_ended(if self.hold.overflows() > overflows { HoldEnd::Bytes } else { HoldEnd::Text });
+        }
+        if released < self.hold.seen() {
+            self.since.get_or_insert_with(|| (Instant::now(), released));
+        }
+    }
+
+    fn hold_ended(&mut self, end: HoldEnd) {
+        if let Some((since, _)) = self.since.take() {
+            self.metrics.stream_holds.inc(end);
+            self.metrics.stream_hold.observe(since.elapsed().as_secs_f64());
+        }
+    }
+
+    fn drain(&mut self, progress: &mut EventProgress, out: &mut BytesMut) {
+        if self.gate == Gate::Open
+            && let Some(end) = progress.drain(self.hold.released(), out)
+        {
+            self.sent = end;
+        }
+    }
+
+    /// Returns the time at which the current hold of text expires.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let since = self.since.filter(|_| self.gate == Gate::Open);
+        since.map(|(since, _)| since + self.rules.max_time)
+    }
+
+    /// Releases text that was held for too long.
+    pub(super) fn expire(&mut self, turn: &mut Turn, out: &mut BytesMut) {
+        self.hold.give_up();
+        self.hold_ended(HoldEnd::Time);
+        turn.streamed.events.iter_mut().for_each(|progress| self.drain(progress, out));
+    }
+
+    /// Releases the held text of an aborted stream, up to the first call.
+    pub(super) fn give_up(&mut self, turn: &mut Turn, out: &mut BytesMut) {
+        self.hold.give_up();
+        self.hold_ended(HoldEnd::Text);
+        turn.streamed.events.iter_mut().for_each(|progress| self.drain(progress, out));
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.form.is_finished()
+    }
+
+    /// Returns the answer, and records the state of its text.
+    pub(super) fn finish(mut self, turn: &mut Turn) -> Completion {
+        self.hold_ended(HoldEnd::Judged);
+        if let Some(progress) = &mut turn.streamed.events {
+            progress.ended(self.form.is_conformant());
+        }
+        if self.forwarding == Forwarding::Text {
+            let text = self.form.text().get(..self.sent).unwrap_or_default().to_owned();
+            let sent = SentText { text, released: self.hold.released(), ..SentText::default() };
+            turn.streamed.texts.insert(0, sent);
+        }
+        self.form.into_completion()
+    }
+}

@@ -1,0 +1,129 @@
+//! The sent and the held events of a stream whose events are ordered (Responses, Messages).
+
+use std::collections::VecDeque;
+
+use bytes::BytesMut;
+
+use callwright_openai::{Completion, EventWriter, SseEvent};
+
+/// The sent and the held events of a turn's stream. Only the first attempt is forwarded while it arrives; the events of
+/// later attempts are all held.
+#[derive(Debug)]
+pub(crate) struct EventProgress {
+    /// The events that the client has.
+    writer: Box<dyn EventWriter>,
+    /// Number of the last attempt.
+    attempt: u32,
+    /// Attempt whose events the client has; `None` if it has none.
+    forwarded: Option<u32>,
+    held: HeldEvents,
+}
+
+/// Events of the last attempt that the client does not have, in order.
+#[derive(Debug, Clone, Default)]
+struct HeldEvents {
+    events: VecDeque<HeldEvent>,
+    /// Whether they end the stream and may be sent as they came.
+    are_final: bool,
+}
+
+/// A held event.
+#[derive(Debug, Clone)]
+pub(crate) struct HeldEvent {
+    pub(crate) event: SseEvent,
+    /// Number of bytes of the answer's text up to the end of this event.
+    pub(crate) text_end: usize,
+    /// Whether it only begins the stream. Such an event is sent with the next one, so that an answer of which the client
+    /// has nothing else can be replaced as a whole.
+    pub(crate) is_head: bool,
+}
+
+/// Held events of an attempt that may still become the answer.
+#[derive(Debug)]
+pub(crate) struct EventsAside {
+    attempt: u32,
+    held: HeldEvents,
+}
+
+impl EventProgress {
+    /// Creates the progress of a stream of which the client has nothing.
+    pub(crate) fn new(writer: Box<dyn EventWriter>) -> Self {
+        Self { writer, attempt: 0, forwarded: None, held: HeldEvents::default() }
+    }
+
+    /// Discards the held events of the previous attempt.
+    pub(crate) fn begin_attempt(&mut self) {
+        self.attempt += 1;
+        self.held = HeldEvents::default();
+    }
+
+    /// Discards the held events, because another answer replaces theirs.
+    pub(crate) fn replaced(&mut self) {
+        self.begin_attempt();
+    }
+
+    /// Takes out the held events of the last attempt.
+    pub(crate) fn set_aside(&mut self) -> EventsAside {
+        EventsAside { attempt: self.attempt, held: std::mem::take(&mut self.held) }
+    }
+
+    /// Restores an attempt that was set aside, and discards newer ones.
+    pub(crate) fn restore(&mut self, aside: EventsAside) {
+        (self.attempt, self.held) = (aside.attempt, aside.held);
+    }
+
+    /// Whether the client has an event.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.forwarded.is_some()
+    }
+
+    /// Holds an event.
+    pub(crate) fn hold(&mut self, event: HeldEvent) {
+        self.held.events.push_back(event);
+    }
+
+    /// Writes an event as it came.
+    pub(crate) fn forward(&mut self, event: &SseEvent, out: &mut BytesMut) {
+        self.writer.forwarded(event);
+        self.forwarded = Some(self.attempt);
+        out.extend_from_slice(&event.raw);
+    }
+
+    /// Writes the held events up to the end of the released text, whose number of bytes is `released`. Returns the end of
+    /// the text of the last event, if one was written.
+    pub(crate) fn drain(&mut self, released: usize, out: &mut BytesMut) -> Option<usize> {
+        let flows = self.held.events.iter().take_while(|held| held.text_end <= released).count();
+        if self.held.events.iter().take(flows).all(|held| held.is_head) {
+            return None;
+        }
+        let mut end = None;
+        for _ in 0..flows {
+            let Some(held) = self.held.events.pop_front() else { break };
+            self.forward(&held.event, out);
+            end = Some(held.text_end);
+        }
+        end
+    }
+
+    /// States that the last attempt has ended, and whether its events may be sent as they came.
+    pub(crate) fn ended(&mut self, is_conformant: bool) {
+        self.held.are_final = is_conformant;
+    }
+
+    /// Writes the rest of the stream for this answer: the held events if it is unchanged, else its composed events.
+    pub(crate) fn finish(&mut self, answer: &Completion, is_changed: bool, out: &mut BytesMut) {
+        let is_same = self.forwarded.is_some_and(|forwarded| forwarded == self.attempt);
+        if self.held.are_final && !is_changed && (is_same || self.forwarded.is_none()) {
+            for held in std::mem::take(&mut self.held.events) {
+                self.forward(&held.event, out);
+            }
+        } else {
+            self.writer.rest(answer, is_same, out);
+        }
+    }
+
+    /// Returns the writer, for an error event.
+    pub(crate) fn writer(&mut self) -> &mut dyn EventWriter {
+        &mut *self.writer
+    }
+}
