@@ -296,14 +296,14 @@ fn with_call(mut function: RawObject, call: &Call) -> RawObject {
 }
 
 /// Sets a string. Keeps the existing JSON text if its value is equal.
-fn set_string(object: &mut RawObject, key: &str, value: &str) {
+pub(super) fn set_string(object: &mut RawObject, key: &str, value: &str) {
     if object.get(key).and_then(string).as_deref() != Some(value) {
         object.set(key, raw(value));
     }
 }
 
 /// Returns the object in `value`, or an empty object.
-fn object_at(value: Option<&RawValue>) -> RawObject {
+pub(super) fn object_at(value: Option<&RawValue>) -> RawObject {
     value.and_then(|value| RawObject::parse(value.get()).ok()).unwrap_or_default()
 }
 

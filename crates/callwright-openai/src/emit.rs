@@ -110,7 +110,7 @@ pub fn late_error(body: &[u8], status: StatusCode, headers: &HeaderMap) -> Bytes
 }
 
 /// Returns OpenAI's error code for this status, for bodies without a code (API reference, "Error codes").
-fn code_of(status: StatusCode) -> &'static str {
+pub(crate) fn code_of(status: StatusCode) -> &'static str {
     match status {
         StatusCode::UNAUTHORIZED => "invalid_api_key",
         StatusCode::FORBIDDEN => "permission_denied",

@@ -27,7 +27,7 @@ pub(super) fn with_usage(value: Option<&RawValue>, usage: Usage) -> Box<RawValue
 }
 
 /// Returns a count. Some servers send counts as `12.0`.
-fn count(fields: &ObjectFields<'_>, key: &str) -> Option<u64> {
+pub(super) fn count(fields: &ObjectFields<'_>, key: &str) -> Option<u64> {
     fields.get_as::<u64>(key).or_else(|| {
         let number: f64 = fields.get_as(key)?;
         Some(number as u64)

@@ -1,12 +1,20 @@
 //! Complete answers.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::StatusCode;
 use serde_json::value::RawValue;
 
+use super::item::{ItemKind, call_of, new_id};
+use crate::chat_message::{object_at, set_string};
+use crate::completion::now;
+use crate::content::part_text;
+use crate::fields::{ObjectFields, object, present, string};
 use crate::parts::{AnswerForm, Finish, PartKind};
+use crate::usage::count;
 use crate::{AnswerError, ErrorBody};
-use callwright_common::json::RawObject;
+use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, Usage};
 
 /// Answers of this protocol.
@@ -15,42 +23,204 @@ pub(crate) struct ResponsesAnswer;
 
 impl AnswerForm for ResponsesAnswer {
     fn parts_key(&self) -> &'static str {
-        unimplemented!()
+        "output"
     }
-    fn read_part(&self, _part: &RawValue) -> PartKind {
-        unimplemented!()
+
+    fn read_part(&self, part: &RawValue) -> PartKind {
+        let Some(item) = ObjectFields::parse(part.get()) else { return PartKind::Other };
+        let kind = ItemKind::new(&item);
+        match kind {
+            ItemKind::FunctionCall => {
+                let call = call_of(&item, kind);
+                let has_text = item.get("arguments").is_some_and(|arguments| arguments.get().starts_with('"'));
+                let is_well_formed = has_text && !call.id.is_empty() && !call.name.is_empty();
+                PartKind::Call { call, is_well_formed }
+            }
+            ItemKind::CustomToolCall | ItemKind::ClientCall => PartKind::Unjudged(call_of(&item, kind)),
+            ItemKind::Message => read_message(&item),
+            ItemKind::Reasoning => PartKind::Reasoning(reasoning_text(&item)),
+            ItemKind::CallOutput | ItemKind::Other => PartKind::Other,
+        }
     }
-    fn with_call(&self, _part: Option<&RawValue>, _call: &Call) -> Box<RawValue> {
-        unimplemented!()
+
+    fn with_call(&self, part: Option<&RawValue>, call: &Call) -> Box<RawValue> {
+        let mut item = match part {
+            Some(part) => object_at(Some(part)),
+            None => object([("type", raw("function_call")), ("id", raw(&new_id("fc"))), ("status", raw("completed"))]),
+        };
+        set_string(&mut item, "call_id", &call.id);
+        set_string(&mut item, "name", &call.name);
+        set_string(&mut item, "arguments", &call.arguments);
+        item.to_raw()
     }
-    fn with_text(&self, _part: Option<&RawValue>, _text: &str) -> Box<RawValue> {
-        unimplemented!()
+
+    fn with_text(&self, part: Option<&RawValue>, text: &str) -> Box<RawValue> {
+        let Some(part) = part else {
+            let message = object([
+                ("type", raw("message")),
+                ("id", raw(&new_id("msg"))),
+                ("status", raw("completed")),
+                ("role", raw("assistant")),
+                ("content", raw(&[text_part(text)])),
+            ]);
+            return message.to_raw();
+        };
+        let mut item = object_at(Some(part));
+        let content = item.get("content").filter(|content| !content.get().starts_with('"'));
+        let content: Vec<&RawValue> =
+            content.and_then(|content| serde_json::from_str(content.get()).ok()).unwrap_or_default();
+        let content = raw(&with_text_part(content, text));
+        item.set("content", content);
+        item.to_raw()
     }
-    fn finish_reason(&self, _fields: &RawObject) -> Option<String> {
-        unimplemented!()
+
+    fn finish_reason(&self, fields: &RawObject) -> Option<String> {
+        let status = fields.get("status").and_then(string)?;
+        if status != INCOMPLETE {
+            return Some(status.into_owned());
+        }
+        let details = present(fields.get("incomplete_details")).and_then(|value| ObjectFields::parse(value.get()));
+        let reason = details.and_then(|details| details.string("reason").map(Cow::into_owned));
+        Some(reason.unwrap_or_else(|| INCOMPLETE.to_owned()))
     }
-    fn is_cut_off(&self, _reason: &str) -> bool {
-        unimplemented!()
+
+    /// Any reason is that of an incomplete response unless it is another `status`.
+    fn is_cut_off(&self, reason: &str) -> bool {
+        !matches!(reason, "completed" | "in_progress" | "queued")
     }
+
     fn contradicts_calls(&self, _reason: &str) -> bool {
-        unimplemented!()
+        false
     }
-    fn set_finish(&self, _fields: &mut RawObject, _finish: Finish) {
-        unimplemented!()
+
+    /// Changes nothing: the status of a response does not depend on its calls.
+    fn set_finish(&self, _fields: &mut RawObject, _finish: Finish) {}
+
+    fn usage(&self, fields: &RawObject) -> Option<Usage> {
+        let usage = ObjectFields::parse(present(fields.get("usage"))?.get())?;
+        let prompt_tokens = count(&usage, "input_tokens").unwrap_or(0);
+        let completion_tokens = count(&usage, "output_tokens").unwrap_or(0);
+        let total_tokens = count(&usage, "total_tokens").unwrap_or(prompt_tokens.saturating_add(completion_tokens));
+        let details = usage.object("input_tokens_details");
+        let cached_tokens = details.and_then(|details| count(&details, "cached_tokens")).unwrap_or(0);
+        Some(Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens: cached_tokens.min(prompt_tokens) })
     }
-    fn usage(&self, _fields: &RawObject) -> Option<Usage> {
-        unimplemented!()
+
+    fn set_usage(&self, fields: &mut RawObject, usage: Usage) {
+        let mut counts = match present(fields.get("usage")) {
+            Some(value) => object_at(Some(value)),
+            None => object([
+                ("input_tokens_details", object([("cached_tokens", raw(&usage.cached_tokens))]).to_raw()),
+                ("output_tokens_details", object([("reasoning_tokens", raw(&0))]).to_raw()),
+            ]),
+        };
+        counts.set("input_tokens", raw(&usage.prompt_tokens));
+        counts.set("output_tokens", raw(&usage.completion_tokens));
+        counts.set("total_tokens", raw(&usage.total_tokens));
+        fields.set("usage", counts.to_raw());
     }
-    fn set_usage(&self, _fields: &mut RawObject, _usage: Usage) {
-        unimplemented!()
+
+    fn minted(&self, model: &str) -> RawObject {
+        let none = || raw(&());
+        let empty: [(); 0] = [];
+        object([
+            ("id", raw(&new_id("resp"))),
+            ("object", raw("response")),
+            ("created_at", raw(&now())),
+            ("status", raw("completed")),
+            ("error", none()),
+            ("incomplete_details", none()),
+            ("instructions", none()),
+            ("metadata", RawObject::default().to_raw()),
+            ("model", raw(model)),
+            ("output", raw(&empty)),
+            ("parallel_tool_calls", raw(&true)),
+            ("temperature", none()),
+            ("tool_choice", raw("auto")),
+            ("tools", raw(&empty)),
+            ("top_p", none()),
+            ("usage", none()),
+        ])
     }
-    fn minted(&self, _model: &str) -> RawObject {
-        unimplemented!()
+
+    fn failure(&self, fields: &RawObject) -> Option<AnswerError> {
+        let is_failed = fields.get("status").and_then(string).as_deref() == Some("failed");
+        let is_error = fields.get("type").and_then(string).as_deref() == Some("error");
+        if is_failed || is_error || present(fields.get("error")).is_some() {
+            return Some(AnswerError::new("the answer is a failed response or an error object with a success status"));
+        }
+        let has_output = present(fields.get("output")).is_some();
+        (!has_output).then(|| AnswerError::new("the answer has no `output`"))
     }
-    fn failure(&self, _fields: &RawObject) -> Option<AnswerError> {
-        unimplemented!()
+
+    fn error_body(&self, error: &ErrorBody, _status: StatusCode) -> Bytes {
+        error.to_bytes()
     }
-    fn error_body(&self, _error: &ErrorBody, _status: StatusCode) -> Bytes {
-        unimplemented!()
+}
+
+/// `status` of an incomplete response.
+pub(super) const INCOMPLETE: &str = "incomplete";
+
+/// Reads a message of the model: its text, or else its refusal.
+fn read_message(item: &ObjectFields<'_>) -> PartKind {
+    let Some(content) = item.get("content") else { return PartKind::Text(String::new()) };
+    if let Some(text) = string(content) {
+        return PartKind::Text(text.into_owned());
     }
+    let Some(parts) = item.items("content") else { return PartKind::Other };
+    let texts: Vec<Cow<'_, str>> = parts.iter().filter_map(|part| output_text(part)).collect();
+    if !texts.is_empty() || parts.is_empty() {
+        return PartKind::Text(texts.concat());
+    }
+    let refusals = parts.iter().filter_map(|part| ObjectFields::parse(part.get())?.string("refusal"));
+    let refusals: Vec<Cow<'_, str>> = refusals.collect();
+    if refusals.is_empty() { PartKind::Other } else { PartKind::Refusal(refusals.concat()) }
+}
+
+/// Returns the text of a part of a message; `None` if it is a part of another kind.
+pub(super) fn output_text(part: &RawValue) -> Option<Cow<'_, str>> {
+    let fields = ObjectFields::parse(part.get());
+    let kind = fields.as_ref().and_then(|fields| fields.string("type"));
+    match kind.as_deref() {
+        None | Some("output_text" | "text" | "input_text") => part_text(part),
+        Some(_) => None,
+    }
+}
+
+/// Returns the text of a reasoning item: its summary and its content.
+fn reasoning_text(item: &ObjectFields<'_>) -> String {
+    let parts = ["summary", "content"].into_iter().filter_map(|key| item.items(key)).flatten();
+    let texts: Vec<Cow<'_, str>> = parts.filter_map(part_text).collect();
+    texts.join("\n")
+}
+
+fn text_part(text: &str) -> RawObject {
+    let empty: [(); 0] = [];
+    object([("type", raw("output_text")), ("annotations", raw(&empty)), ("logprobs", raw(&empty)), ("text", raw(text))])
+}
+
+/// Returns the parts of a message with one text part in place of the first. Annotations and logprobs of the replaced text
+/// refer to its positions and are removed.
+fn with_text_part(content: Vec<&RawValue>, text: &str) -> Vec<Box<RawValue>> {
+    let mut parts = Vec::with_capacity(content.len() + 1);
+    let mut is_written = false;
+    for part in content {
+        if output_text(part).is_none() {
+            parts.push(part.to_owned());
+        } else if !is_written {
+            let mut first = object_at(Some(part));
+            for (key, value) in text_part(text).iter().filter(|(key, _)| *key != "type") {
+                first.set(key, value.to_owned());
+            }
+            if !first.contains("type") {
+                first.set("type", raw("output_text"));
+            }
+            parts.push(first.to_raw());
+            is_written = true;
+        }
+    }
+    if !is_written {
+        parts.push(text_part(text).to_raw());
+    }
+    parts
 }

@@ -1,6 +1,8 @@
 //! OpenAI's Responses protocol (API reference, "Responses").
 
 mod answer;
+mod conversation;
+mod item;
 mod request;
 mod stream;
 mod writer;

@@ -1,14 +1,26 @@
 //! Requests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::conversation::Conversation;
+use super::item::call_id;
+use crate::fields::{ObjectFields, object, present};
 use crate::parts::{Rejoined, RequestForm};
+use crate::request::{check_arrays, wrong_type};
+use crate::tools::read_tool;
 use crate::{AssistantMessage, KeptPart, MessageView, RequestError, ToolChoice, WrittenToolFields};
-use callwright_common::json::RawObject;
+use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, Tool};
+
+/// Member with the conversation.
+pub(super) const INPUT: &str = "input";
+
+/// Part of the types of all calls and results.
+const CALL: &[u8] = b"_call";
 
 /// Requests of this protocol.
 #[derive(Debug)]
@@ -16,54 +28,199 @@ pub(crate) struct ResponsesRequest;
 
 impl RequestForm for ResponsesRequest {
     fn conversation_key(&self) -> &'static str {
-        unimplemented!()
+        INPUT
     }
-    fn check(&self, _fields: &RawObject) -> Result<(), RequestError> {
-        unimplemented!()
+
+    fn check(&self, fields: &RawObject) -> Result<(), RequestError> {
+        check_arrays(fields, &["tools"])?;
+        match present(fields.get(INPUT)) {
+            Some(input) if !input.get().starts_with(['"', '[']) => Err(wrong_type(INPUT, "a string or an array")),
+            _ => Ok(()),
+        }
     }
-    fn max_answer_tokens(&self, _fields: &RawObject) -> Option<u64> {
-        unimplemented!()
+
+    fn max_answer_tokens(&self, fields: &RawObject) -> Option<u64> {
+        fields.get_as("max_output_tokens")
     }
-    fn parallel_tool_calls(&self, _fields: &RawObject) -> bool {
-        unimplemented!()
+
+    fn parallel_tool_calls(&self, fields: &RawObject) -> bool {
+        fields.get_as("parallel_tool_calls").unwrap_or(true)
     }
-    fn requires_json(&self, _fields: &RawObject) -> bool {
-        unimplemented!()
+
+    fn requires_json(&self, fields: &RawObject) -> bool {
+        let text = present(fields.get("text")).and_then(|text| ObjectFields::parse(text.get()));
+        let format = text.and_then(|text| text.object("format"));
+        let kind = format.as_ref().and_then(|format| format.string("type"));
+        matches!(kind.as_deref(), Some("json_object" | "json_schema"))
     }
-    fn tool_choice(&self, _fields: &RawObject) -> ToolChoice {
-        unimplemented!()
+
+    fn tool_choice(&self, fields: &RawObject) -> ToolChoice {
+        let Some(value) = present(fields.get(TOOL_CHOICE)) else { return ToolChoice::Auto };
+        let Some(choice) = ObjectFields::parse(value.get()) else { return ToolChoice::read(value) };
+        match choice.string("type").as_deref() {
+            Some("allowed_tools") => ToolChoice::Allowed {
+                required: choice.string("mode").as_deref() == Some("required"),
+                names: allowed_tools(&choice).into_iter().filter_map(own_name).collect(),
+            },
+            _ => own_name(value).map(ToolChoice::Named).unwrap_or_default(),
+        }
     }
-    fn set_tool_choice(&self, _fields: &mut RawObject, _choice: &ToolChoice) {
-        unimplemented!()
+
+    fn set_tool_choice(&self, fields: &mut RawObject, choice: &ToolChoice) {
+        let value = present(fields.get(TOOL_CHOICE));
+        let old = value.and_then(|value| ObjectFields::parse(value.get()));
+        let is_allowed = old.as_ref().is_some_and(|old| old.string("type").as_deref() == Some("allowed_tools"));
+        if old.is_some() && !is_allowed && value.and_then(own_name).is_none() {
+            // The choice of a hosted tool.
+            return;
+        }
+        let new = match choice {
+            ToolChoice::Auto => {
+                fields.remove(TOOL_CHOICE);
+                return;
+            }
+            ToolChoice::None => raw("none"),
+            ToolChoice::Required => raw("required"),
+            ToolChoice::Named(name) => named(fields, name),
+            ToolChoice::Allowed { required, names } => {
+                let old = old.filter(|_| is_allowed).map(|old| allowed_tools(&old)).unwrap_or_default();
+                let mode = if *required { "required" } else { "auto" };
+                let tools = raw(&allowed_elements(fields, &old, names));
+                object([("type", raw("allowed_tools")), ("mode", raw(mode)), ("tools", tools)]).to_raw()
+            }
+        };
+        fields.set(TOOL_CHOICE, new);
     }
-    fn read_tools(&self, _element: &RawValue) -> Vec<Tool> {
-        unimplemented!()
+
+    fn read_tools(&self, element: &RawValue) -> Vec<Tool> {
+        let Some(fields) = ObjectFields::parse(element.get()) else { return Vec::new() };
+        match fields.string("type").as_deref() {
+            Some("namespace") => {
+                let inner = fields.items("tools").unwrap_or_default();
+                inner.into_iter().filter_map(read_named_tool).collect()
+            }
+            _ => read_named_tool(element).into_iter().collect(),
+        }
     }
-    fn write_tool(&self, _tool: WrittenToolFields<'_>) -> Box<RawValue> {
-        unimplemented!()
+
+    fn write_tool(&self, tool: WrittenToolFields<'_>) -> Box<RawValue> {
+        let kind = if tool.free_text { "custom" } else { "function" };
+        let mut element = object([("type", raw(kind)), ("name", raw(tool.name))]);
+        if let Some(description) = tool.description {
+            element.set("description", raw(description));
+        }
+        if !tool.free_text {
+            element.set("parameters", tool.parameters.map_or_else(no_parameters, raw::<Value>));
+            // Tools are strict unless they state otherwise.
+            element.set("strict", raw(&tool.strict));
+        }
+        element.to_raw()
     }
-    fn elements(&self, _fields: &RawObject) -> Vec<Box<RawValue>> {
-        unimplemented!()
+
+    fn elements(&self, fields: &RawObject) -> Vec<Box<RawValue>> {
+        Conversation::new(fields).elements()
     }
-    fn views<'a>(&self, _fields: &'a RawObject, _added: &'a [Arc<RawValue>]) -> Vec<MessageView<'a>> {
-        unimplemented!()
+
+    fn views<'a>(&self, fields: &'a RawObject, added: &'a [Arc<RawValue>]) -> Vec<MessageView<'a>> {
+        Conversation::new(fields).views(added)
     }
-    fn with_notes(&self, _fields: &RawObject, _notes: &BTreeMap<usize, String>) -> Box<RawValue> {
-        unimplemented!()
+
+    fn with_notes(&self, fields: &RawObject, notes: &BTreeMap<usize, String>) -> Box<RawValue> {
+        Conversation::new(fields).with_notes(notes)
     }
-    fn rejoined(&self, _fields: &RawObject, _parts: &BTreeMap<usize, KeptPart>, _lost: &str) -> Rejoined {
-        unimplemented!()
+
+    fn rejoined(&self, fields: &RawObject, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined {
+        Conversation::new(fields).rejoined(parts, lost)
     }
-    fn push_assistant(&self, _added: &mut Vec<Arc<RawValue>>, _message: &AssistantMessage) {
-        unimplemented!()
+
+    fn push_assistant(&self, added: &mut Vec<Arc<RawValue>>, message: &AssistantMessage) {
+        added.extend(message.parts().into_iter().map(|part| Arc::from(part.into_owned())));
     }
-    fn push_result(&self, _added: &mut Vec<Arc<RawValue>>, _call: &Call, _text: &str, _is_error: bool) {
-        unimplemented!()
+
+    fn push_result(&self, added: &mut Vec<Arc<RawValue>>, call: &Call, text: &str, _is_error: bool) {
+        let made = added.iter().rev().find(|item| call_id(item).is_some_and(|id| id == call.id));
+        let output = match made {
+            Some(made) => call_output(made, &call.id, text),
+            None => output_item("function_call_output", &call.id, text),
+        };
+        added.push(output.into());
     }
-    fn push_user(&self, _added: &mut Vec<Arc<RawValue>>, _text: &str) {
-        unimplemented!()
+
+    fn push_user(&self, added: &mut Vec<Arc<RawValue>>, text: &str) {
+        added.push(object([("role", raw("user")), ("content", raw(text))]).to_raw().into());
     }
-    fn may_have_calls(&self, _conversation: &str) -> bool {
-        unimplemented!()
+
+    /// Finds results as well: with `previous_response_id`, a request has results without their calls.
+    fn may_have_calls(&self, conversation: &str) -> bool {
+        memchr::memmem::find(conversation.as_bytes(), CALL).is_some()
     }
+}
+
+const TOOL_CHOICE: &str = "tool_choice";
+
+/// Returns the result of a call as an item.
+pub(super) fn call_output(call: &RawValue, id: &str, text: &str) -> Box<RawValue> {
+    let kind =
+        ObjectFields::parse(call.get()).and_then(|call| call.string("type").map(|kind| format!("{kind}_output")));
+    match kind.as_deref() {
+        Some("custom_tool_call_output") => output_item("custom_tool_call_output", id, text),
+        _ => output_item("function_call_output", id, text),
+    }
+}
+
+fn output_item(kind: &str, id: &str, text: &str) -> Box<RawValue> {
+    object([("type", raw(kind)), ("call_id", raw(id)), ("output", raw(text))]).to_raw()
+}
+
+/// Returns the schema of a function without parameters.
+fn no_parameters() -> Box<RawValue> {
+    object([("type", raw("object")), ("properties", RawObject::default().to_raw())]).to_raw()
+}
+
+/// Reads a function or a custom tool; `None` for tools of other types.
+fn read_named_tool(element: &RawValue) -> Option<Tool> {
+    let kind = ObjectFields::parse(element.get())?.string("type")?.into_owned();
+    matches!(kind.as_str(), "function" | "custom").then(|| read_tool(element))?
+}
+
+/// Returns the tools of a choice of type `allowed_tools`. Some clients nest it as in chat completions.
+fn allowed_tools<'a>(choice: &ObjectFields<'a>) -> Vec<&'a RawValue> {
+    let nested = choice.object("allowed_tools").and_then(|inner| inner.items("tools"));
+    choice.items("tools").or(nested).unwrap_or_default()
+}
+
+/// Returns the name in a reference to a function or custom tool; `None` for hosted tools.
+fn own_name(reference: &RawValue) -> Option<String> {
+    let reference = ObjectFields::parse(reference.get())?;
+    let kind = reference.string("type")?;
+    if !matches!(kind.as_ref(), "function" | "custom") {
+        return None;
+    }
+    let inner = reference.object(&kind);
+    inner.as_ref().unwrap_or(&reference).string("name").map(Into::into)
+}
+
+/// Returns a reference to a function, or to a custom tool of the request.
+fn named(fields: &RawObject, name: &str) -> Box<RawValue> {
+    let tools: Vec<&RawValue> = fields.get_as("tools").unwrap_or_default();
+    let tools = tools.into_iter().flat_map(|element| ResponsesRequest.read_tools(element));
+    let is_custom = tools.into_iter().any(|tool| tool.free_text && tool.name == name);
+    let kind = if is_custom { "custom" } else { "function" };
+    object([("type", raw(kind)), ("name", raw(name))]).to_raw()
+}
+
+/// Returns references to these tools, after those of hosted tools that the choice already has.
+fn allowed_elements(fields: &RawObject, old: &[&RawValue], names: &[String]) -> Vec<Box<RawValue>> {
+    let mut elements = Vec::with_capacity(old.len() + names.len());
+    let mut known: HashMap<String, &RawValue> = HashMap::new();
+    for element in old {
+        match own_name(element) {
+            Some(name) => drop(known.insert(name, element)),
+            None => elements.push((*element).to_owned()),
+        }
+    }
+    for name in names {
+        elements.push(known.get(name).map_or_else(|| named(fields, name), |element| (*element).to_owned()));
+    }
+    elements
 }

@@ -1,0 +1,266 @@
+//! The conversation of a request: its views, notes on them, and parts that are put back.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use super::item::{ItemKind, call_id, call_of, is_of_model, item_id};
+use super::request::{INPUT, call_output};
+use crate::content::text_of;
+use crate::fields::{ObjectFields, object, present, string};
+use crate::kept::KeptCall;
+use crate::parts::Rejoined;
+use crate::{KeptPart, MessageView};
+use callwright_common::json::{RawObject, raw};
+
+/// Separator between a text and the note after it.
+const SEPARATOR: &str = "\n\n";
+
+/// The members of a request that hold its conversation.
+pub(super) struct Conversation<'a> {
+    /// `instructions`, the first view.
+    instructions: Option<Cow<'a, str>>,
+    /// `input` as one string.
+    text: Option<&'a RawValue>,
+    /// `input` as items.
+    items: Vec<&'a RawValue>,
+}
+
+impl<'a> Conversation<'a> {
+    pub(super) fn new(fields: &'a RawObject) -> Self {
+        let input = present(fields.get(INPUT));
+        Self {
+            instructions: present(fields.get("instructions")).and_then(string),
+            text: input.filter(|input| input.get().starts_with('"')),
+            items: input.and_then(|input| serde_json::from_str(input.get()).ok()).unwrap_or_default(),
+        }
+    }
+
+    /// Returns the items; a string becomes one message.
+    pub(super) fn elements(&self) -> Vec<Box<RawValue>> {
+        match self.text {
+            Some(text) => vec![object([("role", raw("user")), ("content", text.to_owned())]).to_raw()],
+            None => self.items.iter().map(|item| (*item).to_owned()).collect(),
+        }
+    }
+
+    /// Returns the views of the conversation followed by `added`.
+    pub(super) fn views(mut self, added: &'a [Arc<RawValue>]) -> Vec<MessageView<'a>> {
+        let mut views = Vec::with_capacity(self.items.len() + added.len() + 1);
+        views.extend(self.instructions.take().map(|text| text_view("system", text)));
+        views.extend(self.text.and_then(string).map(|text| text_view("user", text)));
+        self.items.extend(added.iter().map(|item| &**item));
+        for range in runs(&self.items) {
+            views.push(view(self.items.get(range).unwrap_or_default()));
+        }
+        views
+    }
+
+    /// Returns the conversation with notes, by position of their views.
+    pub(super) fn with_notes(&self, notes: &BTreeMap<usize, String>) -> Box<RawValue> {
+        let first = self.first_view();
+        if let Some(text) = self.text {
+            let noted = notes.get(&first).and_then(|note| with_appended(text, note));
+            return noted.unwrap_or_else(|| text.to_owned());
+        }
+        let mut items = self.elements();
+        for (offset, range) in runs(&self.items).into_iter().enumerate() {
+            let Some(note) = notes.get(&(first + offset)) else { continue };
+            for item in items.get_mut(range).unwrap_or_default().iter_mut().rev() {
+                if let Some(noted) = noted_item(item, note) {
+                    *item = noted;
+                    break;
+                }
+            }
+        }
+        raw(&items)
+    }
+
+    /// Returns the conversation with kept parts, by position of their views.
+    pub(super) fn rejoined(&self, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined {
+        let first = self.first_view();
+        let old_runs = runs(&self.items);
+        let mut positions: Vec<Option<usize>> = (0..first).map(Some).collect();
+        if let Some(text) = self.text {
+            positions.push(Some(first));
+            return Rejoined { conversation: text.to_owned(), positions };
+        }
+        positions.resize(first + old_runs.len(), None);
+        let mut items: Vec<Cow<'_, RawValue>> = Vec::with_capacity(self.items.len());
+        // Position of the old view of each item; `None` for items of rewritten views.
+        let mut sources: Vec<Option<usize>> = Vec::with_capacity(self.items.len());
+        for (offset, range) in old_runs.into_iter().enumerate() {
+            let run = self.items.get(range).unwrap_or_default();
+            let part = parts.get(&(first + offset));
+            match part {
+                Some(part) => put_back(part, run, lost, &mut items),
+                None => items.extend(run.iter().map(|item| Cow::Borrowed(*item))),
+            }
+            sources.resize(items.len(), part.is_none().then_some(first + offset));
+        }
+        let borrowed: Vec<&RawValue> = items.iter().map(|item| &**item).collect();
+        for (offset, range) in runs(&borrowed).into_iter().enumerate() {
+            let mut of_run = sources.get(range).unwrap_or_default().iter();
+            let source = of_run.next().copied().flatten().filter(|source| of_run.all(|other| *other == Some(*source)));
+            if let Some(position) = source.and_then(|source| positions.get_mut(source)) {
+                *position = Some(first + offset);
+            }
+        }
+        Rejoined { conversation: raw(&borrowed), positions }
+    }
+
+    /// Position of the view of the first item.
+    fn first_view(&self) -> usize {
+        usize::from(self.instructions.is_some())
+    }
+}
+
+/// Returns the ranges of the items that are one view: a run of items that the model wrote, or one other item.
+fn runs(items: &[&RawValue]) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::with_capacity(items.len());
+    let mut was_of_model = false;
+    for (at, item) in items.iter().enumerate() {
+        let of_model =
+            ObjectFields::parse(item.get()).is_some_and(|fields| is_of_model(&fields, ItemKind::new(&fields)));
+        match runs.last_mut() {
+            Some(last) if of_model && was_of_model => last.end = at + 1,
+            _ => runs.push(at..at + 1),
+        }
+        was_of_model = of_model;
+    }
+    runs
+}
+
+fn text_view<'a>(role: &'static str, text: Cow<'a, str>) -> MessageView<'a> {
+    MessageView { role: Cow::Borrowed(role), text: Some(text), ..empty_view() }
+}
+
+fn empty_view<'a>() -> MessageView<'a> {
+    MessageView { role: Cow::Borrowed(""), text: None, calls: Vec::new(), tool_call_id: None, name: None }
+}
+
+/// Returns the view of a run.
+fn view<'a>(run: &[&'a RawValue]) -> MessageView<'a> {
+    let items = run.iter().filter_map(|item| ObjectFields::parse(item.get()));
+    let items: Vec<(ItemKind, ObjectFields<'a>)> = items.map(|item| (ItemKind::new(&item), item)).collect();
+    match items.as_slice() {
+        [(kind, item)] if !is_of_model(item, *kind) => view_of_one(*kind, item),
+        [] => empty_view(),
+        items => view_of_model(items),
+    }
+}
+
+fn view_of_one<'a>(kind: ItemKind, item: &ObjectFields<'a>) -> MessageView<'a> {
+    match kind {
+        ItemKind::Message => MessageView {
+            role: item.string("role").unwrap_or_default(),
+            text: item.get("content").and_then(|content| text_of(content, "\n")),
+            ..empty_view()
+        },
+        ItemKind::CallOutput => MessageView {
+            role: Cow::Borrowed("tool"),
+            text: item.get("output").and_then(|output| text_of(output, "\n")),
+            tool_call_id: item.string("call_id").or_else(|| item.string("id")),
+            ..empty_view()
+        },
+        _ => empty_view(),
+    }
+}
+
+fn view_of_model<'a>(items: &[(ItemKind, ObjectFields<'a>)]) -> MessageView<'a> {
+    let mut texts = Vec::new();
+    let mut calls = Vec::new();
+    for (kind, item) in items {
+        if kind.is_call() {
+            calls.push(call_of(item, *kind));
+        } else if *kind == ItemKind::Message {
+            texts.extend(item.get("content").and_then(|content| text_of(content, "\n")));
+        }
+    }
+    let text = if texts.len() > 1 { Some(Cow::Owned(texts.join("\n"))) } else { texts.pop() };
+    MessageView { role: Cow::Borrowed("assistant"), text, calls, ..empty_view() }
+}
+
+/// Returns a message or result with a note after its text; `None` if it has no text.
+fn noted_item(item: &RawValue, note: &str) -> Option<Box<RawValue>> {
+    let fields = ObjectFields::parse(item.get())?;
+    let key = match ItemKind::new(&fields) {
+        ItemKind::Message => "content",
+        ItemKind::CallOutput => "output",
+        _ => return None,
+    };
+    let value = fields.get(key)?;
+    text_of(value, "")?;
+    let noted = if value.get().starts_with('"') {
+        with_appended(value, note)?
+    } else {
+        let mut parts: Vec<Box<RawValue>> = serde_json::from_str(value.get()).ok()?;
+        parts.push(note_part(note, fields.string("role").as_deref() == Some("assistant")));
+        raw(&parts)
+    };
+    let mut object = RawObject::parse(item.get()).ok()?;
+    object.set(key, noted);
+    Some(object.to_raw())
+}
+
+/// Returns a note as a part. Messages of the model have parts of another type than those of the user.
+fn note_part(note: &str, is_of_model: bool) -> Box<RawValue> {
+    if !is_of_model {
+        return object([("type", raw("input_text")), ("text", raw(note))]).to_raw();
+    }
+    let empty: [(); 0] = [];
+    object([("type", raw("output_text")), ("text", raw(note)), ("annotations", raw(&empty))]).to_raw()
+}
+
+/// Returns a JSON string with a note, spliced as JSON text, so that existing escapes are preserved.
+fn with_appended(text: &RawValue, note: &str) -> Option<Box<RawValue>> {
+    let note = raw(&format!("{SEPARATOR}{note}"));
+    RawValue::from_string(format!("{}{}", text.get().strip_suffix('"')?, note.get().strip_prefix('"')?)).ok()
+}
+
+/// Writes a run with the proxy's part: the earlier items, the proxy's calls among those of the client in the model's
+/// order, and the results of the proxy's calls. Items of the run that the earlier items repeat are left out, because an
+/// id must be unique.
+fn put_back<'a>(part: &'a KeptPart, run: &[&'a RawValue], lost: &str, out: &mut Vec<Cow<'a, RawValue>>) {
+    out.extend(part.before().iter().map(|item| Cow::Borrowed(&**item)));
+    let repeated: HashSet<String> = part.before().iter().filter_map(|item| item_id(item)).collect();
+    let mut pending = part.calls().iter();
+    let mut after_calls = None;
+    for item in run {
+        if item_id(item).is_some_and(|id| repeated.contains(&id)) {
+            continue;
+        }
+        let id = call_id(item).filter(|id| part.calls().iter().any(|call| is_call_of_client(call, id)));
+        if let Some(id) = &id {
+            for call in pending.by_ref() {
+                match call {
+                    KeptCall::Proxy(element) => out.push(Cow::Borrowed(element)),
+                    KeptCall::Client(_) if is_call_of_client(call, id) => break,
+                    KeptCall::Client(_) => {}
+                }
+            }
+        }
+        out.push(Cow::Borrowed(item));
+        if id.is_some() {
+            after_calls = Some(out.len());
+        }
+    }
+    let rest = pending.filter_map(|call| match call {
+        KeptCall::Proxy(element) => Some(Cow::Borrowed(&**element)),
+        KeptCall::Client(_) => None,
+    });
+    let at = after_calls.unwrap_or(out.len());
+    out.splice(at..at, rest.collect::<Vec<_>>());
+    for call in part.calls() {
+        let KeptCall::Proxy(element) = call else { continue };
+        let Some(id) = call_id(element) else { continue };
+        out.push(Cow::Owned(call_output(element, &id, part.result(&id).unwrap_or(lost))));
+    }
+}
+
+fn is_call_of_client(call: &KeptCall, id: &str) -> bool {
+    matches!(call, KeptCall::Client(own) if own == id)
+}
