@@ -1,8 +1,13 @@
 //! Anthropic's Messages protocol (API reference, "Messages").
 
+mod added;
 mod answer;
+mod blocks;
+mod notes;
+mod rejoin;
 mod request;
 mod stream;
+mod views;
 mod writer;
 
 pub(crate) use answer::MessagesAnswer;

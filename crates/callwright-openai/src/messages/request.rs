@@ -4,11 +4,30 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
+use super::blocks::TOOL_USE;
+use super::views::{elements, located_views};
+use super::{added, notes, rejoin};
+use crate::fields::{ObjectFields, object, present};
 use crate::parts::{Rejoined, RequestForm};
+use crate::request::{check_arrays, wrong_type};
 use crate::{AssistantMessage, KeptPart, MessageView, RequestError, ToolChoice, WrittenToolFields};
-use callwright_common::json::RawObject;
+use callwright_common::json::{RawObject, raw};
+use callwright_types::tool::Owner;
 use callwright_types::{Call, Tool};
+
+/// Member with the tools that the model may or must call.
+const TOOL_CHOICE: &str = "tool_choice";
+
+/// Setting in `tool_choice` that limits an answer to one call.
+const ONE_CALL: &str = "disable_parallel_tool_use";
+
+/// Type of a tool with a schema.
+const CUSTOM: &str = "custom";
+
+/// Beginnings of the types of tools that the provider executes. Their calls are not `tool_use` blocks.
+const SERVER_TOOLS: [&str; 6] = ["web_search", "web_fetch", "code_execution", "tool_search", "advisor", "mcp_toolset"];
 
 /// Requests of this protocol.
 #[derive(Debug)]
@@ -16,54 +35,156 @@ pub(crate) struct MessagesRequest;
 
 impl RequestForm for MessagesRequest {
     fn conversation_key(&self) -> &'static str {
-        unimplemented!()
+        "messages"
     }
-    fn check(&self, _fields: &RawObject) -> Result<(), RequestError> {
-        unimplemented!()
+
+    fn check(&self, fields: &RawObject) -> Result<(), RequestError> {
+        check_arrays(fields, &["messages", "tools"])?;
+        match present(fields.get("system")) {
+            Some(system) if !system.get().starts_with(['"', '[']) => Err(wrong_type("system", "a string or an array")),
+            _ => Ok(()),
+        }
     }
-    fn max_answer_tokens(&self, _fields: &RawObject) -> Option<u64> {
-        unimplemented!()
+
+    fn max_answer_tokens(&self, fields: &RawObject) -> Option<u64> {
+        fields.get_as("max_tokens")
     }
-    fn parallel_tool_calls(&self, _fields: &RawObject) -> bool {
-        unimplemented!()
+
+    fn parallel_tool_calls(&self, fields: &RawObject) -> bool {
+        let choice = member(fields, TOOL_CHOICE);
+        !choice.and_then(|choice| choice.get_as(ONE_CALL)).unwrap_or(false)
     }
-    fn requires_json(&self, _fields: &RawObject) -> bool {
-        unimplemented!()
+
+    fn requires_json(&self, fields: &RawObject) -> bool {
+        let format = member(fields, "output_config").and_then(|config| config.object("format"));
+        let kind = format.or_else(|| member(fields, "output_format")).and_then(|format| format.string("type"));
+        kind.as_deref() == Some("json_schema")
     }
-    fn tool_choice(&self, _fields: &RawObject) -> ToolChoice {
-        unimplemented!()
+
+    fn tool_choice(&self, fields: &RawObject) -> ToolChoice {
+        let Some(choice) = member(fields, TOOL_CHOICE) else { return ToolChoice::Auto };
+        match choice.string("type").as_deref() {
+            Some("none") => ToolChoice::None,
+            Some("any") => ToolChoice::Required,
+            Some("tool") => choice.string("name").map(|name| ToolChoice::Named(name.into_owned())).unwrap_or_default(),
+            _ => ToolChoice::Auto,
+        }
     }
-    fn set_tool_choice(&self, _fields: &mut RawObject, _choice: &ToolChoice) {
-        unimplemented!()
+
+    fn set_tool_choice(&self, fields: &mut RawObject, choice: &ToolChoice) {
+        let mut value: RawObject = fields.get_as(TOOL_CHOICE).unwrap_or_default();
+        value.remove("name");
+        let kind = match choice {
+            ToolChoice::None => "none",
+            // The API rejects a required call while the model thinks.
+            _ if is_thinking(fields) => "auto",
+            ToolChoice::Auto | ToolChoice::Allowed { required: false, .. } => "auto",
+            ToolChoice::Required | ToolChoice::Allowed { required: true, .. } => "any",
+            ToolChoice::Named(name) => {
+                value.set("name", raw(name));
+                "tool"
+            }
+        };
+        value.set("type", raw(kind));
+        match kind {
+            // The API has no other member beside this type.
+            "none" => fields.set(TOOL_CHOICE, object([("type", raw(kind))]).to_raw()),
+            "auto" if value.iter().count() == 1 => drop(fields.remove(TOOL_CHOICE)),
+            _ => fields.set(TOOL_CHOICE, value.to_raw()),
+        }
     }
-    fn read_tools(&self, _element: &RawValue) -> Vec<Tool> {
-        unimplemented!()
+
+    fn read_tools(&self, element: &RawValue) -> Vec<Tool> {
+        ObjectFields::parse(element.get()).and_then(|element| read_tool(&element)).into_iter().collect()
     }
-    fn write_tool(&self, _tool: WrittenToolFields<'_>) -> Box<RawValue> {
-        unimplemented!()
+
+    fn write_tool(&self, tool: WrittenToolFields<'_>) -> Box<RawValue> {
+        let mut element = object([("name", raw(tool.name))]);
+        if let Some(description) = tool.description {
+            element.set("description", raw(description));
+        }
+        let schema = tool.parameters.filter(|_| !tool.free_text);
+        element.set("input_schema", input_schema(schema));
+        if tool.strict && !tool.free_text {
+            element.set("strict", raw(&true));
+        }
+        element.to_raw()
     }
-    fn elements(&self, _fields: &RawObject) -> Vec<Box<RawValue>> {
-        unimplemented!()
+
+    fn elements(&self, fields: &RawObject) -> Vec<Box<RawValue>> {
+        elements(fields).into_iter().map(ToOwned::to_owned).collect()
     }
-    fn views<'a>(&self, _fields: &'a RawObject, _added: &'a [Arc<RawValue>]) -> Vec<MessageView<'a>> {
-        unimplemented!()
+
+    fn views<'a>(&self, fields: &'a RawObject, added: &'a [Arc<RawValue>]) -> Vec<MessageView<'a>> {
+        let elements = elements(fields).into_iter().chain(added.iter().map(|element| &**element));
+        located_views(fields.get("system"), elements).into_iter().map(|located| located.view).collect()
     }
-    fn with_notes(&self, _fields: &RawObject, _notes: &BTreeMap<usize, String>) -> Box<RawValue> {
-        unimplemented!()
+
+    fn with_notes(&self, fields: &RawObject, notes: &BTreeMap<usize, String>) -> Box<RawValue> {
+        notes::with_notes(fields, notes)
     }
-    fn rejoined(&self, _fields: &RawObject, _parts: &BTreeMap<usize, KeptPart>, _lost: &str) -> Rejoined {
-        unimplemented!()
+
+    fn rejoined(&self, fields: &RawObject, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined {
+        rejoin::rejoined(fields, parts, lost)
     }
-    fn push_assistant(&self, _added: &mut Vec<Arc<RawValue>>, _message: &AssistantMessage) {
-        unimplemented!()
+
+    fn push_assistant(&self, added: &mut Vec<Arc<RawValue>>, message: &AssistantMessage) {
+        added::push_assistant(added, message);
     }
-    fn push_result(&self, _added: &mut Vec<Arc<RawValue>>, _call: &Call, _text: &str, _is_error: bool) {
-        unimplemented!()
+
+    fn push_result(&self, added: &mut Vec<Arc<RawValue>>, call: &Call, text: &str, is_error: bool) {
+        added::push_result(added, call, text, is_error);
     }
-    fn push_user(&self, _added: &mut Vec<Arc<RawValue>>, _text: &str) {
-        unimplemented!()
+
+    fn push_user(&self, added: &mut Vec<Arc<RawValue>>, text: &str) {
+        added::push_user(added, text);
     }
-    fn may_have_calls(&self, _conversation: &str) -> bool {
-        unimplemented!()
+
+    fn may_have_calls(&self, conversation: &str) -> bool {
+        memchr::memmem::find(conversation.as_bytes(), format!("\"{TOOL_USE}\"").as_bytes()).is_some()
+    }
+}
+
+/// Returns a member that is an object.
+fn member<'a>(fields: &'a RawObject, key: &str) -> Option<ObjectFields<'a>> {
+    ObjectFields::parse(present(fields.get(key))?.get())
+}
+
+/// Whether the model thinks before its answer: `thinking` of any type but `disabled`.
+fn is_thinking(fields: &RawObject) -> bool {
+    let kind = member(fields, "thinking").and_then(|thinking| thinking.string("type"));
+    kind.is_some_and(|kind| kind != "disabled")
+}
+
+/// Parses an element of `tools`. Returns `None` for a tool that the provider executes, for a toolset, and for an element
+/// without a name.
+fn read_tool(element: &ObjectFields<'_>) -> Option<Tool> {
+    let name = element.string("name").filter(|name| !name.is_empty())?.into_owned();
+    let kind = element.string("type");
+    let is_custom = kind.as_deref().is_none_or(|kind| kind == CUSTOM);
+    if !is_custom && kind.is_some_and(|kind| SERVER_TOOLS.iter().any(|tool| kind.starts_with(tool))) {
+        return None;
+    }
+    let schema: Option<Value> = element.get_as("input_schema");
+    Some(Tool {
+        name,
+        description: element.string("description").unwrap_or_default().into_owned(),
+        free_text: schema.is_none(),
+        parameters: Arc::new(schema.unwrap_or(Value::Null)),
+        reads: None,
+        owner: Owner::Client,
+    })
+}
+
+/// Returns the schema of a tool's input. The API requires a schema, with the type of an object.
+fn input_schema(schema: Option<&Value>) -> Box<RawValue> {
+    match schema {
+        Some(Value::Object(members)) if !members.contains_key("type") => {
+            let mut members = members.clone();
+            members.insert("type".to_owned(), json!("object"));
+            raw(&members)
+        }
+        Some(schema) => raw(schema),
+        None => raw(&json!({ "type": "object" })),
     }
 }

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 pub use messages::MessageView;
 pub(super) use messages::view;
+pub(crate) use notes::spliced;
 
 use super::fields::{ObjectFields, present, string};
 use super::parts::{RequestForm, request_form};

@@ -83,16 +83,19 @@ pub(super) fn noted(messages: &RawValue, notes: &BTreeMap<usize, String>) -> Opt
     Some(raw(&messages))
 }
 
+/// Returns a JSON string with a note after its text. The note is spliced into the JSON text, so that existing escapes are
+/// preserved.
+pub(crate) fn spliced(text: &str, note: &str) -> Option<Box<RawValue>> {
+    let note = raw(&format!("{SEPARATOR}{note}"));
+    let joined = format!("{}{}", text.strip_suffix('"')?, note.get().strip_prefix('"')?);
+    RawValue::from_string(joined).ok()
+}
+
 fn with_note(message: &RawValue, note: &str) -> Option<Box<RawValue>> {
     let mut fields = RawObject::parse(message.get()).ok()?;
     let content = match present(fields.get("content")).map(RawValue::get) {
         None => raw(note),
-        Some(text) if text.starts_with('"') => {
-            // Spliced as JSON text, so that existing escapes are preserved.
-            let note = raw(&format!("{SEPARATOR}{note}"));
-            let joined = format!("{}{}", text.strip_suffix('"')?, note.get().strip_prefix('"')?);
-            RawValue::from_string(joined).ok()?
-        }
+        Some(text) if text.starts_with('"') => spliced(text, note)?,
         Some(parts) => {
             let mut parts: Vec<Box<RawValue>> = serde_json::from_str(parts).ok()?;
             parts.push(object([("type", raw("text")), ("text", raw(note))]).to_raw());

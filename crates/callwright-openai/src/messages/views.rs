@@ -1,0 +1,107 @@
+//! Views of a conversation, with the place of each view in it.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::blocks::{ASSISTANT, CONTENT, TOOL_RESULT, TOOL_USE, USER, read_call};
+use crate::MessageView;
+use crate::content::{part_text, text_of};
+use crate::fields::{ObjectFields, present};
+use callwright_common::json::RawObject;
+
+/// Separator between the texts of blocks.
+const SEPARATOR: &str = "\n";
+
+/// Role of instructions, and the member of a request with them.
+const SYSTEM: &str = "system";
+
+/// Part of a request that one view shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum ViewOrigin {
+    /// The member `system`.
+    System,
+    /// An element of the conversation, without its results.
+    Element(usize),
+    /// A result in a user message: the element, and the block in its content.
+    Result(usize, usize),
+}
+
+/// A view with its origin.
+#[derive(Debug)]
+pub(super) struct LocatedView<'a> {
+    pub(super) origin: ViewOrigin,
+    pub(super) view: MessageView<'a>,
+}
+
+/// Returns the elements of the client's conversation.
+pub(super) fn elements(fields: &RawObject) -> Vec<&RawValue> {
+    present(fields.get("messages")).and_then(|list| serde_json::from_str(list.get()).ok()).unwrap_or_default()
+}
+
+/// Returns the views of a conversation, in order. The position of a view is its index in this list.
+pub(super) fn located_views<'a>(
+    system: Option<&'a RawValue>,
+    elements: impl IntoIterator<Item = &'a RawValue>,
+) -> Vec<LocatedView<'a>> {
+    let mut views = Vec::new();
+    if let Some(system) = present(system) {
+        let view = view(SYSTEM.into(), text_of(system, SEPARATOR));
+        views.push(LocatedView { origin: ViewOrigin::System, view });
+    }
+    for (at, element) in elements.into_iter().enumerate() {
+        let Some(message) = ObjectFields::parse(element.get()) else {
+            views.push(LocatedView { origin: ViewOrigin::Element(at), view: view(Cow::Borrowed(""), None) });
+            continue;
+        };
+        let role = message.string("role").unwrap_or_default();
+        match role.as_ref() {
+            USER => add_user_views(at, &message, &mut views),
+            _ => {
+                let content = message.get(CONTENT);
+                let mut view = view(role, content.and_then(|content| text_of(content, SEPARATOR)));
+                if view.role == ASSISTANT {
+                    let blocks = message.items(CONTENT).unwrap_or_default();
+                    view.calls = blocks.into_iter().filter_map(block_of_call).map(|call| read_call(&call)).collect();
+                }
+                views.push(LocatedView { origin: ViewOrigin::Element(at), view });
+            }
+        }
+    }
+    views
+}
+
+/// Adds a view for each result of a user message, then one for its other blocks.
+fn add_user_views<'a>(at: usize, message: &ObjectFields<'a>, views: &mut Vec<LocatedView<'a>>) {
+    let Some(blocks) = message.items(CONTENT) else {
+        let text = message.get(CONTENT).and_then(|content| text_of(content, SEPARATOR));
+        views.push(LocatedView { origin: ViewOrigin::Element(at), view: view(USER.into(), text) });
+        return;
+    };
+    let mut texts = Vec::new();
+    let mut has_other_blocks = blocks.is_empty();
+    for (block_at, raw_block) in blocks.into_iter().enumerate() {
+        let result =
+            ObjectFields::parse(raw_block.get()).filter(|block| block.string("type").as_deref() == Some(TOOL_RESULT));
+        let Some(block) = result else {
+            has_other_blocks = true;
+            texts.extend(part_text(raw_block));
+            continue;
+        };
+        let text = block.get(CONTENT).and_then(|content| text_of(content, SEPARATOR));
+        let view = MessageView { tool_call_id: block.string("tool_use_id"), ..view("tool".into(), text) };
+        views.push(LocatedView { origin: ViewOrigin::Result(at, block_at), view });
+    }
+    if has_other_blocks {
+        let text = if texts.len() > 1 { Some(texts.join(SEPARATOR).into()) } else { texts.pop() };
+        views.push(LocatedView { origin: ViewOrigin::Element(at), view: view(USER.into(), text) });
+    }
+}
+
+fn block_of_call(block: &RawValue) -> Option<ObjectFields<'_>> {
+    ObjectFields::parse(block.get()).filter(|block| block.string("type").as_deref() == Some(TOOL_USE))
+}
+
+fn view<'a>(role: Cow<'a, str>, text: Option<Cow<'a, str>>) -> MessageView<'a> {
+    MessageView { role, text, calls: Vec::new(), tool_call_id: None, name: None }
+}
