@@ -22,7 +22,8 @@ use super::services::Pipeline;
 use super::stages::keep::MixedAnswer;
 use super::stages::open::{self, TurnRefusal, TurnRequest};
 use super::stages::{
-    answer, ask, compose, feed_back, gather, hand_back, judge, keep, observe, offer, plan, recall, rejoin, run,
+    answer, ask, compose, continuation, feed_back, gather, hand_back, judge, keep, observe, offer, plan, recall,
+    rejoin, run,
 };
 use super::state::{JudgedAnswer, Relay, Turn, TurnConversation, UpstreamReply};
 
@@ -110,6 +111,7 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, response_sender: Respons
     recall::recall(pipeline, turn, &mut conversation).await;
     observe::observe(pipeline, turn, &mut conversation).await;
     rejoin::rejoin(pipeline, turn, &mut conversation).await;
+    continuation::resume(pipeline, turn, &mut conversation).await;
     conversation.plan_run = plan::plan(pipeline, turn, &mut conversation).await;
 
     let first = conversation.dialogue.start();
@@ -230,6 +232,7 @@ async fn answer_client(
         }
     };
     keep::keep(pipeline, turn, &mut conversation, mixed, &settled).await;
+    continuation::remember(pipeline, turn, &settled).await;
     plan::keep(pipeline, turn, &mut conversation, &settled).await;
     if turn.cancelled.is_cancelled() {
         return Err(ClientGone);

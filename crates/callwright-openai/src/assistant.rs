@@ -145,7 +145,7 @@ impl AssistantMessage {
     }
 
     /// Returns the elements of the calls with their ids, judged and unjudged, well-formed.
-    pub(crate) fn call_elements(&self) -> Vec<(String, Box<RawValue>)> {
+    pub fn call_elements(&self) -> Vec<(String, Box<RawValue>)> {
         match &self.0 {
             MessageForm::Chat(message) => message.identified_elements(),
             MessageForm::Parts(message) => message.identified_calls(),

@@ -6,6 +6,7 @@ pub(crate) mod open;
 pub(crate) mod offer;
 
 pub(crate) mod compose;
+pub(crate) mod continuation;
 
 pub(crate) mod recall;
 

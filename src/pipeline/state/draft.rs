@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use serde_json::value::RawValue;
+
 use callwright_openai::{AssistantMessage, KeptPart, ModelRequest, ToolChoice};
 use callwright_types::Call;
 
@@ -74,6 +76,16 @@ impl ChatDraft {
     /// Restores the proxy's parts of earlier answers, by message index.
     pub(crate) fn rejoin(&mut self, parts: &BTreeMap<usize, KeptPart>, lost: &str) {
         self.committed.rejoin(parts, lost);
+    }
+
+    /// Continues another response of the provider than the client's request does.
+    pub(crate) fn continue_from(&mut self, response: &str) {
+        self.committed.continue_from(response);
+    }
+
+    /// Inserts calls before their results, by call id.
+    pub(crate) fn put_back_calls(&mut self, calls: &BTreeMap<String, Box<RawValue>>) {
+        self.committed.put_back_calls(calls);
     }
 
     /// Appends a note to the text of a client message, by message index.

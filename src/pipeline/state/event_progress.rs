@@ -72,6 +72,11 @@ impl EventProgress {
         (self.attempt, self.held) = (aside.attempt, aside.held);
     }
 
+    /// Returns the id of the answer in the events that the client has.
+    pub(crate) fn stream_id(&self) -> Option<&str> {
+        self.writer.stream_id()
+    }
+
     /// Whether the client has an event.
     pub(crate) fn is_begun(&self) -> bool {
         self.forwarded.is_some()

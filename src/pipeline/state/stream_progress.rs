@@ -53,6 +53,11 @@ impl StreamProgress {
         self.texts.get(&index).map_or(0, |text| text.released)
     }
 
+    /// Returns the id of the stream that the client has, in protocols with ordered events.
+    pub(crate) fn stream_id(&self) -> Option<&str> {
+        self.events.as_ref().and_then(EventProgress::stream_id)
+    }
+
     /// Returns the text of a choice that the client has.
     pub(crate) fn sent(&self, index: u32) -> &str {
         self.texts.get(&index).map(|sent| sent.text.as_str()).unwrap_or_default()

@@ -71,10 +71,11 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// Whether feedback rounds are impossible (`n > 1` or not in `guard` mode). Several choices have no single
-    /// conversation to continue, and outside of `guard` nothing is changed.
+    /// Whether feedback rounds are impossible (`n > 1`, a `conversation` of the provider, or not in `guard` mode).
+    /// Several choices have no single conversation to continue, a feedback round would stay in the provider's
+    /// conversation, and outside of `guard` nothing is changed.
     pub(crate) fn is_single(&self) -> bool {
-        self.policy.mode != Mode::Guard || self.request.choice_count() > 1
+        self.policy.mode != Mode::Guard || self.request.choice_count() > 1 || self.request.has_provider_conversation()
     }
 
     /// Returns the owner of the turn: the id of the virtual key, or the hash of the client's own key.

@@ -285,6 +285,11 @@ pub trait EventWriter: Debug + Send + Sync {
     /// Whether the client has any event.
     fn is_begun(&self) -> bool;
 
+    /// Returns the id of the answer in the events that the client has.
+    fn stream_id(&self) -> Option<&str> {
+        None
+    }
+
     /// Writes all events that the client lacks of `answer`, up to the end of the stream. Indexes continue without gaps,
     /// ids of items stay constant, the id of the stream is that of the head the client has.
     ///

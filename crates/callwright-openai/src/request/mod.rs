@@ -3,6 +3,7 @@
 mod edit;
 mod messages;
 mod notes;
+mod provider_state;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

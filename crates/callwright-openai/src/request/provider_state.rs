@@ -1,0 +1,136 @@
+//! State of a conversation that the provider keeps, in the Responses protocol.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde_json::value::RawValue;
+
+use super::ModelRequest;
+use crate::fields::{ObjectFields, present, string};
+use callwright_common::json::raw;
+use callwright_types::Protocol;
+
+/// Member with the id of the response that the request continues.
+const PREVIOUS: &str = "previous_response_id";
+
+impl ModelRequest {
+    /// Whether the provider keeps the response, so that a later request can continue it. This is the default.
+    pub fn is_stored(&self) -> bool {
+        self.is_responses() && self.fields.get_as("store").unwrap_or(true)
+    }
+
+    /// Whether the provider works in the background: its answer is only the id of a response without output.
+    pub fn is_background(&self) -> bool {
+        self.is_responses() && self.fields.get_as("background").unwrap_or(false)
+    }
+
+    /// Whether the provider appends each request and its response to a conversation of its own (`conversation`).
+    pub fn has_provider_conversation(&self) -> bool {
+        self.is_responses() && present(self.fields.get("conversation")).is_some()
+    }
+
+    /// Returns the id of the response that the request continues.
+    pub fn previous_response(&self) -> Option<String> {
+        let id = present(self.fields.get(PREVIOUS)).filter(|_| self.is_responses())?;
+        string(id).map(Into::into)
+    }
+
+    /// Returns the call ids of results whose calls are not in the request, because the provider keeps them.
+    pub fn results_without_calls(&self) -> Vec<String> {
+        if self.previous_response().is_none() && !self.has_provider_conversation() {
+            return Vec::new();
+        }
+        let mut made = HashSet::new();
+        let mut results = Vec::new();
+        for item in self.fields.get_as::<Vec<&RawValue>>("input").unwrap_or_default() {
+            match result_or_call(item) {
+                Some(ResultOrCall::Call(id)) => drop(made.insert(id)),
+                Some(ResultOrCall::Result(id)) => results.push(id),
+                None => {}
+            }
+        }
+        results.retain(|id| !made.contains(id));
+        results
+    }
+
+    /// Continues another response.
+    pub fn continue_from(&mut self, response: &str) {
+        self.set(PREVIOUS, raw(response));
+    }
+
+    /// Inserts calls before their results, by call id.
+    pub fn put_back_calls(&mut self, calls: &BTreeMap<String, Box<RawValue>>) {
+        let items: Vec<&RawValue> = self.fields.get_as("input").unwrap_or_default();
+        let mut whole: Vec<&RawValue> = Vec::with_capacity(items.len() + calls.len());
+        for item in items {
+            if let Some(ResultOrCall::Result(id)) = result_or_call(item) {
+                whole.extend(calls.get(&id).map(|call| &**call));
+            }
+            whole.push(item);
+        }
+        let whole = raw(&whole);
+        self.set("input", whole);
+    }
+
+    fn is_responses(&self) -> bool {
+        self.protocol == Protocol::Responses
+    }
+}
+
+enum ResultOrCall {
+    Result(String),
+    Call(String),
+}
+
+fn result_or_call(item: &RawValue) -> Option<ResultOrCall> {
+    let fields = ObjectFields::parse(item.get())?;
+    let kind = fields.string("type")?;
+    let id = fields.string("call_id")?.into_owned();
+    if kind.ends_with("_call_output") {
+        Some(ResultOrCall::Result(id))
+    } else if kind.ends_with("_call") {
+        Some(ResultOrCall::Call(id))
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn request(body: &serde_json::Value) -> ModelRequest {
+        ModelRequest::parse(Protocol::Responses, body.to_string().into()).unwrap()
+    }
+
+    #[test]
+    fn responses_are_stored_unless_the_client_declines() {
+        assert!(request(&json!({})).is_stored() && !request(&json!({"store": false})).is_stored());
+        assert!(request(&json!({"background": true})).is_background());
+        assert!(request(&json!({"conversation": {"id": "conv_1"}})).has_provider_conversation());
+        let chat = ModelRequest::parse(Protocol::Chat, "{\"store\":true,\"background\":true}".into()).unwrap();
+        assert!(!chat.is_stored() && !chat.is_background() && chat.previous_response().is_none());
+    }
+
+    #[test]
+    fn a_call_is_put_back_before_its_result() {
+        let output = |id: &str| json!({"type": "function_call_output", "call_id": id, "output": "x"});
+        let own = json!({"type": "function_call", "call_id": "b", "name": "f", "arguments": "{}"});
+        let body = json!({"previous_response_id": "resp_1", "input": [output("a"), own, output("b")]});
+        let mut request = request(&body);
+        assert_eq!(request.results_without_calls(), ["a"]);
+        let call = json!({"type": "function_call", "call_id": "a", "name": "g", "arguments": "{}"});
+        request.put_back_calls(&BTreeMap::from([("a".to_owned(), raw(&call))]));
+        request.continue_from("resp_2");
+        let sent = request.to_value();
+        assert_eq!(sent["input"], json!([call, output("a"), own, output("b")]));
+        assert_eq!(sent["previous_response_id"], "resp_2");
+    }
+
+    #[test]
+    fn a_request_with_its_whole_conversation_continues_nothing() {
+        let output = json!({"type": "function_call_output", "call_id": "a", "output": "x"});
+        assert!(request(&json!({"input": [output]})).results_without_calls().is_empty());
+    }
+}
