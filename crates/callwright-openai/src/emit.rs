@@ -91,6 +91,11 @@ pub fn debug(head: &StreamHead, debug: &Value) -> Bytes {
 /// members `status`, `code` and, if the upstream requests a delay, `retry_after` in seconds. OpenAI's clients show
 /// `code`.
 pub fn late_error(body: &[u8], status: StatusCode, headers: &HeaderMap) -> Bytes {
+    data(&object([("error", late_error_members(body, status, headers).to_raw())]))
+}
+
+/// Returns the members of the error of [`late_error`].
+pub(crate) fn late_error_members(body: &[u8], status: StatusCode, headers: &HeaderMap) -> RawObject {
     let given = std::str::from_utf8(body).unwrap_or_default();
     let given: Option<RawObject> = RawObject::parse(given).ok();
     let mut error: RawObject = given.and_then(|body| body.get_as("error")).unwrap_or_else(|| {
@@ -106,7 +111,7 @@ pub fn late_error(body: &[u8], status: StatusCode, headers: &HeaderMap) -> Bytes
     if let Some(wait) = headers.get(RETRY_AFTER).and_then(|wait| wait.to_str().ok()?.trim().parse::<u64>().ok()) {
         error.set("retry_after", raw(&wait));
     }
-    data(&object([("error", error.to_raw())]))
+    error
 }
 
 /// Returns OpenAI's error code for this status, for bodies without a code (API reference, "Error codes").

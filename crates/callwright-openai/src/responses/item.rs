@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 
-use crate::fields::{ObjectFields, string};
+use crate::fields::{ObjectFields, present, string};
+use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, ids};
 
 /// Kind of an item, by its `type`.
@@ -113,6 +114,14 @@ pub(super) fn call_id(item: &RawValue) -> Option<String> {
 pub(super) fn item_id(item: &RawValue) -> Option<String> {
     let id = ObjectFields::parse(item.get())?.string("id").map(Cow::into_owned);
     id.filter(|id| !id.is_empty())
+}
+
+/// Returns an item with another `status`, if it has one or is a message, which must have one.
+pub(super) fn with_status(mut item: RawObject, status: &str) -> RawObject {
+    if present(item.get("status")).is_some() || item.get("type").is_some_and(|kind| kind.get() == "\"message\"") {
+        item.set("status", raw(status));
+    }
+    item
 }
 
 /// Returns a new id that begins with `prefix`, as in `fc_...`. Ids sort by time, like those of OpenAI.

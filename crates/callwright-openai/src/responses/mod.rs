@@ -2,9 +2,14 @@
 
 mod answer;
 mod conversation;
+mod encoder;
+mod event;
+mod final_output;
 mod item;
 mod request;
 mod stream;
+mod streamed_item;
+mod streamed_items;
 mod writer;
 
 pub(crate) use answer::ResponsesAnswer;

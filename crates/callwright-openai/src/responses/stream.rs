@@ -1,36 +1,214 @@
-//! Assembly of a streamed answer.
+//! Assembly of a streamed answer, tolerant of deviations of servers.
 
-use crate::parts::{EventRole, StreamForm};
+use serde_json::value::RawValue;
+
+use super::answer::ResponsesAnswer;
+use super::event::{DONE, EventKind, StreamEvent};
+use super::final_output::{end_items, joined};
+use super::item::ItemKind;
+use super::streamed_item::IN_PROGRESS;
+use super::streamed_items::StreamedItems;
+use crate::fields::{ObjectFields, string};
+use crate::parts::{AnswerForm, EventRole, MAX_PARTS, StreamForm};
 use crate::{AnswerError, Completion, SseEvent};
+use callwright_common::json::{RawObject, raw};
+use callwright_types::Protocol;
+
+/// `status` of an answer that is complete.
+pub(super) const COMPLETED: &str = "completed";
 
 /// A streamed answer that is being assembled.
 #[derive(Debug)]
-pub(crate) struct ResponsesAssembly;
+pub(crate) struct ResponsesAssembly {
+    max_bytes: usize,
+    bytes: usize,
+    /// The response of the last event before the first item.
+    head: Option<RawObject>,
+    items: StreamedItems,
+    /// The response of the event that ended the answer, without its output.
+    end: Option<RawObject>,
+    /// Output of an answer that has ended.
+    output: Vec<Box<RawValue>>,
+    /// Whether `[DONE]` was received.
+    is_done: bool,
+    last_sequence_number: Option<u64>,
+    is_regular: bool,
+}
 
 impl ResponsesAssembly {
     /// Creates an assembly that rejects answers whose events exceed `max_bytes` bytes in total.
-    pub(crate) fn new(_max_bytes: usize) -> Self {
-        unimplemented!()
+    pub(crate) fn new(max_bytes: usize) -> Self {
+        Self {
+            max_bytes,
+            bytes: 0,
+            head: None,
+            items: StreamedItems::default(),
+            end: None,
+            output: Vec::new(),
+            is_done: false,
+            last_sequence_number: None,
+            is_regular: true,
+        }
+    }
+
+    fn push(&mut self, event: &StreamEvent<'_>) -> Result<EventRole, AnswerError> {
+        match event.kind {
+            EventKind::Created | EventKind::Progress => {
+                self.begin(event);
+                Ok(EventRole::Head)
+            }
+            EventKind::End => {
+                self.finish(event)?;
+                Ok(EventRole::End)
+            }
+            EventKind::Error => Ok(EventRole::Error),
+            _ => {
+                self.is_regular &= self.head.is_some() && self.end.is_none();
+                let effect = self.items.push(event)?;
+                self.is_regular &= effect.is_regular;
+                Ok(role(effect.kind.or(event.kind.item_kind())))
+            }
+        }
+    }
+
+    fn begin(&mut self, event: &StreamEvent<'_>) {
+        let Some(response) = response_of(event) else {
+            self.is_regular = false;
+            return;
+        };
+        self.is_regular &= self.items.items().is_empty() && self.end.is_none();
+        self.is_regular &= match &self.head {
+            None => event.kind == EventKind::Created,
+            Some(head) => event.kind == EventKind::Progress && id_of(head) == id_of(&response),
+        };
+        self.is_regular &= !id_of(&response).is_empty();
+        self.head = Some(response);
+    }
+
+    fn finish(&mut self, event: &StreamEvent<'_>) -> Result<(), AnswerError> {
+        if self.end.is_some() {
+            self.is_regular = false;
+            return Ok(());
+        }
+        let Some(mut response) = response_of(event) else {
+            return Err(AnswerError::new("the event that ends the stream has no response"));
+        };
+        let finals: Vec<Box<RawValue>> = response.get_as("output").unwrap_or_default();
+        let status = event.name.strip_prefix("response.").unwrap_or_default().to_owned();
+        let has_status = response.get("status").and_then(string).as_deref() == Some(status.as_str());
+        let has_id = self.head.as_ref().is_some_and(|head| id_of(head) == id_of(&response));
+        let joined = joined(self.items.items(), finals);
+        if joined.items.len() > MAX_PARTS {
+            return Err(AnswerError::new(format!("the streamed answer has more than {MAX_PARTS} parts")));
+        }
+        self.is_regular &= has_status && has_id && self.items.are_done() && joined.is_regular;
+        self.items.push_final_text(&joined.further_text);
+        self.output = joined.items;
+        end_items(&mut self.output, &status);
+        response.set("output", raw::<[(); 0]>(&[]));
+        if !has_status && response.get("status").is_none_or(|value| value.get() == raw(IN_PROGRESS).get()) {
+            response.set("status", raw(&status));
+        }
+        self.end = Some(response);
+        Ok(())
+    }
+
+    /// Checks that the event continues the sequence, and has an `event` line of its type.
+    fn check_order(&mut self, raw: &[u8], event: &StreamEvent<'_>) {
+        let number: Option<u64> = event.fields.get_as("sequence_number");
+        self.is_regular &= match (self.last_sequence_number, number) {
+            (Some(last), Some(number)) => last.checked_add(1) == Some(number),
+            (None, Some(_)) => true,
+            (_, None) => false,
+        };
+        self.last_sequence_number = number;
+        self.is_regular &= event_name(raw) == Some(event.name.as_bytes());
     }
 }
 
 impl StreamForm for ResponsesAssembly {
-    fn take(&mut self, _event: &SseEvent) -> Result<EventRole, AnswerError> {
-        unimplemented!()
+    fn take(&mut self, event: &SseEvent) -> Result<EventRole, AnswerError> {
+        let Some(data) = event.data.as_deref().map(str::trim).filter(|data| !data.is_empty()) else {
+            return Ok(EventRole::Ping);
+        };
+        self.bytes = self.bytes.saturating_add(data.len());
+        if self.bytes > self.max_bytes {
+            return Err(AnswerError::new("the streamed answer is longer than the configured limit"));
+        }
+        if data == DONE {
+            self.is_done = true;
+            self.is_regular &= self.end.is_some();
+            return Ok(EventRole::End);
+        }
+        let parsed = StreamEvent::parse(data)?;
+        self.check_order(&event.raw, &parsed);
+        self.push(&parsed)
     }
+
     fn text(&self) -> &str {
-        unimplemented!()
+        self.items.text()
     }
+
     fn has_calls(&self) -> bool {
-        unimplemented!()
+        let is_streamed = self.items.items().iter().any(|item| item.kind.is_call());
+        is_streamed || self.output.iter().any(|item| kind_of(item).is_call())
     }
+
     fn is_finished(&self) -> bool {
-        unimplemented!()
+        self.end.is_some() || self.is_done && !self.items.items().is_empty() && self.items.are_done()
     }
+
     fn is_conformant(&self) -> bool {
-        unimplemented!()
+        self.is_regular
     }
+
     fn into_completion(self: Box<Self>) -> Completion {
-        unimplemented!()
+        let is_finished = self.is_finished();
+        let mut output = self.output;
+        let mut fields = match self.end {
+            Some(end) => end,
+            None => {
+                output.extend(self.items.items().iter().map(|item| item.to_raw(IN_PROGRESS)));
+                let mut head = self.head.unwrap_or_else(|| ResponsesAnswer.minted(""));
+                if is_finished {
+                    head.set("status", raw(COMPLETED));
+                    end_items(&mut output, COMPLETED);
+                }
+                head
+            }
+        };
+        fields.set("output", raw(&output));
+        let model = fields.get("model").and_then(string).unwrap_or_default().into_owned();
+        // Only a failed response is rejected, and its events are errors.
+        Completion::read(Protocol::Responses, fields)
+            .unwrap_or_else(|_| Completion::of_calls(Protocol::Responses, &model, &[]))
+    }
+}
+
+/// Returns the response of an event.
+pub(super) fn response_of(event: &StreamEvent<'_>) -> Option<RawObject> {
+    RawObject::parse(event.fields.get("response")?.get()).ok()
+}
+
+fn id_of(response: &RawObject) -> String {
+    response.get("id").and_then(string).unwrap_or_default().into_owned()
+}
+
+fn kind_of(item: &RawValue) -> ItemKind {
+    ObjectFields::parse(item.get()).map_or(ItemKind::Other, |fields| ItemKind::new(&fields))
+}
+
+/// Returns the value of the `event` line.
+fn event_name(raw: &[u8]) -> Option<&[u8]> {
+    let mut lines = raw.split(|byte| matches!(byte, b'\n' | b'\r'));
+    lines.find_map(|line| line.strip_prefix(b"event:")).map(<[u8]>::trim_ascii)
+}
+
+fn role(kind: Option<ItemKind>) -> EventRole {
+    match kind {
+        Some(ItemKind::Message) => EventRole::Text,
+        Some(ItemKind::Reasoning) => EventRole::Reasoning,
+        Some(kind) if kind.is_call() => EventRole::Call,
+        _ => EventRole::Other,
     }
 }
