@@ -108,10 +108,15 @@ pub(crate) fn late_error_members(body: &[u8], status: StatusCode, headers: &Head
         error.set("code", raw(code_of(status)));
     }
     error.set("status", raw(&status.as_u16()));
-    if let Some(wait) = headers.get(RETRY_AFTER).and_then(|wait| wait.to_str().ok()?.trim().parse::<u64>().ok()) {
+    if let Some(wait) = retry_after(headers) {
         error.set("retry_after", raw(&wait));
     }
     error
+}
+
+/// Returns the delay that an upstream requests, in seconds.
+pub(crate) fn retry_after(headers: &HeaderMap) -> Option<u64> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()
 }
 
 /// Returns OpenAI's error code for this status, for bodies without a code (API reference, "Error codes").

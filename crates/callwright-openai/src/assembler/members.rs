@@ -10,7 +10,7 @@ use callwright_common::json::raw;
 
 /// Members of an object that arrives in pieces.
 #[derive(Debug, Default)]
-pub(super) struct Members(IndexMap<String, MergedMember>);
+pub(crate) struct Members(IndexMap<String, MergedMember>);
 
 /// Accumulated value. Strings and arrays are concatenated; for other values, the last one counts; `null` is ignored.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ struct List {
 
 impl Members {
     /// Adds a piece of the member `key` to its earlier pieces.
-    pub(super) fn push(&mut self, key: &str, piece: &RawValue) {
+    pub(crate) fn push(&mut self, key: &str, piece: &RawValue) {
         match self.0.get_mut(key) {
             Some(member) => member.join(piece),
             None => {
@@ -50,7 +50,7 @@ impl Members {
     }
 
     /// Whether no member was added.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -70,7 +70,7 @@ impl Members {
     }
 
     /// Returns the members, in the order of their first occurrence.
-    pub(super) fn into_fields(self) -> impl Iterator<Item = (String, Box<RawValue>)> {
+    pub(crate) fn into_fields(self) -> impl Iterator<Item = (String, Box<RawValue>)> {
         self.0.into_iter().map(|(key, member)| (key, member.into_raw()))
     }
 }
@@ -142,7 +142,7 @@ fn text_part(text: String) -> Option<Box<RawValue>> {
 }
 
 /// Keeps the last value of a member. Most servers repeat the same value in every chunk.
-pub(super) fn keep_last(fields: &mut IndexMap<String, Box<RawValue>>, key: &str, value: &RawValue) {
+pub(crate) fn keep_last(fields: &mut IndexMap<String, Box<RawValue>>, key: &str, value: &RawValue) {
     match fields.get_mut(key) {
         Some(kept) if kept.get() == value.get() => {}
         Some(kept) => *kept = value.to_owned(),

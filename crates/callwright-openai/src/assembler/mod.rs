@@ -18,6 +18,7 @@ use super::{AnswerError, Choice, Completion, SseEvent, StreamHead, StreamItem};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::ids;
 use choice::ChoiceParts;
+pub(crate) use members::{Members, keep_last};
 
 /// Maximum number of members that a stream's head takes from its first chunk; servers send a few.
 const MAX_HEAD_MEMBERS: usize = 32;
@@ -117,7 +118,7 @@ impl Assembler {
 
     fn keep_members(&mut self, fields: &ObjectFields<'_>) {
         for (key, value) in fields.iter().filter(|(key, value)| is_member(key) && present(Some(value)).is_some()) {
-            members::keep_last(&mut self.fields, key, value);
+            keep_last(&mut self.fields, key, value);
         }
     }
 }

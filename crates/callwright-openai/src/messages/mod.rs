@@ -3,12 +3,15 @@
 mod added;
 mod answer;
 mod blocks;
+mod events;
 mod notes;
 mod rejoin;
 mod request;
 mod stream;
+mod streamed_block;
 mod views;
 mod writer;
+mod written_block;
 
 pub(crate) use answer::MessagesAnswer;
 pub(crate) use request::MessagesRequest;

@@ -1,36 +1,295 @@
 //! Assembly of a streamed answer.
 
-use crate::parts::{EventRole, StreamForm};
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use indexmap::IndexMap;
+use serde_json::value::RawValue;
+
+use super::answer::{MessagesAnswer, STOP_REASON, USAGE};
+use super::blocks::{CONTENT, TEXT};
+use super::events::{
+    BLOCK_DELTA, BLOCK_START, BLOCK_STOP, ERROR, EventData, MESSAGE_DELTA, MESSAGE_START, MESSAGE_STOP, PING,
+    StreamEvent,
+};
+use super::streamed_block::{BlockDelta, BlockKind, StreamedBlock, is_regular_start};
+use crate::assembler::keep_last;
+use crate::fields::{ObjectFields, string};
+use crate::parts::{AnswerForm, EventRole, MAX_PARTS, StreamForm};
 use crate::{AnswerError, Completion, SseEvent};
+use callwright_common::json::{RawObject, raw};
+use callwright_types::Protocol;
 
 /// A streamed answer that is being assembled.
 #[derive(Debug)]
-pub(crate) struct MessagesAssembly;
+pub(crate) struct MessagesAssembly {
+    max_bytes: usize,
+    bytes: usize,
+    /// Members of `message_start.message`, and those that later events state for the answer.
+    message: IndexMap<String, Box<RawValue>>,
+    usage: IndexMap<String, Box<RawValue>>,
+    blocks: Vec<StreamedBlock>,
+    /// Position of the last block for each index.
+    by_index: HashMap<u64, usize>,
+    /// Position of the block that was begun and not ended.
+    open: Option<usize>,
+    call_ids: HashSet<String>,
+    text: String,
+    phase: StreamPhase,
+    irregular: bool,
+}
+
+/// Progress of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum StreamPhase {
+    /// Before `message_start`.
+    New,
+    /// Between `message_start` and the stop reason.
+    Begun,
+    /// The stop reason is known.
+    Finished,
+    /// After `message_stop`.
+    Stopped,
+}
 
 impl MessagesAssembly {
     /// Creates an assembly that rejects answers whose events exceed `max_bytes` bytes in total.
-    pub(crate) fn new(_max_bytes: usize) -> Self {
-        unimplemented!()
+    pub(crate) fn new(max_bytes: usize) -> Self {
+        Self {
+            max_bytes,
+            bytes: 0,
+            message: IndexMap::new(),
+            usage: IndexMap::new(),
+            blocks: Vec::new(),
+            by_index: HashMap::new(),
+            open: None,
+            call_ids: HashSet::new(),
+            text: String::new(),
+            phase: StreamPhase::New,
+            irregular: false,
+        }
+    }
+
+    fn add(&mut self, event: &StreamEvent<'_>) -> Result<EventRole, AnswerError> {
+        self.irregular |= self.phase == StreamPhase::Stopped;
+        Ok(match event.kind.as_ref() {
+            MESSAGE_START => {
+                self.start(event);
+                EventRole::Head
+            }
+            BLOCK_START => self.start_block(event)?.role(),
+            BLOCK_DELTA => self.add_delta(event)?.map_or(EventRole::Other, BlockKind::role),
+            BLOCK_STOP => self.stop_block(event).map_or(EventRole::Other, BlockKind::role),
+            MESSAGE_DELTA => {
+                self.finish(event);
+                EventRole::End
+            }
+            MESSAGE_STOP => {
+                self.irregular |= self.phase != StreamPhase::Finished;
+                self.phase = self.phase.max(if self.is_finished() { StreamPhase::Stopped } else { self.phase });
+                EventRole::End
+            }
+            _ => EventRole::Other,
+        })
+    }
+
+    /// Adds the head. A repeated head is ignored.
+    fn start(&mut self, event: &StreamEvent<'_>) {
+        let message = event.fields.object("message");
+        self.irregular |= self.phase != StreamPhase::New || !message.as_ref().is_some_and(is_regular_head);
+        if self.phase != StreamPhase::New {
+            return;
+        }
+        self.phase = StreamPhase::Begun;
+        for (key, value) in message.iter().flat_map(ObjectFields::iter) {
+            keep_last(&mut self.message, key, value);
+        }
+        for (key, value) in message.and_then(|message| message.object(USAGE)).iter().flat_map(ObjectFields::iter) {
+            keep_last(&mut self.usage, key, value);
+        }
+    }
+
+    fn start_block(&mut self, event: &StreamEvent<'_>) -> Result<BlockKind, AnswerError> {
+        let Some((start, block)) = event.fields.get("content_block").and_then(|start| {
+            let block = ObjectFields::parse(start.get())?;
+            Some((start, block))
+        }) else {
+            self.irregular = true;
+            return self.begin(event.index(), &RawObject::default().to_raw());
+        };
+        self.irregular |= !is_regular_start(&block);
+        let kind = self.begin(event.index(), start)?;
+        match kind {
+            BlockKind::Text => self.text.push_str(&block.string(TEXT).unwrap_or_default()),
+            BlockKind::Call => {
+                let id = block.string("id").map(Cow::into_owned).unwrap_or_default();
+                self.irregular |= !self.call_ids.insert(id);
+            }
+            BlockKind::Thinking | BlockKind::RedactedThinking | BlockKind::Other => {}
+        }
+        Ok(kind)
+    }
+
+    fn begin(&mut self, index: Option<u64>, start: &RawValue) -> Result<BlockKind, AnswerError> {
+        let at = self.blocks.len();
+        if at >= MAX_PARTS {
+            return Err(AnswerError::new(format!("the streamed answer has more than {MAX_PARTS} parts")));
+        }
+        let is_in_order = index.is_some_and(|index| usize::try_from(index) == Ok(at));
+        self.irregular |= !is_in_order || self.open.is_some() || self.phase != StreamPhase::Begun;
+        if let Some(index) = index {
+            self.by_index.insert(index, at);
+        }
+        self.open = Some(at);
+        let block = StreamedBlock::new(start);
+        let kind = block.kind;
+        self.blocks.push(block);
+        Ok(kind)
+    }
+
+    fn add_delta(&mut self, event: &StreamEvent<'_>) -> Result<Option<BlockKind>, AnswerError> {
+        let Some(fields) = event.fields.object("delta") else {
+            self.irregular = true;
+            return Ok(None);
+        };
+        let delta = BlockDelta::of(&fields);
+        let index = event.index();
+        let at = match self.target(index, delta) {
+            Some(at) => at,
+            None => {
+                self.irregular = true;
+                let Some(block) = delta.new_block() else { return Ok(None) };
+                self.begin(index, &block.to_raw())?;
+                self.blocks.len() - 1
+            }
+        };
+        let is_expected = index.is_some() && self.open == Some(at) && self.phase == StreamPhase::Begun;
+        self.irregular |= !is_expected || index.and_then(|index| self.by_index.get(&index)) != Some(&at);
+        if let BlockDelta::Text(Some(piece)) = delta {
+            self.text.push_str(&string(piece).unwrap_or_default());
+        }
+        let Some(block) = self.blocks.get_mut(at) else { return Ok(None) };
+        self.irregular |= !block.push(delta, &fields);
+        Ok(Some(block.kind))
+    }
+
+    /// Returns the position of the block that takes a delta: the one with its index, the last one, or for a signature the
+    /// last one with thinking.
+    fn target(&self, index: Option<u64>, delta: BlockDelta<'_>) -> Option<usize> {
+        let indexed = index.and_then(|index| self.by_index.get(&index).copied());
+        let last = self.blocks.len().checked_sub(1);
+        let mut candidates = indexed.into_iter().chain(last);
+        let target = candidates.find(|at| self.blocks.get(*at).is_some_and(|block| block.kind.takes(&delta)));
+        match delta {
+            BlockDelta::Signature(_) => {
+                target.or_else(|| self.blocks.iter().rposition(|block| block.kind == BlockKind::Thinking))
+            }
+            _ => target,
+        }
+    }
+
+    fn stop_block(&mut self, event: &StreamEvent<'_>) -> Option<BlockKind> {
+        let index = event.index();
+        let indexed = index.and_then(|index| self.by_index.get(&index).copied());
+        self.irregular |= indexed.is_none() || indexed != self.open || self.phase != StreamPhase::Begun;
+        let at = indexed.or(self.open)?;
+        if self.open == Some(at) {
+            self.open = None;
+        }
+        self.blocks.get(at).map(|block| block.kind)
+    }
+
+    /// Adds a `message_delta`. There may be several of them.
+    fn finish(&mut self, event: &StreamEvent<'_>) {
+        let delta = event.fields.object("delta");
+        let usage = event.fields.object(USAGE);
+        self.irregular |= self.phase == StreamPhase::New || self.open.is_some() || delta.is_none() || usage.is_none();
+        if let Some(delta) = delta {
+            if delta.string(STOP_REASON).is_some() {
+                self.phase = self.phase.max(StreamPhase::Finished);
+            }
+            keep_known(&mut self.message, &delta, &[]);
+        }
+        if let Some(usage) = usage {
+            keep_known(&mut self.usage, &usage, &[]);
+        }
+        keep_known(&mut self.message, &event.fields, &["type", "delta", USAGE, CONTENT]);
     }
 }
 
 impl StreamForm for MessagesAssembly {
-    fn take(&mut self, _event: &SseEvent) -> Result<EventRole, AnswerError> {
-        unimplemented!()
+    fn take(&mut self, event: &SseEvent) -> Result<EventRole, AnswerError> {
+        let data = match EventData::read(event)? {
+            EventData::Empty => return Ok(EventRole::Ping),
+            EventData::Done => {
+                self.irregular = true;
+                return Ok(EventRole::End);
+            }
+            EventData::Object(data) => data,
+        };
+        match data.kind.as_ref() {
+            PING => return Ok(EventRole::Ping),
+            ERROR => return Ok(EventRole::Error),
+            _ => {}
+        }
+        self.irregular |= !data.is_named;
+        self.bytes = self.bytes.saturating_add(event.data.as_ref().map_or(0, String::len));
+        if self.bytes > self.max_bytes {
+            return Err(AnswerError::new("the streamed answer is longer than the configured limit"));
+        }
+        self.add(&data)
     }
+
     fn text(&self) -> &str {
-        unimplemented!()
+        &self.text
     }
+
     fn has_calls(&self) -> bool {
-        unimplemented!()
+        self.blocks.iter().any(|block| block.kind == BlockKind::Call)
     }
+
     fn is_finished(&self) -> bool {
-        unimplemented!()
+        self.phase >= StreamPhase::Finished
     }
+
+    /// The last event may be missing: a stream that ends after its stop reason conforms so far.
     fn is_conformant(&self) -> bool {
-        unimplemented!()
+        !self.irregular
     }
+
     fn into_completion(self: Box<Self>) -> Completion {
-        unimplemented!()
+        let blocks: Vec<Box<RawValue>> = self.blocks.into_iter().map(StreamedBlock::into_raw).collect();
+        let mut message = self.message;
+        let minted = MessagesAnswer.minted("");
+        for (key, value) in minted.iter() {
+            if !message.contains_key(key) {
+                let value = if key == STOP_REASON { raw(&()) } else { value.to_owned() };
+                message.insert(key.to_owned(), value);
+            }
+        }
+        message.insert("type".to_owned(), raw("message"));
+        message.insert(CONTENT.to_owned(), raw(&blocks));
+        if !self.usage.is_empty() {
+            message.insert(USAGE.to_owned(), self.usage.into_iter().collect::<RawObject>().to_raw());
+        }
+        // A message with a list of blocks, whose number was limited above, is a complete answer.
+        Completion::read(Protocol::Messages, message.into_iter().collect())
+            .unwrap_or_else(|_| Completion::of_text(Protocol::Messages, "", ""))
+    }
+}
+
+/// Whether the message of a head conforms to the API reference: an id, token counts, and no blocks yet.
+fn is_regular_head(message: &ObjectFields<'_>) -> bool {
+    message.string("id").is_some_and(|id| !id.is_empty())
+        && message.object(USAGE).is_some()
+        && message.items(CONTENT).is_some_and(|blocks| blocks.is_empty())
+}
+
+/// Keeps the members that are not `null`, except for some.
+fn keep_known(fields: &mut IndexMap<String, Box<RawValue>>, members: &ObjectFields<'_>, except: &[&str]) {
+    for (key, value) in members.iter() {
+        if value.get() != "null" && !except.contains(&key) {
+            keep_last(fields, key, value);
+        }
     }
 }
