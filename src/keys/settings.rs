@@ -29,7 +29,8 @@ pub struct Settings {
 }
 
 /// Paths that use or list models, and do not expose data that other users of the provider's account stored.
-const SHARED_PATHS: [&str; 4] = ["models", "embeddings", "audio", "images"];
+const SHARED_PATHS: [&str; 6] =
+    ["models", "embeddings", "audio", "images", "messages/count_tokens", "responses/input_tokens"];
 
 impl Default for Settings {
     fn default() -> Self {

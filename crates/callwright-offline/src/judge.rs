@@ -107,7 +107,7 @@ impl<'a> Judge<'a> {
         judge: impl FnOnce(&Context<'_>) -> JudgedMessage,
     ) -> JudgedMessage {
         // Without the conversation, its mentions are unknown.
-        let request = request.filter(|request| request.member("messages").is_some());
+        let request = request.filter(|request| request.has_conversation());
         let messages = || request.map(RecordedAnswer::messages).unwrap_or_default();
         let transcript = LazyCell::new(|| Transcript::read(messages().into_iter().map(Message::from)));
         let relevance = request.and_then(|request| self.relevance(request, offered));

@@ -41,7 +41,7 @@ mod usage;
 
 pub use assembler::Assembler;
 pub use assistant::AssistantMessage;
-pub use choice::{Choice, is_cut_off};
+pub use choice::Choice;
 pub use chunk::{Chunk, StreamHead, StreamItem, read_item};
 pub use completion::Completion;
 pub use embeddings::{embeddings_request, error_message, read_embeddings};

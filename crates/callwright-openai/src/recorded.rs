@@ -1,34 +1,70 @@
 //! A recorded answer with the relevant parts of its request, as one line of a file.
 
+use std::borrow::Cow;
+
 use serde_json::value::RawValue;
 
 use super::choice::is_cut_off;
 use super::fields::{ObjectFields, present, string};
+use super::parts::{AnswerForm, RequestForm, answer_form, request_form};
 use super::request::{MessageView, view};
 use super::tools::read_tool;
 use super::{AnswerError, AssistantMessage, ToolChoice};
 use callwright_common::json::RawObject;
-use callwright_types::Tool;
+use callwright_types::{Protocol, Tool};
 
 /// Role of user messages.
 const USER: &str = "user";
 
-/// JSON object with the data for judging an answer, under the names of requests and choices: `messages`, `tools`,
-/// `tool_choice`, `response_format`, `finish_reason`, and the assistant's `message` unless it is stored elsewhere.
-/// Other members belong to the caller.
+/// JSON object with the data for judging an answer, under the names of requests and choices: `messages` (or `input`),
+/// `tools`, `tool_choice`, `response_format` (or `text`, `output_config`), `finish_reason`, and the model's `message`
+/// unless it is stored elsewhere. In Responses, `message` is the response with its `output`, in Messages the message with
+/// its `content`. Other members belong to the caller.
 #[derive(Debug)]
 pub struct RecordedAnswer<'a> {
     fields: ObjectFields<'a>,
+    /// The same members, for a protocol whose answers are lists of parts.
+    parts: Option<PartsRecord>,
+}
+
+#[derive(Debug)]
+struct PartsRecord {
+    protocol: Protocol,
+    request: &'static dyn RequestForm,
+    answer: &'static dyn AnswerForm,
+    fields: RawObject,
 }
 
 impl<'a> RecordedAnswer<'a> {
-    /// Parses one line.
+    /// Parses one line. The protocol is that of its member `protocol`, or else follows from the form of `message`,
+    /// `input` and `tools`.
     ///
     /// # Errors
     /// Fails if it is not a JSON object.
     pub fn parse(text: &'a str) -> Result<Self, AnswerError> {
+        let fields: ObjectFields<'a> =
+            serde_json::from_str(text).map_err(|error| AnswerError::new(unreadable(&error)))?;
+        let protocol = protocol_of(&fields);
+        Ok(Self { parts: PartsRecord::new(protocol, text), fields })
+    }
+
+    /// Parses a line whose protocol is known, as [`RecordedAnswer::parse`] does.
+    ///
+    /// # Errors
+    /// Fails if it is not a JSON object.
+    pub fn parse_in(protocol: Protocol, text: &'a str) -> Result<Self, AnswerError> {
         let fields = serde_json::from_str(text).map_err(|error| AnswerError::new(unreadable(&error)))?;
-        Ok(Self { fields })
+        Ok(Self { parts: PartsRecord::new(protocol, text), fields })
+    }
+
+    /// Protocol of the answer.
+    pub fn protocol(&self) -> Protocol {
+        self.parts.as_ref().map(|parts| parts.protocol).unwrap_or_default()
+    }
+
+    /// Whether the line has the conversation before the answer.
+    pub fn has_conversation(&self) -> bool {
+        self.fields.get(self.parts.as_ref().map_or("messages", |parts| parts.request.conversation_key())).is_some()
     }
 
     /// Returns a member that belongs to the caller; `None` if it is absent or `null`.
@@ -46,11 +82,18 @@ impl<'a> RecordedAnswer<'a> {
         })?;
         let fields = RawObject::parse(message.get())
             .map_err(|_| AnswerError::new("`message` is not an object; give the assistant's message with its role"))?;
-        AssistantMessage::read(fields)
+        let Some(parts) = &self.parts else { return AssistantMessage::read(fields) };
+        let key = parts.answer.parts_key();
+        let list = fields.get_as::<Vec<Box<RawValue>>>(key);
+        let list = list.ok_or_else(|| AnswerError::new(format!("`message` has no list `{key}`")))?;
+        AssistantMessage::of_parts(parts.answer, list)
     }
 
     /// Returns the messages of the request before the answer; empty if the line has none.
-    pub fn messages(&self) -> Vec<MessageView<'a>> {
+    pub fn messages(&self) -> Vec<MessageView<'_>> {
+        if let Some(parts) = &self.parts {
+            return parts.request.views(&parts.fields, &[]);
+        }
         self.fields.items("messages").unwrap_or_default().into_iter().filter_map(view).collect()
     }
 
@@ -76,20 +119,59 @@ impl<'a> RecordedAnswer<'a> {
 
     /// Returns `tool_choice`, or the legacy `function_call`.
     pub fn tool_choice(&self) -> ToolChoice {
+        if let Some(parts) = &self.parts {
+            return parts.request.tool_choice(&parts.fields);
+        }
         let choice = self.fields.get("tool_choice").or_else(|| self.fields.get("function_call"));
         choice.map(ToolChoice::read).unwrap_or_default()
     }
 
-    /// Whether `response_format` requests JSON.
+    /// Whether the answer's text must be JSON.
     pub fn requires_json(&self) -> bool {
+        if let Some(parts) = &self.parts {
+            return parts.request.requires_json(&parts.fields);
+        }
         let kind = self.fields.object("response_format").and_then(|format| format.string("type"));
         kind.is_some_and(|kind| kind.starts_with("json"))
     }
 
     /// Whether the answer is incomplete.
     pub fn is_cut_off(&self) -> bool {
-        self.fields.string("finish_reason").is_some_and(|reason| is_cut_off(&reason))
+        let Some(parts) = &self.parts else {
+            return self.fields.string("finish_reason").is_some_and(|reason| is_cut_off(&reason));
+        };
+        let own = self.fields.string("finish_reason").map(Cow::into_owned);
+        let message = || self.fields.get("message").and_then(|message| RawObject::parse(message.get()).ok());
+        let reason = own.or_else(|| parts.answer.finish_reason(&message()?));
+        reason.is_some_and(|reason| parts.answer.is_cut_off(&reason))
     }
+}
+
+impl PartsRecord {
+    fn new(protocol: Protocol, text: &str) -> Option<Self> {
+        let (request, answer) = (request_form(protocol)?, answer_form(protocol)?);
+        Some(Self { protocol, request, answer, fields: RawObject::parse(text).ok()? })
+    }
+}
+
+/// Returns the protocol of a line.
+fn protocol_of(fields: &ObjectFields<'_>) -> Protocol {
+    if let Some(protocol) = fields.get_as("protocol") {
+        return protocol;
+    }
+    let message = fields.object("message");
+    let has_output = message.as_ref().is_some_and(|message| message.get("output").is_some());
+    if has_output || (fields.get("input").is_some() && fields.get("messages").is_none()) {
+        return Protocol::Responses;
+    }
+    let is_message = message.is_some_and(|message| {
+        message.string("type").as_deref() == Some("message")
+            && message.get("content").is_some_and(|content| content.get().starts_with('['))
+    });
+    let tools = fields.items("tools").unwrap_or_default();
+    let has_input_schema =
+        tools.iter().filter_map(|tool| ObjectFields::parse(tool.get())).any(|tool| tool.get("input_schema").is_some());
+    if is_message || has_input_schema { Protocol::Messages } else { Protocol::Chat }
 }
 
 /// Returns an identifier: a string, or a number as its digits.
@@ -99,10 +181,27 @@ pub fn name_of(member: &RawValue) -> Option<String> {
     string(member).map(Into::into).or_else(|| is_number.then(|| text.to_owned()))
 }
 
-/// Parses the text of `tools`. A tool without a valid name is omitted, as in a request.
+/// Parses the text of `tools` in the form of any protocol. A tool without a valid name is omitted, as in a request.
 pub fn read_tools(text: &str) -> Vec<Tool> {
     let elements: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
-    elements.into_iter().filter(|element| present(Some(element)).is_some()).filter_map(read_tool).collect()
+    let elements = elements.into_iter().filter(|element| present(Some(element)).is_some());
+    elements.flat_map(read_any_tool).collect()
+}
+
+/// Reads an element by its form: Messages has `input_schema` or a type without a definition, Responses has namespaces.
+fn read_any_tool(element: &RawValue) -> Vec<Tool> {
+    let Some(fields) = ObjectFields::parse(element.get()) else { return Vec::new() };
+    let form = if fields.get("input_schema").is_some() {
+        request_form(Protocol::Messages)
+    } else if fields.string("type").as_deref() == Some("namespace") {
+        request_form(Protocol::Responses)
+    } else {
+        None
+    };
+    match form {
+        Some(form) => form.read_tools(element),
+        None => read_tool(element).into_iter().collect(),
+    }
 }
 
 fn unreadable(error: &serde_json::Error) -> String {
@@ -168,5 +267,25 @@ mod tests {
         assert_eq!(name(r#""a\u0062""#).as_deref(), Some("ab"));
         assert_eq!(name("-1").as_deref(), Some("-1"));
         assert_eq!((name("true"), name("[1]")), (None, None));
+    }
+
+    #[test]
+    fn lines_of_other_protocols_are_recognised_by_their_form() {
+        let responses = answer(
+            r#"{"input":"Hi","tools":[{"type":"function","name":"f","parameters":{}}],
+                "message":{"output":[{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}],"status":"completed"}}"#,
+        );
+        assert_eq!(responses.protocol(), Protocol::Responses);
+        assert_eq!(responses.message().unwrap().calls()[0].name, "f");
+        assert_eq!(responses.last_of_the_user().as_deref(), Some("Hi"));
+        assert_eq!(read_tools(responses.tools_text().unwrap().unwrap())[0].name, "f");
+        let messages = answer(
+            r#"{"messages":[{"role":"user","content":"Hi"}],"tools":[{"name":"f","input_schema":{"type":"object"}}],
+                "message":{"type":"message","content":[{"type":"tool_use","id":"a","name":"f","input":{}}],"stop_reason":"max_tokens"}}"#,
+        );
+        assert_eq!(messages.protocol(), Protocol::Messages);
+        assert_eq!(messages.message().unwrap().calls()[0].arguments, "{}");
+        assert!(messages.is_cut_off() && messages.has_conversation());
+        assert_eq!(read_tools(messages.tools_text().unwrap().unwrap())[0].name, "f");
     }
 }

@@ -15,7 +15,7 @@ use callwright_knowledge::representation::Sample;
 use callwright_openai::RecordedAnswer;
 use callwright_types::memory::ToolSample;
 use callwright_types::trace::Execution;
-use callwright_types::{Trace, Verdict};
+use callwright_types::{Protocol, Trace, Verdict};
 
 /// Samples of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -180,7 +180,7 @@ fn worked(execution: &Execution, known: &KnownTools<'_>) -> bool {
 
 fn last_words_of_the_user(trace: &Trace) -> Option<String> {
     let request = trace.request.as_ref()?.to_string();
-    RecordedAnswer::parse(&request).ok()?.last_of_the_user()
+    RecordedAnswer::parse_in(Protocol::of_endpoint(&trace.endpoint), &request).ok()?.last_of_the_user()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use callwright_knowledge::experience::redacted;
 use callwright_openai::RecordedAnswer;
 use callwright_store::{FeedbackRow, FeedbackVerdict};
 use callwright_types::memory::ToolSample;
-use callwright_types::{Diagnosis, Evidence, EvidenceKind, MemoryNote, Trace};
+use callwright_types::{Diagnosis, Evidence, EvidenceKind, MemoryNote, Protocol, Trace};
 
 /// Maximum length of a query in characters, equal to the limit of embedding models. Text that users paste after their
 /// question is not part of it.
@@ -105,7 +105,7 @@ fn sample_of(
     id: &str,
 ) -> Option<ToolSample> {
     let request = trace.request.as_ref()?.to_string();
-    let query = RecordedAnswer::parse(&request).ok()?.last_of_the_user()?;
+    let query = RecordedAnswer::parse_in(Protocol::of_endpoint(&trace.endpoint), &request).ok()?.last_of_the_user()?;
     let query = redacted(query.trim());
     let query: String = query.chars().take(MAX_QUERY_CHARS).collect();
     (!query.is_empty()).then(|| ToolSample {

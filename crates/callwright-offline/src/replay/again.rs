@@ -10,7 +10,7 @@ use crate::judge::Judge;
 use crate::tool_sets::{OfferedToolSet, ToolSetKey};
 use callwright_judge::repair::Spoken;
 use callwright_judge::repair::rescue::Situation;
-use callwright_openai::{Completion, RecordedAnswer, is_cut_off};
+use callwright_openai::{Completion, RecordedAnswer};
 use callwright_types::rules::{Evidence, Mode};
 use callwright_types::trace::Attempt;
 use callwright_types::{Protocol, RepairKind, Trace};
@@ -18,8 +18,9 @@ use callwright_types::{Protocol, RepairKind, Trace};
 /// Judges the answers again. Returns `None` if the trace lacks the required data: the request with all offered tools,
 /// and the calls with their arguments.
 pub(super) fn again(trace: &Trace, judge: &Judge<'_>) -> Option<Vec<ReplayedAnswer>> {
+    let protocol = Protocol::of_endpoint(&trace.endpoint);
     let request = trace.request.as_ref()?.to_string();
-    let request = RecordedAnswer::parse(&request).ok()?;
+    let request = RecordedAnswer::parse_in(protocol, &request).ok()?;
     let tools = request.tools_text().ok()??;
     let offered = judge.offered(ToolSetKey::Own(tools.to_owned()), || Ok::<_, Infallible>(tools.to_owned()));
     let Ok(offered) = offered;
@@ -51,11 +52,11 @@ fn whole(
     judge: &Judge<'_>,
 ) -> Option<Vec<ReplayedAnswer>> {
     let body = trace.answer.as_ref()?.to_string();
-    let completion = Completion::parse(Protocol::Chat, Bytes::from(body)).ok()?;
-    let answers = completion.choices().iter().map(|choice| {
-        let cut_off = choice.finish_reason.as_deref().is_some_and(is_cut_off);
-        ReplayedAnswer::judged(judge.message(&choice.message, cut_off, request, offered), 0)
-    });
+    let completion = Completion::parse(request.protocol(), Bytes::from(body)).ok()?;
+    let answers = completion
+        .choices()
+        .iter()
+        .map(|choice| ReplayedAnswer::judged(judge.message(&choice.message, choice.is_cut_off(), request, offered), 0));
     Some(answers.collect())
 }
 
