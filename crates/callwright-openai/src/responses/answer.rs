@@ -209,11 +209,10 @@ fn with_text_part(content: Vec<&RawValue>, text: &str) -> Vec<Box<RawValue>> {
             parts.push(part.to_owned());
         } else if !is_written {
             let mut first = object_at(Some(part));
-            for (key, value) in text_part(text).iter().filter(|(key, _)| *key != "type") {
-                first.set(key, value.to_owned());
-            }
-            if !first.contains("type") {
-                first.set("type", raw("output_text"));
+            for (key, value) in text_part(text).iter() {
+                if key != "logprobs" || first.contains(key) {
+                    first.set(key, value.to_owned());
+                }
             }
             parts.push(first.to_raw());
             is_written = true;

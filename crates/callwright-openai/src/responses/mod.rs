@@ -16,3 +16,6 @@ pub(crate) use answer::ResponsesAnswer;
 pub(crate) use request::ResponsesRequest;
 pub(crate) use stream::ResponsesAssembly;
 pub(crate) use writer::ResponsesWriter;
+
+#[cfg(test)]
+mod tests;
