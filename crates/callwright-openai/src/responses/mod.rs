@@ -6,6 +6,8 @@ mod encoder;
 mod event;
 mod final_output;
 mod item;
+mod item_end;
+mod part_events;
 mod request;
 mod stream;
 mod streamed_item;

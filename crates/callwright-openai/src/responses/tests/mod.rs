@@ -1,6 +1,8 @@
 //! Tests of streams: helpers, and a strict client.
 
+mod answer;
 mod properties;
+mod request;
 mod stream;
 mod writer;
 
