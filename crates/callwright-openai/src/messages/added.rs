@@ -60,3 +60,92 @@ fn user_blocks(element: &RawValue) -> Option<(RawObject, Vec<Box<RawValue>>)> {
     let blocks = blocks_of(present(fields.get(CONTENT)))?;
     Some((fields, blocks))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::testing::{answer_of, call, request, sent};
+    use crate::Completion;
+    use callwright_types::{Call, Protocol};
+
+    fn made(id: &str) -> Call {
+        Call { id: id.into(), name: "f".into(), arguments: "{}".into() }
+    }
+
+    /// Blocks in an order and notation that no serializer produces.
+    const INTERLEAVED: &str = concat!(
+        r#"{"type":"thinking", "thinking":"\u0061\/b" ,"signature":"s1=="},{"type":"text","text":"Now."},"#,
+        r#"{"type":"tool_use","id":"a","name":"f","input":{ "x" : 1.50e1 }},{"signature":"s2","type":"thinking","thinking":""},"#,
+        r#"{"type":"redacted_thinking","data":"x\/y"},{"type":"tool_use","id":"b","name":"f","input":{}}"#
+    );
+
+    // maximhq/bifrost 6342: replayed thinking was moved before the calls, and results without content were dropped, so
+    // that every later request of the conversation failed.
+    #[test]
+    fn thinking_among_calls_is_replayed_to_the_byte_and_in_its_place() {
+        let body = format!(r#"{{"type":"message","content":[ {INTERLEAVED} ],"stop_reason":"tool_use"}}"#);
+        let completion = Completion::parse(Protocol::Messages, body.into()).unwrap();
+        let client = format!(
+            r#"{{"role":"assistant","content":[ {INTERLEAVED} ]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"a"}},{{"type":"tool_result","tool_use_id":"b","is_error":true}}]}}"#
+        );
+        let mut request = request(&format!(r#"{{"messages":[{client}]}}"#));
+        request.push_assistant(&completion.choices()[0].message);
+        request.push_tool_result(&made("a"), "1", false);
+        request.push_tool_result(&made("b"), "2", true);
+        let results = concat!(
+            r#"{"type":"tool_result","tool_use_id":"a","content":"1"},"#,
+            r#"{"type":"tool_result","tool_use_id":"b","content":"2","is_error":true}"#
+        );
+        assert_eq!(
+            sent(&request),
+            format!(
+                r#"{{"messages":[{client},{{"role":"assistant","content":[{INTERLEAVED}]}},{{"role":"user","content":[{results}]}}]}}"#
+            )
+        );
+    }
+
+    #[test]
+    fn results_precede_the_text_of_their_message() {
+        let mut request = request(r#"{"messages":[]}"#);
+        request.push_assistant(&answer_of(&json!([call("a", "f"), call("b", "f")])).choices()[0].message);
+        request.push_tool_result(&made("a"), "1", false);
+        request.push_user("Go on.");
+        request.push_tool_result(&made("b"), "2", false);
+        request.push_user("Now.");
+        let messages = request.to_value()["messages"].clone();
+        assert_eq!(messages.as_array().map(Vec::len), Some(2));
+        let kinds: Vec<Value> =
+            messages[1]["content"].as_array().unwrap().iter().map(|block| block["type"].clone()).collect();
+        assert_eq!(kinds, ["tool_result", "tool_result", "text", "text"]);
+    }
+
+    #[test]
+    fn blank_texts_and_empty_answers_are_left_out() {
+        let mut request = request(r#"{"messages":[]}"#);
+        let blank = json!([{"type": "text", "text": ""}, call("a", "f"), {"type": "text", "text": "\n\n"}]);
+        request.push_assistant(&answer_of(&blank).choices()[0].message);
+        request.push_user("again");
+        request.push_assistant(&answer_of(&json!([{"type": "text", "text": ""}])).choices()[0].message);
+        request.push_user("and again");
+        assert_eq!(
+            request.to_value()["messages"],
+            json!([
+                {"role": "assistant", "content": [call("a", "f")]},
+                {"role": "user", "content": [{"type": "text", "text": "again"}, {"type": "text", "text": "and again"}]},
+            ])
+        );
+    }
+
+    #[test]
+    fn generated_ids_are_those_of_the_results() {
+        let completion = answer_of(&json!([{"type": "tool_use", "name": "f", "input": "{\"x\":1}"}]));
+        let message = &completion.choices()[0].message;
+        let mut request = request(r#"{"messages":[]}"#);
+        request.push_assistant(message);
+        request.push_tool_result(&message.calls()[0], "done", false);
+        let messages = request.to_value()["messages"].clone();
+        let block = &messages[0]["content"][0];
+        assert_eq!((&block["id"], &block["input"]), (&messages[1]["content"][0]["tool_use_id"], &json!({"x": 1})));
+    }
+}

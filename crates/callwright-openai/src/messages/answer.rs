@@ -190,3 +190,219 @@ fn judged_call(block: &ObjectFields<'_>) -> PartKind {
 fn created_tokens(usage: &ObjectFields<'_>) -> u64 {
     count(usage, "cache_creation_input_tokens").unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::testing::{answer, answer_of, call};
+    use super::*;
+    use crate::Completion;
+    use callwright_types::Protocol;
+
+    fn raw_text(text: &str) -> Box<RawValue> {
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn read(text: &str) -> PartKind {
+        MessagesAnswer.read_part(&raw_text(text))
+    }
+
+    fn well_formed(text: &str) -> (Call, bool) {
+        match read(text) {
+            PartKind::Call { call, is_well_formed } => (call, is_well_formed),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn blocks_are_read_by_their_type() {
+        assert_eq!(read(r#"{"type":"text","text":"a","citations":null}"#), PartKind::Text("a".into()));
+        assert_eq!(read(r#"{"type":"thinking","thinking":"hm","signature":"s"}"#), PartKind::Reasoning("hm".into()));
+        assert_eq!(read(r#"{"type":"redacted_thinking","data":"x"}"#), PartKind::Reasoning(String::new()));
+        for text in [
+            r#"{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}"#,
+            r#"{"type":"mcp_tool_use","id":"mcptoolu_1","name":"f","input":{}}"#,
+            r#"{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}"#,
+            r#"{"type":"future"}"#,
+            "5",
+            "null",
+        ] {
+            assert_eq!(read(text), PartKind::Other, "{text}");
+        }
+        let member = r#"{"type":"tool_use","id":"a","name":"click","toolset_name":"browser","input":{"x":1}}"#;
+        assert!(
+            matches!(read(member), PartKind::Unjudged(call) if call.name == "click" && call.arguments == r#"{"x":1}"#)
+        );
+    }
+
+    #[test]
+    fn the_arguments_are_the_text_of_the_input() {
+        let (call, is_well_formed) =
+            well_formed(r#"{"type":"tool_use","id":"toolu_1","name":"f","input":{ "a": 1.0 }}"#);
+        assert_eq!((call.id.as_str(), call.arguments.as_str(), is_well_formed), ("toolu_1", r#"{ "a": 1.0 }"#, true));
+        for (input, arguments) in [
+            (r#""{\"a\":1}""#, r#"{"a":1}"#),
+            (r#""""#, "{}"),
+            (r#""{\"a\":""#, r#"{"a":"#),
+            ("[1]", "[1]"),
+            ("null", ""),
+        ] {
+            let text = format!(r#"{{"type":"tool_use","id":"toolu_1","name":"f","input":{input}}}"#);
+            let (call, is_well_formed) = well_formed(&text);
+            assert_eq!((call.arguments.as_str(), is_well_formed), (arguments, false), "{input}");
+        }
+    }
+
+    #[test]
+    fn ids_that_the_api_rejects_are_generated() {
+        let completion = answer_of(&json!([call("functions.f:0", "f"), call("", "f"), call("a", "f"), call("a", "f")]));
+        let message = &completion.choices()[0].message;
+        assert!(!message.is_well_formed());
+        let ids: Vec<&str> = message.calls().iter().map(|call| call.id.as_str()).collect();
+        assert!(ids.iter().all(|id| is_call_id(id)), "{ids:?}");
+        assert_eq!(ids[2], "a");
+        assert_ne!(ids[3], "a");
+        assert!(!well_formed(r#"{"type":"tool_use","id":"a","input":{}}"#).1, "a call without a name");
+    }
+
+    #[test]
+    fn an_answer_keeps_its_bytes_until_it_is_edited() {
+        let text = r#"{ "id":"msg_1", "type":"message", "role":"assistant", "model":"m", "x":1.0,
+            "content":[ {"type":"thinking","thinking":"h\u006d","signature":"s=="}, {"type":"tool_use","id":"a","name":"f","input":{ "n":1E2 },"caller":{"type":"direct"}} ],
+            "stop_reason":"end_turn", "stop_sequence":null, "usage":{"input_tokens":1,"output_tokens":2} }"#;
+        let mut completion = Completion::parse(Protocol::Messages, Bytes::from_static(text.as_bytes())).unwrap();
+        assert_eq!(completion.to_bytes(), text);
+        let choice = &mut completion.choices_mut()[0];
+        assert!(choice.contradicts_calls());
+        let mut calls = choice.message.calls().to_vec();
+        calls[0].name = "g".into();
+        choice.set_calls(&calls);
+        assert_eq!(
+            completion.to_bytes(),
+            concat!(
+                r#"{"id":"msg_1","type":"message","role":"assistant","model":"m","x":1.0,"#,
+                r#""content":[{"type":"thinking","thinking":"h\u006d","signature":"s=="},{"type":"tool_use","id":"a","name":"g","input":{ "n":1E2 },"caller":{"type":"direct"}}],"#,
+                r#""stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":2}}"#
+            )
+        );
+    }
+
+    #[test]
+    fn the_input_of_a_call_is_an_object_if_the_arguments_are_one() {
+        for (arguments, input) in [
+            ("{\"a\": 1}", json!({"a": 1})),
+            (" ", json!({})),
+            ("[1]", json!([1])),
+            ("{\"a\":", json!("{\"a\":")),
+            ("5", json!(5)),
+        ] {
+            let call = Call { id: "a".into(), name: "f".into(), arguments: arguments.into() };
+            let block: Value = serde_json::from_str(MessagesAnswer.with_call(None, &call).get()).unwrap();
+            assert_eq!(block, json!({"type": "tool_use", "id": "a", "name": "f", "input": input}));
+        }
+        let block = raw_text(r#"{"type":"tool_use","id":"a","name":"f","input":"{\"x\":1}","k":1}"#);
+        let call = Call { id: "a".into(), name: "f".into(), arguments: r#"{"x":1}"#.into() };
+        let repaired = MessagesAnswer.with_call(Some(&block), &call);
+        assert_eq!(repaired.get(), r#"{"type":"tool_use","id":"a","name":"f","input":{"x":1},"k":1}"#);
+    }
+
+    #[test]
+    fn the_stop_reason_follows_the_calls_unless_the_answer_was_cut_off() {
+        let set = |reason: Value, finish| {
+            let mut fields =
+                RawObject::parse(&json!({"stop_reason": reason, "stop_sequence": "x"}).to_string()).unwrap();
+            MessagesAnswer.set_finish(&mut fields, finish);
+            MessagesAnswer.finish_reason(&fields)
+        };
+        for reason in ["end_turn", "stop_sequence", "pause_turn", "tool_use"] {
+            assert_eq!(set(json!(reason), Finish::Calls).as_deref(), Some("tool_use"), "{reason}");
+        }
+        for reason in CUT_OFF {
+            assert!(MessagesAnswer.is_cut_off(reason));
+            assert_eq!(set(json!(reason), Finish::Calls).as_deref(), Some(reason));
+            assert_eq!(set(json!(reason), Finish::Text).as_deref(), Some(reason));
+        }
+        assert_eq!(set(json!("tool_use"), Finish::Text).as_deref(), Some("end_turn"));
+        assert_eq!(set(json!("stop_sequence"), Finish::Text).as_deref(), Some("stop_sequence"));
+        assert_eq!(set(Value::Null, Finish::Text), None);
+        let mut fields = RawObject::parse(r#"{"stop_reason":"stop_sequence","stop_sequence":"x"}"#).unwrap();
+        MessagesAnswer.set_finish(&mut fields, Finish::Calls);
+        assert_eq!(fields.to_raw().get(), r#"{"stop_reason":"tool_use","stop_sequence":null}"#);
+    }
+
+    #[test]
+    fn an_answer_without_calls_does_not_end_with_calls() {
+        let mut completion = answer(&json!({"content": [call("a", "f")], "stop_reason": "tool_use"}));
+        completion.choices_mut()[0].set_calls(&[]);
+        assert_eq!(completion.to_value(), json!({"content": [], "stop_reason": "end_turn"}));
+    }
+
+    #[test]
+    fn tokens_in_the_cache_are_tokens_of_the_prompt() {
+        let usage = json!({"input_tokens": 1, "cache_creation_input_tokens": 10, "cache_read_input_tokens": 100,
+            "output_tokens": 5, "service_tier": "standard"});
+        let mut completion = answer(&json!({"content": [], "usage": usage}));
+        let read = Usage { prompt_tokens: 111, completion_tokens: 5, total_tokens: 116, cached_tokens: 100 };
+        assert_eq!(completion.usage(), Some(read));
+        let sum = Usage { prompt_tokens: 300, completion_tokens: 7, total_tokens: 307, cached_tokens: 100 };
+        completion.set_usage(sum);
+        assert_eq!(completion.usage(), Some(sum));
+        let written = completion.to_value()["usage"].clone();
+        assert_eq!((&written["input_tokens"], &written["service_tier"]), (&json!(190), &json!("standard")));
+        completion.set_usage(Usage { prompt_tokens: 3, ..sum });
+        assert_eq!(completion.to_value()["usage"]["input_tokens"], 0);
+        assert_eq!(answer(&json!({"content": []})).usage(), None);
+        let broken = json!({"content": [], "usage": {"input_tokens": "many", "cache_read_input_tokens": u64::MAX, "output_tokens": u64::MAX}});
+        assert_eq!(answer(&broken).usage().unwrap().total_tokens, u64::MAX);
+    }
+
+    #[test]
+    fn errors_with_a_success_status_are_not_quoted() {
+        for (text, word) in [
+            (r#"{"type":"error","error":{"type":"overloaded_error","message":"canary"}}"#, "error object"),
+            (r#"{"error":{"message":"canary"}}"#, "error object"),
+            (r#"{"choices":["canary"]}"#, "`content`"),
+            (r#"{"content":"canary"}"#, "not a list"),
+        ] {
+            let error = Completion::parse(Protocol::Messages, text.into()).unwrap_err();
+            assert!(error.message.contains(word) && !error.message.contains("canary"), "{error}");
+        }
+        assert!(Completion::parse(Protocol::Messages, r#"{"type":"message","content":null}"#.into()).is_ok());
+    }
+
+    #[test]
+    fn error_bodies_have_the_type_of_their_status() {
+        let error = ErrorBody { message: "m".into(), kind: "k".into(), param: None, code: Some("c".into()) };
+        for (status, kind) in [
+            (400, "invalid_request_error"),
+            (401, "authentication_error"),
+            (402, "billing_error"),
+            (403, "permission_error"),
+            (404, "not_found_error"),
+            (413, "request_too_large"),
+            (422, "invalid_request_error"),
+            (429, "rate_limit_error"),
+            (500, "api_error"),
+            (502, "api_error"),
+            (503, "overloaded_error"),
+            (504, "timeout_error"),
+            (529, "overloaded_error"),
+        ] {
+            let body = MessagesAnswer.error_body(&error, StatusCode::from_u16(status).unwrap());
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(body, json!({"type": "error", "error": {"type": kind, "message": "m", "code": "c"}}));
+        }
+    }
+
+    #[test]
+    fn generated_answers_have_the_form_clients_expect() {
+        let text = Completion::of_text(Protocol::Messages, "m", "Hi").to_value();
+        assert_eq!(text["content"], json!([{"type": "text", "text": "Hi"}]));
+        assert_eq!((&text["stop_reason"], &text["role"]), (&json!("end_turn"), &json!("assistant")));
+        assert!(text["id"].as_str().unwrap().starts_with("msg_"));
+        let made = Call { id: "abcDEF123".into(), name: "f".into(), arguments: "{}".into() };
+        let calls = Completion::of_calls(Protocol::Messages, "m", &[made]).to_value();
+        assert_eq!((&calls["content"], &calls["stop_reason"]), (&json!([call("abcDEF123", "f")]), &json!("tool_use")));
+    }
+}

@@ -17,3 +17,8 @@ pub(crate) use answer::MessagesAnswer;
 pub(crate) use request::MessagesRequest;
 pub(crate) use stream::MessagesAssembly;
 pub(crate) use writer::MessagesWriter;
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod testing;

@@ -164,3 +164,127 @@ fn has_breakpoint(block: &RawValue) -> bool {
                 .any(|inner| ObjectFields::parse(inner.get()).is_some_and(|inner| inner.get(CACHE_CONTROL).is_some()))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{request, sent};
+
+    const NOTE: &str = r#"{"type":"text","text":"see \"this\""}"#;
+
+    fn noted(messages: &str, places: &[usize]) -> String {
+        let mut request = request(&format!(r#"{{"messages":{messages}}}"#));
+        places.iter().for_each(|place| request.add_note(*place, "see \"this\"".to_owned()));
+        let sent = sent(&request);
+        sent.strip_prefix(r#"{"messages":"#).unwrap().strip_suffix('}').unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_string_is_continued_and_keeps_its_bytes() {
+        assert_eq!(
+            noted(r#"[{"role":"user","content":"\u0041\/\ud800"},{"role":"user","content":"b"}]"#, &[0]),
+            r#"[{"role":"user","content":"\u0041\/\ud800\n\nsee \"this\""},{"role":"user","content":"b"}]"#
+        );
+    }
+
+    #[test]
+    fn a_list_of_blocks_gets_one_after_its_texts() {
+        let result = r#"{"type":"tool_result","tool_use_id":"1","content":"r"}"#;
+        let text = r#"{"type":"text", "text":"a"}"#;
+        assert_eq!(
+            noted(&format!(r#"[{{"role":"user","content":[{result},{text},{{"type":"image"}}]}}]"#), &[1]),
+            format!(r#"[{{"role":"user","content":[{result},{text},{NOTE},{{"type":"image"}}]}}]"#)
+        );
+    }
+
+    #[test]
+    fn a_note_on_a_result_goes_into_the_result() {
+        assert_eq!(
+            noted(
+                r#"[{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"r"},{"type":"tool_result","tool_use_id":"2","content":[{"type":"text", "text":"s"}]}]}]"#,
+                &[0, 1]
+            ),
+            format!(
+                r#"[{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"1","content":"r\n\nsee \"this\""}},{{"type":"tool_result","tool_use_id":"2","content":[{{"type":"text", "text":"s"}},{NOTE}]}}]}}]"#
+            )
+        );
+    }
+
+    #[test]
+    fn views_without_text_get_no_note() {
+        for messages in [
+            r#"[{"role":"user","content":[{"type":"image"}]}]"#,
+            r#"[{"role":"user","content":[{"type":"tool_result","tool_use_id":"1"}]}]"#,
+            r#"[{"role":"user"}]"#,
+            "[7]",
+        ] {
+            assert_eq!(noted(messages, &[0, 9]), messages);
+        }
+    }
+
+    #[test]
+    fn an_instruction_gets_no_note() {
+        let text = r#"{"system":"S","messages":[{"role":"user","content":"a"}]}"#;
+        let mut request = request(text);
+        request.add_note(0, "n".to_owned());
+        assert_eq!(sent(&request), text);
+    }
+
+    // lidge-jun/opencodex 2939: blocks of a replayed prefix moved, so that each request missed the prompt cache.
+    #[test]
+    fn nothing_up_to_the_last_breakpoint_changes() {
+        let cached = r#"{"type":"text", "text":"a", "cache_control":{"type":"ephemeral"}}"#;
+        let result = r#"{"type":"tool_result","tool_use_id":"1","content":[{"type":"text","text":"r", "cache_control":{"type":"ephemeral"}}]}"#;
+        let prefix = format!(
+            r#"{{"role":"user","content":[{cached}]}},{{"role":"assistant","content":"b"}},{{"role":"user","content":[{result}"#
+        );
+        let messages = format!(r#"[{prefix},{{"type":"text","text":"c"}}]}},{{"role":"user","content":"d"}}]"#);
+        let system = r#"[{"type":"text", "text":"S\u0041", "cache_control":{"type":"ephemeral"}}]"#;
+        let mut request = request(&format!(r#"{{"system":{system},"messages":{messages}}}"#));
+        for place in [1, 2, 3] {
+            request.add_note(place, format!("n{place}"));
+        }
+        request.push_user("more");
+        assert_eq!(
+            sent(&request),
+            format!(
+                r#"{{"system":{system},"messages":[{prefix},{{"type":"text","text":"c"}}]}},{{"role":"user","content":"d\n\nn1\n\nn2\n\nn3"}},{{"role":"user","content":[{{"type":"text","text":"more"}}]}}]}}"#
+            )
+        );
+    }
+
+    #[test]
+    fn a_note_directly_after_the_breakpoint_is_a_block_of_its_own() {
+        let cached = r#"{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}"#;
+        assert_eq!(
+            noted(&format!(r#"[{{"role":"user","content":[{cached}]}}]"#), &[0]),
+            format!(r#"[{{"role":"user","content":[{cached},{NOTE}]}}]"#)
+        );
+        let result = r#"{"type":"tool_result","tool_use_id":"1","content":"r","cache_control":{"type":"ephemeral"}}"#;
+        assert_eq!(
+            noted(&format!(r#"[{{"role":"user","content":[{result}]}}]"#), &[0]),
+            format!(r#"[{{"role":"user","content":[{result},{NOTE}]}}]"#)
+        );
+        let image = r#"{"type":"image","cache_control":{"type":"ephemeral"}}"#;
+        assert_eq!(
+            noted(&format!(r#"[{{"role":"user","content":[{{"type":"text","text":"a"}},{image}]}}]"#), &[0]),
+            format!(r#"[{{"role":"user","content":[{{"type":"text","text":"a"}},{image},{NOTE}]}}]"#)
+        );
+    }
+
+    #[test]
+    fn a_breakpoint_after_the_last_user_message_leaves_no_place() {
+        let messages = r#"[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}]}]"#;
+        assert_eq!(noted(messages, &[0]), messages);
+    }
+
+    #[test]
+    fn an_automatic_breakpoint_is_at_the_last_block() {
+        let first = r#"{"role":"user","content":"a"}"#;
+        let text = r#"{"type":"text","text":"b"}"#;
+        let mut request = request(&format!(
+            r#"{{"cache_control":{{"type":"ephemeral"}},"messages":[{first},{{"role":"user","content":[{text}]}}]}}"#
+        ));
+        request.add_note(0, "see \"this\"".to_owned());
+        assert!(sent(&request).ends_with(&format!(r#"[{first},{{"role":"user","content":[{text},{NOTE}]}}]}}"#)));
+    }
+}

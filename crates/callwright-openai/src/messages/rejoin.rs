@@ -20,7 +20,7 @@ pub(super) fn rejoined(fields: &RawObject, parts: &BTreeMap<usize, KeptPart>, lo
     let views = located_views(system, elements.iter().copied());
     let parts: HashMap<ViewOrigin, &KeptPart> =
         views.iter().zip(0..).filter_map(|(located, position)| Some((located.origin, parts.get(&position)?))).collect();
-    let mut conversation = Conversation::default();
+    let mut conversation = RejoinedConversation::default();
     for (at, element) in elements.into_iter().enumerate() {
         match parts.get(&ViewOrigin::Element(at)) {
             Some(part) => conversation.push_answer(element, part, lost),
@@ -35,7 +35,7 @@ pub(super) fn rejoined(fields: &RawObject, parts: &BTreeMap<usize, KeptPart>, lo
 
 /// The new conversation.
 #[derive(Default)]
-struct Conversation {
+struct RejoinedConversation {
     elements: Vec<Box<RawValue>>,
     /// Results of the proxy's calls in the last answer, for the user message after it.
     results: Vec<Box<RawValue>>,
@@ -43,7 +43,7 @@ struct Conversation {
     moved: HashMap<usize, (usize, usize)>,
 }
 
-impl Conversation {
+impl RejoinedConversation {
     /// Adds an answer of the model with its kept part.
     fn push_answer(&mut self, answer: &RawValue, part: &KeptPart, lost: &str) {
         self.push_results();
@@ -148,4 +148,136 @@ fn proxy_block(call: &KeptCall) -> Option<&RawValue> {
 
 fn id_of(block: &RawValue) -> Option<Cow<'_, str>> {
     ObjectFields::parse(block.get())?.string("id")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::{Value, json};
+
+    use super::super::testing::{answer_of, call, request};
+    use super::*;
+    use callwright_types::Call;
+
+    fn part(before: &[Value], whole: &Value, sent: &Value) -> KeptPart {
+        let before: Vec<Arc<RawValue>> = before.iter().map(|element| Arc::from(raw(element))).collect();
+        let (whole, sent) = (answer_of(whole), answer_of(sent));
+        KeptPart::new(&before, &whole.choices()[0].message, &sent.choices()[0].message).unwrap()
+    }
+
+    fn result(id: &str, text: &str) -> Value {
+        json!({"type": "tool_result", "tool_use_id": id, "content": text})
+    }
+
+    fn message(role: &str, content: Value) -> Value {
+        json!({"role": role, "content": content})
+    }
+
+    fn put_back(messages: &[Value], place: usize, part: &KeptPart) -> Value {
+        let stored: KeptPart = serde_json::from_str(&serde_json::to_string(part).unwrap()).unwrap();
+        let mut request = request(&json!({"system": "S", "messages": messages}).to_string());
+        request.rejoin(&BTreeMap::from([(place, stored)]), "lost");
+        request.to_value()["messages"].clone()
+    }
+
+    #[test]
+    fn calls_return_to_their_places_and_results_precede_the_clients() {
+        let mut own = call("p", "g");
+        own["caller"] = json!({"type": "direct"});
+        let mut kept = part(&[], &json!([own, call("c", "f"), call("q", "h")]), &json!([call("c", "f")]));
+        kept.add_result(&Call { id: "p".into(), name: "g".into(), arguments: "{}".into() }, "done".into());
+        let thinking = json!({"type": "thinking", "thinking": "hm", "signature": "s"});
+        let text = json!({"type": "text", "text": "I look."});
+        let user = message("user", json!("u"));
+        let history = [
+            user.clone(),
+            message("assistant", json!([thinking, text, call("c", "f")])),
+            message("user", json!([result("c", "ok"), {"type": "text", "text": "And?"}])),
+        ];
+        assert_eq!(
+            put_back(&history, 2, &kept),
+            json!([
+                user,
+                message("assistant", json!([thinking, text, own, call("c", "f"), call("q", "h")])),
+                message(
+                    "user",
+                    json!([result("p", "done"), result("q", "lost"), result("c", "ok"), {"type": "text", "text": "And?"}])
+                ),
+            ])
+        );
+    }
+
+    #[test]
+    fn results_without_a_user_message_get_one_and_a_string_becomes_a_block() {
+        let kept = part(&[], &json!([call("p", "g"), call("c", "f")]), &json!([call("c", "f")]));
+        let answer = message("assistant", json!([call("c", "f")]));
+        let whole = message("assistant", json!([call("p", "g"), call("c", "f")]));
+        let lost = result("p", "lost");
+        assert_eq!(put_back(std::slice::from_ref(&answer), 1, &kept), json!([whole, message("user", json!([lost]))]));
+        assert_eq!(
+            put_back(&[answer.clone(), message("assistant", json!("x")), message("user", json!("y"))], 1, &kept),
+            json!([
+                whole,
+                message("user", json!([lost])),
+                message("assistant", json!("x")),
+                message("user", json!("y"))
+            ])
+        );
+        assert_eq!(
+            put_back(&[answer, message("user", json!("y"))], 1, &kept),
+            json!([whole, message("user", json!([lost, {"type": "text", "text": "y"}]))])
+        );
+    }
+
+    #[test]
+    fn elements_that_the_client_never_received_precede_the_answer() {
+        let before = [message("assistant", json!([call("x", "g")])), message("user", json!([result("x", "1")]))];
+        let kept = part(&before, &json!([call("c", "f")]), &json!([call("c", "f")]));
+        let answer = message("assistant", json!([call("c", "f")]));
+        let user = message("user", json!([result("c", "2")]));
+        assert_eq!(put_back(&[answer.clone(), user.clone()], 1, &kept), json!([before[0], before[1], answer, user]));
+    }
+
+    #[test]
+    fn notes_move_with_their_views() {
+        let kept = part(
+            &[message("user", json!("hidden"))],
+            &json!([call("p", "g"), call("c", "f")]),
+            &json!([call("c", "f")]),
+        );
+        let history = json!([
+            message("user", json!("u")),
+            message("assistant", json!([call("c", "f")])),
+            message("user", json!([result("c", "ok"), {"type": "text", "text": "And?"}])),
+            message("user", json!("last")),
+        ]);
+        let mut request = request(&json!({ "messages": history }).to_string());
+        for place in 0..5 {
+            request.add_note(place, format!("n{place}"));
+        }
+        request.rejoin(&BTreeMap::from([(1, kept)]), "lost");
+        let messages = request.to_value()["messages"].clone();
+        assert_eq!(
+            messages,
+            json!([
+                message("user", json!("u\n\nn0")),
+                message("user", json!("hidden")),
+                message("assistant", json!([call("p", "g"), call("c", "f")])),
+                message(
+                    "user",
+                    json!([result("p", "lost"), result("c", "ok\n\nn2"), {"type": "text", "text": "And?"}, {"type": "text", "text": "n3"}])
+                ),
+                message("user", json!("last\n\nn4")),
+            ])
+        );
+    }
+
+    #[test]
+    fn elements_without_parts_keep_their_bytes() {
+        let messages = r#"[{"role":"user" , "content":"\u0041"},7,{"role":"assistant","content":[]}]"#;
+        let mut request = request(&format!(r#"{{"messages":{messages}}}"#));
+        request.rejoin(&BTreeMap::new(), "lost");
+        assert_eq!(request.to_bytes(), format!(r#"{{"messages":{messages}}}"#));
+    }
 }

@@ -188,3 +188,140 @@ fn input_schema(schema: Option<&Value>) -> Box<RawValue> {
         None => raw(&json!({ "type": "object" })),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::{request, sent};
+    use super::*;
+    use crate::{ModelRequest, SentTool, WrittenTool};
+    use callwright_types::Protocol;
+
+    fn choice(text: &str, choice: &ToolChoice) -> String {
+        let mut fields = RawObject::parse(text).unwrap();
+        MessagesRequest.set_tool_choice(&mut fields, choice);
+        fields.to_raw().get().to_owned()
+    }
+
+    #[test]
+    fn members_are_read() {
+        let request = request(
+            r#"{"model":"m","max_tokens":7,"stream":true,"output_config":{"format":{"type":"json_schema"}},
+                "tool_choice":{"type":"any","disable_parallel_tool_use":true},"messages":[]}"#,
+        );
+        assert_eq!((request.max_answer_tokens(), request.is_stream()), (Some(7), true));
+        assert!(request.requires_json() && !request.parallel_tool_calls() && request.requests_usage_chunk());
+        assert_eq!(request.tool_choice(), ToolChoice::Required);
+        assert!(super::super::testing::request(r#"{"output_format":{"type":"json_schema"}}"#).requires_json());
+        let empty = super::super::testing::request("{}");
+        assert!(!empty.requires_json() && empty.parallel_tool_calls() && empty.messages().is_empty());
+        assert_eq!(empty.tool_choice(), ToolChoice::Auto);
+    }
+
+    #[test]
+    fn members_of_the_wrong_type_are_named() {
+        for (text, param) in
+            [(r#"{"messages":{}}"#, "messages"), (r#"{"tools":"f"}"#, "tools"), (r#"{"system":5}"#, "system")]
+        {
+            let error = ModelRequest::parse(Protocol::Messages, text.into()).unwrap_err();
+            assert_eq!(error.param.as_deref(), Some(param), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_choice_keeps_the_setting_for_parallel_calls() {
+        let one = r#"{"tool_choice":{"type":"auto","disable_parallel_tool_use":true}}"#;
+        let named = ToolChoice::Named("f".into());
+        assert_eq!(
+            choice(one, &named),
+            r#"{"tool_choice":{"type":"tool","disable_parallel_tool_use":true,"name":"f"}}"#
+        );
+        let back = choice(&choice(one, &named), &ToolChoice::Auto);
+        assert_eq!(back, one);
+        assert_eq!(choice(r#"{"tool_choice":{"type":"tool","name":"f"}}"#, &ToolChoice::Auto), "{}");
+        assert_eq!(choice(one, &ToolChoice::None), r#"{"tool_choice":{"type":"none"}}"#);
+        assert_eq!(choice("{}", &ToolChoice::Required), r#"{"tool_choice":{"type":"any"}}"#);
+        let allowed = |required| ToolChoice::Allowed { required, names: vec!["f".into()] };
+        assert_eq!(choice("{}", &allowed(true)), r#"{"tool_choice":{"type":"any"}}"#);
+        assert_eq!(choice("{}", &allowed(false)), "{}");
+    }
+
+    #[test]
+    fn no_call_is_required_of_a_model_that_thinks() {
+        for kind in ["enabled", "adaptive"] {
+            let thinking = format!(r#"{{"thinking":{{"type":"{kind}"}}}}"#);
+            assert_eq!(choice(&thinking, &ToolChoice::Required), thinking);
+            assert_eq!(choice(&thinking, &ToolChoice::Named("f".into())), thinking);
+            assert!(choice(&thinking, &ToolChoice::None).contains("none"));
+        }
+        assert!(choice(r#"{"thinking":{"type":"disabled"}}"#, &ToolChoice::Required).contains("any"));
+    }
+
+    #[test]
+    fn only_tools_with_a_schema_are_judged() {
+        let request = request(
+            r#"{"tools":[
+                {"name":"f","description":"d","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}},
+                {"type":"custom","name":"g","input_schema":{"type":"object"}},
+                {"type":"bash_20250124","name":"bash"},
+                {"type":"text_editor_20250728","name":"str_replace_based_edit_tool"},
+                {"type":"computer_20250124","name":"computer","display_width_px":1},
+                {"type":"memory_20250818","name":"memory"},
+                {"type":"web_search_20250305","name":"web_search"},
+                {"type":"code_execution_20250825","name":"code_execution"},
+                {"type":"web_fetch_20250910","name":"web_fetch"},
+                {"type":"tool_search_tool_regex_20251119","name":"tool_search_tool_regex"},
+                {"type":"mcp_toolset","mcp_server_name":"s"},
+                {"type":"browser_toolset_20260801"},
+                {"name":""}, {"name":5}, 7]}"#,
+        );
+        let tools: Vec<(String, bool)> =
+            request.client_tools().into_iter().map(|tool| (tool.name, tool.free_text)).collect();
+        let expected = [
+            ("f", false),
+            ("g", false),
+            ("bash", true),
+            ("str_replace_based_edit_tool", true),
+            ("computer", true),
+            ("memory", true),
+        ];
+        assert_eq!(tools, expected.map(|(name, free_text)| (name.to_owned(), free_text)));
+        assert_eq!(*request.client_tools()[0].parameters, json!({"type": "object"}));
+        assert_eq!(request.listed_tools().len(), 15);
+    }
+
+    #[test]
+    fn a_written_tool_has_a_schema_of_an_object() {
+        let tool = Tool {
+            name: "f".into(),
+            description: "d".into(),
+            parameters: Arc::new(Value::Null),
+            free_text: false,
+            reads: None,
+            owner: Owner::Client,
+        };
+        let written = |parameters: Value, strict| {
+            let tool = WrittenTool::new(Arc::new(tool.clone()), Arc::new(parameters), strict);
+            let mut request = request(r#"{"tools":[{"name":"own", "input_schema":{}}]}"#);
+            request.send_tools(&[SentTool::Own(0), SentTool::Added(Arc::new(tool))]);
+            sent(&request)
+        };
+        let own = r#"{"name":"own", "input_schema":{}}"#;
+        assert_eq!(
+            written(json!({"properties": {}}), true),
+            format!(
+                r#"{{"tools":[{own},{{"name":"f","description":"d","input_schema":{{"properties":{{}},"type":"object"}},"strict":true}}]}}"#
+            )
+        );
+        assert!(written(Value::Null, false).ends_with(r#""input_schema":{"type":"object"}}]}"#));
+    }
+
+    #[test]
+    fn a_request_may_have_calls_if_its_text_has_their_type() {
+        let with =
+            r#"{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}]}"#;
+        assert!(request(with).may_have_calls());
+        assert!(!request(r#"{"messages":[{"role":"user","content":"a tool_use"}]}"#).may_have_calls());
+    }
+}

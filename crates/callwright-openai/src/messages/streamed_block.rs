@@ -11,7 +11,7 @@ use callwright_common::json::{RawObject, raw};
 
 /// Kind of a block, as far as it decides which deltas the block takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BlockKind {
+pub(super) enum ContentKind {
     /// `text`.
     Text,
     /// `thinking`.
@@ -24,7 +24,7 @@ pub(super) enum BlockKind {
     Other,
 }
 
-impl BlockKind {
+impl ContentKind {
     /// Returns the kind of a block.
     pub(super) fn of(block: &ObjectFields<'_>) -> Self {
         match block.string("type").as_deref() {
@@ -103,7 +103,7 @@ impl<'a> BlockDelta<'a> {
 pub(super) struct StreamedBlock {
     /// `content_block` as it came.
     start: Box<RawValue>,
-    pub(super) kind: BlockKind,
+    pub(super) kind: ContentKind,
     /// Members of the deltas.
     pieces: Members,
     /// JSON text of the input.
@@ -114,7 +114,7 @@ pub(super) struct StreamedBlock {
 impl StreamedBlock {
     /// Begins a block.
     pub(super) fn new(start: &RawValue) -> Self {
-        let kind = ObjectFields::parse(start.get()).map_or(BlockKind::Other, |block| BlockKind::of(&block));
+        let kind = ObjectFields::parse(start.get()).map_or(ContentKind::Other, |block| ContentKind::of(&block));
         let start = start.to_owned();
         Self { start, kind, pieces: Members::default(), input: String::new(), signature: None }
     }
@@ -168,7 +168,7 @@ impl StreamedBlock {
     /// Returns the block.
     pub(super) fn into_raw(self) -> Box<RawValue> {
         let has_input = !self.input.trim().is_empty();
-        let lacks_input = self.kind == BlockKind::Call
+        let lacks_input = self.kind == ContentKind::Call
             && !has_input
             && ObjectFields::parse(self.start.get()).is_none_or(|start| start.get("input").is_none());
         if self.pieces.is_empty() && self.signature.is_none() && !has_input && !lacks_input {
@@ -208,15 +208,15 @@ fn whole_input(text: &str) -> Box<RawValue> {
 /// Whether the start of a block conforms to the API reference: a call has an id, a name and no input yet, and thinking has
 /// no signature yet.
 pub(super) fn is_regular_start(block: &ObjectFields<'_>) -> bool {
-    match BlockKind::of(block) {
-        BlockKind::Call => {
+    match ContentKind::of(block) {
+        ContentKind::Call => {
             block.string("id").is_some_and(|id| is_call_id(&id))
                 && block.string("name").is_some_and(|name| !name.is_empty())
                 && block.object("input").is_some_and(|input| input.iter().next().is_none())
         }
-        BlockKind::Thinking => block.string(SIGNATURE).is_none_or(|signature| signature.is_empty()),
-        BlockKind::Text => block.string(TEXT).is_some(),
-        BlockKind::RedactedThinking => true,
-        BlockKind::Other => block.string("type").is_some(),
+        ContentKind::Thinking => block.string(SIGNATURE).is_none_or(|signature| signature.is_empty()),
+        ContentKind::Text => block.string(TEXT).is_some(),
+        ContentKind::RedactedThinking => true,
+        ContentKind::Other => block.string("type").is_some(),
     }
 }

@@ -105,3 +105,58 @@ fn block_of_call(block: &RawValue) -> Option<ObjectFields<'_>> {
 fn view<'a>(role: Cow<'a, str>, text: Option<Cow<'a, str>>) -> MessageView<'a> {
     MessageView { role, text, calls: Vec::new(), tool_call_id: None, name: None }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::request;
+
+    const TEXT: &str = r#"{"system":[{"type":"text","text":"Be"},{"type":"text","text":"brief."}],"messages":[
+        {"role":"user","content":"Hi"},
+        {"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"a"},
+            {"type":"tool_use","id":"1","name":"f","input":{ "x":1 }},{"type":"server_tool_use","id":"2","name":"g","input":{}},
+            {"type":"text","text":"b"}]},
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"text","text":"c"},{"type":"image"},{"type":"text","text":"d"}]},
+            {"type":"tool_result","tool_use_id":"3"},{"type":"text","text":"And?"},{"type":"image"}]},
+        {"role":"user","content":[{"type":"image"}]},
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"4","content":"e"}]},
+        7,
+        {"role":"system","content":"Now."},
+        {"role":"user"},
+        {"role":"user","content":[]}]}"#;
+
+    #[test]
+    fn results_and_other_blocks_of_a_message_are_separate_views() {
+        let request = request(TEXT);
+        let views = request.messages();
+        let seen: Vec<(&str, Option<&str>, Option<&str>)> =
+            views.iter().map(|view| (view.role.as_ref(), view.text.as_deref(), view.tool_call_id.as_deref())).collect();
+        assert_eq!(
+            seen,
+            [
+                ("system", Some("Be\nbrief."), None),
+                ("user", Some("Hi"), None),
+                ("assistant", Some("a\nb"), None),
+                ("tool", Some("c\nd"), Some("1")),
+                ("tool", None, Some("3")),
+                ("user", Some("And?"), None),
+                ("user", None, None),
+                ("tool", Some("e"), Some("4")),
+                ("", None, None),
+                ("system", Some("Now."), None),
+                ("user", None, None),
+                ("user", None, None),
+            ]
+        );
+        assert_eq!(views[2].calls.len(), 1);
+        assert_eq!((views[2].calls[0].name.as_str(), views[2].calls[0].arguments.as_str()), ("f", r#"{ "x":1 }"#));
+    }
+
+    #[test]
+    fn appended_elements_are_viewed_after_the_clients() {
+        let mut request = request(r#"{"system":"S","messages":[{"role":"user","content":"Hi"}]}"#);
+        request.push_user("more");
+        let texts: Vec<_> = request.messages().iter().map(|view| view.text.as_deref().map(str::to_owned)).collect();
+        assert_eq!(texts, [Some("S".to_owned()), Some("Hi".to_owned()), Some("more".to_owned())]);
+        assert_eq!(request.first_messages_text(), "system: S\nuser: Hi\n");
+    }
+}

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::blocks::{SIGNATURE, TEXT, THINKING, arguments};
 use super::events::{BLOCK_DELTA, BLOCK_START, BLOCK_STOP, StreamEvent, write_event};
-use super::streamed_block::{BlockDelta, BlockKind};
+use super::streamed_block::{BlockDelta, ContentKind};
 use crate::fields::{ObjectFields, object, string};
 use callwright_common::json::{RawObject, raw};
 
@@ -18,7 +18,7 @@ const CITATIONS: &str = "citations";
 #[derive(Debug, Clone)]
 pub(super) struct SentBlock {
     index: u64,
-    kind: BlockKind,
+    kind: ContentKind,
     /// Text, thinking or JSON text of the input.
     content: String,
     citations: usize,
@@ -27,21 +27,21 @@ pub(super) struct SentBlock {
 
 impl SentBlock {
     /// Creates a block without content.
-    fn new(index: u64, kind: BlockKind) -> Self {
+    fn new(index: u64, kind: ContentKind) -> Self {
         Self { index, kind, content: String::new(), citations: 0, has_signature: false }
     }
 
     /// Reads the event that begins a block.
     pub(super) fn begun(index: u64, event: &StreamEvent<'_>) -> Self {
-        let Some(block) = event.fields.object("content_block") else { return Self::new(index, BlockKind::Other) };
-        let content = match BlockKind::of(&block) {
-            BlockKind::Text => block.string(TEXT),
-            BlockKind::Thinking => block.string(THINKING),
-            BlockKind::Call | BlockKind::RedactedThinking | BlockKind::Other => None,
+        let Some(block) = event.fields.object("content_block") else { return Self::new(index, ContentKind::Other) };
+        let content = match ContentKind::of(&block) {
+            ContentKind::Text => block.string(TEXT),
+            ContentKind::Thinking => block.string(THINKING),
+            ContentKind::Call | ContentKind::RedactedThinking | ContentKind::Other => None,
         };
         Self {
             index,
-            kind: BlockKind::of(&block),
+            kind: ContentKind::of(&block),
             content: content.unwrap_or_default().into_owned(),
             citations: block.items(CITATIONS).map_or(0, |citations| citations.len()),
             has_signature: block.string(SIGNATURE).is_some_and(|signature| !signature.is_empty()),
@@ -67,40 +67,41 @@ impl SentBlock {
 
     /// Returns the text that the client has of a text block.
     pub(super) fn text(&self) -> &str {
-        if self.kind == BlockKind::Text { &self.content } else { "" }
+        if self.kind == ContentKind::Text { &self.content } else { "" }
     }
 
     /// Writes the deltas that the client lacks of `block`, the whole block.
     pub(super) fn write_deltas(&self, block: &RawValue, out: &mut BytesMut) {
-        let Some(fields) = ObjectFields::parse(block.get()).filter(|fields| BlockKind::of(fields) == self.kind) else {
+        let Some(fields) = ObjectFields::parse(block.get()).filter(|fields| ContentKind::of(fields) == self.kind)
+        else {
             return;
         };
         match self.kind {
-            BlockKind::Text => {
+            ContentKind::Text => {
                 self.write_rest("text_delta", TEXT, &fields.string(TEXT).unwrap_or_default(), out);
                 for citation in fields.items(CITATIONS).unwrap_or_default().into_iter().skip(self.citations) {
                     self.write_delta("citations_delta", "citation", citation.to_owned(), out);
                 }
             }
-            BlockKind::Thinking => {
+            ContentKind::Thinking => {
                 self.write_rest("thinking_delta", THINKING, &fields.string(THINKING).unwrap_or_default(), out);
                 let signature = fields.string(SIGNATURE).filter(|signature| !signature.is_empty());
                 if let Some(signature) = signature.filter(|_| !self.has_signature) {
                     self.write_delta("signature_delta", SIGNATURE, raw(&signature), out);
                 }
             }
-            BlockKind::Call => {
+            ContentKind::Call => {
                 let input = fields.get("input").map_or(Cow::Borrowed("{}"), arguments);
                 self.write_rest("input_json_delta", "partial_json", &input, out);
             }
-            BlockKind::RedactedThinking | BlockKind::Other => {}
+            ContentKind::RedactedThinking | ContentKind::Other => {}
         }
     }
 
     /// Writes the rest of a content. Nothing is written if the client has another beginning.
     fn write_rest(&self, kind: &str, key: &str, whole: &str, out: &mut BytesMut) {
         // White space before the input is not part of it.
-        let sent = if self.kind == BlockKind::Call { self.content.trim_start() } else { &self.content };
+        let sent = if self.kind == ContentKind::Call { self.content.trim_start() } else { &self.content };
         if let Some(rest) = whole.strip_prefix(sent).filter(|rest| !rest.is_empty()) {
             self.write_delta(kind, key, raw(rest), out);
         }
@@ -121,7 +122,7 @@ impl SentBlock {
 /// Writes all events of a block.
 pub(super) fn write_block(index: u64, block: &RawValue, out: &mut BytesMut) {
     let fields = ObjectFields::parse(block.get());
-    let sent = SentBlock::new(index, fields.as_ref().map_or(BlockKind::Other, BlockKind::of));
+    let sent = SentBlock::new(index, fields.as_ref().map_or(ContentKind::Other, ContentKind::of));
     let event = object([
         ("type", raw(BLOCK_START)),
         ("index", raw(&index)),
@@ -133,22 +134,22 @@ pub(super) fn write_block(index: u64, block: &RawValue, out: &mut BytesMut) {
 }
 
 /// Returns a block as it begins: without the content that deltas state.
-fn without_content(block: &RawValue, kind: BlockKind) -> Box<RawValue> {
+fn without_content(block: &RawValue, kind: ContentKind) -> Box<RawValue> {
     let Ok(mut fields) = RawObject::parse(block.get()) else { return block.to_owned() };
     match kind {
-        BlockKind::Text => {
+        ContentKind::Text => {
             fields.set(TEXT, raw(""));
             if fields.get(CITATIONS).is_some_and(|citations| citations.get().starts_with('[')) {
                 let none: [&RawValue; 0] = [];
                 fields.set(CITATIONS, raw(&none));
             }
         }
-        BlockKind::Thinking => {
+        ContentKind::Thinking => {
             fields.set(THINKING, raw(""));
             fields.set(SIGNATURE, raw(""));
         }
-        BlockKind::Call => fields.set("input", RawObject::default().to_raw()),
-        BlockKind::RedactedThinking | BlockKind::Other => return block.to_owned(),
+        ContentKind::Call => fields.set("input", RawObject::default().to_raw()),
+        ContentKind::RedactedThinking | ContentKind::Other => return block.to_owned(),
     }
     fields.to_raw()
 }
