@@ -58,8 +58,8 @@ pub(super) fn message(role: &str, blocks: &[impl AsRef<RawValue>]) -> Box<RawVal
     object([("role", raw(role)), (CONTENT, raw(&blocks))]).to_raw()
 }
 
-/// Returns the blocks of a content: the elements of an array, or one text block for a string, which keeps its JSON text.
-/// `None` for a value of another type.
+/// Returns the blocks of a content: the elements of an array, or one text block for a string, which keeps its JSON
+/// text. `None` for a value of another type.
 pub(super) fn blocks_of(content: Option<&RawValue>) -> Option<Vec<Box<RawValue>>> {
     let Some(content) = content else { return Some(Vec::new()) };
     if content.get().starts_with('"') {
@@ -91,8 +91,8 @@ pub(super) fn read_call(block: &ObjectFields<'_>) -> Call {
     }
 }
 
-/// Returns the arguments in an input: its JSON text, or the content of a string that some servers send instead. An empty
-/// string is an empty object.
+/// Returns the arguments in an input: its JSON text, or the content of a string that some servers send instead. An
+/// empty string is an empty object.
 pub(super) fn arguments(input: &RawValue) -> Cow<'_, str> {
     match string(input) {
         Some(text) if text.trim().is_empty() => Cow::Borrowed("{}"),

@@ -86,7 +86,7 @@ impl StreamEvent<'_> {
 /// Returns the value of the last `event` line.
 fn event_name(raw: &[u8]) -> Option<&str> {
     let lines = raw.split(|byte| matches!(byte, b'\n' | b'\r'));
-    let name = lines.filter_map(|line| line.strip_prefix(b"event:")).last()?;
+    let name = lines.filter_map(|line| line.strip_prefix(b"event:")).next_back()?;
     std::str::from_utf8(name.strip_prefix(b" ").unwrap_or(name)).ok()
 }
 

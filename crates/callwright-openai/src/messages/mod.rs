@@ -21,4 +21,6 @@ pub(crate) use writer::MessagesWriter;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod request_properties;
+#[cfg(test)]
 mod testing;

@@ -104,8 +104,8 @@ fn is_gapless(events: &[SseEvent]) -> bool {
     bounds.iter().enumerate().all(|(at, bound)| *bound == (at / 2, at % 2 == 0))
 }
 
-/// Returns the content after a second attempt: all blocks of the first, and those of the second without the text that the
-/// client has.
+/// Returns the content after a second attempt: all blocks of the first, and those of the second without the text that
+/// the client has.
 fn joined_blocks(first: &[Value], second: &[Value], known_text: &str) -> Vec<Value> {
     let mut blocks = first.to_vec();
     let mut known = known_text;

@@ -109,8 +109,8 @@ impl RejoinedConversation {
     }
 }
 
-/// Returns the client's message with the proxy's calls among the client's in the model's order. Blocks of the client keep
-/// their bytes and their order. `None` if the message has no blocks.
+/// Returns the client's message with the proxy's calls among the client's in the model's order. Blocks of the client
+/// keep their bytes and their order. `None` if the message has no blocks.
 fn with_calls(answer: &RawValue, calls: &[KeptCall]) -> Option<Box<RawValue>> {
     let mut message = RawObject::parse(answer.get()).ok()?;
     let own = blocks_of(present(message.get(CONTENT)))?;

@@ -156,8 +156,8 @@ fn is_thinking(fields: &RawObject) -> bool {
     kind.is_some_and(|kind| kind != "disabled")
 }
 
-/// Parses an element of `tools`. Returns `None` for a tool that the provider executes, for a toolset, and for an element
-/// without a name.
+/// Parses an element of `tools`. Returns `None` for a tool that the provider executes, for a toolset, and for an
+/// element without a name.
 fn read_tool(element: &ObjectFields<'_>) -> Option<Tool> {
     let name = element.string("name").filter(|name| !name.is_empty())?.into_owned();
     let kind = element.string("type");

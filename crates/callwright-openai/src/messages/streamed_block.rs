@@ -205,8 +205,8 @@ fn whole_input(text: &str) -> Box<RawValue> {
     object.unwrap_or_else(|| raw(text))
 }
 
-/// Whether the start of a block conforms to the API reference: a call has an id, a name and no input yet, and thinking has
-/// no signature yet.
+/// Whether the start of a block conforms to the API reference: a call has an id, a name and no input yet, and thinking
+/// has no signature yet.
 pub(super) fn is_regular_start(block: &ObjectFields<'_>) -> bool {
     match ContentKind::of(block) {
         ContentKind::Call => {

@@ -83,8 +83,8 @@ pub(super) fn noted(messages: &RawValue, notes: &BTreeMap<usize, String>) -> Opt
     Some(raw(&messages))
 }
 
-/// Returns a JSON string with a note after its text. The note is spliced into the JSON text, so that existing escapes are
-/// preserved.
+/// Returns a JSON string with a note after its text. The note is spliced into the JSON text, so that existing escapes
+/// are preserved.
 pub(crate) fn spliced(text: &str, note: &str) -> Option<Box<RawValue>> {
     let note = raw(&format!("{SEPARATOR}{note}"));
     let joined = format!("{}{}", text.strip_suffix('"')?, note.get().strip_prefix('"')?);
