@@ -33,9 +33,10 @@ pub(crate) struct HeldEvent {
     pub(crate) event: SseEvent,
     /// Number of bytes of the answer's text up to the end of this event.
     pub(crate) text_end: usize,
-    /// Whether it only begins the stream. Such an event is sent with the next one, so that an answer of which the client
-    /// has nothing else can be replaced as a whole.
-    pub(crate) is_head: bool,
+    /// Whether it begins the stream or a text, or ends a text. Such an event is sent with the next other one, so that the
+    /// client has no text that turns out to be only a call, and an answer of which it has nothing can be replaced as a
+    /// whole.
+    pub(crate) waits: bool,
 }
 
 /// Held events of an attempt that may still become the answer.
@@ -97,12 +98,10 @@ impl EventProgress {
     /// Writes the held events up to the end of the released text, whose number of bytes is `released`. Returns the end of
     /// the text of the last event, if one was written.
     pub(crate) fn drain(&mut self, released: usize, out: &mut BytesMut) -> Option<usize> {
-        let flows = self.held.events.iter().take_while(|held| held.text_end <= released).count();
-        if self.held.events.iter().take(flows).all(|held| held.is_head) {
-            return None;
-        }
+        let released = self.held.events.iter().take_while(|held| held.text_end <= released);
+        let last = released.enumerate().filter(|(_, held)| !held.waits).map(|(at, _)| at).last()?;
         let mut end = None;
-        for _ in 0..flows {
+        for _ in 0..=last {
             let Some(held) = self.held.events.pop_front() else { break };
             self.forward(&held.event, out);
             end = Some(held.text_end);
@@ -122,6 +121,8 @@ impl EventProgress {
             for held in std::mem::take(&mut self.held.events) {
                 self.forward(&held.event, out);
             }
+            // Some servers omit the last event.
+            self.writer.rest(answer, true, out);
         } else {
             self.writer.rest(answer, is_same, out);
         }

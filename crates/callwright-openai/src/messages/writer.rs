@@ -31,7 +31,6 @@ const ENDING: [&str; 2] = ["context_management", DEBUG];
 /// The events of a stream that the client has.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MessagesWriter {
-    is_begun: bool,
     has_head: bool,
     /// Number of blocks that were begun.
     blocks: usize,
@@ -99,14 +98,9 @@ impl MessagesWriter {
 
 impl EventWriter for MessagesWriter {
     fn forwarded(&mut self, event: &SseEvent) {
-        self.is_begun = true;
         if let Ok(EventData::Object(event)) = EventData::read(event) {
             self.record(&event);
         }
-    }
-
-    fn is_begun(&self) -> bool {
-        self.is_begun
     }
 
     fn rest(&mut self, answer: &Completion, is_same: bool, out: &mut BytesMut) {
@@ -122,16 +116,12 @@ impl EventWriter for MessagesWriter {
             write_event(MESSAGE_DELTA, &ending(&answer), out);
         }
         write_event(MESSAGE_STOP, &object([("type", raw(MESSAGE_STOP))]), out);
-        (self.is_begun, self.has_head, self.is_stopped) = (true, true, true);
+        (self.has_head, self.is_stopped) = (true, true);
     }
 
     fn error(&mut self, body: &[u8], status: StatusCode, headers: &HeaderMap, out: &mut BytesMut) {
         write_event(ERROR, &error_event(body, status, headers), out);
-        (self.is_begun, self.is_stopped) = (true, true);
-    }
-
-    fn boxed_clone(&self) -> Box<dyn EventWriter> {
-        Box::new(self.clone())
+        self.is_stopped = true;
     }
 }
 

@@ -282,9 +282,6 @@ pub trait EventWriter: Debug + Send + Sync {
     /// Records an event of the upstream that is forwarded unchanged.
     fn forwarded(&mut self, event: &SseEvent);
 
-    /// Whether the client has any event.
-    fn is_begun(&self) -> bool;
-
     /// Returns the id of the answer in the events that the client has.
     fn stream_id(&self) -> Option<&str> {
         None
@@ -302,7 +299,4 @@ pub trait EventWriter: Debug + Send + Sync {
     /// Writes an error as the last event, for a stream whose status is sent. `body` is the upstream's or the proxy's
     /// error body, in any form; `headers` may have `retry-after`.
     fn error(&mut self, body: &[u8], status: StatusCode, headers: &HeaderMap, out: &mut BytesMut);
-
-    /// Copies the state.
-    fn boxed_clone(&self) -> Box<dyn EventWriter>;
 }

@@ -31,6 +31,8 @@ pub(crate) struct ResponsesWriter {
     next_sequence_number: u64,
     /// Response of the first event with one.
     head: Option<RawObject>,
+    /// Id of that response.
+    head_id: Option<String>,
     /// Whether the client has an event that the response is in progress.
     is_in_progress: bool,
     items: StreamedItems,
@@ -51,6 +53,7 @@ impl EventWriter for ResponsesWriter {
             EventKind::Created | EventKind::Progress => {
                 self.is_in_progress |= event.kind == EventKind::Progress;
                 self.head = self.head.take().or_else(|| response_of(&event));
+                self.head_id = self.head.as_ref().and_then(|head| head.get("id")).and_then(string).map(Into::into);
             }
             EventKind::End | EventKind::Error => self.is_ended = true,
             // The assembly of the same events reports too many items.
@@ -58,8 +61,8 @@ impl EventWriter for ResponsesWriter {
         }
     }
 
-    fn is_begun(&self) -> bool {
-        self.is_begun
+    fn stream_id(&self) -> Option<&str> {
+        self.head_id.as_deref()
     }
 
     fn rest(&mut self, answer: &Completion, is_same: bool, out: &mut BytesMut) {
@@ -113,10 +116,6 @@ impl EventWriter for ResponsesWriter {
         let mut events = EventEncoder { out, next_sequence_number: &mut self.next_sequence_number };
         events.write("error", &event);
         (self.is_begun, self.is_ended) = (true, true);
-    }
-
-    fn boxed_clone(&self) -> Box<dyn EventWriter> {
-        Box::new(self.clone())
     }
 }
 

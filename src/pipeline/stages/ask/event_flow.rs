@@ -70,18 +70,17 @@ impl<'a> EventFlow<'a> {
             // A ping has no place in the order.
             (Forwarding::Text, EventRole::Ping) if progress.is_begun() => out.extend_from_slice(&event.raw),
             (_, EventRole::Ping) => {}
-            (Forwarding::Hold, _) => progress.hold(self.held(event, role)),
+            (Forwarding::Hold, _) => progress.hold(HeldEvent { event, text_end: 0, waits: false }),
             (Forwarding::Text, _) => {
+                let before = self.hold.seen();
                 self.advance(role);
-                progress.hold(self.held(event, role));
+                let text_end = self.hold.seen();
+                let waits = role == EventRole::Head || (role == EventRole::Text && text_end == before);
+                progress.hold(HeldEvent { event, text_end, waits });
                 self.drain(progress, out);
             }
         }
         Ok(())
-    }
-
-    fn held(&self, event: SseEvent, role: EventRole) -> HeldEvent {
-        HeldEvent { event, text_end: self.hold.seen(), is_head: role == EventRole::Head }
     }
 
     /// Updates gate and hold for the last event.

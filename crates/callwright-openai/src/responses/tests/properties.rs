@@ -215,8 +215,8 @@ proptest! {
         let _ = (assembly.is_conformant(), assembly.is_finished(), assembly.has_calls());
         let completion = assembly.into_completion();
         let mut out = BytesMut::new();
-        writer.boxed_clone().rest(&completion, true, &mut out);
-        writer.boxed_clone().rest(&answer, is_same, &mut out);
+        writer.clone().rest(&completion, true, &mut out);
+        writer.clone().rest(&answer, is_same, &mut out);
         writer.error(b"{\"error\":[]}", StatusCode::BAD_GATEWAY, &HeaderMap::new(), &mut out);
         prop_assert!(!values(&out).is_empty());
     }
