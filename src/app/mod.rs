@@ -141,7 +141,7 @@ impl App {
         keys::start(&built.access, built.store.clone(), built.metrics.clone(), operator_ending.clone());
         built.memories.start(operator_ending.clone());
         built.representations.start(operator_ending.clone(), built.take_over);
-        tracing::info!(%client, %operator, "listening; paths below /v1/ other than chat/completions and models are passed through unguarded");
+        tracing::info!(%client, %operator, "listening; paths below /v1/ other than chat/completions, responses, messages and models are passed through unguarded");
         Ok(Self {
             client_url,
             operator_url,

@@ -192,7 +192,7 @@ impl Serialize for Choice {
 }
 
 /// Whether this `finish_reason` marks an incomplete answer.
-pub fn is_cut_off(finish_reason: &str) -> bool {
+pub(super) fn is_cut_off(finish_reason: &str) -> bool {
     CUT_OFF.contains(&finish_reason)
 }
 

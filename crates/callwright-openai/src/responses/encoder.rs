@@ -1,5 +1,7 @@
 //! Encoding of events, and the events of whole items.
 
+use std::borrow::Cow;
+
 use bytes::BytesMut;
 use serde_json::value::RawValue;
 
@@ -62,7 +64,8 @@ impl EventEncoder<'_> {
         }
         if let Some(key) = kind.arguments_key() {
             let arguments = fields.get(key).and_then(string).unwrap_or_default();
-            self.write_arguments(kind, &arguments, &arguments, position);
+            let call = ArgumentsOf { kind, name: fields.get("name").and_then(string) };
+            self.write_arguments(&call, &arguments, &arguments, position);
         }
         self.end_item(item, position);
     }
@@ -74,8 +77,14 @@ impl EventEncoder<'_> {
     }
 
     /// Writes further arguments of a call, and their end.
-    pub(super) fn write_arguments(&mut self, kind: ItemKind, further: &str, all: &str, position: ItemPosition<'_>) {
-        let (delta, done, key) = match kind {
+    pub(super) fn write_arguments(
+        &mut self,
+        call: &ArgumentsOf<'_>,
+        further: &str,
+        all: &str,
+        position: ItemPosition<'_>,
+    ) {
+        let (delta, done, key) = match call.kind {
             ItemKind::CustomToolCall => {
                 ("response.custom_tool_call_input.delta", "response.custom_tool_call_input.done", "input")
             }
@@ -87,7 +96,11 @@ impl EventEncoder<'_> {
         if !further.is_empty() {
             self.write(delta, &event("delta", further));
         }
-        self.write(done, &event(key, all));
+        let mut end = event(key, all);
+        if let Some(name) = call.name.as_ref().filter(|_| call.kind == ItemKind::FunctionCall) {
+            end.set("name", raw(name));
+        }
+        self.write(done, &end);
     }
 
     /// Writes the missing events of a list of parts of which the client has `streamed`. Returns the parts that the client
@@ -167,6 +180,12 @@ impl EventEncoder<'_> {
         }
         self.write(&format!("{}.done", form.events()), &done);
     }
+}
+
+/// Call whose arguments are written.
+pub(super) struct ArgumentsOf<'a> {
+    pub(super) kind: ItemKind,
+    pub(super) name: Option<Cow<'a, str>>,
 }
 
 impl PartPosition<'_> {

@@ -7,7 +7,7 @@ use http::{HeaderMap, StatusCode};
 use serde_json::value::RawValue;
 
 use super::answer::{INCOMPLETE, ResponsesAnswer, output_text};
-use super::encoder::{EventEncoder, ItemPosition};
+use super::encoder::{ArgumentsOf, EventEncoder, ItemPosition};
 use super::event::{DONE, EventKind, PartList, StreamEvent};
 use super::item::{ItemKind, call_id, item_id, new_id, with_status};
 use super::stream::{COMPLETED, response_of};
@@ -230,7 +230,8 @@ fn completed(item: &StreamedItem, part: Option<Box<RawValue>>, events: &mut Even
         let further = further.filter(|further| further.is_empty() || !item.are_arguments_done);
         if !item.are_arguments_done {
             let further = further.unwrap_or_default();
-            events.write_arguments(item.kind, further, &format!("{}{further}", item.arguments), position);
+            let call = ArgumentsOf { kind: item.kind, name: fields.get("name").and_then(string) };
+            events.write_arguments(&call, further, &format!("{}{further}", item.arguments), position);
         }
         if further.is_none() {
             fields.set(key, raw(&item.arguments));
