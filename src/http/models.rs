@@ -87,6 +87,7 @@ async fn theirs(side: &ClientSide, headers: HeaderMap) -> Result<UpstreamModelLi
         path_and_query: "/models".to_owned(),
         headers: for_list(headers),
         body: RequestBody::default(),
+        upstream: None,
     };
     let answer = side.pipeline.pass_through(request).await?;
     let (status, headers) = (answer.status, answer.headers.clone());

@@ -4,18 +4,21 @@ use std::io;
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue, Method, Uri};
+use axum::http::header::CONTENT_LENGTH;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use axum::response::Response;
 use futures_util::stream;
 
 use crate::keys::{self, RequestPermit, RequestedAccess};
-use crate::pipeline::PassThrough;
+use crate::pipeline::{AliasTarget, PassThrough};
+use callwright_openai::{named_model, with_model};
 use callwright_telemetry::labels::KeyResult;
 use callwright_upstream as upstream;
 
 use super::api_operation::{ApiParts, for_clients};
 use super::api_schema::{object, one_of, required, text};
 use super::caller::Caller;
+use super::received_body::receive;
 use super::state::ClientSide;
 use super::{error, fallback, rate_limit};
 
@@ -23,7 +26,7 @@ const VERDICT: HeaderName = HeaderName::from_static("x-callwright-verdict");
 
 /// Handles any method on `/v1/...`.
 pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     // The echo of TRACE would show a page's script the key that it cannot read (RFC 9110, section 9.3.8). Tunnels are
     // not supported.
     if matches!(parts.method, Method::TRACE | Method::CONNECT) {
@@ -35,11 +38,19 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
         Ok(request_permit) => request_permit,
         Err(refusal) => return *refusal,
     };
+    let (body, upstream) = match NAMES_MODEL.contains(&path) && parts.method == Method::POST {
+        false => (forwarded(body), None),
+        true => match with_target(&side, &mut parts.headers, body).await {
+            Ok(targeted) => targeted,
+            Err(refusal) => return *refusal,
+        },
+    };
     let request = PassThrough {
         method: parts.method,
         path_and_query: below_v1(&parts.uri).to_owned(),
         headers: parts.headers,
-        body: forwarded(body),
+        body,
+        upstream,
     };
     let mut response = match side.pipeline.pass_through(request).await {
         Ok(answer) => respond(answer, request_permit),
@@ -48,6 +59,26 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
     response.headers_mut().insert(VERDICT, HeaderValue::from_static("unguarded"));
     rate_limit::mark(response.headers_mut(), &side.access.standing(&caller));
     response
+}
+
+/// Paths whose bodies name a model, which may be an alias: counting of tokens, and compaction.
+const NAMES_MODEL: [&str; 3] = ["/messages/count_tokens", "/responses/input_tokens", "/responses/compact"];
+
+/// Returns the body with the model of the alias that it names, and the alias's upstream.
+///
+/// # Errors
+/// The response to a request whose body cannot be read.
+async fn with_target(
+    side: &ClientSide,
+    headers: &mut HeaderMap,
+    body: Body,
+) -> Result<(upstream::RequestBody, Option<String>), Box<Response>> {
+    let body = receive(side, headers, body, side.body_limit_bytes).await?;
+    let target = named_model(&body).and_then(|model| side.pipeline.alias_target(&model));
+    let Some(AliasTarget { upstream, model }) = target else { return Ok((body.into(), None)) };
+    headers.remove(CONTENT_LENGTH);
+    let body = with_model(&body, &model).unwrap_or(body);
+    Ok((body.into(), Some(upstream)))
 }
 
 /// Methods that only read or delete.

@@ -31,7 +31,7 @@ pub use approvals::ApprovalDesk;
 pub use charge::{refusal_body, refusal_headers};
 pub use inspection::{Editing, Inspection, ToolShown, UpstreamShown};
 pub use kept_key::tenant;
-pub use pass_through::{PassThrough, Passed};
+pub use pass_through::{AliasTarget, PassThrough, Passed};
 pub use services::{Pipeline, PipelineParts};
 pub use settings::{AliasSettings, FallbackSettings, PassThroughSettings, Settings, TargetSettings};
 pub use snapshot::{RecallMemory, Snapshot, Tooling};

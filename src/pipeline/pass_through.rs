@@ -9,6 +9,7 @@ use callwright_types::UpstreamFailure;
 use callwright_upstream::{Answer, RequestBody};
 
 use super::services::Pipeline;
+use super::targets::targets;
 
 /// A request to pass through.
 #[derive(Debug)]
@@ -21,17 +22,35 @@ pub struct PassThrough {
     pub headers: HeaderMap,
     /// Body, streamed as it arrives.
     pub body: RequestBody,
+    /// Name of the upstream, for a request whose body names an alias; `None` selects it by the path.
+    pub upstream: Option<String>,
+}
+
+/// Upstream and model of an alias.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AliasTarget {
+    /// Name of the upstream.
+    pub upstream: String,
+    /// Model's name at that upstream.
+    pub model: String,
 }
 
 /// Result of a passed-through request.
 pub type Passed = Result<Answer, UpstreamFailure>;
 
 impl Pipeline {
+    /// Returns the first target of an alias; `None` for another model name.
+    pub fn alias_target(&self, model: &str) -> Option<AliasTarget> {
+        let target = targets(model, self.aliases.get(model)?, "").into_iter().next()?;
+        Some(AliasTarget { upstream: target.upstream, model: target.model })
+    }
+
     /// Forwards a request to the upstream that the configuration names for its path.
     pub async fn pass_through(&self, request: PassThrough) -> Passed {
         let started = Instant::now();
-        let upstream = self.upstream(self.passing.upstream_of(&request.path_and_query));
-        let PassThrough { method, path_and_query, headers, body } = request;
+        let by_path = || self.passing.upstream_of(&request.path_and_query);
+        let upstream = self.upstream(request.upstream.as_deref().unwrap_or_else(by_path));
+        let PassThrough { method, path_and_query, headers, body, .. } = request;
         let passed = upstream.forward(method, &path_and_query, &headers, body).await;
         let outcome = match &passed {
             Ok(answer) if !answer.status.is_client_error() && !answer.status.is_server_error() => {

@@ -48,7 +48,7 @@ pub use embeddings::{embeddings_request, error_message, read_embeddings};
 pub use emit::event;
 pub use error::{AnswerError, ErrorBody, RequestError};
 pub use kept::KeptPart;
-pub use models::{filter_model_list, merge_model_lists, model_list};
+pub use models::{filter_model_list, merge_model_lists, model_list, named_model, with_model};
 pub use parts::{EventRole, EventWriter, StreamForm, event_writer, late_error, stream_form};
 pub use recorded::{RecordedAnswer, name_of, read_tools};
 pub use request::{MessageView, ModelRequest};

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::fields::ObjectFields;
+use super::fields::{ObjectFields, string};
 use callwright_common::json::{RawObject, raw};
 
 #[derive(Serialize)]
@@ -48,6 +48,19 @@ pub fn filter_model_list(list: &[u8], is_wanted: impl Fn(&str) -> bool) -> Optio
     let wanted = raw(&wanted);
     list.set("data", wanted);
     Some(list.to_raw().get().as_bytes().to_vec().into())
+}
+
+/// Returns the `model` that a body names.
+pub fn named_model(body: &[u8]) -> Option<String> {
+    let body = RawObject::parse_bytes(body).ok()?;
+    body.get("model").and_then(string).map(Cow::into_owned)
+}
+
+/// Returns the body with another `model`; all other members keep their text. `None` if it is not a JSON object.
+pub fn with_model(body: &[u8], model: &str) -> Option<Bytes> {
+    let mut body = RawObject::parse_bytes(body).ok()?;
+    body.set("model", raw(model));
+    Some(body.to_raw().get().as_bytes().to_vec().into())
 }
 
 fn id_of(entry: &RawValue) -> Option<Cow<'_, str>> {
