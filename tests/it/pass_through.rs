@@ -167,7 +167,7 @@ async fn every_other_path_below_v1_is_untouched() {
     ];
     for (method, path) in [
         (Method::POST, "/v1/embeddings"),
-        (Method::POST, "/v1/responses"),
+        (Method::POST, "/v1/completions"),
         (Method::POST, "/v1/audio/transcriptions"),
         (Method::PUT, "/v1/uploads/part%201?x=%20a+b%2f&y=&y=2"),
         (Method::PATCH, "/v1/things/1"),
@@ -217,7 +217,7 @@ async fn a_passed_through_stream_is_not_buffered() {
         .end();
     let upstream = Server::always(reply).await;
     let proxy = proxy_of(&upstream).await;
-    let mut request = reqwest::Client::new().post(proxy.client().url("/v1/responses")).body("{}").send().await.unwrap();
+    let mut request = reqwest::Client::new().post(proxy.client().url("/v1/completions")).body("{}").send().await.unwrap();
     let first = crate::support::guarded("the first event", request.chunk()).await.unwrap().unwrap();
     assert!(first.starts_with(b"data: {\"type\":\"response.created\"}"));
     gate.open();

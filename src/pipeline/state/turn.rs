@@ -119,6 +119,8 @@ impl Turn {
         let rescue = &self.policy.repair.rescue;
         match request.tool_choice() {
             ToolChoice::None => Evidence::Off,
+            // The client would return a result of a call that the provider does not have.
+            _ if request.is_threaded() => Evidence::Off,
             _ if self.upstream.delivers_calls(&self.model) => rescue.native,
             _ => rescue.text,
         }

@@ -164,10 +164,10 @@ async fn requests_at_a_time_are_limited_and_a_client_that_goes_makes_room() {
     // A passed-through request occupies its slot until its last byte.
     let held = Gate::closed();
     let slow = Server::always(Reply::stream().event(&json!({"a": 1})).wait(&held).done()).await;
-    let proxy = Proxy::start(configuration(&slow, "pass_through = [\"responses\"]", "")).await;
+    let proxy = Proxy::start(configuration(&slow, "pass_through = [\"completions\"]", "")).await;
     let key = Key::create(&proxy, draft("ada", json!({"concurrent_requests": 1}))).await;
     let fields = [JSON, key.field()];
-    let passed = proxy.client().send(Method::POST, "/v1/responses", &fields, "{}");
+    let passed = proxy.client().send(Method::POST, "/v1/completions", &fields, "{}");
     let refused = async {
         slow.arrival_of(1).await;
         key.chat(&proxy).await.error(429);

@@ -28,7 +28,7 @@ async fn what_others_stored_in_the_account_is_closed_unless_it_is_opened() {
         (Method::GET, "/v1/files"),
         (Method::DELETE, "/v1/files/file-1"),
         (Method::GET, "/v1/responses/resp_1"),
-        (Method::POST, "/v1/responses"),
+        (Method::POST, "/v1/completions"),
         (Method::GET, "/v1/organization/users"),
         (Method::GET, "/v1/chat/completions"),
         (Method::DELETE, "/v1/chat/completions/chatcmpl-1"),

@@ -17,9 +17,25 @@ use callwright_types::Call;
 pub(super) fn push_assistant(added: &mut Vec<Arc<RawValue>>, answer: &AssistantMessage) {
     let mut blocks = answer.parts();
     blocks.retain(|block| !is_blank_text(block));
+    for block in &mut blocks {
+        if let Some(readable) = with_object_input(block) {
+            *block = Cow::Owned(readable);
+        }
+    }
     if !blocks.is_empty() {
         added.push(message(ASSISTANT, &blocks).into());
     }
+}
+
+/// Returns a call whose input is an empty object, if it is none: the API refuses requests with unreadable input. The result
+/// of the call quotes what the model wrote.
+fn with_object_input(block: &RawValue) -> Option<Box<RawValue>> {
+    let mut fields = RawObject::parse(block.get()).ok().filter(|_| is_block(block, TOOL_USE))?;
+    if fields.get(INPUT).is_some_and(|input| input.get().starts_with('{')) {
+        return None;
+    }
+    fields.set(INPUT, RawObject::default().to_raw());
+    Some(fields.to_raw())
 }
 
 /// Appends the result of a call to the user message with the results of the last answer.

@@ -9,6 +9,9 @@ use crate::fields::{ObjectFields, present, string};
 use callwright_common::json::raw;
 use callwright_types::Protocol;
 
+/// Member of a request whose conversation the provider keeps, in Messages.
+const THREAD: &str = "thread";
+
 /// Member with the id of the response that the request continues.
 const PREVIOUS: &str = "previous_response_id";
 
@@ -23,9 +26,21 @@ impl ModelRequest {
         self.is_responses() && self.fields.get_as("background").unwrap_or(false)
     }
 
-    /// Whether the provider appends each request and its response to a conversation of its own (`conversation`).
+    /// Whether the provider appends each request and its answer to a conversation of its own: `conversation` of Responses,
+    /// `thread` of Messages.
     pub fn has_provider_conversation(&self) -> bool {
-        self.is_responses() && present(self.fields.get("conversation")).is_some()
+        let member = match self.protocol {
+            Protocol::Chat => return false,
+            Protocol::Responses => "conversation",
+            Protocol::Messages => THREAD,
+        };
+        present(self.fields.get(member)).is_some()
+    }
+
+    /// Whether the provider keeps the calls of the answer under their ids, so that no call can be added to it: a `thread`
+    /// of Messages.
+    pub fn is_threaded(&self) -> bool {
+        self.protocol == Protocol::Messages && present(self.fields.get(THREAD)).is_some()
     }
 
     /// Returns the id of the response that the request continues.
@@ -36,7 +51,8 @@ impl ModelRequest {
 
     /// Returns the call ids of results whose calls are not in the request, because the provider keeps them.
     pub fn results_without_calls(&self) -> Vec<String> {
-        if self.previous_response().is_none() && !self.has_provider_conversation() {
+        let continues = self.previous_response().is_some() || self.has_provider_conversation();
+        if !self.is_responses() || !continues {
             return Vec::new();
         }
         let mut made = HashSet::new();
@@ -109,6 +125,8 @@ mod tests {
         assert!(request(&json!({})).is_stored() && !request(&json!({"store": false})).is_stored());
         assert!(request(&json!({"background": true})).is_background());
         assert!(request(&json!({"conversation": {"id": "conv_1"}})).has_provider_conversation());
+        let thread = ModelRequest::parse(Protocol::Messages, "{\"thread\":{\"type\":\"create\"}}".into()).unwrap();
+        assert!(thread.is_threaded() && thread.has_provider_conversation());
         let chat = ModelRequest::parse(Protocol::Chat, "{\"store\":true,\"background\":true}".into()).unwrap();
         assert!(!chat.is_stored() && !chat.is_background() && chat.previous_response().is_none());
     }
