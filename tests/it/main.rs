@@ -60,6 +60,7 @@ mod prerequisites;
 mod procedures;
 mod procedures_verbs;
 mod protocol_rules;
+mod protocols;
 mod readme;
 mod real_documents;
 mod remembering;

@@ -68,7 +68,12 @@ impl Client {
 
     /// Works like [`Self::chat_stream`], with more header fields.
     pub(crate) async fn chat_stream_with(&self, body: &Value, headers: &[(&str, &str)]) -> Stream {
-        let request = self.request(Method::POST, "/v1/chat/completions", &json_fields(headers), body.to_string());
+        self.stream("/v1/chat/completions", &json_fields(headers), body.to_string()).await
+    }
+
+    /// Sends `POST path`; the response is read event by event.
+    pub(crate) async fn stream(&self, path: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Stream {
+        let request = self.request(Method::POST, path, headers, body);
         let response = guarded("waiting for the head of a stream", request.send()).await.unwrap();
         Stream {
             status: response.status(),
@@ -116,13 +121,17 @@ impl Client {
 
     /// Works like [`Self::begin_chat`], with more header fields.
     pub(crate) async fn begin_chat_with(&self, body: &Value, headers: &[(&str, &str)]) -> Connection {
+        self.begin("/v1/chat/completions", body, headers).await
+    }
+
+    /// Sends `POST path` on a new connection, for a test that disconnects before the response.
+    pub(crate) async fn begin(&self, path: &str, body: &Value, headers: &[(&str, &str)]) -> Connection {
         let address = self.base.trim_start_matches("http://");
         let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
         let body = body.to_string();
         let length = body.len();
         let more: String = json_fields(headers).iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        let head =
-            format!("POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n{more}content-length: {length}\r\n\r\n");
+        let head = format!("POST {path} HTTP/1.1\r\nhost: localhost\r\n{more}content-length: {length}\r\n\r\n");
         socket.write_all((head + &body).as_bytes()).await.unwrap();
         Connection { socket }
     }

@@ -1,0 +1,15 @@
+//! The Responses and the Messages protocol: both are served like chat completions, in their own form.
+
+mod api;
+mod clean;
+mod errors;
+mod feedback;
+mod messages_api;
+mod messages_stream;
+mod paths;
+mod repairs;
+mod responses_api;
+mod responses_stream;
+mod sse;
+mod tool_kinds;
+mod toolsets;
