@@ -66,7 +66,7 @@ async fn a_request_that_the_proxy_cannot_read_is_an_error_in_the_form_of_the_pro
         let send = async |fields: &[(&str, &str)], body: String| {
             proxy.client().send(Method::POST, api.path(), fields, body).await
         };
-        for body in ["", "{", "[]", "null", r#"{"input":"x","messages":[]}"#] {
+        for body in ["", "{", "[]", "null"] {
             api.error(&send(&FIELDS, body.to_owned()).await, 400);
         }
         let mut wrong = api.plain("Hello");

@@ -7,23 +7,29 @@ use super::api::Part;
 /// Number of characters of a delta.
 const DELTA: usize = 4;
 
-/// Returns the item of a part. Its `id` has the place in the answer.
+/// Returns the item of a part. Its `id` is unique among all answers with other content.
 pub(super) fn item(at: usize, part: &Part) -> Value {
     match part {
         Part::Text(text) => json!({
-            "id": format!("msg_{at}"), "type": "message", "status": "completed", "role": "assistant",
+            "id": format!("msg_{at}{}", hash(text)), "type": "message", "status": "completed", "role": "assistant",
             "content": [{"type": "output_text", "annotations": [], "logprobs": [], "text": text}],
         }),
         Part::Thought(text) => json!({
-            "id": format!("rs_{at}"), "type": "reasoning", "summary": [{"type": "summary_text", "text": text}],
+            "id": format!("rs_{at}{}", hash(text)), "type": "reasoning", "summary": [{"type": "summary_text", "text": text}],
             "encrypted_content": format!("gAAAA{at}"),
         }),
         Part::Call { id, name, arguments } => json!({
-            "id": format!("fc_{at}"), "type": "function_call", "status": "completed", "arguments": arguments,
+            "id": format!("fc_{id}"), "type": "function_call", "status": "completed", "arguments": arguments,
             "call_id": id, "name": name,
         }),
         Part::Other(item) => item.clone(),
     }
+}
+
+/// Returns a short hash of a text.
+fn hash(text: &str) -> String {
+    let hash = text.bytes().fold(7_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(byte)));
+    format!("{hash:08x}")
 }
 
 /// Returns a response with these items.
