@@ -88,6 +88,14 @@ impl EventProgress {
         self.held.events.push_back(event);
     }
 
+    /// Holds a ping behind the head. One of several equal ones in a row is held, so that a silent upstream fills no memory.
+    pub(crate) fn hold_ping(&mut self, event: SseEvent) {
+        if let Some(last) = self.held.events.back().filter(|last| last.event.raw != event.raw) {
+            let text_end = last.text_end;
+            self.hold(HeldEvent { event, text_end, waits: true });
+        }
+    }
+
     /// Writes an event as it came.
     pub(crate) fn forward(&mut self, event: &SseEvent, out: &mut BytesMut) {
         self.writer.forwarded(event);

@@ -67,8 +67,9 @@ impl<'a> EventFlow<'a> {
         let Some(progress) = &mut turn.streamed.events else { return Ok(()) };
         match (self.forwarding, role) {
             (Forwarding::Through, _) => progress.forward(&event, out),
-            // A ping has no place in the order.
+            // A ping has no place in the order, but it follows the head.
             (Forwarding::Text, EventRole::Ping) if progress.is_begun() => out.extend_from_slice(&event.raw),
+            (Forwarding::Text, EventRole::Ping) => progress.hold_ping(event),
             (_, EventRole::Ping) => {}
             (Forwarding::Hold, _) => progress.hold(HeldEvent { event, text_end: 0, waits: false }),
             (Forwarding::Text, _) => {
