@@ -5,6 +5,7 @@ mod relay;
 mod report;
 mod write;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 use crate::pipeline::dialogue::{TurnEnding, TurnLimit};
@@ -71,19 +72,12 @@ pub(crate) fn settle(
             for (number, judged) in choices.iter().enumerate() {
                 let kept = if number == 0 { kept } else { &of_others };
                 let Some(choice) = completion.choices_mut().get_mut(number) else { continue };
-                let before = judged.rescued.as_ref().and_then(|_| choice.message.text());
                 match change(turn, offer, choice, judged, kept, ending) {
                     ChoiceChange::None => {}
                     ChoiceChange::Calls => changed = true,
-                    ChoiceChange::Rescue => {
+                    ChoiceChange::Rescue { unsent } => {
                         changed = true;
-                        let spans = judged.rescued.as_ref().map(|rescued| rescued.spans.as_slice());
-                        let left =
-                            turn.streamed.unsaid(choice.index, &before.unwrap_or_default(), spans.unwrap_or(&[]));
-                        if turn.streamed.events.is_some() {
-                            choice.set_text(&format!("{}{left}", turn.streamed.sent(choice.index)));
-                        }
-                        rescued.insert(choice.index, left);
+                        rescued.insert(choice.index, unsent);
                     }
                 }
             }
@@ -93,13 +87,15 @@ pub(crate) fn settle(
     Ok(SettledAnswer { completion, changed, rescued })
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum ChoiceChange {
     None,
     /// The calls changed.
     Calls,
-    /// The text was converted to calls.
-    Rescue,
+    /// The text was converted to calls. `unsent` is the remaining text that the client of a stream does not have.
+    Rescue {
+        unsent: String,
+    },
 }
 
 /// Converts a choice to the client's form.
@@ -121,8 +117,17 @@ fn change(
     let calls = if rescued.is_some() && stays_text { &[][..] } else { &judged.calls };
     let for_client = calls_for_client(turn, offer, calls, kept, pass_faulty);
     if let Some(rescued) = rescued.filter(|_| !stays_text) {
-        choice.rescue(&rescued.text, &for_client, turn.request.is_legacy());
-        return ChoiceChange::Rescue;
+        let before = choice.message.text().unwrap_or_default();
+        let unsent = turn.streamed.unsaid(choice.index, &before, &rescued.spans);
+        let text = match &turn.streamed.events {
+            // The final event of such a stream has the text that was sent.
+            Some(_) if turn.request.is_stream() => Cow::Owned(format!("{}{unsent}", turn.streamed.sent(choice.index))),
+            _ => Cow::Borrowed(rescued.text.as_str()),
+        };
+        // Providers refuse text parts without visible text.
+        let is_left_out = turn.streamed.events.is_some() && text.trim().is_empty();
+        choice.rescue(if is_left_out { "" } else { &text }, &for_client, turn.request.is_legacy());
+        return ChoiceChange::Rescue { unsent };
     }
     let mut changed = false;
     if for_client != choice.message.calls() || !choice.message.is_well_formed() {

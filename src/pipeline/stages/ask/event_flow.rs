@@ -76,7 +76,10 @@ impl<'a> EventFlow<'a> {
                 let before = self.hold.seen();
                 self.advance(role);
                 let text_end = self.hold.seen();
-                let waits = role == EventRole::Head || (role == EventRole::Text && text_end == before);
+                // White space before a call that is rescued from the text would be a text part of its own, which providers
+                // refuse.
+                let is_blank = self.form.text().get(before..text_end).is_none_or(|piece| piece.trim().is_empty());
+                let waits = role == EventRole::Head || (role == EventRole::Text && is_blank);
                 progress.hold(HeldEvent { event, text_end, waits });
                 self.drain(progress, out);
             }
