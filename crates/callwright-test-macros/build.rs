@@ -5,7 +5,10 @@ use std::process::Command;
 use std::{env, fs};
 
 /// Modules of the Python packages in `tests/clients/requirements.txt`.
-const PYTHON_MODULES: [&str; 5] = ["openai", "openapi_core", "playwright", "regress", "schemathesis"];
+const PYTHON_MODULES: [&str; 6] = ["anthropic", "openai", "openapi_core", "playwright", "regress", "schemathesis"];
+
+/// Node.js packages in `tests/clients/node/package.json`.
+const NODE_PACKAGES: [&str; 2] = ["@anthropic-ai/sdk", "openai"];
 
 /// Programs that the tests of the store run.
 const POSTGRES: [&str; 5] = ["initdb", "postgres", "pg_isready", "createdb", "psql"];
@@ -15,6 +18,9 @@ const PACKAGES: &str = "/var/lib/dpkg/status";
 
 /// Copy of `tests/clients/requirements.txt` that `.ci/run` makes after installing the packages.
 const CLIENTS: &str = "target/venv/requirements.txt";
+
+/// Copy of `tests/clients/node/package-lock.json` that `.ci/run` makes for installing the packages.
+const NODE_CLIENTS: &str = "target/node/package-lock.json";
 
 /// Folders in which the embedder finds ONNX Runtime.
 const ONNX_FOLDERS: [&str; 5] =
@@ -27,6 +33,7 @@ fn main() {
     let services = [
         ("postgres", has_postgres()),
         ("python_clients", has_python_clients(&python)),
+        ("node_clients", has_node_clients(&root.join("target/node/node_modules"))),
         ("chromium", has_chromium()),
         ("prometheus", has_programs(&["prometheus", "promtool"])),
         ("faketime", has_faketime()),
@@ -42,7 +49,8 @@ fn main() {
         println!("cargo::rerun-if-env-changed={variable}");
     }
     // Cargo would run the script each time for a file that does not exist.
-    for file in [Path::new(PACKAGES), &python, &root.join(CLIENTS)].into_iter().filter(|file| file.exists()) {
+    let files = [Path::new(PACKAGES), &python, &root.join(CLIENTS), &root.join(NODE_CLIENTS)];
+    for file in files.into_iter().filter(|file| file.exists()) {
         println!("cargo::rerun-if-changed={}", file.display());
     }
 }
@@ -61,6 +69,10 @@ fn has_programs(names: &[&str]) -> bool {
 fn has_python_clients(python: &Path) -> bool {
     let search = "import sys, importlib.util as util; sys.exit(not all(map(util.find_spec, sys.argv[1:])))";
     succeeds(Command::new(python).args(["-c", search]).args(PYTHON_MODULES))
+}
+
+fn has_node_clients(modules: &Path) -> bool {
+    has_programs(&["node"]) && NODE_PACKAGES.iter().all(|package| modules.join(package).join("package.json").is_file())
 }
 
 fn has_chromium() -> bool {

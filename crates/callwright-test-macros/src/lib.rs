@@ -8,9 +8,10 @@ use std::path::Path;
 use proc_macro::{Delimiter, TokenStream, TokenTree};
 
 /// Services with the text for the reason.
-const SERVICES: [(&str, &str); 7] = [
+const SERVICES: [(&str, &str); 8] = [
     ("postgres", "PostgreSQL (Debian package `postgresql`)"),
     ("python_clients", "the packages of tests/clients/requirements.txt in target/venv"),
+    ("node_clients", "the packages of tests/clients/node in target/node"),
     ("chromium", "Chromium (Debian package `chromium`)"),
     ("prometheus", "Prometheus (Debian package `prometheus`)"),
     ("faketime", "libfaketime (Debian package `faketime`)"),

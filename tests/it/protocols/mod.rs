@@ -2,10 +2,12 @@
 
 mod api;
 mod clean;
+mod equality;
 mod errors;
 mod feedback;
 mod messages_api;
 mod messages_stream;
+mod official_clients;
 mod paths;
 mod repairs;
 mod responses_api;

@@ -77,7 +77,7 @@ async fn parts_and_members_beside_a_repaired_call_keep_their_text() {
 #[tokio::test]
 async fn a_call_written_as_text_becomes_a_call() {
     for api in APIS {
-        for (before, after) in [("", ""), ("I look it up.\n", ""), ("I look it up.\n", "\n")] {
+        for (before, after) in [("", ""), ("\n", ""), ("I look it up.\n", ""), ("I look it up.\n", "\n")] {
             let said = format!("{before}{}{after}", written("getWeather", r#"{"city":"Paris","days":"3"}"#));
             let (upstream, proxy) = answering(api, vec![thought("Rain?"), text(&said)]).await;
             for answer in api.both(&proxy, &api.with_tools("Weather?")).await {
@@ -87,6 +87,8 @@ async fn a_call_written_as_text_becomes_a_call() {
                 let texts: String = outline.iter().filter_map(|part| part.strip_prefix("text ")).collect();
                 assert_eq!(texts.trim(), before.trim(), "{api:?}");
                 assert_eq!(outline[0], "thought Rain?", "{api:?}");
+                let is_blank = |part: &String| part.strip_prefix("text ").is_some_and(|text| text.trim().is_empty());
+                assert!(!outline.iter().any(is_blank), "{api:?}: providers refuse blank text: {outline:?}");
                 check_minted(api, answer[api.parts_key()].as_array().unwrap().last().unwrap());
                 if api == Api::Messages {
                     assert_eq!(answer["stop_reason"], "tool_use");
