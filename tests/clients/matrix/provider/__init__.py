@@ -1,0 +1,1 @@
+"""A scripted model provider: OpenAI Chat Completions and Responses, and Anthropic Messages."""
