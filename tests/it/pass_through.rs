@@ -217,7 +217,8 @@ async fn a_passed_through_stream_is_not_buffered() {
         .end();
     let upstream = Server::always(reply).await;
     let proxy = proxy_of(&upstream).await;
-    let mut request = reqwest::Client::new().post(proxy.client().url("/v1/completions")).body("{}").send().await.unwrap();
+    let mut request =
+        reqwest::Client::new().post(proxy.client().url("/v1/completions")).body("{}").send().await.unwrap();
     let first = crate::support::guarded("the first event", request.chunk()).await.unwrap().unwrap();
     assert!(first.starts_with(b"data: {\"type\":\"response.created\"}"));
     gate.open();

@@ -1,12 +1,8 @@
 //! Errors on the wire: the error body for clients, and errors from parsing requests and responses.
 
 use bytes::Bytes;
-use http::StatusCode;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
-
-use super::parts::answer_form;
-use callwright_types::Protocol;
 
 /// Body of an OpenAI error response. It serialises as `{"error": {"message", "type", "param", "code"}}`; absent
 /// members are `null`, as in OpenAI's responses (API reference, "Error codes").
@@ -26,16 +22,6 @@ impl ErrorBody {
     /// Returns the JSON text.
     pub fn to_bytes(&self) -> Bytes {
         callwright_common::json::raw(self).get().as_bytes().to_vec().into()
-    }
-}
-
-impl ErrorBody {
-    /// Returns the JSON text in the form of a protocol, for a response with this status.
-    pub fn to_bytes_in(&self, protocol: Protocol, status: StatusCode) -> Bytes {
-        match answer_form(protocol) {
-            Some(form) => form.error_body(self, status),
-            None => self.to_bytes(),
-        }
     }
 }
 

@@ -6,8 +6,10 @@ use serde_json::value::RawValue;
 
 use super::choice::is_cut_off;
 use super::fields::{ObjectFields, present, string};
-use super::parts::{AnswerForm, RequestForm, answer_form, request_form};
-use super::request::{MessageView, view};
+use super::forms::{answer_form, request_form};
+use super::message_view::MessageView;
+use super::parts::{AnswerForm, RequestForm};
+use super::request::view;
 use super::tools::read_tool;
 use super::{AnswerError, AssistantMessage, ToolChoice};
 use callwright_common::json::RawObject;

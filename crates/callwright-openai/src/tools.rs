@@ -8,7 +8,6 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::fields::ObjectFields;
-use super::parts::RequestForm;
 use callwright_common::json::raw;
 use callwright_types::tool::Owner;
 use callwright_types::{Protocol, Tool};
@@ -115,10 +114,14 @@ impl WrittenTool {
         written.get_or_init(|| self.write(legacy).into())
     }
 
-    /// Returns the element for `tools` of a protocol whose answers are lists of parts.
-    pub(super) fn element_of(&self, protocol: Protocol, form: &dyn RequestForm) -> &Arc<RawValue> {
+    /// Returns the element for `tools` of a protocol whose answers are lists of parts, which `write` writes once.
+    pub(super) fn element_of(
+        &self,
+        protocol: Protocol,
+        write: impl FnOnce(WrittenToolFields<'_>) -> Box<RawValue>,
+    ) -> &Arc<RawValue> {
         let written = if protocol == Protocol::Messages { &self.messages } else { &self.responses };
-        written.get_or_init(|| form.write_tool(self.fields()).into())
+        written.get_or_init(|| write(self.fields()).into())
     }
 
     fn fields(&self) -> WrittenToolFields<'_> {

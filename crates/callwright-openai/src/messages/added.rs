@@ -1,5 +1,6 @@
 //! Elements that the proxy appends to a conversation.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
@@ -30,11 +31,11 @@ pub(super) fn push_assistant(added: &mut Vec<Arc<RawValue>>, answer: &AssistantM
 /// Returns a call whose input is an empty object, if it is none: the API refuses requests with unreadable input. The result
 /// of the call quotes what the model wrote.
 fn with_object_input(block: &RawValue) -> Option<Box<RawValue>> {
-    let mut fields = RawObject::parse(block.get()).ok().filter(|_| is_block(block, TOOL_USE))?;
-    if fields.get(INPUT).is_some_and(|input| input.get().starts_with('{')) {
+    let mut fields = RawObject::parse(block.get()).ok().filter(|_| is_block(block, "tool_use"))?;
+    if fields.get("input").is_some_and(|input| input.get().starts_with('{')) {
         return None;
     }
-    fields.set(INPUT, RawObject::default().to_raw());
+    fields.set("input", RawObject::default().to_raw());
     Some(fields.to_raw())
 }
 
@@ -163,5 +164,13 @@ mod tests {
         let messages = request.to_value()["messages"].clone();
         let block = &messages[0]["content"][0];
         assert_eq!((&block["id"], &block["input"]), (&messages[1]["content"][0]["tool_use_id"], &json!({"x": 1})));
+    }
+
+    #[test]
+    fn unreadable_input_becomes_an_empty_object() {
+        let completion = answer_of(&json!([{"type": "tool_use", "id": "a", "name": "f", "input": "{\"x\": "}]));
+        let mut request = request(r#"{"messages":[]}"#);
+        request.push_assistant(&completion.choices()[0].message);
+        assert_eq!(request.to_value()["messages"][0]["content"], json!([call("a", "f")]));
     }
 }

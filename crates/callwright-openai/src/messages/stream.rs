@@ -273,7 +273,7 @@ impl StreamForm for MessagesAssembly {
             message.insert(USAGE.to_owned(), self.usage.into_iter().collect::<RawObject>().to_raw());
         }
         // A message with a list of blocks, whose number was limited above, is a complete answer.
-        Completion::read(Protocol::Messages, message.into_iter().collect())
+        Completion::read(Protocol::Messages, Some(&MessagesAnswer), message.into_iter().collect())
             .unwrap_or_else(|_| Completion::of_text(Protocol::Messages, "", ""))
     }
 }

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::value::RawValue;
 
-use super::{AnswerForm, PartKind};
-use crate::AnswerError;
+use super::answer::{AnswerForm, PartKind};
+use crate::error::AnswerError;
 use callwright_types::{Call, ids};
 
 /// Maximum number of parts of one answer.

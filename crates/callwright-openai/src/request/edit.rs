@@ -32,8 +32,8 @@ impl ModelRequest {
 
     /// Returns the element of a tool in the form of the request.
     fn element_of(&self, tool: &WrittenTool) -> Arc<RawValue> {
-        match self.form() {
-            Some(form) => tool.element_of(self.protocol, form).clone(),
+        match self.form {
+            Some(form) => tool.element_of(self.protocol, |fields| form.write_tool(fields)).clone(),
             None => tool.element(self.is_legacy()).clone(),
         }
     }
@@ -69,7 +69,7 @@ impl ModelRequest {
         if self.tool_choice() == choice {
             return;
         }
-        if let Some(form) = self.form() {
+        if let Some(form) = self.form {
             form.set_tool_choice(Arc::make_mut(&mut self.fields), &choice);
             self.edited = true;
             return;
@@ -87,7 +87,7 @@ impl ModelRequest {
 
     /// Appends the model's message unchanged, including unknown fields, reasoning and signatures.
     pub fn push_assistant(&mut self, message: &AssistantMessage) {
-        if let Some(form) = self.form() {
+        if let Some(form) = self.form {
             form.push_assistant(&mut self.additions.messages, message);
             self.edited = true;
             return;
@@ -103,7 +103,7 @@ impl ModelRequest {
     /// Appends the result of a call: a `tool` message, or a `function` message if the call was made in the legacy
     /// form. `is_error` marks feedback on a call that was not executed or failed, in protocols that distinguish it.
     pub fn push_tool_result(&mut self, call: &Call, content: &str, is_error: bool) {
-        if let Some(form) = self.form() {
+        if let Some(form) = self.form {
             form.push_result(&mut self.additions.messages, call, content, is_error);
             self.edited = true;
             return;
@@ -119,7 +119,7 @@ impl ModelRequest {
 
     /// Appends a user message.
     pub fn push_user(&mut self, text: &str) {
-        if let Some(form) = self.form() {
+        if let Some(form) = self.form {
             form.push_user(&mut self.additions.messages, text);
             self.edited = true;
             return;
@@ -152,7 +152,7 @@ impl ModelRequest {
     /// Removes `store` and `metadata` of a chat completion, for the proxy's own requests. The answer to such a request in
     /// another protocol may become the client's answer, which it continues by its id.
     pub fn forget_storage(&mut self) {
-        if self.form().is_some() {
+        if self.form.is_some() {
             return;
         }
         self.remove("store");
@@ -212,7 +212,7 @@ impl Serialize for EditedRequest<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let ModelRequest { fields, additions, .. } = self.0;
         let mut map = serializer.serialize_map(None)?;
-        if let Some(form) = self.0.form() {
+        if let Some(form) = self.0.form {
             let key = form.conversation_key();
             let conversation = conversation(self.0, form);
             for (name, value) in fields.iter() {

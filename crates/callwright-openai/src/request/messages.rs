@@ -1,6 +1,5 @@
 //! Messages of a request.
 
-use std::borrow::Cow;
 use std::fmt::Write;
 
 use serde_json::value::RawValue;
@@ -8,29 +7,14 @@ use serde_json::value::RawValue;
 use super::ModelRequest;
 use crate::content::text_of;
 use crate::fields::{ObjectFields, present};
-use callwright_types::{Call, Message, Speaker};
-
-/// View of one message of a request, with the members that the proxy needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MessageView<'a> {
-    /// `system`, `developer`, `user`, `assistant`, `tool`, `function`; empty if it is missing.
-    pub role: Cow<'a, str>,
-    /// Text of a string content, or the text parts of a multi-part content joined with newlines; `None` if there is
-    /// none.
-    pub text: Option<Cow<'a, str>>,
-    /// Calls of an assistant message, in order. Missing members of a call are empty.
-    pub calls: Vec<Call>,
-    /// Id of the call that a tool message answers.
-    pub tool_call_id: Option<Cow<'a, str>>,
-    /// `name` of a participant or, with role `function`, of the function.
-    pub name: Option<Cow<'a, str>>,
-}
+use crate::message_view::MessageView;
+use callwright_types::Call;
 
 impl ModelRequest {
     /// Returns the messages, including pushed ones. Elements that are not objects are omitted; the upstream decides
     /// about them.
     pub fn messages(&self) -> Vec<MessageView<'_>> {
-        if let Some(form) = self.form() {
+        if let Some(form) = self.form {
             return form.views(&self.fields, &self.additions.messages);
         }
         let pushed = self.additions.messages.iter().map(|message| &**message);
@@ -40,7 +24,7 @@ impl ModelRequest {
     /// Whether a message may contain calls. Searches for the names of their fields only, without parsing the
     /// messages.
     pub fn may_have_calls(&self) -> bool {
-        if let Some(form) = self.form() {
+        if let Some(form) = self.form {
             let conversation = present(self.fields.get(form.conversation_key())).map_or("", RawValue::get);
             return !self.additions.messages.is_empty() || form.may_have_calls(conversation);
         }
@@ -54,7 +38,7 @@ impl ModelRequest {
     /// distinguishes conversations.
     pub fn first_messages_text(&self) -> String {
         let mut text = String::new();
-        let messages: Vec<MessageView<'_>> = match self.form() {
+        let messages: Vec<MessageView<'_>> = match self.form {
             Some(form) => form.views(&self.fields, &[]),
             None => self.client_messages().into_iter().filter_map(view).collect(),
         };
@@ -70,24 +54,6 @@ impl ModelRequest {
     pub(super) fn client_messages(&self) -> Vec<&RawValue> {
         let messages = present(self.fields.get("messages"));
         messages.and_then(|messages| serde_json::from_str(messages.get()).ok()).unwrap_or_default()
-    }
-}
-
-impl From<MessageView<'_>> for Message {
-    fn from(view: MessageView<'_>) -> Self {
-        let speaker = match view.role.as_ref() {
-            "user" => Speaker::User,
-            "assistant" => Speaker::Model,
-            "tool" | "function" => Speaker::Tool,
-            _ => Speaker::Other,
-        };
-        Self {
-            speaker,
-            text: view.text.map(Cow::into_owned).unwrap_or_default(),
-            calls: view.calls,
-            answers: view.tool_call_id.map(Cow::into_owned),
-            name: view.name.map(Cow::into_owned),
-        }
     }
 }
 

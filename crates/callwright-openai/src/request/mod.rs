@@ -12,12 +12,11 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-pub use messages::MessageView;
 pub(super) use messages::view;
 pub(crate) use notes::spliced;
 
 use super::fields::{ObjectFields, present, string};
-use super::parts::{RequestForm, request_form};
+use super::parts::RequestForm;
 use super::tools::{read_legacy_tool, read_tool};
 use super::{RequestError, ToolChoice};
 use callwright_common::json::RawObject;
@@ -28,6 +27,8 @@ use callwright_types::{Protocol, Tool};
 #[derive(Debug, Clone)]
 pub struct ModelRequest {
     protocol: Protocol,
+    /// Operations of a protocol whose answers are lists of parts; `None` for chat completions.
+    form: Option<&'static dyn RequestForm>,
     original: Bytes,
     /// Shared by clones of a request until one of them is edited.
     fields: Arc<RawObject>,
@@ -39,14 +40,14 @@ pub struct ModelRequest {
 }
 
 impl ModelRequest {
-    /// Parses a body.
-    ///
-    /// # Errors
-    /// Fails if it is not a JSON object, or if a field that the proxy uses has an invalid type. The upstream
-    /// validates absent and unknown fields.
-    pub fn parse(protocol: Protocol, body: Bytes) -> Result<Self, RequestError> {
+    /// Parses a body of a protocol with this form.
+    pub(crate) fn read(
+        protocol: Protocol,
+        form: Option<&'static dyn RequestForm>,
+        body: Bytes,
+    ) -> Result<Self, RequestError> {
         let fields = RawObject::parse_bytes(&body).map_err(|error| unreadable(&error))?;
-        match request_form(protocol) {
+        match form {
             Some(form) => form.check(&fields)?,
             None => check_arrays(&fields, &["messages", "tools", "functions"])?,
         }
@@ -58,17 +59,12 @@ impl ModelRequest {
         let choice_count = if protocol == Protocol::Chat { choice_count(&fields)? } else { 1 };
         let additions = Additions::default();
         let fields = Arc::new(fields);
-        Ok(Self { protocol, original: body, model, stream, choice_count, fields, additions, edited: false })
+        Ok(Self { protocol, form, original: body, model, stream, choice_count, fields, additions, edited: false })
     }
 
     /// Protocol of the request.
     pub fn protocol(&self) -> Protocol {
         self.protocol
-    }
-
-    /// Returns the operations of a protocol whose answers are lists of parts; `None` for chat completions.
-    fn form(&self) -> Option<&'static dyn RequestForm> {
-        request_form(self.protocol)
     }
 
     /// Returns the size of the received body in bytes.
@@ -94,7 +90,7 @@ impl ModelRequest {
     /// Returns the token limit over all choices: `max_completion_tokens`, or else `max_tokens`, times `n`; `None` if
     /// the request has no limit.
     pub fn max_answer_tokens(&self) -> Option<u64> {
-        if let Some(form) = self.form() {
+        if let Some(form) = self.form {
             return form.max_answer_tokens(&self.fields);
         }
         let limit: Option<u64> = self.fields.get_as("max_completion_tokens");
@@ -104,7 +100,7 @@ impl ModelRequest {
 
     /// `stream_options.include_usage`; true in protocols whose streams always report usage.
     pub fn requests_usage_chunk(&self) -> bool {
-        if self.form().is_some() {
+        if self.form.is_some() {
             return true;
         }
         let options = present(self.fields.get("stream_options")).and_then(|value| ObjectFields::parse(value.get()));
@@ -118,7 +114,7 @@ impl ModelRequest {
 
     /// Whether an answer may have several calls; true if the request does not state it.
     pub fn parallel_tool_calls(&self) -> bool {
-        if let Some(form) = self.form() {
+        if let Some(form) = self.form {
             return form.parallel_tool_calls(&self.fields);
         }
         self.fields.get_as("parallel_tool_calls").unwrap_or(true)
@@ -126,7 +122,7 @@ impl ModelRequest {
 
     /// Whether the request requires JSON as text.
     pub fn requires_json(&self) -> bool {
-        if let Some(form) = self.form() {
+        if let Some(form) = self.form {
             return form.requires_json(&self.fields);
         }
         let format = present(self.fields.get("response_format")).and_then(|value| ObjectFields::parse(value.get()));
@@ -136,7 +132,7 @@ impl ModelRequest {
 
     /// Returns `tool_choice`, or the legacy `function_call`.
     pub fn tool_choice(&self) -> ToolChoice {
-        if let Some(form) = self.form() {
+        if let Some(form) = self.form {
             return form.tool_choice(&self.fields);
         }
         let key = if self.is_legacy() { "function_call" } else { "tool_choice" };
@@ -162,7 +158,7 @@ impl ModelRequest {
     /// Returns the client's own tools. A tool without a valid name is omitted; the upstream validates it. Tools of
     /// another type than `function` are marked as free text.
     pub fn client_tools(&self) -> Vec<Tool> {
-        if let Some(form) = self.form() {
+        if let Some(form) = self.form {
             return self.tool_elements().into_iter().flat_map(|element| form.read_tools(element)).collect();
         }
         self.listed_tools().into_iter().filter_map(|(tool, _)| tool).collect()
@@ -171,7 +167,7 @@ impl ModelRequest {
     /// Returns the elements of the client's own list of tools: the JSON text of each element and, if it defines exactly
     /// one tool with a valid name, the tool.
     pub fn listed_tools(&self) -> Vec<(Option<Tool>, &str)> {
-        if let Some(form) = self.form() {
+        if let Some(form) = self.form {
             let only = |element: &RawValue| Some(form.read_tools(element)).filter(|tools| tools.len() == 1)?.pop();
             return self.tool_elements().into_iter().map(|element| (only(element), element.get())).collect();
         }

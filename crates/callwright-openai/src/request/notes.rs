@@ -35,7 +35,7 @@ impl ModelRequest {
     /// part becomes `lost`. Notes move with their messages.
     pub fn rejoin(&mut self, parts: &BTreeMap<usize, KeptPart>, lost: &str) {
         let mut notes = std::mem::take(&mut self.additions.notes);
-        if let Some(form) = self.form() {
+        if let Some(form) = self.form {
             let Rejoined { conversation, positions } = form.rejoined(&self.fields, parts, lost);
             let moved = notes.into_iter().filter_map(|(place, note)| Some(((*positions.get(place)?)?, note)));
             self.additions.notes = moved.collect();

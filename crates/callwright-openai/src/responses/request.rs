@@ -11,8 +11,9 @@ use super::item::call_id;
 use crate::fields::{ObjectFields, object, present};
 use crate::parts::{Rejoined, RequestForm};
 use crate::request::{check_arrays, wrong_type};
+use crate::tools::WrittenToolFields;
 use crate::tools::read_tool;
-use crate::{AssistantMessage, KeptPart, MessageView, RequestError, ToolChoice, WrittenToolFields};
+use crate::{AssistantMessage, KeptPart, MessageView, RequestError, ToolChoice};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, Tool};
 

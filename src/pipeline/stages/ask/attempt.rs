@@ -21,7 +21,8 @@ use callwright_types::{UpstreamFailure, UpstreamFailureKind, Usage};
 use callwright_upstream as upstream;
 use callwright_upstream::Again;
 
-use super::flow::{AttemptRequest, flow, malformed};
+use super::flow::{AttemptRequest, flow};
+use super::forwarding::malformed;
 
 /// Statuses with which servers refuse an unknown member.
 const STREAM_OPTIONS_REFUSED: [StatusCode; 2] = [StatusCode::BAD_REQUEST, StatusCode::UNPROCESSABLE_ENTITY];

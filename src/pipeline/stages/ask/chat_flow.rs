@@ -5,7 +5,7 @@ use bytes::{Bytes, BytesMut};
 use crate::pipeline::state::Turn;
 use callwright_openai::{Assembler, Chunk, Completion, ModelRequest, SseEvent, StreamItem};
 
-use super::flow::{BrokenStream, Forwarding, HoldSource, broken};
+use super::forwarding::{BrokenStream, Forwarding, HoldSource, broken};
 use super::texts::Texts;
 
 /// Forwards text at once, and holds calls and the end until they are validated.

@@ -12,7 +12,7 @@ use callwright_openai::{Completion, EventRole, SseEvent, StreamForm};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::HoldEnd;
 
-use super::flow::{BrokenStream, Forwarding, HoldSource, broken};
+use super::forwarding::{BrokenStream, Forwarding, HoldSource, broken};
 use super::texts::StreamHoldRules;
 
 /// Forwards text at once, and holds reasoning until the part behind it begins, and calls and the end until they are

@@ -2,24 +2,23 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use tokio::time::timeout_at;
 
-use crate::pipeline::answer::{ClientGone, ResponseSender};
+use crate::pipeline::answer::ResponseSender;
 use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Relay, Turn, UpstreamReply};
 use crate::pipeline::tools::Offer;
-use callwright_judge::repair::Notations;
-use callwright_judge::repair::rescue::hold::{HoldRules, Starts};
-use callwright_openai::{AnswerError, ModelRequest, SseError, SseEvent, SseReader, stream_form};
-use callwright_telemetry::Metrics;
+use callwright_judge::repair::rescue::hold::HoldRules;
+use callwright_openai::{ModelRequest, SseEvent, SseReader, stream_form};
 use callwright_types::rules::{Evidence, Mode};
 use callwright_types::{UpstreamFailure, UpstreamFailureKind};
 use callwright_upstream as upstream;
 
 use super::chat_flow::ChatFlow;
 use super::event_flow::EventFlow;
+use super::forwarding::{BrokenStream, Forwarding, HoldSource, unreadable};
 use super::texts::StreamHoldRules;
 
 /// The request of an attempt, and the tools that it offers.
@@ -28,30 +27,6 @@ pub(super) struct AttemptRequest<'a> {
     pub(super) chat: &'a ModelRequest,
     pub(super) offer: &'a Offer,
     pub(super) purpose: RequestPurpose,
-}
-
-/// Parts of a stream that are forwarded before validation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Forwarding {
-    /// Everything: nothing is validated, or nothing may be changed.
-    Through,
-    /// Text only; calls and the end are held.
-    Text,
-    /// Nothing: a later attempt, whose text is sent only if it is the answer.
-    Hold,
-}
-
-/// Cause of an aborted stream.
-pub(super) enum BrokenStream {
-    Client,
-    Upstream(UpstreamFailure),
-    ErrorEvent(Bytes),
-}
-
-impl From<ClientGone> for BrokenStream {
-    fn from(_: ClientGone) -> Self {
-        Self::Client
-    }
 }
 
 /// Reads a stream to its end. Sets `first_chunk` to the time until its first data.
@@ -131,15 +106,6 @@ struct Flow<'a> {
 enum FlowForm<'a> {
     Chat(ChatFlow<'a>),
     Events(EventFlow<'a>),
-}
-
-/// Sources of the rules for holding text.
-#[derive(Clone, Copy)]
-pub(super) struct HoldSource<'a> {
-    pub(super) starts: &'a Starts,
-    pub(super) notations: &'a Notations,
-    pub(super) rules: StreamHoldRules,
-    pub(super) metrics: &'a Metrics,
 }
 
 impl Flow<'_> {
@@ -270,24 +236,5 @@ impl Flow<'_> {
         response_sender.open(turn.stream_headers())?;
         response_sender.send(self.out.split().freeze()).await?;
         Ok(())
-    }
-}
-
-/// Returns the failure of a stream with an unreadable event.
-pub(super) fn broken(turn: &Turn, error: AnswerError) -> BrokenStream {
-    BrokenStream::Upstream(malformed(turn, error.message))
-}
-
-fn unreadable(turn: &Turn, error: &SseError) -> BrokenStream {
-    BrokenStream::Upstream(malformed(turn, error.to_string()))
-}
-
-/// Returns the failure for an unreadable answer.
-pub(super) fn malformed(turn: &Turn, message: String) -> UpstreamFailure {
-    UpstreamFailure {
-        kind: UpstreamFailureKind::Malformed,
-        upstream: turn.upstream.name().to_owned(),
-        message,
-        retry_after: None,
     }
 }

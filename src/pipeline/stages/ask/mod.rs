@@ -5,6 +5,7 @@ mod attempt;
 mod chat_flow;
 mod event_flow;
 mod flow;
+mod forwarding;
 mod texts;
 
 use std::time::Duration;

@@ -78,7 +78,8 @@ fn written_tools_state_whether_they_are_strict() {
     let write = |strict: bool, free_text: bool| {
         let schema = json!({"type": "object"});
         let parameters = Some(&schema).filter(|_| strict);
-        let fields = crate::WrittenToolFields { name: "f", description: Some("d"), parameters, strict, free_text };
+        let fields =
+            crate::tools::WrittenToolFields { name: "f", description: Some("d"), parameters, strict, free_text };
         serde_json::from_str::<Value>(ResponsesRequest.write_tool(fields).get()).unwrap()
     };
     let function = json!({"type": "function", "name": "f", "description": "d"});

@@ -1,0 +1,39 @@
+//! View of a message of a request, in any protocol.
+
+use std::borrow::Cow;
+
+use callwright_types::{Call, Message, Speaker};
+
+/// View of one message of a request, with the members that the proxy needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageView<'a> {
+    /// `system`, `developer`, `user`, `assistant`, `tool`, `function`; empty if it is missing.
+    pub role: Cow<'a, str>,
+    /// Text of a string content, or the text parts of a multi-part content joined with newlines; `None` if there is
+    /// none.
+    pub text: Option<Cow<'a, str>>,
+    /// Calls of an assistant message, in order. Missing members of a call are empty.
+    pub calls: Vec<Call>,
+    /// Id of the call that a tool message answers.
+    pub tool_call_id: Option<Cow<'a, str>>,
+    /// `name` of a participant or, with role `function`, of the function.
+    pub name: Option<Cow<'a, str>>,
+}
+
+impl From<MessageView<'_>> for Message {
+    fn from(view: MessageView<'_>) -> Self {
+        let speaker = match view.role.as_ref() {
+            "user" => Speaker::User,
+            "assistant" => Speaker::Model,
+            "tool" | "function" => Speaker::Tool,
+            _ => Speaker::Other,
+        };
+        Self {
+            speaker,
+            text: view.text.map(Cow::into_owned).unwrap_or_default(),
+            calls: view.calls,
+            answers: view.tool_call_id.map(Cow::into_owned),
+            name: view.name.map(Cow::into_owned),
+        }
+    }
+}

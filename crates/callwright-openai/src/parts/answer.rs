@@ -1,0 +1,90 @@
+//! Complete answers.
+
+use std::fmt::Debug;
+
+use bytes::Bytes;
+use http::StatusCode;
+use serde_json::value::RawValue;
+
+use crate::error::{AnswerError, ErrorBody};
+use callwright_common::json::RawObject;
+use callwright_types::{Call, Usage};
+
+/// Kind of a part of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PartKind {
+    /// Call of a function tool. Missing members are empty; `arguments` is JSON text.
+    Call {
+        /// The call.
+        call: Call,
+        /// Whether the part conforms to the API reference: a non-empty id, a name, and arguments of the right type.
+        is_well_formed: bool,
+    },
+    /// Call that is not judged: of a custom tool, a server tool or a typed client tool, for which the client returns a
+    /// result. Id, name and input as text, as far as present.
+    Unjudged(Call),
+    /// Text for the user.
+    Text(String),
+    /// Reasoning, with its readable text, if any.
+    Reasoning(String),
+    /// Refusal of the model.
+    Refusal(String),
+    /// Any other part, such as the call and result of a server tool or a generated image.
+    Other,
+}
+
+/// Result of an answer's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Finish {
+    /// The answer ends with text.
+    Text,
+    /// The client is to execute calls.
+    Calls,
+}
+
+/// Complete answers of a protocol. `fields` are the members of the answer object.
+pub(crate) trait AnswerForm: Debug + Sync {
+    /// Member with the parts: `output` or `content`.
+    fn parts_key(&self) -> &'static str;
+
+    /// Reads a part. `seen` tells whether the tool of this name was offered as a function; a typed client tool has no
+    /// schema and is read as a call as well, because its tool is marked as free text.
+    fn read_part(&self, part: &RawValue) -> PartKind;
+
+    /// Returns the part of a call: `part` with the call's id, name and arguments, or a new part if it is `None`. Members
+    /// that already have the right value keep their text, and so do unknown members. Ids of new parts have the form that
+    /// the protocol requires.
+    fn with_call(&self, part: Option<&RawValue>, call: &Call) -> Box<RawValue>;
+
+    /// Returns a text part: `part` with its text replaced, or a new part if it is `None`.
+    fn with_text(&self, part: Option<&RawValue>, text: &str) -> Box<RawValue>;
+
+    /// Returns why the answer ended, in the words of the protocol: `stop_reason`, or else `status` with the reason of an
+    /// incomplete response. `None` if it is absent.
+    fn finish_reason(&self, fields: &RawObject) -> Option<String>;
+
+    /// Whether a finish reason marks an incomplete answer: a token limit or a content filter.
+    fn is_cut_off(&self, reason: &str) -> bool;
+
+    /// Whether an answer that ended for this reason contradicts calls in it: Messages with `end_turn`.
+    fn contradicts_calls(&self, reason: &str) -> bool;
+
+    /// Sets the finish reason, unless the answer was cut off or already ends this way.
+    fn set_finish(&self, fields: &mut RawObject, finish: Finish);
+
+    /// Returns the token counts; cached tokens are part of the prompt's tokens in both.
+    fn usage(&self, fields: &RawObject) -> Option<Usage>;
+
+    /// Replaces the token counts; other members of `usage` are kept.
+    fn set_usage(&self, fields: &mut RawObject, usage: Usage);
+
+    /// Returns a complete answer of the proxy without parts and without usage; its finish reason is that of text.
+    fn minted(&self, model: &str) -> RawObject;
+
+    /// Returns the error of an answer with a success status that is an error object or a failed response: a description
+    /// that quotes nothing.
+    fn failure(&self, fields: &RawObject) -> Option<AnswerError>;
+
+    /// Returns the body of an error response of the proxy for this status.
+    fn error_body(&self, error: &ErrorBody, status: StatusCode) -> Bytes;
+}

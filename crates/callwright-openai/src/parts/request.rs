@@ -1,0 +1,92 @@
+//! Requests.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use crate::assistant::AssistantMessage;
+use crate::error::RequestError;
+use crate::kept::KeptPart;
+use crate::message_view::MessageView;
+use crate::tool_choice::ToolChoice;
+use crate::tools::WrittenToolFields;
+use callwright_common::json::RawObject;
+use callwright_types::{Call, Tool};
+
+/// Requests of a protocol. `fields` are the members of the client's body; `added` are the elements that the proxy
+/// appended to its conversation (`input`, `messages`), in order.
+pub(crate) trait RequestForm: Debug + Sync {
+    /// Member with the conversation: `input` or `messages`.
+    fn conversation_key(&self) -> &'static str;
+
+    /// Checks the types of the members that the proxy reads. The upstream validates all others.
+    ///
+    /// # Errors
+    /// Fails if a member has another type; the error names it.
+    fn check(&self, fields: &RawObject) -> Result<(), RequestError>;
+
+    /// Returns the limit of tokens of the answer.
+    fn max_answer_tokens(&self, fields: &RawObject) -> Option<u64>;
+
+    /// Whether an answer may have several calls.
+    fn parallel_tool_calls(&self, fields: &RawObject) -> bool;
+
+    /// Whether the answer's text must be JSON.
+    fn requires_json(&self, fields: &RawObject) -> bool;
+
+    /// Returns which tools the model may or must call.
+    fn tool_choice(&self, fields: &RawObject) -> ToolChoice;
+
+    /// Replaces the tool choice; `Auto` removes it. Keeps settings in the same member that are not about the choice.
+    fn set_tool_choice(&self, fields: &mut RawObject, choice: &ToolChoice);
+
+    /// Returns the tools that an element of the client's `tools` defines: one function, the functions of a namespace, or
+    /// none. Tools that take free text, or have no schema, are marked as free text, so that they are not judged.
+    fn read_tools(&self, element: &RawValue) -> Vec<Tool>;
+
+    /// Returns the element of `tools` for a tool of the catalog.
+    fn write_tool(&self, tool: WrittenToolFields<'_>) -> Box<RawValue>;
+
+    /// Returns the elements of the client's conversation: a conversation that is one string becomes one element.
+    fn elements(&self, fields: &RawObject) -> Vec<Box<RawValue>>;
+
+    /// Returns views of the conversation, in order: system text (`instructions`, `system`), then one view for each
+    /// message, result of a call, and run of elements that the model wrote (reasoning, text, calls), which is one view
+    /// with role `assistant` and all its calls. A result has role `tool` and the id of its call. Elements of other kinds
+    /// have an empty role and no text. `position` of a view is its index in this list.
+    fn views<'a>(&self, fields: &'a RawObject, added: &'a [Arc<RawValue>]) -> Vec<MessageView<'a>>;
+
+    /// Returns the client's conversation with a note after the texts of some views, by position: the text keeps its
+    /// bytes and stays first. A note never goes before the last `cache_control` breakpoint: the text itself keeps its
+    /// block and the note becomes a new block. Positions of views without text are ignored.
+    fn with_notes(&self, fields: &RawObject, notes: &BTreeMap<usize, String>) -> Box<RawValue>;
+
+    /// Returns the client's conversation with kept parts put back, by position of the assistant's view: the elements
+    /// before it, the calls of the proxy among the client's in the model's order, and the results of the proxy's calls
+    /// where the protocol expects them. A missing result becomes `lost`.
+    fn rejoined(&self, fields: &RawObject, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined;
+
+    /// Appends an answer of the model, unmodified except for generated ids: every part, with reasoning in its place.
+    fn push_assistant(&self, added: &mut Vec<Arc<RawValue>>, message: &AssistantMessage);
+
+    /// Appends the result of a call of the last pushed answer. `is_error` marks feedback on a call that was not executed
+    /// or that failed. Messages: all results of an answer go into one user message, before any text.
+    fn push_result(&self, added: &mut Vec<Arc<RawValue>>, call: &Call, text: &str, is_error: bool);
+
+    /// Appends text of the user; in Messages to the last pushed user message, if that is the last element.
+    fn push_user(&self, added: &mut Vec<Arc<RawValue>>, text: &str);
+
+    /// Whether the text of a conversation may contain calls: a search for their type, without parsing.
+    fn may_have_calls(&self, conversation: &str) -> bool;
+}
+
+/// A conversation into which kept parts were put back.
+#[derive(Debug)]
+pub(crate) struct Rejoined {
+    /// The new value of the conversation member.
+    pub(crate) conversation: Box<RawValue>,
+    /// New position of each view of the old conversation that is still one view; `None` for a view that was rewritten.
+    pub(crate) positions: Vec<Option<usize>>,
+}
