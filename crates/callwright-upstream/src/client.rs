@@ -370,7 +370,7 @@ fn try_clone(request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
     Some(again)
 }
 
-/// Beginning of paths whose failures say nothing about answers: counting of tokens and batches of messages.
+/// Beginning of paths whose failures are unrelated to answers: counting of tokens and batches of messages.
 const UNCOUNTED: &str = "/messages/";
 
 fn uri_of(base: &str, protocol: Protocol) -> Option<Uri> {

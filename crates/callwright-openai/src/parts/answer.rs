@@ -47,8 +47,8 @@ pub(crate) trait AnswerForm: Debug + Sync {
     /// Member with the parts: `output` or `content`.
     fn parts_key(&self) -> &'static str;
 
-    /// Reads a part. `seen` tells whether the tool of this name was offered as a function; a typed client tool has no
-    /// schema and is read as a call as well, because its tool is marked as free text.
+    /// Reads a part. A call of a typed client tool, which has no schema, is read as a call as well: its tool is marked as
+    /// free text.
     fn read_part(&self, part: &RawValue) -> PartKind;
 
     /// Returns the part of a call: `part` with the call's id, name and arguments, or a new part if it is `None`. Members
