@@ -2,16 +2,21 @@
 
 mod api;
 mod clean;
+mod credentials;
+mod deviations;
+mod doubtful;
 mod equality;
 mod errors;
 mod feedback;
 mod messages_api;
 mod messages_stream;
+mod modes;
 mod official_clients;
 mod paths;
 mod repairs;
 mod responses_api;
 mod responses_stream;
 mod sse;
+mod state;
 mod tool_kinds;
 mod toolsets;

@@ -62,6 +62,18 @@ async fn failing_token_counts_never_open_the_circuit() {
 }
 
 #[tokio::test]
+async fn tokens_of_an_alias_are_counted_for_its_model() {
+    let upstream = Server::always(Reply::json(200, &json!({"input_tokens": 42}))).await;
+    let proxy = Proxy::start(config(&upstream.url("/v1")) + "[aliases.helper]\nmodel = \"gpt-real\"\n").await;
+    for path in ["/v1/messages/count_tokens", "/v1/responses/input_tokens"] {
+        let body = r#"{ "model":"helper", "x": 1.50}"#;
+        let answer = proxy.client().send(Method::POST, path, &FIELDS, body).await;
+        assert_eq!(answer.ok(), json!({"input_tokens": 42}));
+        assert_eq!(upstream.last_request().json(), json!({"model": "gpt-real", "x": 1.5}));
+    }
+}
+
+#[tokio::test]
 async fn failing_turns_open_the_circuit() {
     for api in APIS {
         let upstream = Server::always(Reply::json(

@@ -1,0 +1,121 @@
+//! Conversations that the provider keeps: `previous_response_id`, `conversation`, `background`.
+
+use serde_json::{Value, json};
+
+use super::api::{Api, Part, call, text, written};
+use super::responses_api;
+use super::sse;
+use crate::support::{Proxy, Received, Reply, Server, config};
+
+const API: Api = Api::Responses;
+const PARIS: &str = r#"{"city":"Paris"}"#;
+
+/// Starts an upstream that gives these answers, with the ids `resp_0`, `resp_1`, ..., and a proxy before it.
+async fn stateful(answers: Vec<Vec<Part>>) -> (Server, Proxy) {
+    let script = move |number: usize, received: &Received| {
+        let parts = &answers[number % answers.len()];
+        let id = json!(format!("resp_{number}"));
+        if !super::api::is_stream(received) {
+            let mut answer = responses_api::answer(parts);
+            answer["id"] = id;
+            return Reply::json(200, &answer);
+        }
+        let mut events = responses_api::events(parts);
+        for event in events.iter_mut().filter(|event| event["response"].is_object()) {
+            event["response"]["id"] = id.clone();
+        }
+        sse::reply(&events)
+    };
+    let upstream = Server::scripted(script).await;
+    let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+    (upstream, proxy)
+}
+
+/// Returns the client's next request, which has only the results of the calls.
+fn continued(answer: &Value) -> Value {
+    let mut next = API.with_tools("");
+    next["previous_response_id"] = answer["id"].clone();
+    let calls = answer["output"].as_array().unwrap().iter().filter(|item| item["type"] == "function_call");
+    let output =
+        |call: &Value| json!({"type": "function_call_output", "call_id": call["call_id"], "output": "It rains."});
+    next["input"] = calls.map(output).collect();
+    next
+}
+
+#[tokio::test]
+async fn a_call_that_is_text_in_the_providers_state_is_put_before_its_result() {
+    for is_stream in [false, true] {
+        let (upstream, proxy) = stateful(vec![vec![text(&written("get_weather", PARIS))], vec![text("Rain.")]]).await;
+        let request = API.with_tools("Weather?");
+        let first = match is_stream {
+            true => API.streamed(&proxy, &request).await,
+            false => API.send(&proxy, &request).await.ok(),
+        };
+        API.send(&proxy, &continued(&first)).await.ok();
+        let sent = API.conversation(&upstream.last_request());
+        assert_eq!(sent.len(), 2, "{sent:#?}");
+        assert_eq!((&sent[0]["type"], &sent[0]["name"]), (&json!("function_call"), &json!("get_weather")), "{sent:#?}");
+        assert_eq!(sent[0]["call_id"], sent[1]["call_id"]);
+        assert_eq!(upstream.last_request().json()["previous_response_id"], "resp_0");
+    }
+}
+
+#[tokio::test]
+async fn native_calls_need_nothing() {
+    let (upstream, proxy) = stateful(vec![vec![call("a", "getWeather", PARIS)], vec![text("Rain.")]]).await;
+    let first = API.streamed(&proxy, &API.with_tools("Weather?")).await;
+    let next = continued(&first);
+    API.send(&proxy, &next).await.ok();
+    assert_eq!(upstream.last_request().json(), next);
+}
+
+#[tokio::test]
+async fn a_stream_with_the_id_of_its_first_attempt_continues_the_last() {
+    let answers = vec![
+        vec![text("I look it up."), call("a", "get_weather", "{}")],
+        vec![call("b", "get_weather", PARIS)],
+        vec![text("Rain.")],
+    ];
+    let (upstream, proxy) = stateful(answers).await;
+    let first = API.streamed(&proxy, &API.with_tools("Weather?")).await;
+    assert_eq!(first["id"], "resp_0", "the client has one id");
+    API.send(&proxy, &continued(&first)).await.ok();
+    assert_eq!(upstream.last_request().json()["previous_response_id"], "resp_1");
+}
+
+#[tokio::test]
+async fn feedback_on_a_stored_response_continues_the_conversation() {
+    let (upstream, proxy) =
+        stateful(vec![vec![call("a", "get_weather", "{}")], vec![call("b", "get_weather", PARIS)]]).await;
+    let mut request = API.with_tools("Weather?");
+    request["previous_response_id"] = json!("resp_before");
+    API.send(&proxy, &request).await.ok();
+    let feedback = upstream.last_request().json();
+    assert_eq!(feedback["previous_response_id"], "resp_before");
+    let kinds: Vec<&str> =
+        feedback["input"].as_array().unwrap().iter().filter_map(|item| item["type"].as_str()).collect();
+    assert_eq!(kinds, ["function_call", "function_call_output"]);
+}
+
+#[tokio::test]
+async fn a_conversation_of_the_provider_gets_no_feedback() {
+    let (upstream, proxy) = stateful(vec![vec![call("a", "getWeather", r#"{"days":"3"}"#)]]).await;
+    let mut request = API.with_tools("Weather?");
+    request["conversation"] = json!("conv_1");
+    let answer = API.send(&proxy, &request).await;
+    assert_eq!(answer.verdict(), "faulty");
+    assert_eq!(upstream.received().len(), 1, "a round would stay in the conversation");
+}
+
+#[tokio::test]
+async fn a_background_response_passes_through() {
+    let mut queued = responses_api::response("queued", Vec::new());
+    queued["background"] = json!(true);
+    let upstream = Server::always(Reply::json(200, &queued)).await;
+    let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+    let mut request = API.with_tools("Weather?");
+    request["background"] = json!(true);
+    let answer = API.send(&proxy, &request).await;
+    assert_eq!((answer.ok(), answer.verdict()), (queued, "unguarded"));
+    assert_eq!(upstream.only_request().json(), request);
+}
