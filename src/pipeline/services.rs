@@ -23,7 +23,7 @@ use callwright_types::Protocol;
 use callwright_upstream::{Upstream, Upstreams};
 
 use super::approvals::ApprovalDesk;
-use super::caches::{OfferedBefore, OutlinedBefore, PlannerBackoff, PlanningModels, RecalledBefore};
+use super::caches::{OfferedBefore, OutlinedBefore, PlannerBackoff, PlanningModels, RecalledBefore, WaitingPlans};
 use super::cpu::CpuSlots;
 use super::settings::{AliasSettings, PassThroughSettings, Settings};
 use super::snapshot::{RecallMemory, Snapshot, Tooling};
@@ -89,6 +89,7 @@ pub struct Pipeline {
     pub(crate) planner: planner::Settings,
     pub(crate) planning_models: PlanningModels,
     pub(crate) planner_backoff: PlannerBackoff,
+    pub(crate) waiting_plans: WaitingPlans,
     pub(crate) traces: TraceQueue,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) spans: Spans,
@@ -130,6 +131,7 @@ impl Pipeline {
             store,
             planning_models: PlanningModels::new(&planner),
             planner_backoff: PlannerBackoff::new(),
+            waiting_plans: WaitingPlans::new(),
             planner,
             traces,
             metrics,

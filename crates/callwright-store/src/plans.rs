@@ -32,6 +32,14 @@ impl Store {
         self.database()?.plans(tenant, keys).await
     }
 
+    /// Whether any plan of any tenant is stored.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn has_plans(&self) -> Result<bool, StoreError> {
+        self.database()?.has_plans().await
+    }
+
     /// Removes a plan that no longer waits; a missing plan is not an error.
     ///
     /// # Errors

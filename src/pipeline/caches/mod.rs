@@ -6,6 +6,7 @@ mod outlined_before;
 mod planner_backoff;
 mod planning_models;
 mod recalled_before;
+mod waiting_plans;
 
 pub(crate) use analysed_messages::{AnalysisCache, ExplainedFailure};
 pub(crate) use offered_before::{OfferedBefore, RememberedOffer, RememberedTool};
@@ -13,3 +14,4 @@ pub(crate) use outlined_before::{OutlinedBefore, PlanOutline};
 pub(crate) use planner_backoff::PlannerBackoff;
 pub(crate) use planning_models::PlanningModels;
 pub(crate) use recalled_before::{RecalledBefore, RecalledNotes, message_key};
+pub(crate) use waiting_plans::WaitingPlans;

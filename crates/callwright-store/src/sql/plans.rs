@@ -12,6 +12,8 @@ const KEEP: &str = "\
 
 const PLANS: &str = "SELECT tenant, key, turn, document FROM plans WHERE tenant = ";
 
+const ANY: &str = "SELECT turn FROM plans LIMIT 1";
+
 const END: &str = "DELETE FROM plans WHERE tenant = $1 AND key = $2";
 
 const FORGET: &str = "\
@@ -42,6 +44,12 @@ impl Database {
             plans.extend(self.fetch_all::<PlanRow>(query).await?);
         }
         Ok(plans)
+    }
+
+    /// See [`crate::Store::has_plans`].
+    pub(crate) async fn has_plans(&self) -> Result<bool, StoreError> {
+        let any: Option<(String,)> = self.fetch_optional(Statement::new(ANY)).await?;
+        Ok(any.is_some())
     }
 
     /// See [`crate::Store::end_plan`].

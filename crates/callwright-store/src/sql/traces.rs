@@ -215,8 +215,8 @@ fn insert_traces(rows: &[TraceRow], revision: &mut Revision) -> Statement {
         ]
     }));
     insert.push(" ON CONFLICT (id) DO NOTHING");
-    // The text depends on the number of rows.
-    insert.usual(rows.len() == ROWS_PER_INSERT)
+    // There is one text for each number of rows up to `ROWS_PER_INSERT`.
+    insert.usual(true)
 }
 
 /// Returns the insertions of the tools of traces that are not stored yet.
@@ -232,7 +232,7 @@ fn insert_tools(rows: &[TraceRow]) -> Vec<Statement> {
                 .map(|(tool, row)| [Arc::clone(tool).into(), row.started_at.into(), SqlValue::from(row.id.clone())]),
         );
         insert.push(OF_NEW_TRACES);
-        inserts.push(insert.usual(tools.len() == ROWS_PER_INSERT));
+        inserts.push(insert.usual(true));
     }
     inserts
 }

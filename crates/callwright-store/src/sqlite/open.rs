@@ -21,6 +21,9 @@ const READERS: u32 = 4;
 /// Timeout for a lock of another process (a backup, `sqlite3`) and for a free connection.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Number of prepared statements of a connection: all constant texts, and those for each size of a batch.
+const CACHED_STATEMENTS: usize = 256;
+
 impl Sqlite {
     /// Opens the database, runs the migrations and writes to it once.
     ///
@@ -103,6 +106,7 @@ fn options() -> SqliteConnectOptions {
         // A statement of many rows keeps a rollback copy of the pages it changes: in memory, not in a file.
         .pragma("temp_store", "MEMORY")
         .busy_timeout(BUSY_TIMEOUT)
+        .statement_cache_capacity(CACHED_STATEMENTS)
         .disable_statement_logging()
 }
 

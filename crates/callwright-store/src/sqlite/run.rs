@@ -1,5 +1,7 @@
 //! Execution of statements in SQLite.
 
+use std::borrow::Cow;
+
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{Arguments, AssertSqlSafe, Error, FromRow, Sqlite as Driver};
 
@@ -65,7 +67,7 @@ impl SqliteTransaction {
     }
 }
 
-type Parts = (AssertSqlSafe<std::borrow::Cow<'static, str>>, SqliteArguments, bool);
+type Parts = (AssertSqlSafe<Cow<'static, str>>, SqliteArguments, bool);
 
 /// Splits a statement for the driver. The text is this crate's own; external data is only in the arguments.
 fn parts(statement: Statement) -> Result<Parts, StoreError> {
@@ -81,7 +83,29 @@ fn parts(statement: Statement) -> Result<Parts, StoreError> {
         };
         added.map_err(|error| StoreError::Refused(error.to_string()))?;
     }
+    let text = match text {
+        Cow::Owned(text) => Cow::Owned(anonymous(&text).unwrap_or(text)),
+        constant @ Cow::Borrowed(_) => constant,
+    };
     Ok((AssertSqlSafe(text), arguments, is_usual))
+}
+
+/// Returns a composed text with `?` for `$1, $2, ...`; `None` if the placeholders are not numbered in their order. SQLite
+/// looks up the name of each placeholder among all others, which takes quadratic time, and `?` has none.
+fn anonymous(text: &str) -> Option<String> {
+    let mut pieces = text.split('$');
+    let mut anonymous = String::with_capacity(text.len());
+    anonymous.push_str(pieces.next()?);
+    for (position, piece) in pieces.enumerate() {
+        let end = piece.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(piece.len());
+        let (number, rest) = piece.split_at(end);
+        if number.parse() != Ok(position + 1) {
+            return None;
+        }
+        anonymous.push('?');
+        anonymous.push_str(rest);
+    }
+    Some(anonymous)
 }
 
 /// Classifies an error: whether a retry may succeed.
@@ -90,5 +114,20 @@ fn fault(error: Error) -> StoreError {
     match code {
         Some(code) if REFUSALS.contains(&(code & PRIMARY_CODE)) => StoreError::Refused(error.to_string()),
         _ => StoreError::Unavailable(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_lose_their_numbers_only_in_order() {
+        assert_eq!(anonymous("VALUES ($1, $2), ($3, $4) ON").unwrap(), "VALUES (?, ?), (?, ?) ON");
+        assert_eq!(anonymous("a < $1").unwrap(), "a < ?");
+        assert_eq!(anonymous("a").unwrap(), "a");
+        for reused in ["$1 $1", "$2", "$", "'$x' $1"] {
+            assert_eq!(anonymous(reused), None, "{reused}");
+        }
     }
 }

@@ -50,8 +50,9 @@ pub(crate) async fn keep(
     };
     let (tenant, turn_id) = (turn.tenant().to_owned(), turn.record.trace().id.clone());
     let row = PlanRow { tenant, key, turn: turn_id, document };
-    if let Err(error) = pipeline.store.keep_plan(&row).await {
-        refused(pipeline, &error);
+    match pipeline.store.keep_plan(&row).await {
+        Ok(()) => pipeline.waiting_plans.added(),
+        Err(error) => refused(pipeline, &error),
     }
 }
 

@@ -117,7 +117,10 @@ fn missing_goals(plan: &Plan, other: &Plan, kind: DeviationKind) -> Vec<PlanDevi
 async fn found(pipeline: &Pipeline, turn: &Turn) -> Option<(PlanRun, PlanReturn)> {
     let messages = turn.request.messages();
     let handles = handles(&messages);
-    let question = question(&messages);
+    let question = match is_after_answer(&messages) && pipeline.waiting_plans.any(&pipeline.store).await {
+        true => question(&messages),
+        false => None,
+    };
     let keys: Vec<String> = question.iter().cloned().chain(handles).take(MAX_PLANS).collect();
     if keys.is_empty() {
         return None;
@@ -152,7 +155,7 @@ fn read(pipeline: &Pipeline, row: &PlanRow) -> Option<WaitingPlan> {
 /// Returns the handles of plans whose calls the conversation may contain, latest first.
 fn handles(messages: &[MessageView<'_>]) -> Vec<String> {
     let mut handles: Vec<String> = Vec::new();
-    let calls = messages.iter().rev().take(LOOKED_BACK).flat_map(|message| &message.calls);
+    let calls = messages.iter().rev().take(LOOKED_BACK).flat_map(|message| message.calls.iter());
     for handle in calls.filter_map(|call| ids::handle_of(&call.id)) {
         if !handles.iter().any(|known| known == handle) {
             handles.push(handle.to_owned());
@@ -161,19 +164,24 @@ fn handles(messages: &[MessageView<'_>]) -> Vec<String> {
     handles
 }
 
+/// Whether the last message is the user's, and follows a text of the model.
+fn is_after_answer(messages: &[MessageView<'_>]) -> bool {
+    let [.., answer, last] = messages else { return false };
+    last.role == "user" && answer.role == "assistant" && answer.calls.is_empty()
+}
+
 /// Returns the key of a plan whose question the user answers now.
 fn question(messages: &[MessageView<'_>]) -> Option<String> {
-    let (last, before) = messages.split_last()?;
+    let (_, before) = messages.split_last()?;
     let (question, before) = before.split_last()?;
-    let is_question = last.role == "user" && question.role == "assistant" && question.calls.is_empty();
-    is_question.then(|| question_key(before.iter(), question.text.as_deref().unwrap_or_default()))
+    is_after_answer(messages).then(|| question_key(before.iter(), question.text.as_deref().unwrap_or_default()))
 }
 
 /// Extracts the client's actions on a plan from the conversation.
 fn returned(messages: &[MessageView<'_>], handle: &str, is_answer: bool, failed: &[&str]) -> PlanReturn {
     let first = messages.iter().position(|message| has_calls_of(message, handle)).unwrap_or(messages.len());
     let last = messages.iter().rposition(|message| has_calls_of(message, handle)).unwrap_or(messages.len());
-    let calls = messages.iter().skip(first).flat_map(|message| &message.calls);
+    let calls = messages.iter().skip(first).flat_map(|message| message.calls.iter());
     let seen = calls.map(|call| SeenCall {
         id: call.id.clone(),
         tool: call.name.clone(),
