@@ -13,11 +13,36 @@ pub struct MessageView<'a> {
     /// none.
     pub text: Option<Cow<'a, str>>,
     /// Calls of an assistant message, in order. Missing members of a call are empty.
-    pub calls: Vec<Call>,
+    pub calls: Cow<'a, [Call]>,
     /// Id of the call that a tool message answers.
     pub tool_call_id: Option<Cow<'a, str>>,
     /// `name` of a participant or, with role `function`, of the function.
     pub name: Option<Cow<'a, str>>,
+}
+
+impl MessageView<'_> {
+    /// Returns a view that borrows from this one.
+    pub(crate) fn borrowed(&self) -> MessageView<'_> {
+        MessageView {
+            role: Cow::Borrowed(&self.role),
+            text: self.text.as_deref().map(Cow::Borrowed),
+            calls: Cow::Borrowed(&self.calls),
+            tool_call_id: self.tool_call_id.as_deref().map(Cow::Borrowed),
+            name: self.name.as_deref().map(Cow::Borrowed),
+        }
+    }
+
+    /// Returns a view that borrows nothing.
+    pub(crate) fn into_owned(self) -> MessageView<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        MessageView {
+            role: owned(self.role),
+            text: self.text.map(owned),
+            calls: Cow::Owned(self.calls.into_owned()),
+            tool_call_id: self.tool_call_id.map(owned),
+            name: self.name.map(owned),
+        }
+    }
 }
 
 impl From<MessageView<'_>> for Message {
@@ -31,7 +56,7 @@ impl From<MessageView<'_>> for Message {
         Self {
             speaker,
             text: view.text.map(Cow::into_owned).unwrap_or_default(),
-            calls: view.calls,
+            calls: view.calls.into_owned(),
             answers: view.tool_call_id.map(Cow::into_owned),
             name: view.name.map(Cow::into_owned),
         }

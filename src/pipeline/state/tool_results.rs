@@ -52,7 +52,7 @@ struct ResultCalls {
 
 impl ResultCalls {
     fn add(&mut self, message: MessageView<'_>) {
-        for call in message.calls {
+        for call in message.calls.into_owned() {
             let (key, calls) = match call.id.is_empty() {
                 false => (call.id.clone(), &mut self.by_id),
                 true => (call.name.clone(), &mut self.by_name),

@@ -103,7 +103,7 @@ fn block_of_call(block: &RawValue) -> Option<ObjectFields<'_>> {
 }
 
 fn view<'a>(role: Cow<'a, str>, text: Option<Cow<'a, str>>) -> MessageView<'a> {
-    MessageView { role, text, calls: Vec::new(), tool_call_id: None, name: None }
+    MessageView { role, text, calls: Cow::Borrowed(&[]), tool_call_id: None, name: None }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Edits of a request. Everything that an edit does not change keeps its bytes and its position.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use serde::ser::{Error, SerializeMap};
@@ -185,6 +185,9 @@ impl ModelRequest {
     pub(super) fn set(&mut self, key: &str, value: Box<RawValue>) {
         Arc::make_mut(&mut self.fields).set(key, value);
         self.edited = true;
+        if matches!(key, "messages" | "input") {
+            self.viewed = OnceLock::new();
+        }
     }
 
     fn remove(&mut self, key: &str) {

@@ -14,11 +14,19 @@ impl ModelRequest {
     /// Returns the messages, including pushed ones. Elements that are not objects are omitted; the upstream decides
     /// about them.
     pub fn messages(&self) -> Vec<MessageView<'_>> {
-        if let Some(form) = self.form {
+        if let Some(form) = self.form.filter(|_| !self.additions.messages.is_empty()) {
             return form.views(&self.fields, &self.additions.messages);
         }
-        let pushed = self.additions.messages.iter().map(|message| &**message);
-        self.client_messages().into_iter().chain(pushed).filter_map(view).collect()
+        let pushed = self.additions.messages.iter().filter_map(|message| view(message));
+        self.client_views().iter().map(MessageView::borrowed).chain(pushed).collect()
+    }
+
+    /// Returns the views of the client's messages, which are parsed at the first use.
+    fn client_views(&self) -> &[MessageView<'static>] {
+        self.viewed.get_or_init(|| match self.form {
+            Some(form) => form.views(&self.fields, &[]).into_iter().map(MessageView::into_owned).collect(),
+            None => self.client_messages().into_iter().filter_map(view).map(MessageView::into_owned).collect(),
+        })
     }
 
     /// Whether a message may contain calls. Searches for the names of their fields only, without parsing the
@@ -38,11 +46,7 @@ impl ModelRequest {
     /// distinguishes conversations.
     pub fn first_messages_text(&self) -> String {
         let mut text = String::new();
-        let messages: Vec<MessageView<'_>> = match self.form {
-            Some(form) => form.views(&self.fields, &[]),
-            None => self.client_messages().into_iter().filter_map(view).collect(),
-        };
-        for message in messages {
+        for message in self.client_views() {
             let _ = writeln!(text, "{}: {}", message.role, message.text.as_deref().unwrap_or_default());
             if message.role == "user" {
                 break;

@@ -6,7 +6,7 @@ mod notes;
 mod provider_state;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -16,6 +16,7 @@ pub(super) use messages::view;
 pub(crate) use notes::spliced;
 
 use super::fields::{ObjectFields, present, string};
+use super::message_view::MessageView;
 use super::parts::RequestForm;
 use super::tools::{read_legacy_tool, read_tool};
 use super::{RequestError, ToolChoice};
@@ -37,6 +38,8 @@ pub struct ModelRequest {
     choice_count: u32,
     additions: Additions,
     edited: bool,
+    /// Views of the client's messages, once they were read; shared by clones until the conversation is edited.
+    viewed: OnceLock<Arc<[MessageView<'static>]>>,
 }
 
 impl ModelRequest {
@@ -59,7 +62,19 @@ impl ModelRequest {
         let choice_count = if protocol == Protocol::Chat { choice_count(&fields)? } else { 1 };
         let additions = Additions::default();
         let fields = Arc::new(fields);
-        Ok(Self { protocol, form, original: body, model, stream, choice_count, fields, additions, edited: false })
+        let viewed = OnceLock::new();
+        Ok(Self {
+            protocol,
+            form,
+            original: body,
+            model,
+            stream,
+            choice_count,
+            fields,
+            additions,
+            edited: false,
+            viewed,
+        })
     }
 
     /// Protocol of the request.

@@ -139,7 +139,7 @@ fn text_view<'a>(role: &'static str, text: Cow<'a, str>) -> MessageView<'a> {
 }
 
 fn empty_view<'a>() -> MessageView<'a> {
-    MessageView { role: Cow::Borrowed(""), text: None, calls: Vec::new(), tool_call_id: None, name: None }
+    MessageView { role: Cow::Borrowed(""), text: None, calls: Cow::Borrowed(&[]), tool_call_id: None, name: None }
 }
 
 /// Returns the view of a run.
@@ -181,7 +181,7 @@ fn view_of_model<'a>(items: &[(ItemKind, ObjectFields<'a>)]) -> MessageView<'a> 
         }
     }
     let text = if texts.len() > 1 { Some(Cow::Owned(texts.join("\n"))) } else { texts.pop() };
-    MessageView { role: Cow::Borrowed("assistant"), text, calls, ..empty_view() }
+    MessageView { role: Cow::Borrowed("assistant"), text, calls: Cow::Owned(calls), ..empty_view() }
 }
 
 /// Returns a message or result with a note after its text; `None` if it has no text.

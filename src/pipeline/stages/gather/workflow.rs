@@ -62,7 +62,7 @@ fn made(conversation: &ModelRequest, trace: &Trace, offer: &Offer) -> Vec<Workfl
                 calls.clear();
                 answers.clear();
             }
-            "assistant" => calls.extend(message.calls),
+            "assistant" => calls.extend(message.calls.into_owned()),
             "tool" => {
                 let id = message.tool_call_id.map(|id| id.into_owned()).unwrap_or_default();
                 answers.insert(id, message.text.map(|text| text.into_owned()).unwrap_or_default());
