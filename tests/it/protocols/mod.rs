@@ -13,6 +13,7 @@ mod messages_stream;
 mod modes;
 mod official_clients;
 mod paths;
+mod planned;
 mod repairs;
 mod responses_api;
 mod responses_stream;
