@@ -21,18 +21,24 @@ use super::{error, json, pass_through, rate_limit, receipted, stream_body};
 
 /// Handles `POST /v1/chat/completions`.
 pub(super) async fn completions(side: State<ClientSide>, caller: Caller, request: Request) -> Response {
-    turn_or_pass(side, caller, request, TurnEndpoint { protocol: Protocol::Chat, template: CHAT, model: None }).await
+    turn_or_pass(
+        side,
+        caller,
+        request,
+        TurnEndpoint { protocol: Protocol::Chat, template: CHAT, model: None, query: None },
+    )
+    .await
 }
 
 /// Handles `POST /v1/responses`.
 pub(super) async fn responses(side: State<ClientSide>, caller: Caller, request: Request) -> Response {
-    let endpoint = TurnEndpoint { protocol: Protocol::Responses, template: RESPONSES, model: None };
+    let endpoint = TurnEndpoint { protocol: Protocol::Responses, template: RESPONSES, model: None, query: None };
     turn_or_pass(side, caller, request, endpoint).await
 }
 
 /// Handles `POST /v1/messages`.
 pub(super) async fn messages(side: State<ClientSide>, caller: Caller, request: Request) -> Response {
-    let endpoint = TurnEndpoint { protocol: Protocol::Messages, template: MESSAGES, model: None };
+    let endpoint = TurnEndpoint { protocol: Protocol::Messages, template: MESSAGES, model: None, query: None };
     turn_or_pass(side, caller, request, endpoint).await
 }
 
@@ -45,7 +51,8 @@ pub(super) async fn deployment(
     body: Body,
 ) -> Response {
     let template = "/openai/deployments/{model}/chat/completions";
-    turn(&side, TurnEndpoint { protocol: Protocol::Chat, template, model: Some(model) }, caller, headers, body).await
+    let endpoint = TurnEndpoint { protocol: Protocol::Chat, template, model: Some(model), query: None };
+    turn(&side, endpoint, caller, headers, body).await
 }
 
 /// An endpoint of turns.
@@ -55,6 +62,8 @@ struct TurnEndpoint {
     template: &'static str,
     /// Model name in the path.
     model: Option<String>,
+    /// Query for the upstream. That of Azure's paths has only the version of the API.
+    query: Option<String>,
 }
 
 /// Processes a turn; passes the request through if no upstream serves its protocol by configuration.
@@ -69,12 +78,13 @@ async fn turn_or_pass(
         return pass_through::pass(State(side), caller, request).await;
     }
     let (parts, body) = request.into_parts();
+    let endpoint = TurnEndpoint { query: parts.uri.query().map(str::to_owned), ..endpoint };
     turn(&side, endpoint, caller, parts.headers, body).await
 }
 
 async fn turn(
     side: &ClientSide,
-    TurnEndpoint { protocol, template: endpoint, model: deployment }: TurnEndpoint,
+    TurnEndpoint { protocol, template: endpoint, model: deployment, query }: TurnEndpoint,
     Caller(caller): Caller,
     headers: HeaderMap,
     body: Body,
@@ -88,7 +98,7 @@ async fn turn(
         Ok(body) => body,
         Err(refusal) => return *refusal,
     };
-    let request = TurnRequest { protocol, endpoint, deployment, caller: caller.clone(), headers, body, arrived };
+    let request = TurnRequest { protocol, endpoint, deployment, query, caller: caller.clone(), headers, body, arrived };
     let mut pending = side.pipeline.take(request).await;
     let delivery_ack = pending.take_receipt();
     let mut response = respond(side, pending).await;

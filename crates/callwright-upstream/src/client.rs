@@ -183,18 +183,22 @@ impl Upstream {
         self.judged(response, passage)
     }
 
-    /// Posts to the endpoint of a protocol like [`Self::chat`], without retries: the caller decides on these and records
-    /// them.
+    /// Posts to the endpoint of a protocol, with this query, like [`Self::chat`], without retries: the caller decides on
+    /// these and records them.
     ///
     /// # Errors
     /// As for [`Self::chat`].
     pub async fn answer_once(
         &self,
         protocol: Protocol,
+        query: Option<&str>,
         body: Bytes,
         client_headers: &HeaderMap,
     ) -> Result<Answer, UpstreamFailure> {
         let mut request = self.request(protocol, body, client_headers);
+        if let Some(uri) = query.and_then(|query| with_query(request.uri(), query)) {
+            *request.uri_mut() = uri;
+        }
         self.authorize(&mut request);
         let (response, passage) = self.send_once(request, true).await?;
         self.judged(response, passage)
@@ -344,7 +348,8 @@ impl Upstream {
     /// Sends a request, and again if the upstream was just closing an idle connection. Requests for answers have no side
     /// effects there; of other requests, only idempotent ones are repeated (RFC 9110, section 9.2.2).
     async fn exchange(&self, request: Request<RequestBody>) -> Result<Response<Incoming>, legacy::Error> {
-        let is_repeatable = request.method().is_idempotent() || self.uris.contains(request.uri());
+        let is_turn = self.uris.iter().any(|uri| uri.path() == request.uri().path());
+        let is_repeatable = request.method().is_idempotent() || is_turn;
         let again = if is_repeatable { try_clone(&request) } else { None };
         let mut answered = self.connection.client.request(request).await;
         if let (Err(error), Some(again)) = (&answered, again)
@@ -372,6 +377,12 @@ fn try_clone(request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
 
 /// Beginning of paths whose failures are unrelated to answers: counting of tokens and batches of messages.
 const UNCOUNTED: &str = "/messages/";
+
+/// Returns the URI with the client's query, behind that of the base URL.
+fn with_query(uri: &Uri, query: &str) -> Option<Uri> {
+    let separator = if uri.query().is_some() { '&' } else { '?' };
+    format!("{uri}{separator}{query}").parse().ok()
+}
 
 fn uri_of(base: &str, protocol: Protocol) -> Option<Uri> {
     let url = Url::parse(&format!("{base}{}", protocol.path())).ok()?;

@@ -51,6 +51,8 @@ pub struct TurnRequest {
     pub endpoint: &'static str,
     /// Model name in the path (Azure-style deployments); overrides the one in the body.
     pub deployment: Option<String>,
+    /// Query of the request's URL, which the upstream gets too.
+    pub query: Option<String>,
     /// The authenticated caller. Its key is removed from the header fields.
     pub caller: Caller,
     /// Header fields of the client.
@@ -85,7 +87,7 @@ pub(crate) fn open(
     request: TurnRequest,
     cancelled: CancellationToken,
 ) -> Result<Turn, Box<TurnRefusal>> {
-    let TurnRequest { protocol, endpoint, deployment, caller, mut headers, body, arrived } = request;
+    let TurnRequest { protocol, endpoint, deployment, query, caller, mut headers, body, arrived } = request;
     let mut chat =
         ModelRequest::parse(protocol, body).map_err(|error| refuse(StatusCode::BAD_REQUEST, error.into()))?;
     if let Some(model) = &deployment {
@@ -149,6 +151,7 @@ pub(crate) fn open(
     let toolsets = if policy.mode == Mode::Guard { settings.toolsets } else { Vec::new() };
     Ok(Turn {
         request: chat,
+        query,
         headers,
         snapshot,
         policy,

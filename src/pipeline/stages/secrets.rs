@@ -16,7 +16,8 @@ use callwright_types::{Call, SecretValues, Tool};
 /// Collects the secrets of the calls in the client's conversation.
 pub(super) fn of_conversation(turn: &mut Turn, offer: &Offer) {
     if turn.record.keeps_bodies() && turn.request.may_have_calls() {
-        let calls: Vec<Call> = turn.request.messages().into_iter().flat_map(|message| message.calls.into_owned()).collect();
+        let calls: Vec<Call> =
+            turn.request.messages().into_iter().flat_map(|message| message.calls.into_owned()).collect();
         note(turn, offer, calls.iter());
     }
 }

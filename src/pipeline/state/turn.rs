@@ -34,6 +34,8 @@ const OVERHEAD_HEADER: HeaderName = HeaderName::from_static("x-callwright-overhe
 pub(crate) struct Turn {
     /// The client's request, unchanged.
     pub(crate) request: ModelRequest,
+    /// Query of the client's URL.
+    pub(crate) query: Option<String>,
     /// Header fields of the client's request.
     pub(crate) headers: HeaderMap,
     /// Catalog, policies and memory at the start of the turn.

@@ -232,3 +232,16 @@ async fn the_client_gets_a_stream_of_a_protocol_without_the_end_of_chat_completi
         assert!(!sse::events_of(&stream.raw()).is_empty());
     }
 }
+
+/// SDKs select beta features with `?beta=true`.
+#[tokio::test]
+async fn the_query_of_an_endpoint_goes_upstream() {
+    for api in APIS {
+        let upstream = Server::scripted(move |_, received| api.reply(received, &[text("Hello.")])).await;
+        let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+        let target = format!("{}?beta=true&x=%20", api.path());
+        let body = api.plain("Hello").to_string();
+        proxy.client().send(Method::POST, &target, &FIELDS, body).await.ok();
+        assert_eq!(upstream.last_request().target, target);
+    }
+}

@@ -134,17 +134,22 @@ async fn send(turn: &mut Turn, request: &ModelRequest) -> Result<upstream::Answe
     if !requests_usage {
         return turn
             .upstream
-            .answer_once(turn.request.protocol(), request.to_bytes(), &turn.headers_of_attempt())
+            .answer_once(turn.request.protocol(), turn.query.as_deref(), request.to_bytes(), &turn.headers_of_attempt())
             .await;
     }
     let with_usage = request.with_usage_chunk().to_bytes();
-    let answer = turn.upstream.answer_once(turn.request.protocol(), with_usage, &turn.headers_of_attempt()).await?;
+    let answer = turn
+        .upstream
+        .answer_once(turn.request.protocol(), turn.query.as_deref(), with_usage, &turn.headers_of_attempt())
+        .await?;
     if !STREAM_OPTIONS_REFUSED.contains(&answer.status) {
         return Ok(answer);
     }
     // A retry without the member shows whether the upstream refuses the member or the request.
-    let again =
-        turn.upstream.answer_once(turn.request.protocol(), request.to_bytes(), &turn.headers_of_attempt()).await?;
+    let again = turn
+        .upstream
+        .answer_once(turn.request.protocol(), turn.query.as_deref(), request.to_bytes(), &turn.headers_of_attempt())
+        .await?;
     if again.status.is_success() {
         turn.upstream.refused_stream_usage();
     }
