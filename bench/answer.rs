@@ -78,8 +78,180 @@ const TEXT: &str = "In Paris it is nine degrees and raining. Take a coat that ke
 const ARGUMENTS: &str =
     r#"{"city":"Paris","country":"FR","unit":"celsius","days":3,"include":["wind","rain"],"detail":{"hourly":true}}"#;
 
+/// Wire protocol of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wire {
+    Chat,
+    Responses,
+    Messages,
+}
+
+impl Wire {
+    /// Returns the protocol of an endpoint.
+    pub(crate) fn of_path(path: &str) -> Self {
+        if path.ends_with("/responses") {
+            Self::Responses
+        } else if path.ends_with("/messages") {
+            Self::Messages
+        } else {
+            Self::Chat
+        }
+    }
+}
+
 /// Returns a whole response.
-pub(crate) fn whole(kind: Kind, model: &str) -> Bytes {
+pub(crate) fn whole(wire: Wire, kind: Kind, model: &str) -> Bytes {
+    match wire {
+        Wire::Chat => chat(kind, model),
+        Wire::Responses => Bytes::from(response(kind, model).to_string()),
+        Wire::Messages => Bytes::from(message(kind, model).to_string()),
+    }
+}
+
+/// Returns the events of a streamed response.
+pub(crate) fn events(wire: Wire, kind: Kind, model: &str, chunks: usize) -> Vec<Bytes> {
+    match wire {
+        Wire::Chat => chat_events(kind, model, chunks),
+        Wire::Responses => response_events(kind, model, chunks),
+        Wire::Messages => message_events(kind, model, chunks),
+    }
+}
+
+/// Returns the part of an answer in the Responses protocol.
+fn item(kind: Kind) -> Value {
+    match kind {
+        Kind::Text => json!({"id": "msg_Bw1nD0s9", "type": "message", "status": "completed", "role": "assistant",
+            "content": [{"type": "output_text", "text": TEXT, "annotations": [], "logprobs": []}]}),
+        Kind::Call => {
+            json!({"id": "fc_Bw1nD0s9", "type": "function_call", "status": "completed", "call_id": "call_Zk3nQ9vR1",
+            "name": "get_weather", "arguments": ARGUMENTS})
+        }
+    }
+}
+
+fn response(kind: Kind, model: &str) -> Value {
+    json!({
+        "id": "resp_Bw1nD0s9TqLmZk3nQ9vR1xY2aB3cD", "object": "response", "created_at": 1_750_000_000,
+        "status": "completed", "error": null, "incomplete_details": null, "model": model, "output": [item(kind)],
+        "parallel_tool_calls": true, "service_tier": "default", "temperature": 0.2,
+        "usage": {"input_tokens": 182, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 41,
+            "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 223},
+    })
+}
+
+fn response_events(kind: Kind, model: &str, chunks: usize) -> Vec<Bytes> {
+    let whole = response(kind, model);
+    let mut begun = whole.clone();
+    (begun["status"], begun["output"], begun["usage"]) = (json!("in_progress"), json!([]), Value::Null);
+    let done = item(kind);
+    let mut added = done.clone();
+    added["status"] = json!("in_progress");
+    let id = done["id"].clone();
+    let mut events = vec![
+        json!({"type": "response.created", "response": begun}),
+        json!({"type": "response.in_progress", "response": begun}),
+    ];
+    let at = |kind: &str| json!({"type": kind, "item_id": id, "output_index": 0});
+    let in_part = |kind: &str, key: &str, value: Value| {
+        let mut event = at(kind);
+        event["content_index"] = json!(0);
+        event[key] = value;
+        event
+    };
+    match kind {
+        Kind::Text => {
+            added["content"] = json!([]);
+            events.push(json!({"type": "response.output_item.added", "output_index": 0, "item": added}));
+            let mut part = done["content"][0].clone();
+            part["text"] = json!("");
+            events.push(in_part("response.content_part.added", "part", part));
+            for piece in pieces(TEXT, chunks) {
+                let mut delta = in_part("response.output_text.delta", "delta", json!(piece));
+                delta["logprobs"] = json!([]);
+                events.push(delta);
+            }
+            let mut end = in_part("response.output_text.done", "text", json!(TEXT));
+            end["logprobs"] = json!([]);
+            events.push(end);
+            events.push(in_part("response.content_part.done", "part", done["content"][0].clone()));
+        }
+        Kind::Call => {
+            added["arguments"] = json!("");
+            events.push(json!({"type": "response.output_item.added", "output_index": 0, "item": added}));
+            for piece in pieces(ARGUMENTS, chunks) {
+                let mut delta = at("response.function_call_arguments.delta");
+                delta["delta"] = json!(piece);
+                events.push(delta);
+            }
+            let mut end = at("response.function_call_arguments.done");
+            (end["arguments"], end["name"]) = (json!(ARGUMENTS), json!("get_weather"));
+            events.push(end);
+        }
+    }
+    events.push(json!({"type": "response.output_item.done", "output_index": 0, "item": done}));
+    events.push(json!({"type": "response.completed", "response": whole}));
+    for (number, event) in events.iter_mut().enumerate() {
+        event["sequence_number"] = json!(number);
+    }
+    events.iter().map(named_event).collect()
+}
+
+/// Returns the block of an answer in the Messages protocol.
+fn block(kind: Kind) -> Value {
+    match kind {
+        Kind::Text => json!({"type": "text", "text": TEXT}),
+        Kind::Call => {
+            let input: Value = serde_json::from_str(ARGUMENTS).unwrap_or_default();
+            json!({"type": "tool_use", "id": "toolu_Zk3nQ9vR1", "name": "get_weather", "input": input})
+        }
+    }
+}
+
+fn message(kind: Kind, model: &str) -> Value {
+    let reason = if kind == Kind::Text { "end_turn" } else { "tool_use" };
+    json!({
+        "id": "msg_Bw1nD0s9TqLmZk3nQ9vR1xY2aB3cD", "type": "message", "role": "assistant", "model": model,
+        "content": [block(kind)], "stop_reason": reason, "stop_sequence": null,
+        "usage": {"input_tokens": 182, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 41},
+    })
+}
+
+fn message_events(kind: Kind, model: &str, chunks: usize) -> Vec<Bytes> {
+    let whole = message(kind, model);
+    let mut begun = whole.clone();
+    (begun["content"], begun["stop_reason"], begun["usage"]["output_tokens"]) = (json!([]), Value::Null, json!(1));
+    let mut start = block(kind);
+    let (text, delta_kind, key) = match kind {
+        Kind::Text => {
+            start["text"] = json!("");
+            (TEXT, "text_delta", "text")
+        }
+        Kind::Call => {
+            start["input"] = json!({});
+            (ARGUMENTS, "input_json_delta", "partial_json")
+        }
+    };
+    let mut events = vec![
+        json!({"type": "message_start", "message": begun}),
+        json!({"type": "content_block_start", "index": 0, "content_block": start}),
+    ];
+    events
+        .extend(pieces(text, chunks).map(
+            |piece| json!({"type": "content_block_delta", "index": 0, "delta": {"type": delta_kind, key: piece}}),
+        ));
+    events.push(json!({"type": "content_block_stop", "index": 0}));
+    let delta = json!({"stop_reason": whole["stop_reason"], "stop_sequence": null});
+    events.push(json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 41}}));
+    events.push(json!({"type": "message_stop"}));
+    events.iter().map(named_event).collect()
+}
+
+/// Writes an event with its type as name.
+fn named_event(event: &Value) -> Bytes {
+    Bytes::from(format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default()))
+}
+
+fn chat(kind: Kind, model: &str) -> Bytes {
     let (message, finish_reason) = match kind {
         Kind::Text => (json!({"role": "assistant", "content": TEXT, "refusal": null}), "stop"),
         Kind::Call => {
@@ -93,8 +265,7 @@ pub(crate) fn whole(kind: Kind, model: &str) -> Bytes {
     Bytes::from(body.to_string())
 }
 
-/// Returns the events of a streamed response, including `[DONE]`.
-pub(crate) fn events(kind: Kind, model: &str, chunks: usize) -> Vec<Bytes> {
+fn chat_events(kind: Kind, model: &str, chunks: usize) -> Vec<Bytes> {
     let (text, finish_reason) = match kind {
         Kind::Text => (TEXT, "stop"),
         Kind::Call => (ARGUMENTS, "tool_calls"),

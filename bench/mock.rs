@@ -18,7 +18,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-use crate::answer::{self, Asked, Plan};
+use crate::answer::{self, Asked, Plan, Wire};
 
 /// Arguments of `mock`.
 #[derive(clap::Args)]
@@ -113,10 +113,11 @@ impl Made {
             return Ok(answer.clone());
         }
         let plan = Plan::of_path(&key.path)?;
+        let wire = Wire::of_path(&key.path);
         let body = if key.stream {
-            Frames::Events(answer::events(plan.kind, &key.model, plan.chunks).into())
+            Frames::Events(answer::events(wire, plan.kind, &key.model, plan.chunks).into())
         } else {
-            Frames::Whole(answer::whole(plan.kind, &key.model))
+            Frames::Whole(answer::whole(wire, plan.kind, &key.model))
         };
         let answer = Answer { plan, body };
         answers.insert(key, answer.clone());
