@@ -177,6 +177,7 @@ pub(super) mod tests {
             ("\nlimits:\n  upstream_requests: 0\n", "team.yaml:3:22: `upstream_requests` is 0; it must be 1 to 1000"),
             ("scan:\n  similarity: 1.5\n", "team.yaml:2:15: `similarity` is 1.5; it must be 0 to 1"),
             ("scan: {semantic_similarity: 2}\n", "team.yaml:1:29: `semantic_similarity` is 2; it must be 0 to 1"),
+            ("recall: {reflect: true}\n", "team.yaml:1:19: `reflect` requires a `group`"),
             ("offer: {gap: 2}\n", "team.yaml:1:14: `gap` is 2; it must be 0 to 1"),
             ("offer: {k: 4}\n", "team.yaml:1:8: `min` is 5; it must be 1 to 4"),
             ("offer: {k: 0}\n", "team.yaml:1:12: `k` is 0; it must be 1 to 1000"),

@@ -82,6 +82,10 @@ fn offer(rules: &OfferRules, place: &Pointer) -> Result<(), PolicyFault> {
 
 fn recall(rules: &RecallRules, place: &Pointer) -> Result<(), PolicyFault> {
     within([("lessons", u64::from(rules.lessons), LESSONS)], place)?;
+    if rules.reflect && rules.group.is_empty() {
+        let message = "`reflect` requires a `group`: only lessons that a group shares are abstracted from cases";
+        return Err(PolicyFault::new(place.child("reflect"), message.to_owned()));
+    }
     if rules.group.len() <= MAX_NAME && !rules.group.chars().any(char::is_control) {
         return Ok(());
     }

@@ -220,11 +220,13 @@ pub struct RecallRules {
     pub learn: bool,
     /// Name of a group: all clients whose policy names it share one memory. Empty: each client key has its own.
     pub group: String,
+    /// Whether a model may abstract the notes of the group's lessons from recorded turns (`learning.alias`).
+    pub reflect: bool,
 }
 
 impl Default for RecallRules {
     fn default() -> Self {
-        Self { lessons: 3, tell_none: false, learn: true, group: String::new() }
+        Self { lessons: 3, tell_none: false, learn: true, group: String::new(), reflect: false }
     }
 }
 

@@ -136,7 +136,10 @@ pub(crate) fn open(
         keep_bodies: policy.record.bodies,
     };
     let mut record = TurnRecord::open(opening, arrived);
-    record.trace_mut().memory = uses_memory(&policy).then(|| MemoryNote::of(scope(&policy, &record.trace().tenant)));
+    record.trace_mut().memory = uses_memory(&policy).then(|| MemoryNote {
+        reflect: policy.recall.reflect && !policy.recall.group.is_empty(),
+        ..MemoryNote::of(scope(&policy, &record.trace().tenant))
+    });
     if record.keeps_bodies() {
         record.trace_mut().request = Some(chat.to_value());
     }

@@ -15,6 +15,7 @@ mod merge;
 mod note_taker;
 pub mod prompts;
 mod redaction;
+mod reflection;
 mod retirement;
 mod settings;
 mod shown;
@@ -26,6 +27,7 @@ pub use lesson_store::{LessonStore, RecallQuery, Recollection, StoredLesson, Sub
 pub use merge::{is_conflict, is_near_duplicate, latest, learn, merged, surplus};
 pub use note_taker::{NoteTaker, Trained, is_right};
 pub use redaction::redacted;
+pub use reflection::{LessonCase, PrivateTexts};
 pub use retirement::{Watched, draw, observe, retirement};
 pub use settings::Settings;
 pub use shown::shown;

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Settings;
-use super::prompts::{Feedback, Shown, TaskGuide, continued, feedback, read, solving, training, wording};
+use super::prompts::{
+    Feedback, NOTE_FORM, Shown, TaskGuide, continued, feedback, read, reflecting, solving, training, wording,
+};
 use super::redaction::redacted;
+use super::reflection::{CasePromptData, LessonCase, reflected};
 use super::text::tidy;
 use super::wording::{LessonPromptData, worded};
 use callwright_openai::Role;
@@ -14,7 +17,7 @@ use callwright_types::memory::Wording;
 use callwright_types::{Cost, Lesson};
 use callwright_upstream::{Answered, Exchange, Manner, TextSource};
 
-/// Temperature 0, for reproducible answers. No response format is sent, because the parser is lenient.
+/// Temperature 0, for reproducible answers. No response format is sent, because commands are no JSON.
 const MANNER: Manner<'static> = Manner { temperature: 0.0, form: None, requests: None };
 
 /// Model that learns from questions.
@@ -94,6 +97,23 @@ impl NoteTaker {
         Ok(taken)
     }
 
+    /// Has the model abstract the note of a lesson from its case, in one answer. Returns `None` if the note is not
+    /// acceptable, or if no lesson is withheld: a note about a case must be verified.
+    ///
+    /// # Errors
+    /// Same as [`Self::train`].
+    pub async fn reflect(&self, lesson: &Lesson, case: &LessonCase) -> Result<Option<Wording>, String> {
+        if self.settings.withhold <= 0.0 {
+            return Ok(None);
+        }
+        let messages = reflecting(&CasePromptData::new(lesson, case), &self.settings);
+        let text = self.request(&messages, Manner { form: Some(&NOTE_FORM), ..MANNER }).await?;
+        let notes = read(&text, &self.settings).notes;
+        let wordings = notes.into_iter().map(|(key, value)| (redacted(&key), redacted(&value)));
+        let mut wordings = wordings.filter_map(|(key, value)| reflected(lesson, case, &key, value, &self.settings));
+        Ok(wordings.next())
+    }
+
     /// Lets the model think and take notes for at most `actions` messages. Stops early when `take` returns `true`, or
     /// when the output contains `DONE` or is empty.
     async fn note(
@@ -139,7 +159,11 @@ impl NoteTaker {
 
     /// Requests an output from the model; empty if it refuses or is cut off.
     async fn ask(&self, messages: &[(Role, String)]) -> Result<String, String> {
-        let Exchange { answered, requests, usage } = self.model.ask(messages, MANNER).await;
+        self.request(messages, MANNER).await
+    }
+
+    async fn request(&self, messages: &[(Role, String)], manner: Manner<'_>) -> Result<String, String> {
+        let Exchange { answered, requests, usage } = self.model.ask(messages, manner).await;
         let usage = usage.unwrap_or_default();
         self.requests.fetch_add(requests, Ordering::Relaxed);
         self.prompt_tokens.fetch_add(usage.prompt_tokens, Ordering::Relaxed);
@@ -169,6 +193,7 @@ mod tests {
     use futures_util::future::BoxFuture;
 
     use super::*;
+    use callwright_judge::repair::answers::habits;
 
     /// Returns the scripted outputs in order and records the requests.
     #[derive(Debug, Default)]
@@ -229,6 +254,43 @@ mod tests {
         assert_eq!(note_taker.train("q", "t").await, Ok(Trained::default()));
         assert_eq!(note_taker.solve("q", &[]).await, Ok(None));
         assert_eq!(note_taker.solve("q", &[]).await, Err("down".to_owned()));
+    }
+
+    fn reflected_case() -> (Lesson, LessonCase) {
+        let lesson = Lesson {
+            tools: vec!["book".to_owned()],
+            key: "book, day, wrong type".to_owned(),
+            value: "In calls of `book`, `day` must be a date.".to_owned(),
+            ..callwright_types::memory::sample_lesson()
+        };
+        let mut case = LessonCase { corrected: ("book".to_owned(), "{}".to_owned()), ..LessonCase::default() };
+        case.private.add_arguments(r#"{"day":"tomorrow"}"#);
+        (lesson, case)
+    }
+
+    #[tokio::test]
+    async fn a_note_about_a_case_is_read_in_every_habit() {
+        let (lesson, case) = reflected_case();
+        let note = "Relative days are no dates for `book`: work out the `day` first.";
+        let one = serde_json::json!({"key": "relative day", "value": note}).to_string();
+        let commands = [format!("NOTE[relative day]: {note}"), format!("THINK[so]\nNOTE[relative day]: {note}\nDONE")];
+        for text in habits(&one).into_iter().chain(commands) {
+            let wording = note_taker(&[&text]).0.reflect(&lesson, &case).await.unwrap();
+            let expected = Wording { key: format!("relative day, {}", lesson.key), value: note.to_owned() };
+            assert_eq!(wording, Some(expected), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_note_about_a_case_is_refused_with_its_values_and_without_verification() {
+        let (lesson, case) = reflected_case();
+        let told = r#"{"key": "day", "value": "Tomorrow is no date for `book`."}"#;
+        assert_eq!(note_taker(&[told]).0.reflect(&lesson, &case).await, Ok(None));
+        assert_eq!(note_taker(&[r#"{"key": "", "value": ""}"#]).0.reflect(&lesson, &case).await, Ok(None));
+        let never = Settings { withhold: 0.0, ..Settings::default() };
+        let (model, scripted) = note_taker(&[]);
+        assert_eq!(NoteTaker { settings: never, ..model }.reflect(&lesson, &case).await, Ok(None));
+        assert!(scripted.asked.lock().unwrap().is_empty());
     }
 
     #[test]

@@ -4,10 +4,11 @@
 //!
 //! [`Known`] caches the memory in the store. A [`Worker`] runs a [`Job`], which one replica at a time holds. The
 //! [`Learner`] learns from traces and feedback; `batch` decides without I/O, and `workflows` does so for procedures.
-//! The [`LessonRewriter`] has a model rewrite lessons. [`Gathering`] learns procedures from records as the learner does, all
+//! The [`LessonRewriter`] has a model rewrite lessons, or abstract them from cases (`case`). [`Gathering`] learns procedures from records as the learner does, all
 //! at once.
 
 mod batch;
+mod case;
 mod gathering;
 mod job;
 mod known;

@@ -15,6 +15,7 @@
 //! | `procedures` | `always`, `auto`, `off` (fewer model requests) |
 //! | `recall.lessons` | the larger number, the smaller (fewer lessons are added) |
 //! | `recall.learn` | `true`, `false` (fewer data are stored) |
+//! | `recall.reflect` | `true`, `false` (fewer data reach a model) |
 //! | `recall.tell_none`, `recall.group` | neither is stricter: the base's |
 //! | `scan.report` | `first`, `all` |
 //! | `scan.faults.*` | `off`, `advise`, `repair`, `feedback` |
@@ -64,6 +65,7 @@ pub(super) fn tighten(base: &Policy, requested: &Policy) -> Policy {
         recall: RecallRules {
             lessons: base.recall.lessons.min(requested.recall.lessons),
             learn: base.recall.learn && requested.recall.learn,
+            reflect: base.recall.reflect && requested.recall.reflect,
             ..base.recall.clone()
         },
         scan: scan(&base.scan, &requested.scan),

@@ -42,6 +42,7 @@ fn the_stricter_value_of_each_rule_holds_whichever_policy_has_it() {
     assert_stricter("plan tokens", |it| it.limits.plan_tokens = 200_000, |it| it.limits.plan_tokens = 2_000);
     assert_stricter("lessons", |it| it.recall.lessons = 3, |it| it.recall.lessons = 1);
     assert_stricter("learning", |it| it.recall.learn = true, |it| it.recall.learn = false);
+    assert_stricter("reflection", |it| it.recall.reflect = true, |it| it.recall.reflect = false);
     assert_stricter("plan", |it| it.plan = PlanMode::Always, |it| it.plan = PlanMode::Auto);
     assert_stricter(
         "procedures",

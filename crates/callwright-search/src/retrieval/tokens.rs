@@ -137,7 +137,7 @@ fn is_mark(character: char) -> bool {
 }
 
 /// Whether the character belongs to a script without spaces between words.
-fn is_unspaced(character: char) -> bool {
+pub fn is_unspaced(character: char) -> bool {
     matches!(character, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
 }
 

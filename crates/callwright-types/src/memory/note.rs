@@ -9,6 +9,9 @@ use super::{LessonDraft, ProcedureDraft, Scope};
 pub struct MemoryNote {
     /// Scope whose memory the turn uses and adds to.
     pub scope: Scope,
+    /// Whether a model may abstract notes for lessons from the turn (`recall.reflect`).
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub reflect: bool,
     /// Lessons that were recalled, best first.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub lessons: Vec<Recalled>,
@@ -29,8 +32,8 @@ pub struct MemoryNote {
 impl MemoryNote {
     /// Creates a note without recalled memory and without drafts.
     pub fn of(scope: Scope) -> Self {
-        let (lessons, procedures, drafts, workflow, returned) = Default::default();
-        Self { scope, lessons, procedures, drafts, workflow, returned }
+        let (reflect, lessons, procedures, drafts, workflow, returned) = Default::default();
+        Self { scope, reflect, lessons, procedures, drafts, workflow, returned }
     }
 
     /// Whether the turn adds to memory: drafts, results or counts.

@@ -7,5 +7,5 @@ mod questions;
 mod reading;
 
 pub use guide::{Demonstration, DemonstrationNote, MAX_DEMONSTRATIONS, TaskGuide};
-pub use questions::{Feedback, Shown, continued, feedback, solving, training, wording};
+pub use questions::{Feedback, NOTE_FORM, Shown, continued, feedback, reflecting, solving, training, wording};
 pub use reading::{Said, read};
