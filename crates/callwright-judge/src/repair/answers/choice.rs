@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::after_reasoning;
+use super::{AnswerShape, after_reasoning, read_value};
 
 /// Maximum number of bytes of an answer that are read; a choice is short.
 const MAX_BYTES: usize = 16 * 1024;
@@ -66,17 +66,20 @@ fn occurrences(letters: &[OptionLetter], index: usize) -> usize {
     letters.iter().filter(|letter| letter.index == index).count()
 }
 
-/// Returns the text of the only value of a JSON object or string.
+/// Returns the last text of a JSON object, or the text of a JSON string.
 fn json_choice(text: &str) -> Option<String> {
+    let last_text = |value: Value| {
+        let texts = value.as_object().into_iter().flat_map(|members| members.values().filter_map(Value::as_str));
+        texts.last().map(str::to_owned).ok_or_else(String::new)
+    };
+    if let Ok(chosen) = read_value(text, AnswerShape::Object, last_text) {
+        return Some(chosen);
+    }
     let fenced = text.trim_matches(|letter: char| letter.is_whitespace() || letter == '`');
-    let start = fenced.find(['{', '"'])?;
+    let start = fenced.find('"')?;
     // A language label may precede the value.
     fenced.get(..start)?.chars().all(|letter| letter.is_alphanumeric() || letter.is_whitespace()).then_some(())?;
-    match serde_json::from_str(fenced.get(start..)?).ok()? {
-        Value::String(text) => Some(text),
-        Value::Object(members) => members.values().filter_map(Value::as_str).next_back().map(str::to_owned),
-        _ => None,
-    }
+    serde_json::from_str(fenced.get(start..)?).ok()
 }
 
 /// Returns the last line, if there is another one before it.

@@ -1,17 +1,35 @@
 //! Ways in which models write a requested JSON value, for the tests of every prompt.
 
+use std::fmt::Debug;
+
 use serde_json::Value;
 
-/// Returns the JSON object `one` as models write it: with text, reasoning and fences around it, as a literal of a
-/// programming language, wrapped, encoded, and without its last bracket.
+/// Checks that the reader of a prompt understands the JSON object or list `one` in every habit.
 ///
 /// # Panics
-/// If `one` is not a JSON object.
+/// If it reads anything but `expected`.
+pub fn assert_understood<T: PartialEq + Debug>(
+    prompt: &str,
+    one: &str,
+    expected: &T,
+    read: impl Fn(&str) -> Option<T>,
+) {
+    for text in habits(one) {
+        assert_eq!(read(&text).as_ref(), Some(expected), "{prompt}: {text}");
+    }
+}
+
+/// Returns the JSON object or list `one` as models write it: with text, reasoning and fences around it, as a literal of
+/// a programming language, wrapped, encoded, and without its last bracket.
+///
+/// # Panics
+/// If `one` is neither a JSON object nor a list.
 #[allow(clippy::expect_used, reason = "a sample of a test is JSON")]
 pub fn habits(one: &str) -> Vec<String> {
     let value: Value = serde_json::from_str(one).expect("a sample is JSON");
     let python = literal(&value, "");
-    let unclosed = one.strip_suffix('}').expect("a sample is an object");
+    let unclosed = one.strip_suffix(['}', ']']).expect("a sample is an object or a list");
+    let (open, content) = one.split_at(1);
     vec![
         one.to_owned(),
         format!("```json\n{one}\n```"),
@@ -26,7 +44,7 @@ pub fn habits(one: &str) -> Vec<String> {
         format!("{{\"answer\": {one}}}"),
         Value::from(one).to_string(),
         unclosed.to_owned(),
-        format!("{{ // the answer\n{}", one.strip_prefix('{').expect("a sample is an object")),
+        format!("{open} // the answer\n{content}"),
     ]
 }
 
@@ -76,15 +94,17 @@ mod tests {
     #[test]
     fn an_object_is_read_in_every_habit() {
         let expected = Goals { goals: vec![Goal { tool: "pay".to_owned(), is_last: Some(true) }] };
-        for text in habits(ONE) {
-            assert_eq!(read_object::<Goals>(&text).as_ref(), Ok(&expected), "{text}");
-        }
+        assert_understood("goals", ONE, &expected, |text| read_object(text).ok());
     }
 
     #[test]
     fn a_list_is_read_in_every_habit() {
         let items = r#"[{"tool": "pay"}, {"tool": "log"}]"#;
-        let read = |text: &str| read_value(text, AnswerShape::List, Ok::<_, String>);
+        let objects = |list: Value| {
+            let is_right = list.as_array().is_some_and(|items| items.iter().all(Value::is_object));
+            is_right.then_some(list).ok_or_else(|| "not objects".to_owned())
+        };
+        let read = |text: &str| read_value(text, AnswerShape::List, objects);
         let texts = [
             items.to_owned(),
             format!("<think>[]</think> {items}"),
@@ -95,7 +115,7 @@ mod tests {
             "{\"tool\": \"pay\"}\n{\"tool\": \"log\"}".to_owned(),
             "1. {\"tool\": \"pay\"}\n2. {\"tool\": \"log\"}".to_owned(),
         ];
-        for text in texts {
+        for text in texts.into_iter().chain(habits(items)) {
             assert_eq!(read(&text), Ok(json!([{"tool": "pay"}, {"tool": "log"}])), "{text}");
         }
         assert_eq!(read("Nothing to add: []"), Ok(json!([])));

@@ -8,12 +8,12 @@ mod choice;
 #[cfg(any(test, feature = "testing"))]
 mod habits;
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 pub use choice::read_choice;
 #[cfg(any(test, feature = "testing"))]
-pub use habits::habits;
+pub use habits::{assert_understood, habits};
 
 use super::rescue::literal::{Literal, LiteralReader};
 pub use super::rescue::reasoning::after_reasoning;
@@ -79,7 +79,7 @@ pub fn read_object<T: DeserializeOwned>(text: &str) -> Result<T, AnswerFault> {
     })
 }
 
-/// Reads the first value of an answer that `check` accepts. The value may be the only member of other objects or of a
+/// Reads the first value of an answer that `check` accepts, JSON before other literals. The value may be the only member of other objects or of a
 /// list, several objects count as a list, and the whole answer may be encoded as a string.
 ///
 /// # Errors
@@ -95,17 +95,25 @@ pub fn read_value<T>(
     }
     let decoded = serde_json::from_str::<String>(conclusion).ok();
     let conclusion = decoded.as_deref().unwrap_or(conclusion);
-    let mut values = values(conclusion);
+    let values = values(conclusion);
     let mut fault = None;
-    if let Some(read) = first_accepted(&values, shape, &check, &mut fault) {
+    // Before the values: they may be parts of a value that is not closed.
+    if let Some(value) = completed(conclusion)
+        && let Some(read) = accepted(&value, shape, &check, &mut fault)
+    {
         return Ok(read);
     }
-    if let Some(read) = first_accepted(&Vec::from_iter(completed(conclusion)), shape, &check, &mut fault) {
-        return Ok(read);
+    // A word in brackets is a literal, but no JSON.
+    let (json, other): (Vec<_>, Vec<_>) = values.iter().partition(|literal| literal.is_json);
+    for literal in json.into_iter().chain(other) {
+        if let Some(read) = accepted(&literal.value, shape, &check, &mut fault) {
+            return Ok(read);
+        }
     }
-    values.retain(Value::is_object);
-    if shape == AnswerShape::List && !values.is_empty() {
-        match check(Value::Array(values)) {
+    let mut objects: Vec<Value> = values.into_iter().map(|literal| literal.value).collect();
+    objects.retain(Value::is_object);
+    if shape == AnswerShape::List && !objects.is_empty() {
+        match check(Value::Array(objects)) {
             Ok(read) => return Ok(read),
             Err(reason) => fault = fault.or(Some(reason)),
         }
@@ -116,25 +124,23 @@ pub fn read_value<T>(
     ))
 }
 
-/// Returns the first value that the check accepts, within its wrappers. Keeps the first fault.
-fn first_accepted<T>(
-    values: &[Value],
+/// Returns a value, or the value within its wrappers, that the check accepts. Keeps the first fault.
+fn accepted<T>(
+    value: &Value,
     shape: AnswerShape,
     check: &impl Fn(Value) -> Result<T, String>,
     fault: &mut Option<String>,
 ) -> Option<T> {
-    for value in values {
-        let mut inner = unwrapped(value, shape);
-        for _ in 0..=MAX_WRAPPERS {
-            let Some(found) = inner else { break };
-            match check(found.clone()) {
-                Ok(read) => return Some(read),
-                Err(reason) => {
-                    fault.get_or_insert(reason);
-                }
+    let mut inner = unwrapped(value, shape);
+    for _ in 0..=MAX_WRAPPERS {
+        let found = inner?;
+        match check(found.clone()) {
+            Ok(read) => return Some(read),
+            Err(reason) => {
+                fault.get_or_insert(reason);
             }
-            inner = only_member(found).and_then(|member| unwrapped(member, shape));
         }
+        inner = only_member(found).and_then(|member| unwrapped(member, shape));
     }
     None
 }
@@ -160,8 +166,15 @@ fn only_member(value: &Value) -> Option<&Value> {
     }
 }
 
+/// Object or list in a text.
+struct FoundLiteral {
+    value: Value,
+    /// Whether it is written as JSON.
+    is_json: bool,
+}
+
 /// Returns the outermost objects and lists of a text, in order.
-fn values(text: &str) -> Vec<Value> {
+fn values(text: &str) -> Vec<FoundLiteral> {
     // One reader for all positions: its fuel bounds the work for the whole text.
     let mut reader = LiteralReader::new(text, false);
     let (mut values, mut at) = (Vec::new(), 0);
@@ -169,7 +182,8 @@ fn values(text: &str) -> Vec<Value> {
         reader.go(start);
         let value = reader.data().as_ref().and_then(json_of);
         at = if value.is_some() { reader.at().max(start + 1) } else { start + 1 };
-        values.extend(value);
+        let is_json = || text.get(start..at).is_some_and(|found| serde_json::from_str::<IgnoredAny>(found).is_ok());
+        values.extend(value.map(|value| FoundLiteral { value, is_json: is_json() }));
     }
     values
 }

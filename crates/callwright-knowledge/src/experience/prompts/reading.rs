@@ -274,6 +274,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use callwright_judge::repair::answers::assert_understood;
 
     fn said(text: &str) -> Said {
         read(text, &Settings::default())
@@ -308,6 +309,17 @@ mod tests {
         }
         assert_eq!(notes("NOTE[a]: b\nNOTE[a]: b\nNOTE[c]: d"), [note("a", "b"), note("c", "d")]);
         assert!(said("THINK[x]\nDone.").done && said("DONE").done && !said("Done with it, I go on").done);
+    }
+
+    #[test]
+    fn objects_are_read_in_every_habit() {
+        let one = r#"{"notes": [{"key": "a, b", "value": "one's \"two\""}]}"#;
+        let expected = vec![note("a, b", "one's \"two")];
+        assert_understood("notes", one, &expected, |text| Some(notes(text)));
+        let single = r#"{"key": "a, b", "value": "one's \"two\" three"}"#;
+        let expected = vec![note("a, b", "one's \"two\" three")];
+        assert_understood("note", single, &expected, |text| Some(notes(text)));
+        assert_understood("answer", r#"{"answer": "p f"}"#, &"p f".to_owned(), |text| said(text).answer);
     }
 
     #[test]

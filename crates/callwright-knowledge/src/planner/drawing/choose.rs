@@ -171,6 +171,7 @@ mod tests {
 
     use super::super::model::{AskError, Reply};
     use super::*;
+    use callwright_judge::repair::answers::assert_understood;
     use callwright_types::Speaker;
     use callwright_upstream::Answered;
 
@@ -189,6 +190,13 @@ mod tests {
                 let said = Answered::Text(text.to_owned());
                 Ok(Reply { said, prompt_tokens: Some(10), completion_tokens: Some(1), requests: 1 })
             })
+        }
+    }
+
+    #[test]
+    fn a_choice_is_read_in_every_habit() {
+        for (one, expected) in [(r#"{"choice": 2}"#, Some(1)), (r#"{"choice": null}"#, None)] {
+            assert_understood("choice", one, &expected, |text| choice(text, 3).taken);
         }
     }
 

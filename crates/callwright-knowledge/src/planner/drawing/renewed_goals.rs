@@ -105,3 +105,24 @@ pub(super) fn renewed(
     }
     CheckedAnswer { taken: taken.map(|goals| RenewalAnswer { goals, changed }), faults }
 }
+
+#[cfg(test)]
+mod tests {
+    use callwright_judge::repair::answers::assert_understood;
+
+    use super::*;
+
+    #[test]
+    fn renewed_goals_are_read_in_every_habit() {
+        let call = PresentCall { call: "call1".to_owned(), tool: "water", task: "", arguments: Map::new() };
+        let present = PresentData { goals: Vec::new(), calls: vec![call] };
+        let one = r#"{"goals": [{"tool": "water", "task": "the fern's pot"}], "changed": ["call1"]}"#;
+        let goal = SelectedGoal { tool: "water".to_owned(), task: "the fern's pot".to_owned() };
+        let expected = RenewalAnswer { goals: vec![goal], changed: vec!["call1".to_owned()] };
+        let tools = HashSet::from(["water"]);
+        assert_understood("renewal", one, &expected, |text| renewed(text, &present, &tools, 4).taken);
+        let none = RenewalAnswer { goals: Vec::new(), changed: Vec::new() };
+        let nothing = r#"{"goals": [], "changed": []}"#;
+        assert_understood("renewal", nothing, &none, |text| renewed(text, &present, &tools, 4).taken);
+    }
+}

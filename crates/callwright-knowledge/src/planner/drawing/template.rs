@@ -285,3 +285,26 @@ fn filled_in(template: &Plan, filled: &Filled) -> Option<Plan> {
     });
     Plan::new(nodes.collect(), template.finals().to_vec()).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use callwright_judge::repair::answers::assert_understood;
+
+    use super::*;
+
+    #[test]
+    fn inputs_are_read_in_every_habit() {
+        let one = r#"{"fits": true, "inputs": [{"name": "litres", "source": "ask", "value": null, "words": null, "question": "How many litres, or \"all\"?"}]}"#;
+        let expected = (true, "litres".to_owned(), Some("How many litres, or \"all\"?".to_owned()));
+        assert_understood("template", one, &expected, |text| {
+            let TemplateAnswer { fits, inputs } = read(text).ok()?;
+            let [input] = <[ArgumentAnswer; 1]>::try_from(inputs).ok()?;
+            (input.source == ArgumentOrigin::Ask).then_some((fits, input.name, input.question))
+        });
+        let other = r#"{"fits": false, "inputs": []}"#;
+        assert_understood("template", other, &(false, 0), |text| {
+            let TemplateAnswer { fits, inputs } = read(text).ok()?;
+            Some((fits, inputs.len()))
+        });
+    }
+}

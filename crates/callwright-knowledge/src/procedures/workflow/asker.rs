@@ -108,15 +108,21 @@ fn read<T: OneMember>(text: &str) -> Option<T> {
     if let Ok(answer) = read_object(text) {
         return Some(answer);
     }
-    let value = if T::IS_LIST {
-        match read_value(text, AnswerShape::List, Ok) {
-            Ok(list) => list,
-            Err(_) => Value::from(Some(written_items(after_reasoning(text))).filter(|items| !items.is_empty())?),
-        }
-    } else {
-        Value::from(Some(after_reasoning(text)).filter(|text| !text.starts_with(['{', '`', '[']))?)
+    let with_member = |value: Value| {
+        let answer = Value::Object(Map::from_iter([(T::MEMBER.to_owned(), value)]));
+        serde_json::from_value(answer).map_err(|error| error.to_string())
     };
-    serde_json::from_value(Value::Object(Map::from_iter([(T::MEMBER.to_owned(), value)]))).ok()
+    if !T::IS_LIST {
+        let text = Some(after_reasoning(text)).filter(|text| !text.starts_with(['{', '`', '[']))?;
+        return with_member(text.into()).ok();
+    }
+    let items = written_items(after_reasoning(text));
+    // Items may have words in brackets, which are no list.
+    let is_written = items.len() > 1 && items.iter().all(|item| !item.starts_with(['[', '{']));
+    if !is_written && let Ok(answer) = read_value(text, AnswerShape::List, with_member) {
+        return Some(answer);
+    }
+    if items.is_empty() { None } else { with_member(items.into()).ok() }
 }
 
 /// Returns the items of a list in plain text or Markdown: lines that begin with a number or a bullet.
@@ -131,4 +137,41 @@ fn written_item(line: &str) -> Option<&str> {
         None => numbered.strip_prefix(['.', ')']).filter(|_| numbered.len() < line.len())?,
     };
     rest.strip_prefix(' ').map(str::trim).filter(|item| !item.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use callwright_judge::repair::answers::{assert_understood, habits};
+
+    use super::super::{EditsAnswer, QuestionsAnswer, StepsAnswer, SummaryAnswer};
+    use super::*;
+
+    const STEPS: [&str; 2] = ["Find the fern's id with list_plants.", "Water it: [user] is asked for the litres."];
+
+    #[test]
+    fn the_answers_of_all_prompts_are_read_in_every_habit() {
+        let expected = STEPS.map(str::to_owned).to_vec();
+        let object = |member: &str| format!("{{\"{member}\": {}}}", serde_json::json!(STEPS));
+        // The prompts for a draft, an update and an edit request the same form.
+        assert_understood("steps", &object("steps"), &expected, |text| Some(read::<StepsAnswer>(text)?.steps));
+        assert_understood("review", &object("edits"), &expected, |text| Some(read::<EditsAnswer>(text)?.edits));
+        let one = object("questions").replace('{', "{\"outline\": [\"find the plant\"], ");
+        assert_understood("questions", &one, &expected, |text| Some(read::<QuestionsAnswer>(text)?.questions));
+        let one = r#"{"answer": "It takes the \"id\", and litres."}"#;
+        let expected = "It takes the \"id\", and litres.".to_owned();
+        assert_understood("summary", one, &expected, |text| Some(read::<SummaryAnswer>(text)?.answer));
+    }
+
+    #[test]
+    fn the_essential_member_alone_is_read_in_every_habit() {
+        let list = serde_json::json!(STEPS).to_string();
+        let written = [format!("1. {}\n2. {}", STEPS[0], STEPS[1]), format!("Steps:\n- {}\n- {}", STEPS[0], STEPS[1])];
+        for text in habits(&list).into_iter().chain(written) {
+            assert_eq!(
+                read::<StepsAnswer>(&text).map(|answer| answer.steps).as_deref(),
+                Some(&STEPS.map(str::to_owned)[..]),
+                "{text}"
+            );
+        }
+    }
 }
