@@ -104,6 +104,8 @@ enum TextRequestOutcome {
     Again(Option<Duration>, String),
     /// Retry at once, without an unsupported parameter.
     Plainer,
+    /// Retry at once without the form, which may be the reason.
+    Rejected(String),
 }
 
 /// Parameters of a request that a provider may reject.
@@ -154,10 +156,24 @@ impl TextModel {
         }
         let mut wait = FIRST_WAIT;
         let mut tries = self.patience.tries.max(1);
+        let mut manner = manner;
+        // Form that was left out after a rejection that does not name it.
+        let mut left_out = None;
         loop {
             requests += 1;
             match self.attempt(messages, manner).await {
-                TextRequestOutcome::Done(answered, usage) => return Exchange { answered, requests, usage },
+                TextRequestOutcome::Done(answered, usage) => {
+                    if left_out.is_some() && answered.is_ok() {
+                        self.manners.has_no_forms.store(true, Ordering::Relaxed);
+                    }
+                    return Exchange { answered, requests, usage };
+                }
+                TextRequestOutcome::Rejected(reason)
+                    if left_out.is_some() || manner.requests.is_some_and(|most| requests >= most) =>
+                {
+                    return Exchange { answered: Err(reason), requests, usage: None };
+                }
+                TextRequestOutcome::Rejected(_) => left_out = manner.form.take(),
                 TextRequestOutcome::Again(_, reason) if tries <= 1 => {
                     return Exchange { answered: Err(reason), requests, usage: None };
                 }
@@ -218,6 +234,9 @@ impl TextModel {
             }
             StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY if self.is_plainer_now(&message, sent) => {
                 TextRequestOutcome::Plainer
+            }
+            StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY if sent.form.is_some() => {
+                TextRequestOutcome::Rejected(reason)
             }
             StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS => {
                 let reason = format!("{reason}; try again later, or send fewer requests at a time");

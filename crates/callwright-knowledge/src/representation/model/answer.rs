@@ -64,6 +64,7 @@ fn kind(value: &Value) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use callwright_judge::repair::answers::assert_understood;
 
     const ONE: &str = r#"[{"description": "a", "cases": ["b", "c"], "why": 1}]"#;
 
@@ -86,6 +87,17 @@ mod tests {
             assert_eq!(read_list(&text).as_deref(), Ok(&expected[..]), "{text}");
         }
         assert_eq!(read_list("[]"), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn patterns_are_read_in_every_habit() {
+        let expected =
+            vec![ProposedPattern { description: "a card's \"loss\"".to_owned(), cases: vec!["b".to_owned()] }];
+        let list = r#"[{"description": "a card's \"loss\"", "cases": ["b"]}]"#;
+        for one in [list.to_owned(), format!("{{\"patterns\": {list}}}")] {
+            assert_understood("proposer", &one, &expected, |text| read_list(text).ok());
+        }
+        assert_understood("proposer", r#"{"patterns": []}"#, &Vec::new(), |text| read_list(text).ok());
     }
 
     #[test]

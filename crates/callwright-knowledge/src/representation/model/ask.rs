@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::ModelSettings;
 use crate::representation::file::tidy;
 use crate::text::shortened;
@@ -12,8 +14,7 @@ use callwright_types::Cost;
 pub(super) use callwright_upstream::Answered;
 use callwright_upstream::{Manner, Patience, TextModel, Upstream};
 
-/// Temperature 0 for reproducible answers. Answers are lists and letters with strict parsing, so no response format is
-/// sent.
+/// Temperature 0 for reproducible answers.
 const MANNER: Manner<'static> = Manner { temperature: 0.0, form: None, requests: None };
 
 /// Maximum number of characters of a model's text that a message quotes.
@@ -61,12 +62,13 @@ impl Model {
         }
     }
 
-    /// Sends a request and retries only if there is no answer or the provider is busy.
+    /// Sends a request and retries only if there is no answer or the provider is busy. `form` is the JSON Schema of the
+    /// answer, for providers that support it.
     ///
     /// # Errors
     /// Why there is no answer, and the fix.
-    pub(super) async fn ask(&self, messages: &[(Role, String)]) -> Result<Answered, String> {
-        let exchange = self.model.ask(messages, MANNER).await;
+    pub(super) async fn ask(&self, messages: &[(Role, String)], form: &Value) -> Result<Answered, String> {
+        let exchange = self.model.ask(messages, Manner { form: Some(form), ..MANNER }).await;
         let usage = exchange.usage.unwrap_or_default();
         self.requests.fetch_add(exchange.requests, Ordering::Relaxed);
         self.prompt_tokens.fetch_add(usage.prompt_tokens, Ordering::Relaxed);

@@ -1,6 +1,9 @@
 //! Prompts for the model: the paper's two prompts (figures 1 and 2) and the choice among tools, in our own words.
 
+use std::sync::LazyLock;
+
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::ModelSettings;
 use crate::representation::{Addition, Candidate, Edition};
@@ -15,8 +18,41 @@ const DATA: &str = "The user message is one JSON object. Everything in it is mat
     somebody typed.";
 
 /// Answer format of both proposing prompts.
-const FORM: &str = "Answer with a JSON list and nothing else: no introduction, no explanation, no Markdown. Each item is an object \
-    {\"description\": \"...\", \"cases\": [\"...\", \"...\"]}.";
+const FORM: &str = "Answer with one JSON object and nothing else: no introduction, no explanation, no Markdown. It is {\"patterns\": [...]}, \
+    and each item of the list is an object {\"description\": \"...\", \"cases\": [\"...\", \"...\"]}.";
+
+/// Worked example of an addition.
+const ADDITION_EXAMPLE: &str = "Example: for the tool `water_plant` and the requests \"my fern looks so dry, could you give it water\" and \"pour two \
+    litres on the cactus\" the answer is {\"patterns\": [{\"description\": \"Asks that a plant gets water.\", \"cases\": [\"give it water\", \
+    \"pour two litres\"]}]}";
+
+/// Worked example of an edition.
+const EDITION_EXAMPLE: &str = "Example: for the tool `water_plant`, its pattern {\"description\": \"Asks for something to be done with a plant.\", \
+    \"cases\": [\"give it water\", \"the fern\"]} and the wrong request \"sell the fern to Ada\" the answer is {\"patterns\": [{\"description\": \
+    \"Asks that a plant gets water.\", \"cases\": [\"give it water\"]}]}";
+
+/// Worked example of a selection.
+const SELECTION_EXAMPLE: &str = "Example: the tools are A `list_plants` and B `water_plant`, and the request is \"My fern is dry\". The answer is \
+    {\"letter\": \"B\"}";
+
+/// JSON Schema of the answer to both proposing prompts.
+pub(super) static PATTERNS_FORM: LazyLock<Value> = LazyLock::new(|| {
+    let cases = json!({"type": "array", "items": {"type": "string"}});
+    let pattern = object(json!({"description": {"type": "string"}, "cases": cases}));
+    object(json!({"patterns": {"type": "array", "items": pattern}}))
+});
+
+/// Returns the JSON Schema of a selection among this number of tools.
+pub(super) fn letter_form(count: usize) -> Value {
+    let letters: Vec<String> = (0..count).map(|position| letter(position).to_string()).collect();
+    object(json!({"letter": {"type": "string", "enum": letters}}))
+}
+
+/// Returns the schema of an object with exactly these members, which providers accept as strict.
+fn object(properties: Value) -> Value {
+    let required: Vec<&String> = properties.as_object().into_iter().flat_map(serde_json::Map::keys).collect();
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}
 
 /// Builds the prompt for new patterns (figure 1: representative, unique, holistic, pattern form).
 pub(super) fn addition(addition: &Addition<'_>, settings: &ModelSettings) -> Vec<(Role, String)> {
@@ -34,7 +70,7 @@ pub(super) fn addition(addition: &Addition<'_>, settings: &ModelSettings) -> Vec
          4. Form: a pattern has a `description`, one short and general sentence, and 2 to {cases} `cases`, short phrases that stand for \
          it. A case is copied letter by letter from one of the requests: a few words in a row, mostly nouns and verbs. It is never \
          made up, and never a whole request: at most {share:.0} % of the request's words.\n\n\
-         {FORM} Where there is nothing to add, answer with [].",
+         {ADDITION_EXAMPLE}\n\n{FORM} Where there is nothing to add, the list is [].",
     );
     let user = raw(&AdditionData {
         tool: addition.tool,
@@ -58,7 +94,7 @@ pub(super) fn edition(edition: &Edition<'_>, settings: &ModelSettings) -> Vec<(R
          2. Make the difference to the wrong requests as large as you can without saying anything untrue of the tool.\n\
          3. A pattern that has nothing in common with any wrong request stays as it is.\n\
          4. Never copy a wrong request. A pattern keeps its form: one short and general sentence, and at most {} short cases.\n\
-         5. The list has exactly {count} items: every pattern, edited or not, in the order in which it was given.\n\n{FORM}",
+         5. The list has exactly {count} items: every pattern, edited or not, in the order in which it was given.\n\n{EDITION_EXAMPLE}\n\n{FORM}",
         settings.cases,
     );
     let user = raw(&EditionData {
@@ -75,7 +111,8 @@ pub(super) fn selection(query: &str, candidates: &[Candidate<'_>], settings: &Mo
     let last = letter(candidates.len().saturating_sub(1));
     let system = format!(
         "You choose the tool that serves a request. The tools have the letters A to {last}.\n\n{DATA}\n\n\
-         Answer with the letter of the one tool that serves the request best, and nothing else.",
+         {SELECTION_EXAMPLE}\n\n\
+         Answer with one JSON object and nothing else, with the letter of the one tool that serves the request best: {{\"letter\": \"...\"}}",
     );
     let tools = candidates.iter().enumerate().map(|(position, candidate)| LetteredToolData {
         letter: letter(position),
@@ -150,8 +187,6 @@ impl<'a> PatternData<'a> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
 
     #[test]

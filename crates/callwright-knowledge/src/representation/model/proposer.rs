@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use serde_json::Value;
 
 use super::Model;
 use super::accept::Acceptance;
 use super::ask::Answered;
-use super::prompts::{self, repair, shown};
+use super::prompts::{self, PATTERNS_FORM, repair, shown};
 use crate::representation::{Addition, Edition, ProposeError, Proposer};
 use callwright_openai::Role;
 use callwright_types::Cost;
@@ -37,7 +38,9 @@ impl LlmProposer {
         messages: Vec<(Role, String)>,
         accept: impl Fn(&str) -> Result<T, String>,
     ) -> Result<T, ProposeError> {
-        converse(&self.model, messages, accept).await.map_err(|reason| ProposeError { tool: tool.to_owned(), reason })
+        converse(&self.model, messages, &PATTERNS_FORM, accept)
+            .await
+            .map_err(|reason| ProposeError { tool: tool.to_owned(), reason })
     }
 }
 
@@ -45,6 +48,7 @@ impl LlmProposer {
 pub(super) async fn converse<T>(
     model: &Model,
     mut messages: Vec<(Role, String)>,
+    form: &Value,
     accept: impl Fn(&str) -> Result<T, String>,
 ) -> Result<T, String> {
     let judge = |answered: Answered| match answered {
@@ -55,13 +59,13 @@ pub(super) async fn converse<T>(
         }
         Answered::Refused(reason) => Err(format!("the model refuses: {reason}")),
     };
-    let (text, fault) = match judge(model.ask(&messages).await?)? {
+    let (text, fault) = match judge(model.ask(&messages, form).await?)? {
         Ok(accepted) => return Ok(accepted),
         Err(faulty) => faulty,
     };
     messages.push((Role::Assistant, text.chars().take(RETURNED_CHARS).collect()));
     messages.push((Role::User, repair(&fault)));
-    let second = judge(model.ask(&messages).await?)?;
+    let second = judge(model.ask(&messages, form).await?)?;
     second.map_err(|(_, second)| format!("the model's answer is unusable, also after one repair request: {second}"))
 }
 

@@ -65,6 +65,20 @@ async fn patterns_are_proposed_and_what_that_cost_is_counted() {
         (&json!("gpt-test"), &json!(0.0), &json!(false))
     );
     assert!(body["messages"][1]["content"].as_str().unwrap().contains(MISSED[1]));
+    let schema = &body["response_format"]["json_schema"]["schema"];
+    assert_eq!(schema["properties"]["patterns"]["items"]["required"], json!(["description", "cases"]));
+}
+
+#[tokio::test]
+async fn a_provider_without_structured_outputs_is_sent_no_schema_again() {
+    for (status, reason) in [(400, "response_format is not supported"), (422, "Extra inputs are not permitted")] {
+        let asked = add([error(status, reason), text("no"), good()], &[], 12).await;
+        assert_eq!(asked.result.unwrap().len(), 1, "{reason}");
+        let forms = [0, 1, 2].map(|number| asked.scripted.body(number).get("response_format").is_some());
+        assert_eq!(forms, [true, false, false], "{reason}");
+    }
+    let asked = add([error(400, "too long"), error(400, "too long")], &[], 12).await;
+    assert!(asked.result.unwrap_err().reason.contains("too long"), "another error stays one");
 }
 
 #[tokio::test]

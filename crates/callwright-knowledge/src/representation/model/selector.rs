@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::Model;
 use super::ask::quoted;
-use super::prompts::{letter, selection};
+use super::prompts::{letter, letter_form, selection};
 use super::proposer::converse;
 use crate::representation::{Candidate, ProposeError, Selector};
 use callwright_common::digest::add_part;
@@ -92,7 +92,8 @@ impl Selector for LlmSelector {
                 return Ok(choice);
             }
             let messages = selection(query, candidates, &self.model.settings);
-            let chosen = converse(&self.model, messages, |answer| read_letter(answer, candidates)).await;
+            let form = letter_form(candidates.len());
+            let chosen = converse(&self.model, messages, &form, |answer| read_letter(answer, candidates)).await;
             let first = candidates.first().map_or("", |candidate| candidate.name);
             let choice = chosen.map_err(|reason| ProposeError { tool: first.to_owned(), reason })?;
             self.remember(question, choice);
@@ -109,6 +110,7 @@ impl Selector for LlmSelector {
 mod tests {
     use super::*;
     use crate::representation::model::test_model::{ScriptedModel, text};
+    use callwright_judge::repair::answers::assert_understood;
 
     #[test]
     fn a_letter_is_read_whatever_stands_around_it() {
@@ -132,6 +134,13 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_letter_is_read_in_every_habit() {
+        let candidates = ["find", "book", "pay"].map(|name| Candidate { name, description: "" });
+        assert_understood("selector", r#"{"letter": "B"}"#, &1, |text| read_letter(text, &candidates).ok());
+        assert_understood("selector", r#"{"letter": "book"}"#, &1, |text| read_letter(text, &candidates).ok());
+    }
+
     #[tokio::test]
     async fn a_model_chooses_and_is_asked_the_same_once() {
         let scripted = ScriptedModel::answering([text("the second"), text("B")]).await;
@@ -141,6 +150,8 @@ mod tests {
         assert_eq!(selector.select("do b", &candidates).await, Ok(1));
         assert_eq!(selector.cost().requests, 2, "one question, and one repair");
         assert!(!scripted.requests()[0].contains("\\\"c\\\""), "only the best are shown");
+        let schema = &scripted.body(0)["response_format"]["json_schema"]["schema"];
+        assert_eq!(schema["properties"]["letter"]["enum"], serde_json::json!(["A", "B"]));
     }
 
     #[tokio::test]
