@@ -10,7 +10,7 @@ use super::memory_store::all_items;
 use super::plain;
 use super::setup::{load_config, runtime};
 use super::shared_arguments::OutputFormat;
-use callwright_knowledge::representation::{RepresentationFile, shared_id};
+use callwright_knowledge::representation::{RepresentationFile, shared_classifier_id, shared_id};
 use callwright_store::{MemoryFilter, Representations, Store};
 use callwright_types::representation::SharedRepresentation;
 
@@ -47,8 +47,11 @@ enum RepresentationsAction {
         /// Toolset of the tools. Default: tools that clients send.
         #[arg(long, value_name = "NAME")]
         toolset: Option<String>,
+        /// Remove the classifier of the toolset.
+        #[arg(long)]
+        classifier: bool,
         /// Names of the tools.
-        #[arg(required = true)]
+        #[arg(required_unless_present = "classifier")]
         tools: Vec<String>,
     },
 }
@@ -64,7 +67,12 @@ async fn act(RepresentationsArguments { action, config: file }: RepresentationsA
     let done = match action {
         RepresentationsAction::List { toolset, format } => list(representations, toolset, format).await,
         RepresentationsAction::Put { files } => put(representations, &files).await,
-        RepresentationsAction::Rm { toolset, tools } => remove(representations, toolset.as_deref(), &tools).await,
+        RepresentationsAction::Rm { toolset, classifier, tools } => {
+            let toolset = toolset.as_deref();
+            let mut ids: Vec<String> = tools.iter().map(|tool| shared_id(toolset, tool)).collect();
+            ids.extend(classifier.then(|| shared_classifier_id(toolset)));
+            remove(representations, &ids).await
+        }
     };
     store.close().await;
     done
@@ -77,14 +85,18 @@ async fn list(representations: &Representations, toolset: Option<String>, format
         anstream::println!("no shared representations");
     }
     for one in shared {
-        let SharedRepresentation { toolset, tool, patterns, updated_at, .. } = &one;
+        let SharedRepresentation { toolset, tool, patterns, classifier, updated_at, .. } = &one;
         if format == OutputFormat::Json {
             anstream::println!("{}", plain::json(callwright_common::json::raw(&one).get().to_owned()));
             continue;
         }
+        let toolset_name = plain::text(toolset.as_deref().unwrap_or("(clients)"));
+        if classifier.is_some() {
+            anstream::println!("{toolset_name}  (classifier)  {updated_at:.0}");
+            continue;
+        }
         let patterns = patterns.as_array().map_or(0, Vec::len);
-        let toolset = toolset.as_deref().unwrap_or("(clients)");
-        anstream::println!("{}  {}  {patterns} patterns  {updated_at:.0}", plain::text(toolset), plain::text(tool));
+        anstream::println!("{toolset_name}  {}  {patterns} patterns  {updated_at:.0}", plain::text(tool));
     }
     Ok(())
 }
@@ -93,22 +105,21 @@ async fn put(representations: &Representations, files: &[PathBuf]) -> VerbResult
     let mut shared = Vec::new();
     // All files are read before the first one is shared.
     for file in files {
-        shared.extend(RepresentationFile::read(file)?.to_shared(|_| Vec::new(), Timestamp::now())?);
+        let (read, now) = (RepresentationFile::read(file)?, Timestamp::now());
+        shared.extend(read.to_shared(|_| Vec::new(), now)?);
+        shared.extend(read.classifier_to_shared(file, Vec::new(), now)?);
     }
     representations.restore(&shared).await?;
-    anstream::println!("{} tools shared", shared.len());
+    let classifiers = shared.iter().filter(|shared| shared.classifier.is_some()).count();
+    anstream::println!("{} tools and {classifiers} classifiers shared", shared.len() - classifiers);
     Ok(())
 }
 
-async fn remove(representations: &Representations, toolset: Option<&str>, tools: &[String]) -> VerbResult {
-    let ids: Vec<String> = tools.iter().map(|tool| shared_id(toolset, tool)).collect();
-    let gone = representations.remove(&ids).await?;
+async fn remove(representations: &Representations, ids: &[String]) -> VerbResult {
+    let gone = representations.remove(ids).await?;
     anstream::println!("{gone} removed");
-    match tools.len() as u64 - gone {
+    match ids.len() as u64 - gone {
         0 => Ok(()),
-        absent => {
-            Err(format!("{absent} of these tools have no shared representation; see `callwright representations list`")
-                .into())
-        }
+        absent => Err(format!("{absent} of these are not shared; see `callwright representations list`").into()),
     }
 }

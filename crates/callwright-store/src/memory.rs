@@ -281,7 +281,8 @@ impl Memorable for SharedRepresentation {
     }
 
     fn tools(&self) -> BTreeSet<&str> {
-        BTreeSet::from([self.tool.as_str()])
+        // A classifier is about no tool.
+        Some(self.tool.as_str()).filter(|tool| !tool.is_empty()).into_iter().collect()
     }
 
     fn updated_at(&self) -> Timestamp {

@@ -10,7 +10,7 @@ use super::contract::{self, Opened, at_postgres, on_every_database};
 use super::samples::{in_memory, key as virtual_key, rows, trace, trace_calling};
 use super::*;
 use callwright_types::memory::{Author, Evidence, EvidenceKind, Polarity, Scope, ToolSample, UsageCounter};
-use callwright_types::representation::SharedRepresentation;
+use callwright_types::representation::{SharedClassifier, SharedRepresentation};
 use callwright_types::rules::ApprovalMode;
 use callwright_types::{Lesson, Trace};
 
@@ -55,6 +55,7 @@ fn representation(id: &str, traces: &[&str]) -> SharedRepresentation {
         tool: "pay".to_owned(),
         patterns: json!([{"description": "a", "weight": 1.100_000_023_841_858, "source": "learned x"}, {"description": "b"}]),
         ranking: None,
+        classifier: None,
         evidence: traces.iter().map(|trace| evidence(trace)).collect(),
         updated_at: Timestamp::from_millisecond(5).unwrap(),
     }
@@ -243,9 +244,16 @@ on_every_database! {
 
     async fn what_is_shared_changes_for_all_and_can_be_taken_back(store: Store) {
         let (one, two) = (representation("rep_1", &[]), representation("rep_2", &["t"]));
-        store.representations().restore(&[one.clone(), two.clone()]).await.unwrap();
+        let classifier = SharedRepresentation {
+            id: "rep_3".to_owned(),
+            tool: String::new(),
+            patterns: json!([]),
+            classifier: Some(SharedClassifier { reference: json!({"weight": 2.5, "digest": "d"}), text: "{\n}".to_owned() }),
+            ..representation("rep_3", &["u"])
+        };
+        store.representations().restore(&[one.clone(), two.clone(), classifier.clone()]).await.unwrap();
         let first = store.representations().changed(0, 10).await.unwrap();
-        assert_eq!(first.changed, [one.clone(), two]);
+        assert_eq!(first.changed, [one.clone(), two, classifier]);
         store.representations().remove(&["rep_2".to_owned()]).await.unwrap();
         let second = store.representations().changed(first.upto, 10).await.unwrap();
         assert_eq!((second.changed.len(), second.removed), (0, vec!["rep_2".to_owned()]));
@@ -253,6 +261,10 @@ on_every_database! {
         assert_eq!(store.representations().changed(second.upto, 10).await.unwrap().changed.len(), 1, "shared again");
         let by_tool = MemoryFilter { toolset: Some("bank".to_owned()), tool: Some("pay".to_owned()), ..MemoryFilter::default() };
         assert_eq!(store.representations().page(&by_tool).await.unwrap().items.len(), 2);
+        let of_toolset = MemoryFilter { tool: None, ..by_tool };
+        assert_eq!(store.representations().page(&of_toolset).await.unwrap().items.len(), 3, "a classifier has no tool");
+        store.delete(&Deletion { before: Some(Timestamp::now()), ..Deletion::default() }).await.unwrap();
+        assert_eq!(store.representations().find("rep_3").await.unwrap(), None, "its samples are forgotten");
         assert_eq!(store.tool_samples().changed(0, 10).await.unwrap().upto, 0, "each topic counts its own");
     }
 

@@ -49,11 +49,23 @@ pub struct SharedRepresentation {
     /// Ranking parameters of the toolset, if they were learned together with the patterns.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ranking: Option<SharedRanking>,
+    /// Classifier of the toolset's requests. Such an entry is about no tool: it has neither a name nor patterns.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub classifier: Option<SharedClassifier>,
     /// The verified outcomes that it was learned from; empty if people wrote it.
     #[serde(default)]
     pub evidence: Vec<Evidence>,
     /// Time of the last change.
     pub updated_at: Timestamp,
+}
+
+/// A classifier shared by all replicas.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedClassifier {
+    /// Weights and digest, in the form of a representation file.
+    pub reference: Value,
+    /// Content of the classifier's file.
+    pub text: String,
 }
 
 /// Parameters that combine lexical and semantic scores into a rank.

@@ -219,6 +219,7 @@ impl Inspection {
             tool: tool.to_owned(),
             patterns,
             ranking: None,
+            classifier: None,
             evidence: Vec::new(),
             updated_at: now,
         };

@@ -14,7 +14,7 @@ mod watch;
 pub use file::limits::PATTERNS as MAX_PATTERNS;
 pub use file::{
     LearnedBy, Ranking, RepresentationError, RepresentationFile, Source, StoredClassifier, StoredPattern,
-    StoredRepresentation, place_in, shared_id,
+    StoredRepresentation, place_in, shared_classifier_id, shared_id,
 };
 pub use learner::{
     Addition, Candidate, Confusion, Edition, ExtractiveProposer, ExtractiveSettings, LearnError, LearnSettings,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Settings;
-use super::file::{Ranking, RepresentationError, RepresentationFile, folder, read_classifier};
+use super::file::{Ranking, RepresentationError, RepresentationFile, folder, read_classifier, shared_classifier};
 use callwright_common::text::nearest;
 use callwright_common::watch::{FolderDigest, FolderFile, digest};
 use callwright_search::retrieval::ToolClassifier;
@@ -25,6 +25,13 @@ struct FileRepresentations {
     ranking: Option<Ranking>,
     classifier: Option<Arc<ToolClassifier>>,
     tools: HashMap<String, Arc<Representation>>,
+}
+
+impl FileRepresentations {
+    /// Creates the entry of a toolset that has no file.
+    fn of_store() -> Self {
+        Self { path: PathBuf::from(STORE), ranking: None, classifier: None, tools: HashMap::new() }
+    }
 }
 
 /// Path of representations that are in no file, for messages.
@@ -82,6 +89,18 @@ impl Representations {
         let mut oldest_first: Vec<&SharedRepresentation> = shared.iter().collect();
         oldest_first.sort_by_key(|shared| shared.updated_at);
         for shared in oldest_first {
+            match shared_classifier(shared) {
+                Some(Ok(classifier)) => {
+                    let entry = by_toolset.entry(shared.toolset.clone()).or_insert_with(FileRepresentations::of_store);
+                    entry.classifier = Some(Arc::new(classifier));
+                    continue;
+                }
+                Some(Err(error)) => {
+                    problems.push(format!("the classifier {}: {error}", shared.id));
+                    continue;
+                }
+                None => {}
+            }
             let RepresentationFile { toolset, ranking, tools, .. } = match RepresentationFile::of_shared(shared) {
                 Ok(file) => file,
                 Err(error) => {
@@ -89,12 +108,7 @@ impl Representations {
                     continue;
                 }
             };
-            let entry = by_toolset.entry(toolset).or_insert_with(|| FileRepresentations {
-                path: PathBuf::from(STORE),
-                ranking: None,
-                classifier: None,
-                tools: HashMap::new(),
-            });
+            let entry = by_toolset.entry(toolset).or_insert_with(FileRepresentations::of_store);
             entry.ranking = ranking.or(entry.ranking);
             for stored in tools {
                 if stored.patterns.is_empty() {
@@ -201,6 +215,36 @@ mod tests {
     }
 
     #[test]
+    fn a_shared_classifier_takes_precedence_over_the_file_s_and_can_be_removed() {
+        use callwright_search::retrieval::{ClassifierModel, ClassifierWeights};
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bank.yaml");
+        let weights = |weight| ClassifierWeights { weight, scale: 0.5, no_tool: None };
+        let mut file = RepresentationFile { toolset: Some("bank".to_owned()), ..RepresentationFile::default() };
+        file.write_with(&path, Some((&ClassifierModel::default(), weights(2.0)))).unwrap();
+        let shared = file.classifier_to_shared(&path, Vec::new(), jiff::Timestamp::UNIX_EPOCH).unwrap().unwrap();
+        file.write_with(&path, Some((&ClassifierModel::default(), weights(1.0)))).unwrap();
+        let set = Representations::of_directory(folder.path()).unwrap();
+        let weight = |set: &Representations| set.classifier(Some("bank")).unwrap().weights().weight;
+        let again: SharedRepresentation = serde_json::from_str(&serde_json::to_string(&shared).unwrap()).unwrap();
+        let (under, problems) = set.under(std::slice::from_ref(&again));
+        assert_eq!((weight(&under), problems.as_slice(), under.tools()), (2.0, &[][..], 0));
+        assert_eq!(weight(&set.under(&[]).0), 1.0, "without it, the file's classifier applies");
+        let (alone, _) = Representations::default().under(&[again]);
+        assert_eq!(weight(&alone), 2.0, "a replica without files has it too");
+        let mut broken = shared.clone();
+        broken.classifier.as_mut().unwrap().text.push(' ');
+        let (kept, problems) = set.under(&[broken]);
+        assert_eq!(weight(&kept), 1.0);
+        assert!(problems[0].contains("was changed; share it again"), "{problems:?}");
+        let mut wrong = shared;
+        wrong.classifier.as_mut().unwrap().reference["weight"] = (-1.0).into();
+        assert!(set.under(&[wrong]).1[0].contains("weight"));
+        assert!(file.tools.is_empty() && RepresentationFile::default().classifier.is_none());
+    }
+
+    #[test]
     fn what_replicas_share_stands_over_the_files_and_can_be_taken_back() {
         let bank = format!(
             "toolset: bank\nranking: {{sharpness: 8, words: 0.1}}\ntools:\n{}{}",
@@ -215,6 +259,7 @@ mod tests {
                 tool: name.to_owned(),
                 patterns,
                 ranking: Some(callwright_types::representation::SharedRanking { sharpness, words: 0.5 }),
+                classifier: None,
                 evidence: Vec::new(),
                 updated_at: jiff::Timestamp::from_second(second).unwrap(),
             };

@@ -212,7 +212,10 @@ impl Prepared {
     /// [`OfflineError::Representations`] if the file cannot be read.
     pub fn to_shared(&self, now: Timestamp) -> Result<(Vec<SharedRepresentation>, Vec<String>), OfflineError> {
         let file = RepresentationFile::read(&self.path).map_err(OfflineError::Representations)?;
-        let shared = file.to_shared(|tool| self.evidence_of(tool), now).map_err(OfflineError::Representations)?;
+        let mut shared = file.to_shared(|tool| self.evidence_of(tool), now).map_err(OfflineError::Representations)?;
+        let evidence = self.stored.samples.iter().flat_map(|sample| sample.evidence.iter().cloned()).collect();
+        let classifier = file.classifier_to_shared(&self.path, evidence, now);
+        shared.extend(classifier.map_err(OfflineError::Representations)?);
         let before = self.stored.representations.iter().filter(|before| before.toolset == self.toolset);
         let gone = before.map(|before| &before.id).filter(|id| shared.iter().all(|new| new.id != **id));
         let gone = gone.cloned().collect();

@@ -89,16 +89,35 @@ pub(in crate::representation) fn read_classifier(
     file: &Path,
     stored: &StoredClassifier,
 ) -> Result<ToolClassifier, RepresentationError> {
+    let (path, text) = read_text(file, stored)?;
+    classifier_of(&text, stored).map_err(|message| RepresentationError::Unfit { path, place: "/".to_owned(), message })
+}
+
+/// Reads the text of the classifier to which a representation file refers. Also returns its path.
+///
+/// # Errors
+/// [`RepresentationError`]: the file is missing, or was changed or exchanged.
+pub(super) fn read_text(file: &Path, stored: &StoredClassifier) -> Result<(PathBuf, String), RepresentationError> {
     let path = classifier_path(file);
-    let found = FolderFile::read(path.clone(), limits::FILE_BYTES)?;
-    let invalid = |message: String| RepresentationError::Unfit { path: path.clone(), place: "/".to_owned(), message };
-    if digest(&found.text) != stored.digest {
-        let name = file.display();
-        return Err(invalid(format!(
-            "the classifier is not that of {name}; copy both files together, or remove `classifier` from {name}"
-        )));
+    let FolderFile { text, .. } = FolderFile::read(path.clone(), limits::FILE_BYTES)?;
+    if digest(&text) == stored.digest {
+        return Ok((path, text));
     }
-    parse(&found.text).map(|model| ToolClassifier::new(&model, stored.weights)).map_err(invalid)
+    let name = file.display();
+    let message =
+        format!("the classifier is not that of {name}; copy both files together, or remove `classifier` from {name}");
+    Err(RepresentationError::Unfit { path, place: "/".to_owned(), message })
+}
+
+/// Parses the text of a classifier.
+///
+/// # Errors
+/// A message with the reason: it is another classifier's text, or invalid.
+pub(super) fn classifier_of(text: &str, stored: &StoredClassifier) -> Result<ToolClassifier, String> {
+    if digest(text) != stored.digest {
+        return Err("the classifier was changed; share it again".to_owned());
+    }
+    parse(text).map(|model| ToolClassifier::new(&model, stored.weights))
 }
 
 fn digest(text: &str) -> String {

@@ -155,7 +155,7 @@ impl RepresentationFileForm {
 }
 
 impl ClassifierReferenceForm {
-    fn of(stored: &StoredClassifier) -> Self {
+    pub(super) fn of(stored: &StoredClassifier) -> Self {
         let StoredClassifier { weights: ClassifierWeights { weight, scale, no_tool }, digest } = stored;
         Self { weight: *weight, scale: *scale, no_tool: *no_tool, digest: digest.clone() }
     }

@@ -15,7 +15,8 @@ mod write;
 use std::path::{Path, PathBuf};
 
 pub use error::RepresentationError;
-pub use shared::shared_id;
+pub(super) use shared::shared_classifier;
+pub use shared::{shared_classifier_id, shared_id};
 pub use stored::{
     LearnedBy, Ranking, RepresentationFile, Source, StoredClassifier, StoredPattern, StoredRepresentation,
 };

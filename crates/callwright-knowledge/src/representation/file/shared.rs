@@ -3,14 +3,17 @@
 use std::path::Path;
 
 use jiff::Timestamp;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::form::{RankingForm, RepresentationFileForm, RepresentationToolForm};
+use super::classifier::{classifier_of, read_text};
+use super::form::{ClassifierReferenceForm, RankingForm, RepresentationFileForm, RepresentationToolForm};
 use super::validate::{InvalidValue, validate};
-use super::{RepresentationError, RepresentationFile, StoredRepresentation};
+use super::{RepresentationError, RepresentationFile, StoredClassifier, StoredRepresentation};
 use callwright_common::digest::{add_part, hex};
+use callwright_search::retrieval::ToolClassifier;
 use callwright_types::Evidence;
-use callwright_types::representation::{SharedRanking, SharedRepresentation};
+use callwright_types::representation::{SharedClassifier, SharedRanking, SharedRepresentation};
 
 /// Number of hexadecimal digits of an id, as in a trace id.
 const ID_DIGITS: usize = 32;
@@ -29,7 +32,64 @@ pub fn shared_id(toolset: Option<&str>, tool: &str) -> String {
     format!("rep_{digits}")
 }
 
+/// Returns the id of a toolset's shared classifier; it is the same in all processes.
+pub fn shared_classifier_id(toolset: Option<&str>) -> String {
+    // No tool has this name.
+    shared_id(toolset, "")
+}
+
+/// Reads a shared classifier. Returns `None` if the entry is the representation of a tool.
+///
+/// # Errors
+/// [`RepresentationError::Unfit`]: the content is invalid beside a file.
+pub(in crate::representation) fn shared_classifier(
+    shared: &SharedRepresentation,
+) -> Option<Result<ToolClassifier, RepresentationError>> {
+    let SharedClassifier { reference, text } = shared.classifier.as_ref()?;
+    Some(
+        reference_of(shared, reference)
+            .and_then(|stored| classifier_of(text, &stored).map_err(|message| unfit(&shared.id, &message))),
+    )
+}
+
+fn reference_of(shared: &SharedRepresentation, reference: &Value) -> Result<StoredClassifier, RepresentationError> {
+    let form: ClassifierReferenceForm =
+        serde_json::from_value(reference.clone()).map_err(|error| unfit(&shared.id, &error))?;
+    let (toolset, classifier) = (shared.toolset.clone(), Some(form));
+    let form = RepresentationFileForm { toolset, learned: None, ranking: None, classifier, tools: Vec::new() };
+    check(&form)?;
+    form.into_file().classifier.ok_or_else(|| unfit(&shared.id, &"there is no classifier"))
+}
+
 impl RepresentationFile {
+    /// Converts the classifier beside this file, which is at `path`, to its shared form; `None` without one.
+    ///
+    /// # Errors
+    /// [`RepresentationError`]: the classifier cannot be read, or is not that of the file.
+    pub fn classifier_to_shared(
+        &self,
+        path: &Path,
+        evidence: Vec<Evidence>,
+        now: Timestamp,
+    ) -> Result<Option<SharedRepresentation>, RepresentationError> {
+        let Some(stored) = &self.classifier else { return Ok(None) };
+        let (path, text) = read_text(path, stored)?;
+        let unusable = |message| RepresentationError::Unfit { path, place: "/".to_owned(), message };
+        classifier_of(&text, stored).map_err(unusable)?;
+        let form = ClassifierReferenceForm::of(stored);
+        let reference = serde_json::to_value(form).map_err(|error| unfit("/classifier", &error))?;
+        Ok(Some(SharedRepresentation {
+            id: shared_classifier_id(self.toolset.as_deref()),
+            toolset: self.toolset.clone(),
+            tool: String::new(),
+            patterns: Value::Array(Vec::new()),
+            ranking: None,
+            classifier: Some(SharedClassifier { reference, text }),
+            evidence,
+            updated_at: now,
+        }))
+    }
+
     /// Converts each tool to its shared form. `evidence_of` returns the evidence for a tool's patterns.
     ///
     /// # Errors
@@ -49,6 +109,7 @@ impl RepresentationFile {
                 tool: tool.tool.clone(),
                 patterns: serde_json::to_value(&tool.patterns).map_err(|error| unfit("/patterns", &error))?,
                 ranking,
+                classifier: None,
                 evidence: evidence_of(&tool.tool),
                 updated_at: now,
             })
@@ -76,7 +137,8 @@ impl RepresentationFile {
     /// Overrides the tools of this file with the shared representations of its toolset. Invalid ones are skipped.
     #[must_use]
     pub fn under(mut self, shared: &[SharedRepresentation]) -> Self {
-        for over in shared.iter().filter(|shared| shared.toolset == self.toolset) {
+        let tools = shared.iter().filter(|shared| shared.classifier.is_none());
+        for over in tools.filter(|shared| shared.toolset == self.toolset) {
             let Ok(Self { tools, .. }) = Self::of_shared(over) else { continue };
             for tool in tools {
                 match self.tools.iter_mut().find(|stored| stored.tool == tool.tool) {
