@@ -40,6 +40,7 @@ mod settings;
 mod shape;
 #[cfg(test)]
 mod shared_data_tests;
+mod siblings;
 mod spellings;
 mod ties;
 mod verbatim;

@@ -8,6 +8,7 @@ use super::meanings::MessageSimilarity;
 use super::places::Aboutness;
 use super::query::{CandidateCode, CodeEvidence, FailureQuery};
 use super::shape::{CodeShape, shape_of};
+use super::siblings::is_sibling_of;
 use super::verbatim::MessageWords;
 use super::verdict_words::says_more_than_the_status;
 use super::word_ties::{PassageWordScores, WordTie};
@@ -95,7 +96,7 @@ struct TieWeights {
     likeness: f32,
 }
 
-/// Relation of a failure's codes to the documentation.
+/// Relation of a failure's codes and message to the documentation.
 #[derive(Debug, Default)]
 struct CodeFacts {
     /// Whether a code in the place of codes, or a part of one, is documented.
@@ -104,6 +105,8 @@ struct CodeFacts {
     is_unknown: bool,
     /// Highest likeness of the message to an entry of the documented code.
     likeness: f32,
+    /// Whether the message is not documented, although its words are: those of it that others share are no evidence.
+    is_sibling: bool,
 }
 
 /// Query for a failure of one operation against its toolset's index.
@@ -139,7 +142,8 @@ impl<'a> PassageRanking<'a> {
         add_names(index, about, query, &mut ties);
         add_status(index, operation, query, &mut ties);
         add_likeness(index, query, &words, &mut ties);
-        let facts = code_facts(index, query, &ties);
+        let mut facts = code_facts(index, query, &ties);
+        facts.is_sibling = !facts.is_documented && is_sibling(index, query, &words, &ties);
         let candidate = |(passage, ties)| {
             let words = if query.is_vague { WordTie::default() } else { words.tie(passage) };
             claim(index, about, passage, ties, words, query, &facts)
@@ -238,6 +242,17 @@ fn add_likeness(
     }
 }
 
+/// Whether candidates have the message but for one word.
+fn is_sibling(
+    index: &Index,
+    query: &FailureQuery,
+    words: &PassageWordScores<'_>,
+    ties: &BTreeMap<usize, TieWeights>,
+) -> bool {
+    let alike = ties.keys().filter(|passage| words.coverage(**passage) >= COMPARED_SHARE).take(MAX_COMPARED);
+    is_sibling_of(&query.messages, alike.filter_map(|passage| Some(&*index.passage(*passage)?.text)))
+}
+
 fn code_facts(index: &Index, query: &FailureQuery, ties: &BTreeMap<usize, TieWeights>) -> CodeFacts {
     let mut facts = CodeFacts::default();
     for tie in ties.values().filter(|tie| tie.code >= OTHER_SPELLING * DEFINES_DERIVED) {
@@ -279,8 +294,11 @@ fn claim(
             ties.likeness = 0.0;
         }
     }
+    if facts.is_sibling {
+        words.evidence = 0.0;
+    }
     let mut same = SAME_MESSAGE * ((ties.likeness - LEAST_LIKENESS) / (1.0 - LEAST_LIKENESS)).max(0.0);
-    if query.is_vague && ties.likeness < SAME_VAGUE_MESSAGE {
+    if (query.is_vague || facts.is_sibling) && ties.likeness < SAME_VAGUE_MESSAGE {
         same = 0.0;
     }
     let explains_generic = facts.is_documented && is_identical && facts.likeness < LEAST_LIKENESS;
