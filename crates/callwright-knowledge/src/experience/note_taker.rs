@@ -97,7 +97,7 @@ impl NoteTaker {
         Ok(taken)
     }
 
-    /// Has the model abstract the note of a lesson from its case, in one answer. Returns `None` if the note is not
+    /// Requests a note that abstracts a lesson from its case, in one answer. Returns `None` if the note is not
     /// acceptable, or if no lesson is withheld: a note about a case must be verified.
     ///
     /// # Errors

@@ -47,7 +47,7 @@ impl LessonRewriter {
         Ok(())
     }
 
-    /// Has the model abstract the lesson from its case, or else rewrite its text.
+    /// Requests an abstraction of the lesson's case, or else other words for its text.
     async fn write(&self, lesson: &Lesson, case: Option<&LessonCase>) -> Result<Written, String> {
         if let Some(case) = case
             && let Some(wording) = self.note_taker.reflect(lesson, case).await?
