@@ -128,7 +128,10 @@ class Handler(BaseHTTPRequestHandler):
 
 def models(anthropic):
     if anthropic:
-        data = [{"type": "model", "id": name, "display_name": name, "created_at": "2025-01-01T00:00:00Z"} for name in scenario.SCENARIOS]
+        data = [
+            {"type": "model", "id": name, "display_name": name, "created_at": "2025-01-01T00:00:00Z"}
+            for name in scenario.SCENARIOS
+        ]
         return {"data": data, "has_more": False, "first_id": data[0]["id"], "last_id": data[-1]["id"]}
     data = [{"id": name, "object": "model", "created": 1, "owned_by": "matrix"} for name in scenario.SCENARIOS]
     return {"object": "list", "data": data}

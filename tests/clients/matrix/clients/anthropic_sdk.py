@@ -2,7 +2,6 @@
 
 import anthropic
 from anthropic import beta_tool
-
 from harness import KEY, main, schema_tools
 
 
@@ -18,7 +17,13 @@ def messages(base_url, model, stream, tools):
     api = client(base_url).messages
     history = [{"role": "user", "content": tools.question}]
     while True:
-        options = {"model": model, "max_tokens": 2048, "messages": history, "tools": schema_tools("messages"), **thinking(tools)}
+        options = {
+            "model": model,
+            "max_tokens": 2048,
+            "messages": history,
+            "tools": schema_tools("messages"),
+            **thinking(tools),
+        }
         if stream:
             with api.stream(**options) as events:
                 message = events.get_final_message()
@@ -53,4 +58,4 @@ def tool_runner(base_url, model, stream, tools):
 
 
 if __name__ == "__main__":
-    main({"messages": messages, "tool-runner": tool_runner}, anthropic.__version__)
+    main({"messages": messages, "tool-runner": tool_runner})

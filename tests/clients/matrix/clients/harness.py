@@ -111,10 +111,8 @@ def on_alarm(*_):
     raise TimeoutError(f"no result within {SECONDS} s")
 
 
-def main(variants, version):
-    """Runs the variant with each model. A variant takes the base URL, model, stream flag and tools; returns the text."""
-    if sys.argv[1:] == ["--version"]:
-        return print(version)
+def main(variants):
+    """Runs a variant with each model. A variant takes the base URL, model, stream flag and tools; returns the text."""
     variant, base_url, mode, *models = sys.argv[1:]
     signal.signal(signal.SIGALRM, on_alarm)
     for model in models:

@@ -1,11 +1,8 @@
 """The OpenAI Agents SDK."""
 
-from importlib.metadata import version
-
 from agents import Agent, OpenAIChatCompletionsModel, OpenAIResponsesModel, Runner, function_tool, set_tracing_disabled
-from openai import AsyncOpenAI
-
 from harness import KEY, finish, main
+from openai import AsyncOpenAI
 
 set_tracing_disabled(True)
 
@@ -44,4 +41,4 @@ def responses_previous(*arguments):
 
 if __name__ == "__main__":
     variants = {"chat": chat, "responses": responses, "responses-previous": responses_previous}
-    main(variants, version("openai-agents"))
+    main(variants)

@@ -1,7 +1,6 @@
 """The official `openai` package."""
 
 import openai
-
 from harness import KEY, main, schema_tools
 
 
@@ -22,7 +21,11 @@ def chat(base_url, model, stream, tools):
         if not message.tool_calls:
             return message.content
         calls = [
-            {"id": call.id, "type": "function", "function": {"name": call.function.name, "arguments": call.function.arguments}}
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.function.name, "arguments": call.function.arguments},
+            }
             for call in message.tool_calls
         ]
         messages.append({"role": "assistant", "content": message.content, "tool_calls": calls})
@@ -77,4 +80,4 @@ if __name__ == "__main__":
         "responses-previous": responses_previous,
         "responses-stateless": responses_stateless,
     }
-    main(variants, openai.__version__)
+    main(variants)

@@ -104,7 +104,7 @@ def respond(body, _headers):
     )
     entries, tools = check_messages(body.get("messages")), check_tools(body)
     try:
-        answer = scenario.answer(body["model"], entries, tools)
+        answer = scenario.next_answer(body["model"], entries, tools)
     except scenario.UnknownModel:
         raise Refusal(f"The model `{body['model']}` does not exist", status=404, code="model_not_found") from None
     head = {
@@ -115,7 +115,11 @@ def respond(body, _headers):
         "system_fingerprint": "fp_matrix",
     }
     calls = [
-        {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        {
+            "id": f"call_{uuid.uuid4().hex[:24]}",
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+        }
         for call in answer.calls
     ]
     usage = {

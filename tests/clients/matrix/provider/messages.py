@@ -8,13 +8,13 @@ from . import scenario
 from .error import Refusal, known, require
 
 FIELDS = set(
-    "model messages max_tokens system tools tool_choice temperature top_p top_k stop_sequences stream metadata thinking "
-    "service_tier container mcp_servers context_management output_config output_format inference_geo cache_control "
+    "model messages max_tokens system tools tool_choice temperature top_p top_k stop_sequences stream metadata "
+    "thinking service_tier container mcp_servers context_management output_config output_format inference_geo cache_control "
     "speed betas diagnostics".split()
 )
 IDENTIFIER = re.compile(r"^[a-zA-Z0-9_-]+$")
 THREADS = {}
-"""Messages, system prompt and tools of threads (beta `message-threads-2026-08-12`) by the id of the last answer."""
+"""Messages, system prompt and tools of threads (beta `message-threads-2026-08-12`), by the id of the last answer."""
 CONTINUED = set()
 """Ids of answers that a later request continued."""
 SIGNATURE = "c2lnbmF0dXJlLW9mLXRoZS1tYXRyaXg="
@@ -44,12 +44,12 @@ def text_of(content):
 
 def check_messages(messages, thinking):
     require(isinstance(messages, list) and messages, "messages: at least one message is required")
-    require(messages[0].get("role") == "user", "messages: first message must use the \"user\" role")
+    require(messages[0].get("role") == "user", 'messages: first message must use the "user" role')
     entries, seen, open_ids = [], set(), []
     for at, message in enumerate(messages):
         role, blocks = message.get("role"), blocks_of(message)
         known(message, {"role", "content"}, f"messages.{at}." + "{}: Extra inputs are not permitted")
-        require(role in ("user", "assistant"), f"messages.{at}.role: Input should be 'user' or 'assistant'")
+        require(role in ("user", "assistant", "system"), f"messages.{at}.role: Input should be 'user' or 'assistant'")
         require(
             blocks or (role == "assistant" and at == len(messages) - 1),
             f"messages.{at}: all messages must have non-empty content except for the optional final assistant message",
@@ -62,8 +62,8 @@ def check_messages(messages, thinking):
                 require(role == "user", f"{where}: `tool_result` blocks can only be in `user` messages")
                 require(
                     leading and block.get("tool_use_id") in open_ids,
-                    f"{where}: unexpected `tool_use_id` found in `tool_result` blocks: {block.get('tool_use_id')}. Each "
-                    "`tool_result` block must have a corresponding `tool_use` block in the previous message.",
+                    f"{where}: unexpected `tool_use_id` found in `tool_result` blocks: {block.get('tool_use_id')}. "
+                    "Each `tool_result` block must have a corresponding `tool_use` block in the previous message.",
                 )
                 require(
                     block["tool_use_id"] not in results,
@@ -78,15 +78,22 @@ def check_messages(messages, thinking):
                 require(block.get("text", "").strip(), "messages: text content blocks must contain non-whitespace text")
             elif kind == "tool_use":
                 require(role == "assistant", f"{where}: `tool_use` blocks can only be in `assistant` messages")
-                require(isinstance(block.get("input"), dict), f"{where}.tool_use.input: Input should be a valid dictionary")
+                require(
+                    isinstance(block.get("input"), dict), f"{where}.tool_use.input: Input should be a valid dictionary"
+                )
                 require(IDENTIFIER.match(block.get("id", "")), f"{where}.tool_use.id: String should match pattern")
-                require(re.match(r"^[a-zA-Z0-9_-]{1,128}$", block["name"]), f"{where}.tool_use.name: String should match pattern")
+                require(
+                    re.match(r"^[a-zA-Z0-9_-]{1,128}$", block["name"]),
+                    f"{where}.tool_use.name: String should match pattern",
+                )
                 require(block["id"] not in seen, f"{where}: `tool_use` ids must be unique")
                 seen.add(block["id"])
             elif kind == "thinking":
                 require(block.get("signature") == SIGNATURE, f"{where}: Invalid `signature` in `thinking` block")
             else:
-                require(kind in ("image", "document", "redacted_thinking"), f"{where}: Input tag '{kind}' is unexpected")
+                require(
+                    kind in ("image", "document", "redacted_thinking"), f"{where}: Input tag '{kind}' is unexpected"
+                )
         check_results([name for name in open_ids if name not in results], at - 1)
         open_ids = [block["id"] for block in blocks if block.get("type") == "tool_use"]
         if open_ids and thinking:
@@ -107,8 +114,8 @@ def check_messages(messages, thinking):
 def check_results(missing, at):
     require(
         not missing,
-        f"messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after: {', '.join(missing)}. "
-        "Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
+        f"messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after: "
+        f"{', '.join(missing)}. Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
     )
 
 
@@ -182,7 +189,7 @@ def respond(body, headers):
         used = any(entry.role == "result" for entry in entries)
         require(not used, "Requests which have `tool_use` or `tool_result` blocks in messages must define tools")
     try:
-        answer = scenario.answer(body["model"], entries, tools)
+        answer = scenario.next_answer(body["model"], entries, tools)
     except scenario.UnknownModel:
         raise Refusal(f"model: {body['model']}", status=404) from None
     stream = bool(body.get("stream"))
@@ -194,7 +201,12 @@ def respond(body, headers):
     for call in answer.calls:
         # A provider of this protocol sends an object. Only the events of a stream can carry other text.
         arguments = re.sub(r"^```json\n|\n```$", "", call.arguments)
-        entry = {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex[:24]}", "name": call.name, "caller": {"type": "direct"}}
+        entry = {
+            "type": "tool_use",
+            "id": f"toolu_{uuid.uuid4().hex[:24]}",
+            "name": call.name,
+            "caller": {"type": "direct"},
+        }
         content.append({**entry, "input": arguments if stream else object_of(arguments)})
     message = {
         "id": f"msg_{uuid.uuid4().hex[:24]}",
@@ -254,6 +266,9 @@ def events(message):
         for delta in deltas:
             yield event("content_block_delta", index=index, delta=delta)
         yield event("content_block_stop", index=index)
-    usage = {key: message["usage"][key] for key in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")}
+    usage = {
+        key: message["usage"][key]
+        for key in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+    }
     yield event("message_delta", delta={"stop_reason": message["stop_reason"], "stop_sequence": None}, usage=usage)
     yield event("message_stop")

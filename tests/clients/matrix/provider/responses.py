@@ -14,7 +14,13 @@ FIELDS = set(
     "prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options temperature text "
     "tool_choice tools top_logprobs top_p truncation user".split()
 )
-PREFIXES = {"function_call": "fc", "message": "msg", "reasoning": "rs", "custom_tool_call": "ctc", "function_call_output": "fc"}
+PREFIXES = {
+    "function_call": "fc",
+    "message": "msg",
+    "reasoning": "rs",
+    "custom_tool_call": "ctc",
+    "function_call_output": "fc",
+}
 CALLS = ("function_call", "custom_tool_call")
 OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
@@ -66,7 +72,9 @@ def check_item(item, at):
         )
     if kind == "message":
         role = item.get("role")
-        require(role in ("user", "assistant", "system", "developer"), f"Invalid value: '{role}'.", param=f"{param}.role")
+        require(
+            role in ("user", "assistant", "system", "developer"), f"Invalid value: '{role}'.", param=f"{param}.role"
+        )
         content = item.get("content")
         require(content is not None, f"Missing required parameter: '{param}.content'.", param=param)
         allowed = ("output_text", "refusal") if role == "assistant" else ("input_text", "input_image", "input_file")
@@ -81,7 +89,9 @@ def check_item(item, at):
             require(isinstance(item.get(name), str), f"Missing required parameter: '{param}.{name}'.", param=param)
         require(NAME.match(item["name"]), f"Invalid '{param}.name': string does not match pattern.", param=param)
     elif kind in OUTPUTS:
-        require(isinstance(item.get("output"), (str, list)), f"Missing required parameter: '{param}.output'.", param=param)
+        require(
+            isinstance(item.get("output"), (str, list)), f"Missing required parameter: '{param}.output'.", param=param
+        )
     elif kind == "reasoning":
         known_items = identifier in ITEMS or item.get("encrypted_content", "").startswith("gAAAA")
         require(known_items, f"Item with id '{identifier}' not found.", status=404, param=param)
@@ -132,11 +142,15 @@ def check_tools(body):
     for at, tool in enumerate(body.get("tools") or []):
         require("type" in tool, f"Missing required parameter: 'tools[{at}].type'.", param=f"tools[{at}].type")
         if tool["type"] == "function":
-            require(isinstance(tool.get("name"), str), f"Missing required parameter: 'tools[{at}].name'.", param="tools")
+            require(
+                isinstance(tool.get("name"), str), f"Missing required parameter: 'tools[{at}].name'.", param="tools"
+            )
             tools[tool["name"]] = tool.get("parameters") or {}
     choice = body.get("tool_choice")
     if isinstance(choice, dict) and choice.get("type") == "function":
-        require(choice.get("name") in tools, "Tool choice 'function' not found in 'tools' parameter.", param="tool_choice")
+        require(
+            choice.get("name") in tools, "Tool choice 'function' not found in 'tools' parameter.", param="tool_choice"
+        )
     return tools
 
 
@@ -147,7 +161,7 @@ def respond(body, _headers):
     items = resolve(body)
     entries, tools = check_conversation(items), check_tools(body)
     try:
-        answer = scenario.answer(body["model"], entries, tools)
+        answer = scenario.next_answer(body["model"], entries, tools)
     except scenario.UnknownModel:
         raise Refusal(f"The requested model '{body['model']}' does not exist.", code="model_not_found") from None
     store = body.get("store") is not False
@@ -208,7 +222,9 @@ def output_items(answer, store, encrypted):
     if answer.text:
         part = {"type": "output_text", "annotations": [], "logprobs": [], "text": answer.text}
         identifier = f"msg_{uuid.uuid4().hex}"
-        output.append({"id": identifier, "type": "message", "status": "completed", "content": [part], "role": "assistant"})
+        output.append(
+            {"id": identifier, "type": "message", "status": "completed", "content": [part], "role": "assistant"}
+        )
     for call in answer.calls:
         item = {
             "id": f"fc_{uuid.uuid4().hex}",

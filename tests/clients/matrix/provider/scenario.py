@@ -8,7 +8,18 @@ import json
 import re
 from dataclasses import dataclass, field
 
-SCENARIOS = ["clean", "text", "parallel", "repair", "hermes", "wrong-name", "bad-json", "missing-parameter", "reasoning"]
+SCENARIOS = [
+    "clean",
+    "text",
+    "parallel",
+    "repair",
+    "hermes",
+    "wrong-name",
+    "bad-json",
+    "missing-parameter",
+    "reasoning",
+    "preamble",
+]
 
 TICKET = re.compile(r"ticket\W{1,12}([A-Z]\d)\b")
 CITY_ID = re.compile(r"city_id\W{1,12}(\d+)")
@@ -109,7 +120,7 @@ def offered(tools):
     return None
 
 
-def answer(model, entries, tools):
+def next_answer(model, entries, tools):
     """Returns the answer to a conversation."""
     scenario = scenario_of(model)
     world = offered(tools)
@@ -117,15 +128,22 @@ def answer(model, entries, tools):
         return Answer("It rains in Oslo. Token: T1.")
     results = [entry.text for entry in entries if entry.role == "result"]
     tickets = {ticket for text in results for ticket in TICKET.findall(text)}
-    for letters, calls in world.steps(scenario, results):
+    for step, (letters, calls) in enumerate(world.steps(scenario, results)):
         if not all(any(ticket.startswith(letter) for ticket in tickets) for letter in letters):
-            return calling(scenario, world, calls, repeated=answers_in_step(entries) > 0)
+            if scenario == "preamble":
+                # Text before the call: one that can be repaired, then one that requires feedback.
+                answer = calling("wrong-name" if step else "repair", world, calls, answers_in_step(entries) > 0)
+                answer.text = "I look it up."
+                return answer
+            return calling(scenario, world, calls, answers_in_step(entries) > 0)
     return Answer(f"It rains in Oslo. Token: {'-'.join(sorted(tickets))}.")
 
 
 def answers_in_step(entries):
     """Counts the model's answers since the last result with a ticket: above 0, the last one got feedback."""
-    last = max((at for at, entry in enumerate(entries) if entry.role == "result" and TICKET.search(entry.text)), default=-1)
+    last = max(
+        (at for at, entry in enumerate(entries) if entry.role == "result" and TICKET.search(entry.text)), default=-1
+    )
     return sum(entry.role == "assistant" for entry in entries[last + 1 :])
 
 
