@@ -21,6 +21,9 @@ pub(super) const MESSAGES: &str = "/v1/messages";
 /// Prefix of Azure's `v1` API, an alias of `/v1`.
 const AZURE_V1: &str = "/openai/v1/";
 
+/// Prefix of paths of Anthropic's clients whose base URL ends with `/v1`.
+const DOUBLED_V1: &str = "/v1/v1/";
+
 /// Last segments of every path to chat completions.
 const CHAT_SEGMENTS: [&str; 2] = ["chat", "completions"];
 
@@ -140,10 +143,10 @@ fn without_parameters(segment: &str) -> &str {
     segment.split(';').next().unwrap_or_default().trim_end()
 }
 
-/// Maps aliases of a normal path to the routed path: `/openai/v1/...` (Azure's form of `/v1/...`), and chat completions
-/// without `/v1`.
+/// Maps aliases of a normal path to the routed path: `/openai/v1/...` (Azure's form of `/v1/...`), `/v1/v1/...` (a base
+/// URL with `/v1` in a client that appends it), and the endpoints of turns without `/v1`.
 pub(super) fn canonical(path: Cow<'_, str>) -> Cow<'_, str> {
-    if let Some(rest) = path.strip_prefix(AZURE_V1) {
+    if let Some(rest) = path.strip_prefix(AZURE_V1).or_else(|| path.strip_prefix(DOUBLED_V1)) {
         return Cow::Owned(format!("/v1/{rest}"));
     }
     match path.as_ref() {
@@ -211,6 +214,7 @@ mod tests {
             "/chat/completions",
             "/openai/v1/chat/completions",
             "/openai//v1/./chat/%63ompletions/",
+            "/v1/v1/chat/completions",
         ] {
             assert_eq!(routed(spelling).as_deref(), Ok(CHAT), "{spelling}");
         }
