@@ -1,11 +1,14 @@
-//! Wire format of OpenAI's chat completions and embeddings: requests, responses and server-sent events.
+//! Wire formats of OpenAI's chat completions, Responses and embeddings, and of Anthropic's Messages: requests, responses
+//! and server-sent events.
 //!
-//! Owns parsing and editing of OpenAI JSON without losing unknown members; no other crate parses it. Must not do I/O
+//! Owns parsing and editing of their JSON without losing unknown members; no other crate parses it. Must not do I/O
 //! or decide anything about a turn.
 //!
-//! A request is a [`ModelRequest`], a complete response a [`Completion`]. A streamed response is parsed from bytes to
-//! events ([`SseReader`]), from events to [`Chunk`]s ([`read_item`]) and from chunks to a [`Completion`]
-//! ([`Assembler`]). [`emit`] does the reverse.
+//! A request is a [`ModelRequest`], a complete response a [`Completion`]; their [`Protocol`](callwright_types::Protocol)
+//! is a value. A streamed response is parsed from bytes to events ([`SseReader`]). The events of a chat completion are
+//! parsed to [`Chunk`]s ([`read_item`]) and from chunks to a [`Completion`] ([`Assembler`]); [`emit`] does the reverse.
+//! The ordered events of the other protocols are assembled by a [`StreamForm`] ([`stream_form`]) and written by an
+//! [`EventWriter`] ([`event_writer`]).
 
 /// Member of a chat completion with the alternative answers.
 pub const CHOICES: &str = "choices";
