@@ -1,6 +1,6 @@
 //! Notes that a model abstracts from the case of a lesson (`recall.reflect`).
 //!
-//! Unlike [`wording`](super::wording), the model sees the case: the request and the calls, redacted. Its note is shared
+//! Unlike [`wording`](super::wording()), the model sees the case: the request and the calls, redacted. Its note is shared
 //! with other clients of the group, so it is accepted only if no word of it comes from the arguments of the case or from
 //! the client's own tools. Words of the composed lesson are exempt: they come from the operator's documents.
 
