@@ -9,8 +9,8 @@ from .error import Refusal, known, require
 
 FIELDS = set(
     "model messages max_tokens system tools tool_choice temperature top_p top_k stop_sequences stream metadata "
-    "thinking service_tier container mcp_servers context_management output_config output_format inference_geo cache_control "
-    "speed betas diagnostics".split()
+    "thinking service_tier container mcp_servers context_management output_config output_format inference_geo "
+    "cache_control speed betas diagnostics".split()
 )
 IDENTIFIER = re.compile(r"^[a-zA-Z0-9_-]+$")
 THREADS = {}
@@ -115,7 +115,8 @@ def check_results(missing, at):
     require(
         not missing,
         f"messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after: "
-        f"{', '.join(missing)}. Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
+        f"{', '.join(missing)}. Each `tool_use` block must have a corresponding `tool_result` block in the next "
+        "message.",
     )
 
 
