@@ -4,6 +4,9 @@ use bytes::Bytes;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
+/// Error code with which a server of Messages refuses a `thread`; clients may repeat the request without one.
+pub const THREAD_UNSUPPORTED: &str = "thread_unsupported_request";
+
 /// Body of an OpenAI error response. It serialises as `{"error": {"message", "type", "param", "code"}}`; absent
 /// members are `null`, as in OpenAI's responses (API reference, "Error codes").
 #[derive(Debug, Clone, PartialEq, Eq)]

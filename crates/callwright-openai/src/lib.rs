@@ -51,7 +51,7 @@ pub use chunk::{Chunk, StreamHead, StreamItem, read_item};
 pub use completion::Completion;
 pub use embeddings::{embeddings_request, error_message, read_embeddings};
 pub use emit::event;
-pub use error::{AnswerError, ErrorBody, RequestError};
+pub use error::{AnswerError, ErrorBody, RequestError, THREAD_UNSUPPORTED};
 pub use forms::{event_writer, late_error, stream_form};
 pub use kept::KeptPart;
 pub use message_view::MessageView;

@@ -21,7 +21,7 @@ use crate::pipeline::state::{Opening, StreamProgress, Turn, TurnRecord};
 use crate::pipeline::targets::targets;
 use callwright_common::digest::hex;
 use callwright_common::tokens::BYTES_PER_TOKEN;
-use callwright_openai::{ErrorBody, ModelRequest, RequestError};
+use callwright_openai::{ErrorBody, ModelRequest, RequestError, THREAD_UNSUPPORTED};
 use callwright_policy::{KeyFacts, Policy, TurnFacts};
 use callwright_telemetry::labels::KeyResult;
 use callwright_telemetry::{TRACEPARENT, TRACESTATE};
@@ -109,6 +109,9 @@ pub(crate) fn open(
     let policy = pipeline.switch.in_force(policy);
     // A response in the background has no output yet.
     let policy = if chat.is_background() { unguarded(&policy) } else { policy };
+    if policy.mode == Mode::Guard && goes_on_without_thread(&chat, &headers) {
+        return Err(refuse(StatusCode::BAD_REQUEST, no_thread().into()));
+    }
     let tenant = tenant(&caller, &headers);
     let session = session(&caller, &headers, &chat);
     let mut fallbacks = route(pipeline, &name, &settings, session.as_deref(), &chat);
@@ -217,6 +220,28 @@ fn route(
         None => targets(name, alias, &chat.first_messages_text()),
     };
     order.into_iter().map(|target| (pipeline.upstream(&target.upstream), target.model)).collect()
+}
+
+/// Header field in which Anthropic's SDKs name the helpers that made a request, and the helper that runs tools.
+const HELPERS: &str = "x-stainless-helper";
+const TOOL_RUNNER: &str = "BetaToolRunner";
+
+/// Whether the client begins a `thread` at the provider by default, and repeats a request without one if the server does
+/// not support it. A provider's thread has the model's own calls, so that faults in it cannot be sent back.
+fn goes_on_without_thread(chat: &ModelRequest, headers: &HeaderMap) -> bool {
+    let helpers = headers.get_all(HELPERS).iter().filter_map(|names| names.to_str().ok());
+    chat.is_threaded()
+        && chat.tools_text().is_some()
+        && helpers.flat_map(|names| names.split(',')).any(|name| name.trim() == TOOL_RUNNER)
+}
+
+fn no_thread() -> RequestError {
+    RequestError {
+        message: "the proxy does not support threads with tools that it judges; send the request without `thread`"
+            .to_owned(),
+        param: Some("thread".to_owned()),
+        code: Some(THREAD_UNSUPPORTED.to_owned()),
+    }
 }
 
 /// Returns a policy that validates nothing.

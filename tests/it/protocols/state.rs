@@ -1,4 +1,4 @@
-//! Conversations that the provider keeps: `previous_response_id`, `conversation`, `background`.
+//! Conversations that the provider keeps: `previous_response_id`, `conversation`, `background`, `thread`.
 
 use serde_json::{Value, json};
 
@@ -118,4 +118,27 @@ async fn a_background_response_passes_through() {
     let answer = API.send(&proxy, &request).await;
     assert_eq!((answer.ok(), answer.verdict()), (queued, "unguarded"));
     assert_eq!(upstream.only_request().json(), request);
+}
+
+/// A thread at the provider has the model's own calls, so that faults in it cannot be sent back. Tool runners of Anthropic's
+/// SDKs repeat the request without a thread; other clients keep theirs.
+#[tokio::test]
+async fn only_tool_runners_are_asked_to_go_on_without_a_thread() {
+    let upstream =
+        Server::scripted(|_, received| Api::Messages.reply(received, &[call("a", "getWeather", PARIS)])).await;
+    let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+    let mut request = Api::Messages.with_tools("Weather?");
+    request["thread"] = json!({"type": "create"});
+    let helpers = [("x-stainless-helper", "message-thread, BetaToolRunner")];
+    let refused = Api::Messages.send_with(&proxy, &request, &helpers).await;
+    assert_eq!(refused.status, 400);
+    let error: Value = serde_json::from_str(&refused.text()).unwrap();
+    assert_eq!(
+        error["error"]["details"],
+        json!({"error_code": "thread_unsupported_request", "unsupported": ["thread"]})
+    );
+    assert!(upstream.received().is_empty());
+    let repaired = Api::Messages.send(&proxy, &request).await;
+    assert_eq!(repaired.verdict(), "repaired");
+    assert_eq!(upstream.last_request().json()["thread"], request["thread"]);
 }

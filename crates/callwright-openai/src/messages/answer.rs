@@ -10,6 +10,7 @@ use super::blocks::{
     ASSISTANT, CONTENT, REDACTED_THINKING, TEXT, THINKING, TOOL_USE, input, is_call_id, read_call, text_block,
 };
 use crate::chat_message::set_string;
+use crate::error::THREAD_UNSUPPORTED;
 use crate::fields::{ObjectFields, object, present, string};
 use crate::parts::{AnswerForm, Finish, PartKind};
 use crate::usage::count;
@@ -152,6 +153,11 @@ impl AnswerForm for MessagesAnswer {
         let mut members = object([("type", raw(error_type(status))), ("message", raw(&error.message))]);
         if let Some(code) = &error.code {
             members.set("code", raw(code));
+        }
+        if error.code.as_deref() == Some(THREAD_UNSUPPORTED) {
+            // Clients with threads look for the reason here.
+            let details = object([("error_code", raw(THREAD_UNSUPPORTED)), ("unsupported", raw(&["thread"]))]);
+            members.set("details", details.to_raw());
         }
         let body = object([("type", raw("error")), ("error", members.to_raw())]);
         body.to_raw().get().as_bytes().to_vec().into()
