@@ -88,12 +88,26 @@ fn the_proxy_makes_a_tool_of_every_operation_of_its_own() {
 
 /// A provider that responds to every request with success.
 fn provider(_: usize, request: &Received) -> Reply {
-    match request.target.as_str() {
+    let path = request.target.split('?').next().unwrap_or_default();
+    match path {
         "/v1/models" => Reply::json(200, &json!({"object": "list", "data": [{"id": "gpt-test", "object": "model"}]})),
         "/v1/chat/completions" if request.json()["stream"] == true => {
             Reply::events(&crate::support::answer::text_chunks("hi"))
         }
         "/v1/chat/completions" => text("hi"),
+        "/v1/responses" => {
+            let content = json!([{"type": "output_text", "text": "hi", "annotations": []}]);
+            let item = json!({"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": content});
+            let body =
+                json!({"id": "resp_1", "object": "response", "status": "completed", "model": "m", "output": [item]});
+            Reply::json(200, &body)
+        }
+        "/v1/messages" => {
+            let content = json!([{"type": "text", "text": "hi"}]);
+            let body = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": content,
+                "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}});
+            Reply::json(200, &body)
+        }
         _ => Reply::json(200, &json!({"object": "list", "data": []})),
     }
 }
