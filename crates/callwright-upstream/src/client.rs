@@ -319,24 +319,23 @@ impl Upstream {
         counts: bool,
     ) -> Result<(Response<Incoming>, UpstreamPermit), UpstreamFailure> {
         let mut passage = self.concurrency_limiter.enter(&self.failures).await?;
+        if !counts {
+            passage.uncounted();
+        }
         let limit = Duration::from_secs(self.settings.first_byte_timeout_seconds);
         match timeout(limit, self.exchange(request)).await {
             Ok(Ok(response)) => {
-                if counts {
-                    passage.answered(response.status());
-                }
+                passage.answered(response.status());
                 Ok((response, passage))
             }
             Ok(Err(error)) => {
-                if counts && is_the_upstreams(&error) {
+                if is_the_upstreams(&error) {
                     passage.failed();
                 }
                 Err(self.failures.of_request(&error))
             }
             Err(_) => {
-                if counts {
-                    passage.failed();
-                }
+                passage.failed();
                 let message = format!("no answer within {} s", limit.as_secs());
                 Err(self.failures.failure(UpstreamFailureKind::Timeout, message))
             }

@@ -80,7 +80,13 @@ impl ConcurrencyLimiter {
         let ticket =
             self.with_circuit(|circuit| circuit.admit(Instant::now())).map_err(|wait| circuit_open(failures, wait))?;
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        Ok(UpstreamPermit { limiter: Arc::clone(self), ticket, reported: ReportedOutcome::Nothing, _slot: slot })
+        Ok(UpstreamPermit {
+            limiter: Arc::clone(self),
+            ticket,
+            reported: ReportedOutcome::Nothing,
+            counts: true,
+            _slot: slot,
+        })
     }
 
     async fn slot(
@@ -139,6 +145,8 @@ pub(super) struct UpstreamPermit {
     limiter: Arc<ConcurrencyLimiter>,
     ticket: Ticket,
     reported: ReportedOutcome,
+    /// Whether the circuit counts the result.
+    counts: bool,
     _slot: Option<OwnedSemaphorePermit>,
 }
 
@@ -151,9 +159,17 @@ enum ReportedOutcome {
 }
 
 impl UpstreamPermit {
+    /// Excludes the result from the circuit, as if the request had been abandoned.
+    pub(super) fn uncounted(&mut self) {
+        self.counts = false;
+    }
+
     /// Reports the status of a response. A server error counts as a failure, except 501, which means an unsupported
     /// feature.
     pub(super) fn answered(&mut self, status: StatusCode) {
+        if !self.counts {
+            return;
+        }
         if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED {
             self.failed();
         } else if self.reported == ReportedOutcome::Nothing {
@@ -164,6 +180,9 @@ impl UpstreamPermit {
 
     /// Reports a failure of the upstream, before or within its response.
     pub(super) fn failed(&mut self) {
+        if !self.counts {
+            return;
+        }
         let reported = std::mem::replace(&mut self.reported, ReportedOutcome::Failed);
         self.limiter.with_circuit(|circuit| match reported {
             ReportedOutcome::Nothing => circuit.failed(self.ticket, Instant::now()),
