@@ -6,9 +6,9 @@ a function. The names of failed checks are printed with their tracebacks, and th
 
 import asyncio
 import sys
-import traceback
 
 import anthropic
+import checks
 
 WEATHER = {
     "name": "get_weather",
@@ -186,18 +186,7 @@ def check_cancellation(client):
 
 def main():
     client = anthropic.Anthropic(base_url=sys.argv[1], api_key="sk-client", max_retries=0, timeout=60)
-    checks = [check for name, check in globals().items() if name.startswith("check_")]
-    failed = []
-    for check in checks:
-        try:
-            check(client)
-        except Exception:
-            failed.append(check.__name__)
-            print(f"--- {check.__name__}")
-            traceback.print_exc(file=sys.stdout)
-    version = anthropic.__version__
-    print(f"anthropic {version}: {len(checks) - len(failed)} checks passed, failed: {', '.join(failed) or 'none'}")
-    sys.exit(1 if failed else 0)
+    checks.run(f"anthropic {anthropic.__version__}", client, globals())
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ function. The names of failed checks are printed with their tracebacks, and the 
 
 import json
 import sys
-import traceback
 
+import checks
 import openai
 
 WEATHER = {
@@ -210,17 +210,7 @@ def check_asynchronous_client(client):
 
 def main():
     client = client_of(sys.argv[1])
-    checks = [check for name, check in globals().items() if name.startswith("check_")]
-    failed = []
-    for check in checks:
-        try:
-            check(client)
-        except Exception:
-            failed.append(check.__name__)
-            print(f"--- {check.__name__}")
-            traceback.print_exc(file=sys.stdout)
-    print(f"openai {openai.__version__}: {len(checks) - len(failed)} checks passed, failed: {', '.join(failed) or 'none'}")
-    sys.exit(1 if failed else 0)
+    checks.run(f"openai {openai.__version__}", client, globals())
 
 
 if __name__ == "__main__":

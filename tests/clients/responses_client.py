@@ -7,8 +7,8 @@ is a function. The names of failed checks are printed with their tracebacks, and
 import asyncio
 import json
 import sys
-import traceback
 
+import checks
 import openai
 
 WEATHER = {
@@ -178,17 +178,7 @@ def check_cancellation(client):
 
 def main():
     client = openai.OpenAI(base_url=sys.argv[1] + "/v1", api_key="sk-client", max_retries=0, timeout=60)
-    checks = [check for name, check in globals().items() if name.startswith("check_")]
-    failed = []
-    for check in checks:
-        try:
-            check(client)
-        except Exception:
-            failed.append(check.__name__)
-            print(f"--- {check.__name__}")
-            traceback.print_exc(file=sys.stdout)
-    print(f"openai {openai.__version__}: {len(checks) - len(failed)} checks passed, failed: {', '.join(failed) or 'none'}")
-    sys.exit(1 if failed else 0)
+    checks.run(f"openai {openai.__version__}", client, globals())
 
 
 if __name__ == "__main__":
