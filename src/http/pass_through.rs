@@ -10,7 +10,7 @@ use axum::response::Response;
 use futures_util::stream;
 
 use crate::keys::{self, RequestPermit, RequestedAccess};
-use crate::pipeline::{AliasTarget, PassThrough};
+use crate::pipeline::{PassThrough, Target};
 use callwright_openai::{named_model, with_model};
 use callwright_telemetry::labels::KeyResult;
 use callwright_upstream as upstream;
@@ -75,7 +75,7 @@ async fn with_target(
 ) -> Result<(upstream::RequestBody, Option<String>), Box<Response>> {
     let body = receive(side, headers, body, side.body_limit_bytes).await?;
     let target = named_model(&body).and_then(|model| side.pipeline.alias_target(&model));
-    let Some(AliasTarget { upstream, model }) = target else { return Ok((body.into(), None)) };
+    let Some(Target { upstream, model }) = target else { return Ok((body.into(), None)) };
     headers.remove(CONTENT_LENGTH);
     let body = with_model(&body, &model).unwrap_or(body);
     Ok((body.into(), Some(upstream)))

@@ -9,7 +9,7 @@ use callwright_types::UpstreamFailure;
 use callwright_upstream::{Answer, RequestBody};
 
 use super::services::Pipeline;
-use super::targets::targets;
+use super::targets::{Target, targets};
 
 /// A request to pass through.
 #[derive(Debug)]
@@ -26,23 +26,13 @@ pub struct PassThrough {
     pub upstream: Option<String>,
 }
 
-/// Upstream and model of an alias.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AliasTarget {
-    /// Name of the upstream.
-    pub upstream: String,
-    /// Model's name at that upstream.
-    pub model: String,
-}
-
 /// Result of a passed-through request.
 pub type Passed = Result<Answer, UpstreamFailure>;
 
 impl Pipeline {
     /// Returns the first target of an alias; `None` for another model name.
-    pub fn alias_target(&self, model: &str) -> Option<AliasTarget> {
-        let target = targets(model, self.aliases.get(model)?, "").into_iter().next()?;
-        Some(AliasTarget { upstream: target.upstream, model: target.model })
+    pub fn alias_target(&self, model: &str) -> Option<Target> {
+        targets(model, self.aliases.get(model)?, "").into_iter().next()
     }
 
     /// Forwards a request to the upstream that the configuration names for its path.

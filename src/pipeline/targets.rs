@@ -6,9 +6,11 @@ use super::settings::{AliasSettings, TargetSettings};
 
 /// An upstream's name (empty: the default one), and a model's name there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Target {
-    pub(crate) upstream: String,
-    pub(crate) model: String,
+pub struct Target {
+    /// Name of the upstream; empty: the default one.
+    pub upstream: String,
+    /// Model's name at that upstream.
+    pub model: String,
 }
 
 impl Target {

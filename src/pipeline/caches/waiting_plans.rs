@@ -5,31 +5,31 @@ use std::time::{Duration, Instant};
 
 use callwright_store::{Store, StoreError};
 
-/// Time for which the last look into the store counts. A plan of another replica is found this much later.
-const COUNTS: Duration = Duration::from_millis(250);
+/// Time for which the last query is valid. A plan of another replica is found this much later.
+const VALID_FOR: Duration = Duration::from_millis(250);
 
 /// Whether the store has any waiting plan. Most conversations have a user message behind an answer, and hardly any of
 /// these messages answers the question of a plan: they do not wait for the store.
 #[derive(Debug)]
 pub(crate) struct WaitingPlans {
     started: Instant,
-    /// Milliseconds from the start to the end of the last look; 0: there was none.
-    looked: AtomicU64,
+    /// Milliseconds from the start to the last query; 0: there was none.
+    queried: AtomicU64,
     any: AtomicBool,
 }
 
 impl WaitingPlans {
-    /// Creates the state before the first look.
+    /// Creates the state before the first query.
     pub(crate) fn new() -> Self {
-        Self { started: Instant::now(), looked: AtomicU64::new(0), any: AtomicBool::new(true) }
+        Self { started: Instant::now(), queried: AtomicU64::new(0), any: AtomicBool::new(true) }
     }
 
     /// Whether any plan may wait.
     pub(crate) async fn any(&self, store: &Store) -> bool {
         let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX).max(1);
-        let looked = self.looked.load(Ordering::Acquire);
-        let counts = u64::try_from(COUNTS.as_millis()).unwrap_or(u64::MAX);
-        if looked != 0 && now.saturating_sub(looked) < counts {
+        let queried = self.queried.load(Ordering::Acquire);
+        let valid_for = u64::try_from(VALID_FOR.as_millis()).unwrap_or(u64::MAX);
+        if queried != 0 && now.saturating_sub(queried) < valid_for {
             return self.any.load(Ordering::Acquire);
         }
         let any = match store.has_plans().await {
@@ -39,7 +39,7 @@ impl WaitingPlans {
             Err(_) => true,
         };
         self.any.store(any, Ordering::Release);
-        self.looked.store(now, Ordering::Release);
+        self.queried.store(now, Ordering::Release);
         any
     }
 

@@ -109,8 +109,8 @@ pub(crate) fn open(
     let policy = pipeline.switch.in_force(policy);
     // A response in the background has no output yet.
     let policy = if chat.is_background() { unguarded(&policy) } else { policy };
-    if policy.mode == Mode::Guard && goes_on_without_thread(&chat, &headers) {
-        return Err(refuse(StatusCode::BAD_REQUEST, no_thread().into()));
+    if policy.mode == Mode::Guard && recovers_without_thread(&chat, &headers) {
+        return Err(refuse(StatusCode::BAD_REQUEST, thread_unsupported().into()));
     }
     let tenant = tenant(&caller, &headers);
     let session = session(&caller, &headers, &chat);
@@ -228,14 +228,14 @@ const TOOL_RUNNER: &str = "BetaToolRunner";
 
 /// Whether the client begins a `thread` at the provider by default, and repeats a request without one if the server does
 /// not support it. A provider's thread has the model's own calls, so that faults in it cannot be sent back.
-fn goes_on_without_thread(chat: &ModelRequest, headers: &HeaderMap) -> bool {
+fn recovers_without_thread(chat: &ModelRequest, headers: &HeaderMap) -> bool {
     let helpers = headers.get_all(HELPERS).iter().filter_map(|names| names.to_str().ok());
     chat.is_threaded()
         && chat.tools_text().is_some()
         && helpers.flat_map(|names| names.split(',')).any(|name| name.trim() == TOOL_RUNNER)
 }
 
-fn no_thread() -> RequestError {
+fn thread_unsupported() -> RequestError {
     RequestError {
         message: "the proxy does not support threads with tools that it judges; send the request without `thread`"
             .to_owned(),

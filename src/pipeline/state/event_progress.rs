@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, StatusCode};
 
 use callwright_openai::{Completion, EventWriter, SseEvent};
 
@@ -16,6 +17,8 @@ pub(crate) struct EventProgress {
     attempt: u32,
     /// Attempt whose events the client has; `None` if it has none.
     forwarded: Option<u32>,
+    /// Last event of a stream that passes through. Only an error event behind it depends on it.
+    passed: Option<SseEvent>,
     held: HeldEvents,
 }
 
@@ -49,7 +52,7 @@ pub(crate) struct EventsAside {
 impl EventProgress {
     /// Creates the progress of a stream of which the client has nothing.
     pub(crate) fn new(writer: Box<dyn EventWriter>) -> Self {
-        Self { writer, attempt: 0, forwarded: None, held: HeldEvents::default() }
+        Self { writer, attempt: 0, forwarded: None, passed: None, held: HeldEvents::default() }
     }
 
     /// Discards the held events of the previous attempt.
@@ -96,6 +99,13 @@ impl EventProgress {
         }
     }
 
+    /// Writes an event of a stream that nothing is added to.
+    pub(crate) fn pass(&mut self, event: SseEvent, out: &mut BytesMut) {
+        out.extend_from_slice(&event.raw);
+        self.forwarded = Some(self.attempt);
+        self.passed = Some(event);
+    }
+
     /// Writes an event as it came.
     pub(crate) fn forward(&mut self, event: &SseEvent, out: &mut BytesMut) {
         self.writer.forwarded(event);
@@ -136,8 +146,11 @@ impl EventProgress {
         }
     }
 
-    /// Returns the writer, for an error event.
-    pub(crate) fn writer(&mut self) -> &mut dyn EventWriter {
-        &mut *self.writer
+    /// Returns an error response as the last event of the stream.
+    pub(crate) fn error(&mut self, body: &[u8], status: StatusCode, headers: &HeaderMap) -> Bytes {
+        self.passed.take().into_iter().for_each(|event| self.writer.forwarded(&event));
+        let mut out = BytesMut::new();
+        self.writer.error(body, status, headers, &mut out);
+        out.freeze()
     }
 }

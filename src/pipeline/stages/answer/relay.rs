@@ -1,12 +1,12 @@
 //! Forwarding of unchanged answers, and error answers.
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::pipeline::answer::{AnswerBody, ClientGone, ResponseSender, TurnAnswer};
 use crate::pipeline::state::{Relay, Turn};
 use callwright_openai::{ErrorBody, emit, event};
-use callwright_types::UpstreamFailure;
+use callwright_types::{Protocol, UpstreamFailure};
 use callwright_upstream::{forbid_retry, is_retry_forbidden};
 
 /// Forwards an answer that the proxy does not validate, or reports an upstream failure.
@@ -41,30 +41,19 @@ pub(crate) async fn relay(
 
 /// Returns the events of an answer that arrives after the head of the stream was sent.
 fn late_answer(turn: &mut Turn, status: StatusCode, body: &[u8]) -> Bytes {
-    let mut out = BytesMut::new();
-    match &mut turn.streamed.events {
-        Some(_) if status.is_success() => out.extend_from_slice(&event(body)),
-        Some(progress) => progress.writer().error(body, status, &turn.answer_headers, &mut out),
-        None => {
-            let event =
-                if status.is_success() { event(body) } else { emit::late_error(body, status, &turn.answer_headers) };
-            out.extend_from_slice(&event);
-            out.extend_from_slice(emit::DONE);
-        }
+    let headers = turn.answer_headers.clone();
+    let event = if status.is_success() { event(body) } else { late_error(turn, body, status, &headers) };
+    match turn.request.protocol() {
+        Protocol::Chat => [event, Bytes::from_static(emit::DONE)].concat().into(),
+        Protocol::Responses | Protocol::Messages => event,
     }
-    out.freeze()
 }
 
-/// Returns an error of the proxy as an event.
-fn late_refusal(turn: &mut Turn, status: StatusCode, error: &ErrorBody, headers: &HeaderMap) -> Bytes {
-    let body = error.to_bytes_in(turn.request.protocol(), status);
+/// Returns an error response as an event, for a stream whose status is already sent.
+fn late_error(turn: &mut Turn, body: &[u8], status: StatusCode, headers: &HeaderMap) -> Bytes {
     match &mut turn.streamed.events {
-        Some(progress) => {
-            let mut out = BytesMut::new();
-            progress.writer().error(&body, status, headers, &mut out);
-            out.freeze()
-        }
-        None => emit::late_error(&body, status, headers),
+        Some(progress) => progress.error(body, status, headers),
+        None => emit::late_error(body, status, headers),
     }
 }
 
@@ -98,7 +87,8 @@ async fn refuse_until(
     turn.record.trace_mut().error = Some(error.message.clone());
     turn.record.trace_mut().status = if response_sender.is_open() { StatusCode::OK.as_u16() } else { status.as_u16() };
     if response_sender.is_open() {
-        let event = late_refusal(turn, status, error, &retry_after(seconds));
+        let body = error.to_bytes_in(turn.request.protocol(), status);
+        let event = late_error(turn, &body, status, &retry_after(seconds));
         return response_sender.send(event).await;
     }
     // The body is the proxy's own, so none of the upstream's header fields applies.

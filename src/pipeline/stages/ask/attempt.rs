@@ -132,29 +132,26 @@ async fn send(turn: &mut Turn, request: &ModelRequest) -> Result<upstream::Answe
         && turn.upstream.requests_stream_usage();
     turn.streamed.requested_usage = requests_usage;
     if !requests_usage {
-        return turn
-            .upstream
-            .answer_once(turn.request.protocol(), turn.query.as_deref(), request.to_bytes(), &turn.headers_of_attempt())
-            .await;
+        return post(turn, request.to_bytes()).await;
     }
     let with_usage = request.with_usage_chunk().to_bytes();
-    let answer = turn
-        .upstream
-        .answer_once(turn.request.protocol(), turn.query.as_deref(), with_usage, &turn.headers_of_attempt())
-        .await?;
+    let answer = post(turn, with_usage).await?;
     if !STREAM_OPTIONS_REFUSED.contains(&answer.status) {
         return Ok(answer);
     }
     // A retry without the member shows whether the upstream refuses the member or the request.
-    let again = turn
-        .upstream
-        .answer_once(turn.request.protocol(), turn.query.as_deref(), request.to_bytes(), &turn.headers_of_attempt())
-        .await?;
+    let again = post(turn, request.to_bytes()).await?;
     if again.status.is_success() {
         turn.upstream.refused_stream_usage();
     }
     turn.streamed.requested_usage = false;
     Ok(again)
+}
+
+/// Sends a body to the turn's endpoint of the current upstream.
+async fn post(turn: &Turn, body: Bytes) -> Result<upstream::Answer, UpstreamFailure> {
+    let headers = turn.headers_of_attempt();
+    turn.upstream.answer_once(turn.request.protocol(), turn.query.as_deref(), body, &headers).await
 }
 
 async fn whole(turn: &Turn, answer: upstream::Answer, is_stream: bool) -> UpstreamReply {

@@ -66,7 +66,7 @@ impl<'a> EventFlow<'a> {
         turn.streamed.chunks += u64::from(role != EventRole::Ping);
         let Some(progress) = &mut turn.streamed.events else { return Ok(()) };
         match (self.forwarding, role) {
-            (Forwarding::Through, _) => progress.forward(&event, out),
+            (Forwarding::Through, _) => progress.pass(event, out),
             // A ping has no place in the order, but it follows the head.
             (Forwarding::Text, EventRole::Ping) if progress.is_begun() => out.extend_from_slice(&event.raw),
             (Forwarding::Text, EventRole::Ping) => progress.hold_ping(event),
@@ -135,15 +135,17 @@ impl<'a> EventFlow<'a> {
 
     /// Releases text that was held for too long.
     pub(super) fn expire(&mut self, turn: &mut Turn, out: &mut BytesMut) {
-        self.hold.give_up();
-        self.hold_ended(HoldEnd::Time);
-        turn.streamed.events.iter_mut().for_each(|progress| self.drain(progress, out));
+        self.release(HoldEnd::Time, turn, out);
     }
 
     /// Releases the held text of an aborted stream, up to the first call.
     pub(super) fn give_up(&mut self, turn: &mut Turn, out: &mut BytesMut) {
+        self.release(HoldEnd::Text, turn, out);
+    }
+
+    fn release(&mut self, end: HoldEnd, turn: &mut Turn, out: &mut BytesMut) {
         self.hold.give_up();
-        self.hold_ended(HoldEnd::Text);
+        self.hold_ended(end);
         turn.streamed.events.iter_mut().for_each(|progress| self.drain(progress, out));
     }
 
