@@ -1,9 +1,10 @@
-//! Programs of `bench/run`: a mock upstream that is fast enough not to limit the measurement, and a closed-loop client
-//! that records every latency.
+//! Programs of `bench/run`: a mock upstream that is fast enough not to limit the measurement, a proxy that does nothing
+//! else, and a closed-loop client that records every latency.
 
 mod answer;
 mod measure;
 mod mock;
+mod proxy;
 
 use clap::{Parser, Subcommand};
 
@@ -18,6 +19,8 @@ struct Arguments {
 enum Verb {
     /// Serves fixed OpenAI responses until it is terminated.
     Mock(mock::Arguments),
+    /// Forwards requests to an upstream without inspecting them.
+    Proxy(proxy::Arguments),
     /// Sends requests one after the other on each connection and prints the exact latencies as one line of JSON.
     Measure(measure::Arguments),
 }
@@ -25,6 +28,7 @@ enum Verb {
 fn main() -> std::process::ExitCode {
     let result = match Arguments::parse().verb {
         Verb::Mock(arguments) => mock::run(&arguments).map_err(|error| error.to_string()),
+        Verb::Proxy(arguments) => proxy::run(&arguments).map_err(|error| error.to_string()),
         Verb::Measure(arguments) => measure::run(&arguments),
     };
     match result {

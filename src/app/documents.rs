@@ -11,7 +11,7 @@ use arc_swap::ArcSwap;
 use tokio::runtime::Handle;
 
 use crate::config::Settings;
-use crate::pipeline::{self, ProducerIndex, Tooling, ToolsetIndex};
+use crate::pipeline::{self, Deferred, ProducerIndex, Tooling, ToolsetIndex};
 use callwright_common::watch::{self, Trigger, Watched, Watcher};
 use callwright_executor::{self as executor, DocumentFetcher};
 use callwright_knowledge::explain::{self, Explainer, OperationDocs};
@@ -89,7 +89,7 @@ pub(super) async fn load(
     };
     let documents = WatchedDocuments { seen_docs: documents.stamps_of_docs(), ..documents };
     report_loaded(&catalog, metrics);
-    let current = Arc::new(ArcSwap::from_pointee(documents.tooling(catalog, None).await));
+    let current = Arc::new(ArcSwap::from_pointee(documents.deferred_tooling(catalog)));
     let documents = SharedDocuments { documents: Arc::new(Mutex::new(documents)), current: current.clone() };
     let watchers = [
         documents.watch_files(&settings.catalog),
@@ -258,7 +258,7 @@ impl WatchedDocuments {
     /// Reloads the further documentation; the catalog and the indexes stay.
     fn reload_docs(&self, current: &ArcSwap<Tooling>) {
         let before = current.load_full();
-        let explainer = self.runtime.block_on(self.explainer(&before.catalog));
+        let explainer = self.runtime.block_on(self.documentation().explainer(&before.catalog));
         current.store(Arc::new(before.with_explainer(explainer, &self.pipeline)));
         self.metrics.catalog_reloads.inc(ResultLabel::Success);
     }
@@ -278,7 +278,7 @@ impl WatchedDocuments {
                 self.seen.entry(file.to_owned()).or_insert_with(|| stamp(file));
             }
             report_loaded(&catalog, &self.metrics);
-            current.store(Arc::new(self.runtime.block_on(self.tooling(catalog, Some(&before)))));
+            current.store(Arc::new(self.runtime.block_on(self.tooling(catalog, &before))));
             self.metrics.catalog_reloads.inc(if errors.is_empty() {
                 ResultLabel::Success
             } else {
@@ -293,13 +293,47 @@ impl WatchedDocuments {
     }
 
     /// Builds everything that turns use of a catalog. Parts that did not change since `before` are shared.
-    async fn tooling(&self, catalog: Catalog, before: Option<&Tooling>) -> Tooling {
-        let explainer = self.explainer(&catalog).await;
-        let shelf = self.shelf(&catalog, before);
-        let known = before.map(|before| &*before.producers);
-        let producers = ProducerIndex::fill(&catalog, self.edges.clone(), &self.planner, known);
+    async fn tooling(&self, catalog: Catalog, before: &Tooling) -> Tooling {
+        let explainer = self.documentation().explainer(&catalog).await;
+        let shelf = self.shelf(&catalog, Some(before));
+        let known = before.producers.get().await;
+        let producers = ProducerIndex::fill(&catalog, self.edges.clone(), &self.planner, Some(&known));
         warn_of_unknown_tools(&producers);
-        Tooling::new(Arc::new(catalog), Arc::new(explainer), shelf, Arc::new(producers), &self.pipeline)
+        let (explainer, producers) = (Deferred::ready(explainer), Deferred::ready(producers));
+        Tooling::new(Arc::new(catalog), explainer, shelf, producers, &self.pipeline)
+    }
+
+    /// Same as [`Self::tooling`] at the start of the proxy: the indexes that only some turns need are built while it
+    /// serves already.
+    fn deferred_tooling(&self, catalog: Catalog) -> Tooling {
+        let catalog = Arc::new(catalog);
+        let shelf = self.shelf(&catalog, None);
+        let (documentation, planner) = (self.documentation(), self.planner.clone());
+        let (settings, of_all) = (self.explain.clone(), Arc::clone(&catalog));
+        let explainer = Deferred::spawn(
+            async move { documentation.explainer(&of_all).await },
+            move || Explainer::build(Vec::new(), &settings),
+        );
+        let (edges, of_all) = (self.edges.clone(), Arc::clone(&catalog));
+        let (no_edges, settings) = (self.edges.clone(), self.planner.clone());
+        let producers = Deferred::spawn(
+            async move {
+                let producers = ProducerIndex::fill(&of_all, edges, &planner, None);
+                warn_of_unknown_tools(&producers);
+                producers
+            },
+            move || ProducerIndex::fill(&Catalog::empty(), no_edges, &settings, None),
+        );
+        Tooling::new(catalog, explainer, shelf, producers, &self.pipeline)
+    }
+
+    fn documentation(&self) -> DocumentationSource {
+        DocumentationSource {
+            toolsets: self.toolsets.clone(),
+            base_dir: self.base_dir.clone(),
+            settings: self.explain.clone(),
+            embedder: self.embedder.clone(),
+        }
     }
 
     fn shelf(&self, catalog: &Catalog, before: Option<&Tooling>) -> ToolsetIndex {
@@ -328,20 +362,10 @@ impl WatchedDocuments {
     fn reload_edges(&mut self, current: &ArcSwap<Tooling>, edges: Arc<Edges>) {
         self.edges = edges;
         let before = current.load_full();
-        let producers = before.producers.with_edges(self.edges.clone(), &self.planner);
+        let known = self.runtime.block_on(before.producers.get());
+        let producers = known.with_edges(self.edges.clone(), &self.planner);
         warn_of_unknown_tools(&producers);
         current.store(Arc::new(before.with_producers(producers)));
-    }
-
-    async fn explainer(&self, catalog: &Catalog) -> Explainer {
-        let sections = further_docs::sections(catalog, &self.toolsets, &self.base_dir, &self.explain);
-        let docs = documentation(catalog);
-        let Some(embedder) = &self.embedder else { return Explainer::with_sections(docs, sections, &self.explain) };
-        let (explainer, failed) = Explainer::with_meanings(docs, sections, &self.explain, embedder).await;
-        if let Some(error) = failed {
-            tracing::warn!(%error, "documentation is divided and searched by keywords only");
-        }
-        explainer
     }
 
     fn watched(&self, catalog: &Catalog) -> Watched {
@@ -357,6 +381,27 @@ impl WatchedDocuments {
     fn stamps_of_docs(&self) -> BTreeMap<PathBuf, Option<Stamp>> {
         let files = further_docs::files(&self.toolsets, &self.base_dir).files;
         files.into_iter().map(|file| (file.clone(), stamp(&file))).collect()
+    }
+}
+
+/// What the documentation of a catalog is indexed from.
+struct DocumentationSource {
+    toolsets: BTreeMap<String, ToolsetSettings>,
+    base_dir: PathBuf,
+    settings: explain::Settings,
+    embedder: Option<Arc<dyn Embedder>>,
+}
+
+impl DocumentationSource {
+    async fn explainer(&self, catalog: &Catalog) -> Explainer {
+        let sections = further_docs::sections(catalog, &self.toolsets, &self.base_dir, &self.settings);
+        let docs = documentation(catalog);
+        let Some(embedder) = &self.embedder else { return Explainer::with_sections(docs, sections, &self.settings) };
+        let (explainer, failed) = Explainer::with_meanings(docs, sections, &self.settings, embedder).await;
+        if let Some(error) = failed {
+            tracing::warn!(%error, "documentation is divided and searched by keywords only");
+        }
+        explainer
     }
 }
 

@@ -13,6 +13,7 @@ use callwright_policy::PolicyBook;
 use callwright_search::embedding::Embedder;
 
 use super::caches::AnalysisCache;
+use super::deferred::Deferred;
 use super::settings::{AliasSettings, Settings};
 use super::tools::{Offers, ProducerIndex, ToolsetIndex};
 
@@ -22,11 +23,11 @@ pub struct Tooling {
     /// The loaded toolsets.
     pub catalog: Arc<Catalog>,
     /// Their documentation.
-    pub explainer: Arc<Explainer>,
+    pub explainer: Deferred<Explainer>,
     /// Search index of their tools, with the learned representations.
     pub toolset_index: Arc<ToolsetIndex>,
     /// Index of the tools that can supply an argument.
-    pub producers: Arc<ProducerIndex>,
+    pub producers: Deferred<ProducerIndex>,
     /// Cache of offers compiled from this catalog.
     pub(crate) offers: Offers,
     /// Cache of tool messages explained from this documentation.
@@ -37,9 +38,9 @@ impl Tooling {
     /// Creates the tooling of a catalog. The settings limit the caches.
     pub fn new(
         catalog: Arc<Catalog>,
-        explainer: Arc<Explainer>,
+        explainer: Deferred<Explainer>,
         toolset_index: ToolsetIndex,
-        producers: Arc<ProducerIndex>,
+        producers: Deferred<ProducerIndex>,
         settings: &Settings,
     ) -> Self {
         Self {
@@ -56,7 +57,7 @@ impl Tooling {
     pub fn with_explainer(&self, explainer: Explainer, settings: &Settings) -> Self {
         Self {
             catalog: self.catalog.clone(),
-            explainer: Arc::new(explainer),
+            explainer: Deferred::ready(explainer),
             toolset_index: self.toolset_index.clone(),
             producers: self.producers.clone(),
             offers: self.offers.clone(),
@@ -71,7 +72,7 @@ impl Tooling {
             catalog: self.catalog.clone(),
             explainer: self.explainer.clone(),
             toolset_index: self.toolset_index.clone(),
-            producers: Arc::new(producers),
+            producers: Deferred::ready(producers),
             offers: self.offers.clone(),
             seen: self.seen.clone(),
         }
@@ -95,7 +96,7 @@ pub struct Snapshot {
     /// The loaded toolsets.
     pub catalog: Arc<Catalog>,
     /// Their documentation.
-    pub explainer: Arc<Explainer>,
+    pub explainer: Deferred<Explainer>,
     /// Lessons and procedures.
     pub memory: Arc<RecallMemory>,
     /// The policies in force.
@@ -107,7 +108,7 @@ pub struct Snapshot {
     /// Search index of the toolsets' tools, with the learned representations.
     pub toolset_index: Arc<ToolsetIndex>,
     /// Index of the tools that can supply an argument.
-    pub producers: Arc<ProducerIndex>,
+    pub producers: Deferred<ProducerIndex>,
     /// Cache of offers compiled from this catalog.
     pub offers: Offers,
     /// Cache of tool messages explained from this documentation.

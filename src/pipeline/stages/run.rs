@@ -146,7 +146,7 @@ async fn explained(
     outcome: &Outcome,
     checked: &CheckedCall,
 ) -> Option<(FailureKind, Explanation)> {
-    let explainer = &turn.snapshot.explainer;
+    let explainer = turn.snapshot.explainer.get().await;
     let started = Instant::now();
     let kind = explainer.failure(reference, outcome, &operation.promises, &turn.policy.explain.failures)?;
     let explanation = match turn.policy.observe.lacks(Ablation::Retrieval) {

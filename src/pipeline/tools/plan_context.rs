@@ -12,7 +12,7 @@ use callwright_telemetry::labels::Stage;
 
 use super::offer::Offer;
 use super::offering::Offering;
-use super::producer_index::{IndexScope, IndexedTools};
+use super::producer_index::{IndexScope, IndexedTools, ProducerIndex};
 use crate::pipeline::cpu::CpuWork;
 use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::services::Pipeline;
@@ -36,33 +36,40 @@ pub(crate) struct PlanContext {
 impl PlanContext {
     /// Collects the tools of a turn, with `offering` as the offered ones.
     pub(crate) async fn new(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Self {
-        match Self::known(pipeline, turn, offering) {
-            Some(known) => known,
-            None => {
-                let bytes = turn.request.tools_text().map_or(0, str::len);
-                let built =
-                    pipeline.cpu.run(turn.tenant(), CpuWork::Tools, bytes, || Self::build(pipeline, turn, offering));
-                built.await
-            }
+        Self::with(pipeline, turn, offering, |_| ()).await
+    }
+
+    /// Same as [`Self::new`]. Runs `prepare` on newly indexed tools, as part of the same CPU work.
+    pub(crate) async fn with(
+        pipeline: &Pipeline,
+        turn: &Turn,
+        offering: &Offering,
+        prepare: impl FnOnce(&Self),
+    ) -> Self {
+        let (snapshot, scope) = (&turn.snapshot, index_scope(turn, offering));
+        let producers = snapshot.producers.get().await;
+        if let Some(known) = producers.known(scope) {
+            return Self::of_indexed(&producers, known, pipeline, turn, offering);
         }
+        // Indexing takes as long as compiling the tools.
+        let bytes = turn.request.tools_text().map_or(0, str::len);
+        let built = pipeline.cpu.run(turn.tenant(), CpuWork::Tools, bytes, || {
+            let indexed = producers.build(&snapshot.catalog, scope, turn.request.client_tools());
+            let built = Self::of_indexed(&producers, indexed, pipeline, turn, offering);
+            prepare(&built);
+            built
+        });
+        built.await
     }
 
-    /// Returns the tools of a turn if they are indexed already.
-    pub(crate) fn known(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Option<Self> {
-        let indexed = turn.snapshot.producers.known(index_scope(turn, offering))?;
-        Some(Self::of_indexed(indexed, pipeline, turn, offering))
-    }
-
-    /// Indexes the tools of a turn, which takes as long as compiling them.
-    pub(crate) fn build(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Self {
-        let snapshot = &turn.snapshot;
-        let scope = index_scope(turn, offering);
-        let indexed = snapshot.producers.build(&snapshot.catalog, scope, turn.request.client_tools());
-        Self::of_indexed(indexed, pipeline, turn, offering)
-    }
-
-    fn of_indexed(indexed: Arc<IndexedTools>, pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Self {
-        turn.snapshot.producers.take_vectors(&indexed, &turn.snapshot.toolset_index);
+    fn of_indexed(
+        producers: &ProducerIndex,
+        indexed: Arc<IndexedTools>,
+        pipeline: &Pipeline,
+        turn: &Turn,
+        offering: &Offering,
+    ) -> Self {
+        producers.take_vectors(&indexed, &turn.snapshot.toolset_index);
         let offer = Arc::clone(offering.offer());
         let offered = offering.best_first().filter_map(|name| indexed.producers.position(name)).collect();
         let validators = pipeline.validators.clone();

@@ -16,6 +16,7 @@ use super::query::{FailureQuery, learn, query};
 use super::ranking::{Claim, PassageRanking};
 use super::sentence_vectors::SentenceVectors;
 use super::verdict_words::calls_it_an_error;
+use callwright_common::parallel::map_in_order;
 use callwright_search::embedding::{EmbedError, Embedder};
 use callwright_types::promise::Promise;
 use callwright_types::rules::FailureRule;
@@ -214,21 +215,39 @@ impl Explainer {
     }
 }
 
+/// Weight limit of indexes that are built at the same time: their memory is kept anyway.
+const UNLIMITED: u64 = u64::MAX;
+
 /// Creates an index builder per toolset from its documentation.
 fn builders(
     docs: Vec<OperationDocs>,
     sections: Vec<(String, Section)>,
     settings: &Settings,
 ) -> BTreeMap<String, PassageIndexBuilder<'_>> {
-    let mut builders = BTreeMap::new();
-    for OperationDocs { toolset, tool, texts } in docs {
-        let builder = builders.entry(toolset).or_insert_with(|| Index::builder(settings));
-        builder.add_operation(&tool, &texts);
+    let mut by_toolset: BTreeMap<String, (Vec<OperationDocs>, Vec<Section>)> = BTreeMap::new();
+    for docs in docs {
+        by_toolset.entry(docs.toolset.clone()).or_default().0.push(docs);
     }
     for (toolset, section) in sections {
-        builders.entry(toolset).or_insert_with(|| Index::builder(settings)).add_section(section);
+        by_toolset.entry(toolset).or_default().1.push(section);
     }
-    builders
+    let toolsets: Vec<_> = by_toolset.into_iter().collect();
+    let builders = map_in_order(
+        &toolsets,
+        UNLIMITED,
+        |_| 0,
+        |(_, (docs, sections))| {
+            let mut builder = Index::builder(settings);
+            for OperationDocs { tool, texts, .. } in docs {
+                builder.add_operation(tool, texts);
+            }
+            for section in sections {
+                builder.add_section(section.clone());
+            }
+            builder
+        },
+    );
+    toolsets.into_iter().map(|(toolset, _)| toolset).zip(builders).collect()
 }
 
 async fn with_meanings(

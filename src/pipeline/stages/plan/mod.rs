@@ -26,7 +26,6 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 
-use crate::pipeline::cpu::CpuWork;
 use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{JudgedAnswer, PlanRun, Turn, TurnConversation};
@@ -134,19 +133,11 @@ async fn begin(context: &mut StageContext<'_>) -> Option<PlanRun> {
 /// an argument that another tool may supply.
 async fn plan_tools(context: &StageContext<'_>, needs_supply: bool) -> Option<PlanContext> {
     let StageContext { pipeline, turn, offering, .. } = context;
-    let tools = match PlanContext::known(pipeline, turn, offering) {
-        Some(known) => known,
-        None => {
-            let bytes = turn.request.tools_text().map_or(0, str::len);
-            let built = pipeline.cpu.run(turn.tenant(), CpuWork::Tools, bytes, || {
-                let built = PlanContext::build(pipeline, turn, offering);
-                // Compiles the offered tools, so it belongs to the same CPU work.
-                built.requires_supply();
-                built
-            });
-            built.await
-        }
-    };
+    // Compiles the offered tools, so it belongs to the same CPU work.
+    let tools = PlanContext::with(pipeline, turn, offering, |tools| {
+        tools.requires_supply();
+    })
+    .await;
     (!needs_supply || tools.requires_supply()).then_some(tools)
 }
 

@@ -6,8 +6,12 @@ use std::sync::Arc;
 use super::index::Producers;
 use super::segment::Segment;
 use super::shape::{Http, ToolShape};
+use callwright_common::parallel::map_in_order;
 use callwright_openapi::{Catalog, Location, Operation, Toolset};
 use callwright_types::OutputLink;
+
+/// Weight limit of segments that are built at the same time: their memory is kept anyway.
+const UNLIMITED: u64 = u64::MAX;
 
 /// Producers of a catalog: one segment per toolset, with the toolset it was built from.
 #[derive(Debug, Clone, Default)]
@@ -18,14 +22,18 @@ pub struct CatalogProducers {
 impl CatalogProducers {
     /// Indexes the toolsets of a catalog. Segments of unchanged toolsets are reused from `before`.
     pub fn of(catalog: &Catalog, before: Option<&Self>) -> Self {
-        let segments = catalog.toolsets().map(|toolset| {
+        let segment = |toolset: &&Arc<Toolset>| {
             let known = before.and_then(|before| before.segments.get(&toolset.name));
-            let same =
-                known.filter(|(made_from, _)| Arc::ptr_eq(made_from, toolset)).map(|(_, segment)| Arc::clone(segment));
-            let segment = same.unwrap_or_else(|| Arc::new(segment_of(toolset)));
-            (toolset.name.clone(), (Arc::clone(toolset), segment))
-        });
-        Self { segments: segments.collect() }
+            match known.filter(|(made_from, _)| Arc::ptr_eq(made_from, toolset)) {
+                Some((_, segment)) => Arc::clone(segment),
+                None => Arc::new(segment_of(toolset)),
+            }
+        };
+        let toolsets: Vec<&Arc<Toolset>> = catalog.toolsets().collect();
+        let segments = map_in_order(&toolsets, UNLIMITED, |_| 0, segment);
+        let named = toolsets.into_iter().zip(segments);
+        let named = named.map(|(toolset, segment)| (toolset.name.clone(), (Arc::clone(toolset), segment)));
+        Self { segments: named.collect() }
     }
 
     /// Returns the segment of a toolset.
