@@ -14,12 +14,12 @@ use crate::config::Settings;
 use crate::pipeline::{self, Deferred, ProducerIndex, Tooling, ToolsetIndex};
 use callwright_common::watch::{self, Trigger, Watched, Watcher};
 use callwright_executor::{self as executor, DocumentFetcher};
-use callwright_knowledge::explain::{self, Explainer, OperationDocs};
+use callwright_knowledge::explain::{self, DeferredDocs, Explainer, OperationDocs};
 use callwright_knowledge::planner;
 use callwright_knowledge::planner::producers::Edges;
 use callwright_knowledge::representation::{self, Representations};
 use callwright_openapi::{
-    self as catalog, Catalog, Changes, DOCUMENT_ENDINGS, Fetch, LoadError, Offline, ToolsetSettings,
+    self as catalog, Catalog, Changes, DOCUMENT_ENDINGS, Fetch, LoadError, Offline, Toolset, ToolsetSettings,
 };
 use callwright_search::embedding::Embedder;
 use callwright_telemetry::Metrics;
@@ -72,6 +72,7 @@ pub(super) async fn load(
     }
     let documents = WatchedDocuments {
         toolsets: settings.toolsets.clone(),
+        used_toolsets: settings.aliases.values().flat_map(|alias| alias.toolsets.clone()).collect(),
         base_dir: base_dir.to_owned(),
         fetch,
         explain: settings.explain.clone(),
@@ -89,7 +90,7 @@ pub(super) async fn load(
     };
     let documents = WatchedDocuments { seen_docs: documents.stamps_of_docs(), ..documents };
     report_loaded(&catalog, metrics);
-    let current = Arc::new(ArcSwap::from_pointee(documents.deferred_tooling(catalog)));
+    let current = Arc::new(ArcSwap::from_pointee(documents.tooling(catalog, None).await));
     let documents = SharedDocuments { documents: Arc::new(Mutex::new(documents)), current: current.clone() };
     let watchers = [
         documents.watch_files(&settings.catalog),
@@ -134,6 +135,8 @@ fn has_remote_documents(toolsets: &BTreeMap<String, ToolsetSettings>) -> bool {
 /// State that a reload needs.
 struct WatchedDocuments {
     toolsets: BTreeMap<String, ToolsetSettings>,
+    /// Entries of toolsets that an alias offers.
+    used_toolsets: BTreeSet<String>,
     base_dir: PathBuf,
     fetch: Box<dyn Fetch>,
     explain: explain::Settings,
@@ -278,7 +281,7 @@ impl WatchedDocuments {
                 self.seen.entry(file.to_owned()).or_insert_with(|| stamp(file));
             }
             report_loaded(&catalog, &self.metrics);
-            current.store(Arc::new(self.runtime.block_on(self.tooling(catalog, &before))));
+            current.store(Arc::new(self.runtime.block_on(self.tooling(catalog, Some(&before)))));
             self.metrics.catalog_reloads.inc(if errors.is_empty() {
                 ResultLabel::Success
             } else {
@@ -293,37 +296,24 @@ impl WatchedDocuments {
     }
 
     /// Builds everything that turns use of a catalog. Parts that did not change since `before` are shared.
-    async fn tooling(&self, catalog: Catalog, before: &Tooling) -> Tooling {
-        let explainer = self.documentation().explainer(&catalog).await;
-        let shelf = self.shelf(&catalog, Some(before));
-        let known = before.producers.get().await;
-        let producers = ProducerIndex::fill(&catalog, self.edges.clone(), &self.planner, Some(&known));
-        warn_of_unknown_tools(&producers);
-        let (explainer, producers) = (Deferred::ready(explainer), Deferred::ready(producers));
-        Tooling::new(Arc::new(catalog), explainer, shelf, producers, &self.pipeline)
-    }
-
-    /// Same as [`Self::tooling`] at the start of the proxy: the indexes that only some turns need are built while it
-    /// serves already.
-    fn deferred_tooling(&self, catalog: Catalog) -> Tooling {
+    async fn tooling(&self, catalog: Catalog, before: Option<&Tooling>) -> Tooling {
         let catalog = Arc::new(catalog);
-        let shelf = self.shelf(&catalog, None);
-        let (documentation, planner) = (self.documentation(), self.planner.clone());
-        let (settings, of_all) = (self.explain.clone(), Arc::clone(&catalog));
-        let explainer = Deferred::spawn(
-            async move { documentation.explainer(&of_all).await },
-            move || Explainer::build(Vec::new(), &settings),
-        );
-        let (edges, of_all) = (self.edges.clone(), Arc::clone(&catalog));
-        let (no_edges, settings) = (self.edges.clone(), self.planner.clone());
-        let producers = Deferred::spawn(
-            async move {
-                let producers = ProducerIndex::fill(&of_all, edges, &planner, None);
-                warn_of_unknown_tools(&producers);
-                producers
-            },
-            move || ProducerIndex::fill(&Catalog::empty(), no_edges, &settings, None),
-        );
+        let (documentation, of_all) = (self.documentation(), Arc::clone(&catalog));
+        let explainer = async move { documentation.explainer(&of_all).await };
+        let explainer = match before {
+            Some(_) => Deferred::ready(explainer.await),
+            // At the start, the proxy serves while documentation is read.
+            None => {
+                let settings = self.explain.clone();
+                Deferred::spawn(explainer, move || Explainer::build(Vec::new(), &settings))
+            }
+        };
+        let shelf = self.shelf(&catalog, before);
+        let known = before.map(|before| &*before.producers);
+        let producers = Arc::new(ProducerIndex::fill(&catalog, self.edges.clone(), &self.planner, known));
+        warn_of_unknown_tools(&producers);
+        let (prepared, of_all, used) = (Arc::clone(&producers), Arc::clone(&catalog), self.used_toolsets.clone());
+        self.runtime.spawn_blocking(move || prepared.prepare(&of_all, &used));
         Tooling::new(catalog, explainer, shelf, producers, &self.pipeline)
     }
 
@@ -362,8 +352,7 @@ impl WatchedDocuments {
     fn reload_edges(&mut self, current: &ArcSwap<Tooling>, edges: Arc<Edges>) {
         self.edges = edges;
         let before = current.load_full();
-        let known = self.runtime.block_on(before.producers.get());
-        let producers = known.with_edges(self.edges.clone(), &self.planner);
+        let producers = before.producers.with_edges(self.edges.clone(), &self.planner);
         warn_of_unknown_tools(&producers);
         current.store(Arc::new(before.with_producers(producers)));
     }
@@ -395,8 +384,12 @@ struct DocumentationSource {
 impl DocumentationSource {
     async fn explainer(&self, catalog: &Catalog) -> Explainer {
         let sections = further_docs::sections(catalog, &self.toolsets, &self.base_dir, &self.settings);
-        let docs = documentation(catalog);
-        let Some(embedder) = &self.embedder else { return Explainer::with_sections(docs, sections, &self.settings) };
+        let Some(embedder) = self.embedder.as_ref().filter(|embedder| !embedder.is_immediate()) else {
+            let docs = deferred_documentation(catalog, sections);
+            return Explainer::deferred(docs, &self.settings, self.embedder.as_ref());
+        };
+        // Embedding takes too long for the turn whose call failed first.
+        let docs = catalog.toolsets().flat_map(|toolset| documentation(toolset)).collect();
         let (explainer, failed) = Explainer::with_meanings(docs, sections, &self.settings, embedder).await;
         if let Some(error) = failed {
             tracing::warn!(%error, "documentation is divided and searched by keywords only");
@@ -466,15 +459,30 @@ fn warn_of_unknown_tools(producers: &ProducerIndex) {
     }
 }
 
-/// Returns the documentation texts of each operation, for the explainer.
-fn documentation(catalog: &Catalog) -> Vec<OperationDocs> {
-    let mut docs = Vec::new();
-    for toolset in catalog.toolsets() {
-        docs.extend(toolset.operations.iter().map(|operation| OperationDocs {
-            toolset: toolset.name.clone(),
-            tool: operation.own_name().to_owned(),
-            texts: toolset.documentation_of(operation).cloned().collect(),
-        }));
+/// Returns the documentation of each toolset, with its further sections, for the explainer.
+fn deferred_documentation(
+    catalog: &Catalog,
+    sections: Vec<(String, explain::Section)>,
+) -> BTreeMap<String, DeferredDocs> {
+    let mut further: BTreeMap<String, Vec<explain::Section>> = BTreeMap::new();
+    for (toolset, section) in sections {
+        further.entry(toolset).or_default().push(section);
     }
-    docs
+    let deferred = catalog.toolsets().map(|toolset| {
+        let (name, sections) = (toolset.name.clone(), further.remove(&toolset.name).unwrap_or_default());
+        let tools = toolset.operations.iter().map(|operation| operation.own_name().to_owned()).collect();
+        let toolset = Arc::clone(toolset);
+        let read = Box::new(move || (documentation(&toolset).collect(), sections.clone()));
+        (name, DeferredDocs { tools, read })
+    });
+    deferred.collect()
+}
+
+/// Returns the documentation texts of each operation, for the explainer.
+fn documentation(toolset: &Toolset) -> impl Iterator<Item = OperationDocs> {
+    toolset.operations.iter().map(|operation| OperationDocs {
+        toolset: toolset.name.clone(),
+        tool: operation.own_name().to_owned(),
+        texts: toolset.documentation_of(operation).cloned().collect(),
+    })
 }

@@ -26,9 +26,8 @@ impl<T: Send + Sync + 'static> Deferred<T> {
         fallback: impl FnOnce() -> T + Send + 'static,
     ) -> Self {
         let runtime = tokio::runtime::Handle::current();
-        let computed = tokio::task::spawn_blocking(move || {
-            runtime.block_on(AssertUnwindSafe(compute).catch_unwind()).ok()
-        });
+        let computed =
+            tokio::task::spawn_blocking(move || runtime.block_on(AssertUnwindSafe(compute).catch_unwind()).ok());
         let value = async move {
             match computed.await.ok().flatten() {
                 Some(value) => Arc::new(value),

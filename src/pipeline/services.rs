@@ -220,7 +220,6 @@ impl Pipeline {
     pub fn measure_caches(&self) {
         let tooling = self.tooling.load();
         let [tool_lists, searched] = tooling.offers.usage();
-        let producers = tooling.producers.peek().map(|producers| producers.usage()).unwrap_or_default();
         let names = tooling.toolset_index.text_vectors().map(TextVectors::usage).unwrap_or_default();
         for (name, usage) in [
             (CacheName::ToolLists, tool_lists),
@@ -231,7 +230,7 @@ impl Pipeline {
             (CacheName::Outlines, self.outlined_before.usage()),
             (CacheName::ToolMessages, tooling.seen.usage()),
             (CacheName::NameVectors, names),
-            (CacheName::ArgumentSources, producers),
+            (CacheName::ArgumentSources, tooling.producers.usage()),
         ] {
             self.metrics.cache_bytes.set(name, usage.bytes);
             self.metrics.cache_entries.set(name, usage.entries);

@@ -27,7 +27,7 @@ pub struct Tooling {
     /// Search index of their tools, with the learned representations.
     pub toolset_index: Arc<ToolsetIndex>,
     /// Index of the tools that can supply an argument.
-    pub producers: Deferred<ProducerIndex>,
+    pub producers: Arc<ProducerIndex>,
     /// Cache of offers compiled from this catalog.
     pub(crate) offers: Offers,
     /// Cache of tool messages explained from this documentation.
@@ -40,7 +40,7 @@ impl Tooling {
         catalog: Arc<Catalog>,
         explainer: Deferred<Explainer>,
         toolset_index: ToolsetIndex,
-        producers: Deferred<ProducerIndex>,
+        producers: Arc<ProducerIndex>,
         settings: &Settings,
     ) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl Tooling {
             catalog: self.catalog.clone(),
             explainer: self.explainer.clone(),
             toolset_index: self.toolset_index.clone(),
-            producers: Deferred::ready(producers),
+            producers: Arc::new(producers),
             offers: self.offers.clone(),
             seen: self.seen.clone(),
         }
@@ -108,7 +108,7 @@ pub struct Snapshot {
     /// Search index of the toolsets' tools, with the learned representations.
     pub toolset_index: Arc<ToolsetIndex>,
     /// Index of the tools that can supply an argument.
-    pub producers: Deferred<ProducerIndex>,
+    pub producers: Arc<ProducerIndex>,
     /// Cache of offers compiled from this catalog.
     pub offers: Offers,
     /// Cache of tool messages explained from this documentation.

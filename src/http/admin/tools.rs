@@ -104,8 +104,7 @@ pub(in crate::http) async fn show(
     let id = Inspection::shared_id(&toolset, &tool);
     let unknown = unknown(&toolset, &tool);
     // The search traverses the whole catalog and must not block the runtime.
-    let producers = inspection.producers().await;
-    let found = tokio::task::spawn_blocking(move || inspection.tool(&toolset, &tool, &producers)).await;
+    let found = tokio::task::spawn_blocking(move || inspection.tool(&toolset, &tool)).await;
     match found {
         Ok(Some(tool)) => {
             // The rest of the response is useful without the store.

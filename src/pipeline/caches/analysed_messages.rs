@@ -41,11 +41,15 @@ impl AnalysisCache {
     }
 
     /// Returns the rule by which the message of `key` reports a failure, from the cache or from `look`.
-    pub(crate) fn rule_or(&self, key: [u8; 32], look: impl FnOnce() -> Option<&'static str>) -> Option<&'static str> {
+    pub(crate) async fn rule_or(
+        &self,
+        key: [u8; 32],
+        find: impl Future<Output = Option<&'static str>>,
+    ) -> Option<&'static str> {
         if let Some(MessageAnalysis::Rule(rule)) = self.cache.get(&key) {
             return rule;
         }
-        let rule = look();
+        let rule = find.await;
         self.cache.insert(key, MessageAnalysis::Rule(rule));
         rule
     }

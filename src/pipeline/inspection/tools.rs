@@ -7,7 +7,6 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Inspection;
-use crate::pipeline::ProducerIndex;
 use callwright_knowledge::planner::producers::Asked;
 use callwright_knowledge::representation::{RepresentationError, RepresentationFile, render, shared_id};
 use callwright_openapi::{Export, Operation, Report, Toolset, export};
@@ -176,16 +175,9 @@ impl Inspection {
         (page, all)
     }
 
-    /// Returns the index of the tools that can supply an argument.
-    pub async fn producers(&self) -> Arc<ProducerIndex> {
-        self.tooling.producers.get().await
-    }
-
     /// Returns a tool with all details; `None` if it does not exist. Searches the whole catalog for sources of
     /// arguments, which may take tens of milliseconds with ten thousand tools.
-    ///
-    /// `producers` is the index of [`Self::producers`].
-    pub fn tool(&self, toolset: &str, tool: &str, producers: &ProducerIndex) -> Option<ToolShown> {
+    pub fn tool(&self, toolset: &str, tool: &str) -> Option<ToolShown> {
         let operation = self.tooling.catalog.toolset(toolset)?.operation(tool)?;
         let learned = self.tooling.toolset_index.learned(toolset, tool);
         Some(ToolShown {
@@ -199,7 +191,7 @@ impl Inspection {
             patterns: learned
                 .map(|learned| learned.patterns.iter().map(PatternShown::of).collect())
                 .unwrap_or_default(),
-            arguments: self.sources(operation, producers),
+            arguments: self.sources(operation),
         })
     }
 
@@ -245,8 +237,8 @@ impl Inspection {
         }
     }
 
-    fn sources(&self, operation: &Operation, producers: &ProducerIndex) -> Vec<ArgumentSources> {
-        let producers = producers.of_all();
+    fn sources(&self, operation: &Operation) -> Vec<ArgumentSources> {
+        let producers = self.tooling.producers.of_all();
         let Some(position) = producers.position(&operation.tool.name) else { return Vec::new() };
         let operations: Vec<(&str, &Operation)> = self
             .tooling

@@ -148,7 +148,7 @@ async fn explained(
 ) -> Option<(FailureKind, Explanation)> {
     let explainer = turn.snapshot.explainer.get().await;
     let started = Instant::now();
-    let kind = explainer.failure(reference, outcome, &operation.promises, &turn.policy.explain.failures)?;
+    let kind = explainer.failure(reference, outcome, &operation.promises, &turn.policy.explain.failures).await?;
     let explanation = match turn.policy.observe.lacks(Ablation::Retrieval) {
         true => Explanation::default(),
         false => explainer.explain(reference, outcome, checked.arguments()).await,

@@ -12,7 +12,7 @@ use callwright_telemetry::labels::Stage;
 
 use super::offer::Offer;
 use super::offering::Offering;
-use super::producer_index::{IndexScope, IndexedTools, ProducerIndex};
+use super::producer_index::{IndexScope, IndexedTools};
 use crate::pipeline::cpu::CpuWork;
 use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::services::Pipeline;
@@ -47,29 +47,22 @@ impl PlanContext {
         prepare: impl FnOnce(&Self),
     ) -> Self {
         let (snapshot, scope) = (&turn.snapshot, index_scope(turn, offering));
-        let producers = snapshot.producers.get().await;
-        if let Some(known) = producers.known(scope) {
-            return Self::of_indexed(&producers, known, pipeline, turn, offering);
+        if let Some(known) = snapshot.producers.known(scope) {
+            return Self::of_indexed(known, pipeline, turn, offering);
         }
         // Indexing takes as long as compiling the tools.
         let bytes = turn.request.tools_text().map_or(0, str::len);
         let built = pipeline.cpu.run(turn.tenant(), CpuWork::Tools, bytes, || {
-            let indexed = producers.build(&snapshot.catalog, scope, turn.request.client_tools());
-            let built = Self::of_indexed(&producers, indexed, pipeline, turn, offering);
+            let indexed = snapshot.producers.build(&snapshot.catalog, scope, turn.request.client_tools());
+            let built = Self::of_indexed(indexed, pipeline, turn, offering);
             prepare(&built);
             built
         });
         built.await
     }
 
-    fn of_indexed(
-        producers: &ProducerIndex,
-        indexed: Arc<IndexedTools>,
-        pipeline: &Pipeline,
-        turn: &Turn,
-        offering: &Offering,
-    ) -> Self {
-        producers.take_vectors(&indexed, &turn.snapshot.toolset_index);
+    fn of_indexed(indexed: Arc<IndexedTools>, pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Self {
+        turn.snapshot.producers.take_vectors(&indexed, &turn.snapshot.toolset_index);
         let offer = Arc::clone(offering.offer());
         let offered = offering.best_first().filter_map(|name| indexed.producers.position(name)).collect();
         let validators = pipeline.validators.clone();

@@ -193,7 +193,14 @@ impl ProducerIndex {
         self.indexed.get_with(key, || Arc::new(IndexedTools::of(callable, client, scope, &self.edges)))
     }
 
+    /// Builds the parts of these configuration entries before a turn needs them.
+    pub fn prepare<'a>(&self, catalog: &Catalog, entries: impl IntoIterator<Item = &'a String>) {
+        let toolsets = entries.into_iter().flat_map(|entry| catalog.toolsets_of(entry));
+        self.of_catalog.prepare(&toolsets.map(|toolset| toolset.name.as_str()).collect::<Vec<_>>());
+    }
+
     fn callable(&self, catalog: &Catalog, scope: IndexScope<'_>) -> CallableTools {
+        self.prepare(catalog, scope.toolsets);
         let permissions = Permissions::of(scope.execute);
         let (mut toolsets, mut segments, mut barred) = (Vec::new(), Vec::new(), HashSet::new());
         let mut first = 0;

@@ -5,6 +5,7 @@ use callwright_openapi::{Operation, Toolset, ToolsetSettings, load_document};
 use callwright_test_macros::requires;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::{OperationRef, Outcome};
+use futures_util::FutureExt;
 use serde_json::Value;
 
 use super::answers::{Success, resolved, successes};
@@ -82,7 +83,7 @@ fn not_as_promised(explainer: &Explainer, operation: &Operation, status: u16, bo
     let body = body.to_owned().into();
     let answer = ApiAnswer { status, headers, body, truncated: false, paging: Default::default() };
     let reference = OperationRef { toolset: "api".to_owned(), tool: operation.tool.name.clone() };
-    match explainer.failure(&reference, &Outcome::Answered(answer), &operation.promises, &[])? {
+    match explainer.failure(&reference, &Outcome::Answered(answer), &operation.promises, &[]).now_or_never()?? {
         FailureKind::NotAsPromised(shortfall) => Some(shortfall.rule),
         _ => None,
     }

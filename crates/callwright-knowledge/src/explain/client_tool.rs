@@ -43,7 +43,7 @@ impl Explainer {
         own.add_operation(tool.name, tool.texts);
         let own = own.build();
         let (mut found, mut failed) = self.found(&own, tool.name, &query).await;
-        for index in self.indexes_of_tool(tool.name, tool.toolsets) {
+        for index in self.indexes_of_tool(tool.name, tool.toolsets).await {
             let (more, failed_here) = self.found(index, tool.name, &query).await;
             found.extend(more);
             failed |= failed_here;

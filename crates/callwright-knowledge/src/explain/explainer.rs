@@ -1,9 +1,12 @@
 //! Explains failed outcomes from the indexed documentation of all operations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::{Map, Value};
+use tokio::runtime::Handle;
+use tokio::sync::OnceCell;
 
 use super::Settings;
 use super::codes::normal_form;
@@ -33,14 +36,35 @@ pub struct OperationDocs {
     pub texts: Vec<DocText>,
 }
 
+/// Documentation of one toolset that is read and indexed when its API fails first, because most APIs of a large
+/// catalog never do.
+pub struct DeferredDocs {
+    /// Names of the tools.
+    pub tools: HashSet<String>,
+    /// Returns the texts of the operations and the additional sections.
+    pub read: Box<dyn Fn() -> (Vec<OperationDocs>, Vec<Section>) + Send + Sync>,
+}
+
 /// Finds documentation passages that explain failed outcomes.
 #[derive(Debug)]
 pub struct Explainer {
-    /// One index per toolset, because word frequencies are specific to an API.
-    toolsets: BTreeMap<String, Index>,
-    /// Constant members of each API's failures.
-    envelopes: BTreeMap<String, RwLock<Envelope>>,
+    toolsets: BTreeMap<String, ToolsetPassages>,
     settings: Settings,
+}
+
+/// Documentation of one toolset. It has an index of its own, because word frequencies are specific to an API.
+struct ToolsetPassages {
+    index: OnceCell<Index>,
+    /// Source of the index while it is not built.
+    deferred: Option<(Arc<DeferredDocs>, Option<Arc<dyn Embedder>>)>,
+    /// Constant members of the API's failures.
+    envelope: RwLock<Envelope>,
+}
+
+impl fmt::Debug for ToolsetPassages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolsetPassages").field("is_built", &self.index.initialized()).finish_non_exhaustive()
+    }
 }
 
 impl Explainer {
@@ -85,19 +109,71 @@ impl Explainer {
     }
 
     fn new(toolsets: BTreeMap<String, Index>, settings: &Settings) -> Self {
-        let envelopes = toolsets.keys().map(|name| (name.clone(), RwLock::default())).collect();
-        Self { toolsets, envelopes, settings: settings.clone() }
+        let built = |index| ToolsetPassages {
+            index: OnceCell::new_with(Some(index)),
+            deferred: None,
+            envelope: RwLock::default(),
+        };
+        let toolsets = toolsets.into_iter().map(|(name, index)| (name, built(index))).collect();
+        Self { toolsets, settings: settings.clone() }
+    }
+
+    /// Creates an explainer that indexes the documentation of a toolset when it is needed first, on a blocking thread
+    /// of the current Tokio runtime, by words and by the meanings of an embedder. The embedder should be an immediate
+    /// one ([`Embedder::is_immediate`]), because a turn waits for it.
+    pub fn deferred(
+        toolsets: BTreeMap<String, DeferredDocs>,
+        settings: &Settings,
+        embedder: Option<&Arc<dyn Embedder>>,
+    ) -> Self {
+        let waiting = |docs| ToolsetPassages {
+            index: OnceCell::new(),
+            deferred: Some((Arc::new(docs), embedder.cloned())),
+            envelope: RwLock::default(),
+        };
+        let toolsets = toolsets.into_iter().map(|(name, docs)| (name, waiting(docs))).collect();
+        Self { toolsets, settings: settings.clone() }
+    }
+
+    /// Returns the index of a toolset. Builds it if it is needed first.
+    async fn index(&self, toolset: &str) -> Option<&Index> {
+        let passages = self.toolsets.get(toolset)?;
+        Some(passages.index.get_or_init(|| self.build_deferred(toolset, passages)).await)
+    }
+
+    async fn build_deferred(&self, toolset: &str, passages: &ToolsetPassages) -> Index {
+        let Some((docs, embedder)) = passages.deferred.clone() else { return Index::builder(&self.settings).build() };
+        let (settings, runtime) = (self.settings.clone(), Handle::current());
+        let built = tokio::task::spawn_blocking(move || {
+            let (operations, sections) = (docs.read)();
+            let builder = builder(&operations, &sections, &settings);
+            match &embedder {
+                None => (builder.build(), None),
+                Some(embedder) => runtime.block_on(with_meanings(builder, &settings, embedder)),
+            }
+        });
+        match built.await {
+            Ok((index, None)) => index,
+            Ok((index, Some(error))) => {
+                tracing::warn!(%error, toolset, "documentation is divided and searched by keywords only");
+                index
+            }
+            Err(error) => {
+                tracing::error!(%error, toolset, "indexing the documentation failed; failures are not explained");
+                Index::builder(&self.settings).build()
+            }
+        }
     }
 
     /// Learns which members of an API's error bodies are constant, so that they do not count in later explanations.
     pub fn learn(&self, toolset: &str, outcome: &Outcome) {
-        let (Some(envelope), Outcome::Answered(answer)) = (self.envelopes.get(toolset), outcome) else { return };
-        learn(&mut envelope.write().unwrap_or_else(PoisonError::into_inner), &answer.body);
+        let (Some(passages), Outcome::Answered(answer)) = (self.toolsets.get(toolset), outcome) else { return };
+        learn(&mut passages.envelope.write().unwrap_or_else(PoisonError::into_inner), &answer.body);
     }
 
-    /// Returns the number of passages.
+    /// Returns the number of indexed passages.
     pub fn passages(&self) -> usize {
-        self.toolsets.values().map(Index::len).sum()
+        self.toolsets.values().filter_map(|passages| passages.index.get()).map(Index::len).sum()
     }
 
     /// Explains a failed outcome. Matches passages that define or name a code or parameter of the body, describe the
@@ -110,16 +186,16 @@ impl Explainer {
         outcome: &Outcome,
         arguments: &Map<String, Value>,
     ) -> Explanation {
-        let Some(index) = self.toolsets.get(&operation.toolset) else { return Explanation::default() };
-        let Some(envelope) = self.envelopes.get(&operation.toolset) else { return Explanation::default() };
-        let query = query(outcome, arguments, &envelope.read().unwrap_or_else(PoisonError::into_inner));
+        let Some(passages) = self.toolsets.get(&operation.toolset) else { return Explanation::default() };
+        let Some(index) = self.index(&operation.toolset).await else { return Explanation::default() };
+        let query = query(outcome, arguments, &passages.envelope.read().unwrap_or_else(PoisonError::into_inner));
         self.shown(self.found(index, &operation.tool, &query).await.0)
     }
 
     /// Classifies an outcome as failed. `is_failure` decides without documentation. A body that is a bare code fails if
     /// the documentation of the operation, or else of the toolset, describes the code as an error. A response also
     /// fails if it lacks everything that the operation's `promises` declare.
-    pub fn failure(
+    pub async fn failure(
         &self,
         operation: &OperationRef,
         outcome: &Outcome,
@@ -127,25 +203,26 @@ impl Explainer {
         rules: &[FailureRule],
     ) -> Option<FailureKind> {
         let tool = format!("{}/{}", operation.toolset, operation.tool);
-        let read = ParsedOutcome::of(outcome);
-        match is_failure(&read, &tool, rules) {
-            Judged::Failed(kind) => Some(kind),
-            Judged::Fine => None,
-            Judged::Silent => self.documented_code(operation, &read).map(FailureKind::NamedCode).or_else(|| {
-                let Outcome::Answered(answer) = outcome else { return None };
-                shortfall(answer, promises).map(FailureKind::NotAsPromised)
-            }),
+        let suspected = {
+            let read = ParsedOutcome::of(outcome);
+            match is_failure(&read, &tool, rules) {
+                Judged::Failed(kind) => return Some(kind),
+                Judged::Fine => return None,
+                Judged::Silent => suspected_code(&read),
+            }
+        };
+        if let Some(code) = suspected
+            && let Some(normal) = normal_form(&code)
+            && self.names_an_error(operation, &normal).await
+        {
+            return Some(FailureKind::NamedCode(code));
         }
+        let Outcome::Answered(answer) = outcome else { return None };
+        shortfall(answer, promises).map(FailureKind::NotAsPromised)
     }
 
-    /// Returns the bare code in the outcome's body if the documentation describes it as an error.
-    fn documented_code(&self, operation: &OperationRef, outcome: &ParsedOutcome<'_>) -> Option<String> {
-        suspected_code(outcome)
-            .filter(|code| normal_form(code).is_some_and(|code| self.names_an_error(operation, &code)))
-    }
-
-    fn names_an_error(&self, operation: &OperationRef, code: &str) -> bool {
-        let Some(index) = self.toolsets.get(&operation.toolset) else { return false };
+    async fn names_an_error(&self, operation: &OperationRef, code: &str) -> bool {
+        let Some(index) = self.index(&operation.toolset).await else { return false };
         let Some(own) = index.places().operation(&operation.tool) else { return false };
         let said: Vec<(bool, bool)> = index
             .named(code)
@@ -162,12 +239,15 @@ impl Explainer {
     }
 
     /// Returns the indexes of permitted toolsets that have this name or contain an operation of this name.
-    pub(super) fn indexes_of_tool(&self, tool: &str, toolsets: Option<&[String]>) -> impl Iterator<Item = &Index> {
-        let tied = move |(name, index): &(&String, &Index)| {
-            toolsets.is_none_or(|toolsets| toolsets.contains(name))
-                && (*name == tool || index.places().operation(tool).is_some())
-        };
-        self.toolsets.iter().filter(tied).map(|(_, index)| index)
+    pub(super) async fn indexes_of_tool(&self, tool: &str, toolsets: Option<&[String]>) -> Vec<&Index> {
+        let mut indexes = Vec::new();
+        for (name, passages) in &self.toolsets {
+            let is_permitted = toolsets.is_none_or(|toolsets| toolsets.contains(name));
+            if is_permitted && (name == tool || passages.has_tool(tool)) {
+                indexes.extend(self.index(name).await);
+            }
+        }
+        indexes
     }
 
     /// Returns the matching passages, and whether embedding the query failed. The query is embedded only if no passage
@@ -215,6 +295,16 @@ impl Explainer {
     }
 }
 
+impl ToolsetPassages {
+    fn has_tool(&self, tool: &str) -> bool {
+        match (&self.deferred, self.index.get()) {
+            (Some((docs, _)), _) => docs.tools.contains(tool),
+            (None, Some(index)) => index.places().operation(tool).is_some(),
+            (None, None) => false,
+        }
+    }
+}
+
 /// Weight limit of indexes that are built at the same time: their memory is kept anyway.
 const UNLIMITED: u64 = u64::MAX;
 
@@ -232,22 +322,20 @@ fn builders(
         by_toolset.entry(toolset).or_default().1.push(section);
     }
     let toolsets: Vec<_> = by_toolset.into_iter().collect();
-    let builders = map_in_order(
-        &toolsets,
-        UNLIMITED,
-        |_| 0,
-        |(_, (docs, sections))| {
-            let mut builder = Index::builder(settings);
-            for OperationDocs { tool, texts, .. } in docs {
-                builder.add_operation(tool, texts);
-            }
-            for section in sections {
-                builder.add_section(section.clone());
-            }
-            builder
-        },
-    );
+    let builders = map_in_order(&toolsets, UNLIMITED, |_| 0, |(_, (docs, sections))| builder(docs, sections, settings));
     toolsets.into_iter().map(|(toolset, _)| toolset).zip(builders).collect()
+}
+
+/// Creates an index builder from the documentation of one toolset.
+fn builder<'s>(docs: &[OperationDocs], sections: &[Section], settings: &'s Settings) -> PassageIndexBuilder<'s> {
+    let mut builder = Index::builder(settings);
+    for OperationDocs { tool, texts, .. } in docs {
+        builder.add_operation(tool, texts);
+    }
+    for section in sections {
+        builder.add_section(section.clone());
+    }
+    builder
 }
 
 async fn with_meanings(
@@ -286,9 +374,10 @@ pub(super) struct MatchingPassage<'a> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures_util::FutureExt;
+    use serde_json::json;
 
     use super::*;
     use callwright_types::outcome::ApiAnswer;
@@ -296,6 +385,34 @@ mod tests {
     /// Resolves the future immediately, because nothing is awaited without an embedder.
     fn now(explanation: impl Future<Output = Explanation>) -> Explanation {
         explanation.now_or_never().unwrap()
+    }
+
+    #[tokio::test]
+    async fn deferred_documentation_is_read_once_and_only_for_the_toolset_that_failed() {
+        let read = Arc::new(AtomicUsize::new(0));
+        let deferred = |toolset: &'static str| {
+            let read = Arc::clone(&read);
+            let docs = DeferredDocs {
+                tools: HashSet::from(["route".to_owned()]),
+                read: Box::new(move || {
+                    read.fetch_add(1, Ordering::Relaxed);
+                    let docs = docs("route", &[("/paths/~1route", CODES)]);
+                    (vec![OperationDocs { toolset: toolset.into(), ..docs }], Vec::new())
+                }),
+            };
+            (toolset.to_owned(), docs)
+        };
+        let toolsets = BTreeMap::from([deferred("maps"), deferred("other")]);
+        let explainer = Explainer::deferred(toolsets, &Settings::default(), None);
+        let failed = answered(200, r#"{"info_code":"20000"}"#);
+        assert_eq!((explainer.passages(), read.load(Ordering::Relaxed)), (0, 0));
+        let kind = explainer.failure(&operation("route"), &failed, &[], &[]).await;
+        assert_eq!(kind, Some(FailureKind::NamedCode("20000".into())));
+        let explanation = explainer.explain(&operation("route"), &failed, &Map::new()).await;
+        assert!(explanation.passages[0].text.contains("precedes the latitude"), "{explanation:?}");
+        assert_eq!(read.load(Ordering::Relaxed), 1);
+        let same = explainer.indexes_of_tool("route", Some(&["other".to_owned()])).await;
+        assert_eq!((same.len(), read.load(Ordering::Relaxed)), (1, 2));
     }
 
     const CODES: &str = "Answers hold only the code.\n\n| info_code | Meaning |\n|---|---|\n\
@@ -396,7 +513,8 @@ mod tests {
     #[test]
     fn a_bare_code_fails_only_where_the_documentation_says_so() {
         let explainer = explainer();
-        let failure = |body: &str| explainer.failure(&operation("route"), &answered(200, body), &[], &[]);
+        let failure =
+            |body: &str| explainer.failure(&operation("route"), &answered(200, body), &[], &[]).now_or_never().unwrap();
         assert_eq!(failure(r#"{"info_code":"20000"}"#), Some(FailureKind::NamedCode("20000".into())));
         assert_eq!(failure(r#"{"info_code":"10000"}"#), None, "documented as success");
         assert_eq!(failure(r#"{"info_code":"77777"}"#), None, "not documented");

@@ -51,7 +51,7 @@ pub use client_tool::{ClientTool, ToolExplanation};
 pub use documents::{
     DOCUMENTATION_ENDINGS, DocumentError, DocumentFiles, Documents, Section, document_files, documents,
 };
-pub use explainer::{Explainer, OperationDocs};
+pub use explainer::{DeferredDocs, Explainer, OperationDocs};
 pub use failures::{
     FailureKind, Grounds, Judged, PROMISE_RULES, RULES, Recognised, Rule, TEXT_RULES, TextRule, ToolMessage, recognise,
 };

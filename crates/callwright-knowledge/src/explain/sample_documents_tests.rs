@@ -1,5 +1,6 @@
 //! Tests of explanations from the documents of the sample APIs.
 
+use futures_util::FutureExt;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -42,7 +43,7 @@ fn a_bare_code_of_the_route_planner_fails_and_is_explained_whatever_the_status()
     let arguments = json!({"origin": "34.6937,135.5023", "destination": "35.0116,135.7681"});
     for (status, kind) in [(200, FailureKind::NamedCode("20000".into())), (400, FailureKind::Status(400))] {
         let outcome = answered(status, r#"{"info_code":"20000"}"#);
-        assert_eq!(explainer.failure(&operation("planRoute"), &outcome, &[], &[]), Some(kind));
+        assert_eq!(explainer.failure(&operation("planRoute"), &outcome, &[], &[]).now_or_never().unwrap(), Some(kind));
         let told = first(&explainer, "planRoute", &outcome, &arguments);
         assert!(told.contains("the longitude precedes the latitude"), "{status}: {told}");
     }
@@ -54,7 +55,11 @@ fn a_bare_code_of_the_route_planner_fails_and_is_explained_whatever_the_status()
 fn the_route_planner_s_code_of_success_is_no_failure() {
     let explainer = explainer("route-planner.yaml");
     for body in [r#"{"info_code":"10000"}"#, r#"{"info_code":"10000","routes":[]}"#] {
-        assert_eq!(explainer.failure(&operation("planRoute"), &answered(200, body), &[], &[]), None, "{body}");
+        assert_eq!(
+            explainer.failure(&operation("planRoute"), &answered(200, body), &[], &[]).now_or_never().unwrap(),
+            None,
+            "{body}"
+        );
     }
 }
 

@@ -72,6 +72,8 @@ mod tests {
 
     use serde_json::json;
 
+    use futures_util::FutureExt;
+
     use super::*;
     use crate::pipeline::caches::AnalysisCache;
     use callwright_judge::scanner::Validators;
@@ -125,10 +127,12 @@ mod tests {
         let seen = AnalysisCache::new(1_000_000);
         let looked = std::cell::Cell::new(0);
         let rule = |text: &str, found: Option<&'static str>| {
-            seen.rule_or(MessageKeys::of(&[], None, None).of_message(&result(text)), || {
+            let key = MessageKeys::of(&[], None, None).of_message(&result(text));
+            let find = async {
                 looked.set(looked.get() + 1);
                 found
-            })
+            };
+            seen.rule_or(key, find).now_or_never().unwrap()
         };
         assert_eq!(
             [rule("a", Some("error")), rule("a", None), rule("b", None), rule("b", Some("error"))],

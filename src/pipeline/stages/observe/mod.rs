@@ -22,9 +22,7 @@ use crate::pipeline::state::{ChatDraft, ToolResult, Turn, TurnConversation, tool
 use crate::pipeline::tools::Offer;
 use callwright_judge::feedback::{MAX_TRIED, ObservedFailure};
 use callwright_judge::scanner::CompiledTool;
-use callwright_knowledge::explain::{
-    ClientTool, Explainer, FailureKind, Judged, ToolExplanation, ToolMessage, recognise,
-};
+use callwright_knowledge::explain::{ClientTool, FailureKind, Judged, ToolExplanation, ToolMessage, recognise};
 use callwright_telemetry::labels::Stage;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::rules::{Ablation, ClientTools, Mode};
@@ -69,13 +67,8 @@ async fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> ObservedFa
     let seen = &turn.snapshot.seen;
     let mut key = MessageKeys::of(&turn.policy.explain.failures, toolsets.as_deref(), template.as_deref());
     let mut failed: Vec<(ToolResult, &'static str)> = Vec::new();
-    let results = tool_results(&turn.request);
-    if results.is_empty() {
-        return ObservedFailures { looked_up: Vec::new(), left_out: 0 };
-    }
-    let explainer = turn.snapshot.explainer.get().await;
-    for result in results {
-        let rule = seen.rule_or(key.of_message(&result), || rule(turn, &explainer, toolsets.as_deref(), &result));
+    for result in tool_results(&turn.request) {
+        let rule = seen.rule_or(key.of_message(&result), rule(turn, toolsets.as_deref(), &result)).await;
         failed.extend(rule.map(|rule| (result, rule)));
     }
     let left_out = left_out(failed.len(), pipeline.settings.max_observed_failures);
@@ -181,12 +174,7 @@ async fn look(
 
 /// Returns the rule by which the message reports a failure: a policy rule, a built-in one, or an error code in the
 /// documentation of the operation with this tool name.
-fn rule(
-    turn: &Turn,
-    explainer: &Explainer,
-    toolsets: Option<&[String]>,
-    result: &ToolResult,
-) -> Option<&'static str> {
+async fn rule(turn: &Turn, toolsets: Option<&[String]>, result: &ToolResult) -> Option<&'static str> {
     let ToolResult { call, text, .. } = result;
     match recognise(&ToolMessage { tool: &call.name, text }, &turn.policy.explain.failures) {
         Judged::Failed(recognised) => return Some(recognised.rule),
@@ -195,7 +183,8 @@ fn rule(
     }
     let operation = operation(turn, toolsets, &call.name)?;
     let answer = ApiAnswer::new(http::StatusCode::OK.as_u16(), text.clone());
-    let failure = explainer.failure(&operation, &Outcome::Answered(answer), &[], &[]);
+    let explainer = turn.snapshot.explainer.get().await;
+    let failure = explainer.failure(&operation, &Outcome::Answered(answer), &[], &[]).await;
     matches!(failure, Some(FailureKind::NamedCode(_))).then_some(DOCUMENTED_CODE)
 }
 

@@ -1,7 +1,7 @@
 //! Builds producer segments from the catalog's operations.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::index::Producers;
 use super::segment::Segment;
@@ -13,37 +13,50 @@ use callwright_types::OutputLink;
 /// Weight limit of segments that are built at the same time: their memory is kept anyway.
 const UNLIMITED: u64 = u64::MAX;
 
-/// Producers of a catalog: one segment per toolset, with the toolset it was built from.
+/// Producers of a catalog: one segment per toolset, built when it is needed first.
 #[derive(Debug, Clone, Default)]
 pub struct CatalogProducers {
-    segments: BTreeMap<String, (Arc<Toolset>, Arc<Segment>)>,
+    segments: BTreeMap<String, (Arc<Toolset>, Arc<OnceLock<Arc<Segment>>>)>,
 }
 
 impl CatalogProducers {
-    /// Indexes the toolsets of a catalog. Segments of unchanged toolsets are reused from `before`.
+    /// Prepares the index of the toolsets of a catalog. Segments of unchanged toolsets are reused from `before`.
     pub fn of(catalog: &Catalog, before: Option<&Self>) -> Self {
-        let segment = |toolset: &&Arc<Toolset>| {
+        let segments = catalog.toolsets().map(|toolset| {
             let known = before.and_then(|before| before.segments.get(&toolset.name));
-            match known.filter(|(made_from, _)| Arc::ptr_eq(made_from, toolset)) {
-                Some((_, segment)) => Arc::clone(segment),
-                None => Arc::new(segment_of(toolset)),
-            }
-        };
-        let toolsets: Vec<&Arc<Toolset>> = catalog.toolsets().collect();
-        let segments = map_in_order(&toolsets, UNLIMITED, |_| 0, segment);
-        let named = toolsets.into_iter().zip(segments);
-        let named = named.map(|(toolset, segment)| (toolset.name.clone(), (Arc::clone(toolset), segment)));
-        Self { segments: named.collect() }
+            let known = known.filter(|(made_from, _)| Arc::ptr_eq(made_from, toolset));
+            let segment = known.map(|(_, segment)| Arc::clone(segment)).unwrap_or_default();
+            (toolset.name.clone(), (Arc::clone(toolset), segment))
+        });
+        Self { segments: segments.collect() }
     }
 
     /// Returns the segment of a toolset.
     pub fn segment(&self, toolset: &str) -> Option<&Arc<Segment>> {
-        self.segments.get(toolset).map(|(_, segment)| segment)
+        self.segments.get(toolset).map(|(toolset, segment)| segment.get_or_init(|| Arc::new(segment_of(toolset))))
+    }
+
+    /// Builds the segments of these toolsets in parallel, as far as they are not built.
+    pub fn prepare(&self, toolsets: &[&str]) {
+        let is_missing = |name: &&str| self.segments.get(*name).is_some_and(|(_, segment)| segment.get().is_none());
+        let missing: Vec<&str> = toolsets.iter().copied().filter(is_missing).collect();
+        if missing.len() > 1 {
+            map_in_order(
+                &missing,
+                UNLIMITED,
+                |_| 0,
+                |toolset| {
+                    self.segment(toolset);
+                },
+            );
+        }
     }
 
     /// Returns the producers of all toolsets, ordered by name.
     pub fn all(&self) -> Producers {
-        Producers::new(self.segments.values().map(|(_, segment)| Arc::clone(segment)))
+        let names: Vec<&str> = self.segments.keys().map(String::as_str).collect();
+        self.prepare(&names);
+        Producers::new(names.iter().filter_map(|name| self.segment(name)).map(Arc::clone))
     }
 }
 
