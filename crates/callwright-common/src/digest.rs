@@ -1,7 +1,5 @@
 //! Hashes over several parts, and their text form.
 
-use std::fmt::Write;
-
 use sha2::{Digest, Sha256};
 
 /// Adds a part to `hash`, prefixed with its length, so that different lists of parts never have the same bytes.
@@ -19,10 +17,12 @@ pub fn tenant(key_field: &[u8]) -> String {
 
 /// Returns the bytes as lower-case hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(2 * bytes.len());
     for byte in bytes {
-        // Writing into a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
+        for digit in [byte >> 4, byte & 0xf] {
+            text.push(char::from(DIGITS[usize::from(digit)]));
+        }
     }
     text
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::fields::{ObjectFields, object, string};
+use super::fields::{ObjectFields, array, object, string};
 use callwright_common::json::raw;
 
 /// Returns the text of a content: the string, or the text of its parts joined with `separator`. Returns `None` if it
@@ -13,7 +13,7 @@ pub(super) fn text_of<'a>(content: &'a RawValue, separator: &str) -> Option<Cow<
     if let Some(text) = string(content) {
         return Some(text);
     }
-    let parts: Vec<&RawValue> = serde_json::from_str(content.get()).ok()?;
+    let parts = array(content)?;
     let texts: Vec<Cow<'_, str>> = parts.into_iter().filter_map(part_text).collect();
     match texts.len() {
         0 => None,
@@ -31,7 +31,7 @@ pub(super) fn part_text(part: &RawValue) -> Option<Cow<'_, str>> {
 /// Returns the content with all its text replaced by `text`: a string, or for an array the other parts and one text
 /// part. Returns `null` if nothing remains.
 pub(super) fn with_text(content: Option<&RawValue>, text: &str) -> Box<RawValue> {
-    let parts: Option<Vec<&RawValue>> = content.and_then(|content| serde_json::from_str(content.get()).ok());
+    let parts = content.and_then(array);
     let others: Vec<&RawValue> =
         parts.unwrap_or_default().into_iter().filter(|part| part_text(part).is_none()).collect();
     match (others.is_empty(), text.is_empty()) {

@@ -17,7 +17,8 @@ pub(super) struct ObjectFields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 impl<'a> ObjectFields<'a> {
     /// Parses the text of an object; `None` if it is not an object.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
-        serde_json::from_str(text).ok()
+        // The error of the parser costs more than this check.
+        text.trim_start().starts_with('{').then(|| serde_json::from_str(text).ok())?
     }
 
     /// Returns a field that is present and not `null`.
@@ -36,7 +37,7 @@ impl<'a> ObjectFields<'a> {
 
     /// Returns the items of a field that is an array.
     pub(super) fn items(&self, key: &str) -> Option<Vec<&'a RawValue>> {
-        serde_json::from_str(self.get(key)?.get()).ok()
+        array(self.get(key)?)
     }
 
     /// Returns a field deserialised as `T`.
@@ -58,6 +59,12 @@ pub(super) fn object<const N: usize>(fields: [(&str, Box<RawValue>); N]) -> RawO
 /// Treats `null` as absent.
 pub(super) fn present(value: Option<&RawValue>) -> Option<&RawValue> {
     value.filter(|value| value.get() != "null")
+}
+
+/// Returns the items of an array.
+pub(super) fn array(value: &RawValue) -> Option<Vec<&RawValue>> {
+    // The error of the parser costs more than this check.
+    value.get().starts_with('[').then(|| serde_json::from_str(value.get()).ok())?
 }
 
 /// Returns the content of a JSON string. Lone surrogates, which some servers send, become U+FFFD.

@@ -1,7 +1,7 @@
 //! Incremental, bounded parser of server-sent events (WHATWG HTML, "Server-sent events", sections 9.2.5 and 9.2.6).
 
 use bytes::{Buf, Bytes, BytesMut};
-use memchr::memchr2;
+use memchr::{memchr2, memchr2_iter};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -181,7 +181,10 @@ impl SseReader {
 
 fn event(raw: Bytes) -> Result<SseEvent, SseError> {
     let mut data: Option<String> = None;
-    for line in raw.split(|byte| matches!(byte, b'\n' | b'\r')) {
+    let mut start = 0;
+    for end in memchr2_iter(b'\n', b'\r', &raw) {
+        let line = raw.get(start..end).unwrap_or_default();
+        start = end + 1;
         let Some(value) = data_value(line) else { continue };
         let value = std::str::from_utf8(value).map_err(|_| SseError::InvalidUtf8)?;
         match &mut data {
