@@ -91,8 +91,8 @@ function repaired(repair) {
 function executed(execution) {
   const good = execution.outcome === "success" && !execution.explanation;
   return step(good ? "good" : "bad", `Call of ${execution.toolset}: ${execution.operation}`,
-    facts([["Outcome", `${execution.outcome}${execution.status ? `, status ${execution.status}` : ""}`], ["Duration", duration(execution.duration_ms)],
-      ["Approval", execution.approval ? `${execution.approval.status} ${execution.approval.decided_by ?? ""}` : undefined]]),
+    facts([["Outcome", `${execution.outcome}${execution.status ? `, status ${execution.status}` : ""}`], ["Not sent because of", execution.reason], ["Remedy", execution.remedy],
+      ["Duration", duration(execution.duration_ms)], ["Approval", execution.approval ? `${execution.approval.status} ${execution.approval.decided_by ?? ""}` : undefined]]),
     ...(execution.body ? [element("pre", {}, execution.body)] : []), ...explained(execution.explanation));
 }
 

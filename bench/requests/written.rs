@@ -89,7 +89,7 @@ fn write_request(
     let Preview { method, url, headers, body } = match preview(call, operation) {
         Ok(preview) => preview,
         Err(outcome) => {
-            let reason = if let Outcome::Refused { reason } = outcome { reason } else { format!("{outcome:?}") };
+            let reason = if let Outcome::Refused(refusal) = outcome { refusal.message } else { format!("{outcome:?}") };
             *written.refused.entry(reason).or_default() += 1;
             return Ok(());
         }

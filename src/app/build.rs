@@ -9,6 +9,7 @@ use crate::pipeline::{Pipeline, PipelineParts, SEARCH_TOOL};
 use callwright_common::watch::Watcher;
 use callwright_executor::Executor;
 use callwright_judge::scanner::Validators;
+use callwright_policy::PolicyBook;
 use callwright_search::embedding::{self, DownloadWatcher, Embedder};
 use callwright_store::{SealedTokens, SharedTokens, Store, TraceQueue};
 use callwright_telemetry::{Metrics, Spans};
@@ -18,6 +19,7 @@ use super::documents::TakeOver;
 use super::memory::Memories;
 use super::representations::SharedRepresentations;
 use super::start_error::StartError;
+use super::toolset_audit::{ToolsetFinding, audit_policies};
 use super::{documents, keys, operator_files};
 
 /// Components that the listeners and background tasks use.
@@ -66,8 +68,14 @@ pub(super) async fn build(
     let executor = Executor::build(&settings.executor, store.clone(), tokens)?;
     let (templates, template_watcher) = operator_files::load_templates(&settings.feedback)?;
     let (notations, notation_watcher) = operator_files::load_notations(&settings.repair, base_dir)?;
+    let (catalog, aliases) = (tooling.clone(), settings.aliases.clone());
+    let has_directory = !settings.policies.directory.is_empty();
+    let audit = move |book: &PolicyBook| {
+        let findings = audit_policies(&catalog.load().catalog, &aliases, book, has_directory);
+        findings.iter().for_each(ToolsetFinding::log);
+    };
     let (policies, policy_watcher) =
-        operator_files::load_policies(&settings.policies, &settings.aliases, base_dir, &metrics)?;
+        operator_files::load_policies(&settings.policies, &settings.aliases, base_dir, &metrics, audit)?;
 
     let addresses = settings.upstreams.iter().map(|(name, upstream)| (name.as_str(), upstream.base_url.as_str()));
     let spans = Spans::start(&settings.telemetry, base_dir, addresses, metrics.clone())?;

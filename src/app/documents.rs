@@ -27,6 +27,7 @@ use callwright_telemetry::labels::ResultLabel;
 use callwright_types::representation::SharedRepresentation;
 
 use super::start_error::StartError;
+use super::toolset_audit::audit_toolsets;
 use super::{further_docs, operator_files};
 
 /// Loaded documents, and the watchers that keep them current.
@@ -84,12 +85,13 @@ pub(super) async fn load(
         planner: settings.planner.clone(),
         runtime: Handle::current(),
         pipeline: settings.pipeline.clone(),
+        executor: settings.executor.clone(),
         metrics: metrics.clone(),
         seen: stamps(&catalog),
         seen_docs: BTreeMap::new(),
     };
     let documents = WatchedDocuments { seen_docs: documents.stamps_of_docs(), ..documents };
-    report_loaded(&catalog, metrics);
+    report_loaded(&catalog, &settings.executor, metrics);
     let current = Arc::new(ArcSwap::from_pointee(documents.tooling(catalog, None).await));
     let documents = SharedDocuments { documents: Arc::new(Mutex::new(documents)), current: current.clone() };
     let watchers = [
@@ -154,6 +156,7 @@ struct WatchedDocuments {
     /// Runtime on which reloads run the embedder, because reloads have threads of their own.
     runtime: Handle,
     pipeline: pipeline::Settings,
+    executor: executor::Settings,
     metrics: Arc<Metrics>,
     /// Stamps of the files at the last read, whether it succeeded or failed.
     seen: BTreeMap<PathBuf, Option<Stamp>>,
@@ -280,7 +283,7 @@ impl WatchedDocuments {
             for file in catalog.files() {
                 self.seen.entry(file.to_owned()).or_insert_with(|| stamp(file));
             }
-            report_loaded(&catalog, &self.metrics);
+            report_loaded(&catalog, &self.executor, &self.metrics);
             current.store(Arc::new(self.runtime.block_on(self.tooling(catalog, Some(&before)))));
             self.metrics.catalog_reloads.inc(if errors.is_empty() {
                 ResultLabel::Success
@@ -414,7 +417,7 @@ fn stamp(file: &Path) -> Option<Stamp> {
 }
 
 /// Reports the load result of each document in the log and the metrics.
-fn report_loaded(catalog: &Catalog, metrics: &Metrics) {
+fn report_loaded(catalog: &Catalog, settings: &executor::Settings, metrics: &Metrics) {
     metrics.catalog(catalog.toolsets().map(|toolset| {
         let report = &toolset.report;
         (toolset.name.as_str(), report.operations_loaded, report.operations_skipped.len())
@@ -434,6 +437,9 @@ fn report_loaded(catalog: &Catalog, metrics: &Metrics) {
                 "operation skipped"
             );
         }
+    }
+    for finding in audit_toolsets(catalog, settings, &BTreeSet::new()).unwrap_or_default() {
+        finding.log();
     }
 }
 

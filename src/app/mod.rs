@@ -17,6 +17,7 @@ mod operator_files;
 mod representations;
 mod shutdown;
 mod start_error;
+mod toolset_audit;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -45,6 +46,7 @@ pub use hangup::Hangups;
 pub use operator_files::policy_book;
 pub use shutdown::termination_requested;
 pub use start_error::StartError;
+pub use toolset_audit::{ToolsetFinding, audit_policies, audit_toolsets, forbidden_names};
 
 /// Starts logging to standard error by the settings. Call it once per process.
 ///

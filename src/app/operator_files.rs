@@ -30,19 +30,25 @@ pub fn policy_book(
     PolicyBook::load(settings, base_dir)?.bind(bindings)
 }
 
-/// Loads the policies, and watches their folder where the settings enable it.
+/// Loads the policies, and watches their folder where the settings enable it. Calls `audit` with the policies after
+/// each load.
 pub(super) fn load_policies(
     settings: &policy::Settings,
     aliases: &BTreeMap<String, AliasSettings>,
     base_dir: &Path,
     metrics: &Arc<Metrics>,
+    audit: impl Fn(&PolicyBook) + Send + 'static,
 ) -> Result<(Arc<ArcSwap<PolicyBook>>, Option<Watcher>), PolicyError> {
     let current = Arc::new(ArcSwap::from_pointee(policy_book(settings, aliases, base_dir)?));
-    let metrics = metrics.clone();
+    audit(&current.load());
+    let (metrics, reloaded) = (metrics.clone(), current.clone());
     let watcher = policy::watch(settings, base_dir, current.clone(), move |result| {
         metrics.policy_reloads.inc(if result.is_ok() { ResultLabel::Success } else { ResultLabel::Failure });
         match result {
-            Ok(()) => tracing::info!("policies reloaded"),
+            Ok(()) => {
+                tracing::info!("policies reloaded");
+                audit(&reloaded.load());
+            }
             Err(error) => tracing::error!(%error, "policies not reloaded; the previous ones stay in force"),
         }
     });

@@ -1,12 +1,13 @@
 //! `callwright config`: inspects the configuration without serving.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
 use super::errors::VerbResult;
 use super::setup::{load_config, load_policies};
-use crate::app;
+use crate::app::{self, ToolsetFinding};
 use callwright_judge::feedback::Templates;
 use callwright_judge::repair::Notations;
 use callwright_openapi::{Report, Toolset};
@@ -37,13 +38,22 @@ pub(super) fn run(arguments: ConfigArguments) -> VerbResult {
 fn check(file: Option<PathBuf>) -> VerbResult {
     let loaded = load_config(file)?;
     let mut problems = Vec::new();
-    problems.extend(load_policies(&loaded).err().map(|error| error.to_string()));
+    let book = load_policies(&loaded).map_err(|error| problems.push(error.to_string())).ok();
     problems.extend(Templates::load(&loaded.settings.feedback).err().map(|error| error.to_string()));
     let notations = Notations::load(&loaded.settings.repair, &loaded.base_dir);
     problems.extend(notations.err().map(|error| error.to_string()));
     match app::load_catalog(&loaded.settings, &loaded.base_dir) {
         Ok((catalog, errors)) => {
+            let settings = &loaded.settings;
             catalog.toolsets().for_each(|toolset| print_toolset(toolset));
+            match app::audit_toolsets(&catalog, &settings.executor, &BTreeSet::new()) {
+                Ok(findings) => findings.iter().for_each(print_finding),
+                Err(error) => problems.push(error.to_string()),
+            }
+            if let Some(book) = &book {
+                let has_directory = !settings.policies.directory.is_empty();
+                app::audit_policies(&catalog, &settings.aliases, book, has_directory).iter().for_each(print_finding);
+            }
             problems.extend(errors.iter().map(ToString::to_string));
         }
         Err(error) => problems.push(error.to_string()),
@@ -54,6 +64,12 @@ fn check(file: Option<PathBuf>) -> VerbResult {
     let origin = loaded.file.map_or_else(|| "built-in defaults".to_owned(), |file| file.display().to_string());
     anstream::println!("{origin}: OK");
     Ok(())
+}
+
+/// Prints calls that would be refused, with the lines that let them through.
+fn print_finding(finding: &ToolsetFinding) {
+    anstream::println!("toolset `{}`: {} ({})", finding.toolset, finding.message, finding.reason);
+    anstream::println!("  to change this, add {}", finding.fix().replace('\n', "\n    "));
 }
 
 /// Prints facts about a toolset that are useful to an operator but are not errors.

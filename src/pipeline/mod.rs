@@ -17,6 +17,7 @@ mod inspection;
 mod kept_key;
 mod pass_through;
 mod query_vectors;
+mod refusal_log;
 mod services;
 mod settings;
 mod snapshot;

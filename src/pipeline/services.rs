@@ -20,11 +20,13 @@ use callwright_store::{Store, TraceQueue};
 use callwright_telemetry::labels::{CacheName, Stage};
 use callwright_telemetry::{Metrics, Spans};
 use callwright_types::Protocol;
+use callwright_types::trace::Execution;
 use callwright_upstream::{Upstream, Upstreams};
 
 use super::approvals::ApprovalDesk;
 use super::caches::{OfferedBefore, OutlinedBefore, PlannerBackoff, PlanningModels, RecalledBefore, WaitingPlans};
 use super::cpu::CpuSlots;
+use super::refusal_log::RefusalLog;
 use super::settings::{AliasSettings, PassThroughSettings, Settings};
 use super::snapshot::{RecallMemory, Snapshot, Tooling};
 use super::switch::Switch;
@@ -100,6 +102,7 @@ pub struct Pipeline {
     pub(crate) access: Arc<Access>,
     pub(crate) memory: Arc<ArcSwap<RecallMemory>>,
     pub(crate) switch: Switch,
+    refusals: RefusalLog,
     pub(crate) running: TaskTracker,
     /// Whether an unguarded request was logged, by protocol.
     logged_unguarded: [AtomicBool; Protocol::ALL.len()],
@@ -143,6 +146,7 @@ impl Pipeline {
             access,
             memory,
             switch: Switch::default(),
+            refusals: RefusalLog::default(),
             running: TaskTracker::new(),
             logged_unguarded: Default::default(),
         }
@@ -156,6 +160,11 @@ impl Pipeline {
     /// Time of silence after which a stream gets a keep-alive comment.
     pub fn keep_alive(&self) -> Duration {
         Duration::from_secs(self.settings.keep_alive_seconds.max(1))
+    }
+
+    /// Logs a refused execution, if it has to be logged.
+    pub(crate) fn note_refusal(&self, execution: &Execution, policy: &str) {
+        self.refusals.note(&self.tooling.load().catalog, &self.policies.load(), execution, policy);
     }
 
     /// Returns the approval desk.

@@ -112,7 +112,7 @@ async fn a_missing_credential_is_named_to_the_operator_and_not_to_the_model() {
     assert!(api.received().is_empty(), "nothing is sent without a credential");
     let feedback = told(&upstream.received()[1]);
     assert!(feedback.contains("No call can mend this") && !feedback.contains("`key`"), "{feedback}");
-    assert!(proxy.log().contains("set it under `toolsets.bookings.credentials`"), "{}", proxy.log());
+    assert!(proxy.log().contains("[toolsets.bookings.credentials]"), "{}", proxy.log());
     let faults = [("toolset", "bookings"), ("fault", "missing")];
     assert_eq!(proxy.metrics().await.sum("credential_faults_total", &faults), 2.0);
     let trace = proxy.traces_after_stop().await.remove(0);

@@ -63,6 +63,7 @@ mod protocol_rules;
 mod protocols;
 mod readme;
 mod real_documents;
+mod refusals;
 mod remembering;
 mod replay;
 mod rescue;

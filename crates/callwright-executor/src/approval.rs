@@ -8,13 +8,14 @@ use super::Executor;
 use super::executor::{at_the_same_time, permitted, tool_name, unrecorded};
 use super::intent::{arguments_hash, intent_key};
 use super::permission::CallPermission;
-use super::refusal::{CallRefusal, refuse};
+use super::refusal::refuse;
 use super::request::{self, is_safe};
 use callwright_common::digest::{add_part, hex};
 use callwright_judge::scanner::CheckedCall;
 use callwright_openapi::{Operation, Toolset};
 use callwright_store::Store;
 use callwright_types::Outcome;
+use callwright_types::Refusal;
 use callwright_types::rules::ExecuteRules;
 
 /// Condition for the execution of a call.
@@ -70,8 +71,11 @@ impl Grant {
         };
         Err(match unusable {
             Ok(Some(note)) => Outcome::Unapproved(note),
-            Ok(None) => refuse!("there is no approval {}", self.id).into(),
-            Err(error) => refuse!("a person has to approve it, and the approval cannot be used: {error}").into(),
+            Ok(None) => refuse!(ApprovalUnavailable, "there is no approval {}", self.id).into(),
+            Err(error) => {
+                refuse!(ApprovalUnavailable, "a person has to approve it, and the approval cannot be used: {error}")
+                    .into()
+            }
         })
     }
 }
@@ -146,7 +150,7 @@ impl Executor {
 }
 
 impl Application {
-    fn of(call: &CheckedCall, operation: &Operation, toolset: &Toolset) -> Result<Self, CallRefusal> {
+    fn of(call: &CheckedCall, operation: &Operation, toolset: &Toolset) -> Result<Self, Refusal> {
         let request = request::build(operation, call.arguments())?;
         let tool = tool_name(operation, toolset);
         let arguments_hash = arguments_hash(call.arguments());
@@ -156,7 +160,7 @@ impl Application {
             operation: format!("{method} {}", operation.path),
             method,
             target,
-            arguments: serde_json::to_string(call.arguments()).map_err(|error| refuse!("{error}"))?,
+            arguments: serde_json::to_string(call.arguments()).map_err(|error| refuse!(InvalidArguments, "{error}"))?,
         })
     }
 }

@@ -13,11 +13,12 @@ use url::Url;
 
 use super::address::{AddressPolicy, AllowList, CheckedResolver, ForbiddenAddress, Lookup};
 use super::host_limits::HostLimits;
-use super::refusal::{CallRefusal, refuse};
+use super::refusal::refuse;
 use super::request::{ApiRequest, is_safe};
 use super::{BuildError, Settings, answer};
 use callwright_common::errors;
 use callwright_types::Outcome;
+use callwright_types::Refusal;
 use callwright_types::outcome::ApiAnswer;
 
 /// `User-Agent` of all requests to tool APIs.
@@ -48,7 +49,7 @@ pub(super) struct LinkedResponse {
 #[derive(Debug)]
 pub(super) enum RequestFailure {
     /// Not sent, because a rule forbids it.
-    Refused(CallRefusal),
+    Refused(Refusal),
     /// Not sent, because no connection can be established.
     Unreachable(String),
     /// Sent, or possibly sent, and the connection broke.
@@ -107,7 +108,11 @@ impl ApiClient {
                 }
             }
         }
-        Err(RequestFailure::Refused(refuse!("the API redirects more than {} times", self.max_redirects)))
+        Err(RequestFailure::Refused(refuse!(
+            RedirectNotAllowed,
+            "the API redirects more than {} times",
+            self.max_redirects
+        )))
     }
 
     async fn send_patiently(
@@ -224,12 +229,13 @@ fn next_hop(request: &ApiRequest, response: &reqwest::Response) -> Result<Option
     let location = response.headers().get(LOCATION).map(HeaderValue::to_str);
     let (true, true, Some(location)) = (redirects, reads_only(&request.method), location) else { return Ok(None) };
     let Some(mut next) = location.ok().and_then(|location| request.url.join(location).ok()) else {
-        return Err(RequestFailure::Refused(refuse!("the API redirects to an invalid URL")));
+        return Err(RequestFailure::Refused(refuse!(RedirectNotAllowed, "the API redirects to an invalid URL")));
     };
     next.set_fragment(None);
     if !stays(&request.url, &next) {
         let host = next.host_str().unwrap_or_default();
         return Err(RequestFailure::Refused(refuse!(
+            RedirectNotAllowed,
             "the API redirects to `{}://{host}`, which is not the server in the document; the redirect is not followed",
             next.scheme()
         )));
@@ -249,14 +255,14 @@ fn stays(here: &Url, next: &Url) -> bool {
 fn failed(error: &reqwest::Error) -> RequestFailure {
     let mut source = error.source();
     while let Some(cause) = source {
-        if let Some(ForbiddenAddress(reason)) = cause.downcast_ref() {
-            return RequestFailure::Refused(CallRefusal(reason.clone()));
+        if let Some(ForbiddenAddress(refusal)) = cause.downcast_ref() {
+            return RequestFailure::Refused(refusal.clone());
         }
         source = cause.source();
     }
     let why = root_cause(error);
     if error.is_builder() {
-        return RequestFailure::Refused(refuse!("the request cannot be built: {why}"));
+        return RequestFailure::Refused(refuse!(InvalidArguments, "the request cannot be built: {why}"));
     }
     if error.is_connect() { RequestFailure::Unreachable(why) } else { RequestFailure::Broken(why) }
 }

@@ -121,7 +121,7 @@ impl Drop for DocumentFetcher {
 fn reason(failed: RequestFailure, url: &Url, bounds: FetchBounds) -> String {
     let host = url.host_str().unwrap_or_default();
     match failed {
-        RequestFailure::Refused(refusal) => refusal.0,
+        RequestFailure::Refused(refusal) => refusal.message,
         RequestFailure::Unreachable(why) => format!("`{host}` cannot be connected to: {why}"),
         RequestFailure::Broken(why) => format!("the connection to `{host}` broke: {why}"),
         RequestFailure::Late => format!(

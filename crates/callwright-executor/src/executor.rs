@@ -14,7 +14,7 @@ use super::idempotency::{is_idempotent, is_open, new_key, with_key};
 use super::intent::{RunningCall, RunningCalls, intent_key};
 use super::paging;
 use super::permission::{CallPermission, permit};
-use super::refusal::{CallRefusal, refuse};
+use super::refusal::refuse;
 use super::request::{self, is_safe};
 use super::request_sender::{AuthorizedRequest, RequestSender};
 use super::stored_answer;
@@ -23,6 +23,7 @@ use callwright_judge::scanner::CheckedCall;
 use callwright_openapi::{Operation, Toolset};
 use callwright_store::{Beginning, Begun, IntentKey, Intents, SharedTokens, StoreError};
 use callwright_types::Outcome;
+use callwright_types::Refusal;
 use callwright_types::rules::ExecuteRules;
 
 /// Runs checked calls of catalog tools over HTTP. Clones share connections.
@@ -89,9 +90,11 @@ impl Executor {
         let tool = tool_name(operation, toolset);
         match permitted(call, operation, rules, &tool) {
             Ok(CallPermission::Freely) => self.carry_out(call, operation, toolset, None, session, trace_id).await,
-            Ok(CallPermission::OnceApproved) => {
-                refuse!("the policy requires human approval of {tool}, and no approval was requested").into()
-            }
+            Ok(CallPermission::OnceApproved) => refuse!(
+                ApprovalUnavailable,
+                "the policy requires human approval of {tool}, and no approval was requested"
+            )
+            .into(),
             Err(refusal) => refusal.into(),
         }
     }
@@ -264,15 +267,15 @@ pub(super) fn permitted(
     operation: &Operation,
     rules: &ExecuteRules,
     tool: &str,
-) -> Result<CallPermission, CallRefusal> {
+) -> Result<CallPermission, Refusal> {
     vouched_for(call, operation)?;
     permit(rules, &operation.method, tool)
 }
 
 /// Checks that the scan checked the call against this operation. A scan is valid for the call of one tool only.
-pub(super) fn vouched_for(call: &CheckedCall, operation: &Operation) -> Result<(), CallRefusal> {
+pub(super) fn vouched_for(call: &CheckedCall, operation: &Operation) -> Result<(), Refusal> {
     if call.tool().tool.owner != operation.tool.owner || call.is_free_text() {
-        return Err(refuse!("the call was not checked against {}", operation.label()));
+        return Err(refuse!(NotValidated, "the call was not checked against {}", operation.label()));
     }
     Ok(())
 }
@@ -308,5 +311,10 @@ fn delivered_late(key: &IntentKey, answer: &str) -> Outcome {
 }
 
 pub(super) fn unrecorded(key: &IntentKey, error: &StoreError) -> Outcome {
-    refuse!("{} changes data, and the intent to execute it could not be recorded first: {error}", key.operation).into()
+    refuse!(
+        IntentNotStored,
+        "{} changes data, and the intent to execute it could not be recorded first: {error}",
+        key.operation
+    )
+    .into()
 }

@@ -64,10 +64,9 @@ pub(super) fn is_open(outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Unknown { .. } => true,
         Outcome::Answered(answer) => matches!(answer.status, 409 | 425) || answer.status >= 500,
-        Outcome::Unreachable { .. }
-        | Outcome::Refused { .. }
-        | Outcome::Unauthorised { .. }
-        | Outcome::Unapproved(_) => false,
+        Outcome::Unreachable { .. } | Outcome::Refused(_) | Outcome::Unauthorised { .. } | Outcome::Unapproved(_) => {
+            false
+        }
     }
 }
 

@@ -32,9 +32,9 @@ mod stored_answer;
 #[cfg(test)]
 mod tests;
 
-pub use address::Lookup;
+pub use address::{AddressAudit, Lookup};
 pub use approval::{Application, Clearance, Grant};
-pub use credentials::{audit as audit_credentials, fault as credential_fault};
+pub use credentials::{LackingCredential, audit as audit_credentials, fault as credential_fault, lacking_credentials};
 pub use documents::DocumentFetcher;
 pub use executor::Executor;
 pub use permission::Permissions;

@@ -3,7 +3,8 @@
 use globset::{Glob, GlobMatcher};
 use http::Method;
 
-use super::refusal::{CallRefusal, refuse};
+use super::refusal::refuse;
+use callwright_types::Refusal;
 use callwright_types::rules::{ExecuteRule, ExecuteRules, Permission};
 
 /// Decision about a call that policy does not deny.
@@ -17,15 +18,18 @@ pub(super) enum CallPermission {
 
 /// Decides whether the tool `toolset/tool` may be executed with this method. The first matching rule decides; without
 /// one, only `GET` and `HEAD` are permitted.
-pub(super) fn permit(rules: &ExecuteRules, method: &Method, tool: &str) -> Result<CallPermission, CallRefusal> {
+pub(super) fn permit(rules: &ExecuteRules, method: &Method, tool: &str) -> Result<CallPermission, Refusal> {
     match Permissions::of(rules).decide(method, tool) {
         Some((_, Permission::Allow)) => Ok(CallPermission::Freely),
         Some((_, Permission::Approve)) => Ok(CallPermission::OnceApproved),
-        Some((position, Permission::Deny)) => {
-            Err(refuse!("policy does not allow {method} {tool}: rule {} of `execute.rules` denies it", position + 1))
-        }
+        Some((position, Permission::Deny)) => Err(refuse!(
+            PolicyDenied,
+            "policy does not allow {method} {tool}: rule {} of `execute.rules` denies it",
+            position + 1
+        )),
         None if is_free(method) => Ok(CallPermission::Freely),
         None => Err(refuse!(
+            PolicyDenied,
             "policy does not allow {method} {tool}: without a rule only GET and HEAD are executed; the policy key `execute.rules` \
              would allow it with `{{methods: [{method}], tools: [\"{tool}\"], permission: allow}}`, or with `approve` to require human approval"
         )),
@@ -106,7 +110,10 @@ mod tests {
         }
         for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH, Method::OPTIONS, Method::TRACE] {
             let refusal = permit(&rules, &method, "a/b").unwrap_err();
-            assert!(refusal.0.contains("execute.rules") && refusal.0.contains(method.as_str()), "{refusal}");
+            assert!(
+                refusal.message.contains("execute.rules") && refusal.message.contains(method.as_str()),
+                "{refusal}"
+            );
         }
     }
 
@@ -122,8 +129,8 @@ mod tests {
         };
         assert!(permit(&rules, &Method::POST, "rooms/book").is_ok());
         assert!(permit(&rules, &Method::PUT, "rooms/book").is_err());
-        assert!(permit(&rules, &Method::POST, "rooms/deleteAll").unwrap_err().0.contains("rule 1 "));
-        assert!(permit(&rules, &Method::GET, "secret/read").unwrap_err().0.contains("rule 3 "));
+        assert!(permit(&rules, &Method::POST, "rooms/deleteAll").unwrap_err().message.contains("rule 1 "));
+        assert!(permit(&rules, &Method::GET, "secret/read").unwrap_err().message.contains("rule 3 "));
     }
 
     #[test]

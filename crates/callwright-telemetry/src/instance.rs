@@ -12,14 +12,14 @@ use super::family::{
     Counters, Counters2, Family, Gauges, Gauges2, Histograms, NamedAmounts, NamedCounters, Spec, StatusCounters,
 };
 use super::labels::{
-    AttemptOutcome, CacheName, CloseReason, ConnectionState, Decision, Endpoint, ExecutionOutcome, Exhausted,
-    FeedbackKind, HandshakeFailure, HoldEnd, KeyResult, KnownNames, Label, LearningJob, LearningRun, Listener,
-    MAX_CLIENT_TOOLS, MemoryKind, OTHER, OperationState, Purpose, RefusalReason, RequestRefusal, ResultLabel, SpanEnd,
+    AttemptOutcome, CacheName, CloseReason, ConnectionRefusal, ConnectionState, Decision, Endpoint, ExecutionOutcome,
+    Exhausted, FeedbackKind, HandshakeFailure, HoldEnd, KeyResult, KnownNames, Label, LearningJob, LearningRun,
+    Listener, MAX_CLIENT_TOOLS, MemoryKind, OTHER, OperationState, Purpose, RequestRefusal, ResultLabel, SpanEnd,
     Stage, TokenKind, TurnMode, UnjudgedReason, UnsureResult,
 };
 use callwright_types::outcome::CredentialFault;
 use callwright_types::{
-    CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, Protocol, RepairKind, Verdict,
+    CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, Protocol, RefusalReason, RepairKind, Verdict,
 };
 
 /// Declares the metrics: field, kind, name, labels, buckets. The doc comment is the help text.
@@ -192,6 +192,8 @@ metrics! {
     learning_duration: Histogram = "learning_duration_seconds" in THEIR_TIME;
     /// Calls that failed because of a toolset's credential, by toolset and fault.
     credential_faults: NamedCounters<CredentialFault> = "credential_faults_total" ["toolset", "fault"];
+    /// Calls of the proxy's tools that it did not send, by toolset and reason.
+    calls_refused: NamedCounters<RefusalReason> = "calls_refused_total" ["toolset", "reason"];
     /// Schemas of tools with unusable parts, by whether the rest still validates values; each schema is counted once.
     schema_problems: Counters<bool> = "schema_problems_total" ["judges"];
     /// Tools offered to the model per turn.
@@ -218,7 +220,7 @@ metrics! {
     /// Open connections, by listener and whether requests are in progress on them.
     connections: Gauges2<Listener, ConnectionState> = "connections" ["listener", "state"];
     /// Connections that were refused, by listener and reason: the limit of connections or of file descriptors.
-    connections_refused: Counters2<Listener, RefusalReason> = "connections_refused_total" ["listener", "reason"];
+    connections_refused: Counters2<Listener, ConnectionRefusal> = "connections_refused_total" ["listener", "reason"];
     /// Connections that the proxy closed, by listener and reason.
     connections_closed: Counters2<Listener, CloseReason> = "connections_closed_total" ["listener", "reason"];
     /// Errors of accepting connections, by listener.
@@ -277,6 +279,7 @@ impl Metrics {
         }
         metrics.native_call_share.share(&models);
         metrics.credential_faults.share(&metrics.toolsets);
+        metrics.calls_refused.share(&metrics.toolsets);
         metrics.key_requests.share(&metrics.groups);
         metrics.key_tokens.share(&metrics.groups);
         metrics.key_cost.share(&metrics.groups);
@@ -411,6 +414,7 @@ mod tests {
         metrics.catalog([("crm", 3, 1)]);
         metrics.upstream_load("main", 2, 1, CircuitState::HalfOpen);
         metrics.credential_faults.inc("crm", CredentialFault::Refused);
+        metrics.calls_refused.inc("crm", RefusalReason::NoServer);
         metrics.key_requests.inc("", KeyResult::Denied);
         metrics.key_tokens.add("team", TokenKind::Prompt, 5);
         metrics.key_cost.add("team", 0.25);

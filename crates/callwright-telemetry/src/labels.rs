@@ -7,7 +7,8 @@ use arc_swap::ArcSwap;
 
 use callwright_types::outcome::CredentialFault;
 use callwright_types::{
-    EvidenceKind, FaultCode, PlanResult, PrefixChange, Protocol, RepairKind, UpstreamFailureKind, Verdict,
+    EvidenceKind, FaultCode, PlanResult, PrefixChange, Protocol, RefusalReason, RepairKind, UpstreamFailureKind,
+    Verdict,
 };
 
 /// A closed set of label values.
@@ -121,7 +122,7 @@ labels! {
 
 labels! {
     /// Reason for refusing a connection.
-    RefusalReason {
+    ConnectionRefusal {
         /// The limit of open connections is reached.
         Limit = "limit",
         /// The process has no free file descriptor.
@@ -520,6 +521,7 @@ domain_labels!(EvidenceKind, label);
 domain_labels!(FaultCode, code);
 domain_labels!(RepairKind, label);
 domain_labels!(CredentialFault, label);
+domain_labels!(RefusalReason, label);
 domain_labels!(PrefixChange, label);
 
 impl Label for bool {
@@ -595,7 +597,7 @@ impl KnownNames {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callwright_types::Outcome;
+    use callwright_types::{Outcome, Refusal};
 
     fn check<L: Label + PartialEq + std::fmt::Debug>() {
         let labels: HashSet<_> = L::ALL.iter().map(|value| value.label()).collect();
@@ -625,6 +627,7 @@ mod tests {
         check::<FaultCode>();
         check::<RepairKind>();
         check::<CredentialFault>();
+        check::<RefusalReason>();
         check::<PrefixChange>();
         check::<bool>();
     }
@@ -635,7 +638,7 @@ mod tests {
         for outcome in [
             Outcome::Unreachable { reason: reason.clone() },
             Outcome::Unknown { reason: reason.clone() },
-            Outcome::Refused { reason },
+            Outcome::Refused(Refusal::new(RefusalReason::NoServer, reason)),
         ] {
             assert!(ExecutionOutcome::of(outcome.label()).is_some(), "{}", outcome.label());
         }

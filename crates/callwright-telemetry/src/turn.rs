@@ -107,6 +107,9 @@ impl Metrics {
         if let Some(fault) = execution.credential {
             self.credential_faults.inc(&execution.toolset, fault);
         }
+        if let Some(reason) = execution.reason {
+            self.calls_refused.inc(&execution.toolset, reason);
+        }
         if let Some(explanation) = &execution.explanation {
             self.explanations.inc(explanation.is_hit());
         }

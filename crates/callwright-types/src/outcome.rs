@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::ApprovalNote;
+use super::{ApprovalNote, Refusal, RefusalReason};
 
 /// Outcome of executing a call. A refusal or a transport failure is an outcome too: execution never returns an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,12 +22,11 @@ pub enum Outcome {
         reason: String,
     },
     /// The request was not sent: a rule of policy or safety forbids it.
-    Refused {
-        /// The rule, and what would allow the call.
-        reason: String,
-    },
+    Refused(Refusal),
     /// The request was not sent: a required credential is not available.
     Unauthorised {
+        /// Whether no credential is configured, or the configured one cannot be obtained.
+        fault: CredentialFault,
         /// Text for the model, without secrets.
         reason: String,
     },
@@ -123,8 +122,18 @@ impl Outcome {
             Self::Answered(_) => "server_error",
             Self::Unreachable { .. } => "unreachable",
             Self::Unknown { .. } => "unknown",
-            Self::Refused { .. } | Self::Unauthorised { .. } => "refused",
+            Self::Refused(_) | Self::Unauthorised { .. } => "refused",
             Self::Unapproved(_) => "unapproved",
+        }
+    }
+
+    /// Returns the reason why the request was not sent, if a rule or a person refused it.
+    pub fn refusal(&self) -> Option<RefusalReason> {
+        match self {
+            Self::Refused(refusal) => Some(refusal.reason),
+            Self::Unauthorised { fault, .. } => Some(RefusalReason::of_credential(*fault)),
+            Self::Unapproved(note) => RefusalReason::of_approval(note.status),
+            Self::Answered(_) | Self::Unreachable { .. } | Self::Unknown { .. } => None,
         }
     }
 
@@ -134,5 +143,11 @@ impl Outcome {
             Self::Answered(answer) => Some(answer.status),
             _ => None,
         }
+    }
+}
+
+impl From<Refusal> for Outcome {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
     }
 }

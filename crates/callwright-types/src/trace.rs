@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::outcome::CredentialFault;
 use super::{
     ApprovalNote, Call, Diagnosis, Evidence, EvidenceKind, Explanation, KeyNote, MemoryNote, OfferNote, PlanNote,
-    Repair, Usage, Verdict,
+    RefusalReason, Repair, Usage, Verdict,
 };
 
 /// Record of one turn. Bodies are present only if policy requires it.
@@ -219,6 +219,12 @@ pub struct Execution {
     pub operation: String,
     /// Label of the outcome.
     pub outcome: String,
+    /// Reason why the proxy did not send the request, if it did not.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<RefusalReason>,
+    /// The change that lets such calls through, for the operator.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub remedy: Option<String>,
     /// HTTP status, if the API responded.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub status: Option<u16>,

@@ -9,11 +9,13 @@ use crate::config::LoadedConfig;
 use crate::keys::{KeyState, Registrar};
 use callwright_judge::feedback::Templates;
 use callwright_judge::repair::Notations;
+use callwright_openapi::Catalog;
 use callwright_store::{Location, Store, StoreError};
+use callwright_types::RefusalReason;
 
 pub(super) async fn examine(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
     let mut findings = vec![policies_of(loaded), templates(loaded), notations(loaded)];
-    findings.extend(documents(loaded));
+    findings.extend(documents(loaded).await);
     findings.push(store(loaded).await);
     findings.push(keys(loaded).await);
     findings.extend(spill(loaded));
@@ -51,7 +53,7 @@ fn notations(loaded: &LoadedConfig) -> DoctorFinding {
     }
 }
 
-fn documents(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
+async fn documents(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
     if loaded.settings.toolsets.is_empty() {
         return vec![DoctorFinding::ok("documents", "none are configured: the proxy uses the tools that clients send")];
     }
@@ -77,7 +79,7 @@ fn documents(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
                     ),
                 }
             });
-            failed.chain(read).collect()
+            failed.chain(read).chain(refused_calls(loaded, &catalog).await).collect()
         }
         Err(error) => vec![DoctorFinding::fail(
             "documents",
@@ -85,6 +87,27 @@ fn documents(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
             "correct the document, or its settings in `[toolsets]`, `[catalog]` and `[executor]`",
         )],
     }
+}
+
+/// Returns the calls that would be refused. Resolves the names of the servers.
+async fn refused_calls(loaded: &LoadedConfig, catalog: &Catalog) -> Vec<DoctorFinding> {
+    let settings = &loaded.settings;
+    let names = app::forbidden_names(catalog, &settings.executor).await.unwrap_or_default();
+    let mut findings = app::audit_toolsets(catalog, &settings.executor, &names).unwrap_or_default();
+    if let Ok(book) = load_policies(loaded) {
+        let has_directory = !settings.policies.directory.is_empty();
+        findings.extend(app::audit_policies(catalog, &settings.aliases, &book, has_directory));
+    }
+    let findings = findings.into_iter().map(|finding| {
+        let check = format!("calls of {}", finding.toolset);
+        let message = format!("{} ({})", finding.message, finding.reason);
+        if !finding.is_total && finding.reason == RefusalReason::PolicyDenied {
+            DoctorFinding::ok(check, message)
+        } else {
+            DoctorFinding::warn(check, message, format!("add {}", finding.fix()))
+        }
+    });
+    findings.collect()
 }
 
 /// Opens an existing store. Where the first start would create a file, checks only whether the folder is writable.

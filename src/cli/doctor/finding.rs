@@ -66,7 +66,7 @@ impl DoctorFinding {
         let message = self.message.replace('\n', "\n      ");
         anstream::println!("{style}{word:<4}{style:#}  {}: {message}", self.check);
         if !self.fix.is_empty() {
-            anstream::println!("      fix: {}", self.fix);
+            anstream::println!("      fix: {}", self.fix.replace('\n', "\n      "));
         }
     }
 }

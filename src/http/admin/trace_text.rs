@@ -160,6 +160,9 @@ fn execution(page: &mut TraceTextPage, execution: &Execution) {
         "{} of {} → {}{status} ({} ms)",
         execution.operation, execution.toolset, execution.outcome, execution.duration_ms
     ));
+    if let Some(reason) = execution.reason {
+        page.line(&format!("not sent: {reason}; remedy: {}", execution.remedy.as_deref().unwrap_or("none")));
+    }
     if let Some(fault) = execution.credential {
         page.line(&format!(
             "the credential of toolset {} is {}: the operator must fix it",

@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use super::ConnectionAdmission;
 use super::connection::Serving;
-use callwright_telemetry::labels::{Label, Listener, RefusalReason};
+use callwright_telemetry::labels::{ConnectionRefusal, Label, Listener};
 
 /// Pause after an accept error that does not concern a single connection.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
@@ -46,7 +46,7 @@ pub(in crate::http) async fn accept_until_end(listener: &TcpListener, serving: &
         let error = match accepted {
             Ok((socket, client)) => {
                 if spare.is_needed() && side == Listener::Client {
-                    serving.connections.metrics.connections_refused.inc(side, RefusalReason::Descriptors);
+                    serving.connections.metrics.connections_refused.inc(side, ConnectionRefusal::Descriptors);
                     drop(socket);
                     spare.refill();
                 } else {

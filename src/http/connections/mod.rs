@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Settings;
 use callwright_telemetry::Metrics;
-use callwright_telemetry::labels::{CloseReason, ConnectionState, Listener, RefusalReason};
+use callwright_telemetry::labels::{CloseReason, ConnectionRefusal, ConnectionState, Listener};
 
 pub(super) use accept::accept_until_end;
 pub(super) use connection::Serving;
@@ -85,7 +85,7 @@ impl Connections {
         if let Ok(permit) = Arc::clone(&self.open).try_acquire_owned() {
             return ConnectionAdmission::Served(ConnectionSlot::new(Arc::clone(self), permit));
         }
-        self.metrics.connections_refused.inc(self.side, RefusalReason::Limit);
+        self.metrics.connections_refused.inc(self.side, ConnectionRefusal::Limit);
         match Arc::clone(&self.refusing).try_acquire_owned() {
             Ok(permit) => ConnectionAdmission::Refused(permit),
             Err(_) => ConnectionAdmission::Closed,

@@ -18,7 +18,7 @@ use callwright_judge::scanner::CheckedCall;
 use callwright_openapi::{Operation, Toolset};
 use callwright_store::{Question, QueueResult, StoreError};
 use callwright_types::rules::{ApprovalMode, ApprovalRules};
-use callwright_types::{ApprovalNote, ApprovalStatus, Outcome, SecretValues};
+use callwright_types::{ApprovalNote, ApprovalStatus, Outcome, Refusal, RefusalReason, SecretValues};
 
 /// Number of hash digits of a client's key that identify the client to people.
 const CLIENT_LETTERS: usize = 8;
@@ -63,12 +63,12 @@ pub(super) async fn approve(
     };
     let patience = match patience(turn, &rules.approval) {
         Ok(patience) => patience,
-        Err(reason) => return ApprovalCheck::Settled(Outcome::Refused { reason }),
+        Err(message) => return ApprovalCheck::Settled(unavailable(message)),
     };
     let largest = pipeline.settings.max_approval_bytes;
     if application.target.len() + application.arguments.len() > largest {
-        let reason = format!("it is too large for an approval request (pipeline.max_approval_bytes is {largest})");
-        return ApprovalCheck::Settled(Outcome::Refused { reason });
+        let message = format!("it is too large for an approval request (pipeline.max_approval_bytes is {largest})");
+        return ApprovalCheck::Settled(unavailable(message));
     }
     let most = pipeline.settings.max_pending_approvals;
     let mut secrets = SecretValues::default();
@@ -77,8 +77,8 @@ pub(super) async fn approve(
     match pipeline.approvals.request(&question, most).await {
         Ok(QueueResult::Queued(note)) => ApprovalCheck::Queued(note, Instant::now() + patience),
         Ok(QueueResult::Full) => {
-            let reason = format!("a person has to approve it, but {most} calls are already waiting for approval");
-            ApprovalCheck::Settled(Outcome::Refused { reason })
+            let message = format!("a person has to approve it, but {most} calls are already waiting for approval");
+            ApprovalCheck::Settled(unavailable(message))
         }
         Err(error) => ApprovalCheck::Settled(unasked(&error)),
     }
@@ -106,7 +106,8 @@ pub(super) async fn decision(pipeline: &Pipeline, turn: &Turn, check: ApprovalCh
     }
     // Nothing new starts after the client disconnects: the approval stays valid for its return.
     if turn.cancelled.is_cancelled() {
-        return ApprovalDecision::Settled(Outcome::Refused { reason: "the client went away".to_owned() });
+        let refusal = Refusal::new(RefusalReason::ClientGone, "the client went away");
+        return ApprovalDecision::Settled(refusal.into());
     }
     ApprovalDecision::Approved(note)
 }
@@ -174,5 +175,9 @@ fn client(turn: &Turn, tenant: &str) -> String {
 }
 
 fn unasked(error: &StoreError) -> Outcome {
-    Outcome::Refused { reason: format!("a person has to approve it, but the approval request failed: {error}") }
+    unavailable(format!("a person has to approve it, but the approval request failed: {error}"))
+}
+
+fn unavailable(message: String) -> Outcome {
+    Refusal::new(RefusalReason::ApprovalUnavailable, message).into()
 }

@@ -106,7 +106,7 @@ fn succeeded(outcome: &Outcome, limit: usize) -> String {
         Outcome::Answered(answer) => feedback::answer::shown(answer, limit),
         Outcome::Unreachable { .. }
         | Outcome::Unknown { .. }
-        | Outcome::Refused { .. }
+        | Outcome::Refused(_)
         | Outcome::Unauthorised { .. }
         | Outcome::Unapproved(_) => String::new(),
     }

@@ -15,9 +15,12 @@ use callwright_knowledge::explain::FailureKind;
 use callwright_openapi::{Operation, Toolset};
 use callwright_telemetry::labels::Stage;
 use callwright_types::outcome::CredentialFault;
+use callwright_types::refusal::RefusedCall;
 use callwright_types::rules::Ablation;
 use callwright_types::trace::Execution;
-use callwright_types::{ApprovalNote, ApprovalStatus, Explanation, OperationRef, Outcome, Owner};
+use callwright_types::{
+    ApprovalNote, ApprovalStatus, Explanation, OperationRef, Outcome, Owner, Refusal, RefusalReason,
+};
 
 use super::approve::{self, ApprovalCheck, ApprovalDecision};
 use super::offer::{find, is_search};
@@ -60,6 +63,9 @@ async fn run_side_by_side(pipeline: &Pipeline, turn: &mut Turn, calls: Vec<Check
         .buffered(side_by_side)
         .collect()
         .await;
+    for (_, execution) in &executed {
+        pipeline.note_refusal(execution, &shared.policy.name);
+    }
     let (results, executions) = executed.into_iter().unzip();
     turn.record.executions(executions, started.elapsed());
     results
@@ -71,8 +77,8 @@ const REFUSED: &str = "refused";
 /// Refuses a call over the limit of executed calls per turn.
 fn too_many(turn: &Turn) -> ApprovalCheck {
     let limit = turn.policy.limits.executed_calls;
-    let reason = format!("not executed: one turn may execute {limit} calls (policy key `limits.executed_calls`)");
-    ApprovalCheck::Settled(Outcome::Refused { reason })
+    let message = format!("not executed: one turn may execute {limit} calls (policy key `limits.executed_calls`)");
+    ApprovalCheck::Settled(Refusal::new(RefusalReason::CallLimit, message).into())
 }
 
 /// Checks whether the call may be executed, and queues an approval request if necessary.
@@ -103,6 +109,7 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, check: 
     let failed = costs_a_round(turn, &checked, &outcome, explanation.as_ref(), credential);
     let mut execution = trace_of(&checked, found, &outcome, took);
     (execution.approval, execution.credential) = (approval, credential);
+    execution.remedy = found.and_then(|found| remedy(turn, found, &outcome));
     execution.explanation.clone_from(&explanation);
     execution.started_ms = milliseconds(started_after);
     let only_reads = found.is_some_and(|(.., operation)| operation.method.is_safe());
@@ -167,7 +174,8 @@ async fn carry_out(
     decision: ApprovalDecision,
 ) -> (Outcome, Option<ApprovalNote>) {
     let Some((_, toolset, operation)) = found else {
-        return (Outcome::Refused { reason: "the tool is no longer in the catalog".to_owned() }, None);
+        let refusal = Refusal::new(RefusalReason::ToolRemoved, "the tool is no longer in the catalog");
+        return (refusal.into(), None);
     };
     let trace = turn.record.trace();
     let (session, id) = (trace.session.as_deref(), &trace.id);
@@ -196,6 +204,19 @@ fn operation<'a>(turn: &'a Turn, checked: &'a CheckedCall) -> Option<FoundOperat
     Some((reference, toolset, turn.snapshot.catalog.operation(reference)?))
 }
 
+/// Returns the change that would let a refused call through, for the operator.
+fn remedy(turn: &Turn, (_, toolset, operation): FoundOperation<'_>, outcome: &Outcome) -> Option<String> {
+    let tool = format!("{}/{}", toolset.name, operation.own_name());
+    let call = RefusedCall {
+        entry: &toolset.entry,
+        tool: &tool,
+        method: operation.method.as_str(),
+        host: operation.servers.first().and_then(|server| server.host_str()),
+        policy: &turn.policy.name,
+    };
+    Some(outcome.refusal()?.remedy(&call))
+}
+
 /// Creates the trace entry of a call; the caller adds approval and explanation.
 fn trace_of(checked: &CheckedCall, found: Option<FoundOperation<'_>>, outcome: &Outcome, took: Duration) -> Execution {
     Execution {
@@ -203,13 +224,15 @@ fn trace_of(checked: &CheckedCall, found: Option<FoundOperation<'_>>, outcome: &
         toolset: found.map(|(_, toolset, _)| toolset.name.clone()).unwrap_or_default(),
         operation: found.map(|(.., operation)| format!("{} {}", operation.method, operation.path)).unwrap_or_default(),
         outcome: outcome.label().to_owned(),
+        reason: outcome.refusal(),
+        remedy: None,
         status: outcome.status(),
         body: match outcome {
             Outcome::Answered(answer) => Some(feedback::answer::recorded(answer)),
             Outcome::Unreachable { reason }
             | Outcome::Unknown { reason }
-            | Outcome::Refused { reason }
-            | Outcome::Unauthorised { reason } => Some(reason.clone()),
+            | Outcome::Refused(Refusal { message: reason, .. })
+            | Outcome::Unauthorised { reason, .. } => Some(reason.clone()),
             Outcome::Unapproved(_) => None,
         },
         approval: None,

@@ -231,7 +231,7 @@ pub(crate) fn answered(outcome: Outcome) -> ApiAnswer {
 #[track_caller]
 pub(crate) fn refused(outcome: Outcome) -> String {
     match outcome {
-        Outcome::Refused { reason } => reason,
+        Outcome::Refused(refusal) => refusal.message,
         other => panic!("not refused but {other:?}"),
     }
 }
@@ -239,7 +239,7 @@ pub(crate) fn refused(outcome: Outcome) -> String {
 #[track_caller]
 pub(crate) fn unauthorised(outcome: Outcome) -> String {
     match outcome {
-        Outcome::Unauthorised { reason } => reason,
+        Outcome::Unauthorised { reason, .. } => reason,
         other => panic!("not for want of a credential but {other:?}"),
     }
 }

@@ -4,6 +4,7 @@
 //! checked address. A name that resolves differently the second time (DNS rebinding) therefore gains nothing.
 
 mod allow_list;
+mod audit;
 mod ranges;
 mod resolver;
 
@@ -12,10 +13,12 @@ use std::net::IpAddr;
 use url::Host;
 
 pub(super) use allow_list::AllowList;
+pub use audit::AddressAudit;
 pub use resolver::Lookup;
 pub(super) use resolver::{CheckedResolver, ForbiddenAddress, SystemLookup};
 
-use super::refusal::{CallRefusal, refuse};
+use super::refusal::refuse;
+use callwright_types::Refusal;
 
 /// Decides whether the executor may connect to an address: public addresses and those that the operator allows.
 #[derive(Debug, Clone, Default)]
@@ -30,7 +33,7 @@ impl AddressPolicy {
 
     /// Checks a host that is an IP address literal; a name is checked when it is resolved. The URL parser has already
     /// normalised the decimal, octal, hexadecimal and shortened forms of IPv4 addresses.
-    pub(super) fn check_literal(&self, host: Host<&str>) -> Result<(), CallRefusal> {
+    pub(super) fn check_literal(&self, host: Host<&str>) -> Result<(), Refusal> {
         let address = match host {
             Host::Domain(_) => return Ok(()),
             Host::Ipv4(address) => IpAddr::V4(address),
@@ -49,7 +52,7 @@ impl AddressPolicy {
     }
 
     /// Returns the addresses of `name` that the executor may connect to.
-    pub(super) fn check_resolved(&self, name: &str, addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, CallRefusal> {
+    pub(super) fn check_resolved(&self, name: &str, addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, Refusal> {
         if self.allowed.has_name(name) {
             return Ok(addresses);
         }
@@ -62,12 +65,13 @@ impl AddressPolicy {
     }
 }
 
-fn forbidden(host: &str, addresses: &[IpAddr]) -> CallRefusal {
+fn forbidden(host: &str, addresses: &[IpAddr]) -> Refusal {
     match addresses.first() {
         Some(address) => refuse!(
+            AddressNotAllowed,
             "the address {address} of `{host}` is private, local or reserved; `executor.allowed_addresses` in the configuration would allow it"
         ),
-        None => refuse!("`{host}` has no address"),
+        None => refuse!(NoAddress, "`{host}` has no address"),
     }
 }
 
@@ -151,7 +155,7 @@ mod tests {
         let local: Vec<IpAddr> = vec!["127.0.0.1".parse().unwrap()];
         for name in ["localhost", "app.localhost", "rebound.example"] {
             let refusal = policy.check_resolved(name, local.clone()).unwrap_err();
-            assert!(refusal.0.contains("allowed_addresses"), "{refusal}");
+            assert!(refusal.message.contains("allowed_addresses"), "{refusal}");
         }
         assert!(policy.check_resolved("nothing.example", Vec::new()).is_err());
     }

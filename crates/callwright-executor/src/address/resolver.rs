@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::AddressPolicy;
+use callwright_types::Refusal;
 
 /// Resolves names to addresses without a check. The executor checks the addresses before it connects.
 pub trait Lookup: Send + Sync {
@@ -31,7 +32,7 @@ impl Lookup for SystemLookup {
 /// it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct ForbiddenAddress(pub(crate) String);
+pub(crate) struct ForbiddenAddress(pub(crate) Refusal);
 
 /// DNS resolver of the HTTP client. The client connects to exactly the addresses that it returns, so they cannot
 /// change after the check.
@@ -52,7 +53,7 @@ impl Resolve for CheckedResolver {
         Box::pin(async move {
             let name = name.as_str().to_owned();
             let found = lookup.lookup(name.clone()).await?;
-            let permitted = policy.check_resolved(&name, found).map_err(|refusal| ForbiddenAddress(refusal.0))?;
+            let permitted = policy.check_resolved(&name, found).map_err(ForbiddenAddress)?;
             // The client replaces port 0 with the port of the URL.
             let addresses: Addrs = Box::new(permitted.into_iter().map(|address| SocketAddr::new(address, 0)));
             Ok(addresses)

@@ -7,29 +7,51 @@ use super::secret_file;
 use super::token_request::TokenRequest;
 use callwright_openapi::{Credential, SecretSource, SecurityScheme, Toolset};
 
-/// Returns the faults of a toolset's credentials for the operator, one sentence each: required credentials that are
-/// missing, unreadable files, and credentials whose kind does not match their scheme. Reads the files with secrets;
-/// sends no requests.
+/// A credential that operations require and that is not configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LackingCredential {
+    /// Name of the security scheme.
+    pub scheme: String,
+    /// Whether the scheme takes OAuth 2 client credentials.
+    pub takes_client: bool,
+    /// Number of operations whose calls are refused.
+    pub operations: usize,
+}
+
+/// Returns the required credentials of a toolset that are not configured. Of alternatives, only the first is listed.
+pub fn lacking_credentials(toolset: &Toolset) -> Vec<LackingCredential> {
+    let mut lacking: BTreeMap<&str, usize> = BTreeMap::new();
+    for operation in &toolset.operations {
+        let wanted = CallCredentials::of(operation, toolset);
+        if !wanted.is_lacking() {
+            continue;
+        }
+        for scheme in wanted.first_lacking(operation) {
+            *lacking.entry(scheme).or_default() += 1;
+        }
+    }
+    let lacking = lacking.into_iter().map(|(scheme, operations)| {
+        let takes_client =
+            matches!(toolset.security_schemes.get(scheme), Some(SecurityScheme::OAuth2 { token_url: Some(_) }));
+        LackingCredential { scheme: scheme.to_owned(), takes_client, operations }
+    });
+    lacking.collect()
+}
+
+/// Returns the faults of a toolset's configured credentials for the operator, one sentence each: unreadable files, and
+/// credentials whose kind does not match their scheme. Reads the files with secrets; sends no requests.
 pub fn audit(toolset: &Toolset) -> Vec<String> {
-    let mut lacking: BTreeMap<String, usize> = BTreeMap::new();
     let mut faults = Vec::new();
     let mut seen = HashSet::new();
     for operation in &toolset.operations {
         let wanted = CallCredentials::of(operation, toolset);
-        if wanted.is_lacking() {
-            *lacking.entry(wanted.what_is_lacking()).or_default() += 1;
-        }
         for needed in wanted.alternatives.iter().flatten() {
             if seen.insert(needed.name.clone()) {
                 faults.extend(fault(&wanted, needed));
             }
         }
     }
-    lacking
-        .into_iter()
-        .map(|(lacking, count)| format!("{count} operations require a credential, and {lacking}"))
-        .chain(faults)
-        .collect()
+    faults
 }
 
 fn fault(wanted: &CallCredentials, needed: &SchemeCredential) -> Option<String> {

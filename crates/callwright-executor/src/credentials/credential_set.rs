@@ -9,9 +9,10 @@ use percent_encoding::percent_decode_str;
 
 use super::token::CallToken;
 use super::unavailable::Unavailable;
-use crate::refusal::{CallRefusal, refuse};
+use crate::refusal::refuse;
 use crate::request::{ApiRequest, encode};
 use callwright_openapi::{Location, SecurityScheme};
+use callwright_types::Refusal;
 use callwright_types::Secret;
 use callwright_types::outcome::{ApiAnswer, Paging};
 
@@ -47,7 +48,7 @@ impl Credentials {
     ///
     /// # Errors
     /// Fails if the cookies are not a valid header value.
-    pub(crate) fn apply(&self, request: &mut ApiRequest) -> Result<(), CallRefusal> {
+    pub(crate) fn apply(&self, request: &mut ApiRequest) -> Result<(), Refusal> {
         for (name, value) in &self.headers {
             request.headers.insert(name.clone(), value.clone());
         }
@@ -58,8 +59,9 @@ impl Credentials {
         if !self.cookies.is_empty() {
             let before = request.headers.get(COOKIE).and_then(|value| value.to_str().ok()).unwrap_or_default();
             let pairs = with_pairs(before, ';', &self.cookies);
-            let mut value = HeaderValue::from_str(&pairs.join("; "))
-                .map_err(|_| refuse!("the cookies contain characters that are invalid in a header"))?;
+            let mut value = HeaderValue::from_str(&pairs.join("; ")).map_err(|_| {
+                refuse!(InvalidArguments, "the cookies contain characters that are invalid in a header")
+            })?;
             value.set_sensitive(true);
             request.headers.insert(COOKIE, value);
         }

@@ -45,8 +45,7 @@ pub fn fault(
     let wanted = CallCredentials::of(operation, toolset);
     let is_given = !wanted.alternatives.is_empty();
     match outcome {
-        Outcome::Unauthorised { .. } if is_given => Some(CredentialFault::Unavailable),
-        Outcome::Unauthorised { .. } => Some(CredentialFault::Missing),
+        Outcome::Unauthorised { fault, .. } => Some(*fault),
         Outcome::Answered(answer) if is_given || !wanted.lacking.is_empty() => {
             let refused = match answer.status {
                 401 => true,

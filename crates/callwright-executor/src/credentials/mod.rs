@@ -15,7 +15,7 @@ mod token;
 mod token_request;
 mod unavailable;
 
-pub use audit::audit;
+pub use audit::{LackingCredential, audit, lacking_credentials};
 pub(super) use credential_set::Credentials;
 pub use fault::fault;
 pub(super) use provider::CredentialProvider;

@@ -80,6 +80,13 @@ impl CallCredentials {
         self.alternatives.is_empty() && !self.is_optional
     }
 
+    /// Returns the schemes without a credential of the operation's first alternative.
+    pub(super) fn first_lacking<'o>(&self, operation: &'o Operation) -> impl Iterator<Item = &'o str> {
+        let first = operation.security.iter().find(|alternative| !alternative.is_empty());
+        let schemes = first.into_iter().flatten().map(|required| required.scheme.as_str());
+        schemes.filter(|scheme| self.lacking.iter().any(|lacking| lacking == scheme))
+    }
+
     /// Returns the description of the missing credentials for the operator.
     pub(super) fn what_is_lacking(&self) -> String {
         format!(

@@ -2,6 +2,7 @@
 
 use super::requirement::CallCredentials;
 use callwright_types::Outcome;
+use callwright_types::outcome::CredentialFault;
 
 /// Reason why a credential is unavailable. Contains no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,11 +32,17 @@ impl Unavailable {
     /// Logs the error for the operator and returns the outcome for the model: nothing was sent, and whether a later
     /// attempt can help.
     pub(crate) fn outcome(self, wanted: &CallCredentials) -> Outcome {
-        self.log(wanted);
+        // A call without a configured credential is logged by the caller, with its remedy.
+        if !wanted.is_lacking() {
+            self.log(wanted);
+        }
         if self.is_passing {
             Outcome::Unreachable { reason: "the API's authorisation could not be obtained at the moment".to_owned() }
         } else {
+            let fault =
+                if wanted.alternatives.is_empty() { CredentialFault::Missing } else { CredentialFault::Unavailable };
             Outcome::Unauthorised {
+                fault,
                 reason: "this tool is not available: the proxy is not authorised to use it. Only its operator can change that"
                     .to_owned(),
             }

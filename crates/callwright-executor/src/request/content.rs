@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::{file, style, xml};
 use crate::media_type::{essence, is_json};
-use crate::refusal::{CallRefusal, refuse};
+use crate::refusal::refuse;
 use callwright_openapi::{Content, Encoding};
+use callwright_types::Refusal;
 
 /// Media type of a file of unknown type (RFC 2046 section 4.5.1).
 const BYTES: &str = "application/octet-stream";
@@ -34,7 +35,7 @@ pub(super) fn write(
     value: &Value,
     content: &Content,
     wanted: Option<&str>,
-) -> Result<Option<EncodedValue>, CallRefusal> {
+) -> Result<Option<EncodedValue>, Refusal> {
     let text = match (value, content) {
         (Value::Null, _) => return Ok(None),
         (Value::String(text), Content::File) => return file(name, text, wanted).map(Some),
@@ -57,11 +58,7 @@ pub(super) fn write(
 ///
 /// # Errors
 /// The errors of [`write()`].
-pub(super) fn write_each(
-    name: &str,
-    value: &Value,
-    encoding: Option<&Encoding>,
-) -> Result<Vec<EncodedValue>, CallRefusal> {
+pub(super) fn write_each(name: &str, value: &Value, encoding: Option<&Encoding>) -> Result<Vec<EncodedValue>, Refusal> {
     let content = encoding.map_or(&Content::Value, |encoding| &encoding.content);
     let wanted = encoding.and_then(|encoding| encoding.content_type.as_deref());
     let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
@@ -77,11 +74,14 @@ fn plain(value: &Value, wanted: Option<&str>) -> EncodedValue {
     EncodedValue { media_type, file_name: None, is_file: false, bytes: text.into_bytes() }
 }
 
-fn file(name: &str, text: &str, wanted: Option<&str>) -> Result<EncodedValue, CallRefusal> {
+fn file(name: &str, text: &str, wanted: Option<&str>) -> Result<EncodedValue, Refusal> {
     let file::FileArgument { media_type: given, name: file_name, bytes } = file::read(name, text)?;
     let media_type = match (&given, wanted) {
         (Some(given), Some(wanted)) if !wanted.split(',').any(|range| is_in(range, given)) => {
-            return Err(refuse!("the argument `{name}` is a file of type `{given}`; the API accepts {wanted}"));
+            return Err(refuse!(
+                InvalidArguments,
+                "the argument `{name}` is a file of type `{given}`; the API accepts {wanted}"
+            ));
         }
         (Some(given), _) => given.clone(),
         (None, wanted) => first(wanted).unwrap_or(BYTES).to_owned(),
@@ -90,7 +90,7 @@ fn file(name: &str, text: &str, wanted: Option<&str>) -> Result<EncodedValue, Ca
 }
 
 /// Returns the base64 text of the argument. The content of a data URL is encoded as base64.
-fn base64_text(name: &str, text: &str) -> Result<String, CallRefusal> {
+fn base64_text(name: &str, text: &str) -> Result<String, Refusal> {
     let file = file::read(name, text)?;
     let is_url = file.bytes != text.as_bytes();
     Ok(if is_url { STANDARD.encode(file.bytes) } else { text.to_owned() })
@@ -157,7 +157,7 @@ mod tests {
             let expected = (Some(media_type.to_owned()), "ABC".to_owned());
             assert_eq!(written(value, &Content::File, wanted), expected, "{wanted:?}");
         }
-        let refusal = write("photo", &png, &Content::File, Some("image/jpeg, image/gif")).unwrap_err().0;
+        let refusal = write("photo", &png, &Content::File, Some("image/jpeg, image/gif")).unwrap_err().message;
         assert!(refusal.contains("`photo`") && refusal.contains("image/jpeg, image/gif"), "{refusal}");
     }
 

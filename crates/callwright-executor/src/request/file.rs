@@ -4,7 +4,8 @@ use data_url::DataUrl;
 use percent_encoding::percent_decode_str;
 
 use crate::media_type::essence;
-use crate::refusal::{CallRefusal, refuse};
+use crate::refusal::refuse;
+use callwright_types::Refusal;
 
 /// Maximum length in bytes of the head of a `data:` URL: media type, parameters, `;base64`.
 const MAX_HEAD_BYTES: usize = 512;
@@ -24,16 +25,21 @@ pub(super) struct FileArgument {
 ///
 /// # Errors
 /// Fails if the content of the URL is not valid base64, or is cut by a `#`.
-pub(super) fn read(argument: &str, text: &str) -> Result<FileArgument, CallRefusal> {
+pub(super) fn read(argument: &str, text: &str) -> Result<FileArgument, Refusal> {
     let Some(head) = head(text) else {
         return Ok(FileArgument { media_type: None, name: None, bytes: text.as_bytes().to_vec() });
     };
-    let url = DataUrl::process(text).map_err(|_| refuse!("the data URL of the argument `{argument}` is invalid"))?;
-    let (bytes, fragment) =
-        url.decode_to_vec().map_err(|_| refuse!("the data URL of the argument `{argument}` is not valid base64"))?;
+    let url = DataUrl::process(text)
+        .map_err(|_| refuse!(InvalidArguments, "the data URL of the argument `{argument}` is invalid"))?;
+    let (bytes, fragment) = url
+        .decode_to_vec()
+        .map_err(|_| refuse!(InvalidArguments, "the data URL of the argument `{argument}` is not valid base64"))?;
     if fragment.is_some() {
         let advice = "write `%23`, or use base64";
-        return Err(refuse!("the data URL of the argument `{argument}` has a `#`, which would end it: {advice}"));
+        return Err(refuse!(
+            InvalidArguments,
+            "the data URL of the argument `{argument}` has a `#`, which would end it: {advice}"
+        ));
     }
     let mime = url.mime_type();
     let name = ["name", "filename"].iter().find_map(|key| mime.get_parameter(*key));
@@ -141,7 +147,7 @@ mod tests {
     #[test]
     fn what_would_be_lost_is_refused() {
         for text in ["data:image/png;base64,%%%", "data:image/png;base64,A", "data:text/plain,a#b"] {
-            assert!(read("file", text).unwrap_err().0.contains("`file`"), "{text}");
+            assert!(read("file", text).unwrap_err().message.contains("`file`"), "{text}");
         }
     }
 

@@ -5,8 +5,9 @@ use serde_json::Value;
 
 use super::content;
 use super::style::{self, RESERVED};
-use crate::refusal::{CallRefusal, refuse};
+use crate::refusal::refuse;
 use callwright_openapi::{Binding, BodyBinding, Content, Encoding, Location, Style};
+use callwright_types::Refusal;
 
 /// Encodes the members of an object as pairs joined by `&`; a string is used as an already encoded form. A member
 /// with a documented style is encoded like a query parameter, any other member by its content: each item of an array
@@ -14,13 +15,16 @@ use callwright_openapi::{Binding, BodyBinding, Content, Encoding, Location, Styl
 ///
 /// # Errors
 /// Fails if the value is neither an object nor a string, or a file cannot be decoded.
-pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<String, CallRefusal> {
+pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<String, Refusal> {
     let members = match value {
         Value::Object(members) => members,
         Value::String(text) => return Ok(text.clone()),
         _ => {
             let media_type = &binding.media_type;
-            return Err(refuse!("a body of type `{media_type}` requires an object, and the value is not one"));
+            return Err(refuse!(
+                InvalidArguments,
+                "a body of type `{media_type}` requires an object, and the value is not one"
+            ));
         }
     };
     let mut pairs = Vec::new();
@@ -35,7 +39,7 @@ pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<String, Cal
     Ok(pairs.join("&"))
 }
 
-fn by_content(name: &str, value: &Value, encoding: Option<&Encoding>) -> Result<Vec<String>, CallRefusal> {
+fn by_content(name: &str, value: &Value, encoding: Option<&Encoding>) -> Result<Vec<String>, Refusal> {
     let written = content::write_each(name, value, encoding)?.into_iter();
     Ok(written.map(|one| format!("{}={}", style::encode(name), percent_encode(&one.bytes, RESERVED))).collect())
 }

@@ -7,8 +7,9 @@ use serde_json::Value;
 use super::method_override::is_override;
 use super::style;
 use crate::media_type::{essence, is_json};
-use crate::refusal::{CallRefusal, refuse};
+use crate::refusal::refuse;
 use callwright_openapi::Binding;
+use callwright_types::Refusal;
 
 /// Header parameters that are ignored: those that a document cannot describe (OpenAPI 3.0.4, Parameter Object), and
 /// `Accept-Encoding`, which the connection sets.
@@ -38,25 +39,30 @@ const FRAMING: [&str; 13] = [
 /// Fails if a name is not a field name, frames the message or overrides the request. Also fails if a value contains
 /// characters that are invalid in a field: CR and LF, which would begin another field, control characters, and
 /// non-ASCII characters.
-pub(super) fn parameters(parameters: &[(&Binding, &Value)]) -> Result<HeaderMap, CallRefusal> {
+pub(super) fn parameters(parameters: &[(&Binding, &Value)]) -> Result<HeaderMap, Refusal> {
     let mut headers = HeaderMap::new();
     for (binding, value) in parameters {
         let name = HeaderName::from_bytes(binding.name.as_bytes())
-            .map_err(|_| refuse!("`{}` is not a valid header field name", binding.name))?;
+            .map_err(|_| refuse!(InvalidArguments, "`{}` is not a valid header field name", binding.name))?;
         if IGNORED.contains(&name) {
             continue;
         }
         if FRAMING.contains(&name.as_str()) {
-            return Err(refuse!("the header `{name}` is set by the connection; no argument may set it"));
+            return Err(refuse!(
+                InvalidArguments,
+                "the header `{name}` is set by the connection; no argument may set it"
+            ));
         }
         if is_override(name.as_str()) {
             return Err(refuse!(
+                InvalidArguments,
                 "the header `{name}` would make it a request that policy does not permit; no argument may set it"
             ));
         }
         let Some(text) = style::header(binding, value) else { continue };
         let value = field_value(&text).ok_or_else(|| {
             refuse!(
+                InvalidArguments,
                 "the argument `{}` contains line breaks, control or non-ASCII characters, invalid in a header",
                 binding.argument
             )
@@ -114,7 +120,7 @@ mod tests {
     use super::*;
     use callwright_openapi::{Location, Style};
 
-    fn set(name: &str, value: Value) -> Result<HeaderMap, CallRefusal> {
+    fn set(name: &str, value: Value) -> Result<HeaderMap, Refusal> {
         let binding = Binding {
             argument: name.to_lowercase(),
             name: name.into(),

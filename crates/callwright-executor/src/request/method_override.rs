@@ -8,7 +8,8 @@ use http::Method;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use crate::refusal::{CallRefusal, refuse};
+use crate::refusal::refuse;
+use callwright_types::Refusal;
 
 /// Header fields that override the method or the forwarded path (IIS, Symfony and similar).
 const FIELDS: [&str; 5] =
@@ -26,7 +27,7 @@ pub(super) fn is_override(field: &str) -> bool {
 ///
 /// # Errors
 /// Fails if a pair would change the method.
-pub(super) fn check_pairs<'a>(method: &Method, pairs: impl IntoIterator<Item = &'a str>) -> Result<(), CallRefusal> {
+pub(super) fn check_pairs<'a>(method: &Method, pairs: impl IntoIterator<Item = &'a str>) -> Result<(), Refusal> {
     for pair in pairs {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         if decoded(name) == PARAMETER && !decoded(value).eq_ignore_ascii_case(method.as_str()) {
@@ -40,7 +41,7 @@ pub(super) fn check_pairs<'a>(method: &Method, pairs: impl IntoIterator<Item = &
 ///
 /// # Errors
 /// Fails if a member would change the method.
-pub(super) fn check_members(method: &Method, body: &Value) -> Result<(), CallRefusal> {
+pub(super) fn check_members(method: &Method, body: &Value) -> Result<(), Refusal> {
     match body.get(PARAMETER) {
         Some(value) if !value.as_str().is_some_and(|value| value.eq_ignore_ascii_case(method.as_str())) => {
             Err(refusal(method))
@@ -53,8 +54,11 @@ fn decoded(text: &str) -> String {
     percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
-fn refusal(method: &Method) -> CallRefusal {
-    refuse!("the value `{PARAMETER}` would change the method {method} that policy permits; no argument may set it")
+fn refusal(method: &Method) -> Refusal {
+    refuse!(
+        InvalidArguments,
+        "the value `{PARAMETER}` would change the method {method} that policy permits; no argument may set it"
+    )
 }
 
 #[cfg(test)]

@@ -19,8 +19,9 @@ use serde_json::{Map, Value};
 use url::Url;
 
 pub(super) use self::style::encode;
-use super::refusal::{CallRefusal, refuse};
+use super::refusal::refuse;
 use callwright_openapi::{Binding, BodyFormat, Location, Operation, Placement};
+use callwright_types::Refusal;
 
 /// Maximum length of the URL in bytes. The HTTP library's own limit is close to it (65,534); servers commonly accept
 /// far less.
@@ -43,8 +44,8 @@ pub(super) fn is_safe(method: &Method) -> bool {
 /// Builds the request of a call: the operation's bindings place the arguments. Credentials are added when it is sent.
 ///
 /// # Errors
-/// [`CallRefusal`] if the arguments cannot be encoded safely, or the operation has no usable server.
-pub(super) fn build(operation: &Operation, arguments: &Map<String, Value>) -> Result<ApiRequest, CallRefusal> {
+/// [`Refusal`] if the arguments cannot be encoded safely, or the operation has no usable server.
+pub(super) fn build(operation: &Operation, arguments: &Map<String, Value>) -> Result<ApiRequest, Refusal> {
     let placement = operation.place(arguments);
     let path = path::expand(&operation.path, &at(&placement, Location::Path))?;
     let mut query: Vec<String> = path.query.into_iter().collect();
@@ -85,9 +86,9 @@ fn at<'a>(placement: &Placement<'a>, location: Location) -> Vec<(&'a Binding, &'
 }
 
 /// Returns a header value that is never logged.
-fn sensitive(text: &str) -> Result<HeaderValue, CallRefusal> {
+fn sensitive(text: &str) -> Result<HeaderValue, Refusal> {
     let mut value = HeaderValue::from_str(text)
-        .map_err(|_| refuse!("a cookie contains characters that are invalid in a header"))?;
+        .map_err(|_| refuse!(InvalidArguments, "a cookie contains characters that are invalid in a header"))?;
     value.set_sensitive(true);
     Ok(value)
 }
@@ -96,15 +97,16 @@ fn sensitive(text: &str) -> Result<HeaderValue, CallRefusal> {
 ///
 /// # Errors
 /// Fails if the operation has no server, its scheme is not HTTP, or the URL is too long.
-fn join(operation: &Operation, path: &str, query: &[String]) -> Result<Url, CallRefusal> {
+fn join(operation: &Operation, path: &str, query: &[String]) -> Result<Url, Refusal> {
     let Some(server) = operation.servers.first() else {
         return Err(refuse!(
+            NoServer,
             "{} has no absolute server address; set `base_url` of its toolset in the configuration",
             operation.label()
         ));
     };
     if !matches!(server.scheme(), "http" | "https") || server.host().is_none() {
-        return Err(refuse!("the server URL of {} is not an http or https URL", operation.label()));
+        return Err(refuse!(NoServer, "the server URL of {} is not an http or https URL", operation.label()));
     }
     let mut url = server.clone();
     // Credentials come from the configuration only. Clearing them cannot fail for a URL with a host.
@@ -116,10 +118,17 @@ fn join(operation: &Operation, path: &str, query: &[String]) -> Result<Url, Call
     url.set_query((!pairs.is_empty()).then(|| pairs.join("&")).as_deref());
     url.set_fragment(None);
     if cleared.is_err() || url.path() != whole_path {
-        return Err(refuse!("the path of {} cannot be represented in a URL without changes", operation.label()));
+        return Err(refuse!(
+            InvalidArguments,
+            "the path of {} cannot be represented in a URL without changes",
+            operation.label()
+        ));
     }
     if url.as_str().len() > MAX_URL_BYTES {
-        return Err(refuse!("the URL would be longer than {MAX_URL_BYTES} bytes; shorten the arguments"));
+        return Err(refuse!(
+            InvalidArguments,
+            "the URL would be longer than {MAX_URL_BYTES} bytes; shorten the arguments"
+        ));
     }
     Ok(url)
 }

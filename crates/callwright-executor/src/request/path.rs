@@ -5,8 +5,9 @@ use serde_json::Value;
 
 use super::path_traversal::is_path_traversal;
 use super::style;
-use crate::refusal::{CallRefusal, refuse};
+use crate::refusal::refuse;
 use callwright_openapi::{Binding, Style};
+use callwright_types::Refusal;
 
 /// Characters that must be encoded in the literal text of a template (RFC 3986 section 3.3); servers may read a
 /// backslash as a slash.
@@ -38,7 +39,7 @@ pub(super) struct ExpandedPath {
 /// # Errors
 /// Fails if a placeholder has no value, a value is empty or contains control characters, or a segment would be `.` or
 /// `..`: such a path would lead to another operation.
-pub(super) fn expand(template: &str, parameters: &[(&Binding, &Value)]) -> Result<ExpandedPath, CallRefusal> {
+pub(super) fn expand(template: &str, parameters: &[(&Binding, &Value)]) -> Result<ExpandedPath, Refusal> {
     // A fragment is never sent; documents use it to distinguish operations with the same path.
     let template = template.split('#').next().unwrap_or_default();
     let (template, query) = match template.split_once('?') {
@@ -52,13 +53,13 @@ pub(super) fn expand(template: &str, parameters: &[(&Binding, &Value)]) -> Resul
     Ok(ExpandedPath { path, query })
 }
 
-fn fill(template: &str, parameters: &[(&Binding, &Value)]) -> Result<String, CallRefusal> {
+fn fill(template: &str, parameters: &[(&Binding, &Value)]) -> Result<String, Refusal> {
     let mut filled = String::new();
     let mut rest = template;
     while let Some((literal, behind)) = rest.split_once('{') {
         filled.push_str(&style::encode_rest(literal, NO_PATH));
         let Some((name, behind)) = behind.split_once('}') else {
-            return Err(refuse!("the path template `{template}` has a `{{` without its `}}`"));
+            return Err(refuse!(InvalidArguments, "the path template `{template}` has a `{{` without its `}}`"));
         };
         filled.push_str(&value_of(name, parameters)?);
         rest = behind;
@@ -67,14 +68,17 @@ fn fill(template: &str, parameters: &[(&Binding, &Value)]) -> Result<String, Cal
     Ok(filled)
 }
 
-fn value_of(name: &str, parameters: &[(&Binding, &Value)]) -> Result<String, CallRefusal> {
+fn value_of(name: &str, parameters: &[(&Binding, &Value)]) -> Result<String, Refusal> {
     let (binding, value) = parameters
         .iter()
         .find(|(binding, _)| binding.name == name)
-        .ok_or_else(|| refuse!("the path parameter `{name}` has no value"))?;
+        .ok_or_else(|| refuse!(InvalidArguments, "the path parameter `{name}` has no value"))?;
     let text = style::path(binding, value).unwrap_or_default();
     if text.is_empty() {
-        return Err(refuse!("the path parameter `{name}` is empty: the path would lead to another operation"));
+        return Err(refuse!(
+            InvalidArguments,
+            "the path parameter `{name}` is empty: the path would lead to another operation"
+        ));
     }
     let plain = percent_decode_str(&text).decode_utf8_lossy();
     // A label style value begins with its own dot.
@@ -84,11 +88,12 @@ fn value_of(name: &str, parameters: &[(&Binding, &Value)]) -> Result<String, Cal
     };
     if is_path_traversal(written) {
         return Err(refuse!(
+            InvalidArguments,
             "the path parameter `{name}` has a segment `.` or `..`, or only empty segments: the path would lead to another operation"
         ));
     }
     if percent_decode_str(&text).any(|byte| byte.is_ascii_control()) {
-        return Err(refuse!("the path parameter `{name}` contains control characters"));
+        return Err(refuse!(InvalidArguments, "the path parameter `{name}` contains control characters"));
     }
     Ok(if binding.allow_reserved { with_slashes(&text) } else { text })
 }
@@ -108,11 +113,12 @@ fn with_slashes(encoded: &str) -> String {
 }
 
 /// Rejects the segments `.` and `..`, encoded or not, because clients and servers resolve them.
-fn check_segments(path: &str) -> Result<(), CallRefusal> {
+fn check_segments(path: &str) -> Result<(), Refusal> {
     for segment in path.split('/') {
         let decoded: Vec<u8> = percent_decode_str(segment).collect();
         if decoded == b"." || decoded == b".." {
             return Err(refuse!(
+                InvalidArguments,
                 "a segment of the path would be `{segment}`: the path would lead to another operation"
             ));
         }
@@ -143,7 +149,7 @@ mod tests {
         }
     }
 
-    fn expanded(template: &str, value: &Value) -> Result<String, CallRefusal> {
+    fn expanded(template: &str, value: &Value) -> Result<String, Refusal> {
         expand(template, &[(&binding("id"), value)]).map(|path| path.path)
     }
 
@@ -209,7 +215,7 @@ mod tests {
     #[test]
     fn a_place_without_a_value_is_refused() {
         let refusal = expand("/r/{other}", &[(&binding("id"), &json!("a"))]).unwrap_err();
-        assert!(refusal.0.contains("`other`"), "{refusal}");
+        assert!(refusal.message.contains("`other`"), "{refusal}");
         assert!(expand("/r/{id", &[(&binding("id"), &json!("a"))]).is_err());
     }
 

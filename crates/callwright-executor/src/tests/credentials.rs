@@ -1,5 +1,6 @@
 //! Sources and destinations of credentials, and places where they must never appear.
 
+use crate::LackingCredential;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -293,9 +294,10 @@ async fn the_audit_names_what_is_missing_and_no_secret() {
     let mut toolset = guarded(SecurityScheme::Basic, None);
     toolset.operations =
         vec![needing(Method::GET, "https://a.example.com"), needing(Method::PUT, "https://a.example.com")];
-    let audit = crate::audit_credentials;
-    let found = audit(&toolset);
-    assert!(found.len() == 1 && found[0].starts_with("2 operations") && found[0].contains("`key`"), "{found:?}");
+    let (audit, lacking) = (crate::audit_credentials, crate::lacking_credentials);
+    let found = lacking(&toolset);
+    assert_eq!(found, [LackingCredential { scheme: "key".into(), takes_client: false, operations: 2 }]);
+    assert!(audit(&toolset).is_empty(), "nothing is configured");
     toolset.credentials.insert("key".into(), client(given("canary-secret")));
     let found = audit(&toolset);
     assert!(found.len() == 1 && found[0].contains("takes no token") && !found[0].contains("canary"), "{found:?}");
@@ -303,5 +305,5 @@ async fn the_audit_names_what_is_missing_and_no_secret() {
     toolset.credentials.insert("key".into(), Credential::Fixed(gone));
     assert!(audit(&toolset)[0].contains("`/nowhere/secret`"));
     toolset.credentials.insert("key".into(), Secret::new("user:password").into());
-    assert!(audit(&toolset).is_empty());
+    assert!(audit(&toolset).is_empty() && lacking(&toolset).is_empty());
 }

@@ -241,7 +241,8 @@ fn answer(outcome: Outcome) -> ApiAnswer {
 #[track_caller]
 fn refusal(outcome: Outcome) -> String {
     match outcome {
-        Outcome::Refused { reason } | Outcome::Unauthorised { reason } => reason,
+        Outcome::Refused(refusal) => refusal.message,
+        Outcome::Unauthorised { reason, .. } => reason,
         other => panic!("not refused but {other:?}"),
     }
 }

@@ -110,7 +110,7 @@ async fn a_secret_is_in_no_reason() {
     for toolset in [guarded(key(Location::Query), Some(canary)), guarded(key(Location::Header), Some(&broken))] {
         let outcome = run(&executor(&local()), &operation, &toolset, json!({})).await;
         let is_unsent =
-            matches!(outcome, Outcome::Unreachable { .. } | Outcome::Refused { .. } | Outcome::Unauthorised { .. });
+            matches!(outcome, Outcome::Unreachable { .. } | Outcome::Refused(_) | Outcome::Unauthorised { .. });
         assert!(is_unsent, "{outcome:?}");
         assert!(!format!("{outcome:?}").contains("canary"), "{outcome:?}");
     }

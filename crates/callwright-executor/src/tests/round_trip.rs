@@ -128,7 +128,7 @@ fn sent(parameters: &[Parameter], body: Option<(&str, &Map<String, Value>)>) -> 
         };
         arguments.insert(argument.clone(), value);
     }
-    request::build(operation, &arguments).map_err(|refusal| TestCaseError::fail(refusal.0))
+    request::build(operation, &arguments).map_err(|refusal| TestCaseError::fail(refusal.message))
 }
 
 fn decoded(text: &str) -> String {

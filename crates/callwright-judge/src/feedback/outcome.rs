@@ -13,7 +13,7 @@ use callwright_common::text::excerpt;
 use callwright_types::outcome::CredentialFault;
 use callwright_types::promise::Shortfall;
 use callwright_types::trace::Round;
-use callwright_types::{Call, Explanation, Outcome, Passage};
+use callwright_types::{Call, Explanation, Outcome, Passage, Refusal};
 
 /// Maximum number of characters of a response to search for parameters.
 const READ_CHARS: usize = 16_000;
@@ -190,7 +190,7 @@ fn what_came(outcome: &Outcome) -> String {
         Outcome::Unknown { reason } => {
             format!("it may have taken effect, and that is not known: {}", quote::code(reason))
         }
-        Outcome::Refused { reason } | Outcome::Unauthorised { reason } => {
+        Outcome::Refused(Refusal { message: reason, .. }) | Outcome::Unauthorised { reason, .. } => {
             format!("the proxy did not send it: {}", quote::code(reason))
         }
         Outcome::Unapproved(note) => format!("it is not approved yet (approval {})", quote::code(&note.id)),
@@ -211,6 +211,7 @@ mod tests {
     use super::*;
     use crate::feedback::Templates;
     use crate::scanner::testing::{TOOLS, call, tool_set};
+    use callwright_types::RefusalReason;
     use callwright_types::outcome::ApiAnswer;
 
     fn answered(status: u16, body: &str) -> Outcome {
@@ -358,7 +359,7 @@ mod tests {
         let unknown = told(&Outcome::Unknown { reason: "timeout".into() }, &[], &[]);
         assert!(unknown.contains("may have taken effect") && unknown.contains("Do not repeat this call"), "{unknown}");
         assert!(unknown.contains("only reads") && unknown.contains("ask what to do"), "{unknown}");
-        let refused = told(&Outcome::Refused { reason: "DELETE is denied".into() }, &[], &[]);
+        let refused = told(&Outcome::Refused(Refusal::new(RefusalReason::PolicyDenied, "DELETE is denied")), &[], &[]);
         assert!(refused.contains("`DELETE is denied`") && refused.contains("Do not repeat"), "{refused}");
         let later = told(&answered(429, "{}"), &[], &[]);
         assert!(later.contains("(retry-after: `3`)") && later.contains("Do not repeat this call"), "{later}");

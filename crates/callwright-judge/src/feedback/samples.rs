@@ -19,7 +19,8 @@ use callwright_types::promise::Shortfall;
 use callwright_types::rules::{Action, FaultActions, ScanRules};
 use callwright_types::trace::Round;
 use callwright_types::{
-    ApprovalNote, ApprovalStatus, Call, Diagnosis, Explanation, FaultCode, Outcome, Owner, Passage, Tool,
+    ApprovalNote, ApprovalStatus, Call, Diagnosis, Explanation, FaultCode, Outcome, Owner, Passage, Refusal,
+    RefusalReason, Tool,
 };
 
 /// Returns contexts in which the template `name` must render.
@@ -260,8 +261,8 @@ fn outcomes(call: &Call) -> Vec<Value> {
         Outcome::Answered(ApiAnswer { headers, ..busy }),
         Outcome::Unreachable { reason: "refused".to_owned() },
         Outcome::Unknown { reason: "timeout".to_owned() },
-        Outcome::Refused { reason: "denied".to_owned() },
-        Outcome::Unauthorised { reason: "not authorised".to_owned() },
+        Outcome::Refused(Refusal::new(RefusalReason::PolicyDenied, "denied")),
+        Outcome::Unauthorised { fault: CredentialFault::Missing, reason: "not authorised".to_owned() },
     ];
     let explanations = [Vec::new(), vec![passage]].map(|passages| Explanation { passages });
     let mut contexts = Vec::new();

@@ -192,6 +192,8 @@ mod tests {
                 toolset,
                 operation,
                 outcome,
+                reason: None,
+                remedy: None,
                 status: Some(*status),
                 body,
                 approval,

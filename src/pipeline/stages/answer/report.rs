@@ -24,6 +24,8 @@ pub(super) fn debug(turn: &Turn) -> Value {
             "call": execution.call,
             "operation": execution.operation,
             "outcome": execution.outcome,
+            "reason": execution.reason,
+            "remedy": execution.remedy,
             "status": execution.status,
             "explanation": execution.explanation,
         })).collect::<Vec<_>>(),

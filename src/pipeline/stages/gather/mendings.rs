@@ -173,6 +173,8 @@ mod tests {
             toolset: "hotel".to_owned(),
             operation: "POST /bookings".to_owned(),
             outcome: if status < 400 { "success" } else { "client_error" }.to_owned(),
+            reason: None,
+            remedy: None,
             status: Some(status),
             body: None,
             approval: None,

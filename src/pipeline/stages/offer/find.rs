@@ -50,6 +50,8 @@ pub(crate) async fn find(
         toolset: String::new(),
         operation: "search".to_owned(),
         outcome: outcome.label().to_owned(),
+        reason: None,
+        remedy: None,
         status: None,
         body: Some(text),
         approval: None,

@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use super::{content, form, multipart};
 use crate::media_type::{charset, essence};
-use crate::refusal::{CallRefusal, refuse};
+use crate::refusal::refuse;
 use callwright_openapi::{BodyBinding, BodyFormat, BodyShape, Content};
+use callwright_types::Refusal;
 
 /// Start of each JSON text of an `application/json-seq` body (RFC 7464 section 2.2).
 const RECORD_SEPARATOR: &str = "\u{1e}";
@@ -20,7 +21,7 @@ const RECORD_SEPARATOR: &str = "\u{1e}";
 pub(super) fn encode(
     binding: Option<&BodyBinding>,
     value: Option<&Value>,
-) -> Result<Option<(HeaderValue, Bytes)>, CallRefusal> {
+) -> Result<Option<(HeaderValue, Bytes)>, Refusal> {
     let (Some(binding), Some(value)) = (binding, value) else { return Ok(None) };
     let text = match binding.format {
         BodyFormat::Json => value.to_string(),
@@ -34,7 +35,7 @@ pub(super) fn encode(
 }
 
 /// Encodes a body that is one text, one file or one XML document.
-fn single(binding: &BodyBinding, value: &Value) -> Result<Option<(HeaderValue, Bytes)>, CallRefusal> {
+fn single(binding: &BodyBinding, value: &Value) -> Result<Option<(HeaderValue, Bytes)>, Refusal> {
     let name = match &binding.shape {
         BodyShape::Argument(name) => name,
         BodyShape::Properties(_) => "body",
@@ -52,7 +53,7 @@ fn single(binding: &BodyBinding, value: &Value) -> Result<Option<(HeaderValue, B
 
 /// Encodes a text in the charset of the media type (RFC 9110 section 8.3.2); UTF-8 if the media type names no known
 /// charset.
-fn in_charset(name: &str, media_type: &str, utf8: Vec<u8>) -> Result<Bytes, CallRefusal> {
+fn in_charset(name: &str, media_type: &str, utf8: Vec<u8>) -> Result<Bytes, Refusal> {
     let charset = charset(media_type).and_then(|label| Encoding::for_label(label.as_bytes())).unwrap_or(UTF_8);
     if charset.output_encoding() == UTF_8 {
         return Ok(Bytes::from(utf8));
@@ -60,7 +61,11 @@ fn in_charset(name: &str, media_type: &str, utf8: Vec<u8>) -> Result<Bytes, Call
     let text = String::from_utf8_lossy(&utf8);
     let (bytes, _, has_unmappable) = charset.encode(&text);
     if has_unmappable {
-        return Err(refuse!("the argument `{name}` contains characters that {} cannot encode", charset.name()));
+        return Err(refuse!(
+            InvalidArguments,
+            "the argument `{name}` contains characters that {} cannot encode",
+            charset.name()
+        ));
     }
     Ok(Bytes::from(bytes.into_owned()))
 }
@@ -72,8 +77,9 @@ fn sequence(media_type: &str, value: &Value) -> String {
     items.iter().map(|item| format!("{before}{item}\n")).collect()
 }
 
-fn header(media_type: &str) -> Result<HeaderValue, CallRefusal> {
-    HeaderValue::from_str(media_type).map_err(|_| refuse!("`{media_type:?}` is not a valid media type"))
+fn header(media_type: &str) -> Result<HeaderValue, Refusal> {
+    HeaderValue::from_str(media_type)
+        .map_err(|_| refuse!(InvalidArguments, "`{media_type:?}` is not a valid media type"))
 }
 
 #[cfg(test)]

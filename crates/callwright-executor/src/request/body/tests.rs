@@ -76,7 +76,7 @@ fn texts_are_sent_as_they_are_in_the_charset_that_is_named() {
     assert_eq!(text("text/plain", json!(7)), b"7");
     let latin = binding("text/plain; charset=iso-8859-1", BodyFormat::Text);
     let refusal = encode(Some(&latin), Some(&json!("日本"))).unwrap_err();
-    assert!(refusal.0.contains("`body`"), "{refusal}");
+    assert!(refusal.message.contains("`body`"), "{refusal}");
 }
 
 #[test]

@@ -16,9 +16,10 @@ use super::file;
 use super::form::{binding, is_styled};
 use super::style::{self, EscapeMode};
 use crate::media_type::essence;
-use crate::refusal::{CallRefusal, refuse};
+use crate::refusal::refuse;
 use callwright_common::digest::hex;
 use callwright_openapi::{BodyBinding, Encoding};
+use callwright_types::Refusal;
 
 /// Length of a boundary in characters; RFC 2046 section 5.1.1 allows 70.
 const BOUNDARY_CHARS: usize = 40;
@@ -38,10 +39,13 @@ struct FormDataPart<'a> {
 /// # Errors
 /// Fails if the value is not an object, a file cannot be decoded, or the document declares an invalid media type or
 /// field for a part.
-pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<(HeaderValue, Bytes), CallRefusal> {
+pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<(HeaderValue, Bytes), Refusal> {
     let media_type = essence(&binding.media_type);
     let Value::Object(members) = value else {
-        return Err(refuse!("a body of type `{media_type}` requires an object, and the value is not one"));
+        return Err(refuse!(
+            InvalidArguments,
+            "a body of type `{media_type}` requires an object, and the value is not one"
+        ));
     };
     let mut parts = Vec::new();
     for (name, value) in members {
@@ -60,7 +64,8 @@ pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<(HeaderValu
     let root = parts.first().and_then(|part| part.written.media_type.as_deref()).unwrap_or("text/plain");
     let root = if media_type == "multipart/related" { format!("; type=\"{}\"", essence(root)) } else { String::new() };
     let header = format!("{media_type}; boundary={boundary}{root}");
-    let header = HeaderValue::from_str(&header).map_err(|_| refuse!("`{media_type:?}` is not a valid media type"))?;
+    let header = HeaderValue::from_str(&header)
+        .map_err(|_| refuse!(InvalidArguments, "`{media_type:?}` is not a valid media type"))?;
     Ok((header, Bytes::from(body)))
 }
 
@@ -70,7 +75,7 @@ fn parts_of<'a>(
     value: &Value,
     encoding: Option<&'a Encoding>,
     has_styles: bool,
-) -> Result<Vec<FormDataPart<'a>>, CallRefusal> {
+) -> Result<Vec<FormDataPart<'a>>, Refusal> {
     let headers = encoding.map(|encoding| &encoding.headers);
     if let Some(encoding) = encoding.filter(|encoding| has_styles && is_styled(encoding)) {
         let pairs = style::pairs(&binding(name, encoding), value, EscapeMode::Plain).into_iter();
@@ -87,7 +92,7 @@ fn parts_of<'a>(
 }
 
 /// Returns the header fields and the content of a part.
-fn block(part: &FormDataPart<'_>) -> Result<Vec<u8>, CallRefusal> {
+fn block(part: &FormDataPart<'_>) -> Result<Vec<u8>, Refusal> {
     let FormDataPart { name, written, headers } = part;
     let mut head = format!("Content-Disposition: form-data; name=\"{}\"", quoted(name));
     if written.is_file {
@@ -110,13 +115,13 @@ fn block(part: &FormDataPart<'_>) -> Result<Vec<u8>, CallRefusal> {
     Ok(block)
 }
 
-fn field(name: &str, value: &str) -> Result<String, CallRefusal> {
+fn field(name: &str, value: &str) -> Result<String, Refusal> {
     let is_field =
         HeaderName::from_bytes(name.as_bytes()).is_ok() && value.is_ascii() && HeaderValue::from_str(value).is_ok();
     if is_field {
         Ok(format!("{name}: {value}\r\n"))
     } else {
-        Err(refuse!("a part of the body cannot have the field `{name:?}: {value:?}`"))
+        Err(refuse!(InvalidArguments, "a part of the body cannot have the field `{name:?}: {value:?}`"))
     }
 }
 

@@ -5,11 +5,12 @@ use serde_json::json;
 
 use super::*;
 use callwright_openapi::{BodyFormat, BodyShape, Style};
+use callwright_types::Refusal;
 
 /// A part as a server parses it: its fields and its content.
 type Read = (Vec<(String, String)>, Vec<u8>);
 
-fn encoded(media_type: &str, encoding: &[(&str, Encoding)], value: &Value) -> Result<(String, Vec<u8>), CallRefusal> {
+fn encoded(media_type: &str, encoding: &[(&str, Encoding)], value: &Value) -> Result<(String, Vec<u8>), Refusal> {
     let binding = BodyBinding {
         media_type: media_type.into(),
         format: BodyFormat::Multipart,
@@ -135,7 +136,7 @@ fn other_subtypes_have_the_same_parts_and_related_names_its_root() {
         assert_eq!(read(&header, &other), read(&form, &body));
     }
     assert_eq!(encoded("multipart/form-data", &[], &json!({})).unwrap().1.len(), BOUNDARY_CHARS + 6);
-    assert!(encoded("multipart/form-data", &[], &json!("text")).unwrap_err().0.contains("multipart/form-data"));
+    assert!(encoded("multipart/form-data", &[], &json!("text")).unwrap_err().message.contains("multipart/form-data"));
 }
 
 #[test]

@@ -11,21 +11,23 @@ use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use serde_json::{Map, Value};
 
 use super::style;
-use crate::refusal::{CallRefusal, refuse};
+use crate::refusal::refuse;
 use callwright_openapi::{XmlNode, XmlShape, is_xml_name};
+use callwright_types::Refusal;
 
 /// Returns the XML document of a value.
 ///
 /// # Errors
 /// Fails if a name is not a valid element name, or a text contains characters that are not allowed in XML 1.0.
-pub(super) fn encode(shape: &XmlShape, value: &Value) -> Result<String, CallRefusal> {
+pub(super) fn encode(shape: &XmlShape, value: &Value) -> Result<String, Refusal> {
     let mut document = XmlDocument { shape, writer: Writer::new(Vec::new()) };
     let root = shape.nodes.first();
     let written = document
         .write(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))
         .and_then(|()| document.element(root, &shape.root, value));
-    written.map_err(|error| refuse!("the body cannot be written as XML: {error}"))?;
-    String::from_utf8(document.writer.into_inner()).map_err(|_| refuse!("the body cannot be written as XML"))
+    written.map_err(|error| refuse!(InvalidArguments, "the body cannot be written as XML: {error}"))?;
+    String::from_utf8(document.writer.into_inner())
+        .map_err(|_| refuse!(InvalidArguments, "the body cannot be written as XML"))
 }
 
 struct XmlDocument<'a> {

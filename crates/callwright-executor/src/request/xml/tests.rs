@@ -135,7 +135,7 @@ fn what_xml_cannot_say_is_refused_by_name() {
         (json!({"x": "\u{ffff}"}), "U+FFFF"),
     ] {
         let refusal = encode(&plain, &value).unwrap_err();
-        assert!(refusal.0.contains(named), "{refusal}");
+        assert!(refusal.message.contains(named), "{refusal}");
     }
     let prefixed = shape("a", vec![("b", XmlNode { prefix: Some("x\" y=\"".into()), ..XmlNode::default() })], vec![]);
     assert!(encode(&prefixed, &json!({"b": 1})).is_err());

@@ -109,7 +109,7 @@ pub(super) fn is_failure(read: &ParsedOutcome<'_>, tool: &str, rules: &[FailureR
         },
         Outcome::Unreachable { .. } => Judged::Failed(FailureKind::Unreachable),
         Outcome::Unknown { .. } => Judged::Failed(FailureKind::Unknown),
-        Outcome::Refused { .. } | Outcome::Unauthorised { .. } => Judged::Failed(FailureKind::Refused),
+        Outcome::Refused(_) | Outcome::Unauthorised { .. } => Judged::Failed(FailureKind::Refused),
         // Nothing was attempted that documentation could explain.
         Outcome::Unapproved(_) => Judged::Fine,
     }

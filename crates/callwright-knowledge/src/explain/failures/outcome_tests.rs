@@ -3,6 +3,7 @@
 use serde_json::Map;
 
 use super::*;
+use callwright_types::{Refusal, RefusalReason};
 
 fn answered(status: u16, body: &str) -> Outcome {
     Outcome::Answered(ApiAnswer::new(status, body.to_owned()))
@@ -65,7 +66,10 @@ fn what_never_got_an_answer_failed() {
     let reason = String::new();
     assert_eq!(failed(&Outcome::Unknown { reason: reason.clone() }), Some(FailureKind::Unknown));
     assert_eq!(failed(&Outcome::Unreachable { reason: reason.clone() }), Some(FailureKind::Unreachable));
-    assert_eq!(failed(&Outcome::Refused { reason }), Some(FailureKind::Refused));
+    assert_eq!(
+        failed(&Outcome::Refused(Refusal::new(RefusalReason::PolicyDenied, reason))),
+        Some(FailureKind::Refused)
+    );
 }
 
 #[test]
