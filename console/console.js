@@ -63,7 +63,7 @@ async function alarm() {
   }
 }
 
-const TONES = { clean: "good", repaired: "good", corrected: "good", faulty: "bad", unguarded: "warn" };
+const TONES = { clean: "good", repaired: "good", corrected: "good", faulty: "bad", refused: "bad", failed: "bad", unguarded: "warn" };
 
 async function turns(_, query) {
   const page = await get(`/admin/traces?${query}`);

@@ -16,7 +16,7 @@ export function timeline(trace) {
     ...(trace.plan ? [plan(trace.plan)] : []),
     ...interleaved(trace),
   ];
-  const verdict = step(trace.verdict === "faulty" ? "bad" : "good", `Answer: ${trace.verdict}`,
+  const verdict = step(["faulty", "refused", "failed"].includes(trace.verdict) ? "bad" : "good", `Answer: ${trace.verdict}`,
     facts([["Status", `${trace.status}`], ["Limit reached", trace.exhausted], ["Error", trace.error]]),
     ...(trace.answer ? [element("pre", {}, JSON.stringify(trace.answer, null, 2))] : []));
   return [

@@ -12,21 +12,24 @@ use callwright_judge::feedback::{self, TemplateError, Templates};
 use callwright_judge::repair::{self, Notations};
 use callwright_knowledge::planner;
 use callwright_knowledge::planner::producers::Edges;
-use callwright_policy::{self as policy, PolicyBook, PolicyError};
+use callwright_policy::{self as policy, AliasBinding, PolicyBook, PolicyError};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::ResultLabel;
 
 /// Loads the policies, and binds the names in model aliases.
 ///
 /// # Errors
-/// [`PolicyError`]: a file is invalid, or an alias names a policy that does not exist.
+/// [`PolicyError`]: a file is invalid, an alias names a policy that does not exist, or its toolsets are not offered
+/// because the policy has `mode: shadow`.
 pub fn policy_book(
     settings: &policy::Settings,
     aliases: &BTreeMap<String, AliasSettings>,
     base_dir: &Path,
 ) -> Result<PolicyBook, PolicyError> {
-    let bound = aliases.iter().filter(|(_, alias)| !alias.policy.is_empty());
-    let bindings = bound.map(|(name, alias)| (name.clone(), alias.policy.clone()));
+    let bindings = aliases.iter().map(|(name, alias)| {
+        let requires_tools = !alias.toolsets.is_empty() && !alias.omit_toolsets_in_shadow;
+        (name.clone(), AliasBinding { policy: alias.policy.clone(), requires_tools })
+    });
     PolicyBook::load(settings, base_dir)?.bind(bindings)
 }
 

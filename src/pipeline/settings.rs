@@ -22,6 +22,9 @@ pub struct AliasSettings {
     pub fallbacks: Vec<FallbackSettings>,
     /// Toolsets whose tools are offered besides the client's own.
     pub toolsets: Vec<String>,
+    /// Whether the alias may be in shadow mode, in which its toolsets are not offered. Otherwise such a policy is an
+    /// error.
+    pub omit_toolsets_in_shadow: bool,
     /// Policy of the alias, regardless of other matching policies; empty: by matching.
     pub policy: String,
 }

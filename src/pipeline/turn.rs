@@ -232,6 +232,8 @@ async fn answer_client(
         }
     };
     keep::keep(pipeline, turn, &mut conversation, mixed, &settled).await;
+    // The calls of a mixed answer ran after its verdict.
+    turn.record.trace_mut().verdict = turn.call_states.verdict(turn.record.trace().verdict);
     continuation::remember(pipeline, turn, &settled).await;
     plan::keep(pipeline, turn, &mut conversation, &settled).await;
     if turn.cancelled.is_cancelled() {

@@ -45,7 +45,8 @@ async fn proxy_with(upstream: &Server, api: &Server, approval: &str, more: &str,
         "execute:\n  rules:\n    - {{methods: [POST], tools: [\"rooms/book*\"], permission: approve}}\n  approval: {{{approval}}}\n{more}"
     );
     let file = policy::file("asking", &rules);
-    let config = rooms::config_of(upstream, api) + &policy::table("asking") + "[pipeline]\n" + pipeline;
+    let config =
+        rooms::shadowed(&rooms::config_of(upstream, api)) + &policy::table("asking") + "[pipeline]\n" + pipeline;
     Proxy::start_with_files(config, &[rooms::FILES[0], ("policies/asking.yaml", &file)]).await
 }
 

@@ -35,7 +35,7 @@ async fn a_changed_document_gives_new_tools_without_a_restart() {
     let api = Server::always(Reply::json(200, &json!([]))).await;
     let proxy = Proxy::start_with_files(rooms::config_of(&upstream, &api), &rooms::FILES).await;
     proxy.client().chat(&ask()).await.ok();
-    assert_eq!(upstream.last_request().tool_names(), ["listRooms", "getRoom", "bookRoom"]);
+    assert_eq!(upstream.last_request().tool_names(), ["listRooms", "getRoom"]);
     proxy.write("rooms.yaml", &renamed("findRooms"));
     offers(&proxy, &upstream, "findRooms").await;
     assert!(proxy.metrics().await.sum("catalog_reloads_total", &[("result", "success")]) >= 1.0);
@@ -57,7 +57,7 @@ async fn a_broken_document_changes_nothing_and_is_named() {
         })
         .await;
         proxy.client().chat(&ask()).await.ok();
-        assert_eq!(upstream.last_request().tool_names(), ["listRooms", "getRoom", "bookRoom"], "{broken}");
+        assert_eq!(upstream.last_request().tool_names(), ["listRooms", "getRoom"], "{broken}");
         assert!(proxy.log().contains("rooms.yaml"), "{}", proxy.log());
     }
     proxy.write("rooms.yaml", &renamed("findRooms"));

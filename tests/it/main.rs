@@ -87,5 +87,6 @@ mod tls;
 mod toolset_credentials;
 mod unjudged;
 mod unsure_calls;
+mod verdicts;
 mod walkthrough;
 mod wording;

@@ -54,7 +54,7 @@ async fn proxy_of(upstream: &Server, api: &Server) -> Proxy {
 /// Starts a proxy with a single policy with these rules.
 async fn ruled(upstream: &Server, api: &Server, rules: &str) -> Proxy {
     let file = policy::file("ruled", rules);
-    let config = rooms::config_of(upstream, api) + &policy::table("ruled");
+    let config = rooms::shadowed(&rooms::config_of(upstream, api)) + &policy::table("ruled");
     Proxy::start_with_files(config, &[rooms::FILES[0], ("policies/ruled.yaml", &file)]).await
 }
 

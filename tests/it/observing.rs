@@ -39,7 +39,7 @@ fn failed() -> Value {
 /// Starts a proxy with a single policy with these rules.
 async fn ruled(upstream: &Server, rules: &str) -> Proxy {
     let api = Server::always(Reply::json(500, &json!({}))).await;
-    let config = rooms::config_of(upstream, &api) + &policy::table("ruled");
+    let config = rooms::shadowed(&rooms::config_of(upstream, &api)) + &policy::table("ruled");
     Proxy::start_with_files(config, &[rooms::FILES[0], ("policies/ruled.yaml", &policy::file("ruled", rules))]).await
 }
 

@@ -27,8 +27,11 @@ async fn proxy_of(document: &Value, upstream: &Server, api: &Server, keys: &str)
     let config = format!("{}{keys}\n", config::config(&upstream.url("/v1")))
         + "[executor]\nallowed_addresses = [\"127.0.0.1\"]\n"
         + "[aliases.helper]\nmodel = \"gpt-test\"\ntoolsets = [\"api\"]\n"
-        + &format!("[toolsets.api]\ndocument = \"api.json\"\nbase_url = \"{}\"\n", api.url(""));
-    Proxy::start_with_files(config, &[("api.json", &document.to_string())]).await
+        + &format!("[toolsets.api]\ndocument = \"api.json\"\nbase_url = \"{}\"\n", api.url(""))
+        + &crate::support::policy::table("allowing");
+    let policy = crate::support::policy::file("allowing", "execute: {rules: [{permission: allow}]}");
+    let files = [("api.json", &*document.to_string()), ("policies/allowing.yaml", &*policy)];
+    Proxy::start_with_files(config, &files).await
 }
 
 /// Works like [`proxy_of`], with a policy with these rules for the offer.

@@ -142,7 +142,7 @@ async fn an_aliases_toolsets_are_not_offered() {
     let upstream = Server::always(answer::text("hi")).await;
     let config = config(&upstream.url("/v1"))
         + SHADOW
-        + "[aliases.helper]\nmodel = \"helper\"\ntoolsets = [\"rooms\"]\n"
+        + "[aliases.helper]\nmodel = \"helper\"\ntoolsets = [\"rooms\"]\nomit_toolsets_in_shadow = true\n"
         + "[toolsets.rooms]\ndocument = \"rooms.yaml\"\nbase_url = \"http://127.0.0.1:9\"\n";
     let proxy = Proxy::start_with_files(config, &[("rooms.yaml", crate::support::rooms::DOCUMENT)]).await;
     let mut request = plain("Hello");

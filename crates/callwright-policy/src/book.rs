@@ -11,6 +11,8 @@ use super::tighten::tighten;
 use super::{Policy, PolicyError, SelectError, Settings, TurnFacts};
 use callwright_common::text::nearest;
 use callwright_common::watch::{FolderDigest, FolderFile, digest};
+use callwright_types::rules::Mode;
+use http::HeaderMap;
 
 /// All policies in force. Immutable: a reload creates a new book.
 ///
@@ -26,9 +28,18 @@ pub struct PolicyBook {
     default: usize,
     /// Combinations of policy in force × requested policy, created lazily.
     tightened: Vec<OnceLock<Arc<Policy>>>,
-    bindings: BTreeMap<String, String>,
+    bindings: BTreeMap<String, AliasBinding>,
     place: String,
     seen: FolderDigest,
+}
+
+/// Requirements of a model alias on the policies.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AliasBinding {
+    /// Policy to which the alias is bound; empty: by matching.
+    pub policy: String,
+    /// Whether the alias offers toolsets that its turns may not lose in shadow mode.
+    pub requires_tools: bool,
 }
 
 #[derive(Debug)]
@@ -57,16 +68,31 @@ impl PolicyBook {
         Self::of(&sources, &settings.default, place)
     }
 
-    /// Checks that every policy to which an alias is bound exists, and stores the bindings, so that a reload checks
-    /// them too. Takes pairs of alias and policy.
+    /// Checks that every policy to which an alias is bound exists, and that no alias loses its toolsets unnoticed in
+    /// shadow mode. Stores the bindings by alias, so that a reload checks them too.
     ///
     /// # Errors
-    /// [`PolicyError::Missing`].
-    pub fn bind(mut self, bindings: impl IntoIterator<Item = (String, String)>) -> Result<Self, PolicyError> {
+    /// [`PolicyError::Missing`], [`PolicyError::ShadowToolsets`].
+    pub fn bind(mut self, bindings: impl IntoIterator<Item = (String, AliasBinding)>) -> Result<Self, PolicyError> {
         self.bindings = bindings.into_iter().collect();
-        for (alias, policy) in &self.bindings {
-            if !self.by_name.contains_key(policy) {
-                return Err(self.missing(policy, format!("`[aliases.{alias}]`")));
+        for (alias, binding) in &self.bindings {
+            if !binding.policy.is_empty() && !self.by_name.contains_key(&binding.policy) {
+                return Err(self.missing(&binding.policy, format!("`[aliases.{alias}]`")));
+            }
+            let facts = TurnFacts {
+                model: alias,
+                alias: Some(alias),
+                alias_policy: Some(binding.policy.as_str()).filter(|policy| !policy.is_empty()),
+                key: None,
+                headers: &HeaderMap::new(),
+                requested: None,
+            };
+            match self.resolve(&facts) {
+                Ok(policy) if policy.mode == Mode::Shadow && binding.requires_tools => {
+                    let (alias, policy) = (alias.clone(), policy.name.clone());
+                    return Err(PolicyError::ShadowToolsets { alias, policy });
+                }
+                _ => {}
             }
         }
         Ok(self)
@@ -117,7 +143,7 @@ impl PolicyBook {
     }
 
     /// Returns the bindings that [`PolicyBook::bind`] checked.
-    pub(super) fn bindings(&self) -> &BTreeMap<String, String> {
+    pub(super) fn bindings(&self) -> &BTreeMap<String, AliasBinding> {
         &self.bindings
     }
 
@@ -295,13 +321,25 @@ mod tests {
 
     #[test]
     fn a_binding_to_no_policy_is_found_when_it_is_checked() {
-        let bindings = |policy: &str| [("fast".to_owned(), policy.to_owned())];
+        let bindings =
+            |policy: &str| [("fast".to_owned(), AliasBinding { policy: policy.to_owned(), ..AliasBinding::default() })];
         assert!(PolicyBook::builtin().bind(bindings("strict")).is_ok());
         let error = PolicyBook::builtin().bind(bindings("stric")).unwrap_err().to_string();
         assert_eq!(
             error,
             "`[aliases.fast]` names the policy `stric`, which is not in the built-in policies; did you mean `strict`?"
         );
+    }
+
+    #[test]
+    fn an_alias_with_toolsets_is_not_in_shadow_mode_unnoticed() {
+        let bind = |policy: &str, requires_tools| {
+            let binding = AliasBinding { policy: policy.to_owned(), requires_tools };
+            PolicyBook::builtin().bind([("fast".to_owned(), binding)])
+        };
+        assert!(bind("default", true).is_ok() && bind("shadow", false).is_ok());
+        let error = bind("shadow", true).unwrap_err().to_string();
+        assert!(error.contains("`[aliases.fast]`") && error.contains("omit_toolsets_in_shadow = true"), "{error}");
     }
 
     #[test]

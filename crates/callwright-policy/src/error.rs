@@ -43,6 +43,18 @@ pub enum PolicyError {
         /// Most similar existing name.
         nearest: Option<String>,
     },
+    /// The policy of an alias with toolsets has `mode: shadow`, in which no tools are offered.
+    #[error(
+        "`[aliases.{alias}]` offers toolsets, and its policy `{policy}` has `mode: shadow`, in which the proxy offers and \
+         executes no tools; bind the alias to another policy (`policy`), or accept that with \
+         `omit_toolsets_in_shadow = true`"
+    )]
+    ShadowToolsets {
+        /// Name of the alias.
+        alias: String,
+        /// Name of the policy.
+        policy: String,
+    },
 }
 
 /// Error for a request that selects a policy that it may not use: status 400.

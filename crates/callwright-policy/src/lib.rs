@@ -21,7 +21,7 @@ mod tighten;
 mod validate;
 mod watch;
 
-pub use book::PolicyBook;
+pub use book::{AliasBinding, PolicyBook};
 pub use considered::{ConsideredPolicy, PolicySelection, SelectionReason};
 pub use error::{PolicyError, SelectError};
 pub use parse::load_file;

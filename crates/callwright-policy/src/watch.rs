@@ -47,6 +47,7 @@ mod tests {
     use std::sync::mpsc::{Receiver, channel};
     use std::time::Duration;
 
+    use super::super::AliasBinding;
     use super::*;
 
     /// Timeout that suffices on any machine; a passing test does not wait for it.
@@ -172,7 +173,11 @@ mod tests {
         });
         let settings = Settings { directory: "rules".to_owned(), ..Settings::default() };
         let bound = PolicyBook::load(&settings, fixture.root.path()).unwrap();
-        fixture.current.store(Arc::new(bound.bind([("fast".to_owned(), "careful".to_owned())]).unwrap()));
+        fixture.current.store(Arc::new(
+            bound
+                .bind([("fast".to_owned(), AliasBinding { policy: "careful".to_owned(), requires_tools: false })])
+                .unwrap(),
+        ));
         fs::remove_file(fixture.path("rules/careful.yaml")).unwrap();
         let error = fixture.result().unwrap_err();
         assert!(error.contains("`[aliases.fast]` names the policy `careful`"), "{error}");

@@ -16,6 +16,10 @@ pub enum Verdict {
     Corrected,
     /// Calls with faults were passed on, or a limit was reached.
     Faulty,
+    /// The last call of a tool was valid and was not sent: a rule or a person refused it.
+    Refused,
+    /// The last call of a tool was sent and did not succeed.
+    Failed,
     /// Not evaluated: mode `off`, an endpoint that is passed through, or an answer that exceeds the time limit of
     /// evaluation.
     Unguarded,
@@ -23,8 +27,16 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, so that metrics can create all series at startup.
-    pub const ALL: [Verdict; 6] =
-        [Self::Text, Self::Clean, Self::Repaired, Self::Corrected, Self::Faulty, Self::Unguarded];
+    pub const ALL: [Verdict; 8] = [
+        Self::Text,
+        Self::Clean,
+        Self::Repaired,
+        Self::Corrected,
+        Self::Faulty,
+        Self::Refused,
+        Self::Failed,
+        Self::Unguarded,
+    ];
 
     /// Returns the metric label and header value.
     pub const fn label(self) -> &'static str {
@@ -34,6 +46,8 @@ impl Verdict {
             Self::Repaired => "repaired",
             Self::Corrected => "corrected",
             Self::Faulty => "faulty",
+            Self::Refused => "refused",
+            Self::Failed => "failed",
             Self::Unguarded => "unguarded",
         }
     }

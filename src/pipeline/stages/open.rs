@@ -17,7 +17,7 @@ use crate::pipeline::cpu::Overloaded;
 use crate::pipeline::kept_key::{client_key, tenant};
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::settings::AliasSettings;
-use crate::pipeline::state::{Opening, StreamProgress, Turn, TurnRecord};
+use crate::pipeline::state::{CallStates, Opening, StreamProgress, Turn, TurnRecord};
 use crate::pipeline::targets::targets;
 use callwright_common::digest::hex;
 use callwright_common::tokens::BYTES_PER_TOKEN;
@@ -167,6 +167,7 @@ pub(crate) fn open(
         toolsets,
         debug,
         max_stream_bytes: pipeline.settings.max_stream_bytes,
+        call_states: CallStates::default(),
         record,
         cancelled,
         answer_status: StatusCode::OK,

@@ -45,6 +45,7 @@ pub(crate) async fn run(
     results.sort_by_key(|ran| order.iter().position(|id| *id == ran.checked.call().id));
     let called = results.iter().map(|ran| ran.checked.call().name.as_str());
     offering.called(pipeline, turn, called);
+    turn.call_states.note(&results);
     RunResults { results }
 }
 

@@ -1,9 +1,11 @@
 //! Results of the calls that the proxy executed.
 
+use std::collections::BTreeMap;
+
 use callwright_judge::scanner::CheckedCall;
 use callwright_types::outcome::CredentialFault;
 use callwright_types::promise::Shortfall;
-use callwright_types::{Explanation, Outcome};
+use callwright_types::{Explanation, Outcome, Verdict};
 
 /// Results of executing the calls of an answer.
 #[derive(Debug)]
@@ -30,7 +32,56 @@ pub(crate) struct RanCall {
     pub(crate) failed: bool,
 }
 
+/// State of a tool's last calls, from the best to the worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum CallState {
+    /// The call was sent and succeeded.
+    Succeeded,
+    /// The call was sent and did not succeed, or its outcome is unknown.
+    Failed,
+    /// The call was not sent: a rule or a person refused it.
+    Refused,
+}
+
+/// The state of each tool's last calls in a turn.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CallStates {
+    by_tool: BTreeMap<String, CallState>,
+}
+
+impl CallStates {
+    /// Replaces the states of the tools that were called now. Of several calls of one tool, the worst counts.
+    pub(crate) fn note(&mut self, ran: &[RanCall]) {
+        let mut now: BTreeMap<&str, CallState> = BTreeMap::new();
+        for call in ran {
+            let state = now.entry(call.checked.call().name.as_str()).or_insert(CallState::Succeeded);
+            *state = (*state).max(call.state());
+        }
+        self.by_tool.extend(now.into_iter().map(|(tool, state)| (tool.to_owned(), state)));
+    }
+
+    /// Returns the verdict on a turn whose answer has the verdict `answer`. Calls that did not succeed matter more than
+    /// how valid ones came about; faults that remain matter more than earlier calls.
+    pub(crate) fn verdict(&self, answer: Verdict) -> Verdict {
+        match (answer, self.by_tool.values().max()) {
+            (Verdict::Faulty | Verdict::Unguarded, _) => answer,
+            (_, Some(CallState::Refused)) => Verdict::Refused,
+            (_, Some(CallState::Failed)) => Verdict::Failed,
+            (_, Some(CallState::Succeeded) | None) => answer,
+        }
+    }
+}
+
 impl RanCall {
+    /// Returns the state of the call.
+    fn state(&self) -> CallState {
+        match &self.outcome {
+            outcome if outcome.refusal().is_some() => CallState::Refused,
+            Outcome::Answered(_) if self.explanation.is_none() => CallState::Succeeded,
+            _ => CallState::Failed,
+        }
+    }
+
     /// Creates the result of a call that cannot fail.
     pub(crate) fn succeeded(checked: CheckedCall, outcome: Outcome) -> Self {
         let (explanation, credential, shortfall) = (None, None, None);

@@ -16,6 +16,7 @@ use callwright_types::rules::{Evidence, Mode};
 use callwright_upstream::Upstream;
 
 use super::record::{TurnRecord, milliseconds};
+use super::run_results::CallStates;
 use super::stream_progress::StreamProgress;
 use crate::pipeline::dialogue::TurnSpending;
 use crate::pipeline::snapshot::Snapshot;
@@ -54,6 +55,8 @@ pub(crate) struct Turn {
     pub(crate) debug: bool,
     /// Maximum size of an assembled streamed answer, in bytes.
     pub(crate) max_stream_bytes: usize,
+    /// The state of the calls that the proxy executed.
+    pub(crate) call_states: CallStates,
     /// The trace so far.
     pub(crate) record: TurnRecord,
     /// Cancelled when the client disconnects; nothing new starts then.

@@ -7,15 +7,17 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
+use http::Method;
 
 use callwright_common::cache::ByteCache;
+use callwright_executor::Permissions;
 use callwright_judge::scanner::names;
 use callwright_knowledge::representation::render;
 use callwright_openai::WrittenTool;
 use callwright_openapi::{Catalog, dialect};
 use callwright_search::retrieval::{Found, Fusion, ToolIndex, ToolQuery, ToolSegment};
 use callwright_types::representation::Representation;
-use callwright_types::rules::{OfferRules, ToolGlobs};
+use callwright_types::rules::{ExecuteRule, ExecuteRules, OfferRules, ToolGlobs};
 use callwright_types::{Owner, SchemaDialect, Tool};
 
 use super::toolset_index::{ToolListIndex, ToolsetIndex};
@@ -36,12 +38,22 @@ pub(crate) struct Candidates {
     /// Search indexes of the tools, in the same order.
     indexes: Vec<Arc<ToolListIndex>>,
     index: ArcSwapOption<IndexedCandidates>,
-    ruled: ByteCache<(Vec<String>, Vec<String>), Arc<RuledTools>>,
+    ruled: ByteCache<RuledKey, Arc<RuledTools>>,
+}
+
+/// The rules of a policy that name tools.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct RuledKey {
+    always: Vec<String>,
+    never: Vec<String>,
+    execute: Vec<ExecuteRule>,
 }
 
 #[derive(Debug)]
 struct CandidateTool {
     tool: Arc<Tool>,
+    /// Method of the operation; `None` for a client's tool.
+    method: Option<Method>,
     name: Arc<str>,
     /// Index in the client's list, and a digest of the JSON text.
     own: Option<(usize, u64)>,
@@ -63,6 +75,8 @@ pub(crate) struct RuledTools {
     /// Positions of the tools to offer always, in order.
     pub(crate) always: Vec<usize>,
     pub(crate) never: HashSet<usize>,
+    /// Tools whose calls the policy can only deny. They are not offered; a call of one is refused with the reason.
+    pub(crate) denied: HashSet<usize>,
 }
 
 impl Candidates {
@@ -78,7 +92,10 @@ impl Candidates {
             indexes.extend(toolset_index.of_toolset(&toolset.name).cloned());
             tools.extend(toolset.operations.iter().map(|operation| {
                 let learned = toolset_index.learned(&toolset.name, operation.own_name()).cloned();
-                CandidateTool::new(operation.tool.clone(), None, learned)
+                CandidateTool {
+                    method: Some(operation.method.clone()),
+                    ..CandidateTool::new(operation.tool.clone(), None, learned)
+                }
             }));
         }
         Self::new(tools, indexes, dialect, toolset_index.description_tokens())
@@ -183,24 +200,33 @@ impl Candidates {
     }
 
     /// Returns the tools that the rules name.
-    pub(crate) fn ruled(&self, rules: &OfferRules) -> Arc<RuledTools> {
+    pub(crate) fn ruled(&self, rules: &OfferRules, execute: &ExecuteRules) -> Arc<RuledTools> {
         let OfferRules { always, never, .. } = rules;
-        if always.is_empty() && never.is_empty() {
+        let is_the_clients = self.tools.iter().all(|candidate| candidate.method.is_none());
+        if always.is_empty() && never.is_empty() && is_the_clients {
             return Arc::default();
         }
-        let key = (always.texts().to_vec(), never.texts().to_vec());
-        self.ruled.get_with(key, || Arc::new(self.name_by(always, never)))
+        let key = RuledKey {
+            always: always.texts().to_vec(),
+            never: never.texts().to_vec(),
+            execute: if is_the_clients { Vec::new() } else { execute.rules.clone() },
+        };
+        self.ruled.get_with(key, || Arc::new(self.name_by(always, never, execute)))
     }
 
-    fn name_by(&self, always: &ToolGlobs, never: &ToolGlobs) -> RuledTools {
+    fn name_by(&self, always: &ToolGlobs, never: &ToolGlobs, execute: &ExecuteRules) -> RuledTools {
+        let permissions = Permissions::of(execute);
         let mut ruled = RuledTools::default();
         for (position, candidate) in self.tools.iter().enumerate() {
             let name = match &candidate.tool.owner {
                 Owner::Proxy(reference) => format!("{}/{}", reference.toolset, reference.tool),
                 Owner::Client | Owner::Search => candidate.tool.name.clone(),
             };
+            let is_denied = candidate.method.as_ref().is_some_and(|method| !permissions.permit(method, &name));
             if never.name(&name) {
                 ruled.never.insert(position);
+            } else if is_denied {
+                ruled.denied.insert(position);
             } else if always.name(&name) {
                 ruled.always.push(position);
             }
@@ -250,13 +276,15 @@ impl Candidates {
 impl CandidateTool {
     fn new(tool: Arc<Tool>, own: Option<(usize, u64)>, learned: Option<Arc<Representation>>) -> Self {
         let name = Arc::from(tool.name.as_str());
-        Self { tool, name, own, learned, written: Default::default() }
+        Self { tool, method: None, name, own, learned, written: Default::default() }
     }
 }
 
-fn ruled_bytes((always, never): &(Vec<String>, Vec<String>), ruled: &Arc<RuledTools>) -> usize {
-    let globs = always.iter().chain(never).map(|glob| glob.len() + size_of::<String>());
-    globs.sum::<usize>() + (ruled.always.len() + 2 * ruled.never.len()) * size_of::<usize>()
+fn ruled_bytes(key: &RuledKey, ruled: &Arc<RuledTools>) -> usize {
+    let rules = key.execute.iter().flat_map(|rule| rule.methods.iter().chain(&rule.tools));
+    let globs = key.always.iter().chain(&key.never).chain(rules).map(|glob| glob.len() + size_of::<String>());
+    let positions = ruled.always.len() + 2 * (ruled.never.len() + ruled.denied.len());
+    globs.sum::<usize>() + key.execute.len() * size_of::<ExecuteRule>() + positions * size_of::<usize>()
 }
 
 /// Returns a digest for comparisons within this process.

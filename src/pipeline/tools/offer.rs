@@ -134,6 +134,8 @@ pub(crate) struct OfferShape {
     pub(crate) narrowed: bool,
     /// The selected tools, in the order sent.
     pub(crate) chosen: Vec<ToolAt>,
+    /// The selected tools that are not sent, because the policy can only deny their calls.
+    pub(crate) withheld: Vec<ToolAt>,
     /// Digest of the tool search tool, if offered; it depends on policy.
     pub(crate) search: Option<u64>,
     /// Whether descriptions include the learned patterns.

@@ -133,6 +133,7 @@ impl Offering {
         OfferShape {
             narrowed: self.pool(Side::Client).is_some(),
             chosen: self.chosen.picks.iter().map(|pick| pick.tool).collect(),
+            withheld: self.chosen.picks.iter().map(|pick| pick.tool).filter(|tool| self.is_denied(*tool)).collect(),
             search: self.search.as_ref().map(|search| digest(&[search.text()])),
             representations: self.learned,
         }
@@ -150,13 +151,13 @@ impl Offering {
 
     /// Returns the client's unchanged tools, followed by the selected ones.
     fn behind(&self, client: Vec<Tool>) -> (Vec<Arc<Tool>>, SentToolList) {
-        let chosen = self.chosen.picks.iter().filter_map(|pick| {
+        let chosen = self.chosen.picks.iter().filter(|pick| !self.is_denied(pick.tool)).filter_map(|pick| {
             let candidates = &self.pool(pick.tool.side)?.candidates;
             candidates.written(pick.tool.position as usize, self.learned).cloned()
         });
         let added: Vec<Arc<WrittenTool>> = self.search.iter().cloned().chain(chosen).collect();
-        let tools = client.into_iter().map(Arc::new).chain(added.iter().map(|tool| tool.tool().clone())).collect();
-        (tools, SentToolList::Behind(added))
+        let tools = client.into_iter().map(Arc::new).chain(added.iter().map(|tool| tool.tool().clone()));
+        (tools.chain(self.withheld()).collect(), SentToolList::Behind(added))
     }
 
     /// Returns the selected tools, which replace the client's list.
@@ -167,7 +168,9 @@ impl Offering {
             tools.push(search.tool().clone());
             sent.push(SentTool::Added(search.clone()));
         }
-        for Pick { tool: ToolAt { side, position }, .. } in &self.chosen.picks {
+        for Pick { tool: ToolAt { side, position }, .. } in
+            self.chosen.picks.iter().filter(|pick| !self.is_denied(pick.tool))
+        {
             let position = *position as usize;
             let Some(candidates) = self.pool(*side).map(|pool| &pool.candidates) else { continue };
             tools.extend(candidates.tool(position).cloned());
@@ -176,12 +179,23 @@ impl Offering {
                 Side::Catalog => candidates.written(position, self.learned).cloned().map(SentTool::Added),
             });
         }
+        tools.extend(self.withheld());
         (tools, SentToolList::Instead(sent))
+    }
+
+    /// Returns the called tools that the policy can only deny. Their calls are judged, but they are not sent.
+    fn withheld(&self) -> impl Iterator<Item = Arc<Tool>> {
+        let denied = self.chosen.picks.iter().filter(|pick| self.is_denied(pick.tool));
+        denied.filter_map(|pick| self.tool(pick.tool).cloned())
+    }
+
+    fn is_denied(&self, tool: ToolAt) -> bool {
+        self.pool(tool.side).is_some_and(|pool| pool.is_denied(tool.position as usize))
     }
 
     /// Records the offered tools in the trace, and for later turns of the session.
     pub(crate) fn note(&mut self, pipeline: &Pipeline, turn: &mut Turn) {
-        turn.record.trace_mut().tools_offered = self.offer.names.clone();
+        turn.record.trace_mut().tools_offered = self.offered_names();
         if self.pools.is_empty() {
             return;
         }
@@ -200,12 +214,22 @@ impl Offering {
         self.note_in_trace(turn);
     }
 
+    /// Returns the names of the offered tools, without those whose calls are only judged.
+    fn offered_names(&self) -> Arc<[String]> {
+        let withheld: Vec<Arc<Tool>> = self.withheld().collect();
+        if withheld.is_empty() {
+            return self.offer.names.clone();
+        }
+        let names = self.offer.names.iter();
+        names.filter(|name| withheld.iter().all(|tool| tool.name != **name)).cloned().collect()
+    }
+
     fn note_in_trace(&self, turn: &mut Turn) {
         let is_choice = self.chosen.picks.iter().any(|pick| pick.reason != OfferReason::Whole);
         if !is_choice && self.prefix_change.is_none() {
             return;
         }
-        let tools = self.chosen.picks.iter().filter_map(|pick| {
+        let tools = self.chosen.picks.iter().filter(|pick| !self.is_denied(pick.tool)).filter_map(|pick| {
             let name = self.tool(pick.tool)?.name.clone();
             Some(OfferedTool { name, reason: pick.reason, share: pick.share, pattern: pick.pattern.clone() })
         });
@@ -218,7 +242,7 @@ impl Offering {
     }
 
     fn remembered(&self) -> RememberedOffer {
-        let tools = self.chosen.picks.iter().filter_map(|pick| {
+        let tools = self.chosen.picks.iter().filter(|pick| !self.is_denied(pick.tool)).filter_map(|pick| {
             let (candidates, position) = (&self.pool(pick.tool.side)?.candidates, pick.tool.position as usize);
             Some(RememberedTool {
                 side: pick.tool.side,

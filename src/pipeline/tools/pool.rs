@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use callwright_types::rules::OfferRules;
+use callwright_types::rules::{ExecuteRules, OfferRules};
 
 use super::candidates::{Candidates, RuledTools};
 
@@ -36,16 +36,19 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Creates a pool without the tools that have one of the `taken` names, and those that policy never offers.
+    /// Creates a pool without the tools that have one of the `taken` names, those that policy never offers, and those
+    /// whose calls it can only deny.
     pub(crate) fn new<'a>(
         side: Side,
         candidates: Arc<Candidates>,
         rules: &OfferRules,
+        execute: &ExecuteRules,
         taken: impl IntoIterator<Item = &'a str>,
     ) -> Self {
-        let ruled = candidates.ruled(rules);
+        let ruled = candidates.ruled(rules, execute);
         let hidden: HashSet<usize> = taken.into_iter().filter_map(|name| candidates.position(name)).collect();
-        let barred = hidden.union(&ruled.never).count();
+        let ruled_out = ruled.never.iter().chain(&ruled.denied).filter(|position| !hidden.contains(position)).count();
+        let barred = hidden.len() + ruled_out;
         let free = candidates.len().saturating_sub(barred);
         Self { side, candidates, ruled, hidden, free }
     }
@@ -62,7 +65,17 @@ impl Pool {
 
     /// Whether the tool at a position may be offered.
     pub(crate) fn is_free(&self, position: usize) -> bool {
+        self.is_callable(position) && !self.ruled.denied.contains(&position)
+    }
+
+    /// Whether a call of the tool at a position is judged as a call of this tool, offered or not.
+    fn is_callable(&self, position: usize) -> bool {
         position < self.candidates.len() && !self.hidden.contains(&position) && !self.ruled.never.contains(&position)
+    }
+
+    /// Whether the policy can only deny calls of the tool at a position.
+    pub(crate) fn is_denied(&self, position: usize) -> bool {
+        self.ruled.denied.contains(&position)
     }
 
     /// Returns the positions of all tools that may be offered.
@@ -80,9 +93,12 @@ impl Pool {
         self.candidates.position(name).filter(|position| self.is_free(*position))
     }
 
-    /// Returns the tool that a name refers to, in any spelling variant, if it may be offered.
+    /// Returns the tool that a name refers to, in any spelling variant, if it may be offered or is denied.
     pub(crate) fn meant(&self, name: &str) -> Option<ToolAt> {
-        self.candidates.meant(name).filter(|position| self.is_free(*position)).and_then(|position| self.at(position))
+        self.candidates
+            .meant(name)
+            .filter(|position| self.is_callable(*position))
+            .and_then(|position| self.at(position))
     }
 
     pub(crate) fn at(&self, position: usize) -> Option<ToolAt> {

@@ -101,7 +101,7 @@ pub(crate) fn meeting(
 /// Returns the configuration tables in which the alias `helper` offers the office that `api` serves, under the policy
 /// `ruled`.
 pub(crate) fn tables(api: &Server) -> String {
-    "[executor]\nallowed_addresses = [\"127.0.0.1\"]\n[aliases.helper]\nmodel = \"gpt-test\"\ntoolsets = [\"office\"]\n"
+    "[executor]\nallowed_addresses = [\"127.0.0.1\"]\n[aliases.helper]\nmodel = \"gpt-test\"\ntoolsets = [\"office\"]\nomit_toolsets_in_shadow = true\n"
         .to_owned()
         + &format!("[toolsets.office]\ndocument = \"office.yaml\"\nbase_url = \"{}\"\n", api.url(""))
         + &policy::table("ruled")

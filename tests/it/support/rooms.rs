@@ -72,6 +72,11 @@ pub(crate) fn config_of(upstream: &Server, api: &Server) -> String {
         + &format!("[toolsets.rooms.credentials]\nkey = \"{KEY}\"\n")
 }
 
+/// Returns a configuration of [`config_of`] whose alias may be in shadow mode, without its tools.
+pub(crate) fn shadowed(config: &str) -> String {
+    config.replace("[aliases.helper]\n", "[aliases.helper]\nomit_toolsets_in_shadow = true\n")
+}
+
 /// Files that [`config_of`] requires.
 pub(crate) const FILES: [(&str, &str); 1] = [("rooms.yaml", DOCUMENT)];
 

@@ -165,7 +165,8 @@ impl Replay {
             Verdict::Clean => self.turns.calling.count(Fate::Clean),
             Verdict::Repaired => self.turns.calling.count(Fate::Repaired),
             Verdict::Corrected | Verdict::Faulty => self.turns.calling.count(faulty),
-            Verdict::Unguarded => self.turns.unknown += 1,
+            // Their last calls were valid; whether the earlier ones were is not known.
+            Verdict::Refused | Verdict::Failed | Verdict::Unguarded => self.turns.unknown += 1,
         }
     }
 

@@ -154,6 +154,13 @@ fn verdict(turn: &Turn, judged: &JudgedAnswer, ending: TurnEnding) -> Verdict {
     if judged.unjudged().is_some() {
         return Verdict::Unguarded;
     }
+    let calls = match judged.verdict() {
+        Verdict::Faulty => Verdict::Faulty,
+        answer => turn.call_states.verdict(answer),
+    };
+    if matches!(calls, Verdict::Refused | Verdict::Failed) {
+        return calls;
+    }
     if ending.limit().is_some() {
         return Verdict::Faulty;
     }

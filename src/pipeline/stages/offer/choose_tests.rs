@@ -8,7 +8,7 @@ use super::choose::ChoiceRules;
 use super::conversation::ConversationStep;
 use super::ranking::{RankingQuery, Searches, Vectors, rank};
 use crate::pipeline::tools::{Candidates, ChosenTools, Pool, Side, ToolsetIndex};
-use callwright_types::rules::{OfferRules, ToolGlobs};
+use callwright_types::rules::{ExecuteRules, OfferRules, ToolGlobs};
 use callwright_types::{OfferReason, Owner, Tool};
 
 const NAMES: [&str; 8] =
@@ -31,7 +31,7 @@ fn pool(rules: &OfferRules, hidden: &[&str]) -> Pool {
     let listed: Vec<(usize, &Tool, &str)> =
         tools.iter().enumerate().map(|(place, tool)| (place, tool, NAMES[place])).collect();
     let candidates = Candidates::of_client(&listed, &ToolsetIndex::default());
-    Pool::new(Side::Catalog, Arc::new(candidates), rules, hidden.iter().copied())
+    Pool::new(Side::Catalog, Arc::new(candidates), rules, &ExecuteRules::default(), hidden.iter().copied())
 }
 
 /// The needs of a step of a conversation.

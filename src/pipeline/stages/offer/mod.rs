@@ -123,7 +123,7 @@ fn client_pool(turn: &Turn, listed: &[(Option<Tool>, &str)]) -> Pool {
         let named = named.filter_map(|(place, (tool, text))| Some((place, tool.as_ref()?, *text)));
         Candidates::of_client(&named.collect::<Vec<_>>(), &turn.snapshot.toolset_index)
     });
-    Pool::new(Side::Client, candidates, &turn.policy.offer, [])
+    Pool::new(Side::Client, candidates, &turn.policy.offer, &turn.policy.execute, [])
 }
 
 /// Returns the tools of the alias's toolsets, without those whose name one of the client's `own` tools has.
@@ -132,7 +132,8 @@ fn catalog_pool(turn: &Turn, own: &[&Tool]) -> Pool {
     let candidates = turn.snapshot.offers.of_toolsets(toolsets, dialect, || {
         Candidates::of(&turn.snapshot.catalog, &turn.snapshot.toolset_index, toolsets, dialect)
     });
-    Pool::new(Side::Catalog, candidates, &turn.policy.offer, own.iter().map(|tool| tool.name.as_str()))
+    let names = own.iter().map(|tool| tool.name.as_str());
+    Pool::new(Side::Catalog, candidates, &turn.policy.offer, &turn.policy.execute, names)
 }
 
 /// Returns the tool search tool if policy enables it for this number of tools.
