@@ -225,7 +225,7 @@ async fn answer_client(
     mixed: Option<MixedAnswer>,
 ) -> Result<(), ClientGone> {
     let makes_no_call = judged.calls().next().is_none();
-    let settled = match answer::settle(pipeline, turn, &conversation, judged, ending) {
+    let settled = match answer::settle(turn, &conversation, judged, ending) {
         Ok(settled) => settled,
         Err(error) => {
             return answer::refuse(turn, &mut conversation.response_sender, StatusCode::BAD_GATEWAY, &error).await;

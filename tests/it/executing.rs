@@ -39,7 +39,7 @@ fn result_of(request: &Received, id: &str) -> String {
 #[tokio::test]
 async fn an_aliases_tools_are_offered_behind_the_clients_own() {
     let (upstream, api) = (Server::always(answer::text("hi")).await, rooms_api().await);
-    let proxy = proxy_of(&upstream, &api).await;
+    let proxy = booking_proxy(&upstream, &api).await;
     let mut request = ask("Hello");
     request["tools"] = json!([weather_tool()]);
     proxy.client().chat(&request).await.ok();
@@ -226,7 +226,7 @@ async fn a_model_that_never_stops_calling_is_handed_to_a_person() {
     let message = answer.message();
     assert!(message.get("tool_calls").is_none_or(Value::is_null), "the client cannot run our calls: {message}");
     let text = message["content"].as_str().unwrap();
-    assert!(text.contains("4711") && text.contains("listRooms"), "{text}");
+    assert!(text.contains("could not finish") && !text.contains("listRooms"), "{text}");
     assert!(text.contains(answer.header("x-callwright-trace").unwrap()), "{text}");
     assert_eq!(answer.ok()["choices"][0]["finish_reason"], "stop");
 }

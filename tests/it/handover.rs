@@ -1,8 +1,8 @@
-//! Handover to a person at a limit: the response lists the attempts, and the trace contains the record of the loop as
-//! JSON and as text.
+//! Handover to a person at a limit: users read two plain sentences, `usage` has the cost of the turn, and the trace
+//! contains the record of the loop as JSON and as text.
 
 use crate::support::answer::{self, call, completion};
-use crate::support::request::plain;
+use crate::support::request::{plain, streamed};
 use crate::support::{Answer, Proxy, Reply, Server, policy, rooms};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ async fn the_record_of_the_loop_is_true_for_every_round() {
     let (proxy, answer) = handed_over().await;
     let id = answer.header("x-callwright-trace").unwrap();
     let trace = proxy.operator().get(&format!("/admin/traces/{id}")).await.ok();
-    assert_eq!((&trace["exhausted"], &trace["verdict"]), (&json!("dynamic_feedback"), &json!("faulty")));
+    assert_eq!((&trace["exhausted"], &trace["verdict"]), (&json!("dynamic_feedback"), &json!("failed")));
     let record = trace["record"].as_array().unwrap();
     let part = |name: &str| -> Vec<&Value> { record.iter().map(|round| &round[name]).collect() };
     let actions = [
@@ -62,13 +62,64 @@ async fn the_record_of_the_loop_is_true_for_every_round() {
 }
 
 #[tokio::test]
-async fn the_client_gets_what_was_tried() {
-    let (_, answer) = handed_over().await;
+async fn a_user_reads_two_sentences_and_the_cost_is_that_of_the_turn() {
+    let (proxy, answer) = handed_over().await;
+    let trace = answer.header("x-callwright-trace").unwrap().to_owned();
     let text = answer.message()["content"].as_str().unwrap().to_owned();
-    for expected in ["the limit of attempts is reached", "listRooms({\"floor\":5})", "The model said: Then 7."] {
-        assert!(text.contains(expected), "{expected} in {text}");
+    let expected = "I could not finish this request. Please try again, or contact support with the reference ";
+    assert_eq!(text, format!("{expected}{trace}."));
+    let usage = &answer.json()["usage"];
+    assert_eq!(usage["total_tokens"], 4 * 25, "four requests of 25 tokens: {usage}");
+    let trace = proxy.operator().get(&format!("/admin/traces/{trace}")).await.ok();
+    for kind in ["prompt_tokens", "completion_tokens", "total_tokens"] {
+        assert_eq!(usage[kind], trace["usage"][kind], "{kind}");
     }
-    assert!(text.contains(answer.header("x-callwright-trace").unwrap()), "{text}");
+    assert_eq!(trace["record"].as_array().unwrap().len(), 3, "the record is in the trace");
+}
+
+/// A model that never gives up; streamed where the request is.
+async fn stubborn() -> Server {
+    Server::scripted(|number, received| {
+        let arguments = json!({"floor": number % 9 + 1}).to_string();
+        let id = format!("c{number}");
+        match received.json()["stream"] == true {
+            true => {
+                let mut chunks = answer::call_chunks(&[(id.as_str(), "listRooms", arguments.as_str())]);
+                let mut last = answer::chunk_of(json!([]));
+                last["usage"] = json!({"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25});
+                chunks.push(last);
+                Reply::events(&chunks)
+            }
+            false => answer::calls(&[call(&id, "listRooms", &arguments)]),
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn the_policy_has_the_texts_and_the_request_selects_the_language() {
+    let (upstream, api) = (stubborn().await, Server::always(Reply::json(400, &json!({"code": 4711}))).await);
+    let rules =
+        "limits:\n  message:\n    language: de\n    texts: {de: \"Leider nicht. Kennung {trace}.\", fr: \"Non.\"}";
+    let file = policy::file("worded", rules);
+    let config = rooms::config_of(&upstream, &api) + &policy::table("worded");
+    let proxy = Proxy::start_with_files(config, &[rooms::FILES[0], ("policies/worded.yaml", &file)]).await;
+    for (accepted, expected) in [("", "Leider nicht. Kennung "), ("en, fr-CA;q=0.4", "Non."), ("es", "Leider nicht. ")]
+    {
+        let headers = [("accept-language", accepted)];
+        let answer = proxy.client().chat_with(&ask(), &headers).await;
+        let text = answer.message()["content"].as_str().unwrap().to_owned();
+        assert!(text.starts_with(expected), "{accepted}: {text}");
+        let mut request = streamed(ask());
+        request["stream_options"] = json!({"include_usage": true});
+        let streamed = proxy.client().chat_stream_with(&request, &headers).await.assemble().await;
+        assert!(streamed.choices[&0].content.starts_with(expected), "{accepted}: {streamed:?}");
+        assert_eq!(streamed.usage.unwrap()["total_tokens"], 4 * 25, "{accepted}");
+    }
+    let wrong = policy::file("worded", "limits: {message: {language: it}}");
+    proxy.write("policies/worded.yaml", &wrong);
+    proxy.metric_reaches("policy_reloads_total", &[("result", "failure")], 1.0).await;
+    assert!(proxy.log().contains("no text in the language `it`; it has en"), "{}", proxy.log());
 }
 
 #[tokio::test]

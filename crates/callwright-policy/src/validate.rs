@@ -7,8 +7,8 @@ use super::error::PolicyFault;
 use super::failures::failures;
 use super::selector::{MatchSelector, glob};
 use callwright_common::json::Pointer;
-use callwright_types::Limits;
 use callwright_types::rules::{ApprovalRules, ExecuteRule, OfferRules, RecallRules, ScanRules};
+use callwright_types::{LimitMessage, Limits};
 
 /// Maximum length of a name, which is used in header values, metric labels and table columns.
 const MAX_NAME: usize = 64;
@@ -46,6 +46,11 @@ const PLAN_DEPTH: RangeInclusive<u64> = 1..=32;
 const PLAN_TOKENS: RangeInclusive<u64> = 1_000..=1_000_000_000;
 /// Number of concurrent calls: each uses a connection.
 const PARALLEL: RangeInclusive<u64> = 1..=256;
+
+/// Maximum number of languages of a message to users.
+const MAX_LANGUAGES: usize = 64;
+/// Maximum number of bytes of a message to users.
+const MAX_MESSAGE: usize = 2_000;
 
 /// Returns the first mistake, or the compiled `match`.
 pub(super) fn validate(policy: &Policy) -> Result<Option<MatchSelector>, PolicyFault> {
@@ -134,7 +139,43 @@ fn limits(limits: &Limits, place: &Pointer) -> Result<(), PolicyFault> {
         ("plan_requests", u64::from(limits.plan_requests), REQUESTS),
         ("plan_tokens", limits.plan_tokens, PLAN_TOKENS),
     ];
-    within(ranges, place)
+    within(ranges, place)?;
+    message(&limits.message, &place.child("message"))
+}
+
+fn message(message: &LimitMessage, place: &Pointer) -> Result<(), PolicyFault> {
+    let LimitMessage { language, texts } = message;
+    let below = place.child("texts");
+    if texts.is_empty() || texts.len() > MAX_LANGUAGES {
+        let message = format!("`texts` has {} languages; it must have 1 to {MAX_LANGUAGES}", texts.len());
+        return Err(PolicyFault::new(below, message));
+    }
+    for (tag, text) in texts {
+        if !is_language_tag(tag) {
+            let message = format!("`{tag}` is not a language tag such as `en` or `pt-BR`");
+            return Err(PolicyFault::new(below.child(tag), message));
+        }
+        let is_text = !text.trim().is_empty() && text.len() <= MAX_MESSAGE && !text.chars().any(is_forbidden);
+        if !is_text {
+            let message = format!("the text must have 1 to {MAX_MESSAGE} bytes and no control characters");
+            return Err(PolicyFault::new(below.child(tag), message));
+        }
+    }
+    if texts.contains_key(language) {
+        return Ok(());
+    }
+    let known: Vec<&str> = texts.keys().map(String::as_str).collect();
+    let message = format!("`texts` has no text in the language `{language}`; it has {}", known.join(", "));
+    Err(PolicyFault::new(place.child("language"), message))
+}
+
+fn is_language_tag(tag: &str) -> bool {
+    let is_part = |part: &str| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    tag.len() <= MAX_NAME && tag.split('-').all(is_part)
+}
+
+fn is_forbidden(letter: char) -> bool {
+    letter.is_control() && letter != '\n'
 }
 
 fn approval(rules: &ApprovalRules, place: &Pointer) -> Result<(), PolicyFault> {

@@ -40,7 +40,7 @@ pub use explanation::{DocText, Explanation, Passage};
 pub use failure::{CircuitState, UpstreamFailure, UpstreamFailureKind};
 pub use fault::FaultCode;
 pub use key::{Budget, BudgetPeriod, KeyLimits, KeyNote, KeySecret, VirtualKey};
-pub use limits::Limits;
+pub use limits::{LimitMessage, Limits};
 pub use memory::{
     Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, Polarity, Procedure, ProcedureDraft, Scope, UsageCounter,
 };

@@ -62,14 +62,23 @@ async fn the_handover_at_a_limit_is_an_answer_of_the_protocol() {
         let proxy = Proxy::start_with_files(rooms::config_of(&upstream, &rooms_api), &rooms::FILES).await;
         let mut request = api.plain("Which rooms are free?");
         request["model"] = json!("helper");
+        let mut spent = Vec::new();
         for answer in api.both(&proxy, &request).await {
             let outline = api.outline(&answer);
             let last = outline.last().unwrap();
-            assert!(
-                last.contains("the limit of attempts is reached") && last.contains("listRooms"),
-                "{api:?}: {outline:?}"
-            );
+            assert!(last.contains("I could not finish this request. Please try again"), "{api:?}: {outline:?}");
+            for of_the_model in ["listRooms", "Do not", "<data>", "Error:", "Tried"] {
+                assert!(!last.contains(of_the_model), "{api:?}: {outline:?}");
+            }
             assert!(!outline.iter().any(|part| part.starts_with("call ")), "{api:?}: {outline:?}");
+            let count = |kind: &str| answer["usage"][kind].as_u64().unwrap_or_default();
+            spent.push((count("input_tokens") + count("cache_read_input_tokens"), count("output_tokens")));
+        }
+        for (trace, spent) in proxy.traces_after_stop().await.iter().zip(spent) {
+            let count = |kind: &str| trace["usage"][kind].as_u64().unwrap();
+            assert_eq!(spent, (count("prompt_tokens"), count("completion_tokens")), "{api:?}: {trace:#}");
+            assert!(spent.1 > 0, "{api:?}: {trace:#}");
+            assert_eq!((&trace["verdict"], &trace["exhausted"]), (&json!("failed"), &json!("dynamic_feedback")));
         }
     }
 }

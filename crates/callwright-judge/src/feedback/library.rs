@@ -42,7 +42,7 @@ macro_rules! built_in {
 }
 
 /// All templates: the frame of static feedback, one template per fault code in it, and the other messages.
-const BUILT_IN: [BuiltIn; 32] = built_in![
+const BUILT_IN: [BuiltIn; 31] = built_in![
     "faulty_call",
     "no_call",
     "tool_not_relevant",
@@ -74,7 +74,6 @@ const BUILT_IN: [BuiltIn; 32] = built_in![
     "found_tools",
     "missing_inputs",
     "closing",
-    "handover",
 ];
 
 /// Error in a directory of templates.

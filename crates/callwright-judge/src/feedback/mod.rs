@@ -180,11 +180,6 @@ impl Templates {
         self.render("closing", &record::closing(record))
     }
 
-    /// Text for the user if the model does not return a final answer either.
-    pub fn handover(&self, record: &[Round], trace_id: &str) -> String {
-        self.render("handover", &record::handover(record, trace_id))
-    }
-
     fn render(&self, name: &str, context: &Value) -> String {
         render(&self.current.load(), name, context)
     }

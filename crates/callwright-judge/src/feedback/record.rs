@@ -1,4 +1,4 @@
-//! Record of the feedback loop, for the final request to the model and for the user.
+//! Record of the feedback loop, for the final request to the model.
 
 use minijinja::context;
 use minijinja::value::Value;
@@ -18,11 +18,6 @@ const MAX_OBSERVATION: usize = 600;
 /// Returns the template context of the request for a final answer.
 pub(super) fn closing(record: &[Round]) -> Value {
     context! { record => rounds(record) }
-}
-
-/// Returns the template context of the text for the user.
-pub(super) fn handover(record: &[Round], trace_id: &str) -> Value {
-    context! { record => rounds(record), trace_id => trace_id }
 }
 
 /// Returns the last rounds, each one shortened.
@@ -66,14 +61,5 @@ mod tests {
         let text = Templates::builtin().closing(&record(2));
         assert!(text.contains("Do not call a tool") && text.contains("- Tried: `book(1)`"), "{text}");
         assert!(!Templates::builtin().closing(&[]).is_empty());
-    }
-
-    #[test]
-    fn a_person_gets_the_last_rounds_and_the_trace() {
-        let text = Templates::builtin().handover(&record(9), "0af7651916cd43dd8448eb211c80319c");
-        assert!(text.contains("book(8)") && text.contains("book(3)") && !text.contains("book(2)"), "{text}");
-        assert!(text.contains("1. book(3)\n   Error: the call was not run. - E3.4\n"), "{text}");
-        assert!(text.contains("The model said: I forgot the room."), "{text}");
-        assert!(text.ends_with("trace 0af7651916cd43dd8448eb211c80319c."), "{text}");
     }
 }

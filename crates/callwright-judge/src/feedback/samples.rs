@@ -44,7 +44,6 @@ pub(super) fn contexts(name: &str) -> Vec<Value> {
         }
         "missing_inputs" => vec![question::context(&["Until when?"]), question::context(&["Until when?", "Where?"])],
         "closing" => vec![record::closing(&[]), record::closing(&rounds())],
-        "handover" => vec![record::handover(&[], "0"), record::handover(&rounds(), "0")],
         code => faults()
             .iter()
             .filter(|(_, diagnosis)| diagnosis.code.name() == code)

@@ -116,7 +116,10 @@ impl AnswerForm for MessagesAnswer {
     }
 
     fn set_usage(&self, fields: &mut RawObject, usage: Usage) {
-        let mut object: RawObject = fields.get_as(USAGE).unwrap_or_default();
+        // An answer of the proxy states all counts: those of a stream's first event would stay in force otherwise.
+        let mut object: RawObject = fields.get_as(USAGE).unwrap_or_else(|| {
+            object([("cache_creation_input_tokens", raw(&0)), ("cache_read_input_tokens", raw(&usage.cached_tokens))])
+        });
         let known = object.to_raw();
         let in_cache = ObjectFields::parse(known.get()).map_or(0, |known| {
             created_tokens(&known).saturating_add(count(&known, "cache_read_input_tokens").unwrap_or(0))

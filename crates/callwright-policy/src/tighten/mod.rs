@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `mode` | `off`, `shadow`, `guard` |
 //! | `limits.*` | the larger number, the smaller; for `tokens`, 0 (no limit) is the largest |
+//! | `limits.message` | neither is stricter: the base's |
 //! | `offer.whole`, `offer.k`, `offer.min`, `offer.prerequisites`, `offer.search_tools.per_turn`,
 //! `offer.search_tools.results` | the larger number, the smaller (fewer tools are offered) |
 //! | `offer.gap` | the lower share, the higher |
@@ -99,6 +100,7 @@ fn limits(base: &Limits, requested: &Limits) -> Limits {
         plan_calls: base.plan_calls.min(requested.plan_calls),
         plan_requests: base.plan_requests.min(requested.plan_requests),
         plan_tokens: base.plan_tokens.min(requested.plan_tokens),
+        message: base.message.clone(),
     }
 }
 

@@ -8,8 +8,9 @@ mod write;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
+use http::header::ACCEPT_LANGUAGE;
+
 use crate::pipeline::dialogue::{TurnEnding, TurnLimit};
-use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{
     JudgedAnswer, KeptCalls, OrderedCall, SettledAnswer, Turn, TurnConversation, with_fresh_id,
 };
@@ -25,7 +26,6 @@ pub(crate) use write::write;
 /// Settles the client's answer from the last validated answer, in the form that the ending requires. Returns an error
 /// if policy prefers an error to a faulty answer.
 pub(crate) fn settle(
-    pipeline: &Pipeline,
     turn: &mut Turn,
     conversation: &TurnConversation,
     judged: JudgedAnswer,
@@ -60,8 +60,11 @@ pub(crate) fn settle(
     let changed = match ending {
         TurnEnding::Handover(_) => {
             let trace = turn.record.trace();
-            let text = pipeline.templates.handover(&trace.record, &trace.id);
+            let accepted = turn.headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+            let text = turn.policy.limits.message.text(accepted.unwrap_or_default(), &trace.id);
             completion = Completion::of_text(turn.request.protocol(), &trace.model, &text);
+            // The answer is the proxy's own: its cost is that of the whole turn.
+            completion.set_usage(trace.usage);
             turn.streamed.replaced();
             true
         }
