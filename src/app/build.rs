@@ -99,6 +99,7 @@ pub(super) async fn build(
         traces,
         metrics: metrics.clone(),
         spans,
+        log_turns: settings.telemetry.log_turns,
     });
     let watchers =
         document_watchers.into_iter().chain(policy_watcher).chain(template_watcher).chain(notation_watcher).collect();

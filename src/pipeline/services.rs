@@ -70,6 +70,8 @@ pub struct PipelineParts {
     pub metrics: Arc<Metrics>,
     /// Exporter of OpenTelemetry spans.
     pub spans: Spans,
+    /// Whether each turn is logged.
+    pub log_turns: bool,
 }
 
 /// The services that all turns share.
@@ -95,6 +97,7 @@ pub struct Pipeline {
     pub(crate) traces: TraceQueue,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) spans: Spans,
+    pub(crate) log_turns: bool,
     pub(crate) offered_before: OfferedBefore,
     pub(crate) recalled_before: RecalledBefore,
     pub(crate) outlined_before: OutlinedBefore,
@@ -113,7 +116,7 @@ impl Pipeline {
     pub fn new(parts: PipelineParts) -> Self {
         let PipelineParts { settings, aliases, upstreams, passing, tooling, policies, .. } = parts;
         let PipelineParts { validators, templates, notations, executor, store, planner, access, .. } = parts;
-        let PipelineParts { judgement, memory, traces, metrics, spans, .. } = parts;
+        let PipelineParts { judgement, memory, traces, metrics, spans, log_turns, .. } = parts;
         let offered_before = OfferedBefore::new(settings.remembered_tools_bytes);
         let recalled_before = RecalledBefore::new(settings.remembered_notes_bytes);
         let outlined_before = OutlinedBefore::new(settings.remembered_notes_bytes);
@@ -139,6 +142,7 @@ impl Pipeline {
             traces,
             metrics,
             spans,
+            log_turns,
             offered_before,
             recalled_before,
             outlined_before,

@@ -8,7 +8,8 @@
 use std::sync::Arc;
 
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use jiff::Timestamp;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -25,7 +26,9 @@ use super::stages::{
     answer, ask, compose, continuation, feed_back, gather, hand_back, judge, keep, observe, offer, plan, recall,
     rejoin, run,
 };
-use super::state::{JudgedAnswer, Relay, Turn, TurnConversation, UpstreamReply};
+use super::state::{JudgedAnswer, Relay, TRACE_HEADER, Turn, TurnConversation, UpstreamReply};
+use callwright_openai::ErrorBody;
+use callwright_types::{Trace, ids};
 
 impl Pipeline {
     /// Starts a turn. Started work is completed and recorded even if the client disconnects. Needs a Tokio runtime.
@@ -38,6 +41,9 @@ impl Pipeline {
             Ok(turn) => turn,
             Err(refusal) => {
                 let mut headers = refusal.headers;
+                if is_service_failure(refusal.status.as_u16()) {
+                    log_refusal(&mut headers, refusal.status, &refusal.error);
+                }
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 let body = AnswerBody::Whole(refusal.error.to_bytes_in(protocol, refusal.status));
                 response_sender.whole(TurnAnswer { status: refusal.status, headers, body });
@@ -84,6 +90,25 @@ async fn open_turn(
     opened.await.unwrap_or_else(|overloaded| Err(open::shed(overloaded)))
 }
 
+/// Error of a turn whose client disconnected.
+const CLIENT_GONE: &str = "the client went away";
+
+/// Whether the status reports a failure of the service, or a limit of the client.
+fn is_service_failure(status: u16) -> bool {
+    status >= 500 || status == StatusCode::TOO_MANY_REQUESTS.as_u16()
+}
+
+/// Logs a request that was refused before its turn began. The response gets the id that the line has; no trace is
+/// stored.
+fn log_refusal(headers: &mut HeaderMap, status: StatusCode, error: &ErrorBody) {
+    let id = ids::trace_id(Timestamp::now());
+    let reason = error.code.as_deref().unwrap_or(&error.kind);
+    tracing::warn!(trace = id, status = status.as_u16(), reason, error = error.message, "a request was refused");
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        headers.insert(TRACE_HEADER, id);
+    }
+}
+
 /// A turn whose answer reports the results of its calls.
 #[derive(Debug)]
 struct ResultsReported {
@@ -94,7 +119,7 @@ struct ResultsReported {
 /// calls; an error reports none.
 async fn process(pipeline: &Pipeline, mut turn: Turn, response_sender: ResponseSender) -> Option<ResultsReported> {
     if converse(pipeline, &mut turn, response_sender).await.is_err() {
-        turn.record.trace_mut().error = Some("the client went away".to_owned());
+        turn.record.trace_mut().error = Some(CLIENT_GONE.to_owned());
     }
     let trace = turn.record.trace();
     let has_results = trace.error.is_none() && trace.status == StatusCode::OK.as_u16() && !trace.executions.is_empty();
@@ -245,21 +270,44 @@ async fn answer_client(
     Ok(())
 }
 
+/// Logs the end of a turn: failed ones as warnings, others only where the settings enable it.
+fn log(trace: &Trace, log_turns: bool) {
+    let is_abandoned = trace.error.as_deref() == Some(CLIENT_GONE);
+    let is_failed = is_service_failure(trace.status) || trace.error.is_some() && !is_abandoned;
+    if is_failed {
+        tracing::warn!(
+            model = trace.model,
+            policy = trace.policy,
+            upstream = trace.upstream,
+            status = trace.status,
+            reason = trace.error.as_deref().unwrap_or("the upstream's own response"),
+            attempts = trace.attempts.len(),
+            duration_ms = trace.duration_ms,
+            "the turn has failed"
+        );
+    } else if log_turns {
+        tracing::info!(
+            model = trace.model,
+            policy = trace.policy,
+            upstream = trace.upstream,
+            status = trace.status,
+            verdict = trace.verdict.label(),
+            attempts = trace.attempts.len(),
+            executions = trace.executions.len(),
+            tokens = trace.usage.total_tokens,
+            duration_ms = trace.duration_ms,
+            overhead_ms = trace.overhead_ms,
+            "the turn has ended"
+        );
+    }
+}
+
 /// Ends a turn: updates metrics, charges its key and queues its trace.
 fn record(pipeline: &Pipeline, turn: Turn) {
     let Turn { mut record, in_flight, request_permit, span, .. } = turn;
     record.end();
     let trace = record.trace();
-    tracing::debug!(
-        model = trace.model,
-        policy = trace.policy,
-        upstream = trace.upstream,
-        status = trace.status,
-        verdict = trace.verdict.label(),
-        attempts = trace.attempts.len(),
-        duration_ms = trace.duration_ms,
-        "the turn has ended"
-    );
+    log(trace, pipeline.log_turns);
     pipeline.metrics.turn_ended(trace);
     charge(pipeline, request_permit, trace);
     if let Some(span) = span {

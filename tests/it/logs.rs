@@ -217,7 +217,7 @@ async fn whatever_happens_every_line_is_as_documented_and_names_its_turn() {
     proxy.metric_reaches("catalog_reloads_total", &[("result", "failure")], 1.0).await;
     proxy.metric_reaches("spans_total", &[("result", "failed")], 1.0).await;
     guarded("the log of the last turn", async {
-        while proxy.log().matches("the turn has ended").count() < turns.len() {
+        while proxy.log().matches("the turn has ").count() < turns.len() {
             tokio::time::sleep(crate::support::POLL).await;
         }
     })
@@ -242,10 +242,54 @@ async fn whatever_happens_every_line_is_as_documented_and_names_its_turn() {
         let trace = line.get("trace").unwrap_or_else(|| panic!("no turn is named: {line:?}"));
         assert!(turns.iter().any(|turn| trace == turn), "{line:?}");
     }
-    let ended: Vec<&Value> =
-        lines.iter().filter(|line| line["message"] == "the turn has ended").map(|line| &line["trace"]).collect();
+    let ended: Vec<&Value> = lines.iter().filter(|line| is_end(line)).map(|line| &line["trace"]).collect();
     assert_eq!(ended.len(), turns.len());
     assert!(turns.iter().all(|turn| ended.iter().any(|ended| *ended == turn)), "{ended:?}");
+}
+
+/// Whether a line is the one about the end of a turn.
+fn is_end(line: &Map<String, Value>) -> bool {
+    ["the turn has ended", "the turn has failed"].iter().any(|message| line["message"] == *message)
+}
+
+/// A provider that is broken on request; turns and passed-through requests of one key are limited.
+#[tokio::test]
+async fn a_turn_has_one_line_and_each_failure_a_warning_with_its_reason() {
+    let upstream = Server::scripted(|_, request| match request.text().contains("broken") {
+        true => Reply::json(503, &json!({"error": {"message": "canary", "type": "server_error"}})),
+        false => answer::text("hi"),
+    })
+    .await;
+    for log_turns in [true, false] {
+        let config = crate::support::config(&upstream.url("/v1"))
+            + &format!("retries = 0\n[telemetry]\nformat = \"json\"\nlog_turns = {log_turns}\n");
+        let proxy = Proxy::start(config).await;
+        let client = proxy.client();
+        client.chat(&plain("Hello")).await.ok();
+        let broken = client.chat(&plain("broken")).await;
+        assert_eq!(broken.status, 503);
+        let fields = [("content-type", "application/json")];
+        let passed = client.send(Method::POST, "/v1/embeddings", &fields, r#"{"input":"broken"}"#).await;
+        assert_eq!(passed.status, 503);
+        let lines = checked(&proxy.stop().await.log());
+        let ended: Vec<_> = lines.iter().filter(|line| line["message"] == "the turn has ended").collect();
+        assert_eq!(ended.len(), usize::from(log_turns), "{ended:?}");
+        if let Some(line) = ended.first() {
+            assert_eq!(
+                (&line["level"], &line["status"], &line["verdict"]),
+                (&json!("INFO"), &json!(200), &json!("text"))
+            );
+            assert_eq!((&line["attempts"], &line["executions"], &line["tokens"]), (&json!(1), &json!(0), &json!(25)));
+        }
+        for (message, response) in [("the turn has failed", &broken), ("a request was not served", &passed)] {
+            let found: Vec<_> = lines.iter().filter(|line| line["message"] == message).collect();
+            assert_eq!(found.len(), 1, "{message}: {lines:#?}");
+            assert_eq!((&found[0]["level"], &found[0]["status"]), (&json!("WARN"), &json!(503)));
+            assert!(!found[0]["reason"].as_str().unwrap().is_empty(), "{:?}", found[0]);
+            assert_eq!(found[0]["trace"], response.header("x-callwright-trace").unwrap(), "{:?}", found[0]);
+        }
+        assert!(!lines.iter().any(|line| format!("{line:?}").contains("canary")), "{lines:#?}");
+    }
 }
 
 #[tokio::test]

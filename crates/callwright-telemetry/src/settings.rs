@@ -25,6 +25,9 @@ pub struct Settings {
     pub log: String,
     /// `text` or `json`.
     pub format: LogFormat,
+    /// Whether each turn has a log line at its end, at level `info`. Turns that end with status 429 or 5xx are logged
+    /// at `warn` in any case.
+    pub log_turns: bool,
     /// URL of a collector that accepts spans over OTLP (HTTP with protobuf), with or without a trailing `/v1/traces`;
     /// empty disables spans.
     pub otlp_endpoint: String,
@@ -52,6 +55,7 @@ impl Default for Settings {
         Self {
             log: "info".to_owned(),
             format: LogFormat::Text,
+            log_turns: true,
             otlp_endpoint: String::new(),
             otlp_headers: BTreeMap::new(),
             otlp_ca_file: String::new(),

@@ -22,4 +22,4 @@ pub(crate) use record::{Opening, TurnRecord, milliseconds};
 pub(crate) use run_results::{CallStates, RanCall, RunResults};
 pub(crate) use stream_progress::{HeldText, SentText, StreamProgress};
 pub(crate) use tool_results::{ToolResult, tool_results};
-pub(crate) use turn::Turn;
+pub(crate) use turn::{TRACE_HEADER, Turn};

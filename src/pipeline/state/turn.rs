@@ -22,7 +22,7 @@ use crate::pipeline::dialogue::TurnSpending;
 use crate::pipeline::snapshot::Snapshot;
 
 /// Trace id of the turn.
-const TRACE_HEADER: HeaderName = HeaderName::from_static("x-callwright-trace");
+pub(crate) const TRACE_HEADER: HeaderName = HeaderName::from_static("x-callwright-trace");
 /// Verdict on the answer.
 const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-callwright-verdict");
 /// Number of upstream requests.

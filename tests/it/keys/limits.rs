@@ -50,6 +50,9 @@ async fn requests_within_a_minute_are_limited_and_what_is_left_is_told() {
         assert!(message.contains("the key `ada`: 3 requests per minute"), "{message}");
         assert!((1..=60).contains(&seconds(&answer)), "{}", seconds(&answer));
         assert_eq!(answer.header("x-ratelimit-remaining-requests"), Some("0"));
+        let (id, log) = (answer.header("x-callwright-trace").unwrap(), proxy.log());
+        let line = log.lines().find(|line| line.contains(id)).unwrap_or_else(|| panic!("{id}: {log}"));
+        assert!(line.contains("WARN") && line.contains("rate_limit_exceeded") && line.contains("429"), "{line}");
     }
     assert_eq!(upstream.received().len(), 3, "what is refused is not sent");
     let metrics = proxy.metrics().await;
