@@ -79,7 +79,7 @@ async fn open_turn(
     pipeline: &Pipeline,
     request: TurnRequest,
     cancelled: CancellationToken,
-) -> Result<Turn, Box<TurnRefusal>> {
+) -> Result<Box<Turn>, Box<TurnRefusal>> {
     let (caller, key, bytes) = (request.caller.clone(), request.key(), request.body.len());
     let opened = pipeline.cpu.try_run(
         || kept_key::tenant_of(&caller, key.as_ref()),
@@ -117,7 +117,7 @@ struct ResultsReported {
 
 /// Processes and records a turn. Returns `ResultsReported` if the delivered answer reports the results of executed
 /// calls; an error reports none.
-async fn process(pipeline: &Pipeline, mut turn: Turn, response_sender: ResponseSender) -> Option<ResultsReported> {
+async fn process(pipeline: &Pipeline, mut turn: Box<Turn>, response_sender: ResponseSender) -> Option<ResultsReported> {
     if converse(pipeline, &mut turn, response_sender).await.is_err() {
         turn.record.trace_mut().error = Some(CLIENT_GONE.to_owned());
     }
@@ -303,8 +303,8 @@ fn log(trace: &Trace, log_turns: bool) {
 }
 
 /// Ends a turn: updates metrics, charges its key and queues its trace.
-fn record(pipeline: &Pipeline, turn: Turn) {
-    let Turn { mut record, in_flight, request_permit, span, .. } = turn;
+fn record(pipeline: &Pipeline, turn: Box<Turn>) {
+    let Turn { mut record, in_flight, request_permit, span, .. } = *turn;
     record.end();
     let trace = record.trace();
     log(trace, pipeline.log_turns);

@@ -81,12 +81,12 @@ pub(crate) struct TurnRefusal {
     pub(crate) error: ErrorBody,
 }
 
-/// Opens a turn.
+/// Opens a turn. It is boxed, because it moves through the futures that process it.
 pub(crate) fn open(
     pipeline: &Pipeline,
     request: TurnRequest,
     cancelled: CancellationToken,
-) -> Result<Turn, Box<TurnRefusal>> {
+) -> Result<Box<Turn>, Box<TurnRefusal>> {
     let TurnRequest { protocol, endpoint, deployment, query, caller, mut headers, body, arrived } = request;
     let mut chat =
         ModelRequest::parse(protocol, body).map_err(|error| refuse(StatusCode::BAD_REQUEST, error.into()))?;
@@ -155,7 +155,7 @@ pub(crate) fn open(
         }
     }
     let toolsets = if policy.mode == Mode::Guard { settings.toolsets } else { Vec::new() };
-    Ok(Turn {
+    Ok(Box::new(Turn {
         request: chat,
         query,
         headers,
@@ -176,7 +176,7 @@ pub(crate) fn open(
         span,
         in_flight: pipeline.metrics.turn_started(),
         request_permit,
-    })
+    }))
 }
 
 /// Admits the turn if its key may use the model and is within its limits.

@@ -1,4 +1,7 @@
 //! Open database of either kind, and its transactions.
+//!
+//! The futures of the driver have 15 kB each. They are boxed here, because every open stream keeps the future of its
+//! turn, which has room for any store operation that the turn may make.
 
 use futures_util::future::BoxFuture;
 use sqlx::FromRow;
@@ -92,7 +95,7 @@ impl Database {
 
     /// Returns all rows.
     pub(crate) async fn fetch_all<T: DatabaseRecord>(&self, statement: Statement) -> Result<Vec<T>, StoreError> {
-        on!(Self, self, |database| database.fetch_all(statement).await)
+        on!(Self, self, |database| Box::pin(database.fetch_all(statement)).await)
     }
 
     /// Returns the first row, if there is one.
@@ -100,7 +103,8 @@ impl Database {
         &self,
         statement: Statement,
     ) -> Result<Option<T>, StoreError> {
-        on!(Self, self, |database| database.fetch_all(statement).await).map(|rows: Vec<T>| rows.into_iter().next())
+        on!(Self, self, |database| Box::pin(database.fetch_all(statement)).await)
+            .map(|rows: Vec<T>| rows.into_iter().next())
     }
 
     /// Returns the number that the statement selects.
@@ -111,14 +115,14 @@ impl Database {
 
     /// Executes a write and returns the number of changed rows. It is on disk when this returns.
     pub(crate) async fn execute(&self, statement: Statement) -> Result<u64, StoreError> {
-        on!(Self, self, |database| database.execute(statement).await)
+        on!(Self, self, |database| Box::pin(database.execute(statement)).await)
     }
 
     /// Begins a transaction. It is rolled back unless committed.
     pub(crate) async fn begin(&self, lock: Lock<'_>) -> Result<DatabaseTransaction, StoreError> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.begin().await.map(DatabaseTransaction::Sqlite),
-            Self::Postgres(postgres) => postgres.begin(lock).await.map(DatabaseTransaction::Postgres),
+            Self::Sqlite(sqlite) => Box::pin(sqlite.begin()).await.map(DatabaseTransaction::Sqlite),
+            Self::Postgres(postgres) => Box::pin(postgres.begin(lock)).await.map(DatabaseTransaction::Postgres),
         }
     }
 
@@ -153,7 +157,7 @@ pub(crate) enum DatabaseTransaction {
 impl DatabaseTransaction {
     /// Returns all rows.
     pub(crate) async fn fetch_all<T: DatabaseRecord>(&mut self, statement: Statement) -> Result<Vec<T>, StoreError> {
-        on!(Self, self, |transaction| transaction.fetch_all(statement).await)
+        on!(Self, self, |transaction| Box::pin(transaction.fetch_all(statement)).await)
     }
 
     /// Returns the first row, if there is one.
@@ -172,11 +176,11 @@ impl DatabaseTransaction {
 
     /// Executes a write and returns the number of changed rows.
     pub(crate) async fn execute(&mut self, statement: Statement) -> Result<u64, StoreError> {
-        on!(Self, self, |transaction| transaction.execute(statement).await)
+        on!(Self, self, |transaction| Box::pin(transaction.execute(statement)).await)
     }
 
     /// Commits. All writes are on disk when this returns.
     pub(crate) async fn commit(self) -> Result<(), StoreError> {
-        on!(Self, self, |transaction| transaction.commit().await)
+        on!(Self, self, |transaction| Box::pin(transaction.commit()).await)
     }
 }
