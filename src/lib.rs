@@ -8,3 +8,4 @@ pub mod config;
 pub mod http;
 pub mod keys;
 pub mod pipeline;
+pub mod webhook;

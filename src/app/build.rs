@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::config::Settings;
 use crate::keys::Access;
 use crate::pipeline::{Pipeline, PipelineParts, SEARCH_TOOL};
+use crate::webhook::Webhook;
 use callwright_common::watch::Watcher;
 use callwright_executor::Executor;
 use callwright_judge::scanner::Validators;
@@ -80,6 +81,8 @@ pub(super) async fn build(
     let addresses = settings.upstreams.iter().map(|(name, upstream)| (name.as_str(), upstream.base_url.as_str()));
     let spans = Spans::start(&settings.telemetry, base_dir, addresses, metrics.clone())?;
 
+    let webhook = Webhook::start(&settings.approvals, metrics.clone()).map_err(StartError::Webhook)?;
+
     let pipeline = Pipeline::new(PipelineParts {
         settings: settings.pipeline,
         aliases: settings.aliases,
@@ -93,6 +96,7 @@ pub(super) async fn build(
         notations,
         executor,
         store: store.clone(),
+        webhook,
         planner: settings.planner,
         access: access.clone(),
         memory: memories.memory.clone(),

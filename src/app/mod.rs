@@ -28,7 +28,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::http::{self, BodyMemory, ClientSide, Connections, OperatorSide, RequestGuard};
+use crate::http::{self, ApprovalStreams, BodyMemory, ClientSide, Connections, OperatorSide, RequestGuard};
 use crate::keys::{Access, OperatorToken};
 use crate::pipeline::Pipeline;
 use callwright_common::watch::Watcher;
@@ -122,6 +122,7 @@ impl App {
             token: Arc::new(OperatorToken::of(&server.operator_token)),
             metrics: built.metrics.clone(),
             draining: draining.clone(),
+            approval_streams: ApprovalStreams::default(),
         };
         let client_router = http::client_router(client_side, client_guard);
         let operator_router = http::operator_router(operator_side, operator_guard);

@@ -29,6 +29,9 @@ pub enum StartError {
     /// The OTLP exporter cannot be built from the settings.
     #[error(transparent)]
     Otlp(#[from] OtlpError),
+    /// The webhook of approvals cannot be used.
+    #[error("{0}")]
+    Webhook(String),
     /// An upstream's settings are invalid.
     #[error(transparent)]
     Upstream(#[from] upstream::BuildError),

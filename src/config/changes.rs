@@ -59,6 +59,7 @@ fn changed_tables(before: &Settings, after: &Settings) -> Vec<&'static str> {
         toolsets,
         catalog,
         executor,
+        approvals,
         embedding,
         explain,
         scanner,

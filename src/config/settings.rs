@@ -15,7 +15,7 @@ use callwright_store as store;
 use callwright_telemetry as telemetry;
 use callwright_upstream as upstream;
 
-use crate::{http, keys, pipeline};
+use crate::{http, keys, pipeline, webhook};
 
 /// Name of the built-in upstream.
 pub(super) const DEFAULT_UPSTREAM: &str = "default";
@@ -47,6 +47,8 @@ pub struct Settings {
     pub catalog: catalog::Settings,
     /// Settings of calls to tool APIs.
     pub executor: executor::Settings,
+    /// Notifications of approvals.
+    pub approvals: webhook::Settings,
     /// The embedding model.
     pub embedding: embedding::Settings,
     /// Settings of explanations of failed calls.
@@ -89,6 +91,7 @@ impl Default for Settings {
             toolsets: BTreeMap::new(),
             catalog: catalog::Settings::default(),
             executor: executor::Settings::default(),
+            approvals: webhook::Settings::default(),
             embedding: embedding::Settings::default(),
             explain: explain::Settings::default(),
             scanner: scanner::Settings::default(),

@@ -13,6 +13,10 @@ pub(super) fn problems(settings: &Settings, place_of: impl Fn(&str) -> Option<Fi
     let mut problems = listener_problems(settings);
     problems.extend(reference_problems(settings));
     problems.extend(key_problems(settings));
+    for (key, fault) in settings.approvals.faults() {
+        let key = format!("approvals.{key}");
+        problems.push(problem(&key, format!("`{key}` {fault}")));
+    }
     for problem in &mut problems {
         problem.place = place_of(&problem.key);
     }

@@ -33,6 +33,7 @@ mod stream_body;
 mod tls;
 mod turns;
 
+pub use admin::approval_events::ApprovalStreams;
 pub use api_description::api_description;
 pub use body_memory::BodyMemory;
 pub use connections::Connections;

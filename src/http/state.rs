@@ -8,6 +8,7 @@ use crate::pipeline::Pipeline;
 use callwright_store::Store;
 use callwright_telemetry::Metrics;
 
+use super::admin::approval_events::ApprovalStreams;
 use super::body_memory::BodyMemory;
 
 /// State of the client listener's handlers.
@@ -42,4 +43,6 @@ pub struct OperatorSide {
     pub metrics: Arc<Metrics>,
     /// Whether the process is shutting down and accepts no new turns.
     pub draining: Arc<AtomicBool>,
+    /// Limits the streams of pending approvals.
+    pub approval_streams: ApprovalStreams,
 }

@@ -16,7 +16,7 @@ use super::prices::{ModelPrices, PriceSettings};
 use super::quota_status::QuotaStatus;
 use super::refusal::{KeyDenial, RefusedRequest, ViolatedLimit};
 use super::report::{KeyReport, UsageSummary};
-use super::request_permit::RequestPermit;
+use super::request_permit::{Charge, RequestPermit};
 use super::settings::{Settings, Unmetered};
 use super::usage_counter::Amount;
 use callwright_store::{Revision, Store, StoreError, UsageReport, UsageRow};
@@ -138,6 +138,14 @@ impl Access {
         let reserved = self.reserved(&subjects, requested);
         self.ledger.admit(&Moment::now(), &subjects, reserved)?;
         Ok(Some(RequestPermit::new(Arc::clone(&self.ledger), Arc::clone(&self.prices), subjects, reserved)))
+    }
+
+    /// Returns the cost of requests to models in the currency of the price table; `None` if none of the models has a
+    /// price.
+    pub fn cost<'a>(&self, charges: impl IntoIterator<Item = Charge<'a>>) -> Option<f64> {
+        let priced = charges.into_iter().filter(|charge| self.prices.has(charge.model));
+        let nanos = priced.map(|charge| self.prices.nanos(charge.model, &charge.usage));
+        nanos.reduce(u64::saturating_add).map(|nanos| nanos as f64 / 1e9)
     }
 
     /// Returns the remaining limits of a caller.

@@ -6,6 +6,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use crate::webhook::{ApprovalEvent, Webhook};
 use callwright_executor::Grant;
 use callwright_store::{
     Approval, ApprovalFilter, ApprovalPage, Decided, Question, QueueResult, Ruling, Store, StoreError,
@@ -22,15 +23,27 @@ const SWEEP: u32 = 500;
 pub struct ApprovalDesk {
     store: Arc<Store>,
     metrics: Arc<Metrics>,
-    /// Notifies at every decision; each waiting turn then checks its own entry.
-    decided: watch::Sender<()>,
+    /// Notifies at every change of the queue by this process; each waiting turn then checks its own entry.
+    changed: watch::Sender<()>,
+    /// Receiver of notifications, if one is configured.
+    webhook: Option<Webhook>,
     /// Cancelled at shutdown: no turn waits for a decision any more.
     ending: CancellationToken,
 }
 
 impl ApprovalDesk {
-    pub(super) fn new(store: Arc<Store>, metrics: Arc<Metrics>) -> Self {
-        Self { store, metrics, decided: watch::Sender::new(()), ending: CancellationToken::new() }
+    pub(super) fn new(store: Arc<Store>, metrics: Arc<Metrics>, webhook: Option<Webhook>) -> Self {
+        Self { store, metrics, changed: watch::Sender::new(()), webhook, ending: CancellationToken::new() }
+    }
+
+    /// Subscribes to changes of the queue by this process.
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// Waits until the process shuts down.
+    pub async fn ended(&self) {
+        self.ending.cancelled().await;
     }
 
     /// Returns a page of the queue, newest first.
@@ -60,7 +73,10 @@ impl ApprovalDesk {
         let decided = self.store.decide_approval(id, ruling).await?;
         if let Decided::Now(approval) = &decided {
             self.metrics.approvals.inc(if ruling.approved { Decision::Approved } else { Decision::Denied });
-            self.decided.send_replace(());
+            self.changed.send_replace(());
+            if let Some(webhook) = &self.webhook {
+                webhook.notify(ApprovalEvent::Decided, &approval.summary);
+            }
             tracing::info!(
                 approval = id,
                 decision = approval.summary.note.status.label(),
@@ -95,7 +111,16 @@ impl ApprovalDesk {
 
     /// Adds an approval request unless `most` requests are pending.
     pub(super) async fn request(&self, question: &Question, most: u32) -> Result<QueueResult, StoreError> {
-        self.store.request_approval(question, most).await
+        let result = self.store.request_approval(question, most).await?;
+        if let QueueResult::Queued(note) = &result {
+            self.changed.send_replace(());
+            if let Some(webhook) = &self.webhook
+                && let Ok(Some(approval)) = self.store.approval(&note.id).await
+            {
+                webhook.notify(ApprovalEvent::Requested, &approval.summary);
+            }
+        }
+        Ok(result)
     }
 
     /// Waits for the decision about a call until `deadline` or until the client has `gone`. Returns the final status,
@@ -106,7 +131,7 @@ impl ApprovalDesk {
         deadline: Instant,
         gone: &CancellationToken,
     ) -> Result<ApprovalNote, StoreError> {
-        let mut decided = self.decided.subscribe();
+        let mut changed = self.changed.subscribe();
         loop {
             let note = self.store.approval_note(id).await?.ok_or_else(|| no_such(id))?;
             if note.status != ApprovalStatus::Pending {
@@ -114,7 +139,7 @@ impl ApprovalDesk {
             }
             tokio::select! {
                 // The desk outlives every turn, so the sender exists.
-                _ = decided.changed() => {}
+                _ = changed.changed() => {}
                 () = sleep_until(deadline) => return self.close(id, ApprovalStatus::Expired).await,
                 () = gone.cancelled() => return self.close(id, ApprovalStatus::Withdrawn).await,
                 () = self.ending.cancelled() => return self.close(id, ApprovalStatus::Withdrawn).await,
@@ -132,6 +157,7 @@ impl ApprovalDesk {
         if closed.now {
             let is_expired = status == ApprovalStatus::Expired;
             self.metrics.approvals.inc(if is_expired { Decision::Expired } else { Decision::Withdrawn });
+            self.changed.send_replace(());
         }
         Ok(closed.note)
     }

@@ -11,13 +11,21 @@ use callwright_upstream::forbid_retry;
 
 use super::services::Pipeline;
 
+/// Returns the usage of each attempt of a turn.
+fn charges(trace: &Trace) -> impl Iterator<Item = Charge<'_>> + Clone {
+    let attempts = trace.attempts.iter();
+    attempts.map(|attempt| Charge { model: &attempt.model, usage: attempt.estimate.unwrap_or(attempt.usage) })
+}
+
+/// Returns the cost of a turn, if a model of it has a price.
+pub(super) fn cost(pipeline: &Pipeline, trace: &Trace) -> Option<f64> {
+    pipeline.access.cost(charges(trace))
+}
+
 /// Charges the usage of all attempts of a turn, including those of its plans, and ends its permit.
 pub(super) fn charge(pipeline: &Pipeline, request_permit: Option<RequestPermit>, trace: &Trace) {
     let (Some(request_permit), Some(key)) = (request_permit, &trace.key) else { return };
-    let charges = trace
-        .attempts
-        .iter()
-        .map(|attempt| Charge { model: &attempt.model, usage: attempt.estimate.unwrap_or(attempt.usage) });
+    let charges = charges(trace);
     let used = charges.clone().fold(Usage::default(), |mut sum, charge| {
         sum += charge.usage;
         sum

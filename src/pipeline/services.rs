@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use tokio_util::task::TaskTracker;
 
 use crate::keys::Access;
+use crate::webhook::Webhook;
 use callwright_executor::Executor;
 use callwright_judge::feedback::Templates;
 use callwright_judge::repair::Notations;
@@ -58,6 +59,8 @@ pub struct PipelineParts {
     pub executor: Executor,
     /// Store of approvals, plans, and the proxy's part of mixed answers.
     pub store: Arc<Store>,
+    /// Receiver of notifications of approvals, if one is configured.
+    pub webhook: Option<Webhook>,
     /// Settings of the planner.
     pub planner: planner::Settings,
     /// Virtual keys and their limits.
@@ -133,7 +136,7 @@ impl Pipeline {
             templates,
             notations,
             executor,
-            approvals: ApprovalDesk::new(Arc::clone(&store), metrics.clone()),
+            approvals: ApprovalDesk::new(Arc::clone(&store), metrics.clone(), parts.webhook),
             store,
             planning_models: PlanningModels::new(&planner),
             planner_backoff: PlannerBackoff::new(),

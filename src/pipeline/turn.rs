@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::answer::{AnswerBody, ClientGone, DeliveryAck, PendingAnswer, ResponseSender, Running, TurnAnswer};
-use super::charge::charge;
+use super::charge::{charge, cost};
 use super::cpu::CpuWork;
 use super::dialogue::{DialogueStep, RequestPurpose, TurnEnding};
 use super::kept_key;
@@ -306,6 +306,7 @@ fn log(trace: &Trace, log_turns: bool) {
 fn record(pipeline: &Pipeline, turn: Box<Turn>) {
     let Turn { mut record, in_flight, request_permit, span, .. } = *turn;
     record.end();
+    record.trace_mut().cost = cost(pipeline, record.trace());
     let trace = record.trace();
     log(trace, pipeline.log_turns);
     pipeline.metrics.turn_ended(trace);

@@ -1,6 +1,7 @@
 //! Integration tests: the real binary over real HTTP, and the libraries through their public interfaces.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod approval_events;
 mod approvals;
 mod architecture;
 mod broken_upstream;
@@ -49,6 +50,7 @@ mod official_client;
 mod operator_verbs;
 mod otlp;
 mod outlines;
+mod overview;
 mod own_api;
 mod pass_through;
 mod placeholders;

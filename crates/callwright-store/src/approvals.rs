@@ -50,8 +50,10 @@ pub struct Question {
 /// Result of [`Store::request_approval`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueueResult {
-    /// A new entry, or the existing entry for the same call by the same session of the same client.
+    /// A new entry.
     Queued(ApprovalNote),
+    /// The existing entry for the same call by the same session of the same client.
+    Known(ApprovalNote),
     /// The maximum number of pending entries is reached.
     Full,
 }

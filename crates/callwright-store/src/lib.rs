@@ -15,6 +15,7 @@ mod deletion;
 mod disk;
 mod error;
 mod feedback;
+mod findings;
 mod handle;
 mod intents;
 #[cfg(test)]
@@ -27,11 +28,13 @@ mod leftover;
 mod location;
 mod memory;
 mod migrations;
+mod overview;
 mod plans;
 mod postgres;
 #[cfg(test)]
 #[path = "../../../tests/it/support/postgres.rs"]
 mod postgres_server;
+mod question;
 mod queue;
 mod revisions;
 mod row;
@@ -56,6 +59,7 @@ pub use approvals::{
 pub use deletion::{Deleted, Deletion};
 pub use error::StoreError;
 pub use feedback::{FeedbackPage, FeedbackResult, FeedbackRow, FeedbackVerdict};
+pub use findings::{Finding, FindingFilter, FindingKind, UnknownFinding};
 pub use handle::{Health, Store};
 pub use intents::{Beginning, Begun, IntentKey, Intents};
 pub use kept::KeptRow;
@@ -67,6 +71,10 @@ pub use memory::{
     Changes, ForgetCounts, ForgetSelection, Lessons, Memorable, Memory, MemoryFilter, MemoryPage, MemoryStatus,
     Procedures, PutResult, Representations, ToolSamples,
 };
+pub use overview::{
+    CountedFinding, CountedTool, MAX_BUCKETS, MAX_TURNS, Overview, OverviewBucket, OverviewRange, Quantiles,
+    SessionFilter, SessionPage, SessionSummary, TurnCounts,
+};
 pub use plans::PlanRow;
 pub use queue::TraceQueue;
 pub use revisions::{Revision, Revisions};
@@ -74,6 +82,6 @@ pub use row::TraceRow;
 pub use seal::SealKeyError;
 pub use settings::{PostgresSettings, Settings};
 pub use tokens::{SealedTokens, SharedToken, SharedTokens};
-pub use traces::{Ages, DEFAULT_PAGE, MAX_PAGE, Taught, TraceFilter, TracePage, TraceSummary, Traces};
+pub use traces::{Ages, DEFAULT_PAGE, MAX_EXAMINED, MAX_PAGE, Taught, TraceFilter, TracePage, TraceSummary, Traces};
 pub use transfer::{ExportPosition, Exported, Imported, Portable, PortableRow};
 pub use vectors::{TextHash, Vectors};

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
+use super::findings::{Finding, findings};
+use super::question::question;
 use callwright_types::{MemoryNote, Trace};
 
 /// Trace prepared for storage. Created where the turn ends, so that the size of the queue is known in bytes and the
@@ -29,9 +31,53 @@ pub struct TraceRow {
     pub(super) tools: BTreeSet<Arc<str>>,
     /// Whether the trace has memory notes to learn from.
     pub(super) teaches: bool,
+    /// Figures of the turn; absent in rows that an earlier version spilled.
+    #[serde(default)]
+    pub(super) figures: Figures,
+    /// What went wrong.
+    #[serde(default)]
+    pub(super) findings: BTreeSet<Finding>,
+    /// Beginning of the user's last message, if bodies are recorded.
+    #[serde(default)]
+    pub(super) question: Option<Arc<str>>,
     /// The whole trace as JSON text, on one line.
     #[serde(skip)]
     pub(super) document: Arc<str>,
+}
+
+/// Figures of a turn that the overview adds up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Figures {
+    pub(super) attempts: u32,
+    pub(super) overhead_ms: f64,
+    /// Sum of the durations of the requests to models.
+    pub(super) upstream_ms: f64,
+    pub(super) input_tokens: i64,
+    pub(super) output_tokens: i64,
+    /// Cost in billionths of the currency; `None` without a price.
+    pub(super) cost_nanos: Option<i64>,
+}
+
+impl Figures {
+    fn new(trace: &Trace) -> Self {
+        Self {
+            attempts: u32::try_from(trace.attempts.len()).unwrap_or(u32::MAX),
+            overhead_ms: trace.overhead_ms,
+            upstream_ms: trace.attempts.iter().map(|attempt| attempt.duration_ms).sum(),
+            input_tokens: tokens(trace.usage.prompt_tokens),
+            output_tokens: tokens(trace.usage.completion_tokens),
+            // The cast saturates.
+            cost_nanos: trace.cost.map(|cost| (cost * 1e9).round() as i64),
+        }
+    }
+}
+
+/// Maximum number of tokens of a turn: the sum over all turns of an overview stays within 64 bits. Upstreams report the
+/// number.
+const MAX_TOKENS: u64 = 1 << 40;
+
+fn tokens(count: u64) -> i64 {
+    count.min(MAX_TOKENS).cast_signed()
 }
 
 impl TraceRow {
@@ -43,6 +89,9 @@ impl TraceRow {
         let document = serde_json::to_string(&trace)?;
         Ok(Self {
             tools: tools(&trace),
+            figures: Figures::new(&trace),
+            findings: findings(&trace),
+            question: trace.request.as_ref().and_then(question),
             teaches: trace.memory.as_ref().is_some_and(MemoryNote::teaches),
             id: trace.id.into(),
             started_at: trace.started_at.as_millisecond(),
@@ -62,7 +111,14 @@ impl TraceRow {
 
     /// Returns the approximate memory size in bytes, which bounds the queue.
     pub fn weight(&self) -> usize {
-        size_of::<Self>() + self.document.len() + self.tools.iter().map(|tool| tool.len()).sum::<usize>()
+        let findings =
+            self.findings.iter().map(|one| size_of::<Finding>() + one.name.len() + one.tool.len()).sum::<usize>();
+        let question = self.question.as_ref().map_or(0, |question| question.len());
+        size_of::<Self>()
+            + self.document.len()
+            + self.tools.iter().map(|tool| tool.len()).sum::<usize>()
+            + findings
+            + question
     }
 }
 

@@ -4,6 +4,7 @@ use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::findings::{Finding, FindingFilter};
 use super::{Revision, StoreError, TraceRow};
 use callwright_types::rules::Mode;
 use callwright_types::{Trace, Verdict};
@@ -63,6 +64,9 @@ pub struct Ages {
 /// Maximum number of traces per page: a page is held in memory.
 pub const MAX_PAGE: u32 = 1_000;
 
+/// Maximum number of traces that a text search reads per page.
+pub const MAX_EXAMINED: u32 = 2_000;
+
 /// Default number of traces per page.
 pub const DEFAULT_PAGE: u32 = 100;
 
@@ -86,6 +90,11 @@ pub struct TraceFilter {
     pub status: Option<u16>,
     /// Name of a tool that the model called or the proxy executed.
     pub tool: Option<String>,
+    /// A finding of the turn.
+    pub finding: Option<FindingFilter>,
+    /// Text that the recorded conversation, its calls or its messages contain, regardless of case. At most
+    /// [`MAX_EXAMINED`] traces are read per page, which then may have fewer traces and a `next`.
+    pub text: Option<String>,
     /// Arrival at this time or later.
     pub since: Option<Timestamp>,
     /// Arrival before this time.
@@ -104,6 +113,9 @@ pub struct TracePage {
     /// Cursor of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
+    /// Number of traces that a text search has read for this page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub examined: Option<u32>,
 }
 
 /// Trace in a list.
@@ -132,4 +144,20 @@ pub struct TraceSummary {
     pub status: u16,
     /// Total duration in milliseconds.
     pub duration_ms: f64,
+    /// Number of requests to models.
+    pub attempts: u32,
+    /// Prompt tokens over all attempts.
+    pub input_tokens: u64,
+    /// Completion tokens over all attempts.
+    pub output_tokens: u64,
+    /// Cost in the currency of the price table, if the models have prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// Names of the tools that were called or executed.
+    pub tools: Vec<String>,
+    /// What went wrong.
+    pub findings: Vec<Finding>,
+    /// Beginning of the user's last message, if bodies are recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
 }

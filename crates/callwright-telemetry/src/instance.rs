@@ -15,7 +15,7 @@ use super::labels::{
     AttemptOutcome, CacheName, CloseReason, ConnectionRefusal, ConnectionState, Decision, Endpoint, ExecutionOutcome,
     Exhausted, FeedbackKind, HandshakeFailure, HoldEnd, KeyResult, KnownNames, Label, LearningJob, LearningRun,
     Listener, MAX_CLIENT_TOOLS, MemoryKind, OTHER, OperationState, Purpose, RequestRefusal, ResultLabel, SpanEnd,
-    Stage, TokenKind, TurnMode, UnjudgedReason, UnsureResult,
+    Stage, TokenKind, TurnMode, UnjudgedReason, UnsureResult, WebhookEnd,
 };
 use callwright_types::outcome::CredentialFault;
 use callwright_types::{
@@ -172,6 +172,8 @@ metrics! {
     approvals_pending: IntGauge = "approvals_pending";
     /// Calls for which a person's approval was requested, by decision.
     approvals: Counters<Decision> = "approvals_total" ["decision"];
+    /// Notifications of approvals to the webhook, by result.
+    approval_webhooks: Counters<WebhookEnd> = "approval_webhooks_total" ["result"];
     /// Failed outcomes that were looked up in the documentation, by whether it has a relevant passage.
     explanations: Counters<bool> = "explanations_total" ["hit"];
     /// Turns with a plan of calls, by result.

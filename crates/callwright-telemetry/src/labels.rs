@@ -187,6 +187,18 @@ labels! {
 }
 
 labels! {
+    /// Result of a notification of an approval.
+    WebhookEnd {
+        /// The receiver accepted it.
+        Delivered = "delivered",
+        /// The queue was full.
+        Dropped = "dropped",
+        /// The receiver did not accept it.
+        Failed = "failed",
+    }
+}
+
+labels! {
     /// A stage of a turn, for which the proxy's own time is measured.
     Stage {
         /// Conversion of the request to a turn.
@@ -613,6 +625,7 @@ mod tests {
         check::<Listener>();
         check::<HandshakeFailure>();
         check::<SpanEnd>();
+        check::<WebhookEnd>();
         check::<Stage>();
         check::<AttemptOutcome>();
         check::<HoldEnd>();

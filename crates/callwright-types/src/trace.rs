@@ -79,6 +79,9 @@ pub struct Trace {
     pub error: Option<String>,
     /// Tokens over all attempts.
     pub usage: Usage,
+    /// Cost of these tokens in the currency of the price table, if a model of the turn has a price.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cost: Option<f64>,
     /// Total time from arrival to the last byte, in milliseconds.
     pub duration_ms: f64,
     /// Overhead: the part of that time spent neither in the upstream nor in a tool API, in milliseconds.
@@ -300,6 +303,7 @@ pub fn sample() -> Trace {
         exhausted: None,
         error: None,
         usage: Usage::default(),
+        cost: None,
         duration_ms: 0.0,
         overhead_ms: 0.0,
         request: None,

@@ -3,9 +3,11 @@
 /// Description of the limit of a page.
 const PAGE_LIMIT: &str = "Maximum number of items per page; more than 1,000 means 1,000.";
 
+pub(super) mod approval_events;
 pub(super) mod approvals;
 pub(super) mod keys;
 pub(super) mod memory;
+pub(super) mod overview;
 pub(super) mod policies;
 pub(super) mod shadow;
 pub(super) mod switch;

@@ -8,7 +8,9 @@ use serde::Deserialize;
 
 use super::{PAGE_LIMIT, trace_text};
 use crate::http::api_operation::{ApiParts, JSON, for_operators};
-use crate::http::api_schema::{array, count, integer, named, number, object, one_of, optional, required, text, time};
+use crate::http::api_schema::{
+    array, count, integer, named, number, object, one_of, optional, required, text, text_like, time,
+};
 use crate::http::query::ParsedQuery;
 use crate::http::state::OperatorSide;
 use crate::http::{error, json};
@@ -16,11 +18,18 @@ use callwright_store::{TraceFilter, Traces};
 use callwright_types::Verdict;
 use callwright_types::rules::Mode;
 
+/// Pattern of a finding: its kind and its name.
+const FINDING: &str = "^(fault|execution|client_tool|upstream|limit):";
+
 /// Returns a page of traces, newest first. The query's fields are those of [`TraceFilter`].
 pub(in crate::http) async fn list(
     State(side): State<OperatorSide>,
     ParsedQuery(mut filter): ParsedQuery<TraceFilter>,
 ) -> Response {
+    if filter.text.is_some() && filter.since.is_none() {
+        let message = "a search for `text` requires `since`, which bounds it";
+        return error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_query");
+    }
     // The store indexes traces by key id, but people use key names.
     if let Some(known) = filter.key.as_ref().and_then(|name| side.access.keys().get(name).cloned()) {
         filter.key = Some(known.key().id.clone());
@@ -114,6 +123,16 @@ pub(in crate::http) fn describe(api: &mut ApiParts) {
         .query("mode", named("Mode"), "Only turns in this mode.")
         .query("status", count(Some(u32::from(u16::MAX))), "Only turns whose response has this status.")
         .query("tool", text(), "Only turns with a call of a tool of this name.")
+        .query(
+            "finding",
+            text_like(FINDING, 0, None),
+            "Only turns with this finding: `KIND:NAME`, such as `fault:E3.4`.",
+        )
+        .query(
+            "text",
+            text(),
+            "Only turns whose recorded texts contain this text. Requires `since`; a page reads at most 2,000 turns.",
+        )
         .query("since", time(), "Only turns that arrived at this time or later.")
         .query("until", time(), "Only turns that arrived before this time.")
         .query("limit", count(Some(u32::MAX)), PAGE_LIMIT)
@@ -131,7 +150,10 @@ pub(in crate::http) fn describe(api: &mut ApiParts) {
     api.schema("Verdict", one_of(Verdict::ALL.map(Verdict::label)));
     api.schema("Mode", one_of([Mode::Guard, Mode::Shadow, Mode::Off].map(Mode::label)));
     let next = text().about("`cursor` of the next page.");
-    api.schema("TracePage", object([required("traces", array(named("TraceSummary"))), optional("next", next)]));
+    let examined = count(None).about("Number of turns that a search has read for this page.");
+    let page =
+        [required("traces", array(named("TraceSummary"))), optional("next", next), optional("examined", examined)];
+    api.schema("TracePage", object(page));
     api.schema(
         "TraceSummary",
         object([
@@ -146,6 +168,13 @@ pub(in crate::http) fn describe(api: &mut ApiParts) {
             required("verdict", text()),
             required("status", integer()),
             required("duration_ms", number()),
+            required("attempts", count(None).about("Number of requests to models.")),
+            required("input_tokens", count(None)),
+            required("output_tokens", count(None)),
+            optional("cost", number().about("In the currency of the price table, if the models have prices.")),
+            required("tools", array(text()).about("Tools that were called or executed.")),
+            required("findings", array(named("Finding"))),
+            optional("question", text().about("Beginning of the user's last message, if bodies are recorded.")),
         ]),
     );
     let trace = object([
@@ -159,6 +188,7 @@ pub(in crate::http) fn describe(api: &mut ApiParts) {
         required("attempts", array(object([]))),
         required("executions", array(object([]))),
         optional("usage", object([])),
+        optional("cost", number()),
         optional("duration_ms", number()),
         optional("overhead_ms", number()),
     ]);

@@ -75,7 +75,9 @@ pub(super) async fn approve(
     secrets.note(&call.tool().tool.parameters, &Value::Object(call.arguments().clone()));
     let question = question(turn, *application, operation, toolset, patience, &secrets);
     match pipeline.approvals.request(&question, most).await {
-        Ok(QueueResult::Queued(note)) => ApprovalCheck::Queued(note, Instant::now() + patience),
+        Ok(QueueResult::Queued(note) | QueueResult::Known(note)) => {
+            ApprovalCheck::Queued(note, Instant::now() + patience)
+        }
         Ok(QueueResult::Full) => {
             let message = format!("a person has to approve it, but {most} calls are already waiting for approval");
             ApprovalCheck::Settled(unavailable(message))

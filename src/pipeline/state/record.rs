@@ -74,6 +74,7 @@ impl TurnRecord {
             exhausted: None,
             error: None,
             usage: Usage::default(),
+            cost: None,
             duration_ms: 0.0,
             overhead_ms: 0.0,
             request: None,

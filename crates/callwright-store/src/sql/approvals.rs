@@ -83,7 +83,7 @@ impl Database {
             .bind(question.mode.label());
         let earlier: Option<NoteRow> = transaction.fetch_optional(earlier).await?;
         let result = if let Some(row) = earlier {
-            QueueResult::Queued(row.note())
+            QueueResult::Known(row.note())
         } else if transaction.count(Statement::new(PENDING)).await? >= u64::from(most) {
             QueueResult::Full
         } else {

@@ -68,6 +68,7 @@ impl Database {
             for tool in serde_json::from_str::<Vec<String>>(tools).unwrap_or_default() {
                 transaction.execute(Statement::new(DELETE_TOOL).bind(tool).bind(*started_at).bind(id)).await?;
             }
+            transaction.execute(Statement::new(DELETE_FINDINGS).bind(*started_at).bind(id)).await?;
             deleted.traces += transaction.execute(Statement::new("DELETE FROM traces WHERE id = $1").bind(id)).await?;
             deleted.feedback +=
                 transaction.execute(Statement::new("DELETE FROM feedback WHERE trace = $1").bind(id)).await?;
@@ -86,6 +87,8 @@ impl Database {
 }
 
 const DELETE_TOOL: &str = "DELETE FROM trace_tools WHERE tool = $1 AND started_at = $2 AND trace_id = $3";
+
+const DELETE_FINDINGS: &str = "DELETE FROM trace_findings WHERE started_at = $1 AND trace_id = $2";
 
 fn add(sum: &mut ForgetCounts, forgot: ForgetCounts) {
     sum.changed += forgot.changed;

@@ -15,6 +15,7 @@ mod key_usage;
 mod keys;
 mod leases;
 mod memory;
+mod overview;
 mod plans;
 mod revisions;
 mod statement;

@@ -100,7 +100,8 @@ on_every_database! {
         let page = serde_json::to_value(store.list(&TraceFilter::default()).await.unwrap()).unwrap();
         let expected = json!({"id": "a", "started_at": "2023-11-14T22:13:20.123Z", "session": "s", "model": "gpt-5",
             "endpoint": "/v1/chat/completions", "upstream": "default", "policy": "default", "mode": "guard",
-            "verdict": "text", "status": 200, "duration_ms": 1.5});
+            "verdict": "text", "status": 200, "duration_ms": 1.5, "attempts": 0, "input_tokens": 0, "output_tokens": 0,
+            "tools": [], "findings": []});
         assert_eq!(page, json!({"traces": [expected]}));
     }
 

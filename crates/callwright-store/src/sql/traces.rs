@@ -1,5 +1,6 @@
 //! SQL of traces.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -10,7 +11,9 @@ use jiff::tz::TimeZone;
 
 use super::revisions::Topic;
 use super::{Database, Lock, SqlValue, Statement, time};
-use crate::traces::{DEFAULT_PAGE, MAX_PAGE};
+use crate::findings::Finding;
+use crate::question;
+use crate::traces::{DEFAULT_PAGE, MAX_EXAMINED, MAX_PAGE};
 use crate::{Ages, Revision, StoreError, Taught, TraceFilter, TracePage, TraceRow, TraceSummary};
 use callwright_types::Trace;
 
@@ -21,14 +24,22 @@ const ROWS_PER_INSERT: usize = 20;
 
 const INSERT_TRACES: &str = "\
     INSERT INTO traces (id, started_at, session, endpoint, model, upstream, policy, mode, verdict, status, duration_ms, tools, \
-        document, revision, tenant) VALUES ";
+        document, revision, tenant, attempts, overhead_ms, upstream_ms, input_tokens, output_tokens, cost_nanos, findings, question) VALUES ";
 
 const INSERT_TOOLS: &str = "\
     INSERT INTO trace_tools (tool, started_at, trace_id) SELECT column1, column2, column3 FROM (VALUES ";
 
+const INSERT_FINDINGS: &str = "\
+    INSERT INTO trace_findings (started_at, trace_id, kind, name, tool) \
+    SELECT column1, column2, column3, column4, column5 FROM (VALUES ";
+
 /// Excludes traces that are stored already.
 const OF_NEW_TRACES: &str =
     ") AS given WHERE NOT EXISTS (SELECT 1 FROM traces WHERE id = given.column3) ON CONFLICT DO NOTHING";
+
+/// Excludes traces that are stored already, where the id is the second column.
+const OF_NEW_TRACES_BY_TIME: &str =
+    ") AS given WHERE NOT EXISTS (SELECT 1 FROM traces WHERE id = given.column2) ON CONFLICT DO NOTHING";
 
 const GET: &str = "SELECT document FROM traces WHERE id = $1";
 
@@ -36,6 +47,10 @@ const TAUGHT: &str = "SELECT id, revision, document FROM traces WHERE revision >
 
 const EXPIRE_TRACES: &str = "\
     DELETE FROM traces WHERE id IN (SELECT id FROM traces WHERE started_at < $1 ORDER BY started_at, id LIMIT $2)";
+
+const EXPIRE_FINDINGS: &str = "\
+    DELETE FROM trace_findings WHERE (started_at, trace_id) IN \
+        (SELECT started_at, id FROM traces WHERE started_at < $1 ORDER BY started_at, id LIMIT $2)";
 
 const EXPIRE_FINISHED_INTENTS: &str = "\
     DELETE FROM intents WHERE (session, operation, arguments_hash) IN \
@@ -85,7 +100,11 @@ const EXPIRE_KEY_USAGE: &str = "\
     DELETE FROM key_usage WHERE (subject, day) IN (SELECT subject, day FROM key_usage WHERE day < $1 ORDER BY day LIMIT $2)";
 
 const SUMMARY: &str = "\
-    SELECT t.id, t.started_at, t.session, t.endpoint, t.model, t.upstream, t.policy, t.mode, t.verdict, t.status, t.duration_ms ";
+    SELECT t.id, t.started_at, t.session, t.endpoint, t.model, t.upstream, t.policy, t.mode, t.verdict, t.status, t.duration_ms, \
+        t.attempts, t.input_tokens, t.output_tokens, t.cost_nanos, t.tools, t.findings, t.question ";
+
+/// Number of traces that a text search reads at once: a trace may be large.
+const SEARCH_SLICE: u32 = 25;
 
 impl Database {
     /// See [`crate::Traces::append`].
@@ -94,7 +113,7 @@ impl Database {
         let mut transaction = self.begin(Lock::Rows).await?;
         let mut revision = transaction.revisions(Topic::Traces, teaching).await?;
         for rows in batch.chunks(ROWS_PER_INSERT) {
-            for insert in insert_tools(rows) {
+            for insert in insert_tools(rows).into_iter().chain(insert_findings(rows)) {
                 transaction.execute(insert).await?;
             }
             transaction.execute(insert_traces(rows, &mut revision)).await?;
@@ -105,12 +124,67 @@ impl Database {
     /// See [`crate::Traces::list`].
     pub(crate) async fn list(&self, filter: &TraceFilter) -> Result<TracePage, StoreError> {
         let limit = filter.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
+        if let Some(text) = filter.text.as_deref().map(str::to_lowercase).filter(|text| !text.is_empty()) {
+            return self.search(filter, &text, limit).await;
+        }
         let rows: Vec<TraceSummaryRow> = self.fetch_all(list_query(filter, limit)?).await?;
         let mut traces: Vec<TraceSummary> = rows.into_iter().map(TraceSummaryRow::summary).collect();
         let more = traces.len() > limit as usize;
         traces.truncate(limit as usize);
         let next = traces.last().filter(|_| more).map(|last| Cursor::of(last).to_string());
-        Ok(TracePage { traces, next })
+        Ok(TracePage { traces, next, examined: None })
+    }
+
+    /// Reads traces, newest first, until `limit` of them contain the text or [`MAX_EXAMINED`] are read.
+    async fn search(&self, filter: &TraceFilter, text: &str, limit: u32) -> Result<TracePage, StoreError> {
+        let mut page = TracePage::default();
+        let mut examined = 0;
+        let mut slice = TraceFilter { cursor: filter.cursor.clone(), ..filter.clone() };
+        loop {
+            let mut rows: Vec<TraceSummaryRow> = self.fetch_all(list_query(&slice, SEARCH_SLICE)?).await?;
+            let more = rows.len() > SEARCH_SLICE as usize;
+            rows.truncate(SEARCH_SLICE as usize);
+            let Some(last) = rows.last() else { break };
+            let last = Cursor { started_at: last.started_at, id: last.id.clone() };
+            let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
+            let matching = self.containing(&ids, text).await?;
+            for row in rows {
+                // The page ends before the first trace that it has no place for.
+                if page.traces.len() == limit as usize {
+                    page.next = page.traces.last().map(|last| Cursor::of(last).to_string());
+                    page.examined = Some(examined);
+                    return Ok(page);
+                }
+                examined += 1;
+                if matching.contains(&row.id) {
+                    page.traces.push(row.summary());
+                }
+            }
+            if !more {
+                break;
+            }
+            if examined >= MAX_EXAMINED {
+                page.next = Some(last.to_string());
+                break;
+            }
+            slice.cursor = Some(last.to_string());
+        }
+        page.examined = Some(examined);
+        Ok(page)
+    }
+
+    /// Returns the ids of the traces that contain a text.
+    async fn containing(&self, ids: &[&str], text: &str) -> Result<BTreeSet<String>, StoreError> {
+        let mut query = Statement::beginning("SELECT id, document FROM traces WHERE id IN ");
+        query.push_tuple(ids.iter().copied());
+        let rows: Vec<(String, String)> = self.fetch_all(query.usual(true)).await?;
+        let text = text.to_owned();
+        // Parsing takes milliseconds per megabyte.
+        let matching = tokio::task::spawn_blocking(move || {
+            let matching = rows.into_iter().filter(|(_, document)| question::contains(document, &text));
+            matching.map(|(id, _)| id).collect()
+        });
+        matching.await.map_err(|error| StoreError::Refused(error.to_string()))
     }
 
     /// See [`crate::Traces::get`].
@@ -142,6 +216,8 @@ impl Database {
             // Rows of the search index do not count.
             let tools = self.expired_tools();
             transaction.execute(tools.bind(before.as_millisecond()).bind(limit)).await?;
+            let findings = Statement::new(EXPIRE_FINDINGS);
+            transaction.execute(findings.bind(before.as_millisecond()).bind(limit)).await?;
         }
         let statements = [
             (EXPIRE_TRACES, ages.before),
@@ -212,6 +288,14 @@ fn insert_traces(rows: &[TraceRow], revision: &mut Revision) -> Statement {
             row.document.clone().into(),
             SqlValue::from(taken),
             row.tenant.clone().into(),
+            row.figures.attempts.into(),
+            row.figures.overhead_ms.into(),
+            row.figures.upstream_ms.into(),
+            row.figures.input_tokens.into(),
+            row.figures.output_tokens.into(),
+            row.figures.cost_nanos.into(),
+            serde_json::to_string(&row.findings).unwrap_or_default().into(),
+            row.question.clone().into(),
         ]
     }));
     insert.push(" ON CONFLICT (id) DO NOTHING");
@@ -237,17 +321,55 @@ fn insert_tools(rows: &[TraceRow]) -> Vec<Statement> {
     inserts
 }
 
+/// Returns the insertions of the findings of traces that are not stored yet.
+fn insert_findings(rows: &[TraceRow]) -> Vec<Statement> {
+    let findings: Vec<(&Finding, &TraceRow)> =
+        rows.iter().flat_map(|row| row.findings.iter().map(move |finding| (finding, row))).collect();
+    let mut inserts = Vec::new();
+    for findings in findings.chunks(ROWS_PER_INSERT) {
+        let mut insert = Statement::beginning(INSERT_FINDINGS);
+        insert.push_rows(findings.iter().map(|(finding, row)| {
+            [
+                row.started_at.into(),
+                row.id.clone().into(),
+                finding.kind.label().into(),
+                Arc::clone(&finding.name).into(),
+                SqlValue::from(Arc::clone(&finding.tool)),
+            ]
+        }));
+        insert.push(OF_NEW_TRACES_BY_TIME);
+        inserts.push(insert.usual(true));
+    }
+    inserts
+}
+
 fn list_query(filter: &TraceFilter, limit: u32) -> Result<Statement, StoreError> {
     let mut query = Statement::beginning(SUMMARY);
-    // The order always is that of an index: `traces_by_time`, or the primary key of the tool table.
-    let (time, id) = match &filter.tool {
-        Some(tool) => {
+    // The order always is that of an index: `traces_by_time`, the primary key of the tool table, or that of the findings.
+    let (time, id) = match (&filter.finding, &filter.tool) {
+        (Some(finding), tool) => {
+            // A finding of several tools is one turn.
+            query.push("FROM (SELECT DISTINCT started_at, trace_id FROM trace_findings WHERE kind = ");
+            query.push_bind(finding.kind.label()).push(" AND name = ").push_bind(finding.name.clone());
+            for (condition, bound) in [(" AND started_at >= ", filter.since), (" AND started_at < ", filter.until)] {
+                if let Some(bound) = bound {
+                    query.push(condition).push_bind(bound.as_millisecond());
+                }
+            }
+            query.push(") AS u CROSS JOIN traces t WHERE t.id = u.trace_id");
+            if let Some(tool) = tool {
+                query.push(" AND EXISTS (SELECT 1 FROM trace_tools x WHERE x.tool = ").push_bind(tool.clone());
+                query.push(" AND x.started_at = u.started_at AND x.trace_id = u.trace_id)");
+            }
+            ("u.started_at", "u.trace_id")
+        }
+        (None, Some(tool)) => {
             query
                 .push("FROM trace_tools u CROSS JOIN traces t WHERE t.id = u.trace_id AND u.tool = ")
                 .push_bind(tool.clone());
             ("u.started_at", "u.trace_id")
         }
-        None => {
+        (None, None) => {
             query.push("FROM traces t WHERE true");
             ("t.started_at", "t.id")
         }
@@ -297,6 +419,13 @@ struct TraceSummaryRow {
     verdict: String,
     status: i64,
     duration_ms: f64,
+    attempts: i64,
+    input_tokens: i64,
+    output_tokens: i64,
+    cost_nanos: Option<i64>,
+    tools: String,
+    findings: String,
+    question: Option<String>,
 }
 
 impl TraceSummaryRow {
@@ -313,6 +442,13 @@ impl TraceSummaryRow {
             verdict: self.verdict,
             status: u16::try_from(self.status).unwrap_or_default(),
             duration_ms: self.duration_ms,
+            attempts: u32::try_from(self.attempts).unwrap_or_default(),
+            input_tokens: self.input_tokens.unsigned_abs(),
+            output_tokens: self.output_tokens.unsigned_abs(),
+            cost: self.cost_nanos.map(|nanos| nanos as f64 / 1e9),
+            tools: serde_json::from_str(&self.tools).unwrap_or_default(),
+            findings: serde_json::from_str(&self.findings).unwrap_or_default(),
+            question: self.question,
         }
     }
 }

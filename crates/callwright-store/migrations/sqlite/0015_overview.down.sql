@@ -1,0 +1,11 @@
+DROP TABLE trace_findings;
+DROP INDEX traces_by_time;
+CREATE INDEX traces_by_time ON traces (started_at, id);
+ALTER TABLE traces DROP COLUMN question;
+ALTER TABLE traces DROP COLUMN findings;
+ALTER TABLE traces DROP COLUMN cost_nanos;
+ALTER TABLE traces DROP COLUMN output_tokens;
+ALTER TABLE traces DROP COLUMN input_tokens;
+ALTER TABLE traces DROP COLUMN upstream_ms;
+ALTER TABLE traces DROP COLUMN overhead_ms;
+ALTER TABLE traces DROP COLUMN attempts;

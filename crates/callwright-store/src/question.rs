@@ -1,0 +1,93 @@
+//! Texts of a trace for people: the user's question, and the texts that a search reads.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+/// Maximum number of characters of a question in lists.
+const MAX_CHARS: usize = 240;
+
+/// Returns the beginning of the last user message that has a text, on one line.
+pub(crate) fn question(request: &Value) -> Option<Arc<str>> {
+    let messages = request.get("messages")?.as_array()?;
+    let users = messages.iter().rev().filter(|message| message.get("role").and_then(Value::as_str) == Some("user"));
+    let text = users.filter_map(|message| text_of(message.get("content")?)).find(|text| !text.is_empty())?;
+    Some(text.into())
+}
+
+/// Returns the beginning of a message's content: a text, or a list of parts of which some are texts.
+fn text_of(content: &Value) -> Option<String> {
+    let texts: Vec<&str> = match content {
+        Value::String(text) => vec![text],
+        Value::Array(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
+        _ => return None,
+    };
+    let mut words = texts.into_iter().flat_map(str::split_whitespace);
+    let mut line = words.next()?.to_owned();
+    for word in words {
+        if line.len() > MAX_CHARS * 4 {
+            break;
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    Some(match line.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
+    })
+}
+
+/// Members of a trace or of its request whose texts a search does not read: identifiers, and texts that come from tool
+/// lists instead of the conversation.
+const UNREAD: [&str; 6] = ["id", "tools", "tools_offered", "offer", "tenant", "started_at"];
+
+/// Whether a stored trace contains a text, regardless of case. `wanted` is in lower case.
+pub(crate) fn contains(document: &str, wanted: &str) -> bool {
+    // A trace whose nesting exceeds the parser's limit is not found.
+    serde_json::from_str::<Value>(document).is_ok_and(|trace| has_text(&trace, wanted))
+}
+
+/// The recursion is bounded by the nesting that the JSON parser accepts.
+fn has_text(value: &Value, wanted: &str) -> bool {
+    match value {
+        Value::String(text) => text.to_lowercase().contains(wanted),
+        Value::Array(items) => items.iter().any(|item| has_text(item, wanted)),
+        Value::Object(members) => {
+            members.iter().any(|(name, member)| !UNREAD.contains(&name.as_str()) && has_text(member, wanted))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_question_is_the_last_user_text_on_one_line() {
+        let asked = |messages: Value| question(&json!({"messages": messages})).map(|text| text.to_string());
+        let user = |content: Value| json!({"role": "user", "content": content});
+        assert_eq!(
+            asked(json!([user(json!("Old")), user(json!("A\n room?")), {"role": "tool", "content": "x"}])).unwrap(),
+            "A room?"
+        );
+        let parts = json!([{"type": "image_url"}, {"type": "text", "text": "See"}, {"type": "text", "text": "this"}]);
+        assert_eq!(asked(json!([user(parts)])).unwrap(), "See this");
+        assert_eq!(asked(json!([user(json!(" ")), user(json!(7))])), None);
+        let long = asked(json!([user(json!("ä".repeat(9_000)))])).unwrap();
+        assert_eq!(long.chars().count(), MAX_CHARS + 1);
+    }
+
+    #[test]
+    fn a_search_reads_the_conversation_and_not_the_tool_list() {
+        let document = json!({"id": "abc", "tools_offered": ["bookRoom"], "request": {"tools": [{"name": "findRoom"}],
+            "messages": [{"role": "user", "content": "Ist ein BÜRO frei?"}]}})
+        .to_string();
+        assert!(contains(&document, "büro"));
+        for other in ["bookroom", "findroom", "abc", "messages"] {
+            assert!(!contains(&document, other), "{other}");
+        }
+        assert!(!contains("{", ""));
+    }
+}

@@ -1,0 +1,62 @@
+//! The overview, sessions and search of the operator API, from turns of a running proxy.
+
+use crate::support::{Proxy, Server, policy, rooms};
+use serde_json::{Value, json};
+
+async fn get(proxy: &Proxy, path: &str) -> Value {
+    let answer = proxy.operator().get(path).await;
+    assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+    serde_json::from_str(&answer.text()).unwrap()
+}
+
+#[tokio::test]
+async fn turns_appear_in_the_overview_and_are_found_by_text_and_finding() {
+    let upstream = Server::scripted(rooms::forgetful).await;
+    let api = Server::always(crate::support::Reply::json(200, &json!({"rooms": ["blue"]}))).await;
+    let prices = "[prices.\"gpt-test\"]\nprompt = 1000.0\ncompletion = 1000.0\n";
+    let file = policy::file("office", "record:\n  bodies: true\n");
+    let config = rooms::config_of(&upstream, &api) + &policy::table("office") + prices;
+    let proxy = Proxy::start_with_files(config, &[rooms::FILES[0], ("policies/office.yaml", &file)]).await;
+    let session = [("x-callwright-session", "thread-1")];
+    proxy.client().chat_with(&rooms::ask("Ist ein BÜRO frei?"), &session).await.ok();
+    proxy.client().chat_with(&rooms::ask("Which room is free?"), &session).await.ok();
+    assert_eq!(proxy.traces().await.len(), 2);
+
+    let overview = get(&proxy, "/admin/overview?buckets=3").await;
+    let total = &overview["total"];
+    assert_eq!((&total["turns"], &total["errors"], &overview["truncated"]), (&json!(2), &json!(0), &json!(false)));
+    assert_eq!(overview["buckets"].as_array().unwrap().len(), 3);
+    assert_eq!(overview["buckets"][2]["turns"], 2);
+    assert!(total["overhead_ms"]["p95"].as_f64() >= total["overhead_ms"]["p50"].as_f64(), "{total}");
+    let finding = |tool: &Value| tool["findings"][0]["name"].clone();
+    assert_eq!((&overview["tools"][0]["tool"], finding(&overview["tools"][0])), (&json!("listRooms"), json!("E3.4")));
+    let none = get(&proxy, "/admin/overview?since=2020-01-01T00:00:00Z&until=2020-01-02T00:00:00Z").await;
+    assert_eq!((&none["total"]["turns"], &none["findings"]), (&json!(0), &json!([])));
+
+    let faulty = get(&proxy, "/admin/traces?finding=fault:E3.4").await;
+    let listed = &faulty["traces"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!((&listed["question"], &listed["tools"]), (&json!("Ist ein BÜRO frei?"), &json!(["listRooms"])));
+    assert!(listed["attempts"].as_u64().unwrap() >= 2 && listed["input_tokens"].is_u64(), "{listed}");
+    assert_eq!(
+        listed["cost"].as_f64().map(|cost| cost > 0.0),
+        Some(listed["input_tokens"].as_u64().unwrap() > 0),
+        "{listed}"
+    );
+    let found = get(&proxy, "/admin/traces?text=b%C3%BCro&since=2020-01-01T00:00:00Z").await;
+    assert_eq!((found["traces"].as_array().unwrap().len(), &found["examined"]), (1, &json!(2)));
+    let sessions = get(&proxy, "/admin/sessions").await;
+    assert_eq!(
+        (&sessions["sessions"][0]["session"], &sessions["sessions"][0]["turns"]),
+        (&json!("thread-1"), &json!(2))
+    );
+    for (path, part) in [
+        ("/admin/traces?text=x", "requires `since`"),
+        ("/admin/traces?finding=E3.4", "KIND:NAME"),
+        ("/admin/overview?buckets=0", "1 to 200"),
+        ("/admin/overview?since=2020-01-02T00:00:00Z&until=2020-01-01T00:00:00Z", "before `until`"),
+        ("/admin/overview?since=yesterday", "since"),
+    ] {
+        let error = proxy.operator().get(path).await.error(400);
+        assert!(error["message"].as_str().unwrap().contains(part), "{path}: {error}");
+    }
+}
