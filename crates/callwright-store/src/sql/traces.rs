@@ -348,15 +348,13 @@ fn list_query(filter: &TraceFilter, limit: u32) -> Result<Statement, StoreError>
     // The order always is that of an index: `traces_by_time`, the primary key of the tool table, or that of the findings.
     let (time, id) = match (&filter.finding, &filter.tool) {
         (Some(finding), tool) => {
-            // A finding of several tools is one turn.
-            query.push("FROM (SELECT DISTINCT started_at, trace_id FROM trace_findings WHERE kind = ");
-            query.push_bind(finding.kind.label()).push(" AND name = ").push_bind(finding.name.clone());
-            for (condition, bound) in [(" AND started_at >= ", filter.since), (" AND started_at < ", filter.until)] {
-                if let Some(bound) = bound {
-                    query.push(condition).push_bind(bound.as_millisecond());
-                }
-            }
-            query.push(") AS u CROSS JOIN traces t WHERE t.id = u.trace_id");
+            query.push("FROM trace_findings u CROSS JOIN traces t WHERE t.id = u.trace_id AND u.kind = ");
+            query.push_bind(finding.kind.label()).push(" AND u.name = ").push_bind(finding.name.clone());
+            // A finding of several tools is one turn: the first of its rows counts.
+            query.push(
+                " AND u.tool = (SELECT min(v.tool) FROM trace_findings v WHERE v.kind = u.kind AND v.name = u.name \
+                    AND v.started_at = u.started_at AND v.trace_id = u.trace_id)",
+            );
             if let Some(tool) = tool {
                 query.push(" AND EXISTS (SELECT 1 FROM trace_tools x WHERE x.tool = ").push_bind(tool.clone());
                 query.push(" AND x.started_at = u.started_at AND x.trace_id = u.trace_id)");
@@ -513,6 +511,7 @@ mod tests {
             ("traces_by_mode", TraceFilter { mode: Some(Mode::Shadow), ..none() }),
             ("traces_by_status", TraceFilter { status: Some(502), ..none() }),
             ("traces_by_verdict", TraceFilter { verdict: Some(Verdict::Faulty), ..none() }),
+            ("trace_findings_by_name", TraceFilter { finding: "fault:E3.4".parse().ok(), ..none() }),
         ] {
             let plan = plan(&database, &filter).await;
             assert!(plan.contains(index) && !plan.contains("TEMP B-TREE"), "{index}: {plan}");
