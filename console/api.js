@@ -34,6 +34,27 @@ export async function remove(path) {
   return answer(await authorized(path, { method: "DELETE" }));
 }
 
+/** Maximum characters of an event; a longer one is not an event of the proxy. */
+const MAX_EVENT = 4_000_000;
+
+/** Reads server-sent events until the stream ends, and passes the data of each to `handle`. `EventSource` cannot send the token. */
+export async function events(path, handle) {
+  const response = await authorized(path, { headers: { accept: "text/event-stream" } });
+  if (!response.ok) await answer(response);
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done || text.length > MAX_EVENT) return;
+    const parts = (text + value).split("\n\n");
+    text = parts.pop();
+    for (const part of parts) {
+      const data = part.split("\n").filter((line) => line.startsWith("data: ")).map((line) => line.slice(6)).join("\n");
+      if (data) handle(JSON.parse(data));
+    }
+  }
+}
+
 const SERIES = /^([a-z_]+)(?:\{(.*)\})? ([0-9.e+-]+)$/;
 const LABEL = /([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
 

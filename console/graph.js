@@ -1,17 +1,11 @@
 // Draws a directed acyclic graph from left to right. Pages show the same data in a table beside it.
 
-const SVG = "http://www.w3.org/2000/svg";
+import { drawn, element } from "./elements.js";
+
 const BOX = { width: 210, height: 44, across: 90, down: 18 };
 
 /** Maximum characters of a label in a box and at an arrow. */
 const FITS = { node: 25, edge: 14 };
-
-function drawn(name, attributes, ...children) {
-  const made = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-}
 
 function short(text, most) {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
@@ -61,11 +55,5 @@ export function graph(caption, nodes, edges) {
   });
   const head = drawn("marker", { id: "arrowhead", viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 8, markerHeight: 8, orient: "auto" }, drawn("path", { d: "M0 0 L8 4 L0 8 z", class: "head" }));
   const picture = drawn("svg", { viewBox: `0 0 ${width} ${height}`, width, height, class: "graph" }, drawn("defs", {}, head), ...arrows, ...boxes);
-  const frame = document.createElement("div");
-  frame.className = "drawing";
-  frame.setAttribute("role", "group");
-  frame.setAttribute("aria-label", caption);
-  frame.tabIndex = 0;
-  frame.append(picture);
-  return frame;
+  return element("div", { class: "drawing", role: "group", "aria-label": caption, tabindex: "0" }, picture);
 }

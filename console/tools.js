@@ -1,5 +1,5 @@
 // Toolsets with their load reports, tools by failure rate, and the representation and argument sources of one tool.
-import { button, element, empty, facts, field, heading, next, table, when } from "./elements.js";
+import { block, button, element, empty, facts, field, heading, next, table, when } from "./elements.js";
 import { get, metrics, post, put, remove } from "./api.js";
 import { graph } from "./graph.js";
 
@@ -35,7 +35,7 @@ function callCounts(series) {
     if (name === "callwright_calls_judged_total") {
       const tool = of(labels.tool);
       tool.judged += value;
-      if (labels.verdict === "faulty") tool.faulty += value;
+      if (["faulty", "refused", "failed"].includes(labels.verdict)) tool.faulty += value;
       if (labels.verdict === "repaired" || labels.verdict === "corrected") tool.repaired += value;
     }
     if (name === "callwright_tool_executions_total") {
@@ -77,12 +77,12 @@ export async function tool(toolset, _, name) {
   return [heading(one.tool), facts([["Toolset", element("a", { href: `#/toolset/${encodeURIComponent(toolset)}` }, toolset)], ["Operation", one.operation],
     ["Offered as", one.offered_as], ["Turns", element("a", { href: `#/turns?${new URLSearchParams({ tool: one.offered_as })}` }, "turns with this tool")]]),
     ...representation(one, path), ...sources(one),
-    element("h2", {}, "Schema of the arguments"), element("pre", { tabindex: "0" }, JSON.stringify(one.parameters, null, 2))];
+    element("h2", {}, "Schema of the arguments"), block("Schema of the arguments", JSON.stringify(one.parameters, null, 2))];
 }
 
 /** Shows the description in the document beside the text that models get, and a form to edit the patterns. */
 function representation(one, path) {
-  const shown = element("pre", { id: "shown" }, one.shown);
+  const shown = element("pre", { id: "shown", tabindex: "0", role: "group", "aria-label": "Text for models" }, one.shown);
   const list = element("div", { class: "patterns" });
   const add = (pattern) => list.append(patternForm(pattern, list));
   one.patterns.forEach(add);
@@ -95,7 +95,7 @@ function representation(one, path) {
     ...(one.shared_at ? [button("Reset", async () => { await remove(`${path}/representation`); return "The representation files apply again."; }, true)] : []),
   ];
   return [element("h2", {}, "Description"), element("div", { class: "beside" },
-    element("section", {}, element("h3", {}, "In the document"), element("pre", {}, one.description || "(nothing)")),
+    element("section", {}, element("h3", {}, "In the document"), block("Text in the document", one.description || "(nothing)")),
     element("section", {}, element("h3", {}, "For models"), shown)),
     element("h2", {}, "Patterns"), element("p", { class: "soft" }, `${origin} Best first: a general sentence, and two or three short phrases in the words of users.`),
     list, element("div", { class: "actions" }, ...actions)];

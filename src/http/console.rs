@@ -12,18 +12,31 @@ use super::error;
 /// The console's HTML page.
 const PAGE: &str = include_str!("../../console/index.html");
 
+const CSS: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
 /// Files of the page: name, media type, text.
-const FILES: [(&str, &str, &str); 10] = [
-    ("console.css", "text/css; charset=utf-8", include_str!("../../console/console.css")),
-    ("console.js", "text/javascript; charset=utf-8", include_str!("../../console/console.js")),
-    ("elements.js", "text/javascript; charset=utf-8", include_str!("../../console/elements.js")),
-    ("api.js", "text/javascript; charset=utf-8", include_str!("../../console/api.js")),
-    ("token.js", "text/javascript; charset=utf-8", include_str!("../../console/token.js")),
-    ("turn.js", "text/javascript; charset=utf-8", include_str!("../../console/turn.js")),
-    ("graph.js", "text/javascript; charset=utf-8", include_str!("../../console/graph.js")),
-    ("policies.js", "text/javascript; charset=utf-8", include_str!("../../console/policies.js")),
-    ("shadow.js", "text/javascript; charset=utf-8", include_str!("../../console/shadow.js")),
-    ("tools.js", "text/javascript; charset=utf-8", include_str!("../../console/tools.js")),
+const FILES: [(&str, &str, &str); 20] = [
+    ("console.css", CSS, include_str!("../../console/console.css")),
+    ("console.js", SCRIPT, include_str!("../../console/console.js")),
+    ("elements.js", SCRIPT, include_str!("../../console/elements.js")),
+    ("api.js", SCRIPT, include_str!("../../console/api.js")),
+    ("token.js", SCRIPT, include_str!("../../console/token.js")),
+    ("words.js", SCRIPT, include_str!("../../console/words.js")),
+    ("range.js", SCRIPT, include_str!("../../console/range.js")),
+    ("chart.js", SCRIPT, include_str!("../../console/chart.js")),
+    ("graph.js", SCRIPT, include_str!("../../console/graph.js")),
+    ("diff.js", SCRIPT, include_str!("../../console/diff.js")),
+    ("overview.js", SCRIPT, include_str!("../../console/overview.js")),
+    ("turns.js", SCRIPT, include_str!("../../console/turns.js")),
+    ("turn.js", SCRIPT, include_str!("../../console/turn.js")),
+    ("approvals.js", SCRIPT, include_str!("../../console/approvals.js")),
+    ("keys.js", SCRIPT, include_str!("../../console/keys.js")),
+    ("memory.js", SCRIPT, include_str!("../../console/memory.js")),
+    ("policies.js", SCRIPT, include_str!("../../console/policies.js")),
+    ("shadow.js", SCRIPT, include_str!("../../console/shadow.js")),
+    ("switch.js", SCRIPT, include_str!("../../console/switch.js")),
+    ("tools.js", SCRIPT, include_str!("../../console/tools.js")),
 ];
 
 /// Content Security Policy: no external resources, no inline scripts, no framing by other pages
