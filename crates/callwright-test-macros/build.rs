@@ -8,7 +8,7 @@ use std::{env, fs};
 const PYTHON_MODULES: [&str; 6] = ["anthropic", "openai", "openapi_core", "playwright", "regress", "schemathesis"];
 
 /// Node.js packages in `tests/clients/node/package.json`.
-const NODE_PACKAGES: [&str; 2] = ["@anthropic-ai/sdk", "openai"];
+const NODE_PACKAGES: [&str; 3] = ["@anthropic-ai/sdk", "axe-core", "openai"];
 
 /// Programs that the tests of the store run.
 const POSTGRES: [&str; 5] = ["initdb", "postgres", "pg_isready", "createdb", "psql"];

@@ -33,12 +33,51 @@ def explain_a_turn(page):
     page.get_by_label("Tool", exact=True).fill("listRooms")
     page.get_by_role("button", name="Filter").click()
     expect(page.locator("tbody tr")).to_have_count(1)
-    page.locator("tbody a").first.click()
+    row = page.locator("tbody tr")
+    expect(row).to_contain_text("List the rooms")
+    expect(row).to_contain_text("E3.4 missing parameter")
+    row.locator("a").first.click()
+    expect(page.locator(".why")).to_contain_text("The call of listRooms lacks the required parameter floor.")
+    expect(page.locator(".question")).to_have_text("List the rooms")
+    trace = admin(f"/admin/traces/{page.url.rsplit('/', 1)[1]}")
+    expect(page.locator("svg.waterfall rect")).to_have_count(len(trace["attempts"]) + len(trace["executions"]))
     steps = page.locator("ol.timeline > li")
     expect(steps.first).to_contain_text("E3.4")
     expect(steps.first).to_contain_text("floor")
+    expect(page.get_by_role("group", name="Difference to the corrected call")).to_contain_text("/floor")
+    expect(page.get_by_role("group", name="Text for the model")).to_contain_text("floor")
     expect(page.locator("ol.timeline")).to_contain_text("Feedback: faults of the call")
     expect(steps.last).to_contain_text("corrected")
+
+
+def search_for_a_text(page):
+    open_section(page, "Turns")
+    page.get_by_label("Text in the recorded conversation").fill("THE ROOM THAT IS GONE")
+    page.get_by_role("button", name="Filter").click()
+    expect(page.locator("main")).to_contain_text("Searched")
+    expect(page.locator("tbody tr")).to_have_count(3)
+    page.get_by_role("link", name="15 minutes").click()
+    expect(page.locator("tbody tr")).to_have_count(3)
+
+
+def read_the_overview(page):
+    open_section(page, "Overview")
+    expect(page.locator("figure.chart")).to_have_count(4)
+    expect(page.locator(".tile", has_text="Waiting approvals")).to_contain_text("1")
+    worst = page.get_by_role("group", name="Tools with the most findings")
+    expect(worst).to_contain_text("getRoom")
+    worst.get_by_role("link", name="getRoom").click()
+    expect(page.locator("h1")).to_have_text("Turns")
+    expect(page.locator("tbody tr")).to_have_count(3)
+
+
+def compare_a_policy(page):
+    open_section(page, "Policies")
+    page.get_by_role("link", name="careful", exact=True).click()
+    difference = page.get_by_role("group", name="Differences from office")
+    expect(difference.locator("tr", has_text="limits.static_feedback").locator("ins")).to_have_text("1")
+    expect(difference.locator("tr", has_text="record.bodies").locator("del")).to_have_text("true")
+    expect(difference).not_to_contain_text("limits.tokens")
 
 
 def find_the_tool_that_fails_most(page):
@@ -94,12 +133,13 @@ def approve_a_call(page):
     open_section(page, "Approvals")
     page.locator("tbody a").first.click()
     # User content is displayed as text, even if it contains markup.
-    expect(page.locator("pre")).to_contain_text("<img src=x onerror=")
+    expect(page.get_by_role("group", name="Arguments")).to_contain_text("<img src=x onerror=")
     assert page.locator("main img").count() == 0
     page.get_by_label("Your name").fill("Ada")
     page.get_by_role("button", name="Approve").click()
     expect(page.locator("dl")).to_contain_text("Ada")
     expect(page.locator("#pending")).to_be_hidden()
+    expect(page).to_have_title("Approval · Callwright")
     decided = admin("/admin/approvals")["approvals"][0]
     assert decided["status"] in ("approved", "used") and decided["decided_by"] == "Ada", decided
 
@@ -122,6 +162,11 @@ def use_the_kill_switch(page):
     open_section(page, "Kill switch")
     page.get_by_label("Reason").fill("a rehearsal")
     page.get_by_role("button", name="Turn guarding off").click()
+    dialog = page.get_by_role("dialog", name="Turn guarding off?")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(page.locator("main")).to_contain_text("Guarding stays on.")
+    page.get_by_role("button", name="Turn guarding off").click()
+    dialog.get_by_role("button", name="Turn it off").click()
     expect(page.locator("main")).to_contain_text("a rehearsal")
     expect(page.locator("#alarm")).to_be_visible()
     page.get_by_role("button", name="Turn guarding on").click()
@@ -132,7 +177,7 @@ def look(browser, width, height, scheme):
     """Checks that every section fits the width and has a text if it is empty, and takes a screenshot of it."""
     page = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme).new_page()
     watch(page)
-    for section in ["turns", "approvals", "tools", "tool/rooms/bookRoom", "toolset/rooms", "lessons", "procedures", "policies", "shadow", "switch"]:
+    for section in ["overview", "turns", "sessions", "keys", "approvals", "tools", "tool/rooms/bookRoom", "toolset/rooms", "lessons", "procedures", "policies", "shadow", "switch"]:
         page.goto(f"{OPERATOR}/console#/{section}")
         expect(page.locator("main h1")).to_be_visible()
         page.wait_for_load_state("networkidle")
@@ -154,7 +199,7 @@ with sync_playwright() as playwright:
     watch(page)
     page.goto(f"{OPERATOR}/console#/procedures")
     expect(page.locator("h1")).to_contain_text("Procedures")
-    for task in [explain_a_turn, find_the_tool_that_fails_most, edit_a_representation, show_a_load_report, explain_a_policy, approve_a_call, retire_a_lesson,
+    for task in [read_the_overview, explain_a_turn, search_for_a_text, find_the_tool_that_fails_most, edit_a_representation, show_a_load_report, explain_a_policy, compare_a_policy, approve_a_call, retire_a_lesson,
                  use_the_kill_switch]:
         task(page)
         print(f"done: {task.__name__}")

@@ -20,7 +20,7 @@ def enter(page, token):
 with sync_playwright() as playwright:
     browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
     page = browser.new_page()
-    page.goto(f"{OPERATOR}/console")
+    page.goto(f"{OPERATOR}/console#/turns")
     enter(page, "wrong")
     expect(page.get_by_role("dialog")).to_contain_text("The token is wrong.")
     enter(page, TOKEN)

@@ -3,7 +3,12 @@
 //!
 //! Screenshots of every section, wide and narrow, light and dark, are kept in target/console.
 
-use std::path::Path;
+mod accessibility;
+mod live;
+mod seeded;
+mod why;
+
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -36,8 +41,6 @@ fn model(_: usize, request: &Received) -> Reply {
 #[requires(chromium, python_clients)]
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_does_the_tasks_of_a_day() {
-    let browser = chromium();
-    let python = python();
     let upstream = Server::scripted(model).await;
     let api = Server::scripted(|_, request| {
         let is_gone = request.method == "GET" && request.target.starts_with("/rooms/");
@@ -47,7 +50,9 @@ async fn an_operator_does_the_tasks_of_a_day() {
     let rules = "execute:\n  rules:\n    - {methods: [POST], tools: [\"rooms/book*\"], permission: approve}\n  approval: {mode: wait, timeout_seconds: 120}\nrecord:\n  bodies: true\n";
     let config = rooms::config_of(&upstream, &api) + &policy::table("office") + "[experience]\nwithhold = 0.0\n";
     let file = policy::file("office", rules);
-    let proxy = Proxy::start_with_files(config, &[rooms::FILES[0], ("policies/office.yaml", &file)]).await;
+    let other = policy::file("careful", "limits:\n  static_feedback: 1\n");
+    let files = [rooms::FILES[0], ("policies/office.yaml", file.as_str()), ("policies/careful.yaml", other.as_str())];
+    let proxy = Proxy::start_with_files(config, &files).await;
     let proxy = Arc::new(proxy);
     proxy.client().chat(&ask("List the rooms")).await.ok();
     for _ in 0..3 {
@@ -59,14 +64,9 @@ async fn an_operator_does_the_tasks_of_a_day() {
         async move { proxy.client().chat(&ask("Book a room")).await.ok() }
     });
     proxy.metric_reaches("approvals_pending", &[], 1.0).await;
-    let pictures = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/console");
-    std::fs::create_dir_all(&pictures).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/console.py");
-    let mut command = Command::new(python);
-    command.arg(script).arg(proxy.operator().url("")).arg(browser).arg(pictures);
-    let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
-    let (said, faults) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success() && said.contains("no fault"), "{said}\n{faults}");
+    let mut command = script("console.py", &proxy);
+    command.arg(pictures());
+    drive(command).await;
     guarded("the booking that was approved", booking).await.unwrap();
 }
 
@@ -90,18 +90,38 @@ async fn the_page_may_load_nothing_from_elsewhere_and_has_no_other_files() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_is_asked_for_the_token_once() {
     const TOKEN: &str = "operator-canary";
-    let browser = chromium();
-    let python = python();
     let upstream = Server::always(text("hi")).await;
     let server = format!("operator_token = \"{TOKEN}\"");
     let config = crate::support::config::config_with_server(&upstream.url("/v1"), "sqlite:traces.sqlite3", &server);
     let proxy = Proxy::start(config).await;
     proxy.client().chat(&crate::support::request::plain("Hello")).await.ok();
     let proxy = proxy.stop().await.start_again().await;
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/console_token.py");
-    let mut command = Command::new(python);
-    command.arg(script).arg(proxy.operator().url("")).arg(browser).arg(TOKEN);
+    let mut command = script("console_token.py", &proxy);
+    command.arg(TOKEN);
+    drive(command).await;
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Returns the folder of screenshots.
+fn pictures() -> PathBuf {
+    let folder = root().join("target/console");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Returns the command that runs a script of tests/clients in the browser.
+fn script(name: &str, proxy: &Proxy) -> Command {
+    let mut command = Command::new(python());
+    command.arg(root().join("tests/clients").join(name)).arg(proxy.operator().url("")).arg(chromium());
+    command
+}
+
+/// Runs a script, which reports that it found no fault.
+async fn drive(mut command: Command) {
     let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
-    let (said, faults) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success() && said.contains("no fault"), "{said}\n{faults}");
+    let (printed, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && printed.contains("no fault"), "{printed}\n{errors}");
 }

@@ -1,0 +1,154 @@
+//! The turn page answers "why did this turn go wrong" for each kind of fault and failure, although bodies are not
+//! recorded: a browser opens the page of one turn per kind and searches for the sentence.
+
+use callwright_telemetry::labels::{ExecutionOutcome, Exhausted, Label};
+use callwright_test_macros::requires;
+use callwright_types::outcome::CredentialFault;
+use callwright_types::{ApprovalStatus, FaultCode, Trace, UpstreamFailureKind, Verdict};
+use serde_json::json;
+
+use super::seeded;
+use super::{drive, script};
+use crate::support::Server;
+use crate::support::answer::text;
+
+/// Returns the sentence about a fault at `/from` of a call of `bookRoom`.
+const fn of_fault(code: FaultCode) -> &'static str {
+    match code {
+        FaultCode::NoCall => "no call could be parsed from it: the limit of tokens was reached within the call.",
+        FaultCode::ToolNotRelevant => "The tool bookRoom exists, but another tool serves the request better.",
+        FaultCode::ToolNameLiteral => "The name bookRoom differs from that of an offered tool only in case",
+        FaultCode::ToolNameSemantic => "There is no tool bookRoom. An offered tool has a similar meaning.",
+        FaultCode::ToolUnknown => "There is no tool bookRoom, and no offered tool is similar.",
+        FaultCode::ParameterOfOtherTool => "The parameter from belongs to another tool, not to bookRoom.",
+        FaultCode::ParameterLiteral => "The name from differs from that of a parameter of bookRoom only in case",
+        FaultCode::ParameterSemantic => "The tool bookRoom has no parameter from. One of its parameters has a similar",
+        FaultCode::ParameterMissing => "The call of bookRoom lacks the required parameter from.",
+        FaultCode::ParameterUnknown => "The tool bookRoom has no parameter from, and none is similar.",
+        FaultCode::TypeMismatch => {
+            "The value at from of the call of bookRoom has a type that the schema does not allow."
+        }
+        FaultCode::Constraint => "The value at from of the call of bookRoom violates a constraint of the schema",
+        FaultCode::Placeholder => "The value at from of the call of bookRoom is a placeholder",
+        FaultCode::WrongSource => "has to come from the result of an earlier call, and it differs from that result.",
+        FaultCode::Circle => "The model made the same call of bookRoom for the third time, with the same result",
+        FaultCode::RepeatedCall => "The model repeated the call of bookRoom with the same arguments",
+        FaultCode::NoAnswer => "Tools were offered, and the answer has neither text nor a call.",
+        FaultCode::CallAnnounced => "The answer announces a call and ends without one.",
+    }
+}
+
+const fn of_upstream(kind: UpstreamFailureKind) -> &'static str {
+    match kind {
+        UpstreamFailureKind::Connect => "The connection to the upstream default failed: nothing was sent.",
+        UpstreamFailureKind::Timeout => "The upstream default did not answer in time.",
+        UpstreamFailureKind::Reset => "The connection to the upstream default broke after the request was sent.",
+        UpstreamFailureKind::Malformed => "The response of the upstream default violates the protocol.",
+        UpstreamFailureKind::Truncated => "The stream of the upstream default ended before its answer was complete.",
+        UpstreamFailureKind::Busy => "the limit of concurrent requests to the upstream default is reached.",
+        UpstreamFailureKind::CircuitOpen => "the circuit of the upstream default is open",
+    }
+}
+
+/// Returns the sentence about an executed call; `None` for success and for labels that no trace has.
+const fn of_outcome(outcome: ExecutionOutcome) -> Option<&'static str> {
+    match outcome {
+        ExecutionOutcome::ClientError => Some("The API refused the call of bookRoom with status 503."),
+        ExecutionOutcome::ServerError => Some("The API failed at the call of bookRoom with status 503."),
+        ExecutionOutcome::Unreachable => Some("The API of bookRoom could not be reached: nothing was sent."),
+        ExecutionOutcome::Unknown => Some("no response arrived. It is not known whether it took effect."),
+        ExecutionOutcome::Refused => Some("The call of bookRoom was not sent."),
+        ExecutionOutcome::Unapproved => Some("was not sent, because it requires a person's approval."),
+        ExecutionOutcome::Success | ExecutionOutcome::Other => None,
+    }
+}
+
+/// Returns the sentence about a limit; `None` for the label that no trace has.
+const fn of_limit(limit: Exhausted) -> Option<&'static str> {
+    match limit {
+        Exhausted::StaticFeedback => Some("(limits.static_feedback)"),
+        Exhausted::DynamicFeedback => Some("(limits.dynamic_feedback)"),
+        Exhausted::UpstreamRequests => Some("The limit of requests to the model was reached"),
+        Exhausted::Tokens => Some("The limit of tokens of a turn was reached"),
+        Exhausted::Seconds => Some("The time limit of a turn was reached"),
+        Exhausted::Upstream => Some("A further request to the model failed"),
+        Exhausted::Judgement => Some("The time limit for the validation of one answer was reached."),
+        Exhausted::Other => None,
+    }
+}
+
+/// Returns the sentence about a call without an approval.
+const fn of_approval(status: ApprovalStatus) -> Option<&'static str> {
+    match status {
+        ApprovalStatus::Pending => Some("A person has not decided about the call yet."),
+        ApprovalStatus::Denied => Some("A person denied the call."),
+        ApprovalStatus::Expired => Some("No person decided in time, or the approved call was made too late."),
+        ApprovalStatus::Withdrawn => Some("The turn ended before a person decided."),
+        ApprovalStatus::Used => Some("The approval was used by an earlier execution."),
+        ApprovalStatus::Approved => None,
+    }
+}
+
+const fn of_credential(fault: CredentialFault) -> &'static str {
+    match fault {
+        CredentialFault::Missing => "A required credential of the toolset is not configured.",
+        CredentialFault::Unavailable => "The configured credential of the toolset cannot be obtained.",
+        CredentialFault::Refused => "The API rejected the credential of the toolset.",
+    }
+}
+
+/// Returns a turn for each kind, with the sentence that its page must have.
+fn kinds() -> Vec<(Trace, &'static str)> {
+    let mut kinds: Vec<(Trace, &str)> =
+        FaultCode::ALL.map(|code| (seeded::faulty(code, "/from"), of_fault(code))).into();
+    let failures = [
+        UpstreamFailureKind::Connect,
+        UpstreamFailureKind::Timeout,
+        UpstreamFailureKind::Reset,
+        UpstreamFailureKind::Malformed,
+        UpstreamFailureKind::Truncated,
+        UpstreamFailureKind::Busy,
+        UpstreamFailureKind::CircuitOpen,
+    ];
+    kinds.extend(failures.map(|kind| (seeded::unanswered(kind), of_upstream(kind))));
+    for &outcome in ExecutionOutcome::ALL {
+        let turn = seeded::executed(seeded::execution("bookRoom", outcome.label(), Some(503)));
+        kinds.extend(of_outcome(outcome).map(|sentence| (turn, sentence)));
+    }
+    for &limit in Exhausted::ALL {
+        let exhausted = Some(limit.label().to_owned());
+        let turn = Trace { exhausted, ..seeded::turn(60, Verdict::Faulty) };
+        kinds.extend(of_limit(limit).map(|sentence| (turn, sentence)));
+    }
+    for status in ApprovalStatus::ALL {
+        kinds.extend(of_approval(status).map(|sentence| (seeded::unapproved(status), sentence)));
+    }
+    kinds.extend(CredentialFault::ALL.map(|fault| (seeded::uncredentialed(fault), of_credential(fault))));
+    kinds.push((
+        seeded::client_tool("error_member"),
+        "The application's tool sendMail reported a failure, recognised by error_member.",
+    ));
+    let failed = Trace {
+        error: Some("the request has no messages".to_owned()),
+        status: 400,
+        ..seeded::turn(60, Verdict::Unguarded)
+    };
+    kinds.push((failed, "The client got an error: the request has no messages"));
+    kinds.push((seeded::turn(60, Verdict::Text), "Nothing went wrong in this turn."));
+    kinds
+}
+
+#[requires(chromium, python_clients)]
+#[tokio::test(flavor = "multi_thread")]
+async fn each_kind_of_failure_is_explained_in_words_without_bodies() {
+    let upstream = Server::always(text("hi")).await;
+    let kinds = kinds();
+    let expected: Vec<_> = kinds.iter().map(|(trace, sentence)| json!([trace.id, sentence])).collect();
+    let proxy = seeded::proxy_with(&upstream, "", kinds.into_iter().map(|(trace, _)| trace).collect()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kinds.json");
+    std::fs::write(&file, serde_json::to_vec(&expected).unwrap()).unwrap();
+    let mut command = script("console_why.py", &proxy);
+    command.arg(file);
+    drive(command).await;
+}
