@@ -1,6 +1,12 @@
 DROP TABLE trace_findings;
 DROP INDEX traces_by_time;
 CREATE INDEX traces_by_time ON traces (started_at, id);
+CREATE INDEX traces_by_verdict ON traces (verdict, started_at, id);
+CREATE INDEX traces_by_model ON traces (model, started_at, id);
+CREATE INDEX traces_by_policy ON traces (policy, started_at, id);
+CREATE INDEX traces_by_mode ON traces (mode, started_at, id);
+CREATE INDEX traces_by_status ON traces (status, started_at, id);
+CREATE INDEX traces_by_tenant ON traces (tenant, started_at, id);
 ALTER TABLE traces DROP COLUMN question;
 ALTER TABLE traces DROP COLUMN findings;
 ALTER TABLE traces DROP COLUMN cost_nanos;

@@ -504,13 +504,13 @@ mod tests {
         let none = TraceFilter::default;
         for (index, filter) in [
             ("traces_by_time", none()),
-            ("traces_by_model", TraceFilter { model: text(), ..none() }),
-            ("traces_by_policy", TraceFilter { policy: text(), ..none() }),
+            ("traces_by_time", TraceFilter { model: text(), ..none() }),
+            ("traces_by_time", TraceFilter { policy: text(), ..none() }),
             ("traces_by_session", TraceFilter { session: text(), ..none() }),
-            ("traces_by_tenant", TraceFilter { key: text(), ..none() }),
-            ("traces_by_mode", TraceFilter { mode: Some(Mode::Shadow), ..none() }),
-            ("traces_by_status", TraceFilter { status: Some(502), ..none() }),
-            ("traces_by_verdict", TraceFilter { verdict: Some(Verdict::Faulty), ..none() }),
+            ("traces_by_time", TraceFilter { key: text(), ..none() }),
+            ("traces_by_time", TraceFilter { mode: Some(Mode::Shadow), ..none() }),
+            ("traces_by_time", TraceFilter { status: Some(502), ..none() }),
+            ("traces_by_time", TraceFilter { verdict: Some(Verdict::Faulty), ..none() }),
             ("trace_findings_by_name", TraceFilter { finding: "fault:E3.4".parse().ok(), ..none() }),
         ] {
             let plan = plan(&database, &filter).await;
