@@ -55,10 +55,16 @@ pub struct Explainer {
 /// Documentation of one toolset. It has an index of its own, because word frequencies are specific to an API.
 struct ToolsetPassages {
     index: OnceCell<Index>,
-    /// Source of the index while it is not built.
-    deferred: Option<(Arc<DeferredDocs>, Option<Arc<dyn Embedder>>)>,
+    /// Source of an index that is built when it is needed first.
+    deferred: Option<IndexSource>,
     /// Constant members of the API's failures.
     envelope: RwLock<Envelope>,
+}
+
+#[derive(Clone)]
+struct IndexSource {
+    docs: Arc<DeferredDocs>,
+    embedder: Option<Arc<dyn Embedder>>,
 }
 
 impl fmt::Debug for ToolsetPassages {
@@ -128,7 +134,7 @@ impl Explainer {
     ) -> Self {
         let waiting = |docs| ToolsetPassages {
             index: OnceCell::new(),
-            deferred: Some((Arc::new(docs), embedder.cloned())),
+            deferred: Some(IndexSource { docs: Arc::new(docs), embedder: embedder.cloned() }),
             envelope: RwLock::default(),
         };
         let toolsets = toolsets.into_iter().map(|(name, docs)| (name, waiting(docs))).collect();
@@ -142,7 +148,9 @@ impl Explainer {
     }
 
     async fn build_deferred(&self, toolset: &str, passages: &ToolsetPassages) -> Index {
-        let Some((docs, embedder)) = passages.deferred.clone() else { return Index::builder(&self.settings).build() };
+        let Some(IndexSource { docs, embedder }) = passages.deferred.clone() else {
+            return Index::builder(&self.settings).build();
+        };
         let (settings, runtime) = (self.settings.clone(), Handle::current());
         let built = tokio::task::spawn_blocking(move || {
             let (operations, sections) = (docs.read)();
@@ -298,7 +306,7 @@ impl Explainer {
 impl ToolsetPassages {
     fn has_tool(&self, tool: &str) -> bool {
         match (&self.deferred, self.index.get()) {
-            (Some((docs, _)), _) => docs.tools.contains(tool),
+            (Some(source), _) => source.docs.tools.contains(tool),
             (None, Some(index)) => index.places().operation(tool).is_some(),
             (None, None) => false,
         }

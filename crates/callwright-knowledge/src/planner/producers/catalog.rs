@@ -16,7 +16,20 @@ const UNLIMITED: u64 = u64::MAX;
 /// Producers of a catalog: one segment per toolset, built when it is needed first.
 #[derive(Debug, Clone, Default)]
 pub struct CatalogProducers {
-    segments: BTreeMap<String, (Arc<Toolset>, Arc<OnceLock<Arc<Segment>>>)>,
+    segments: BTreeMap<String, DeferredSegment>,
+}
+
+/// Segment of a toolset, shared with the catalogs of other reloads that have the same toolset.
+#[derive(Debug, Clone)]
+struct DeferredSegment {
+    toolset: Arc<Toolset>,
+    segment: Arc<OnceLock<Arc<Segment>>>,
+}
+
+impl DeferredSegment {
+    fn get(&self) -> &Arc<Segment> {
+        self.segment.get_or_init(|| Arc::new(segment_of(&self.toolset)))
+    }
 }
 
 impl CatalogProducers {
@@ -24,21 +37,21 @@ impl CatalogProducers {
     pub fn of(catalog: &Catalog, before: Option<&Self>) -> Self {
         let segments = catalog.toolsets().map(|toolset| {
             let known = before.and_then(|before| before.segments.get(&toolset.name));
-            let known = known.filter(|(made_from, _)| Arc::ptr_eq(made_from, toolset));
-            let segment = known.map(|(_, segment)| Arc::clone(segment)).unwrap_or_default();
-            (toolset.name.clone(), (Arc::clone(toolset), segment))
+            let known = known.filter(|known| Arc::ptr_eq(&known.toolset, toolset));
+            let segment = known.map(|known| Arc::clone(&known.segment)).unwrap_or_default();
+            (toolset.name.clone(), DeferredSegment { toolset: Arc::clone(toolset), segment })
         });
         Self { segments: segments.collect() }
     }
 
     /// Returns the segment of a toolset.
     pub fn segment(&self, toolset: &str) -> Option<&Arc<Segment>> {
-        self.segments.get(toolset).map(|(toolset, segment)| segment.get_or_init(|| Arc::new(segment_of(toolset))))
+        self.segments.get(toolset).map(DeferredSegment::get)
     }
 
     /// Builds the segments of these toolsets in parallel, as far as they are not built.
     pub fn prepare(&self, toolsets: &[&str]) {
-        let is_missing = |name: &&str| self.segments.get(*name).is_some_and(|(_, segment)| segment.get().is_none());
+        let is_missing = |name: &&str| self.segments.get(*name).is_some_and(|known| known.segment.get().is_none());
         let missing: Vec<&str> = toolsets.iter().copied().filter(is_missing).collect();
         if missing.len() > 1 {
             map_in_order(
