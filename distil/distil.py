@@ -4,14 +4,17 @@ that a sentence model computes for a whole text.
 
     python3 -m venv v && v/bin/pip install -r distil/requirements.txt
     v/bin/python distil/distil.py teach --data DATA --teacher MODEL --work WORK     # minutes to an hour; resumable
-    v/bin/python distil/distil.py fit   --data DATA --teacher MODEL --work WORK --out crates/callwright-search/src/embedding/table/vectors.bin
+    v/bin/python distil/distil.py fit   --data DATA --teacher MODEL --work WORK [--sets SET...] [--average OLD] [--out TABLE]
 
-DATA    folder with `specs/` (OpenAPI documents) and `retrieval/NAME/{train,tools}.jsonl`
+DATA    folder with `specs/` (OpenAPI documents), `retrieval/NAME/{train,tools}.jsonl` and `texts/*.txt` (a text per line)
 MODEL   folder with model.onnx, tokenizer.json and config.json of sentence-transformers/all-MiniLM-L6-v2
 WORK    folder for the teacher's vectors; not part of the repository
+SET     collection of DATA whose requests and descriptions are among the texts, without the tools that serve requests
+OLD     another table, with which the new one is averaged
+TABLE   crates/callwright-search/src/embedding/table/vectors.bin
 
-`fit` prints the accuracy of the nearest plain description on every set of DATA, before and after rounding to eight bits. The numbers of
-the table in the repository, its corpus and its licence are in README.md.
+`fit` prints the accuracy of the nearest plain description on every set of DATA; on those that are not among `--sets` it
+is that on unseen data. The numbers of the table in the repository, its texts and its licence are in README.md.
 """
 import argparse
 import json
@@ -21,35 +24,49 @@ import numpy as np
 
 from corpus import corpus
 from regression import counts, principal_components, ridge, unit
-from table import quantise, write
+from sets import sets
+from table import quantise, read, write
 from teacher import Teacher
+from training import train
 
 SEED = 1
-TEXTS = 80_000
-PIECE = 10_000
+PIECE = 5_000
 # 29,523 rows of 256 bytes fit into 8 MB together with their words.
 DIMENSIONS = 256
 # Initial value: the teacher's vector of a single token, centred, with a lower weight for frequent tokens (Arora et al.,
 # "A simple but tough-to-beat baseline for sentence embeddings", 2017: a / (a + p)).
 FREQUENT = 1e-3
 STRENGTH = 0.3
-ROUNDS = 40
+ROUNDS = 12
+# Share of the new table in an average, and interval of the texts that are compared to rotate one table to another.
+NEW, COMPARED = 0.75, 20
+# Components of the texts' vectors are divided by this power of their mean square: 0 leaves them, 0.5 makes all equal.
+WHITENED = 0.1
+
+
+def save(path, teacher, texts):
+    """Saves the teacher's vectors of texts, unless they are there."""
+    if not path.exists():
+        np.save(path, teacher.vectors(texts).astype(np.float16))
+        print(path.name, flush=True)
 
 
 def teach(arguments):
     work = arguments.work
     work.mkdir(parents=True, exist_ok=True)
-    texts, statistics = corpus(arguments.data, TEXTS, SEED)
+    texts = corpus(arguments.data, SEED)
     (work / "corpus.json").write_text(json.dumps(texts))
-    print(json.dumps(statistics), flush=True)
+    kinds = [kind for kind, _ in texts]
+    print(json.dumps({kind: kinds.count(kind) for kind in sorted(set(kinds))}), flush=True)
     teacher = Teacher(arguments.teacher, arguments.threads)
     if not (work / "tokens.npy").exists():
         first, last = teacher.ids([""])[0]
         np.save(work / "tokens.npy", teacher.vectors_of_ids([[first, token, last] for token in range(teacher.tokenizer.get_vocab_size())]))
+    for asked in sets(arguments.data):
+        save(work / f"queries-{asked.name}.npy", teacher, asked.queries)
+        save(work / f"tools-{asked.name}.npy", teacher, asked.descriptions)
     for start in range(0, len(texts), PIECE):
-        piece = work / f"texts{start:06}.npy"
-        if not piece.exists():
-            np.save(piece, teacher.vectors(texts[start : start + PIECE]))
+        save(work / f"texts{start:07}.npy", teacher, [text for _, text in texts[start : start + PIECE]])
 
 
 class Words:
@@ -57,48 +74,77 @@ class Words:
 
     def __init__(self, teacher):
         self.tokenizer = Teacher.tokenizer_of(teacher)
-        self.size = self.tokenizer.get_vocab_size()
-        names = [self.tokenizer.id_to_token(number) for number in range(self.size)]
-        self.rows = [number for number, name in enumerate(names) if not (len(name) > 2 and name[0] == "[" and name[-1] == "]")]
-        self.names = [names[number] for number in self.rows]
-        self.known = set(self.rows)
+        size = self.tokenizer.get_vocab_size()
+        names = [self.tokenizer.id_to_token(number) for number in range(size)]
+        self.numbers = [number for number, name in enumerate(names) if not (len(name) > 2 and name[0] == "[" and name[-1] == "]")]
+        self.names = [names[number] for number in self.numbers]
+        self.rows = {number: row for row, number in enumerate(self.numbers)}
 
     def lists(self, texts):
         encodings = self.tokenizer.encode_batch(texts, add_special_tokens=False)
-        return [[token for token in encoding.ids if token in self.known] for encoding in encodings]
+        return [[self.rows[token] for token in encoding.ids if token in self.rows] for encoding in encodings]
+
+    def vectors(self, texts, rows):
+        return unit(counts(self.lists(texts), len(rows)) @ rows)
 
 
-def accuracy(rows, words, data):
-    """Returns the percentage of queries whose nearest description belongs to a correct tool."""
-    found = {}
-    for folder in sorted((data / "retrieval").iterdir()):
-        read = lambda name: [json.loads(line) for line in (folder / name).open(encoding="utf-8") if line.strip()]
-        tools, asked = read("tools.jsonl"), read("train.jsonl")
-        vectors = lambda texts: unit(counts(words.lists(texts), words.size) @ rows)
-        nearest = vectors([query["query"] for query in asked]) @ vectors([tool.get("description") or tool["name"] for tool in tools]).T
-        hits = [tools[best]["name"] in query["tools"] for best, query in zip(nearest.argmax(1), asked)]
-        found[folder.name] = round(100 * float(np.mean(hits)), 1)
-    return found
+def accuracy(title, rows, words, every):
+    """Prints the percentage of queries whose nearest description belongs to a right tool."""
+    found = {one.name: one.accuracy(words.vectors(one.queries, rows), words.vectors(one.descriptions, rows)) for one in every}
+    print(title, json.dumps(found), flush=True)
+
+
+def taught(work, words, used):
+    """Returns the tokens and the teacher's vectors of all texts, with those of the used sets."""
+    texts = [text for _, text in json.loads((work / "corpus.json").read_text())]
+    said = [np.load(piece) for piece in sorted(work.glob("texts*.npy"))]
+    texts = texts[: sum(map(len, said))]
+    for one in used:
+        texts += one.queries + one.descriptions
+        said += [np.load(work / f"queries-{one.name}.npy"), np.load(work / f"tools-{one.name}.npy")]
+    return words.lists(texts), np.concatenate(said).astype(np.float32)
+
+
+def average(rows, others, texts):
+    """Returns the weighted mean of two tables, after the rotation of the second that makes their vectors of the texts most
+    similar."""
+    left, _, right = np.linalg.svd(unit(texts @ others).T @ unit(texts @ rows), full_matrices=False)
+    return NEW * rows + (1 - NEW) * (others @ (left @ right))
+
+
+def whiten(rows, texts):
+    """Returns the rows with a lower weight of the components that many texts share."""
+    vectors = unit(texts @ rows)
+    squares, axes = np.linalg.eigh(vectors.T @ vectors / len(vectors))
+    return (rows @ axes) * squares**-WHITENED
 
 
 def fit(arguments):
-    pieces = [np.load(piece) for piece in sorted(arguments.work.glob("texts*.npy"))]
-    said = np.concatenate(pieces)
-    texts = json.loads((arguments.work / "corpus.json").read_text())[: len(said)]
     words = Words(arguments.teacher)
-    lists = words.lists(texts)
+    every = sets(arguments.data)
+    used = [one for one in every if one.name in arguments.sets]
+    lists, said = taught(arguments.work, words, used)
     axes = principal_components(said, DIMENSIONS)
-    print(f"{len(texts)} texts, {sum(map(len, lists))} tokens, {len(set().union(*lists))} distinct; "
+    print(f"{len(lists)} texts, {sum(map(len, lists))} tokens, {len(set().union(*lists))} distinct; "
           f"{DIMENSIONS} components keep {((said @ axes) ** 2).sum() / (said**2).sum():.4f}", flush=True)
-    frequency = np.bincount(np.concatenate([np.asarray(tokens, np.int64) for tokens in lists]), minlength=words.size)
-    alone = np.load(arguments.work / "tokens.npy") @ axes
-    start = (alone - alone.mean(0)) * (FREQUENT / (FREQUENT + frequency / frequency.sum()))[:, None]
-    print("start", json.dumps(accuracy(start, words, arguments.data)), flush=True)
-    rows = ridge(counts(lists, words.size), said @ axes, start.astype(np.float32), STRENGTH, ROUNDS)
-    print("fitted", json.dumps(accuracy(rows, words, arguments.data)), flush=True)
+    said = said @ axes
+    frequency = np.bincount(np.concatenate([np.asarray(tokens, np.int64) for tokens in lists]), minlength=len(words.names))
+    alone = np.load(arguments.work / "tokens.npy").astype(np.float32) @ axes
+    start = (alone[words.numbers] - alone.mean(0)) * (FREQUENT / (FREQUENT + frequency / frequency.sum()))[:, None]
+    accuracy("start", start, words, every)
+    fitted = ridge(counts(lists, len(start)), said, start.astype(np.float32), STRENGTH, ROUNDS)
+    accuracy("fitted", fitted, words, every)
+    rows = train(fitted, lists, unit(said), SEED)
+    accuracy("trained", rows, words, every)
+    compared = counts(lists[::COMPARED], len(rows))
+    if arguments.average:
+        rows = average(rows, read(arguments.average)[0], compared)
+        accuracy("averaged", rows, words, every)
+    rows = whiten(rows, compared)
     numbers, scales = quantise(rows)
-    print("rounded", json.dumps(accuracy(numbers * scales[:, None], words, arguments.data)), flush=True)
-    write(arguments.out, words.names, rows[words.rows])
+    accuracy("whitened, rounded", numbers * scales[:, None], words, every)
+    if arguments.out:
+        write(arguments.out, words.names, rows)
 
 
 def main():
@@ -106,6 +152,8 @@ def main():
     parser.add_argument("step", choices=("teach", "fit"))
     for name in ("data", "teacher", "work"):
         parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--sets", nargs="*", default=[], metavar="SET")
+    parser.add_argument("--average", type=Path)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--threads", type=int, default=0, help="threads of the teacher; 0: one per core")
     arguments = parser.parse_args()
