@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::support::prometheus::{Prometheus, program};
 use crate::support::{GUARD, guarded};
 use callwright_test_macros::requires;
+use callwright_types::Verdict;
 use load::Loaded;
 use queries::Query;
 
@@ -77,6 +78,8 @@ async fn every_query_of_every_board_and_rule_gives_data_of_a_loaded_proxy_and_pr
         "CallwrightCallsFaulty",
         "CallwrightToolFails",
         "CallwrightApprovalsWait",
+        "CallwrightRateLimited",
+        "CallwrightBudgetExhausted",
     ];
     fires(&prometheus, &loaded, &provoked).await;
     let firing = prometheus.firing().await;
@@ -127,7 +130,9 @@ fn every_alert_is_tested_both_ways_and_has_its_section_in_the_runbooks() {
             assert!(tests.contains(&format!("- name: {} {kind}\n", rule.alert)), "{} {kind}: no test", rule.alert);
         }
         assert!(rule.annotations.contains_key("summary"), "{}", rule.alert);
-        let place = format!("docs/runbooks.md#{}", rule.alert.to_lowercase());
+        // The address of the page is an external label of Prometheus.
+        let page = "{{ with $externalLabels.callwright_runbooks }}{{ . }}{{ else }}docs/runbooks.md{{ end }}";
+        let place = format!("{page}#{}", rule.alert.to_lowercase());
         assert_eq!(rule.annotations.get("runbook_url"), Some(&place));
     }
     let names: Vec<&str> = alerts.iter().map(|rule| rule.alert.as_str()).collect();
@@ -143,11 +148,53 @@ fn boards_can_be_told_apart_and_every_panel_says_what_it_shows() {
         let mut panels = BTreeSet::new();
         for panel in board["panels"].as_array().unwrap() {
             assert!(panels.insert(panel["id"].as_u64().unwrap()), "{file}: the id of {} is taken", panel["title"]);
+            if panel["type"] == "row" {
+                continue;
+            }
             assert!(
                 panel["description"].as_str().is_some_and(|text| text.ends_with('.')),
                 "{file}: {}",
                 panel["title"]
             );
         }
+    }
+}
+
+#[test]
+fn stats_have_thresholds_and_verdicts_have_colours() {
+    let verdicts = Verdict::ALL.map(Verdict::label);
+    for (file, board) in queries::boards() {
+        let panels = board["panels"].as_array().unwrap();
+        assert!(panels.iter().any(|panel| panel["type"] == "row"), "{file}: no rows");
+        for panel in panels {
+            let (title, field) = (&panel["title"], &panel["fieldConfig"]);
+            if panel["type"] == "stat" {
+                let steps = field["defaults"]["thresholds"]["steps"].as_array();
+                assert!(steps.is_some_and(|steps| !steps.is_empty()), "{file}: {title}: no thresholds");
+            }
+            let mut targets = panel["targets"].as_array().into_iter().flatten();
+            if targets.any(|target| target["legendFormat"] == "{{verdict}}") {
+                let overrides = field["overrides"].as_array().unwrap();
+                for verdict in verdicts {
+                    let is_coloured = overrides.iter().any(|one| one["matcher"]["options"] == verdict);
+                    assert!(is_coloured, "{file}: {title}: no colour of {verdict}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_board_marks_reloads_and_restarts_and_links_to_the_runbooks() {
+    for (file, board) in queries::boards() {
+        let annotations = board["annotations"]["list"].as_array().unwrap();
+        for name in ["Reloads", "Failed reloads", "Restarts"] {
+            assert!(annotations.iter().any(|annotation| annotation["name"] == name), "{file}: {name}");
+        }
+        let links = board["links"].as_array().unwrap();
+        assert!(links.iter().any(|link| link["url"] == "${runbooks}"), "{file}");
+        let variables = board["templating"]["list"].as_array().unwrap();
+        let runbooks = variables.iter().find(|variable| variable["name"] == "runbooks").unwrap();
+        assert!(runbooks["query"].as_str().unwrap().starts_with("https://"), "{file}: the address is absolute");
     }
 }

@@ -28,6 +28,8 @@ pub(crate) struct Loaded {
     pub(crate) proxy: Proxy,
     /// Secret of a virtual key.
     key: String,
+    /// Secret of a virtual key whose budget the first request exceeds.
+    poor_key: String,
     upstream: Server,
     api: Server,
     authority: Authority,
@@ -48,10 +50,9 @@ impl Loaded {
             ("key.pem", key.as_str()),
         ];
         let proxy = Proxy::start_with_files(config, &files).await.trusting(&authority.pem());
-        let (fields, draft) = ([("content-type", "application/json")], json!({"name": "desk", "group": "office"}));
-        let made = proxy.operator().send(Method::POST, "/admin/keys", &fields, draft.to_string()).await.json();
-        let key = made["secret"].as_str().unwrap_or_else(|| panic!("no key: {made}")).to_owned();
-        Self { proxy, key, upstream, api, authority }
+        let key = make_key(&proxy, &json!({"name": "desk", "group": "office"})).await;
+        let poor_key = make_key(&proxy, &json!({"name": "intern", "group": "office", "budget": 0.000_001})).await;
+        Self { proxy, key, poor_key, upstream, api, authority }
     }
 
     /// Sends one request of each kind.
@@ -79,6 +80,11 @@ impl Loaded {
         let mut lost = plain("Is anybody there?");
         lost["model"] = json!("lost");
         self.proxy.client().chat_with(&lost, &[key]).await;
+        let poor_key = ("api-key", self.poor_key.as_str());
+        // More than one request in twenty.
+        for _ in 0..3 {
+            self.proxy.client().chat_with(&plain("May I?"), &[poor_key]).await;
+        }
         self.proxy.client().send(Method::GET, "/v1/models", &[key], "").await;
         self.proxy.metrics().await;
         assert!(!self.upstream.received().is_empty() && !self.api.received().is_empty(), "{}", self.proxy.log());
@@ -112,6 +118,13 @@ impl Loaded {
         self.proxy.write("cert.pem", &certificate);
         self.proxy.write("key.pem", &key);
     }
+}
+
+/// Creates a virtual key and returns its secret.
+async fn make_key(proxy: &Proxy, draft: &Value) -> String {
+    let fields = [("content-type", "application/json")];
+    let made = proxy.operator().send(Method::POST, "/admin/keys", &fields, draft.to_string()).await.json();
+    made["secret"].as_str().unwrap_or_else(|| panic!("no key: {made}")).to_owned()
 }
 
 /// Returns a configuration with TLS, the alias of the rooms, an alias with an unavailable upstream, and an upstream

@@ -1,4 +1,4 @@
-//! Queries of `dashboards/`: of all panels and variables of the boards, and of all rules.
+//! Queries of `dashboards/`: of all panels, variables and annotations of the boards, and of all rules.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ pub(crate) fn boards() -> Vec<(String, Value)> {
     boards
 }
 
-/// Returns the queries of all panels and variables of the boards, with Grafana's variables replaced.
+/// Returns the queries of all panels, variables and annotations of the boards, with Grafana's variables replaced.
 pub(crate) fn of_boards() -> Vec<Query> {
     boards().iter().flat_map(|(file, board)| of_board(file, board)).collect()
 }
@@ -54,6 +54,12 @@ fn of_board(file: &str, board: &Value) -> Vec<Query> {
             })
         })
         .collect();
+    // An annotation marks the times at which its query has a result, so its comparison returns 0 or 1 instead.
+    let annotations = board["annotations"]["list"].as_array().unwrap().iter();
+    queries.extend(annotations.filter(|annotation| annotation["builtIn"] != 1).map(|annotation| Query {
+        place: format!("{file}: annotation {}", annotation["name"]),
+        text: filled(annotation["target"]["expr"].as_str().unwrap()).replace(" > ", " > bool "),
+    }));
     let variables = board["templating"]["list"].as_array().unwrap().iter();
     queries.extend(variables.filter(|variable| variable["type"] == "query").map(|variable| {
         let query = variable["query"]["query"].as_str().unwrap();
