@@ -274,12 +274,15 @@ fn the_examples_are_valid_and_list_hosts() {
     let read = |path: &str| std::fs::read_to_string(repository.join(path)).unwrap();
     for (name, text) in [
         ("docker/callwright.toml", read("docker/callwright.toml")),
+        ("docker/compose/callwright.toml", read("docker/compose/callwright.toml")),
         ("deploy/kubernetes.yaml", config_of_manifest(&read("deploy/kubernetes.yaml"))),
     ] {
         assert!(text.contains("\nhosts = [\"callwright\""), "{name}");
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("callwright.toml");
         std::fs::write(&file, text).unwrap();
+        // compose.yaml mounts them beside the file.
+        std::os::unix::fs::symlink(repository.join("policies"), folder.path().join("policies")).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_callwright"));
         command.args(["config", "check", "--config"]).arg(&file).env_clear();
         for variable in ["CALLWRIGHT_OPERATOR_TOKEN", "OPENAI_API_KEY"] {
