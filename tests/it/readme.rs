@@ -9,8 +9,18 @@ use callwright_knowledge::representation::RepresentationFile;
 use callwright_policy::{PolicyBook, Settings};
 
 /// Pages whose code blocks are checked.
-const PAGES: &[&str] =
-    &["README.md", "docs/command-line.md", "docs/configuration.md", "docs/policies.md", "docs/toolsets.md"];
+const PAGES: &[&str] = &[
+    "README.md",
+    "docs/command-line.md",
+    "docs/configuration.md",
+    "docs/getting-started.md",
+    "docs/integrations.md",
+    "docs/policies.md",
+    "docs/toolsets.md",
+];
+
+/// Maximum number of words of README.md.
+const README_WORDS: usize = 1_000;
 
 fn text_of_pages() -> String {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
@@ -89,11 +99,13 @@ fn is_representation(block: &str) -> bool {
 #[test]
 fn commands_exist() {
     let mut commands = 0;
-    for line in blocks("").iter().flat_map(|block| block.lines()) {
+    // `docs/run` runs those in `sh` as well.
+    let blocks: Vec<String> = ["", "sh"].into_iter().flat_map(blocks).collect();
+    for line in blocks.iter().flat_map(|block| block.lines()) {
         let Some((_, arguments)) = line.split_once("callwright ").filter(|(before, _)| !before.contains(':')) else {
             continue;
         };
-        let words: Vec<&str> = arguments.split_whitespace().map(|word| word.trim_matches(['[', ']'])).collect();
+        let words: Vec<&str> = arguments.split_whitespace().map(|word| word.trim_matches(['[', ']', ';'])).collect();
         let verbs = words.iter().take_while(|word| word.chars().all(|letter| letter.is_ascii_lowercase()));
         let help = Command::new(env!("CARGO_BIN_EXE_callwright")).args(verbs).arg("--help").output().unwrap();
         assert!(help.status.success(), "{line}: {}", String::from_utf8_lossy(&help.stderr));
@@ -104,4 +116,18 @@ fn commands_exist() {
         commands += 1;
     }
     assert!(commands > 0);
+}
+
+#[test]
+fn the_readme_is_short_and_its_pictures_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let words = readme.split_whitespace().count();
+    assert!(words <= README_WORDS, "{words} words");
+    let pictures: Vec<&str> =
+        readme.split("](docs/images/").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    assert!(!pictures.is_empty());
+    for picture in pictures {
+        assert!(root.join("docs/images").join(picture).is_file(), "{picture} does not exist");
+    }
 }
