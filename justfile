@@ -38,6 +38,19 @@ bench *arguments:
 demo *arguments:
     cargo run --locked -- demo {{ arguments }}
 
+# Draw the picture of the README from the output of the demo.
+picture:
+    cargo build --locked --bin callwright
+    docs/images/demo.py target/debug/callwright
+
+# Check the documentation and build the book into target/book/html. Requires mdBook.
+book:
+    docs/book.py build
+
+# Build the packages and try each one: versions, chart, wheel, npm, deb.
+package *arguments:
+    packaging/test {{ arguments }}
+
 # Run all checks that a change must pass before it is merged.
 ci:
     .ci/run

@@ -23,7 +23,7 @@ const HOMELY_PHRASES: [&str; 7] =
     ["knows of", "in vain", "left alone", "leaves alone", "passes by", "made right", "became of"];
 
 /// Files with prose, and the beginnings of their comments; everything is prose in Markdown.
-const PROSE: [(&str, &str, &[&str]); 13] = [
+const PROSE: [(&str, &str, &[&str]); 14] = [
     (".", ".md", &[]),
     ("docs", ".md", &[]),
     ("examples", ".md", &[]),
@@ -32,6 +32,7 @@ const PROSE: [(&str, &str, &[&str]); 13] = [
     ("policies", ".yaml", &["#"]),
     ("deploy", "", &["#"]),
     ("docker", "", &["#"]),
+    ("packaging", ".md", &[]),
     ("dashboards/prometheus", ".yml", &["#"]),
     ("console", ".js", &["//", "/**", "*"]),
     (".ci", "", &["#"]),
