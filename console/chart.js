@@ -1,20 +1,25 @@
 // Charts as SVG images. The data is also in a table below each chart.
-import { drawn, element, table } from "./elements.js";
+import { drawn, element, number, table } from "./elements.js";
 
-const SIZE = { width: 640, height: 150, left: 52, bottom: 20, top: 8 };
+const SIZE = { width: 640, height: 150, left: 66, bottom: 20, top: 8 };
 
-/** Number of horizontal lines. */
-const STEPS = 3;
+/** Number of intervals between horizontal lines. */
+const STEPS = 4;
 
 /** Returns a round number that is not less than `most`. */
 function ceiling(most) {
   const power = 10 ** Math.floor(Math.log10(most || 1));
-  return [1, 2, 3, 5, 10].map((factor) => factor * power).find((value) => value >= most) ?? 10 * power;
+  return [1, 2, 4, 6, 8, 10].map((factor) => factor * power).find((value) => value >= most) ?? 10 * power;
 }
 
 function shortTime(at, isLong) {
   const options = isLong ? { month: "short", day: "numeric" } : { hour: "2-digit", minute: "2-digit" };
   return new Date(at).toLocaleString(undefined, options);
+}
+
+/** Formats a value at an axis, where counts are short. */
+function axisText(value, format) {
+  return format === number ? value.toLocaleString(undefined, { notation: "compact" }) : format(value);
 }
 
 /** Draws the axes; returns the elements, and functions that convert a value and a position to coordinates. */
@@ -26,7 +31,7 @@ function axes(points, most, format) {
   const x = (at) => SIZE.left + at * slot;
   const lines = Array.from({ length: STEPS + 1 }, (_, step) => (top * step) / STEPS).flatMap((value) => [
     drawn("line", { x1: SIZE.left, x2: right, y1: y(value), y2: y(value), class: "grid" }),
-    drawn("text", { x: SIZE.left - 6, y: y(value) + 4, class: "axis end" }, format(value)),
+    drawn("text", { x: SIZE.left - 6, y: y(value) + 4, class: "axis end" }, axisText(value, format)),
   ]);
   const isLong = points.length > 1 && new Date(points.at(-1).at) - new Date(points[0].at) > 36 * 3_600_000;
   const labels = [0, Math.floor(points.length / 2), points.length - 1].filter((at, place, all) => at >= 0 && all.indexOf(at) === place);

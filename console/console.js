@@ -32,9 +32,18 @@ const ALARM = 5000;
 
 let refreshing;
 
+/** Decodes a part of the path; a part that is not percent-encoded correctly stays as it is. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 function place() {
   const [path, query] = (location.hash.slice(2) || "overview").split("?");
-  const [name, id, further] = path.split("/").map(decodeURIComponent);
+  const [name, id, further] = path.split("/").map(decoded);
   const known = Object.hasOwn(VIEWS, name) ? name : "overview";
   return { name: known, id, query: new URLSearchParams(query), view: () => VIEWS[known](id, new URLSearchParams(query), further) };
 }

@@ -1,5 +1,5 @@
 // Toolsets with their load reports, tools by failure rate, and the representation and argument sources of one tool.
-import { block, button, element, empty, facts, field, heading, next, table, when } from "./elements.js";
+import { block, button, element, empty, facts, field, heading, link, next, table, when } from "./elements.js";
 import { get, metrics, post, put, remove } from "./api.js";
 import { graph } from "./graph.js";
 
@@ -52,7 +52,7 @@ function callCounts(series) {
     element("a", { href: `#/turns?${new URLSearchParams({ tool: name })}` }, name), `${tool.judged}`, `${tool.repaired}`,
     element("span", { class: tool.faulty ? "bad" : "" }, `${tool.faulty}`), `${tool.ran}`, element("span", { class: tool.failed ? "bad" : "" }, `${tool.failed}`), `${(100 * share(tool)).toFixed(1)} %`,
   ]);
-  return [element("p", { class: "soft" }, "Since the start of this process, most failures first. Tools of clients are “other”."),
+  return [element("p", { class: "soft" }, "Since the start of this process, most failures first. Tools of clients are “other”. ", link("Worst tools of a time range", ["overview"])),
     rows.length ? table("Calls by tool", ["Tool", "#Judged", "#Repaired", "#Faulty", "#Executed", "#Failed", "#Failure rate"], rows) : empty("No calls yet.")];
 }
 

@@ -62,7 +62,7 @@ function why(trace) {
     }
   }
   for (const execution of trace.executions) {
-    if (execution.outcome !== "success") add("bad", words.outcomeSentence(execution) + (execution.remedy ? ` To allow it: ${execution.remedy}.` : ""));
+    if (execution.outcome !== "success") add("bad", words.outcomeSentence(execution) + remedy(execution));
     else if (execution.doubt) add("warn", `The check doubts that the result of ${execution.call.name} is what was requested.`);
   }
   if (trace.exhausted) add("bad", words.limitSentence(trace.exhausted));
@@ -70,6 +70,13 @@ function why(trace) {
   const title = element("h2", {}, "Why");
   if (!found.length) return [title, element("p", { class: "good" }, "Nothing went wrong in this turn.")];
   return [title, element("ul", { class: "why" }, ...found.map(({ tone, text }) => element("li", { class: tone }, text)))];
+}
+
+/** Returns the advice about a call that was not sent. */
+function remedy(execution) {
+  if (!execution.remedy) return "";
+  const [, nothing] = /^none: (.*)$/s.exec(execution.remedy) ?? [];
+  return nothing ? ` There is nothing to change: ${nothing}.` : ` What to do: ${execution.remedy}.`;
 }
 
 /** Returns the text of a message's content. */

@@ -13,7 +13,7 @@ OPERATOR, BROWSER, KINDS = sys.argv[1:4]
 
 with open(KINDS, encoding="utf-8") as file:
     kinds = json.load(file)
-assert len(kinds) > 45, len(kinds)
+assert len(kinds) > 65, len(kinds)
 faults = []
 with sync_playwright() as playwright:
     browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])

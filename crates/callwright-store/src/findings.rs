@@ -20,6 +20,8 @@ pub enum FindingKind {
     Fault,
     /// An executed call without success; named by its outcome.
     Execution,
+    /// A call that the proxy did not send; named by the reason.
+    Refusal,
     /// A tool of the client that failed; named by the rule that recognised it.
     ClientTool,
     /// A request to a model without success; named by its outcome.
@@ -30,13 +32,15 @@ pub enum FindingKind {
 
 impl FindingKind {
     /// All kinds.
-    pub const ALL: [Self; 5] = [Self::Fault, Self::Execution, Self::ClientTool, Self::Upstream, Self::Limit];
+    pub const ALL: [Self; 6] =
+        [Self::Fault, Self::Execution, Self::Refusal, Self::ClientTool, Self::Upstream, Self::Limit];
 
     /// Returns the label in the store and in queries.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Fault => "fault",
             Self::Execution => "execution",
+            Self::Refusal => "refusal",
             Self::ClientTool => "client_tool",
             Self::Upstream => "upstream",
             Self::Limit => "limit",
@@ -69,7 +73,7 @@ pub struct FindingFilter {
 /// Error for a text that is no finding filter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a finding; write KIND:NAME, such as fault:E3.4; kinds are fault, execution, client_tool, upstream, limit"
+    "`{0}` is not a finding; write KIND:NAME, such as fault:E3.4; kinds are fault, execution, refusal, client_tool, upstream, limit"
 )]
 pub struct UnknownFinding(String);
 
@@ -125,7 +129,10 @@ pub(crate) fn findings(trace: &Trace) -> BTreeSet<Finding> {
         }
     }
     for execution in trace.executions.iter().filter(|execution| execution.outcome != SUCCESS) {
-        add(FindingKind::Execution, &execution.outcome, &execution.call.name);
+        match execution.reason {
+            Some(reason) => add(FindingKind::Refusal, reason.label(), &execution.call.name),
+            None => add(FindingKind::Execution, &execution.outcome, &execution.call.name),
+        }
     }
     for observation in trace.observed.iter().filter(|observation| !observation.again) {
         add(FindingKind::ClientTool, &observation.rule, &observation.call.name);

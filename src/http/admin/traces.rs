@@ -19,7 +19,7 @@ use callwright_types::Verdict;
 use callwright_types::rules::Mode;
 
 /// Pattern of a finding: its kind and its name.
-const FINDING: &str = "^(fault|execution|client_tool|upstream|limit):";
+const FINDING: &str = "^(fault|execution|refusal|client_tool|upstream|limit):";
 
 /// Returns a page of traces, newest first. The query's fields are those of [`TraceFilter`].
 pub(in crate::http) async fn list(

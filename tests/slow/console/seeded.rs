@@ -4,7 +4,8 @@ use callwright_store::{Settings, Store, TraceRow, Traces};
 use callwright_types::outcome::CredentialFault;
 use callwright_types::trace::{Attempt, Enrichment, Execution, Observation, sample};
 use callwright_types::{
-    ApprovalNote, ApprovalStatus, Call, Diagnosis, FaultCode, Trace, UpstreamFailureKind, Usage, Verdict, ids,
+    ApprovalNote, ApprovalStatus, Call, Diagnosis, FaultCode, RefusalReason, Trace, UpstreamFailureKind, Usage,
+    Verdict, ids,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -83,6 +84,8 @@ pub(super) fn execution(tool: &str, outcome: &str, status: Option<u16>) -> Execu
         toolset: "rooms".to_owned(),
         operation: "POST /rooms/{room}/bookings".to_owned(),
         outcome: outcome.to_owned(),
+        reason: None,
+        remedy: None,
         status,
         body: None,
         approval: None,
@@ -131,6 +134,13 @@ pub(super) fn uncredentialed(fault: CredentialFault) -> Trace {
     executed(Execution { credential: Some(fault), ..execution("bookRoom", outcome, status) })
 }
 
+/// Returns a call that the proxy did not send.
+pub(super) fn refused(reason: RefusalReason) -> Trace {
+    let remedy = Some("add the address".to_owned());
+    let refused = Execution { reason: Some(reason), remedy, ..execution("bookRoom", "refused", None) };
+    Trace { verdict: Verdict::Refused, ..executed(refused) }
+}
+
 /// Returns a turn whose upstream failed.
 pub(super) fn unanswered(kind: UpstreamFailureKind) -> Trace {
     let attempt = Attempt::unjudged("first", "default", kind.label(), Usage::default(), 10.0);
@@ -147,6 +157,11 @@ pub(super) fn client_tool(rule: &str) -> Trace {
         done: Enrichment::Noted,
     };
     Trace { observed: vec![observed], ..turn(60, Verdict::Text) }
+}
+
+/// Returns a call that the address rules refuse.
+fn refusals(tool: &str) -> Vec<Execution> {
+    vec![Execution { reason: Some(RefusalReason::AddressNotAllowed), ..execution(tool, "refused", None) }]
 }
 
 /// Returns the turns of a day: most are fine, more in the afternoon, with a period of failures.
@@ -180,7 +195,15 @@ pub(super) fn day() -> Vec<Trace> {
                 attempts[0].diagnoses = vec![diagnosis(code, path)];
                 attempts.push(attempt("static_feedback", 384.0, tool));
             }
-            let executions = if fails { vec![execution(tool, "server_error", Some(503))] } else { Vec::new() };
+            let refused = verdict == Verdict::Clean && seed % 37 == 0;
+            let verdict = if refused { Verdict::Refused } else { verdict };
+            let executions = if refused {
+                refusals(tool)
+            } else if fails {
+                vec![execution(tool, "server_error", Some(503))]
+            } else {
+                Vec::new()
+            };
             let tokens = 456 * attempts.len() as u64;
             let wobble = f64::from(seed % 23);
             for attempt in &mut attempts {

@@ -4,7 +4,7 @@
 use callwright_telemetry::labels::{ExecutionOutcome, Exhausted, Label};
 use callwright_test_macros::requires;
 use callwright_types::outcome::CredentialFault;
-use callwright_types::{ApprovalStatus, FaultCode, Trace, UpstreamFailureKind, Verdict};
+use callwright_types::{ApprovalStatus, FaultCode, RefusalReason, Trace, UpstreamFailureKind, Verdict};
 use serde_json::json;
 
 use super::seeded;
@@ -97,6 +97,31 @@ const fn of_credential(fault: CredentialFault) -> &'static str {
     }
 }
 
+/// Returns the sentence about a call that was not sent.
+const fn of_refusal(reason: RefusalReason) -> &'static str {
+    match reason {
+        RefusalReason::NoServer => "The document names no server, so that the operation has no usable address.",
+        RefusalReason::AddressNotAllowed => "private, local or reserved, and the configuration does not allow it",
+        RefusalReason::NoAddress => "The name of the API's host has no address.",
+        RefusalReason::RedirectNotAllowed => "The API redirects to another server, to an invalid URL, or too often.",
+        RefusalReason::PolicyDenied => "A rule of the policy denies the call, or no rule allows its method",
+        RefusalReason::ApprovalPending => "A person has not decided about the call yet.",
+        RefusalReason::ApprovalDenied => "A person denied the call.",
+        RefusalReason::ApprovalExpired => "No person decided in time, or the approved call was made too late.",
+        RefusalReason::ApprovalWithdrawn => "The turn ended before a person decided.",
+        RefusalReason::ApprovalUsed => "The approval was used by an earlier execution.",
+        RefusalReason::ApprovalUnavailable => "The call requires an approval that cannot be requested or used.",
+        RefusalReason::CredentialMissing => "A required credential of the toolset is not configured.",
+        RefusalReason::CredentialUnavailable => "The configured credential of the toolset cannot be obtained.",
+        RefusalReason::InvalidArguments => "The arguments cannot be sent safely.",
+        RefusalReason::CallLimit => "The turn has executed as many calls as the policy allows",
+        RefusalReason::IntentNotStored => "The intent to execute a call with side effects could not be stored first.",
+        RefusalReason::ToolRemoved => "The tool is no longer in the catalog.",
+        RefusalReason::NotValidated => "The call was not validated against this operation.",
+        RefusalReason::ClientGone => "The client disconnected before the call was sent.",
+    }
+}
+
 /// Returns a turn for each kind, with the sentence that its page must have.
 fn kinds() -> Vec<(Trace, &'static str)> {
     let mut kinds: Vec<(Trace, &str)> =
@@ -123,6 +148,8 @@ fn kinds() -> Vec<(Trace, &'static str)> {
     for status in ApprovalStatus::ALL {
         kinds.extend(of_approval(status).map(|sentence| (seeded::unapproved(status), sentence)));
     }
+    kinds.extend(RefusalReason::ALL.map(|reason| (seeded::refused(reason), of_refusal(reason))));
+    kinds.push((seeded::refused(RefusalReason::NoServer), "What to do: add the address."));
     kinds.extend(CredentialFault::ALL.map(|fault| (seeded::uncredentialed(fault), of_credential(fault))));
     kinds.push((
         seeded::client_tool("error_member"),
