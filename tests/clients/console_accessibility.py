@@ -42,9 +42,9 @@ def audit(browser, width, height, scheme):
     page.context.close()
 
 
-def picture(browser, place, name):
+def picture(browser, place, name, height):
     """Makes a picture of the README."""
-    page = browser.new_context(viewport={"width": 1200, "height": 900}, color_scheme="light").new_page()
+    page = browser.new_context(viewport={"width": 1200, "height": height}, color_scheme="light").new_page()
     page.goto(f"{OPERATOR}/console#/{place}")
     expect(page.locator("main h1")).to_be_visible()
     page.screenshot(path=README / name)
@@ -61,7 +61,7 @@ with sync_playwright() as playwright:
         # One test has a day of turns, the other a turn with recorded bodies.
         has_day = any(place.startswith("session/") for place in PAGES)
         turn = next(place for place in PAGES if place.startswith("turn/"))
-        picture(browser, *(("overview", "console-overview.png") if has_day else (turn, "console-turn.png")))
+        picture(browser, *(("overview", "console-overview.png", 900) if has_day else (turn, "console-turn.png", 1250)))
     browser.close()
 assert not faults, "\n".join(faults)
 print("no fault")

@@ -34,7 +34,7 @@ pub struct TraceRow {
     /// Figures of the turn; absent in rows that an earlier version spilled.
     #[serde(default)]
     pub(super) figures: Figures,
-    /// What went wrong.
+    /// Faults, failures and refusals.
     #[serde(default)]
     pub(super) findings: BTreeSet<Finding>,
     /// Beginning of the user's last message, if bodies are recorded.

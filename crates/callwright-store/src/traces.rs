@@ -155,7 +155,7 @@ pub struct TraceSummary {
     pub cost: Option<f64>,
     /// Names of the tools that were called or executed.
     pub tools: Vec<String>,
-    /// What went wrong.
+    /// Faults, failures and refusals.
     pub findings: Vec<Finding>,
     /// Beginning of the user's last message, if bodies are recorded.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,6 +4,7 @@
 //! README in docs/images are made again.
 
 use std::path::Path;
+use std::time::Duration;
 
 use callwright_test_macros::requires;
 use callwright_types::{FaultCode, Trace};
@@ -51,13 +52,16 @@ async fn axe_finds_no_violation_on_any_page() {
     drive(command).await;
 }
 
-/// A model that omits the floor at first.
+/// A model that omits the floor at first. It takes time, so that the waterfall has the proportions of a real one.
 fn model(_: usize, request: &Received) -> Reply {
-    let messages = request.messages();
-    match messages.iter().filter(|message| message["role"] == "tool").count() {
-        0 => one_call("listRooms", r#"{"tags": "projector"}"#),
-        1 => one_call("listRooms", r#"{"floor": "3", "tags": ["projector"]}"#),
-        _ => text("The blue room on floor 3 has a projector."),
+    std::thread::sleep(Duration::from_millis(400));
+    let last = request.last_message();
+    match last["role"].as_str() {
+        Some("tool") if last["content"].as_str().unwrap_or_default().contains("blue") => {
+            text("The blue room on floor 3 has a projector.")
+        }
+        Some("tool") => one_call("listRooms", r#"{"floor": "3", "tags": ["projector"]}"#),
+        _ => one_call("listRooms", r#"{"tags": "projector"}"#),
     }
 }
 
