@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::errors::VerbResult;
+use super::output::outln;
 use super::setup::{load_config, load_policies};
 use crate::app::{self, ToolsetFinding};
 use callwright_judge::feedback::Templates;
@@ -62,7 +63,7 @@ fn check(file: Option<PathBuf>) -> VerbResult {
         return Err(problems.join("\n").into());
     }
     let origin = loaded.file.map_or_else(|| "built-in defaults".to_owned(), |file| file.display().to_string());
-    anstream::println!("{origin}: OK");
+    outln!("{origin}: OK");
     Ok(())
 }
 
@@ -76,8 +77,8 @@ fn print_finding(finding: &ToolsetFinding) {
 fn print_toolset(toolset: &Toolset) {
     let Report { operations_loaded, operations_skipped, .. } = &toolset.report;
     let skipped = operations_skipped.len();
-    anstream::println!("toolset `{}`: {operations_loaded} operations, {skipped} skipped", toolset.name);
+    outln!("toolset `{}`: {operations_loaded} operations, {skipped} skipped", toolset.name);
     if skipped > 0 {
-        anstream::println!("  `callwright check {}` reports why", toolset.report.file);
+        outln!("  `callwright check {}` reports why", toolset.report.file);
     }
 }

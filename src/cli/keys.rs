@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::errors::VerbResult;
+use super::output::{out, outln};
 use super::plain;
 use super::setup::{load_config, load_policies, runtime};
 use super::shared_arguments::OutputFormat;
@@ -64,6 +65,9 @@ enum KeysAction {
         key: String,
         #[command(flatten)]
         change: KeyChangeOptions,
+        /// `text` for people, `json` as one object.
+        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        format: OutputFormat,
     },
     /// Replace a key's secret and print the new one.
     Rotate {
@@ -80,6 +84,9 @@ enum KeysAction {
     Revoke {
         /// Name or id of the key.
         key: String,
+        /// `text` for people, `json` as one object.
+        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        format: OutputFormat,
     },
 }
 
@@ -187,17 +194,20 @@ async fn act(action: KeysAction, loaded: &LoadedConfig, registrar: Registrar<'_>
         }
         KeysAction::List { group, all, format } => list(&registrar.list().await?, group.as_deref(), all, format)?,
         KeysAction::Show { key, format } => show(&registrar.show(&key).await?, format)?,
-        KeysAction::Update { key, change } => {
+        KeysAction::Update { key, change, format } => {
             let change = change.into_change();
             check_policies(loaded, &change)?;
-            show(&registrar.update(&key, &change).await?, OutputFormat::Text)?;
+            show(&registrar.update(&key, &change).await?, format)?;
         }
         KeysAction::Rotate { key, grace, format } => {
             print_issued(&registrar.rotate(&key, SignedDuration::from_secs(i64::from(grace))).await?, format);
         }
-        KeysAction::Revoke { key } => {
+        KeysAction::Revoke { key, format } => {
             let report = registrar.revoke(&key).await?;
-            anstream::println!("{} ({}) is revoked", plain::text(&report.name), report.id);
+            if format == OutputFormat::Json {
+                return show(&report, format);
+            }
+            outln!("{} ({}) is revoked", plain::text(&report.name), report.id);
         }
     }
     Ok(())
@@ -221,10 +231,10 @@ fn check_policies(loaded: &LoadedConfig, change: &KeyChange) -> VerbResult {
 fn print_issued(issued: &IssuedSecret, format: OutputFormat) {
     let IssuedSecret { key, secret } = issued;
     match format {
-        OutputFormat::Json => anstream::println!("{}", json!({"secret": secret.expose(), "key": key})),
+        OutputFormat::Json => outln!("{}", json!({"secret": secret.expose(), "key": key})),
         OutputFormat::Text => {
             anstream::eprintln!("secret of {} ({}); it is not stored and cannot be shown again", key.name, key.id);
-            anstream::println!("{}", secret.expose());
+            outln!("{}", secret.expose());
         }
     }
 }
@@ -235,21 +245,23 @@ fn list(keys: &[KeyReport], group: Option<&str>, all: bool, format: OutputFormat
     match format {
         OutputFormat::Json => {
             for key in keys {
-                anstream::println!("{}", plain::json(serde_json::to_string(key)?));
+                outln!("{}", plain::json(serde_json::to_string(key)?));
             }
         }
         OutputFormat::Text if keys.is_empty() => {
-            anstream::println!("no keys; create one with `callwright keys create NAME`");
+            outln!("no keys; create one with `callwright keys create NAME`");
         }
-        OutputFormat::Text => anstream::print!("{}", table(&keys)),
+        OutputFormat::Text => out!("{}", table(&keys)),
     }
     Ok(())
 }
 
 fn table(keys: &[&KeyReport]) -> String {
     let id_width = keys.iter().map(|key| key.id.len()).max().unwrap_or_default();
-    let [name, group, state, prefix] = [24, 16, 7, 0].map(Column::Left);
+    let prefix_width = keys.iter().filter_map(|key| key.prefixes.last()).map(|prefix| prefix.prefix.len()).max();
+    let [name, group, state, prefix] = [24, 16, 7, prefix_width.unwrap_or_default().max(6)].map(Column::Left);
     let mut table = TextTable::new([Column::Left(id_width), name, group, state, prefix, Column::Rest]);
+    table.header("ID", &["NAME", "GROUP", "STATE", "PREFIX", "LIMITS"]);
     for key in keys {
         let prefix = key.prefixes.last().map_or("", |prefix| prefix.prefix.as_str());
         let group = if key.group.is_empty() { "-" } else { &key.group };
@@ -260,35 +272,30 @@ fn table(keys: &[&KeyReport]) -> String {
 
 fn show(key: &KeyReport, format: OutputFormat) -> VerbResult {
     if format == OutputFormat::Json {
-        anstream::println!("{}", plain::json(serde_json::to_string(key)?));
+        outln!("{}", plain::json(serde_json::to_string(key)?));
         return Ok(());
     }
-    anstream::println!("{} ({}): {}", plain::text(&key.name), key.id, key.state.label());
-    anstream::println!("  group       {}", text_or(&key.group, "none"));
-    anstream::println!("  policy      {}", text_or(&key.policy, "as for turns without a key"));
+    outln!("{} ({}): {}", plain::text(&key.name), key.id, key.state.label());
+    outln!("  group       {}", text_or(&key.group, "none"));
+    outln!("  policy      {}", text_or(&key.policy, "as for turns without a key"));
     let selectable =
         key.selectable.as_ref().map_or_else(|| "those that are selectable".to_owned(), |names| names.join(", "));
-    anstream::println!("  selectable  {}", plain::text(&selectable));
-    anstream::println!("  models      {}", text_or(&key.models.join(", "), "all"));
+    outln!("  selectable  {}", plain::text(&selectable));
+    outln!("  models      {}", text_or(&key.models.join(", "), "all"));
     let paths = key.pass_through.as_ref().map_or_else(|| "as `keys.pass_through`".to_owned(), |paths| paths.join(", "));
-    anstream::println!("  paths       {}", text_or(&paths, "nothing"));
-    anstream::println!("  limits      {}", limits(&key.limits));
+    outln!("  paths       {}", text_or(&paths, "nothing"));
+    outln!("  limits      {}", limits(&key.limits));
     for prefix in &key.prefixes {
-        anstream::println!("  secret      {} until {}", prefix.prefix, time_or(prefix.valid_until, "the key ends"));
+        outln!("  secret      {} until {}", prefix.prefix, time_or(prefix.valid_until, "the key ends"));
     }
-    anstream::println!("  created     {:.0}", key.created_at);
-    anstream::println!("  expires     {}", time_or(key.expires_at, "never"));
+    outln!("  created     {:.0}", key.created_at);
+    outln!("  expires     {}", time_or(key.expires_at, "never"));
     if let Some(revoked_at) = key.revoked_at {
-        anstream::println!("  revoked     {revoked_at:.0}");
+        outln!("  revoked     {revoked_at:.0}");
     }
     if let Some(UsageSummary { day, month, .. }) = key.usage {
         for (name, used) in [("day", day), ("month", month)] {
-            anstream::println!(
-                "  this {name:<6} {} requests, {} tokens, {} spent",
-                used.requests,
-                used.tokens,
-                used.cost
-            );
+            outln!("  this {name:<6} {} requests, {} tokens, {} spent", used.requests, used.tokens, used.cost);
         }
     }
     Ok(())

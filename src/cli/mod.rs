@@ -2,6 +2,7 @@
 //!
 //! Owns arguments, exit statuses and output. Must not contain logic that a server needs too.
 
+mod approvals;
 mod check;
 mod config;
 mod demo;
@@ -9,9 +10,13 @@ mod doctor;
 mod errors;
 mod explain;
 mod health;
+mod help;
 mod keys;
 mod learn;
+mod lessons;
 mod memory_store;
+mod operator;
+mod output;
 mod plain;
 mod plan;
 mod policy;
@@ -28,11 +33,12 @@ mod setup;
 mod shared_arguments;
 mod store;
 mod table;
+mod traces;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// An OpenAI-compatible proxy that validates, repairs and executes an agent's tool calls.
 #[derive(Debug, Parser)]
@@ -68,6 +74,12 @@ enum CliVerb {
     Plan(plan::PlanArguments),
     /// Learn tool representations, notes and procedures from labelled or recorded data.
     Learn(learn::LearnArguments),
+    /// List, show, export and follow the traces of a running proxy.
+    Traces(traces::TracesArguments),
+    /// List and decide on calls that wait for a person's approval in a running proxy.
+    Approvals(approvals::ApprovalsArguments),
+    /// List, show and retire the learned lessons of a running proxy.
+    Lessons(lessons::LessonsArguments),
     /// Create, list, change, rotate and revoke virtual keys of clients.
     Keys(keys::KeysArguments),
     /// Export, import, delete or restore stored data.
@@ -97,7 +109,8 @@ enum CliVerb {
 ///
 /// Returns exit status 0 for success, 1 for a failure, 2 for invalid arguments, 3 if nothing was learned.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let arguments = match CommandLine::try_parse_from(arguments) {
+    let parsed = help::grouped(CommandLine::command()).try_get_matches_from(arguments);
+    let arguments = match parsed.and_then(|matches| CommandLine::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(error) => return errors::usage(&error),
     };
@@ -111,6 +124,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         CliVerb::Retrieve(arguments) => retrieve::run(arguments),
         CliVerb::Plan(arguments) => plan::run(arguments),
         CliVerb::Learn(arguments) => learn::run(arguments),
+        CliVerb::Traces(arguments) => traces::run(arguments),
+        CliVerb::Approvals(arguments) => approvals::run(arguments),
+        CliVerb::Lessons(arguments) => lessons::run(arguments),
         CliVerb::Keys(arguments) => keys::run(arguments),
         CliVerb::Store(arguments) => store::run(arguments),
         CliVerb::Procedures(arguments) => procedures::run(arguments),
@@ -123,8 +139,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         CliVerb::Man(arguments) => self_description::print_man(&arguments, CommandLine::command()),
         CliVerb::Openapi => self_description::print_api(),
     };
-    match result {
+    match result.and_then(|()| Ok(output::finish()?)) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if output::is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,
         Err(error) => errors::failure(error.as_ref()),
     }
 }

@@ -24,6 +24,19 @@ pub(super) fn text(text: &str) -> String {
     plain
 }
 
+/// Returns a text of several lines in full, with other characters that act on the terminal escaped.
+pub(super) fn lines(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c != '\n' && acts_on_terminal(c) {
+            plain.extend(c.escape_unicode());
+        } else {
+            plain.push(c);
+        }
+    }
+    plain
+}
+
 /// Escapes characters that act on a terminal in JSON. Such characters occur only within strings, where JSON has an
 /// escape (RFC 8259, section 7); ASCII control characters are always escaped already.
 pub(super) fn json(json: String) -> String {

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::errors::VerbResult;
+use super::output::outln;
 use super::setup::{load_config, load_policies};
 use super::shared_arguments::OutputFormat;
 use callwright_policy::{KeyFacts, PolicyBook, PolicySelection, Settings, TurnFacts};
@@ -68,7 +69,7 @@ fn check_configured(file: Option<PathBuf>) -> VerbResult {
 
 fn print_policies(book: &PolicyBook) {
     for policy in book.policies() {
-        anstream::println!("{}: OK, {}", policy.name, policy.description);
+        outln!("{}: OK, {}", policy.name, policy.description);
     }
 }
 
@@ -134,7 +135,7 @@ fn explain(arguments: &PolicyExplainArguments) -> VerbResult {
         OutputFormat::Text => print_explanation(&model, alias.is_some(), &reasoned),
         OutputFormat::Json => {
             let explained = PolicyExplanation { model: &model, alias: alias.is_some(), reasoned: &reasoned };
-            anstream::println!("{}", serde_json::to_string(&explained)?);
+            outln!("{}", serde_json::to_string(&explained)?);
         }
     }
     Ok(())
@@ -167,12 +168,12 @@ fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
 
 fn print_explanation(model: &str, is_alias: bool, reasoned: &PolicySelection) {
     let PolicySelection { policy, base, ground, considered } = reasoned;
-    anstream::println!("{} `{model}`: policy `{}`, mode `{}`", kind(is_alias), policy.name, mode(reasoned));
-    anstream::println!("  `{base}` applies: {ground}");
+    outln!("{} `{model}`: policy `{}`, mode `{}`", kind(is_alias), policy.name, mode(reasoned));
+    outln!("  `{base}` applies: {ground}");
     if policy.name != *base {
-        anstream::println!("  the request adds a policy with `{POLICY_HEADER}`: of each rule the stricter applies");
+        outln!("  the request adds a policy with `{POLICY_HEADER}`: of each rule the stricter applies");
     }
-    anstream::println!("policies in the order of evaluation:");
+    outln!("policies in the order of evaluation:");
     for one in considered {
         let result = match (one.matches, &one.lacks) {
             (None, _) => "no `match`: applies only where it is named".to_owned(),
@@ -180,7 +181,7 @@ fn print_explanation(model: &str, is_alias: bool, reasoned: &PolicySelection) {
             (Some(false), Some(key)) => format!("does not match: {key}"),
             (Some(false), None) => "does not match".to_owned(),
         };
-        anstream::println!("  `{}` (priority {}): {result}", one.name, one.priority);
+        outln!("  `{}` (priority {}): {result}", one.name, one.priority);
     }
 }
 

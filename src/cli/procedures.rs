@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::errors::VerbResult;
 use super::memory_store::{MemoryStore, all_items};
+use super::output::{out, outln};
 use super::plain;
 use super::procedures_import::{self, ImportArguments};
 use super::setup::runtime;
@@ -113,7 +114,7 @@ async fn list(procedures: &Procedures, arguments: ListArguments) -> VerbResult {
     let found = all_items(procedures, filter).await?;
     match format {
         OutputFormat::Json => found.iter().for_each(print_json),
-        OutputFormat::Text => anstream::print!("{}", table(&found)),
+        OutputFormat::Text => out!("{}", table(&found)),
     }
     Ok(())
 }
@@ -122,19 +123,19 @@ async fn show(procedures: &Procedures, id: String, format: OutputFormat) -> Verb
     let procedure = procedures.find(&id).await?.ok_or(Absent::One(id))?;
     match format {
         OutputFormat::Json => print_json(&procedure),
-        OutputFormat::Text => anstream::print!("{}", details(&procedure)),
+        OutputFormat::Text => out!("{}", details(&procedure)),
     }
     Ok(())
 }
 
 async fn remove(procedures: &Procedures, ids: Vec<String>) -> VerbResult {
     let (named, gone) = (ids.len() as u64, procedures.remove(&ids).await?);
-    anstream::println!("{gone} removed");
+    outln!("{gone} removed");
     if gone < named { Err(Absent::Some { absent: named - gone, named }.into()) } else { Ok(()) }
 }
 
 fn print_json(procedure: &Procedure) {
-    anstream::println!("{}", plain::json(callwright_common::json::raw(procedure).get().to_owned()));
+    outln!("{}", plain::json(callwright_common::json::raw(procedure).get().to_owned()));
 }
 
 /// Maximum number of printed characters of a procedure's output.
@@ -150,7 +151,7 @@ fn table(procedures: &[Procedure]) -> String {
     };
     let numbers = [7, 10, 7, 8, 8].map(Column::Right);
     let mut table = TextTable::new([&[Column::Left(id_width)][..], &numbers, &[Column::Rest]].concat());
-    table.row("id", &["steps", "evidence", "uses", "helped", "hurt", "gives"]);
+    table.header("ID", &["STEPS", "EVIDENCE", "USES", "HELPED", "HURT", "GIVES"]);
     for procedure in procedures {
         let gives: String = plain::text(&procedure.output).chars().take(OUTPUT_CHARS).collect();
         let retired = if procedure.retired.is_some() { "  (retired)" } else { "" };

@@ -7,9 +7,11 @@ use jiff::Timestamp;
 
 use super::errors::VerbResult;
 use super::memory_store::all_items;
+use super::output::{out, outln};
 use super::plain;
 use super::setup::{load_config, runtime};
 use super::shared_arguments::OutputFormat;
+use super::table::{Column, TextTable};
 use callwright_knowledge::representation::{RepresentationFile, shared_classifier_id, shared_id};
 use callwright_store::{MemoryFilter, Representations, Store};
 use callwright_types::representation::SharedRepresentation;
@@ -81,24 +83,41 @@ async fn act(RepresentationsArguments { action, config: file }: RepresentationsA
 async fn list(representations: &Representations, toolset: Option<String>, format: OutputFormat) -> VerbResult {
     let mut shared = all_items(representations, MemoryFilter { toolset, ..MemoryFilter::default() }).await?;
     shared.sort_by(|one, other| (&one.toolset, &one.tool).cmp(&(&other.toolset, &other.tool)));
-    if format == OutputFormat::Text && shared.is_empty() {
-        anstream::println!("no shared representations");
-    }
-    for one in shared {
-        let SharedRepresentation { toolset, tool, patterns, classifier, updated_at, .. } = &one;
-        if format == OutputFormat::Json {
-            anstream::println!("{}", plain::json(callwright_common::json::raw(&one).get().to_owned()));
-            continue;
+    match format {
+        OutputFormat::Json => {
+            for one in &shared {
+                outln!("{}", plain::json(callwright_common::json::raw(one).get().to_owned()));
+            }
         }
-        let toolset_name = plain::text(toolset.as_deref().unwrap_or("(clients)"));
-        if classifier.is_some() {
-            anstream::println!("{toolset_name}  (classifier)  {updated_at:.0}");
-            continue;
-        }
-        let patterns = patterns.as_array().map_or(0, Vec::len);
-        anstream::println!("{toolset_name}  {}  {patterns} patterns  {updated_at:.0}", plain::text(tool));
+        OutputFormat::Text if shared.is_empty() => outln!("no shared representations"),
+        OutputFormat::Text => out!("{}", table(&shared)),
     }
     Ok(())
+}
+
+fn table(shared: &[SharedRepresentation]) -> String {
+    let toolset = width(shared.iter().map(toolset_name).chain(["TOOLSET"]));
+    let tool = width(shared.iter().map(|one| one.tool.as_str()).chain(["(classifier)"]));
+    let columns = [toolset, tool, 8].map(Column::Left);
+    let mut table = TextTable::new([&columns[..], &[Column::Rest]].concat());
+    table.header("TOOLSET", &["TOOL", "PATTERNS", "UPDATED"]);
+    for one in shared {
+        let updated = format!("{:.0}", one.updated_at);
+        let (tool, patterns) = match &one.classifier {
+            Some(_) => ("(classifier)", "-".to_owned()),
+            None => (one.tool.as_str(), one.patterns.as_array().map_or(0, Vec::len).to_string()),
+        };
+        table.row(toolset_name(one), &[tool, &patterns, &updated]);
+    }
+    table.into_text()
+}
+
+fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
+    texts.map(|text| text.chars().count()).max().unwrap_or_default()
+}
+
+fn toolset_name(one: &SharedRepresentation) -> &str {
+    one.toolset.as_deref().unwrap_or("(clients)")
 }
 
 async fn put(representations: &Representations, files: &[PathBuf]) -> VerbResult {
@@ -111,13 +130,13 @@ async fn put(representations: &Representations, files: &[PathBuf]) -> VerbResult
     }
     representations.restore(&shared).await?;
     let classifiers = shared.iter().filter(|shared| shared.classifier.is_some()).count();
-    anstream::println!("{} tools and {classifiers} classifiers shared", shared.len() - classifiers);
+    outln!("{} tools and {classifiers} classifiers shared", shared.len() - classifiers);
     Ok(())
 }
 
 async fn remove(representations: &Representations, ids: &[String]) -> VerbResult {
     let gone = representations.remove(ids).await?;
-    anstream::println!("{gone} removed");
+    outln!("{gone} removed");
     match ids.len() as u64 - gone {
         0 => Ok(()),
         absent => Err(format!("{absent} of these are not shared; see `callwright representations list`").into()),

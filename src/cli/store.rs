@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
 
 use super::errors::{BadLines, VerbResult};
+use super::output::outln;
 use super::progress::answer_lines;
 use super::setup::{load_config, runtime};
 use crate::config::LoadedConfig;
@@ -113,7 +114,7 @@ fn roll_back(loaded: &LoadedConfig, is_agreed: bool) -> VerbResult {
             .into());
     }
     let version = runtime()?.block_on(Store::roll_back(&loaded.settings.store, &loaded.base_dir))?;
-    anstream::println!("the database now has version {version}; this release would migrate it again when it opens it");
+    outln!("the database now has version {version}; this release would migrate it again when it opens it");
     Ok(())
 }
 
@@ -134,11 +135,11 @@ fn delete(loaded: &LoadedConfig, keys: &[String], sessions: Vec<String>, older_t
     })?;
     print(taken);
     let Deleted { traces, feedback, turn_state, lessons, procedures, representations, samples } = deleted;
-    anstream::println!("{traces} traces, {feedback} verdicts and {turn_state} rows of turn state deleted");
+    outln!("{traces} traces, {feedback} verdicts and {turn_state} rows of turn state deleted");
     for (kind, forgot) in
         [("lessons", lessons), ("procedures", procedures), ("representations", representations), ("samples", samples)]
     {
-        anstream::println!("{kind}: {} deleted, {} lost part of their evidence", forgot.removed, forgot.changed);
+        outln!("{kind}: {} deleted, {} lost part of their evidence", forgot.removed, forgot.changed);
     }
     Ok(())
 }

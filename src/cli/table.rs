@@ -1,5 +1,7 @@
 //! Tables of text for the terminal.
 
+use anstyle::Style;
+
 use super::plain;
 
 /// Alignment and width of a column.
@@ -44,6 +46,15 @@ impl TextTable {
             });
         }
         self.text.push('\n');
+    }
+
+    /// Appends the header line.
+    pub(super) fn header(&mut self, name: &str, cells: &[&str]) {
+        let style = Style::new().bold();
+        let start = self.text.len();
+        self.row(name, cells);
+        let line = self.text.split_off(start);
+        self.text.push_str(&format!("{style}{}{style:#}\n", line.trim_end()));
     }
 
     /// Appends a line of the program's own text.

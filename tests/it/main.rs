@@ -47,6 +47,7 @@ mod observing;
 mod offering;
 mod offering_growth;
 mod official_client;
+mod operator_client;
 mod operator_verbs;
 mod otlp;
 mod outlines;

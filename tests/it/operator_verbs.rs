@@ -182,9 +182,7 @@ fn completions_and_the_manual_know_every_verb() {
     let help = folder.run(&["--help"], b"");
     let verbs: Vec<&str> = stdout(&help)
         .lines()
-        .skip_while(|line| *line != "Commands:")
-        .skip(1)
-        .take_while(|line| !line.is_empty())
+        .take_while(|line| *line != "Options:")
         .filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '))?.split_whitespace().next())
         .filter(|verb| *verb != "help")
         .collect();

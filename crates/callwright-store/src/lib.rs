@@ -82,6 +82,8 @@ pub use row::TraceRow;
 pub use seal::SealKeyError;
 pub use settings::{PostgresSettings, Settings};
 pub use tokens::{SealedTokens, SharedToken, SharedTokens};
-pub use traces::{Ages, DEFAULT_PAGE, MAX_EXAMINED, MAX_PAGE, Taught, TraceFilter, TracePage, TraceSummary, Traces};
+pub use traces::{
+    Ages, DEFAULT_PAGE, MAX_EXAMINED, MAX_PAGE, Taught, TraceFilter, TracePage, TraceSummary, Traces, parse_time,
+};
 pub use transfer::{ExportPosition, Exported, Imported, Portable, PortableRow};
 pub use vectors::{TextHash, Vectors};

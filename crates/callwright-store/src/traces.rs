@@ -1,8 +1,9 @@
 //! Memory: stored traces of turns.
 
 use futures_util::future::BoxFuture;
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use jiff::{SignedDuration, Timestamp};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::findings::{Finding, FindingFilter};
 use super::{Revision, StoreError, TraceRow};
@@ -96,14 +97,58 @@ pub struct TraceFilter {
     /// [`MAX_EXAMINED`] traces are read per page, which then may have fewer traces and a `next`.
     pub text: Option<String>,
     /// Arrival at this time or later.
+    #[serde(deserialize_with = "time_or_age")]
     pub since: Option<Timestamp>,
     /// Arrival before this time.
+    #[serde(deserialize_with = "time_or_age")]
     pub until: Option<Timestamp>,
     /// Traces per page; default [`DEFAULT_PAGE`], at most [`MAX_PAGE`].
     pub limit: Option<u32>,
     /// Value of `next` of the previous page.
     pub cursor: Option<String>,
 }
+
+/// Parses a time: RFC 3339, or an age such as `-1h`, `-30m` or `-2d`.
+fn time_or_age<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    parse_time(&text, Timestamp::now()).map(Some).map_err(D::Error::custom)
+}
+
+/// Parses a time: RFC 3339, or an age before `now` such as `-1h`, `-30m` or `-2d`.
+///
+/// # Errors
+/// A message with the accepted forms.
+pub fn parse_time(text: &str, now: Timestamp) -> Result<Timestamp, String> {
+    let text = text.trim();
+    let time = match text.strip_prefix('-') {
+        Some(age) => parse_age(age).and_then(|age| now.checked_sub(age).ok()),
+        // A `+` in a query is a space.
+        None => text.replace(' ', "+").parse().ok(),
+    };
+    time.ok_or_else(|| {
+        format!(
+            "`{}` is not a time; write an age such as `-1h`, `-30m` or `-2d`, or a time such as `2026-01-31T08:00:00Z`",
+            text.chars().take(MAX_SHOWN).collect::<String>()
+        )
+    })
+}
+
+/// Parses a number with a unit: seconds, minutes, hours, days or weeks.
+fn parse_age(text: &str) -> Option<SignedDuration> {
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 60 * 60,
+        "d" => 24 * 60 * 60,
+        "w" => 7 * 24 * 60 * 60,
+        _ => return None,
+    };
+    Some(SignedDuration::from_secs(number.parse::<u32>().map(i64::from).ok()?.checked_mul(seconds)?))
+}
+
+/// Maximum number of characters shown of an invalid time.
+const MAX_SHOWN: usize = 40;
 
 /// One page of a list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -160,4 +205,29 @@ pub struct TraceSummary {
     /// Beginning of the user's last message, if bodies are recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_absolute_or_an_age() {
+        let now: Timestamp = "2026-01-31T08:00:00Z".parse().unwrap();
+        for (text, time) in [
+            ("-1h", "2026-01-31T07:00:00Z"),
+            ("-90s", "2026-01-31T07:58:30Z"),
+            ("-30m", "2026-01-31T07:30:00Z"),
+            ("-2d", "2026-01-29T08:00:00Z"),
+            ("-1w", "2026-01-24T08:00:00Z"),
+            ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"),
+            ("2026-01-01T02:00:00 02:00", "2026-01-01T00:00:00Z"),
+        ] {
+            assert_eq!(parse_time(text, now), Ok(time.parse().unwrap()), "{text}");
+        }
+        for text in ["", "-", "1h", "-1", "-h", "-1y", "--1h", "-99999999999w", "-4294967295w", "yesterday", "-1ä"] {
+            let error = parse_time(text, now).unwrap_err();
+            assert!(error.contains("`-1h`"), "{text}: {error}");
+        }
+    }
 }

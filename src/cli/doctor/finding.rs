@@ -1,5 +1,6 @@
 //! Result of one check, and its text form.
 
+use crate::cli::output::outln;
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
@@ -64,9 +65,11 @@ impl DoctorFinding {
         let (word, style) = (self.status.word(), self.status.style());
         // Indents the further lines of a message below its check.
         let message = self.message.replace('\n', "\n      ");
-        anstream::println!("{style}{word:<4}{style:#}  {}: {message}", self.check);
+        outln!("{style}{word:<4}{style:#}  {}: {message}", self.check);
         if !self.fix.is_empty() {
-            anstream::println!("      fix: {}", self.fix.replace('\n', "\n      "));
+            outln!("      fix: {}", self.fix.replace('
+', "
+      "));
         }
     }
 }

@@ -13,6 +13,7 @@ use self::finding::{CheckStatus, DoctorFinding};
 use super::errors::VerbResult;
 use super::setup::{load_config, runtime};
 use super::shared_arguments::OutputFormat;
+use crate::cli::output::outln;
 use crate::config::LoadedConfig;
 
 /// Arguments of `doctor`.
@@ -40,7 +41,7 @@ pub(super) fn run(arguments: DoctorArguments) -> VerbResult {
     for finding in &findings {
         match arguments.format {
             OutputFormat::Text => finding.print(),
-            OutputFormat::Json => anstream::println!("{}", serde_json::to_string(finding)?),
+            OutputFormat::Json => outln!("{}", serde_json::to_string(finding)?),
         }
     }
     match findings.iter().filter(|finding| finding.status == CheckStatus::Fail).count() {

@@ -1,0 +1,398 @@
+//! `callwright traces`: lists, shows, exports and follows the traces of a running proxy.
+
+use std::collections::{HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::errors::VerbResult;
+use super::operator::{OperatorArguments, OperatorClient, OperatorError, segment};
+use super::output::{self, out, outln};
+use super::plain;
+use super::setup::runtime;
+use super::shared_arguments::OutputFormat;
+use super::table::{Column, TextTable};
+use crate::app;
+use callwright_store::parse_time;
+
+/// Path of the traces on the operator side.
+const TRACES: &str = "/admin/traces";
+
+/// Maximum number of traces that the proxy returns per page.
+const MAX_PAGE: u32 = 1_000;
+
+/// Number of the newest traces that `tail` compares in each poll.
+const TAIL_PAGE: u32 = 200;
+
+/// Maximum number of pages of one poll: a burst of more traces than these is shown in part.
+const TAIL_PAGES: u32 = 10;
+
+/// Number of ids that `tail` remembers.
+const REMEMBERED: usize = 10_000;
+
+/// Arguments of `traces`.
+#[derive(Debug, Args)]
+pub(super) struct TracesArguments {
+    #[command(subcommand)]
+    action: TracesAction,
+    #[command(flatten)]
+    operator: OperatorArguments,
+}
+
+#[derive(Debug, Subcommand)]
+enum TracesAction {
+    /// List traces, newest first.
+    List {
+        #[command(flatten)]
+        filter: FilterArguments,
+        /// Maximum number of traces; 0: all.
+        #[arg(long, value_name = "N", default_value_t = 50)]
+        limit: u64,
+        /// `text` as a table for people, `json` as one object per line.
+        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        format: OutputFormat,
+    },
+    /// Show one trace: what the model called, what was found, repaired and sent back, and what tool APIs answered.
+    Show {
+        /// Id of the trace: the response header `x-callwright-trace`.
+        id: String,
+        /// `text` for people, `json` as stored.
+        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        format: OutputFormat,
+    },
+    /// Export traces in full as JSON Lines, newest first, as `callwright replay` and `callwright learn` read them.
+    Export {
+        #[command(flatten)]
+        filter: FilterArguments,
+        /// Maximum number of traces; 0: all.
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        limit: u64,
+        /// Output file; `-` is standard output.
+        #[arg(long, value_name = "FILE", default_value = "-")]
+        out: PathBuf,
+    },
+    /// Print traces as they are stored, until SIGINT or SIGTERM.
+    Tail {
+        #[command(flatten)]
+        filter: FilterArguments,
+        /// Number of existing traces to begin with.
+        #[arg(long, value_name = "N", default_value_t = 10)]
+        lines: usize,
+        /// Seconds between two queries.
+        #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600))]
+        interval: u64,
+        /// `text` as a table for people, `json` as one object per line.
+        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        format: OutputFormat,
+    },
+}
+
+/// Filter of traces: all given options must match.
+#[derive(Debug, Args)]
+struct FilterArguments {
+    /// Only turns with this verdict.
+    #[arg(long, value_name = "VERDICT")]
+    verdict: Option<String>,
+    /// Only turns with this model name, as the client sent it.
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Only turns of this session.
+    #[arg(long, value_name = "SESSION")]
+    session: Option<String>,
+    /// Only turns with this policy.
+    #[arg(long, value_name = "NAME")]
+    policy: Option<String>,
+    /// Only turns with the virtual key of this name or id.
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+    /// Only turns in this mode: guard, shadow or off.
+    #[arg(long, value_name = "MODE")]
+    mode: Option<String>,
+    /// Only turns whose response has this status.
+    #[arg(long, value_name = "STATUS")]
+    status: Option<u16>,
+    /// Only turns with a call of this tool.
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// Only turns since this time: an age such as `-1h` or `-2d`, or a time such as 2026-01-31T08:00:00Z.
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    since: Option<Timestamp>,
+    /// Only turns before this time, in the same forms.
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    until: Option<Timestamp>,
+}
+
+fn time(text: &str) -> Result<Timestamp, String> {
+    parse_time(text, Timestamp::now())
+}
+
+impl FilterArguments {
+    fn query(&self) -> Vec<(&'static str, String)> {
+        let texts = [
+            ("verdict", &self.verdict),
+            ("model", &self.model),
+            ("session", &self.session),
+            ("policy", &self.policy),
+            ("key", &self.key),
+            ("mode", &self.mode),
+            ("tool", &self.tool),
+        ];
+        let texts = texts.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
+        let times = [("since", self.since), ("until", self.until)];
+        let times = times.into_iter().filter_map(|(name, time)| Some((name, time?.to_string())));
+        texts.chain(times).chain(self.status.map(|status| ("status", status.to_string()))).collect()
+    }
+}
+
+pub(super) fn run(arguments: TracesArguments) -> VerbResult {
+    let TracesArguments { action, operator } = arguments;
+    runtime()?.block_on(async {
+        let client = OperatorClient::new(&operator)?;
+        match action {
+            TracesAction::List { filter, limit, format } => list(&client, &filter, limit, format).await,
+            TracesAction::Show { id, format } => show(&client, &id, format).await,
+            TracesAction::Export { filter, limit, out } => export(&client, &filter, limit, &out).await,
+            TracesAction::Tail { filter, lines, interval, format } => {
+                tokio::select! {
+                    done = tail(&client, &filter, lines, Duration::from_secs(interval), format) => done,
+                    _ = app::termination_requested() => Ok(()),
+                }
+            }
+        }
+    })
+}
+
+/// Page of traces.
+#[derive(Deserialize)]
+struct Page {
+    traces: Vec<Value>,
+    next: Option<String>,
+}
+
+/// The pages of a list, newest first.
+struct Pages<'a> {
+    client: &'a OperatorClient,
+    query: Vec<(&'static str, String)>,
+    cursor: Option<String>,
+    /// Number of traces that may follow; `None`: any.
+    left: Option<u64>,
+    is_done: bool,
+}
+
+impl<'a> Pages<'a> {
+    fn new(client: &'a OperatorClient, filter: &FilterArguments, limit: u64) -> Self {
+        let left = (limit > 0).then_some(limit);
+        Self { client, query: filter.query(), cursor: None, left, is_done: false }
+    }
+
+    /// Returns the next traces; none at the end.
+    async fn next(&mut self) -> Result<Vec<Value>, OperatorError> {
+        if self.is_done {
+            return Ok(Vec::new());
+        }
+        let count = self.left.map_or(MAX_PAGE, |left| u32::try_from(left).unwrap_or(MAX_PAGE).min(MAX_PAGE));
+        let mut query = self.query.clone();
+        query.push(("limit", count.to_string()));
+        query.extend(self.cursor.take().map(|cursor| ("cursor", cursor)));
+        let Page { traces, next } = self.client.get(TRACES, &query).await?;
+        self.left = self.left.map(|left| left.saturating_sub(traces.len() as u64));
+        self.is_done = next.is_none() || traces.is_empty() || self.left == Some(0);
+        self.cursor = next;
+        Ok(traces)
+    }
+}
+
+async fn list(client: &OperatorClient, filter: &FilterArguments, limit: u64, format: OutputFormat) -> VerbResult {
+    let mut pages = Pages::new(client, filter, limit);
+    let mut is_first = true;
+    loop {
+        let traces = pages.next().await?;
+        if traces.is_empty() || output::is_closed() {
+            break;
+        }
+        print(&traces, format, is_first);
+        is_first = false;
+    }
+    if is_first && format == OutputFormat::Text {
+        outln!("no traces");
+    }
+    Ok(())
+}
+
+/// Prints traces; the first ones with the header line.
+fn print(traces: &[Value], format: OutputFormat, is_first: bool) {
+    if format == OutputFormat::Json {
+        traces.iter().for_each(|trace| outln!("{}", plain::json(trace.to_string())));
+        return;
+    }
+    let [time, trace, verdict, model, policy] = [20, 32, 10, 16, 16].map(Column::Left);
+    let [status, duration] = [8, 9].map(Column::Right);
+    let mut table = TextTable::new([time, trace, verdict, status, duration, model, policy, Column::Rest]);
+    if is_first {
+        table.header("TIME", &["TRACE", "VERDICT", "STATUS", "MS", "MODEL", "POLICY", "SESSION"]);
+    }
+    for trace in traces {
+        let started: Option<Timestamp> =
+            trace.get("started_at").and_then(Value::as_str).and_then(|time| time.parse().ok());
+        let status = trace.get("status").map_or_else(|| "-".to_owned(), Value::to_string);
+        let duration = trace.get("duration_ms").and_then(Value::as_f64).unwrap_or_default();
+        table.row(
+            &started.map_or_else(|| "-".to_owned(), |time| format!("{time:.0}")),
+            &[
+                text(trace, "id"),
+                text(trace, "verdict"),
+                status,
+                format!("{duration:.0}"),
+                text(trace, "model"),
+                text(trace, "policy"),
+                text(trace, "session"),
+            ],
+        );
+    }
+    out!("{}", table.into_text());
+}
+
+/// Returns a member of a trace, or a dash.
+fn text(trace: &Value, name: &str) -> String {
+    trace.get(name).and_then(Value::as_str).unwrap_or("-").to_owned()
+}
+
+async fn show(client: &OperatorClient, id: &str, format: OutputFormat) -> VerbResult {
+    let name = if format == OutputFormat::Json { "json" } else { "text" };
+    let text = client.text(&format!("{TRACES}/{}", segment(id)), &[("format", name.to_owned())]).await?;
+    match format {
+        OutputFormat::Json => outln!("{}", plain::json(text)),
+        OutputFormat::Text => outln!("{}", plain::lines(text.trim_end())),
+    }
+    Ok(())
+}
+
+async fn export(client: &OperatorClient, filter: &FilterArguments, limit: u64, file: &Path) -> VerbResult {
+    use std::io::Write as _;
+    let to_file = file != Path::new("-");
+    let mut sink = if to_file {
+        Some(std::io::BufWriter::new(std::fs::File::create(file).map_err(|error| unwritable(file, &error))?))
+    } else {
+        None
+    };
+    let (mut pages, mut count) = (Pages::new(client, filter, limit), 0_u64);
+    loop {
+        let traces = pages.next().await?;
+        if traces.is_empty() || output::is_closed() {
+            break;
+        }
+        for id in traces.iter().filter_map(|trace| trace.get("id").and_then(Value::as_str)) {
+            let trace: Value = client.get(&format!("{TRACES}/{}", segment(id)), &[]).await?;
+            match &mut sink {
+                Some(sink) => writeln!(sink, "{trace}").map_err(|error| unwritable(file, &error))?,
+                None => outln!("{}", plain::json(trace.to_string())),
+            }
+            count += 1;
+        }
+    }
+    if let Some(mut sink) = sink {
+        sink.flush().map_err(|error| unwritable(file, &error))?;
+        anstream::eprintln!("{count} traces exported");
+    }
+    Ok(())
+}
+
+fn unwritable(file: &Path, error: &std::io::Error) -> String {
+    format!("--out: {}: {error}", file.display())
+}
+
+/// Ids of the traces that were seen; the oldest are forgotten.
+#[derive(Default)]
+struct SeenIds {
+    order: VecDeque<String>,
+    ids: HashSet<String>,
+}
+
+impl SeenIds {
+    /// Adds an id; returns whether it is new.
+    fn add(&mut self, id: &str) -> bool {
+        if !self.ids.insert(id.to_owned()) {
+            return false;
+        }
+        self.order.push_back(id.to_owned());
+        if self.order.len() > REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.ids.remove(&oldest);
+        }
+        true
+    }
+}
+
+/// Polls the newest traces, because a trace is stored after its turn and a long turn arrived earlier than those before
+/// it.
+async fn tail(
+    client: &OperatorClient,
+    filter: &FilterArguments,
+    lines: usize,
+    pause: Duration,
+    format: OutputFormat,
+) -> VerbResult {
+    let mut seen = SeenIds::default();
+    let mut before: Option<usize> = Some(lines);
+    let mut is_first = true;
+    loop {
+        let mut new = news(client, filter, &mut seen, before.is_some()).await?;
+        if let Some(most) = before.take() {
+            new.truncate(most);
+        }
+        new.reverse();
+        if !new.is_empty() || is_first {
+            print(&new, format, is_first);
+            is_first = false;
+        }
+        if output::is_closed() {
+            return Ok(());
+        }
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Returns the traces that were not seen before, newest first.
+async fn news(
+    client: &OperatorClient,
+    filter: &FilterArguments,
+    seen: &mut SeenIds,
+    is_first: bool,
+) -> Result<Vec<Value>, OperatorError> {
+    let (mut new, mut cursor) = (Vec::new(), None);
+    for _ in 0..TAIL_PAGES {
+        let mut query = filter.query();
+        query.push(("limit", TAIL_PAGE.to_string()));
+        query.extend(cursor.take().map(|cursor| ("cursor", cursor)));
+        let Page { traces, next } = client.get(TRACES, &query).await?;
+        let all = traces.len();
+        let unseen =
+            traces.into_iter().filter(|trace| trace.get("id").and_then(Value::as_str).is_some_and(|id| seen.add(id)));
+        let found = new.len();
+        new.extend(unseen);
+        // A page with a known trace is followed by known ones.
+        if is_first || new.len() - found < all || next.is_none() {
+            break;
+        }
+        cursor = next;
+    }
+    Ok(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_new_once_and_the_oldest_are_forgotten() {
+        let mut seen = SeenIds::default();
+        assert!(seen.add("a") && !seen.add("a"));
+        (0..REMEMBERED).for_each(|number| assert!(seen.add(&number.to_string())));
+        assert!(seen.add("a") && seen.ids.len() == REMEMBERED);
+    }
+}
