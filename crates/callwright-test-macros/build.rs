@@ -5,7 +5,8 @@ use std::process::Command;
 use std::{env, fs};
 
 /// Modules of the Python packages in `tests/clients/requirements.txt`.
-const PYTHON_MODULES: [&str; 6] = ["anthropic", "openai", "openapi_core", "playwright", "regress", "schemathesis"];
+const PYTHON_MODULES: [&str; 8] =
+    ["anthropic", "fastapi", "openai", "openapi_core", "playwright", "regress", "schemathesis", "uvicorn"];
 
 /// Node.js packages in `tests/clients/node/package.json`.
 const NODE_PACKAGES: [&str; 3] = ["@anthropic-ai/sdk", "axe-core", "openai"];

@@ -32,6 +32,7 @@ use crate::http::{self, ApprovalStreams, BodyMemory, ClientSide, Connections, Op
 use crate::keys::{Access, OperatorToken};
 use crate::pipeline::Pipeline;
 use callwright_common::watch::Watcher;
+use callwright_executor as executor;
 use callwright_search::embedding::DownloadWatcher;
 use callwright_store::Store;
 use callwright_telemetry::labels::Listener;
@@ -40,6 +41,7 @@ use callwright_telemetry::{self as telemetry, LogError, Metrics};
 use certificates::Certificates;
 
 pub use crate::http::api_description;
+pub use crate::pipeline::ToolsetState;
 pub use certificates::{CertificateState, certificates};
 pub use documents::{load_catalog, public_fetcher};
 pub use hangup::Hangups;
@@ -71,6 +73,7 @@ pub struct App {
     client_task: JoinHandle<()>,
     operator_task: JoinHandle<()>,
     metrics: Arc<Metrics>,
+    executor: executor::Settings,
     /// Watchers of documents, policies, templates and certificates; dropping one stops it.
     watchers: Vec<Watcher>,
 }
@@ -93,7 +96,7 @@ impl App {
         base_dir: &Path,
         downloads: &dyn DownloadWatcher,
     ) -> Result<Self, StartError> {
-        let server = settings.server.clone();
+        let (server, executor) = (settings.server.clone(), settings.executor.clone());
         let built = build::build(settings, base_dir, downloads).await?;
         let client_listener = http::bind(server.listen, "listen").await?;
         let operator_listener = http::bind(server.operator_listen, "operator_listen").await?;
@@ -158,6 +161,7 @@ impl App {
             client_task,
             operator_task,
             metrics: built.metrics,
+            executor,
             watchers: built.watchers.into_iter().chain([watcher]).collect(),
         })
     }
@@ -170,6 +174,11 @@ impl App {
     /// Base URL of the operator side.
     pub fn operator_url(&self) -> &str {
         &self.operator_url
+    }
+
+    /// Returns the number of tools of each toolset, and how many of them can be called.
+    pub fn toolset_states(&self) -> Vec<ToolsetState> {
+        self.pipeline.inspect().toolset_states(|server| self.executor.permits(server))
     }
 
     /// Shuts down in order: refuses new connections, finishes running turns without waiting for approvals, writes

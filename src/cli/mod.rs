@@ -11,6 +11,7 @@ mod errors;
 mod explain;
 mod health;
 mod help;
+mod init;
 mod keys;
 mod learn;
 mod lessons;
@@ -23,6 +24,7 @@ mod policy;
 mod procedures;
 mod procedures_import;
 mod progress;
+mod quickstart;
 mod replay;
 mod representations;
 mod retrieve;
@@ -52,6 +54,9 @@ struct CommandLine {
 enum CliVerb {
     /// Run the proxy until SIGTERM or SIGINT.
     Serve(serve::ServeArguments),
+    /// Write a configuration and a policy for a provider and an OpenAPI document. On a terminal it prompts for missing
+    /// flags.
+    Init(init::InitArguments),
     /// Run sample conversations with a scripted model and three sample APIs through the proxy, and report the results.
     Demo(demo::DemoArguments),
     /// Report which operations of OpenAPI documents become tools, and how to improve the documents for models. Exit
@@ -116,6 +121,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let result = match arguments.verb {
         CliVerb::Serve(arguments) => serve::run(arguments),
+        CliVerb::Init(arguments) => init::run(arguments),
         CliVerb::Demo(arguments) => demo::run(arguments),
         CliVerb::Check(arguments) => check::run(&arguments),
         CliVerb::Scan(arguments) => scan::run(arguments),

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::Path;
 use axum::http::{HeaderValue, Method, StatusCode, header};
-use axum::response::Response;
+use axum::response::{Redirect, Response};
 
 use super::api_operation::{ApiParts, for_everyone};
 use super::api_schema::text;
@@ -44,6 +44,11 @@ const FILES: [(&str, &str, &str); 20] = [
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
     form-action 'none'; frame-ancestors 'none'";
 
+/// Handles `GET /`: leads to the console.
+pub(super) async fn redirect() -> Redirect {
+    Redirect::temporary("/console")
+}
+
 /// Handles `GET /console`.
 pub(super) async fn page() -> Response {
     embedded("text/html; charset=utf-8", PAGE)
@@ -76,6 +81,9 @@ fn embedded(kind: &'static str, content: &'static str) -> Response {
 
 /// Describes the operations.
 pub(super) fn describe(api: &mut ApiParts) {
+    let redirect =
+        for_everyone("root", "Redirects to the console.").responds_as(307, "The console is at `/console`.", []);
+    api.operation(Method::GET, "/", redirect);
     let page = for_everyone("console", "Returns the console, a page for operators.").responds_as(
         200,
         "The page.",

@@ -71,6 +71,9 @@ pub(super) async fn no_such_method(method: Method, uri: Uri) -> Response {
 
 /// Returns a suggestion for an unknown path of the client listener.
 fn client_hint(unknown: &str) -> Option<String> {
+    if unknown == "/" {
+        return Some("this is the client side: use this URL with `/v1` as base URL of a client; the console is on the operator side".to_owned());
+    }
     if is_operator_path(unknown) {
         return Some("it is a path of the operator side (`server.operator_listen`)".to_owned());
     }
@@ -115,6 +118,7 @@ mod tests {
             ("/v2/chat/completions", "`/v1/chat/completions`"),
             ("/chat/completion", "`/v1/chat/completions`"),
             ("/admin/keys", "operator side"),
+            ("/", "with `/v1` as base URL"),
         ] {
             let told = client_hint(path).unwrap_or_default();
             assert!(told.contains(hint), "{path}: {told}");

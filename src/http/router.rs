@@ -85,6 +85,7 @@ pub fn operator_router(state: OperatorSide, guard: RequestGuard) -> Router {
         .route_layer(from_fn_with_state(state.token.clone(), layers::authorize_operator))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
+        .route("/", get(console::redirect))
         .route("/console", get(console::page))
         .route("/console/{file}", get(console::file))
         .fallback(fallback::no_such_operator_route)

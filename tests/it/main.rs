@@ -25,6 +25,7 @@ mod explain;
 mod failing;
 mod failure_recognition;
 mod fault_actions;
+mod first_run;
 mod further_documentation;
 mod handover;
 mod hangup;

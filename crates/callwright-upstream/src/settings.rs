@@ -117,6 +117,22 @@ impl Settings {
         self.protocols.contains(&protocol)
     }
 
+    /// Returns the likely base URL if this one has no path: OpenAI-compatible servers usually have their API below
+    /// `/v1`.
+    pub fn base_url_with_version(&self) -> Option<String> {
+        let url = Url::parse(&self.base_url).ok()?;
+        (matches!(url.path(), "" | "/") && url.query().is_none())
+            .then(|| format!("{}/v1", self.base_url.trim_end_matches('/')))
+    }
+
+    /// Validates the settings of the upstream with this name.
+    ///
+    /// # Errors
+    /// [`BuildError::Setting`].
+    pub fn validate(&self, upstream: &str) -> Result<(), BuildError> {
+        self.check(upstream).map(drop)
+    }
+
     /// Validates the settings. Returns `base_url`.
     pub(super) fn check(&self, upstream: &str) -> Result<Url, BuildError> {
         let url = check_base_url(upstream, self.base_url.trim_end_matches('/'))?;
@@ -206,6 +222,9 @@ fn is_credential(name: &str) -> bool {
     CREDENTIALS.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
+/// Paths of endpoints, which are sometimes copied together with the base URL.
+const ENDPOINTS: [&str; 6] = ["/chat/completions", "/completions", "/responses", "/messages", "/models", "/embeddings"];
+
 fn check_base_url(upstream: &str, base: &str) -> Result<Url, BuildError> {
     let url = Url::parse(base).map_err(|error| {
         BuildError::setting(upstream, "base_url", format!("not a URL ({error}); write https://host/v1"))
@@ -216,6 +235,11 @@ fn check_base_url(upstream: &str, base: &str) -> Result<Url, BuildError> {
         "must not hold credentials; put the key into api_key"
     } else if url.query().is_some() || url.fragment().is_some() {
         "must end with its path: no ? and no #"
+    } else if let Some(endpoint) = ENDPOINTS.iter().find(|endpoint| base.ends_with(**endpoint)) {
+        let meant = base.strip_suffix(endpoint).unwrap_or_default();
+        let message =
+            format!("ends with the path of an endpoint, which the proxy appends itself; did you mean `{meant}`?");
+        return Err(BuildError::setting(upstream, "base_url", message));
     } else {
         return Ok(url);
     };

@@ -1,6 +1,7 @@
 //! Read-only views for operators of the data that turns use: the toolsets with their tools, the policies, and the
 //! providers.
 
+mod callable;
 mod tools;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use super::settings::AliasSettings;
 use super::snapshot::Tooling;
 use super::stages::open::facts;
 
+pub use callable::ToolsetState;
 pub use tools::{Editing, ToolShown};
 
 /// Catalog, policies and aliases at one moment.
