@@ -34,7 +34,7 @@ use crate::pipeline::Pipeline;
 use callwright_common::watch::Watcher;
 use callwright_executor as executor;
 use callwright_search::embedding::DownloadWatcher;
-use callwright_store::Store;
+use callwright_store::{Store, StoreClaim};
 use callwright_telemetry::labels::Listener;
 use callwright_telemetry::{self as telemetry, LogError, Metrics};
 
@@ -65,6 +65,7 @@ pub struct App {
     operator_url: String,
     pipeline: Arc<Pipeline>,
     store: Arc<Store>,
+    _claim: StoreClaim,
     access: Arc<Access>,
     draining: Arc<AtomicBool>,
     grace: Duration,
@@ -97,9 +98,11 @@ impl App {
         downloads: &dyn DownloadWatcher,
     ) -> Result<Self, StartError> {
         let (server, executor) = (settings.server.clone(), settings.executor.clone());
-        let built = build::build(settings, base_dir, downloads).await?;
+        // An address in use must not change the store first.
         let client_listener = http::bind(server.listen, "listen").await?;
         let operator_listener = http::bind(server.operator_listen, "operator_listen").await?;
+        let claim = StoreClaim::take(&settings.store, base_dir)?;
+        let built = build::build(settings, base_dir, downloads).await?;
         let client = client_listener.local_addr().map_err(StartError::Address)?;
         let operator = operator_listener.local_addr().map_err(StartError::Address)?;
         let certificates = Certificates::load(&server, &built.metrics)?;
@@ -153,6 +156,7 @@ impl App {
             operator_url,
             pipeline: built.pipeline,
             store: built.store,
+            _claim: claim,
             access: built.access,
             draining,
             grace: Duration::from_secs(server.shutdown_grace_seconds),

@@ -10,7 +10,7 @@ use callwright_knowledge::representation::RepresentationError;
 use callwright_openapi::LoadError;
 use callwright_policy::PolicyError;
 use callwright_search::embedding;
-use callwright_store::SealKeyError;
+use callwright_store::{SealKeyError, StoreInUse};
 use callwright_telemetry::OtlpError;
 use callwright_upstream as upstream;
 
@@ -23,6 +23,9 @@ pub enum StartError {
     /// The local address of a listener cannot be read.
     #[error("cannot read the local address of a listener: {0}")]
     Address(io::Error),
+    /// Another process serves the SQLite file.
+    #[error(transparent)]
+    StoreInUse(#[from] StoreInUse),
     /// A certificate or its private key is invalid.
     #[error(transparent)]
     Tls(#[from] TlsError),

@@ -43,10 +43,18 @@ fn check(file: Option<PathBuf>) -> VerbResult {
     problems.extend(Templates::load(&loaded.settings.feedback).err().map(|error| error.to_string()));
     let notations = Notations::load(&loaded.settings.repair, &loaded.base_dir);
     problems.extend(notations.err().map(|error| error.to_string()));
+    for (name, upstream) in &loaded.settings.upstreams {
+        problems.extend(upstream.validate(name).err().map(|error| error.to_string()));
+        if let Some(meant) = upstream.base_url_with_version() {
+            outln!("upstream `{name}`: base_url `{}` has no path; did you mean `{meant}`?", upstream.base_url);
+        }
+    }
+    problems.extend(loaded.settings.executor.check().err().map(|error| error.to_string()));
     match app::load_catalog(&loaded.settings, &loaded.base_dir) {
         Ok((catalog, errors)) => {
             let settings = &loaded.settings;
             catalog.toolsets().for_each(|toolset| print_toolset(toolset));
+            problems.extend(catalog.toolsets().filter_map(|toolset| unusable(toolset)));
             match app::audit_toolsets(&catalog, &settings.executor, &BTreeSet::new()) {
                 Ok(findings) => findings.iter().for_each(print_finding),
                 Err(error) => problems.push(error.to_string()),
@@ -69,8 +77,18 @@ fn check(file: Option<PathBuf>) -> VerbResult {
 
 /// Prints calls that would be refused, with the lines that let them through.
 fn print_finding(finding: &ToolsetFinding) {
-    anstream::println!("toolset `{}`: {} ({})", finding.toolset, finding.message, finding.reason);
-    anstream::println!("  to change this, add {}", finding.fix().replace('\n', "\n    "));
+    outln!("toolset `{}`: {} ({})", finding.toolset, finding.message, finding.reason);
+    outln!("  to change this, add {}", finding.fix().replace('\n', "\n    "));
+}
+
+/// Returns the problem of a toolset without tools.
+fn unusable(toolset: &Toolset) -> Option<String> {
+    let Report { file, operations_skipped, .. } = &toolset.report;
+    let why = match operations_skipped.len() {
+        0 => "has no operations: check that it is the whole document and that `paths` is not empty".to_owned(),
+        skipped => format!("has no usable operation, {skipped} were skipped: `callwright check {file}` reports why"),
+    };
+    toolset.operations.is_empty().then(|| format!("toolset `{}`: {file} {why}", toolset.name))
 }
 
 /// Prints facts about a toolset that are useful to an operator but are not errors.

@@ -77,12 +77,38 @@ impl<'t> ConfigDocument<'t> {
     }
 }
 
+/// Message of the parser for a table or key that is defined twice.
+const DUPLICATE: &str = "duplicate key";
+
 fn syntax_problem(text: &str, error: &toml::de::Error) -> ConfigProblem {
+    let message = match error.span() {
+        Some(span) if error.message() == DUPLICATE => duplicate_message(text, span.start),
+        _ => error.message().to_owned(),
+    };
     ConfigProblem {
         place: error.span().map(|span| FilePosition::of_offset(text, span.start)),
         key: String::new(),
-        message: error.message().to_owned(),
+        message,
     }
+}
+
+/// Explains a second definition of the table or key at an offset, with the line of the first one if it is written alike.
+fn duplicate_message(text: &str, offset: usize) -> String {
+    let line_number = FilePosition::of_offset(text, offset).line;
+    let lines: Vec<&str> = text.lines().take(line_number).map(str::trim).collect();
+    let Some((line, earlier)) = lines.split_last() else { return DUPLICATE.to_owned() };
+    let is_table = line.starts_with('[');
+    let (name, end) = if is_table { (line.split_inclusive(']').next(), '#') } else { (line.split('=').next(), '=') };
+    let name = name.unwrap_or(line).trim();
+    // The same key in another table is another key.
+    let header = if is_table { None } else { earlier.iter().rposition(|line| line.starts_with('[')) };
+    let first = earlier.iter().enumerate().skip(header.map_or(0, |header| header + 1)).find(|(_, line)| {
+        let rest = line.strip_prefix(name).map(str::trim_start);
+        rest.is_some_and(|rest| rest.starts_with(end) || (is_table && rest.is_empty()))
+    });
+    let place = first.map(|(index, _)| format!(", first in line {}", index + 1)).unwrap_or_default();
+    let fix = if is_table { "merge both into one table" } else { "remove one of them" };
+    format!("`{name}` is defined twice{place}; {fix}")
 }
 
 /// Interpolates string values and records locations. The parser bounds the depth.

@@ -84,7 +84,7 @@ fn a_wrong_type_is_named_with_its_place() {
         "2:20: `server.body_limit_bytes`: expected a whole number that is not negative, found a string"
     );
     assert!(problem_of("server = 1\n").starts_with("1:10: `server`: expected a table"));
-    assert!(problem_of("[server]\nlisten = 'nowhere'\n").starts_with("2:10: `server.listen`: invalid socket address"));
+    assert!(problem_of("[server]\nlisten = 'nowhere'\n").starts_with("2:10: `server.listen`: expected ADDRESS:PORT"));
 }
 
 #[test]
@@ -222,5 +222,17 @@ proptest! {
             prop_assert!(!problem.message.is_empty() && !problem.message.contains('\n'), "{:?}", problem);
             prop_assert!(problem.place.is_some(), "{:?}", problem);
         }
+    }
+}
+
+#[test]
+fn a_second_table_or_key_is_named_with_the_line_of_the_first() {
+    for (text, message) in [
+        ("[server]\n[keys]\n[server] # again\n", "3:2: `[server]` is defined twice, first in line 1; merge"),
+        ("[a]\nx = 1\n[b]\nx = 1\ny = 2\nx = 3\n", "6:1: `x` is defined twice, first in line 4; remove"),
+        ("server.x = 1\n[server]\n", "`[server]` is defined twice; merge"),
+    ] {
+        let error = parse(text, Path::new(""), &|_| None).unwrap_err().to_string();
+        assert!(error.contains(message), "{text}: {error}");
     }
 }

@@ -3,6 +3,9 @@
 /// Minimum Jaro-Winkler similarity for suggesting a known name; below it, suggestions look random.
 const SUGGESTION_SIMILARITY: f64 = 0.75;
 
+/// Message of the standard library for a text that is no socket address.
+const NOT_AN_ADDRESS: &str = "invalid socket address syntax";
+
 /// Rewrites Serde's `message` about the value at `key`.
 ///
 /// Values are omitted if they came from the environment (`interpolated`), because they may be secrets.
@@ -12,6 +15,9 @@ pub(super) fn explain(message: &str, key: &str, interpolated: bool) -> String {
     }
     if let Some((found, expected)) = mismatch(message) {
         return format!("`{key}`: expected {}, found {}{}", plain(expected), kind(found), string_note(interpolated));
+    }
+    if message == NOT_AN_ADDRESS {
+        return format!("`{key}`: expected ADDRESS:PORT with an IP address, such as \"127.0.0.1:8787\"");
     }
     if interpolated {
         return format!("`{key}`: the value from the environment is not valid here");
@@ -115,6 +121,15 @@ mod tests {
         let message = explain("invalid value: integer `-1`, expected u64", "a.b", false);
         assert_eq!(message, "`a.b`: expected a whole number that is not negative, found integer `-1`");
         assert!(explain("invalid type: string \"5\", expected u64", "a", true).contains("always yields a string"));
+    }
+
+    #[test]
+    fn an_address_needs_a_port() {
+        let error = "127.0.0.1".parse::<std::net::SocketAddr>().unwrap_err().to_string();
+        for interpolated in [false, true] {
+            let message = explain(&error, "server.listen", interpolated);
+            assert!(message.contains("`server.listen`: expected ADDRESS:PORT"), "{message}");
+        }
     }
 
     #[test]

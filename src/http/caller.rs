@@ -24,7 +24,7 @@ impl FromRequestParts<ClientSide> for Caller {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, side: &ClientSide) -> Result<Self, Response> {
-        let caller = side.access.identify(sent(&parts.headers)).map_err(|denied| {
+        let caller = side.access.identify(sent(&parts.headers)).await.map_err(|denied| {
             side.metrics.key_requests.inc("", KeyResult::Denied);
             error::denied(denied)
         })?;

@@ -14,7 +14,7 @@ use super::tls::Tls;
 
 /// Error of binding a listener.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen on {address}: {source}; choose another address with server.{key} (port 0 takes a free one)")]
+#[error("cannot listen on {address}: {}; {}", .source, fix(.key, .source))]
 pub struct ServeError {
     /// The requested address.
     pub address: SocketAddr,
@@ -23,6 +23,14 @@ pub struct ServeError {
     /// The I/O error.
     #[source]
     pub source: io::Error,
+}
+
+fn fix(key: &str, source: &io::Error) -> String {
+    let what = match source.kind() {
+        io::ErrorKind::AddrInUse => "another program uses this port: end it, or",
+        _ => "",
+    };
+    format!("{what} choose another address with server.{key} (port 0 takes a free one)").trim_start().to_owned()
 }
 
 /// Binds a listener.

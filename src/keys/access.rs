@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use jiff::Timestamp;
@@ -17,6 +17,7 @@ use super::quota_status::QuotaStatus;
 use super::refusal::{KeyDenial, RefusedRequest, ViolatedLimit};
 use super::report::{KeyReport, UsageSummary};
 use super::request_permit::{Charge, RequestPermit};
+use super::secret::may_be_ours;
 use super::settings::{Settings, Unmetered};
 use super::usage_counter::Amount;
 use callwright_store::{Revision, Store, StoreError, UsageReport, UsageRow};
@@ -30,6 +31,9 @@ const NOTHING_SEEN: Revision = -1;
 
 /// Key of a request; `None` if virtual keys are off.
 pub type Caller = Option<Arc<KnownKey>>;
+
+/// Minimum time between two searches for unknown keys in the store.
+const SEARCH_PAUSE: Duration = Duration::from_millis(100);
 
 /// Resource that a request uses.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +67,10 @@ pub struct Access {
     store: Arc<Store>,
     /// Revision up to which the keys have been read.
     upto: Mutex<Revision>,
+    /// Whether a search for an unknown key found changes that no refresh has reported yet.
+    has_found: AtomicBool,
+    /// Begin of the last search for an unknown key.
+    searched: Mutex<Option<Instant>>,
     exchange: Mutex<UsageExchange>,
 }
 
@@ -89,6 +97,8 @@ impl Access {
             ledger: Arc::default(),
             store,
             upto: Mutex::new(0),
+            has_found: AtomicBool::new(false),
+            searched: Mutex::new(None),
             exchange: Mutex::new(UsageExchange { seen: NOTHING_SEEN, number: 1, reported: Vec::new() }),
         }
     }
@@ -108,11 +118,41 @@ impl Access {
         self.is_loaded.load(Ordering::Relaxed)
     }
 
-    /// Identifies the caller by the key that was sent.
+    /// Identifies the caller by the key that was sent. An unknown key is searched in the store, because another process
+    /// may just have created it.
     ///
     /// # Errors
     /// [`KeyDenial`], if keys are required and this one is not valid.
-    pub fn identify(&self, sent: Option<&str>) -> Result<Caller, KeyDenial> {
+    pub async fn identify(&self, sent: Option<&str>) -> Result<Caller, KeyDenial> {
+        match self.identify_loaded(sent) {
+            Err(KeyDenial::Unknown) if sent.is_some_and(may_be_ours) => {
+                self.search().await;
+                self.identify_loaded(sent)
+            }
+            result => result,
+        }
+    }
+
+    /// Reads changed keys from the store. Concurrent callers share one read, and invalid keys cause at most one read per
+    /// [`SEARCH_PAUSE`].
+    async fn search(&self) {
+        let arrived = Instant::now();
+        let mut searched = self.searched.lock().await;
+        if let Some(before) = *searched {
+            if before >= arrived {
+                return;
+            }
+            tokio::time::sleep(SEARCH_PAUSE.saturating_sub(before.elapsed())).await;
+        }
+        *searched = Some(Instant::now());
+        // If the store cannot be read, the loaded keys stay in use.
+        if self.read_changes().await == Ok(true) {
+            self.has_found.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Identifies the caller among the loaded keys.
+    fn identify_loaded(&self, sent: Option<&str>) -> Result<Caller, KeyDenial> {
         if !self.is_required() {
             return Ok(None);
         }
@@ -174,11 +214,16 @@ impl Access {
         KeyReport::of(key, now.at, Some(usage))
     }
 
-    /// Reads changed keys from the store; returns whether any changed.
+    /// Reads changed keys from the store; returns whether any changed since the last refresh.
     ///
     /// # Errors
     /// [`StoreError`]; the loaded keys stay in use.
     pub async fn refresh(&self) -> Result<bool, StoreError> {
+        let has_changed = self.read_changes().await?;
+        Ok(self.has_found.swap(false, Ordering::Relaxed) || has_changed)
+    }
+
+    async fn read_changes(&self) -> Result<bool, StoreError> {
         let mut upto = self.upto.lock().await;
         let mut is_other = false;
         loop {

@@ -40,6 +40,7 @@ mod late_answers;
 mod learn;
 mod logs;
 mod memory_isolation;
+mod messages;
 mod mixed_answers;
 mod moving;
 mod notations_reload;

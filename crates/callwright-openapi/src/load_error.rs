@@ -33,6 +33,24 @@ pub enum LoadError {
         /// The fault and its correction.
         reason: String,
     },
+    /// The toolset's document does not exist or cannot be read.
+    #[error(
+        "`toolsets.{toolset}.document` is `{given}`, but {} cannot be read: {source}; correct the path (a relative one begins at the \
+         configuration file's folder, {})",
+        .path.display(), .base_dir.display()
+    )]
+    Document {
+        /// The toolset.
+        toolset: String,
+        /// The document as configured.
+        given: String,
+        /// Path that was read.
+        path: PathBuf,
+        /// Folder to which a relative path refers.
+        base_dir: PathBuf,
+        /// Error of the operating system.
+        source: std::io::Error,
+    },
     /// The file does not exist or cannot be read.
     #[error("{}: cannot be read: {source}", .path.display())]
     Read {

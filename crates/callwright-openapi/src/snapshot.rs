@@ -183,9 +183,24 @@ fn load_entries<'a>(
 ) -> Vec<(&'a str, Result<LoadedEntry, LoadError>)> {
     let load = |&(name, settings): &(&'a String, &'a ToolsetSettings)| {
         let source = EntrySource::of(name, &settings.document, base_dir);
-        (name.as_str(), source.and_then(|source| source.load(name, settings, base_dir, fetch)))
+        let loaded = source.and_then(|source| source.load(name, settings, base_dir, fetch));
+        (name.as_str(), loaded.map_err(|error| with_setting(error, name, settings, base_dir)))
     };
     map_in_order(&entries, ENTRY_BYTES_AT_ONCE, |(_, settings)| bytes(&base_dir.join(&settings.document)), load)
+}
+
+/// Names the setting in the error of a document that cannot be read. Errors of files in a folder name the file already.
+fn with_setting(error: LoadError, name: &str, settings: &ToolsetSettings, base_dir: &Path) -> LoadError {
+    match error {
+        LoadError::Read { path, source } if path == base_dir.join(&settings.document) => LoadError::Document {
+            toolset: name.to_owned(),
+            given: settings.document.clone(),
+            path,
+            base_dir: std::path::absolute(base_dir).unwrap_or_else(|_| base_dir.to_owned()),
+            source,
+        },
+        other => other,
+    }
 }
 
 /// Whether the folder has no documents and subfolders beyond those known to the entry.

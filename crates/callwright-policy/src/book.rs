@@ -10,7 +10,7 @@ use super::sources::{builtin, folder};
 use super::tighten::tighten;
 use super::{Policy, PolicyError, SelectError, Settings, TurnFacts};
 use callwright_common::text::nearest;
-use callwright_common::watch::{FolderDigest, FolderFile, digest};
+use callwright_common::watch::{FolderDigest, FolderError, FolderFile, digest};
 use callwright_types::rules::Mode;
 use http::HeaderMap;
 
@@ -49,6 +49,19 @@ struct PolicyEntry {
     path: PathBuf,
 }
 
+/// Names the setting in the error of a directory that cannot be read. Errors of single files name the file already.
+fn unreadable(error: FolderError, directory: &Path, settings: &Settings, base_dir: &Path) -> PolicyError {
+    match error {
+        FolderError::Unreadable { path, source } if path == directory => PolicyError::Directory {
+            given: settings.directory.clone(),
+            path,
+            base_dir: std::path::absolute(base_dir).unwrap_or_else(|_| base_dir.to_owned()),
+            source,
+        },
+        other => other.into(),
+    }
+}
+
 impl PolicyBook {
     /// Returns the policies that ship with the proxy: `default`, `strict`, `shadow`.
     pub fn builtin() -> Self {
@@ -62,7 +75,11 @@ impl PolicyBook {
     /// [`PolicyError`]: an unreadable file, an invalid policy, a duplicate name, or a missing default policy.
     pub fn load(settings: &Settings, base_dir: &Path) -> Result<Self, PolicyError> {
         let (sources, place) = match directory(settings, base_dir) {
-            Some(directory) => (folder(directory.clone()).read()?, directory.display().to_string()),
+            Some(directory) => {
+                let sources = folder(directory.clone()).read();
+                let sources = sources.map_err(|error| unreadable(error, &directory, settings, base_dir))?;
+                (sources, directory.display().to_string())
+            }
             None => (builtin(), "the built-in policies".to_owned()),
         };
         Self::of(&sources, &settings.default, place)

@@ -1,5 +1,7 @@
 //! Errors in policies, and in requests that select one.
 
+use std::path::PathBuf;
+
 use callwright_common::json::Pointer;
 use callwright_common::watch::FolderError;
 
@@ -9,6 +11,22 @@ pub enum PolicyError {
     /// A file or the directory cannot be read, or exceeds a size limit.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// The directory of the settings cannot be read.
+    #[error(
+        "`policies.directory` is `{given}`, but {} cannot be read: {source}; create the folder, or correct the path (a relative one begins at \
+         the configuration file's folder, {})",
+        .path.display(), .base_dir.display()
+    )]
+    Directory {
+        /// The directory as configured.
+        given: String,
+        /// Path that was read.
+        path: PathBuf,
+        /// Folder to which a relative path refers.
+        base_dir: PathBuf,
+        /// Cause of the failure.
+        source: std::io::Error,
+    },
     /// A file is not a policy.
     #[error("{file}:{line}:{column}: {message}")]
     Invalid {

@@ -1,8 +1,10 @@
 //! A policy, the structure of a policy file.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use callwright_types::Limits;
 use callwright_types::rules::{
@@ -55,18 +57,49 @@ pub struct Policy {
     pub usage: UsageReport,
 }
 
+/// Parses a list of texts; a single text is a list of one.
+fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    struct Texts;
+
+    impl<'de> Visitor<'de> for Texts {
+        type Value = Vec<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of globs, such as `[assistant]`, or one glob")
+        }
+
+        fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+            Ok(vec![text.to_owned()])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+            let mut texts = Vec::new();
+            while let Some(text) = items.next_element()? {
+                texts.push(text);
+            }
+            Ok(texts)
+        }
+    }
+
+    deserializer.deserialize_any(Texts)
+}
+
 /// Turns to which a policy applies: every given key must match. Values are globs (`*`, `?`, `[ab]`, `{a,b}`; `*` also
 /// matches `/`) and case-sensitive.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Match {
     /// Globs of which one must match the model name as the client sent it.
+    #[serde(deserialize_with = "one_or_more")]
     pub models: Vec<String>,
     /// Globs of which one must match the model name, which must be an alias.
+    #[serde(deserialize_with = "one_or_more")]
     pub aliases: Vec<String>,
     /// Globs of which one must match the name of the virtual key.
+    #[serde(deserialize_with = "one_or_more")]
     pub keys: Vec<String>,
     /// Globs of which one must match the name of the virtual key's group.
+    #[serde(deserialize_with = "one_or_more")]
     pub groups: Vec<String>,
     /// Globs by header field name (case-insensitive). Each must match a value of its field.
     pub headers: BTreeMap<String, String>,

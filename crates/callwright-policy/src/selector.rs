@@ -171,6 +171,14 @@ mod tests {
     }
 
     #[test]
+    fn one_glob_needs_no_list() {
+        let none = HeaderMap::new();
+        let selector = selector("{models: 'gpt-*', aliases: fast}");
+        assert!(selector.matches(&facts("gpt-5", Some("fast"), &none)));
+        assert!(!selector.matches(&facts("gpt-5", Some("slow"), &none)));
+    }
+
+    #[test]
     fn a_model_that_is_no_alias_matches_no_alias() {
         let none = HeaderMap::new();
         let selector = selector("aliases: ['*']");

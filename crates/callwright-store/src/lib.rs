@@ -9,6 +9,7 @@
 //! is committed before the request that depends on it is sent.
 
 mod approvals;
+mod claim;
 #[cfg(test)]
 mod contract;
 mod deletion;
@@ -56,6 +57,7 @@ mod writer;
 pub use approvals::{
     Approval, ApprovalFilter, ApprovalPage, ApprovalSummary, Closed, Decided, Question, QueueResult, Ruling,
 };
+pub use claim::{StoreClaim, StoreInUse};
 pub use deletion::{Deleted, Deletion};
 pub use error::StoreError;
 pub use feedback::{FeedbackPage, FeedbackResult, FeedbackRow, FeedbackVerdict};

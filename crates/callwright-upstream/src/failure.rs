@@ -39,6 +39,10 @@ impl FailureBuilder {
         if error.is_connect() {
             let timed_out = in_chain::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::TimedOut);
             let what = if timed_out { "the connection timed out" } else { "the connection failed" };
+            if is_plain_http(error) {
+                let message = "the server answers without TLS; if it serves plain HTTP, write `http://` in `base_url`";
+                return self.failure(UpstreamFailureKind::Connect, format!("{what}: {message}"));
+            }
             return self.failure(UpstreamFailureKind::Connect, format!("{what}: {cause}"));
         }
         if in_chain::<hyper::Error>(error).is_some_and(hyper::Error::is_parse) {
@@ -56,6 +60,23 @@ impl FailureBuilder {
     /// Creates a failure for a body that cannot be decoded.
     pub(super) fn of_encoding(&self, error: &io::Error) -> UpstreamFailure {
         self.failure(UpstreamFailureKind::Malformed, format!("the answer's body cannot be decoded: {error}"))
+    }
+}
+
+/// Whether a TLS handshake failed because the server sent something other than TLS records.
+fn is_plain_http(error: &(dyn Error + 'static)) -> bool {
+    chain(error)
+        .filter_map(tls_error)
+        .any(|error| matches!(error, rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType)))
+}
+
+/// Returns the TLS error in I/O errors, which do not report the error that they contain as their source.
+fn tls_error<'a>(mut error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    loop {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        error = error.downcast_ref::<io::Error>()?.get_ref()?;
     }
 }
 
@@ -99,4 +120,18 @@ pub(super) fn is_stale_connection(error: &legacy::Error) -> bool {
 /// Returns the innermost error; the outer ones have no further information.
 fn root_cause(error: &(dyn Error + 'static)) -> String {
     chain(error).last().map_or_else(String::new, ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_http_behind_https_is_recognised_in_nested_errors() {
+        let not_tls = || rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType);
+        assert!(is_plain_http(&not_tls()));
+        assert!(is_plain_http(&io::Error::other(io::Error::other(not_tls()))));
+        assert!(!is_plain_http(&io::Error::other(rustls::Error::NoApplicationProtocol)));
+        assert!(!is_plain_http(&io::Error::from(io::ErrorKind::ConnectionRefused)));
+    }
 }

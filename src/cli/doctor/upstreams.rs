@@ -52,7 +52,36 @@ async fn check(upstream: &Upstream, default: &str) -> (DoctorFinding, Option<jif
             };
             (DoctorFinding::fail(check, format!("{base}: {}", failure.message), fix), None)
         }
+        Ok(Ok(answer)) if answer.status == StatusCode::NOT_FOUND && !ends_with_version(base) => {
+            (no_list_of_models(check, upstream).await, ahead(&answer.headers))
+        }
         Ok(Ok(answer)) => (finding(check, upstream, default, answer.status), ahead(&answer.headers)),
+    }
+}
+
+/// Whether a base URL ends with a version, such as `/v1` or `/v1beta`.
+fn ends_with_version(base: &str) -> bool {
+    let last = base.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    last.strip_prefix('v').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+}
+
+/// Judges a 404 of a base URL without a version: it usually lacks `/v1`.
+async fn no_list_of_models(check: String, upstream: &Upstream) -> DoctorFinding {
+    let base = upstream.settings().base_url.trim_end_matches('/');
+    let key = format!("upstreams.{}.base_url", upstream.name());
+    let no_fields = HeaderMap::new();
+    let path = format!("/v1{QUESTION}");
+    let question = upstream.forward(Method::GET, &path, &no_fields, RequestBody::default());
+    let message = format!("{base} answers, but has no {QUESTION} (404)");
+    match tokio::time::timeout(PATIENCE, question).await {
+        Ok(Ok(answer)) if answer.status != StatusCode::NOT_FOUND => {
+            DoctorFinding::fail(check, message, format!("did you mean `{base}/v1`? It is there: set it in `{key}`"))
+        }
+        _ => DoctorFinding::warn(
+            check,
+            message,
+            format!("`{key}` usually ends in /v1; ignore this if the provider has no list of models"),
+        ),
     }
 }
 

@@ -69,12 +69,18 @@ fn options(bounds: Bounds) -> Options {
     }
 }
 
+/// Part of the parser's message about a tab in indentation.
+const TAB: &str = "tabs disallowed";
+
 fn message(error: &Error) -> String {
     match error.without_snippet() {
         Error::SerdeUnknownField { field, expected, .. } => unknown("key", field, expected),
         Error::SerdeUnknownVariant { variant, expected, .. } => unknown("value", variant, expected),
         other => {
             let text = other.to_string();
+            if text.contains(TAB) {
+                return "a tab character; YAML indents with spaces only, so replace it by spaces".to_owned();
+            }
             text.strip_prefix("error: ").unwrap_or(&text).to_owned()
         }
     }

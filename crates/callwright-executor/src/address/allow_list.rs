@@ -40,6 +40,12 @@ impl AllowList {
     }
 
     fn add(&mut self, entry: &str) -> Result<(), &'static str> {
+        if entry.contains("://") {
+            return Err("a URL; leave out the scheme, the port and the path");
+        }
+        if has_port(entry) {
+            return Err("an address with a port, but an entry allows every port; leave out the port");
+        }
         if let Some((address, bits)) = entry.split_once('/') {
             let address: IpAddr =
                 address.parse().map_err(|_| "not a network: the part before the `/` is not an IP address")?;
@@ -57,6 +63,14 @@ impl AllowList {
         }
         Ok(())
     }
+}
+
+/// Whether the entry is a host or address with a port, as in a URL.
+fn has_port(entry: &str) -> bool {
+    let (host, port) = entry.rsplit_once(':').unwrap_or((entry, ""));
+    let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    // An IPv6 address has a port only if it is in brackets.
+    is_port && (host.ends_with(']') || !host.contains(':'))
 }
 
 /// Parses an address, also an IPv6 address in the brackets of a URL.
@@ -106,6 +120,16 @@ mod tests {
 
     #[test]
     fn an_entry_that_is_nothing_of_this_is_an_error_that_names_it() {
+        for (entry, why) in [
+            ("http://a", "leave out the scheme"),
+            ("https://10.0.0.1:80/x", "leave out the scheme"),
+            ("127.0.0.1:8080", "leave out the port"),
+            ("[::1]:80", "leave out the port"),
+            ("rooms.internal:443", "leave out the port"),
+        ] {
+            let error = parse(entry).unwrap_err().to_string();
+            assert!(error.contains(&format!("`{entry}`")) && error.contains(why), "{error}");
+        }
         for entry in ["", "10.0.0.0/33", "10.0.0.0/x", "host/8", "http://a", "a b", "*.internal", "0x7f.1", "::1/129"] {
             let error = parse(entry).unwrap_err().to_string();
             assert!(error.contains(&format!("`{entry}`")) && error.contains("allowed_addresses"), "{error}");

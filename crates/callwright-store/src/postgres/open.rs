@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{ConnectOptions, PgPool};
+use sqlx::{ConnectOptions, Connection, PgConnection, PgPool};
 
 use super::Postgres;
 use super::gate::Gate;
@@ -47,6 +47,8 @@ impl Postgres {
     /// A message that names the location and the remedy, without the password.
     pub(crate) async fn open(url: &PostgresUrl, settings: &PostgresSettings) -> Result<Self, String> {
         let options = options(url)?;
+        // The pool retries a refused connection until its timeout and then reports only the timeout.
+        connect_once(&options, settings).await.map_err(|reason| unusable(url, &reason, REMEDY))?;
         let pool = pool(settings).connect_with(options).await.map_err(|error| unusable(url, &error, REMEDY))?;
         let gate = Arc::new(Gate::new(Duration::from_millis(settings.probe_milliseconds.max(1))));
         let patience = Duration::from_millis(settings.statement_milliseconds.max(1));
@@ -74,6 +76,21 @@ impl Postgres {
         drop(connection);
         pool.close().await;
         version.map_err(|message| unusable(url, &message, ""))
+    }
+}
+
+/// Opens and closes one connection; returns why that is impossible.
+async fn connect_once(options: &PgConnectOptions, settings: &PostgresSettings) -> Result<(), String> {
+    let patience = Duration::from_millis(settings.connect_milliseconds.max(1));
+    match tokio::time::timeout(patience, PgConnection::connect_with(options)).await {
+        Ok(Ok(connection)) => {
+            // The server closes a connection that is not closed properly, too.
+            let _ = connection.close().await;
+            Ok(())
+        }
+        Ok(Err(sqlx::Error::Io(error))) => Err(error.to_string()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err(format!("no connection within {} ms", patience.as_millis())),
     }
 }
 

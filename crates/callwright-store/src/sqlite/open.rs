@@ -145,8 +145,17 @@ fn prepare_file(path: &Path) -> Result<(), String> {
     open.open(path).map(drop).map_err(|error| advice(&Location::File(path.to_owned()), &error.to_string()))
 }
 
+/// Message of SQLite for a file of another kind (`SQLITE_NOTADB`, <https://www.sqlite.org/rescode.html#notadb>).
+const NOT_A_DATABASE: &str = "file is not a database";
+
 fn advice(location: &Location, message: &str) -> String {
     match location {
+        Location::File(path) if message.contains(NOT_A_DATABASE) => {
+            format!(
+                "cannot use {}: the file is not a database of SQLite; name another file in `[store] url`",
+                path.display()
+            )
+        }
         Location::File(path) => format!(
             "cannot use {}: {message}; make the file and its directory writable for this user, or change `[store] url`",
             path.display()
