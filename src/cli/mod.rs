@@ -57,7 +57,8 @@ enum CliVerb {
     /// Write a configuration and a policy for a provider and an OpenAPI document. On a terminal it prompts for missing
     /// flags.
     Init(init::InitArguments),
-    /// Run sample conversations with a scripted model and three sample APIs through the proxy, and report the results.
+    /// Run sample conversations with and without the proxy. Model and APIs are samples, too: no key, no network, no
+    /// file.
     Demo(demo::DemoArguments),
     /// Report which operations of OpenAPI documents become tools, and how to improve the documents for models. Exit
     /// status 1 if a document cannot be loaded, or has a finding of `--deny`.

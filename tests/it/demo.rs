@@ -1,13 +1,17 @@
 //! The whole demo with the real proxy, also with a censor between proxy and model that removes parts of the feedback
 //! from which the model learns.
 
+use std::io::{BufRead, BufReader, Read};
+
 use http::{HeaderName, Method};
 use serde_json::Value;
 
+use crate::support::guarded;
+use crate::support::verb::Folder;
 use callwright::app::App;
 use callwright::config;
 use callwright_demo::server::{Handler, Reply, Request};
-use callwright_demo::{DemoWorld, Played, Server, client, play, start};
+use callwright_demo::{DemoWorld, Detail, Ending, PlayOptions, Played, Server, Stage, client, play, start};
 
 /// Function that removes text from every message to the model.
 type Cut = fn(&str) -> String;
@@ -33,8 +37,12 @@ impl Handler for Censor {
     }
 }
 
-/// Plays the demo with a censor between the proxy and the model.
+/// Plays the whole demo with a censor between the proxy and the model.
 async fn play_cut(cut: Cut) -> (DemoWorld, Vec<Played>, String) {
+    play_with(cut, PlayOptions { detail: Detail::Full, shows_metrics: true }).await
+}
+
+async fn play_with(cut: Cut, options: PlayOptions) -> (DemoWorld, Vec<Played>, String) {
     let parent = tempfile::tempdir().unwrap();
     let world = start(parent.path()).await.unwrap();
     let censor = Server::start(Censor { model: world.model.url(), cut }).await.unwrap();
@@ -44,7 +52,9 @@ async fn play_cut(cut: Cut) -> (DemoWorld, Vec<Played>, String) {
     let loaded = config::load(&request, &|_| None).unwrap();
     let app = App::start(loaded.settings, &loaded.base_dir).await.unwrap();
     let mut out = Vec::new();
-    let played = play(app.client_url(), app.operator_url(), &mut out).await.unwrap();
+    let model_url = world.model.url();
+    let stage = Stage { client_url: app.client_url(), operator_url: app.operator_url(), model_url: &model_url };
+    let played = play(&stage, options, &mut out).await.unwrap();
     app.stop().await;
     (world, played, anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string())
 }
@@ -56,7 +66,7 @@ fn broken(played: &[Played]) -> Vec<&'static str> {
 
 #[tokio::test]
 async fn every_conversation_shows_what_it_promises() {
-    let (world, played, transcript) = play_cut(str::to_owned).await;
+    let (_, played, transcript) = play_cut(str::to_owned).await;
     assert_eq!(broken(&played), [""; 0], "{transcript}");
     for line in [
         "The model in this demo is scripted",
@@ -82,10 +92,46 @@ async fn every_conversation_shows_what_it_promises() {
     }
     let long: Vec<_> = transcript.lines().filter(|line| line.chars().count() > 100).collect();
     assert!(long.is_empty(), "{long:#?}");
-    let requests = [&world.route_planner, &world.meeting_rooms, &world.flight_desk].map(Server::requests);
-    assert_eq!(requests, [4, 8, 4]);
     let planned = played.iter().filter(|played| played.traces.iter().any(|trace| trace.plan.is_some()));
     assert_eq!(planned.count(), 5, "simple turns pay for no planning");
+    for plan in played.iter().flat_map(|played| &played.traces).filter_map(|trace| trace.plan.as_ref()) {
+        let Some((_, supplier)) = plan.reason.split_once("is missing, and ") else { continue };
+        let supplier = supplier.strip_suffix(" supplies it").unwrap();
+        let nodes = plan.plan.as_ref().unwrap().nodes();
+        assert!(nodes.iter().any(|node| node.tool == supplier), "{}: {nodes:#?}", plan.reason);
+    }
+}
+
+/// The default of `callwright demo`: the closing table is counted from this run.
+#[tokio::test]
+async fn the_brief_demo_compares_five_conversations_with_and_without_the_proxy() {
+    let (world, played, transcript) = play_with(str::to_owned, PlayOptions::default()).await;
+    assert_eq!(broken(&played), [""; 0], "{transcript}");
+    assert!(transcript.lines().count() <= 112, "{} lines:\n{transcript}", transcript.lines().count());
+    assert!(transcript.lines().all(|line| line.chars().count() <= 100), "{transcript}");
+    let comparisons: Vec<_> = played.iter().map(|played| played.comparison.unwrap()).collect();
+    let with: Vec<Ending> = comparisons.iter().map(|one| one.with.ending).collect();
+    let right = Ending::Right;
+    assert_eq!(with, [right, right, right, right, Ending::HandedOver], "{transcript}");
+    assert!(comparisons.iter().all(|one| one.without.ending == Ending::Wrong), "{transcript}");
+    let sum = |of: fn(&callwright_demo::Comparison) -> u64| comparisons.iter().map(of).sum::<u64>();
+    let (without, with) = (sum(|one| one.without.requests), sum(|one| one.with.requests));
+    assert!(
+        transcript.contains(&format!("without the proxy: 0 of 5 right; {without} model requests, ")),
+        "{transcript}"
+    );
+    let words = format!("with the proxy:    4 of 5 right, 1 handed over; {with} model requests, ");
+    assert!(transcript.contains(&words), "{transcript}");
+    assert_eq!(world.model.requests(), without + with, "the numbers are those of the model itself");
+}
+
+/// Without the sentence that explains the error, the proxy is no better, and the table shows it.
+#[tokio::test]
+async fn the_table_is_counted_and_not_written() {
+    let cut: Cut = |text| text.replace("longitude precedes the latitude", "");
+    let (_, played, transcript) = play_with(cut, PlayOptions::default()).await;
+    assert_ne!(played[3].comparison.unwrap().with.ending, Ending::Right, "{transcript}");
+    assert!(transcript.contains("with the proxy:    3 of 5 right"), "{transcript}");
 }
 
 #[tokio::test]
@@ -113,4 +159,53 @@ async fn without_the_name_of_what_is_missing_it_stays_missing() {
         ["A missing parameter is sent back to the model", "A mistake is not repeated"],
         "{transcript}"
     );
+}
+
+/// `callwright demo` as a person runs it.
+#[test]
+fn the_command_prints_two_pages_and_three_next_commands() {
+    let said = Folder::with(&[]).run(&["demo"], b"");
+    let text = String::from_utf8(said.stdout).unwrap();
+    assert_eq!(said.status, Some(0), "{text}{}", said.stderr);
+    assert!(text.lines().count() <= 120, "{} lines", text.lines().count());
+    let (_, next) = text.split_once("\nNext\n").unwrap();
+    assert_eq!(next.lines().filter(|line| line.starts_with("    callwright ")).count(), 3, "{next}");
+    assert!(!text.contains("callwright_turns_total"), "metrics are shown only on request");
+    let metrics = Folder::with(&[]).run(&["demo", "--metrics"], b"");
+    assert!(String::from_utf8(metrics.stdout).unwrap().contains("callwright_turns_total"));
+}
+
+/// `callwright demo --serve` on other ports, with a second of traffic.
+#[tokio::test]
+async fn the_demo_keeps_running_with_traffic_for_the_console() {
+    let folder = Folder::with(&[]);
+    let free = "127.0.0.1:0";
+    let arguments = ["demo", "--serve", "--listen", free, "--operator-listen", free, "--traffic", "1"];
+    let mut child = folder.start(&arguments);
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let read = move || {
+        let mut lines = Vec::new();
+        for line in out.by_ref().lines() {
+            let line = line.unwrap();
+            let is_last = line.ends_with("conversations were held.");
+            lines.push(line);
+            if is_last {
+                break;
+            }
+        }
+        (lines, out)
+    };
+    let (lines, _out) = guarded("the traffic ends", tokio::task::spawn_blocking(read)).await.unwrap();
+    let console = lines.iter().find_map(|line| line.trim().strip_prefix("Console: ")).unwrap();
+    assert_eq!(client::get(console).await.unwrap().status.as_u16(), 200);
+    let traces = client::get(&console.replace("/console", "/admin/traces?limit=1000")).await.unwrap().text();
+    let traces: Value = serde_json::from_str(&traces).unwrap();
+    let sessions = traces["traces"].as_array().unwrap().iter().filter_map(|trace| trace["session"].as_str());
+    assert!(sessions.filter(|session| session.starts_with("traffic-")).count() > 0, "{traces}");
+    let ended = tokio::task::spawn_blocking(move || {
+        let id = child.id().to_string();
+        assert!(std::process::Command::new("kill").args(["-s", "TERM", &id]).status().unwrap().success());
+        child.wait().unwrap()
+    });
+    assert!(guarded("it ends", ended).await.unwrap().success());
 }

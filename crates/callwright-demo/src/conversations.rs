@@ -26,6 +26,9 @@ pub(super) struct DemoConversation {
     pub(super) remembers: bool,
     /// Expected behaviour.
     checks: &'static [ConversationCheck],
+    /// Texts of the right answer if the conversation is also held without the proxy. `Some` without texts: nothing
+    /// fulfils the request, so that only a person can help.
+    pub(super) right: Option<&'static [&'static str]>,
 }
 
 /// Expected behaviour of a conversation, by the traces of its turns.
@@ -76,6 +79,7 @@ const BASE: DemoConversation = DemoConversation {
     is_planned: false,
     remembers: false,
     checks: &[],
+    right: None,
 };
 
 /// All conversations, in the order of the transcript: single calls, requests that lack data and follow a plan, which is
@@ -92,6 +96,7 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
             ConversationCheck::NothingSentBack,
             ConversationCheck::Ran(1),
         ],
+        right: Some(&["longitude 135.5258", "latitude 34.6873"]),
         ..BASE
     },
     DemoConversation {
@@ -106,6 +111,7 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
             ConversationCheck::NothingSentBack,
             ConversationCheck::Ran(1),
         ],
+        right: Some(&["There are 2 routes", "54.2 km", "65.6 km"]),
         ..BASE
     },
     DemoConversation {
@@ -119,6 +125,7 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
             ConversationCheck::SentBack,
             ConversationCheck::Ran(1),
         ],
+        right: Some(&["Fjord (8 seats)", "Horizon (20 seats)"]),
         ..BASE
     },
     DemoConversation {
@@ -128,6 +135,7 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
         model: "travel",
         question: "I stand at 34.9858, 135.7588. Plan a route by bike to 34.6873, 135.5258.",
         checks: &[ConversationCheck::Explained],
+        right: Some(&["49.3 km"]),
         ..BASE
     },
     DemoConversation {
@@ -141,6 +149,7 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
             ConversationCheck::Found(FaultCode::Constraint),
             ConversationCheck::Ran(0),
         ],
+        right: Some(&[]),
         ..BASE
     },
     DemoConversation {
@@ -260,6 +269,15 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
 ];
 
 impl DemoConversation {
+    /// Toolset of the model alias.
+    pub(super) fn toolset(&self) -> &'static str {
+        match self.model {
+            "travel" => "route-planner",
+            "office" => "meeting-rooms",
+            _ => "flights",
+        }
+    }
+
     /// Whether the traces of its turns show the expected behaviour.
     pub(super) fn is_kept_by(&self, traces: &[Trace]) -> bool {
         plans(traces).next().is_some() == self.is_planned && self.checks.iter().all(|check| check.holds(traces))

@@ -15,6 +15,7 @@ const DICTATED: &str = r#"Call plan_route {\"origin\": \"34.9858,135.7588\", \"d
 pub fn invite(client_url: &str, operator_url: &str, out: &mut impl Write) -> Result<(), DemoError> {
     let lines = [
         format!("Client side: {client_url}/v1 (base URL for any OpenAI client, with any key)"),
+        format!("Console: {operator_url}/console"),
         format!("Operator side: {operator_url}/admin/traces and {operator_url}/metrics"),
         "Models: travel (route planner), office (meeting rooms), flights, and scripted (no tools of the proxy); all use\n\
          the same scripted model"
@@ -60,5 +61,6 @@ mod tests {
         invite("http://127.0.0.1:1", "http://127.0.0.1:2", &mut out).unwrap();
         let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
         assert!(text.contains("http://127.0.0.1:1/v1") && text.contains("http://127.0.0.1:2/metrics"), "{text}");
+        assert!(text.contains("http://127.0.0.1:2/console"), "{text}");
     }
 }

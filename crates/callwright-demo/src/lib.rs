@@ -10,18 +10,23 @@
 pub mod client;
 mod client_answer;
 mod client_tool;
+mod comparison;
 mod conversations;
+mod direct;
 mod error;
 mod invitation;
 mod play;
 mod sample_api;
 mod scripted_model;
 pub mod server;
+mod traffic;
 mod transcript;
 mod world;
 
+pub use comparison::{Comparison, Ending, Outcome};
 pub use error::DemoError;
 pub use invitation::invite;
-pub use play::{Played, play};
+pub use play::{Detail, PlayOptions, Played, Stage, play};
 pub use server::Server;
+pub use traffic::traffic;
 pub use world::{DemoWorld, start};

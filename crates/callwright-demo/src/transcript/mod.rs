@@ -24,6 +24,8 @@ pub(super) enum TranscriptLabel {
     Recall,
     /// Calls of the plan in place of the model.
     Plan,
+    /// The conversation without the proxy.
+    Without,
     /// Faults found by the scan.
     Found,
     /// Repairs without the model.
@@ -55,6 +57,7 @@ impl TranscriptLabel {
             Self::Model => "model",
             Self::Recall => "recall",
             Self::Plan => "plan",
+            Self::Without => "no proxy",
             Self::Found => "found",
             Self::Repaired => "repaired",
             Self::SentBack => "sent back",
@@ -81,5 +84,41 @@ pub(super) struct TranscriptLine {
 impl TranscriptLine {
     pub(super) fn new(label: TranscriptLabel, text: impl Into<String>) -> Self {
         Self { label, text: text.into() }
+    }
+}
+
+/// Maximum number of characters of a long line in a brief transcript: two rows.
+const BRIEF_CHARS: usize = 168;
+
+/// Shortens the lines of a turn: repairs without their faults, each message once, long texts cut, no record, no ids.
+pub(super) fn brief(lines: Vec<TranscriptLine>) -> Vec<TranscriptLine> {
+    let labels: Vec<TranscriptLabel> = lines.iter().map(|line| line.label).collect();
+    let mut shown: Vec<TranscriptLine> = Vec::new();
+    for (number, TranscriptLine { label, text }) in lines.into_iter().enumerate() {
+        let is_explained = number > 0 && labels.get(number - 1) == Some(&TranscriptLabel::Explained);
+        let is_repaired = labels.get(number + 1) == Some(&TranscriptLabel::Repaired);
+        let text = match label {
+            TranscriptLabel::Record => continue,
+            TranscriptLabel::Found if is_repaired => continue,
+            // The explanation is the part of the message that matters.
+            TranscriptLabel::SentBack if is_explained => continue,
+            TranscriptLabel::User | TranscriptLabel::Answer => text,
+            TranscriptLabel::Verdict => text.lines().next().unwrap_or_default().to_owned(),
+            _ => cut(&text, BRIEF_CHARS),
+        };
+        let line = TranscriptLine { label, text };
+        if !shown.contains(&line) {
+            shown.push(line);
+        }
+    }
+    shown
+}
+
+/// Joins the lines of a text and cuts it.
+fn cut(text: &str, most: usize) -> String {
+    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match joined.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", joined.get(..end).unwrap_or_default().trim_end()),
+        None => joined,
     }
 }

@@ -66,6 +66,12 @@ impl<'a, W: Write> TranscriptPage<'a, W> {
         writeln!(self.out, "{text}\n")
     }
 
+    /// Writes a line as it is.
+    pub(crate) fn command_line(&mut self, text: &str) -> io::Result<()> {
+        self.is_free = text.is_empty();
+        writeln!(self.out, "{text}")
+    }
+
     /// Writes rows of a short and a long column.
     pub(crate) fn table<'r>(&mut self, rows: impl Iterator<Item = (String, &'r str)>) -> io::Result<()> {
         let style = AnsiColor::Green.on_default();
@@ -81,6 +87,7 @@ fn styles(label: TranscriptLabel) -> (Style, Style) {
         TranscriptLabel::User => (AnsiColor::Cyan.on_default().bold(), plain.bold()),
         TranscriptLabel::Model => (AnsiColor::Magenta.on_default(), plain),
         TranscriptLabel::Plan | TranscriptLabel::Recall => (AnsiColor::Blue.on_default().bold(), plain),
+        TranscriptLabel::Without => (AnsiColor::Red.on_default(), plain.dimmed()),
         TranscriptLabel::Found => (AnsiColor::Yellow.on_default(), plain),
         TranscriptLabel::Repaired | TranscriptLabel::Explained => {
             (AnsiColor::Green.on_default(), AnsiColor::Green.on_default())

@@ -32,7 +32,11 @@ impl PlanReason {
         };
         let mut nodes = plan.nodes().iter().filter(|node| node.tool == *tool);
         let Some(source) = nodes.find_map(|node| node.argument(argument)).map(|argument| &argument.source) else {
-            return format!("`{argument}` of {tool} is missing, and {producer} supplies it");
+            // A plan without this argument may not use the tool that the rule found.
+            return match plan.nodes() {
+                [] => format!("`{argument}` of {tool} is missing, and {producer} supplies it"),
+                _ => format!("`{argument}` of {tool} is missing"),
+            };
         };
         let references = source.references();
         let feeder = references.first().and_then(|reference| plan.node(&reference.node));
