@@ -155,7 +155,9 @@ function requested(attempt, label, tone, trace, at) {
   const calls = attempt.calls.flatMap((call, position) => {
     const diagnoses = attempt.diagnoses.filter((diagnosis) => diagnosis.call === position);
     const repairs = attempt.repairs.filter((repair) => repair.call === position);
-    const ran = trace.executions.find((execution) => execution.call.id === call.id)?.call;
+    // Models use the id of a call again in later answers.
+    const isBetween = ({ started_ms: at }) => at >= attempt.started_ms && (!later || at < later.started_ms);
+    const ran = trace.executions.find((execution) => execution.call.id === call.id && isBetween(execution))?.call;
     const corrected = diagnoses.length && later ? later.calls.find((one) => one.name === call.name) ?? later.calls[position] : undefined;
     return [
       block(`Call of ${call.name}`, `${call.name} `, ...marked(call.arguments, diagnoses)),
