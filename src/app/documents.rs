@@ -376,7 +376,7 @@ impl WatchedDocuments {
     }
 }
 
-/// What the documentation of a catalog is indexed from.
+/// Source of the documentation index of a catalog.
 struct DocumentationSource {
     toolsets: BTreeMap<String, ToolsetSettings>,
     base_dir: PathBuf,

@@ -57,7 +57,7 @@ async fn a_turn_that_is_corrected_and_executed_is_a_tree_of_spans_in_the_clients
     let collector = Collector::start().await;
     let upstream = Server::scripted(rooms::forgetful).await;
     let api = Server::always(Reply::json(200, &json!({"rooms": ["blue"], "hint": CANARY}))).await;
-    let config = rooms::config_of(&upstream, &api).replace("[executor]", "max_tools = 2\n[executor]")
+    let config = rooms::config_of(&upstream, &api).replace("[executor]", "max_tools = 1\n[executor]")
         + "[experience]\nwithhold = 0.0\n"
         + &collector.table()
         + &format!("otlp_headers = {{ x-token = \"{CANARY}-token\" }}\n")
@@ -106,7 +106,7 @@ async fn a_turn_that_is_corrected_and_executed_is_a_tree_of_spans_in_the_clients
         [&json!("listRooms"), &json!("extension"), &json!("rooms"), &json!("GET /rooms")]
     );
     assert!(tool.start >= attempts[1].end && tool.end <= attempts[2].start, "{tool:#?}");
-    assert_eq!(only(&spans, "retrieval").attributes["callwright.found"], 2);
+    assert_eq!(only(&spans, "retrieval").attributes["callwright.found"], 1);
     assert!(api.received().iter().all(|request| request.header("traceparent").is_none()));
 
     // The next turn searches for the lesson and finds it.

@@ -88,7 +88,7 @@ async fn a_clean_call_requests_no_vector_and_an_unknown_name_waits_for_none() {
 
 #[tokio::test]
 async fn with_the_built_in_table_a_synonym_is_suggested_at_once_and_never_put_in() {
-    let upstream = Server::replying([one_call("remove_account", r#"{"user":"Ada"}"#), answer::text("I cannot.")]).await;
+    let upstream = Server::replying([one_call("delete_person", r#"{"user":"Ada"}"#), answer::text("I cannot.")]).await;
     let proxy = proxy(&upstream, "").await;
     let answer = proxy.client().chat(&request()).await;
     assert_eq!(answer.message()["content"], "I cannot.");

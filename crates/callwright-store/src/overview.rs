@@ -270,7 +270,7 @@ mod tests {
             let total = &overview.total;
             assert_eq!((total.turns, total.errors, total.upstream_ms.unwrap().p50), (3, 1, 1.0));
             let finding = CountedFinding { kind: FindingKind::Fault, name: "E3.4".to_owned(), turns: 1 };
-            assert_eq!(overview.findings, [finding.clone()]);
+            assert_eq!(overview.findings, std::slice::from_ref(&finding));
             assert_eq!(overview.tools, [CountedTool { tool: "g".to_owned(), turns: 1, findings: vec![finding] }]);
         }
 

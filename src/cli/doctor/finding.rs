@@ -67,9 +67,7 @@ impl DoctorFinding {
         let message = self.message.replace('\n', "\n      ");
         outln!("{style}{word:<4}{style:#}  {}: {message}", self.check);
         if !self.fix.is_empty() {
-            outln!("      fix: {}", self.fix.replace('
-', "
-      "));
+            outln!("      fix: {}", self.fix.replace('\n', "\n      "));
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Records of a line: traces, lists of traces, and pages of the operator API.
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
 
@@ -28,8 +27,9 @@ pub(crate) struct ListedTrace {
 struct TraceRecordForm<'a> {
     #[serde(borrow, default)]
     traces: Option<Vec<&'a RawValue>>,
-    #[serde(default)]
-    attempts: Option<IgnoredAny>,
+    /// A list in a trace, a number in a summary.
+    #[serde(borrow, default)]
+    attempts: Option<&'a RawValue>,
 }
 
 const NO_TRACE: &str = "this is not a trace from `GET /admin/traces/{id}`";
@@ -66,7 +66,7 @@ fn records(value: &RawValue) -> Result<Vec<&RawValue>, String> {
 
 fn read_one(record: &RawValue) -> Result<TraceRecord, String> {
     let form: TraceRecordForm<'_> = serde_json::from_str(record.get()).map_err(|_| NO_TRACE)?;
-    let read = if form.attempts.is_some() {
+    let read = if form.attempts.is_some_and(|attempts| attempts.get().parse::<u64>().is_err()) {
         serde_json::from_str(record.get()).map(|trace| TraceRecord::Trace(Box::new(trace)))
     } else {
         serde_json::from_str(record.get()).map(TraceRecord::Summary)
