@@ -30,7 +30,7 @@ for (const entry of binaries) {
   copyFileSync(path, join(folder, 'callwright'));
   chmodSync(join(folder, 'callwright'), 0o755);
   copyFileSync(licence, join(folder, 'LICENSE'));
-  writeFileSync(join(folder, 'README.md'), `# ${name}\n\nThe program of the package `callwright` for ${os} on ${cpu}.\n`);
+  writeFileSync(join(folder, 'README.md'), `# ${name}\n\nThe program of the package \`callwright\` for ${os} on ${cpu}.\n`);
   const manifest = {
     name, version: wrapper.version, description: `The program of callwright for ${os} on ${cpu}`, license: wrapper.license,
     os: [os], cpu: [cpu], files: ['callwright', 'README.md', 'LICENSE'], preferUnplugged: true,
