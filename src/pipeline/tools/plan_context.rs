@@ -97,6 +97,11 @@ impl PlanContext {
         self.requires_key() || documented.nth(1).is_some()
     }
 
+    /// Whether some request may need a plan, whatever it says.
+    pub(crate) fn may_need_plan(&self) -> bool {
+        self.indexed.may_need_plan(self)
+    }
+
     /// Returns the keys that the tool at a position requires, with the tools that clearly supply them.
     pub(crate) fn prerequisites(&self, position: usize) -> Arc<[Prerequisite]> {
         self.indexed.prerequisites(position, self)

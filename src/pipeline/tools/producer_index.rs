@@ -4,16 +4,16 @@
 //! combination for a turn is cached for the next one, because an agent sends the same tools with every request.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use indexmap::Equivalent;
 
 use callwright_common::cache::{ByteCache, FirstSight, Usage};
 use callwright_executor::Permissions;
 use callwright_knowledge::planner::Settings;
-use callwright_knowledge::planner::drawing::Tools;
+use callwright_knowledge::planner::drawing::{PlanTool, Tools};
 use callwright_knowledge::planner::producers::{CatalogProducers, Edges, Producers, Segment, ToolShape};
-use callwright_knowledge::planner::when::{Prerequisite, requires_key};
+use callwright_knowledge::planner::when::{Prerequisite, any_names_a_key, requires_key};
 use callwright_openapi::{Catalog, Operation, Toolset};
 use callwright_search::embedding::Embedder;
 use callwright_types::rules::{ExecuteRule, ExecuteRules, ToolGlobs};
@@ -27,6 +27,9 @@ const CALLABLE_TOOLS_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Estimated bytes of one tool in such a set; the tool's data belongs to the catalog.
 const CALLABLE_BYTES_PER_TOOL: usize = 256;
+
+/// Maximum number of client tools of which each is compared with each, once per list.
+const MAX_COMPARED_TOOLS: usize = 256;
 
 /// Estimated memory of an indexed client tool list, per byte of its text (text included) and per tool: twice the parsed
 /// list.
@@ -132,6 +135,10 @@ pub(crate) struct IndexedTools {
     own: Option<Arc<Segment>>,
     /// Cache: whether a tool requires a key, at most one entry per tool.
     requiring: Mutex<HashMap<usize, bool>>,
+    /// Whether the operator confirmed sources of arguments.
+    has_confirmed_edges: bool,
+    /// Cache: whether some request may need a plan.
+    may_need_plan: OnceLock<bool>,
     /// Cache of the required keys, at most one entry per tool.
     prerequisites: Mutex<HashMap<usize, Arc<[Prerequisite]>>>,
 }
@@ -245,7 +252,7 @@ fn indexed_bytes(key: &IndexKey, tools: &Arc<IndexedTools>) -> usize {
 impl IndexedTools {
     fn of(callable: Arc<CallableTools>, client: Vec<Tool>, scope: IndexScope<'_>, edges: &Edges) -> Self {
         if client.is_empty() {
-            return Self::new(callable.producers.clone(), callable, Vec::new(), None);
+            return Self::new(callable.producers.clone(), callable, Vec::new(), None, edges);
         }
         let shapes: Vec<ToolShape<'_>> = client.iter().map(shape).collect();
         let segment = Arc::new(Segment::build(&shapes));
@@ -261,13 +268,26 @@ impl IndexedTools {
             barred.extend(callable.producers.position(&tool.name));
         }
         let producers = callable.producers.and(Arc::clone(&segment)).without(barred).with_edges(edges);
-        Self::new(producers, callable, client, Some(segment))
+        Self::new(producers, callable, client, Some(segment), edges)
     }
 
-    fn new(producers: Producers, callable: Arc<CallableTools>, client: Vec<Tool>, own: Option<Arc<Segment>>) -> Self {
-        let client = client.into_iter().map(Arc::new).collect();
-        let (requiring, prerequisites) = (Mutex::default(), Mutex::default());
-        Self { producers, callable, client, own, requiring, prerequisites }
+    fn new(
+        producers: Producers,
+        callable: Arc<CallableTools>,
+        client: Vec<Tool>,
+        own: Option<Arc<Segment>>,
+        edges: &Edges,
+    ) -> Self {
+        Self {
+            producers,
+            callable,
+            client: client.into_iter().map(Arc::new).collect(),
+            own,
+            requiring: Mutex::default(),
+            has_confirmed_edges: !edges.confirmed.is_empty(),
+            may_need_plan: OnceLock::new(),
+            prerequisites: Mutex::default(),
+        }
     }
 
     /// Adds the vectors of the client's own tools if the embedder is immediate. A request does not wait for a slower
@@ -284,6 +304,19 @@ impl IndexedTools {
     pub(crate) fn requires_key(&self, position: usize, tools: &dyn Tools) -> bool {
         let mut known = self.requiring.lock().unwrap_or_else(PoisonError::into_inner);
         *known.entry(position).or_insert_with(|| tools.tool(position).is_some_and(|tool| requires_key(&tool)))
+    }
+
+    /// Whether some request may need a plan. Cached, because it depends on the tools alone, and the analysis of a request
+    /// compares it with every tool.
+    pub(crate) fn may_need_plan(&self, tools: &dyn Tools) -> bool {
+        *self.may_need_plan.get_or_init(|| {
+            let is_undocumented = self.callable.producers.is_empty() && !self.has_confirmed_edges;
+            if !is_undocumented || self.client.len() > MAX_COMPARED_TOOLS {
+                return true;
+            }
+            let tools: Vec<PlanTool> = (0..self.client.len()).filter_map(|position| tools.tool(position)).collect();
+            any_names_a_key(&tools)
+        })
     }
 
     /// Returns the keys that the tool at a position requires, with the tools that clearly supply them, independent of

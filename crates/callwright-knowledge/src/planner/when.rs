@@ -267,6 +267,16 @@ fn weight(candidate: &Candidate, evidence: Evidence) -> f32 {
 /// Weight of [`Evidence::Key`] for the key of all things that the argument names.
 const FULL_KEY: f32 = 2.0;
 
+/// Whether, in a list of tools without documented outputs, the name of a tool indicates that it finds the thing that a
+/// required key of another identifies. If none does, no request needs a plan ([`needs_plan`]), unless the operator
+/// confirmed a source.
+pub fn any_names_a_key(tools: &[PlanTool]) -> bool {
+    tools.iter().any(|taker| {
+        let keys = taker.tool.parameters().filter(|parameter| parameter.required && is_key(parameter));
+        keys.into_iter().any(|key| tools.iter().any(|maker| names_thing(maker, key.name)))
+    })
+}
+
 /// Whether the name of a tool without documented outputs indicates that it finds the thing that the argument
 /// identifies.
 fn names_thing(producer: &PlanTool, argument: &str) -> bool {

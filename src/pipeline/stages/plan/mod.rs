@@ -155,6 +155,9 @@ async fn needed(
     if !has_rule && !has_past {
         return ((mode == PlanMode::Always).then_some(PlanReason::Always), false);
     }
+    if has_rule && !has_past && !tools.may_need_plan() {
+        return (None, false);
+    }
     // A simple turn must not wait for vectors.
     let asked = tools.analyse_at_once(context.pipeline, context.turn, request).await;
     let sketch = PlanSketch { tools, asked: &asked, conversation, outline: &[] };

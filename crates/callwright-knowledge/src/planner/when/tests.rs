@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::needs_plan;
-use crate::planner::drawing::{Occasion, ToolList};
+use super::{any_names_a_key, needs_plan};
+use crate::planner::drawing::{Occasion, ToolList, Tools};
 use crate::planner::producers::{Edges, Producers, Request, ToolShape, told_fields};
 use callwright_judge::scanner::{Settings, Validators};
 use callwright_types::{Message, Owner, Speaker, Tool};
@@ -201,4 +201,30 @@ fn a_conversation_of_any_length_is_read_within_bounds() {
         !Scene { before: vec![(Speaker::User, long)], ..scene() }.needs(CALENDAR),
         "in so many words there may be a key"
     );
+}
+
+#[test]
+fn without_documented_outputs_only_a_tool_that_is_named_after_a_key_can_supply_it() {
+    let list = |tools: &[(&str, &str)]| {
+        let tools = tools.iter().map(|(name, required)| {
+            let parameters =
+                json!({"type": "object", "required": [required], "properties": {*required: {"type": "string"}}});
+            let tool = Tool {
+                name: (*name).to_owned(),
+                description: String::new(),
+                parameters: Arc::new(parameters),
+                free_text: false,
+                reads: None,
+                owner: Owner::Client,
+            };
+            (Arc::new(tool), Vec::new())
+        });
+        let list = ToolList::compile(tools.collect(), &Validators::new(&Settings::default()));
+        (0..2).filter_map(|position| list.tool(position)).collect::<Vec<_>>()
+    };
+    assert!(any_names_a_key(&list(&[("find_person", "name"), ("get_calendar", "person_id")])));
+    assert!(!any_names_a_key(&list(&[("delete_person", "name"), ("get_calendar", "person_id")])), "it writes");
+    assert!(!any_names_a_key(&list(&[("find_room", "name"), ("get_calendar", "person_id")])), "another thing");
+    assert!(!any_names_a_key(&list(&[("find_person", "name"), ("get_calendar", "day")])), "no key");
+    assert!(!any_names_a_key(&list(&[("look_up_1", "id"), ("look_up_2", "id")])), "no thing");
 }
