@@ -97,7 +97,7 @@ impl PlanContext {
         self.requires_key() || documented.nth(1).is_some()
     }
 
-    /// Whether some request may need a plan, whatever it says.
+    /// Whether some request may need a plan.
     pub(crate) fn may_need_plan(&self) -> bool {
         self.indexed.may_need_plan(self)
     }
