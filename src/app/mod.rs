@@ -32,7 +32,7 @@ use crate::http::{self, ApprovalStreams, BodyMemory, ClientSide, Connections, Op
 use crate::keys::{Access, OperatorToken};
 use crate::pipeline::Pipeline;
 use callwright_common::watch::Watcher;
-use callwright_executor as executor;
+use callwright_executor::AddressAudit;
 use callwright_search::embedding::DownloadWatcher;
 use callwright_store::{Store, StoreClaim};
 use callwright_telemetry::labels::Listener;
@@ -74,7 +74,7 @@ pub struct App {
     client_task: JoinHandle<()>,
     operator_task: JoinHandle<()>,
     metrics: Arc<Metrics>,
-    executor: executor::Settings,
+    addresses: AddressAudit,
     /// Watchers of documents, policies, templates and certificates; dropping one stops it.
     watchers: Vec<Watcher>,
 }
@@ -97,11 +97,12 @@ impl App {
         base_dir: &Path,
         downloads: &dyn DownloadWatcher,
     ) -> Result<Self, StartError> {
-        let (server, executor) = (settings.server.clone(), settings.executor.clone());
+        let server = settings.server.clone();
         // An address in use must not change the store first.
         let client_listener = http::bind(server.listen, "listen").await?;
         let operator_listener = http::bind(server.operator_listen, "operator_listen").await?;
         let claim = StoreClaim::take(&settings.store, base_dir)?;
+        let addresses = AddressAudit::new(&settings.executor)?;
         let built = build::build(settings, base_dir, downloads).await?;
         let client = client_listener.local_addr().map_err(StartError::Address)?;
         let operator = operator_listener.local_addr().map_err(StartError::Address)?;
@@ -165,7 +166,7 @@ impl App {
             client_task,
             operator_task,
             metrics: built.metrics,
-            executor,
+            addresses,
             watchers: built.watchers.into_iter().chain([watcher]).collect(),
         })
     }
@@ -182,7 +183,7 @@ impl App {
 
     /// Returns the number of tools of each toolset, and how many of them can be called.
     pub fn toolset_states(&self) -> Vec<ToolsetState> {
-        self.pipeline.inspect().toolset_states(|server| self.executor.permits(server))
+        self.pipeline.inspect().toolset_states(|server| !self.addresses.forbids(server))
     }
 
     /// Shuts down in order: refuses new connections, finishes running turns without waiting for approvals, writes

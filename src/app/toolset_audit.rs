@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use http::HeaderMap;
 
+use crate::config::toml_key;
 use crate::pipeline::AliasSettings;
 use callwright_executor::{self as executor, AddressAudit, BuildError, Permissions, lacking_credentials};
 use callwright_openapi::{Catalog, Operation, Toolset};
@@ -249,12 +250,6 @@ fn denied(toolset: &Toolset, policy: &Policy, aliases: &[&str], has_directory: b
 /// Returns the header of a table of the toolset's configuration.
 fn toolset_table(toolset: &Toolset, below: &str) -> String {
     format!("[toolsets.{}{below}]", toml_key(&toolset.entry))
-}
-
-/// Returns a key of TOML, in quotes where it requires them.
-fn toml_key(name: &str) -> String {
-    let is_bare = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-    if is_bare { name.to_owned() } else { format!("\"{}\"", name.escape_default()) }
 }
 
 /// Returns the name of an environment variable for a credential.

@@ -8,7 +8,7 @@ use std::path::Path;
 use url::{Host, Url};
 
 use crate::app;
-use crate::config::{self, ConfigError, LoadedConfig};
+use crate::config::{self, ConfigError, LoadedConfig, toml_string};
 use callwright_openapi::Catalog;
 
 /// Addresses of this machine, which `executor.allowed_addresses` must name before the proxy calls them.
@@ -64,7 +64,7 @@ impl Quickstart {
         if !self.model.is_empty() {
             let names: Vec<String> = self.documents.iter().map(|document| quoted(&document.name)).collect();
             let model = quoted(&self.model);
-            let key = basic_string(&self.model);
+            let key = toml_string(&self.model);
             let _ = writeln!(text, "\n[aliases.{key}]\nmodel = {model}\ntoolsets = [{}]", names.join(", "));
         }
         for ToolDocument { name, document, api_url } in &self.documents {
@@ -115,12 +115,7 @@ impl Quickstart {
 
 /// Returns a TOML string. `${` is escaped, because the configuration interpolates environment variables.
 pub(super) fn quoted(text: &str) -> String {
-    basic_string(&text.replace("${", "$${"))
-}
-
-/// Returns a TOML basic string: a JSON string is one, except for DEL.
-fn basic_string(text: &str) -> String {
-    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
+    toml_string(&text.replace("${", "$${"))
 }
 
 /// Returns toolsets for documents, named after their files; names are unique.

@@ -17,6 +17,7 @@ mod load;
 mod problem;
 mod serde_message;
 mod settings;
+mod toml_text;
 mod validate;
 
 pub use builtin::onnx_runtime_path;
@@ -25,6 +26,7 @@ pub use environment::{Environment, process_environment};
 pub use load::{ConfigRequest, DEFAULT_FILE, FILE_VARIABLE, LoadedConfig, load, parse};
 pub use problem::{ConfigError, ConfigProblem, FilePosition};
 pub use settings::Settings;
+pub use toml_text::{toml_key, toml_string};
 
 #[cfg(test)]
 mod reference_tests;

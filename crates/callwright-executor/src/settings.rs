@@ -1,11 +1,8 @@
 //! Settings for connections to tool APIs and for the limits on their responses.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
-
 use serde::{Deserialize, Serialize};
-use url::{Host, Url};
 
-use super::address::{AddressPolicy, AllowList};
+use super::address::AllowList;
 
 /// Settings of the executor. Proxies from environment variables are not used for tool APIs, because the executor
 /// could not check the address behind such a proxy.
@@ -63,22 +60,6 @@ impl Settings {
     /// [`BuildError::AllowedAddress`].
     pub fn check(&self) -> Result<(), BuildError> {
         AllowList::parse(&self.allowed_addresses).map(drop)
-    }
-
-    /// Whether a server may be called as far as its URL shows: names other than `localhost` are checked when they are
-    /// resolved.
-    pub fn permits(&self, server: &Url) -> bool {
-        let Ok(allowed) = AllowList::parse(&self.allowed_addresses) else { return false };
-        let policy = AddressPolicy::new(allowed);
-        match server.host() {
-            Some(host @ Host::Domain(name)) if name.eq_ignore_ascii_case("localhost") => {
-                policy.names(host)
-                    || policy.check_literal(Host::Ipv4(Ipv4Addr::LOCALHOST)).is_ok()
-                    || policy.check_literal(Host::Ipv6(Ipv6Addr::LOCALHOST)).is_ok()
-            }
-            Some(host) => policy.check_literal(host).is_ok(),
-            None => false,
-        }
     }
 }
 
