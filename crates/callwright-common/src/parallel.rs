@@ -51,6 +51,12 @@ pub fn map_in_order<T: Sync, R: Send>(
     results
 }
 
+/// Applies `work` to all items like [`map_in_order`], without a limit on the items in progress: for work whose results
+/// have most of the memory.
+pub fn map_all<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    map_in_order(items, u64::MAX, |_| 0, work)
+}
+
 /// Passes every item of `source` to `work` in one of several threads, and the results to `sink` in the order of
 /// `source`. The weight of an item is `weigh` of it. `source` is read in a thread of its own.
 ///

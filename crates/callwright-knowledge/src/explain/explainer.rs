@@ -19,7 +19,7 @@ use super::query::{FailureQuery, learn, query};
 use super::ranking::{Claim, PassageRanking};
 use super::sentence_vectors::SentenceVectors;
 use super::verdict_words::calls_it_an_error;
-use callwright_common::parallel::map_in_order;
+use callwright_common::parallel::map_all;
 use callwright_search::embedding::{EmbedError, Embedder};
 use callwright_types::promise::Promise;
 use callwright_types::rules::FailureRule;
@@ -313,9 +313,6 @@ impl ToolsetPassages {
     }
 }
 
-/// Weight limit of indexes that are built at the same time: their memory is kept anyway.
-const UNLIMITED: u64 = u64::MAX;
-
 /// Creates an index builder per toolset from its documentation.
 fn builders(
     docs: Vec<OperationDocs>,
@@ -330,7 +327,7 @@ fn builders(
         by_toolset.entry(toolset).or_default().1.push(section);
     }
     let toolsets: Vec<_> = by_toolset.into_iter().collect();
-    let builders = map_in_order(&toolsets, UNLIMITED, |_| 0, |(_, (docs, sections))| builder(docs, sections, settings));
+    let builders = map_all(&toolsets, |(_, (docs, sections))| builder(docs, sections, settings));
     toolsets.into_iter().map(|(toolset, _)| toolset).zip(builders).collect()
 }
 

@@ -155,7 +155,7 @@ async fn needed(
     if !has_rule && !has_past {
         return ((mode == PlanMode::Always).then_some(PlanReason::Always), false);
     }
-    if has_rule && !has_past && !tools.may_need_plan() {
+    if !has_past && !tools.may_need_plan() {
         return (None, false);
     }
     // A simple turn must not wait for vectors.

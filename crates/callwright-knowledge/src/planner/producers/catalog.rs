@@ -6,12 +6,9 @@ use std::sync::{Arc, OnceLock};
 use super::index::Producers;
 use super::segment::Segment;
 use super::shape::{Http, ToolShape};
-use callwright_common::parallel::map_in_order;
+use callwright_common::parallel::map_all;
 use callwright_openapi::{Catalog, Location, Operation, Toolset};
 use callwright_types::OutputLink;
-
-/// Weight limit of segments that are built at the same time: their memory is kept anyway.
-const UNLIMITED: u64 = u64::MAX;
 
 /// Producers of a catalog: one segment per toolset, built when it is needed first.
 #[derive(Debug, Clone, Default)]
@@ -54,14 +51,7 @@ impl CatalogProducers {
         let is_missing = |name: &&str| self.segments.get(*name).is_some_and(|known| known.segment.get().is_none());
         let missing: Vec<&str> = toolsets.iter().copied().filter(is_missing).collect();
         if missing.len() > 1 {
-            map_in_order(
-                &missing,
-                UNLIMITED,
-                |_| 0,
-                |toolset| {
-                    self.segment(toolset);
-                },
-            );
+            map_all(&missing, |toolset| self.segment(toolset));
         }
     }
 
