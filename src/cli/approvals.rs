@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::errors::VerbResult;
-use super::operator::{OperatorArguments, OperatorClient, segment};
-use super::output::{out, outln};
+use super::operator::{OperatorArguments, OperatorClient, segment, text};
+use super::output::{out, outln, print_json};
 use super::plain;
 use super::setup::runtime;
-use super::shared_arguments::OutputFormat;
+use super::shared_arguments::{OutputFormat, value_name};
 use super::table::{Column, TextTable};
 
 /// Path of the approvals on the operator side.
@@ -87,7 +87,7 @@ pub(super) fn run(arguments: ApprovalsArguments) -> VerbResult {
             ApprovalsAction::Show { id, format } => {
                 let approval: Value = client.get(&format!("{APPROVALS}/{}", segment(&id)), &[]).await?;
                 match format {
-                    OutputFormat::Json => outln!("{}", plain::json(approval.to_string())),
+                    OutputFormat::Json => print_json(&approval),
                     OutputFormat::Text => out!("{}", details(&approval)),
                 }
                 Ok(())
@@ -108,8 +108,7 @@ struct Page {
 async fn list(client: &OperatorClient, status: ListedStatus, limit: u32, format: OutputFormat) -> VerbResult {
     let mut query = Vec::new();
     if status != ListedStatus::Any {
-        let name = status.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-        query.push(("status", name));
+        query.push(("status", value_name(status)));
     }
     let (mut approvals, mut before) = (Vec::new(), None::<String>);
     loop {
@@ -125,7 +124,7 @@ async fn list(client: &OperatorClient, status: ListedStatus, limit: u32, format:
         }
     }
     match format {
-        OutputFormat::Json => approvals.iter().for_each(|approval| outln!("{}", plain::json(approval.to_string()))),
+        OutputFormat::Json => approvals.iter().for_each(print_json),
         OutputFormat::Text if approvals.is_empty() && status == ListedStatus::Pending => {
             outln!("no calls wait for a decision");
         }
@@ -133,10 +132,6 @@ async fn list(client: &OperatorClient, status: ListedStatus, limit: u32, format:
         OutputFormat::Text => out!("{}", table(&approvals)),
     }
     Ok(())
-}
-
-fn text(value: &Value, name: &str) -> String {
-    value.get(name).and_then(Value::as_str).unwrap_or("-").to_owned()
 }
 
 fn table(approvals: &[Value]) -> String {
@@ -175,7 +170,7 @@ async fn decide(client: &OperatorClient, verb: &str, decision: DecisionArguments
     let body = json!({"by": by, "comment": comment});
     let approval = client.post(&format!("{APPROVALS}/{}/{verb}", segment(&id)), &body).await?;
     match format {
-        OutputFormat::Json => outln!("{}", plain::json(approval.to_string())),
+        OutputFormat::Json => print_json(&approval),
         OutputFormat::Text => {
             let [id, status, tool] = ["id", "status", "tool"].map(|name| plain::text(&text(&approval, name)));
             outln!("{id} ({tool}) is {status}");

@@ -1,15 +1,15 @@
 //! `callwright lessons`: lists, shows and retires the learned lessons of a running proxy.
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::errors::VerbResult;
 use super::operator::{OperatorArguments, OperatorClient, segment};
-use super::output::{out, outln};
+use super::output::{out, outln, print_json};
 use super::plain;
 use super::setup::runtime;
-use super::shared_arguments::OutputFormat;
+use super::shared_arguments::{LearnedStatus, OutputFormat, value_name};
 use super::table::{Column, TextTable};
 
 /// Path of the lessons on the operator side.
@@ -45,7 +45,7 @@ enum LessonsAction {
         tool: Option<String>,
         /// List only lessons with this status.
         #[arg(long, value_enum)]
-        status: Option<ListedStatus>,
+        status: Option<LearnedStatus>,
         /// `text` as a table for people, `json` as one object per line.
         #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
         format: OutputFormat,
@@ -74,24 +74,13 @@ enum LessonsAction {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ListedStatus {
-    /// In use.
-    Active,
-    /// No longer in use.
-    Retired,
-}
-
 pub(super) fn run(arguments: LessonsArguments) -> VerbResult {
     let LessonsArguments { action, operator } = arguments;
     runtime()?.block_on(async {
         let client = OperatorClient::new(&operator)?;
         match action {
             LessonsAction::List { scope, toolset, tool, status, format } => {
-                let status = status.map(|status| match status {
-                    ListedStatus::Active => "active".to_owned(),
-                    ListedStatus::Retired => "retired".to_owned(),
-                });
+                let status = status.map(value_name);
                 let filter = [("scope", scope), ("toolset", toolset), ("tool", tool), ("status", status)];
                 let filter = filter.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
                 list(&client, filter, format).await
@@ -99,7 +88,7 @@ pub(super) fn run(arguments: LessonsArguments) -> VerbResult {
             LessonsAction::Show { id, format } => {
                 let lesson: Value = client.get(&format!("{LESSONS}/{}", segment(&id)), &[]).await?;
                 match format {
-                    OutputFormat::Json => outln!("{}", plain::json(lesson.to_string())),
+                    OutputFormat::Json => print_json(&lesson),
                     OutputFormat::Text => out!("{}", details(&lesson)),
                 }
                 Ok(())
@@ -108,7 +97,7 @@ pub(super) fn run(arguments: LessonsArguments) -> VerbResult {
                 let body = json!({"by": by, "reason": reason});
                 let lesson = client.post(&format!("{LESSONS}/{}/retire", segment(&id)), &body).await?;
                 match format {
-                    OutputFormat::Json => outln!("{}", plain::json(lesson.to_string())),
+                    OutputFormat::Json => print_json(&lesson),
                     OutputFormat::Text => outln!("{} is retired", plain::text(&text(&lesson, "/id"))),
                 }
                 Ok(())
@@ -138,7 +127,7 @@ async fn list(client: &OperatorClient, filter: Vec<(&'static str, String)>, form
         }
     }
     match format {
-        OutputFormat::Json => lessons.iter().for_each(|lesson| outln!("{}", plain::json(lesson.to_string()))),
+        OutputFormat::Json => lessons.iter().for_each(print_json),
         OutputFormat::Text if lessons.is_empty() => outln!("no lessons"),
         OutputFormat::Text => out!("{}", table(&lessons)),
     }

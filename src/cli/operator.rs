@@ -196,6 +196,11 @@ fn refusal(url: &str, status: StatusCode, body: &[u8]) -> OperatorError {
     }
 }
 
+/// Returns a text of a response, or a dash.
+pub(super) fn text(value: &Value, name: &str) -> String {
+    value.get(name).and_then(Value::as_str).unwrap_or("-").to_owned()
+}
+
 /// Returns a path segment with an id that a person typed.
 pub(super) fn segment(id: &str) -> String {
     utf8_percent_encode(id, NON_ALPHANUMERIC).to_string()

@@ -6,6 +6,10 @@ use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 use std::sync::{Mutex, PoisonError};
 
+use serde::Serialize;
+
+use super::plain;
+
 /// First error of writing to standard output.
 static FAULT: Mutex<Option<io::Error>> = Mutex::new(None);
 
@@ -32,6 +36,11 @@ pub(super) fn write(text: Arguments<'_>) {
         let mut out = anstream::stdout().lock();
         *fault = out.write_fmt(text).and_then(|()| out.flush()).err();
     }
+}
+
+/// Prints a value as JSON on one line, safe for a terminal.
+pub(super) fn print_json(value: &impl Serialize) {
+    outln!("{}", plain::json(callwright_common::json::raw(value).get().to_owned()));
 }
 
 /// Whether standard output accepts no more text.

@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 
 use super::errors::VerbResult;
 use super::memory_store::{MemoryStore, all_items};
-use super::output::{out, outln};
+use super::output::{out, outln, print_json};
 use super::plain;
 use super::procedures_import::{self, ImportArguments};
 use super::setup::runtime;
-use super::shared_arguments::OutputFormat;
+use super::shared_arguments::{LearnedStatus, OutputFormat};
 use super::table::{Column, TextTable};
 use callwright_store::{MemoryFilter, MemoryStatus, Procedures};
 use callwright_types::memory::ProcedureInput;
@@ -61,18 +61,10 @@ struct ListArguments {
     tool: Option<String>,
     /// List only procedures of this status.
     #[arg(long, value_enum)]
-    status: Option<ListedStatus>,
+    status: Option<LearnedStatus>,
     /// `text` as a table for people, `json` as one object per line.
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ListedStatus {
-    /// In use.
-    Active,
-    /// No longer in use.
-    Retired,
 }
 
 /// Error that a requested procedure does not exist.
@@ -106,10 +98,7 @@ async fn act(ProceduresArguments { action, config }: ProceduresArguments) -> Ver
 
 async fn list(procedures: &Procedures, arguments: ListArguments) -> VerbResult {
     let ListArguments { scope, toolset, tool, status, format } = arguments;
-    let status = status.map(|status| match status {
-        ListedStatus::Active => MemoryStatus::Active,
-        ListedStatus::Retired => MemoryStatus::Retired,
-    });
+    let status = status.map(MemoryStatus::from);
     let filter = MemoryFilter { scope: scope.map(Scope::from), toolset, tool, status, ..MemoryFilter::default() };
     let found = all_items(procedures, filter).await?;
     match format {
@@ -132,10 +121,6 @@ async fn remove(procedures: &Procedures, ids: Vec<String>) -> VerbResult {
     let (named, gone) = (ids.len() as u64, procedures.remove(&ids).await?);
     outln!("{gone} removed");
     if gone < named { Err(Absent::Some { absent: named - gone, named }.into()) } else { Ok(()) }
-}
-
-fn print_json(procedure: &Procedure) {
-    outln!("{}", plain::json(callwright_common::json::raw(procedure).get().to_owned()));
 }
 
 /// Maximum number of printed characters of a procedure's output.

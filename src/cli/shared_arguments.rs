@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use super::setup::load_config;
 use crate::config;
 use callwright_search::embedding::{Embedder, built_in, open_endpoint, open_folder};
+use callwright_store::MemoryStatus;
 use callwright_upstream::{Upstream, Upstreams};
 
 /// Output format.
@@ -18,6 +19,29 @@ pub(super) enum OutputFormat {
     Text,
     /// JSON for programs.
     Json,
+}
+
+/// Status of what was learned, as a filter of lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum LearnedStatus {
+    /// In use.
+    Active,
+    /// No longer in use.
+    Retired,
+}
+
+impl From<LearnedStatus> for MemoryStatus {
+    fn from(status: LearnedStatus) -> Self {
+        match status {
+            LearnedStatus::Active => Self::Active,
+            LearnedStatus::Retired => Self::Retired,
+        }
+    }
+}
+
+/// Returns the name of a value on the command line, which the operator side uses too.
+pub(super) fn value_name(value: impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
 /// Arguments that select the model and its upstream.

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::errors::VerbResult;
-use super::operator::{OperatorArguments, OperatorClient, OperatorError, segment};
-use super::output::{self, out, outln};
+use super::operator::{OperatorArguments, OperatorClient, OperatorError, segment, text};
+use super::output::{self, out, outln, print_json};
 use super::plain;
 use super::setup::runtime;
 use super::shared_arguments::OutputFormat;
@@ -226,7 +226,7 @@ async fn list(client: &OperatorClient, filter: &FilterArguments, limit: u64, for
 /// Prints traces; the first ones with the header line.
 fn print(traces: &[Value], format: OutputFormat, is_first: bool) {
     if format == OutputFormat::Json {
-        traces.iter().for_each(|trace| outln!("{}", plain::json(trace.to_string())));
+        traces.iter().for_each(print_json);
         return;
     }
     let [time, trace, verdict, model, policy] = [20, 32, 10, 16, 16].map(Column::Left);
@@ -254,11 +254,6 @@ fn print(traces: &[Value], format: OutputFormat, is_first: bool) {
         );
     }
     out!("{}", table.into_text());
-}
-
-/// Returns a member of a trace, or a dash.
-fn text(trace: &Value, name: &str) -> String {
-    trace.get(name).and_then(Value::as_str).unwrap_or("-").to_owned()
 }
 
 async fn show(client: &OperatorClient, id: &str, format: OutputFormat) -> VerbResult {
@@ -289,7 +284,7 @@ async fn export(client: &OperatorClient, filter: &FilterArguments, limit: u64, f
             let trace: Value = client.get(&format!("{TRACES}/{}", segment(id)), &[]).await?;
             match &mut sink {
                 Some(sink) => writeln!(sink, "{trace}").map_err(|error| unwritable(file, &error))?,
-                None => outln!("{}", plain::json(trace.to_string())),
+                None => print_json(&trace),
             }
             count += 1;
         }
