@@ -12,6 +12,11 @@ pub fn root_cause(error: &dyn Error) -> Option<String> {
     Some(cause.to_string())
 }
 
+/// Returns the innermost cause of an error of an HTTP client, whose outer errors repeat the URL.
+pub fn request_failure(error: &dyn Error) -> String {
+    root_cause(error).unwrap_or_else(|| "the request failed".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use std::num::ParseIntError;
@@ -29,7 +34,7 @@ mod tests {
     #[test]
     fn the_innermost_cause_is_found() {
         let cause = "x".parse::<u8>().unwrap_err();
-        assert_eq!(root_cause(&cause), None);
+        assert_eq!((root_cause(&cause), request_failure(&cause).as_str()), (None, "the request failed"));
         assert_eq!(root_cause(&Outer(Inner(cause.clone()))), Some(cause.to_string()));
     }
 }

@@ -16,7 +16,7 @@ use super::host_limits::HostLimits;
 use super::refusal::refuse;
 use super::request::{ApiRequest, is_safe};
 use super::{BuildError, Settings, answer};
-use callwright_common::errors;
+use callwright_common::errors::request_failure;
 use callwright_types::Outcome;
 use callwright_types::Refusal;
 use callwright_types::outcome::ApiAnswer;
@@ -179,7 +179,7 @@ fn connections(
         .map_err(|why| BuildError::CaFile { file: settings.ca_file.clone(), why })?
         .into_iter()
         .fold(builder, reqwest::ClientBuilder::add_root_certificate);
-    builder.build().map_err(|error| BuildError::Client(root_cause(&error)))
+    builder.build().map_err(|error| BuildError::Client(request_failure(&error)))
 }
 
 /// Combines the results of several attempts. If the last attempt was not sent, an earlier one may still have been, so
@@ -260,16 +260,11 @@ fn failed(error: &reqwest::Error) -> RequestFailure {
         }
         source = cause.source();
     }
-    let why = root_cause(error);
+    let why = request_failure(error);
     if error.is_builder() {
         return RequestFailure::Refused(refuse!(InvalidArguments, "the request cannot be built: {why}"));
     }
     if error.is_connect() { RequestFailure::Unreachable(why) } else { RequestFailure::Broken(why) }
-}
-
-/// Returns the innermost cause. The outer errors repeat the URL, which may contain a key.
-fn root_cause(error: &reqwest::Error) -> String {
-    errors::root_cause(error).unwrap_or_else(|| "the request failed".to_owned())
 }
 
 fn certificates(file: &str) -> Result<Vec<reqwest::Certificate>, String> {

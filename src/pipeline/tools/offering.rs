@@ -151,7 +151,7 @@ impl Offering {
 
     /// Returns the client's unchanged tools, followed by the selected ones.
     fn behind(&self, client: Vec<Tool>) -> (Vec<Arc<Tool>>, SentToolList) {
-        let chosen = self.chosen.picks.iter().filter(|pick| !self.is_denied(pick.tool)).filter_map(|pick| {
+        let chosen = self.sent().filter_map(|pick| {
             let candidates = &self.pool(pick.tool.side)?.candidates;
             candidates.written(pick.tool.position as usize, self.learned).cloned()
         });
@@ -168,9 +168,7 @@ impl Offering {
             tools.push(search.tool().clone());
             sent.push(SentTool::Added(search.clone()));
         }
-        for Pick { tool: ToolAt { side, position }, .. } in
-            self.chosen.picks.iter().filter(|pick| !self.is_denied(pick.tool))
-        {
+        for Pick { tool: ToolAt { side, position }, .. } in self.sent() {
             let position = *position as usize;
             let Some(candidates) = self.pool(*side).map(|pool| &pool.candidates) else { continue };
             tools.extend(candidates.tool(position).cloned());
@@ -181,6 +179,11 @@ impl Offering {
         }
         tools.extend(self.withheld());
         (tools, SentToolList::Instead(sent))
+    }
+
+    /// Returns the selected tools without those that the policy can only deny.
+    fn sent(&self) -> impl Iterator<Item = &Pick> {
+        self.chosen.picks.iter().filter(|pick| !self.is_denied(pick.tool))
     }
 
     /// Returns the called tools that the policy can only deny. Their calls are judged, but they are not sent.
@@ -229,7 +232,7 @@ impl Offering {
         if !is_choice && self.prefix_change.is_none() {
             return;
         }
-        let tools = self.chosen.picks.iter().filter(|pick| !self.is_denied(pick.tool)).filter_map(|pick| {
+        let tools = self.sent().filter_map(|pick| {
             let name = self.tool(pick.tool)?.name.clone();
             Some(OfferedTool { name, reason: pick.reason, share: pick.share, pattern: pick.pattern.clone() })
         });
@@ -242,7 +245,7 @@ impl Offering {
     }
 
     fn remembered(&self) -> RememberedOffer {
-        let tools = self.chosen.picks.iter().filter(|pick| !self.is_denied(pick.tool)).filter_map(|pick| {
+        let tools = self.sent().filter_map(|pick| {
             let (candidates, position) = (&self.pool(pick.tool.side)?.candidates, pick.tool.position as usize);
             Some(RememberedTool {
                 side: pick.tool.side,

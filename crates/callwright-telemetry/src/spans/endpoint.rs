@@ -228,7 +228,7 @@ fn root_cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "no answer in time".to_owned();
     }
-    errors::root_cause(error).unwrap_or_else(|| "the request failed".to_owned())
+    errors::request_failure(error)
 }
 
 #[cfg(test)]

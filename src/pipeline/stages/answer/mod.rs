@@ -157,10 +157,7 @@ fn verdict(turn: &Turn, judged: &JudgedAnswer, ending: TurnEnding) -> Verdict {
     if judged.unjudged().is_some() {
         return Verdict::Unguarded;
     }
-    let calls = match judged.verdict() {
-        Verdict::Faulty => Verdict::Faulty,
-        answer => turn.call_states.verdict(answer),
-    };
+    let calls = turn.call_states.verdict(judged.verdict());
     if matches!(calls, Verdict::Refused | Verdict::Failed) {
         return calls;
     }

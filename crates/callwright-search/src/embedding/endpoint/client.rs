@@ -1,6 +1,5 @@
 //! Requests to the embedding endpoint.
 
-use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use url::Url;
 
 use super::refusal::{EmbeddingFailure, refused};
 use crate::embedding::{BuildError, EndpointSettings};
+use callwright_common::errors::request_failure;
 use callwright_types::Secret;
 
 /// Value of the `user-agent` header.
@@ -44,7 +44,8 @@ impl EmbeddingClient {
         let builder = certificates(&settings.ca_file, base_dir)?
             .into_iter()
             .fold(builder, reqwest::ClientBuilder::add_root_certificate);
-        let http = builder.build().map_err(|error| BuildError::setting("embedding.endpoint", root_cause(&error)))?;
+        let http =
+            builder.build().map_err(|error| BuildError::setting("embedding.endpoint", request_failure(&error)))?;
         Ok(Self {
             http,
             url: url(&settings.base_url)?,
@@ -107,11 +108,11 @@ impl EmbeddingClient {
     fn failed(&self, error: &reqwest::Error) -> EmbeddingFailure {
         let host = self.host();
         EmbeddingFailure::lasting(if error.is_connect() {
-            format!("no connection to {host}: {}; check `embedding.endpoint.base_url`", root_cause(error))
+            format!("no connection to {host}: {}; check `embedding.endpoint.base_url`", request_failure(error))
         } else if error.is_timeout() {
             format!("{host} did not answer within `embedding.endpoint.timeout_seconds`")
         } else {
-            format!("the connection to {host} broke: {}", root_cause(error))
+            format!("the connection to {host} broke: {}", request_failure(error))
         })
     }
 }
@@ -182,15 +183,6 @@ fn certificates(file: &str, base_dir: &Path) -> Result<Vec<reqwest::Certificate>
 
 fn read_certificates(file: &Path) -> Result<Vec<reqwest::Certificate>, String> {
     let pem = std::fs::read(file).map_err(|error| error.to_string())?;
-    let certificates = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| root_cause(&error))?;
+    let certificates = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| request_failure(&error))?;
     if certificates.is_empty() { Err("the file contains none".to_owned()) } else { Ok(certificates) }
-}
-
-/// Returns the innermost cause; the outer ones repeat the URL.
-fn root_cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    if error.source().is_some() { cause.to_string() } else { "the request failed".to_owned() }
 }
