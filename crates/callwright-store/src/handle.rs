@@ -52,7 +52,9 @@ struct StoreInner {
     changes: watch::Sender<Revisions>,
     /// Wakes the check for changes.
     wake: Arc<Notify>,
-    /// Error of the last write, if it failed: an open store may have a full disk.
+    /// Error of the last write of traces, if it failed. Apart from other writes, which may succeed meanwhile.
+    trace_trouble: ArcSwapOption<String>,
+    /// Error of the last other write, if it failed: an open store may have a full disk.
     trouble: ArcSwapOption<String>,
 }
 
@@ -103,6 +105,7 @@ impl Store {
             state: ArcSwap::from_pointee(state),
             changes: watch::Sender::new(Revisions::default()),
             wake: Arc::default(),
+            trace_trouble: ArcSwapOption::empty(),
             trouble: ArcSwapOption::empty(),
         };
         Self { inner: Arc::new(inner) }
@@ -124,7 +127,7 @@ impl Store {
     /// Returns the health of the store, as of the last opening or write.
     pub fn health(&self) -> Health {
         let here = self.inner.location.as_ref().map(Location::to_string).unwrap_or_default();
-        match (&**self.inner.state.load(), self.inner.trouble.load_full()) {
+        match (&**self.inner.state.load(), self.inner.trouble()) {
             (StoreState::Down(message), _) => Health { ok: false, message: message.clone() },
             (StoreState::Open(_), Some(trouble)) => Health { ok: false, message: format!("{here}: {trouble}") },
             (StoreState::Open(_), None) | (StoreState::Off, _) => Health { ok: true, message: here },
@@ -160,9 +163,12 @@ impl Store {
         }
     }
 
-    /// Records the health of the store from the result of a write.
+    /// Records the health of the store from the result of a write other than that of traces.
     pub(super) fn noted<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
-        let trouble = &self.inner.trouble;
+        self.noted_in(&self.inner.trouble, result)
+    }
+
+    fn noted_in<T>(&self, trouble: &ArcSwapOption<String>, result: Result<T, StoreError>) -> Result<T, StoreError> {
         match &result {
             Err(StoreError::FileGone(message)) => self.reopen(message),
             Err(StoreError::Unavailable(message)) => {
@@ -173,7 +179,9 @@ impl Store {
             }
             Ok(_) if trouble.load().is_some() => {
                 trouble.store(None);
-                tracing::info!("the store works again");
+                if self.inner.trouble().is_none() {
+                    tracing::info!("the store works again");
+                }
             }
             _ => {}
         }
@@ -195,6 +203,12 @@ impl Store {
             database.close().await;
             reopen(inner, pause).await;
         });
+    }
+}
+
+impl StoreInner {
+    fn trouble(&self) -> Option<Arc<String>> {
+        self.trace_trouble.load_full().or_else(|| self.trouble.load_full())
     }
 }
 
@@ -242,7 +256,7 @@ async fn reopen(inner: Weak<StoreInner>, pause: Duration) {
 
 impl Traces for Store {
     fn append<'a>(&'a self, batch: &'a [TraceRow]) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.noted(self.database()?.append(batch).await) })
+        Box::pin(async move { self.noted_in(&self.inner.trace_trouble, self.database()?.append(batch).await) })
     }
 
     fn list<'a>(&'a self, filter: &'a TraceFilter) -> BoxFuture<'a, Result<TracePage, StoreError>> {
@@ -375,10 +389,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_write_that_fails_shows_in_the_health_until_one_succeeds() {
+    async fn traces_that_cannot_be_written_show_in_the_health_until_they_can_even_if_other_writes_succeed() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(&at("a.sqlite3"), directory.path()).await;
-        break_traces(&directory.path().join("a.sqlite3")).await;
+        let file = directory.path().join("a.sqlite3");
+        alter(&file, "ALTER TABLE traces RENAME TO away").await;
         assert!(store.append(&rows([trace("a", 1)])).await.unwrap_err().is_passing());
         let health = store.health();
         assert!(
@@ -387,6 +402,9 @@ mod tests {
         );
         let key = IntentKey { session: "s".into(), operation: "o".into(), arguments_hash: "h".into() };
         store.begin(&key, Beginning { turn: "t", idempotency_key: None }).await.unwrap();
+        assert!(!store.health().ok, "the other write does not say that traces can be written");
+        alter(&file, "ALTER TABLE away RENAME TO traces").await;
+        store.append(&rows([trace("a", 1)])).await.unwrap();
         assert!(store.health().ok);
     }
 
@@ -414,11 +432,11 @@ mod tests {
         }
     }
 
-    /// Damages the file while the store has it open.
-    async fn break_traces(path: &Path) {
+    /// Alters the file while the store has it open.
+    async fn alter(path: &Path, statement: &'static str) {
         use sqlx::{ConnectOptions, Executor};
         let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
-        options.connect().await.unwrap().execute("DROP TABLE traces").await.unwrap();
+        options.connect().await.unwrap().execute(statement).await.unwrap();
     }
 
     #[tokio::test]
