@@ -1,19 +1,22 @@
-//! Builds a general sentence from discriminative words, and parses it again.
+//! Builds a general sentence from discriminative words and phrases, and parses it again.
 
 /// Beginning of the sentence.
-const OPENING: &str = "Requests that speak of ";
+const OPENING: &str = "Requests about ";
 
-/// Returns a sentence with the words; empty without words.
+/// Word before the last phrase. No phrase contains it.
+pub(super) const CONJUNCTION: &str = "and";
+
+/// Returns a sentence with the phrases; empty without phrases.
 pub(super) fn write(words: &[impl AsRef<str>]) -> String {
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     match words.split_last() {
         None => String::new(),
         Some((only, [])) => format!("{OPENING}{only}"),
-        Some((last, others)) => format!("{OPENING}{} and {last}", others.join(", ")),
+        Some((last, others)) => format!("{OPENING}{} {CONJUNCTION} {last}", others.join(", ")),
     }
 }
 
-/// Returns the words of a sentence of [`write()`]; `None` for any other sentence.
+/// Returns the phrases of a sentence of [`write()`]; `None` for any other sentence.
 pub(super) fn read(sentence: &str) -> Option<Vec<&str>> {
     let words = sentence.strip_prefix(OPENING)?;
     Some(words.split(", ").flat_map(|part| part.split(" and ")).collect())
@@ -28,7 +31,7 @@ mod tests {
         for words in [&["lost"][..], &["lost", "card"], &["lost", "card", "stolen"]] {
             assert_eq!(read(&write(words)).unwrap(), words);
         }
-        assert_eq!(write(&["lost", "card", "stolen"]), "Requests that speak of lost, card and stolen");
+        assert_eq!(write(&["lost", "card", "stolen"]), "Requests about lost, card and stolen");
         assert_eq!((write(&[] as &[&str]), read("Lost cards.")), (String::new(), None));
     }
 }

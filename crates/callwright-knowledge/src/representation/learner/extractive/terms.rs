@@ -1,10 +1,10 @@
-//! Finds words that discriminate some texts from all others.
+//! Finds words and short phrases that discriminate some texts from all others.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use callwright_search::retrieval::{is_stop_word, tokens};
+use callwright_search::retrieval::{is_stop_word, is_unspaced, tokens};
 
 /// Maximum weight of the prior, in words: about as many as some dozens of requests have. It never exceeds the total
 /// number of words.
@@ -12,6 +12,12 @@ const PRIOR: f32 = 500.0;
 
 /// Minimum z-score of a discriminative word.
 const TELLING: f32 = 0.5;
+
+/// Maximum number of words of a phrase.
+const PHRASE: usize = 4;
+
+/// Minimum number of texts with a phrase, so that no text can be reassembled from its phrases.
+const SHARED: u32 = 2;
 
 /// Document frequencies of words over all samples.
 #[derive(Debug, Clone, Default)]
@@ -27,14 +33,15 @@ impl Background {
         Self { counts, total }
     }
 
-    /// Returns at most `most` words that discriminate some samples from the others, best first. Words are ranked by
-    /// z-scored log odds with a Dirichlet prior (Monroe, Colaresi and Quinn, "Fightin' Words", 2008), and returned in
-    /// the spelling of the texts.
+    /// Returns words and phrases that discriminate some samples from the others, best first, with at most `most` such
+    /// words in total. Words are ranked by z-scored log odds with a Dirichlet prior (Monroe, Colaresi and Quinn,
+    /// "Fightin' Words", 2008), and joined to phrases that several of the texts contain. All are in the spelling of the
+    /// texts.
     pub(super) fn telling(&self, texts: &[&str], most: usize) -> Vec<String> {
         let (counts, total) = counted(texts.iter().copied());
         let mut scored: Vec<(String, f32)> = counts
             .into_iter()
-            .filter(|(term, _)| !is_stop_word(term) && term.chars().nth(1).is_some())
+            .filter(|(term, _)| !is_stop_word(term) && !is_letter(term))
             .map(|(term, count)| {
                 let score = self.score(&term, count, total);
                 (term, score)
@@ -43,8 +50,26 @@ impl Background {
             .collect();
         scored.sort_unstable_by(|left, right| right.1.total_cmp(&left.1).then_with(|| left.0.cmp(&right.0)));
         scored.truncate(most);
+        let terms: Vec<String> = scored.into_iter().map(|(term, _)| term).collect();
+        let phrases = phrases_of(texts, &terms);
         let written = surfaces(texts);
-        scored.into_iter().map(|(term, _)| written.get(&term).cloned().unwrap_or(term)).collect()
+        let mut covered: HashSet<&str> = HashSet::new();
+        let mut telling = Vec::new();
+        for term in &terms {
+            if covered.contains(term.as_str()) {
+                continue;
+            }
+            let with = phrases.iter().filter(|phrase| {
+                phrase.terms.contains(term) && phrase.terms.iter().all(|term| !covered.contains(term.as_str()))
+            });
+            if let Some(phrase) = with.max_by_key(|phrase| (phrase.terms.len(), *phrase)) {
+                covered.extend(terms.iter().filter(|term| phrase.terms.contains(term)).map(String::as_str));
+                telling.push(phrase.text.clone());
+            } else if term.chars().nth(1).is_some() {
+                telling.push(written.get(term).unwrap_or(term).clone());
+            }
+        }
+        telling
     }
 
     fn score(&self, term: &str, count: f32, total: f32) -> f32 {
@@ -60,6 +85,75 @@ impl Background {
 /// Returns the logarithm of the odds of a term among `total` terms.
 fn log_odds(count: f32, total: f32) -> f32 {
     (count / (total - count).max(1.0)).ln()
+}
+
+/// Whether a term is a single letter. A single ideograph is a word or a part of one.
+fn is_letter(term: &str) -> bool {
+    let mut characters = term.chars();
+    characters.next().is_some_and(|character| !is_unspaced(character)) && characters.next().is_none()
+}
+
+/// Sequence of adjacent words that begins and ends with discriminative words.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Phrase {
+    /// The discriminative terms in it, in order.
+    terms: Vec<String>,
+    /// In lower case.
+    text: String,
+}
+
+impl Phrase {
+    fn of(words: &[&str], text: String, terms: &HashSet<&str>) -> Option<Self> {
+        let mut found: Vec<String> = Vec::new();
+        for (position, word) in words.iter().enumerate() {
+            match &tokens(word)[..] {
+                [term] if terms.contains(term.as_str()) && !found.contains(term) => found.push(term.clone()),
+                _ if position == 0 || position + 1 == words.len() => return None,
+                _ => {}
+            }
+        }
+        (found.len() > 1).then_some(Self { terms: found, text })
+    }
+}
+
+/// Returns the phrases with at least two of the terms that several of the texts contain.
+fn phrases_of(texts: &[&str], terms: &[String]) -> Vec<Phrase> {
+    let terms: HashSet<&str> = terms.iter().map(String::as_str).collect();
+    let mut counts: HashMap<Phrase, u32> = HashMap::new();
+    for text in texts {
+        let sequences = sequences(text).into_iter();
+        let of_text: HashSet<Phrase> =
+            sequences.filter_map(|(words, phrase)| Phrase::of(&words, phrase, &terms)).collect();
+        for phrase in of_text {
+            *counts.entry(phrase).or_default() += 1;
+        }
+    }
+    counts.into_iter().filter(|(_, texts)| *texts >= SHARED).map(|(phrase, _)| phrase).collect()
+}
+
+/// Returns the sequences of two to [`PHRASE`] words of a text, with their words, and as text in lower case. Punctuation
+/// ends a sequence, as does the word that joins the phrases of a sentence.
+fn sequences(text: &str) -> Vec<(Vec<&str>, String)> {
+    let words: Vec<(usize, &str)> = text.unicode_word_indices().collect();
+    let mut sequences = Vec::new();
+    for start in 0..words.len() {
+        let mut sequence: Vec<&str> = Vec::new();
+        let Some((first, _)) = words.get(start) else { break };
+        let mut end = *first;
+        for (at, word) in words.iter().skip(start).take(PHRASE) {
+            let is_adjacent = text.get(end..*at).is_some_and(|gap| gap.trim().is_empty());
+            if !is_adjacent || word.eq_ignore_ascii_case(super::sentence::CONJUNCTION) {
+                break;
+            }
+            end = at + word.len();
+            sequence.push(word);
+            if sequence.len() > 1 {
+                let phrase = text.get(*first..end).unwrap_or_default().to_lowercase();
+                sequences.push((sequence.clone(), phrase));
+            }
+        }
+    }
+    sequences
 }
 
 fn counted<'a>(texts: impl IntoIterator<Item = &'a str>) -> (HashMap<String, f32>, f32) {
@@ -107,6 +201,22 @@ mod tests {
         let background = Background::of(here.into_iter().chain(elsewhere));
         assert_eq!(background.telling(&here, 2), ["lost", "cards"], "and they are written as people write them");
         assert!(!background.telling(&here, 9).contains(&"the".to_owned()));
+    }
+
+    #[test]
+    fn words_that_several_texts_join_are_one_phrase() {
+        let here = ["I lost my card in Rome", "Help, lost my card!", "my PIN is blocked", "blocked, PIN"];
+        let background = Background::of(here.into_iter().chain(["what is my balance", "where is my money"]));
+        let telling = background.telling(&here, 9);
+        assert!(telling.contains(&"lost my card".to_owned()), "{telling:?}");
+        assert!(telling.contains(&"pin".to_owned()), "one text alone has them side by side: {telling:?}");
+        let here = ["今天天气怎么样", "明天天气好吗"];
+        let background = Background::of(here.into_iter().chain(["我要订机票", "我的卡丢了"]));
+        assert!(
+            background.telling(&here, 9).iter().any(|phrase| phrase.contains("天气")),
+            "{:?}",
+            background.telling(&here, 9)
+        );
     }
 
     #[test]
