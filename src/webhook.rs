@@ -12,6 +12,7 @@ use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use jiff::Timestamp;
 use reqwest::redirect::Policy;
 use ring::hmac;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::sleep;
@@ -42,7 +43,7 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Settings of approvals that are not policy (`[approvals]`).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Receiver of notifications.
@@ -50,7 +51,7 @@ pub struct Settings {
 }
 
 /// Receiver of notifications (`[approvals.webhook]`).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WebhookSettings {
     /// HTTP(S) URL; empty: no notifications. It may contain a credential, so that it is not shown.

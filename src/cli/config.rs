@@ -1,4 +1,4 @@
-//! `callwright config`: inspects the configuration without serving.
+//! `callwright config`: inspects the configuration without serving, and prints the schema of its files.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,9 +9,11 @@ use super::errors::VerbResult;
 use super::output::outln;
 use super::setup::{load_config, load_policies};
 use crate::app::{self, ToolsetFinding};
+use crate::config;
 use callwright_judge::feedback::Templates;
 use callwright_judge::repair::Notations;
 use callwright_openapi::{Report, Toolset};
+use callwright_policy::Policy;
 
 /// Arguments of `config`.
 #[derive(Debug, Args)]
@@ -28,11 +30,18 @@ enum ConfigAction {
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
     },
+    /// Print the JSON Schema of the configuration file, with which editors complete, explain and validate it.
+    Schema {
+        /// Print the JSON Schema of policy files instead.
+        #[arg(long)]
+        policy: bool,
+    },
 }
 
 pub(super) fn run(arguments: ConfigArguments) -> VerbResult {
     match arguments.action {
         ConfigAction::Check { config } => check(config),
+        ConfigAction::Schema { policy } => print_schema(policy),
     }
 }
 
@@ -72,6 +81,17 @@ fn check(file: Option<PathBuf>) -> VerbResult {
     }
     let origin = loaded.file.map_or_else(|| "built-in defaults".to_owned(), |file| file.display().to_string());
     outln!("{origin}: OK");
+    Ok(())
+}
+
+fn print_schema(is_of_policy: bool) -> VerbResult {
+    let schema = match is_of_policy {
+        true => {
+            config::schema_of::<Policy>("Policy of Callwright (policies/*.yaml)", "callwright config schema --policy")
+        }
+        false => config::config_schema(),
+    };
+    outln!("{}", serde_json::to_string_pretty(&schema)?);
     Ok(())
 }
 

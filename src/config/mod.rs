@@ -1,7 +1,7 @@
 //! The configuration file, which nests the `Settings` of every module.
 //!
-//! Owns finding, reading, interpolating and validating the file; the only module that reads the environment. Must not
-//! depend on what the settings do.
+//! Owns finding, reading, interpolating and validating the file, and its JSON Schema for editors (`schema.rs`); the only
+//! module that reads the environment. Must not depend on what the settings do.
 //!
 //! [`load()`] is the entry point; [`parse`] is for a configuration without a file. Loading has four steps: the text is
 //! parsed as TOML, `${NAME}` is interpolated in string values (`interpolate.rs`), the tree becomes [`Settings`], and
@@ -15,6 +15,7 @@ mod environment;
 mod interpolate;
 mod load;
 mod problem;
+mod schema;
 mod serde_message;
 mod settings;
 mod toml_text;
@@ -25,6 +26,7 @@ pub use changes::changed_keys;
 pub use environment::{Environment, process_environment};
 pub use load::{ConfigRequest, DEFAULT_FILE, FILE_VARIABLE, LoadedConfig, load, parse};
 pub use problem::{ConfigError, ConfigProblem, FilePosition};
+pub use schema::{config_schema, schema_of};
 pub use settings::Settings;
 pub use toml_text::{toml_key, toml_string};
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::environment::variables;
-use super::{ConfigRequest, Settings, load};
+use super::{ConfigRequest, Settings, config_schema, load};
 
 fn reference() -> String {
     std::fs::read_to_string(path()).unwrap()
@@ -102,6 +102,18 @@ fn the_examples_of_the_reference_are_valid() {
     std::fs::write(&file, with_examples(&reference())).unwrap();
     let loaded = load(&ConfigRequest { file: Some(file), ..ConfigRequest::default() }, &variables(&[])).unwrap();
     assert_eq!(loaded.settings.aliases["assistant"].toolsets, ["rooms"]);
+}
+
+#[test]
+fn the_examples_of_the_reference_and_the_defaults_are_valid_by_the_schema() {
+    let config = jsonschema::draft7::new(&config_schema()).unwrap();
+    for value in [
+        toml::from_str(&with_examples(&reference())).unwrap(),
+        toml::from_str(&toml::to_string(&Settings::default()).unwrap()).unwrap(),
+    ] {
+        let errors: Vec<String> = config.iter_errors(&value).map(|error| error.to_string()).collect();
+        assert_eq!(errors, [""; 0]);
+    }
 }
 
 #[test]

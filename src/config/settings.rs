@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use callwright_executor as executor;
@@ -22,7 +23,7 @@ pub(super) const DEFAULT_UPSTREAM: &str = "default";
 
 /// All settings of the proxy. Each table belongs to a module, which documents its keys; `config/callwright.toml` shows
 /// all of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Name of the upstream for requests without an alias, and for paths that are passed through.

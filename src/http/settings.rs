@@ -2,19 +2,25 @@
 
 use std::net::SocketAddr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::browser::{HostPattern, is_origin};
 use super::connections::descriptors;
 use callwright_types::Secret;
 
+/// Pattern of ADDRESS:PORT in the JSON Schema; also of text that names an environment variable.
+const ADDRESS: &str = r"^\S+:[0-9]{1,5}$|\$\{";
+
 /// Both listeners (`[server]`).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Address of the client listener; port 0 takes a free port. HTTP/1.1 and h2c.
+    #[schemars(extend("pattern" = ADDRESS))]
     pub listen: SocketAddr,
     /// Address of the operator listener: health, metrics, administration.
+    #[schemars(extend("pattern" = ADDRESS))]
     pub operator_listen: SocketAddr,
     /// Whether listeners without credentials may have addresses other than loopback.
     pub allow_public: bool,
@@ -59,7 +65,7 @@ pub struct Settings {
 
 /// TLS of one listener (`[server.tls]`, `[server.operator_tls]`). Without a certificate the listener serves plain HTTP.
 /// Paths are relative to the configuration file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TlsSettings {
     /// PEM file of the certificate chain: the listener's own certificate first, then its intermediate authorities.

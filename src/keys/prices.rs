@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use callwright_types::Usage;
@@ -10,14 +11,14 @@ use callwright_types::Usage;
 const NANOS_PER_TOKEN: f64 = 1e9 / 1e6;
 
 /// Prices of a model (`[prices."MODEL"]`), in the same currency as the budgets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PriceSettings {
     /// Price of a million prompt tokens.
     pub prompt: f64,
     /// Price of a million completion tokens.
     pub completion: f64,
-    /// Price of a million cached prompt tokens; `None`: as other prompt tokens.
+    /// Price of a million cached prompt tokens; omitted: as other prompt tokens.
     pub cached: Option<f64>,
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change::{check_name, check_paths};
 use callwright_types::KeyLimits;
 
 /// Virtual keys (`[keys]`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Source of the keys that clients use.
@@ -69,7 +70,7 @@ impl Settings {
 }
 
 /// Source of the keys that clients use.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyMode {
     /// The provider's keys: clients' keys are forwarded where the upstream has none.
@@ -80,7 +81,7 @@ pub enum KeyMode {
 }
 
 /// Handling of pass-through requests, which are not metered.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unmetered {
     /// Refuses them for keys with a limit that they would evade.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Maximum size in bytes of a client's tool list that is cached at its first occurrence. Most agents send less; larger
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub(super) const SMALL_LIST_BYTES: usize = 32 * 1024;
 
 /// A model alias (`[aliases.NAME]`): a name that `GET /v1/models` lists and a request may use as its model.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AliasSettings {
     /// Name of the upstream that serves the alias; empty: the default upstream.
@@ -42,7 +43,7 @@ impl AliasSettings {
 }
 
 /// One of several upstreams that share the turns of an alias.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TargetSettings {
     /// Name of the upstream; empty: the default upstream.
@@ -60,7 +61,7 @@ impl Default for TargetSettings {
 }
 
 /// A failover upstream.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FallbackSettings {
     /// Name of the upstream; empty: the default upstream.
@@ -70,7 +71,7 @@ pub struct FallbackSettings {
 }
 
 /// Routing of passed-through requests (`[pass_through]`), which may name no model.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PassThroughSettings {
     /// Name of the upstream; empty: the default upstream.
@@ -91,7 +92,7 @@ impl PassThroughSettings {
 }
 
 /// Settings of the pipeline (`[pipeline]`): they apply to every turn, independent of policy.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Cache size in bytes for parsed lists of tools; searched lists get half as much in addition. A list takes about
@@ -111,8 +112,7 @@ pub struct Settings {
     pub max_held_bytes: usize,
     /// Maximum milliseconds that streamed text is held back because it may be a call; then it is forwarded as text.
     pub max_hold_milliseconds: u64,
-    /// Maximum characters of an API answer that are sent to the model, at least 200; longer answers are shortened
-    /// (`feedback::answer`).
+    /// Maximum characters of an API answer that are sent to the model, at least 200; longer answers are shortened.
     pub outcome_chars: usize,
     /// Approximate maximum tokens of a message that explains to the model why a call failed; at least 200.
     pub feedback_tokens: usize,

@@ -76,6 +76,7 @@ mod rescue_streams;
 mod retrieve;
 mod scan;
 mod schema_dialects;
+mod schemas;
 mod semantic_names;
 mod sent_requests;
 mod shadow;

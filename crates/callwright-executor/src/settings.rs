@@ -1,12 +1,13 @@
 //! Settings for connections to tool APIs and for the limits on their responses.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::address::AllowList;
 
 /// Settings of the executor. Proxies from environment variables are not used for tool APIs, because the executor
 /// could not check the address behind such a proxy.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Addresses that may be called although they are private, loopback, link-local or reserved: IP addresses

@@ -1,8 +1,10 @@
 //! Credentials that an operator configures for a toolset's API.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -37,28 +39,32 @@ pub enum SecretSource {
 }
 
 /// OAuth 2 client credentials and the parameters of the token request (RFC 6749 sections 2.3.1 and 4.4).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct ClientCredentials {
     /// Client identifier.
     pub client_id: String,
     /// Client secret.
     pub client_secret: SecretSource,
     /// URL of the token endpoint; empty: the `tokenUrl` of the document's client credentials flow.
+    #[schemars(default)]
     pub token_url: String,
     /// Scopes to request; absent: those that the operation's security requirement names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scopes: Option<Vec<String>>,
     /// Client authentication method.
+    #[schemars(default)]
     pub authentication: ClientAuthentication,
     /// The `audience` parameter that some authorization servers require; empty: not sent.
+    #[schemars(default)]
     pub audience: String,
     /// Additional parameters of the token request, such as `resource` (RFC 8707).
+    #[schemars(default)]
     pub parameters: BTreeMap<String, String>,
 }
 
 /// Client authentication method at the token endpoint. The names are those of the OAuth registry.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientAuthentication {
     /// In the `Authorization` header (RFC 6749 section 2.3.1), which every authorization server supports.
@@ -208,6 +214,46 @@ impl<'de> Deserialize<'de> for SecretSource {
         }
         deserializer.deserialize_any(SecretSourceVisitor)
     }
+}
+
+impl JsonSchema for Credential {
+    fn schema_name() -> Cow<'static, str> {
+        "Credential".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let client = generator.subschema_for::<ClientCredentials>();
+        json_schema!({ "anyOf": [secret_text(), secret_file(), client] })
+    }
+}
+
+impl JsonSchema for SecretSource {
+    fn schema_name() -> Cow<'static, str> {
+        "SecretSource".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [secret_text(), secret_file()] })
+    }
+}
+
+fn secret_text() -> Schema {
+    json_schema!({ "type": "string", "description": "The secret, usually `${NAME}` from the environment." })
+}
+
+fn secret_file() -> Schema {
+    json_schema!({
+        "type": "object",
+        "description": "A file that contains the secret.",
+        "properties": {
+            "file": {
+                "type": "string",
+                "description": "Path of the file, read on every use; relative paths start at the configuration file.",
+            },
+        },
+        "required": ["file"],
+        "additionalProperties": false,
+    })
 }
 
 #[cfg(test)]

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Credential;
 use callwright_types::rules::ToolGlobs;
 
 /// Settings for the documents of all toolsets.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Whether to reload documents when their files change. Running turns keep the tools they started with. A
@@ -28,7 +29,7 @@ impl Default for Settings {
 
 /// An OpenAPI document whose operations become tools, or a folder of documents: `[toolsets.NAME]` in the
 /// configuration.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolsetSettings {
     /// Path or http(s) URL of the OpenAPI document (JSON or YAML), or path of a folder. In a folder, every OpenAPI
@@ -66,7 +67,7 @@ pub struct ToolsetSettings {
 /// Additional documentation and the operations to which it applies: those that match any of the globs; without a
 /// glob, all of them. A section whose heading names an operation (its `operationId`, its tool's name, its path, or
 /// method and path) applies to that operation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocsSettings {
     /// A file (Markdown, HTML, plain text, JSON, CSV, TSV), a folder of files at any depth, or a glob
@@ -84,7 +85,7 @@ pub struct DocsSettings {
 }
 
 /// Handling of calls whose operation requires credentials that are not configured.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MissingCredentials {
     /// Rejects the call without sending it. Otherwise the API would reject it, and the model would try to correct an
@@ -97,7 +98,7 @@ pub enum MissingCredentials {
 }
 
 /// Limits on one document and on the tools made from it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DocumentLimits {
     /// Maximum size of a document, in bytes of all its files. The largest published by vendors has about 80 MB.

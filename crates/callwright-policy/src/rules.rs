@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -13,7 +14,7 @@ use callwright_types::rules::{
 };
 
 /// Rules and limits of a turn. The fields are the keys of a policy file; an omitted key has its default.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
     /// Name in aliases, headers, traces and settings. Default: the file name without its extension.
@@ -84,22 +85,31 @@ fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>
     deserializer.deserialize_any(Texts)
 }
 
+/// Returns the JSON Schema of what [`one_or_more`] accepts.
+fn one_or_more_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
+}
+
 /// Turns to which a policy applies: every given key must match. Values are globs (`*`, `?`, `[ab]`, `{a,b}`; `*` also
 /// matches `/`) and case-sensitive.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Match {
     /// Globs of which one must match the model name as the client sent it.
     #[serde(deserialize_with = "one_or_more")]
+    #[schemars(schema_with = "one_or_more_schema")]
     pub models: Vec<String>,
     /// Globs of which one must match the model name, which must be an alias.
     #[serde(deserialize_with = "one_or_more")]
+    #[schemars(schema_with = "one_or_more_schema")]
     pub aliases: Vec<String>,
     /// Globs of which one must match the name of the virtual key.
     #[serde(deserialize_with = "one_or_more")]
+    #[schemars(schema_with = "one_or_more_schema")]
     pub keys: Vec<String>,
     /// Globs of which one must match the name of the virtual key's group.
     #[serde(deserialize_with = "one_or_more")]
+    #[schemars(schema_with = "one_or_more_schema")]
     pub groups: Vec<String>,
     /// Globs by header field name (case-insensitive). Each must match a value of its field.
     pub headers: BTreeMap<String, String>,

@@ -1,9 +1,10 @@
 //! Settings of the policies (`[policies]`).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Location of the policies (`[policies]`).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Directory of `*.yaml` and `*.yml` files, one policy each, relative to the configuration file's directory.

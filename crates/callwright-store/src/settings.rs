@@ -1,12 +1,13 @@
 //! Settings of the store (`[store]`).
 
 use jiff::SignedDuration;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use callwright_types::Secret;
 
 /// The store (`[store]`): location and retention of traces and intents.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// `sqlite:FILE` (relative to the configuration file's directory), `sqlite::memory:`, `postgres://USER:PASSWORD@HOST/DATABASE`,
@@ -80,7 +81,7 @@ impl Default for Settings {
 }
 
 /// Connections to PostgreSQL (`[store.postgres]`); ignored by other stores.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PostgresSettings {
     /// Maximum number of connections of this process.

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use callwright_types::Secret;
 
 /// Format of log lines.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LogFormat {
     /// Human-readable lines.
@@ -18,7 +19,7 @@ pub enum LogFormat {
 }
 
 /// Settings of logs, which go to standard error, and of OpenTelemetry spans (`[telemetry]`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Log filter: `error`, `warn`, `info`, `debug`, `trace`, or directives such as `info,callwright_upstream=debug`.

@@ -1,6 +1,7 @@
 //! Virtual keys: client credentials that the proxy issues.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A key issued by the proxy. Only hashes of its secret are stored.
@@ -58,7 +59,7 @@ pub struct KeySecret {
 }
 
 /// Usage limits of a key or a group. 0 means no limit.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct KeyLimits {
     /// Maximum number of requests per minute.
@@ -86,7 +87,7 @@ impl KeyLimits {
 }
 
 /// Maximum spending per period.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Budget {
     /// Amount in the currency of the price table; 0 for no budget.
@@ -96,7 +97,7 @@ pub struct Budget {
 }
 
 /// Period of a budget; it begins and ends at midnight UTC.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BudgetPeriod {
     /// One day.

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Placeholder of the trace's id in a message to users.
 const TRACE: &str = "{trace}";
 
 /// Text that users read if a turn ends at a limit without a usable answer: plain sentences by language.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitMessage {
     /// Language of the text if the request's `Accept-Language` names none that `texts` has.
@@ -52,7 +53,7 @@ fn weighted(range: &str) -> Option<(f32, &str)> {
 
 /// Limits of one turn. Every number is a policy key under `limits`. The defaults are those of the papers where these
 /// give one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Rounds of static feedback (AutoFeedback: 3): answers returned to the model because a scan found a fault.

@@ -8,6 +8,7 @@ mod observe;
 mod offer;
 mod rescue;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use execute::{ApprovalMode, ApprovalRules, ExecuteRule, ExecuteRules, Permission};
@@ -19,7 +20,7 @@ pub use offer::{ClientOffer, OfferRules, SearchRules};
 pub use rescue::{Evidence, Expressions, RescueRules, Unsure};
 
 /// Degree to which the proxy may intervene in a turn.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Forwards everything without evaluation.
@@ -43,7 +44,7 @@ impl Mode {
 }
 
 /// Faults of a call that a scan reports.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
     /// All faults of the first level that has any.
@@ -54,7 +55,7 @@ pub enum Report {
 }
 
 /// Handling of a parameter that the tool does not have (E3).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UnknownParameters {
     /// Kept in the call; no fault.
@@ -67,7 +68,7 @@ pub enum UnknownParameters {
 }
 
 /// Rules of the scan.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScanRules {
     /// Extent of the report: the first faulty level or all levels.
@@ -117,7 +118,7 @@ impl Default for ScanRules {
 }
 
 /// Detection of repeated cycles of calls (E5.1): the same calls with the same results in each cycle.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CircleRules {
     /// Number of identical calls, including the evaluated one, whose earlier results were all the same.
@@ -138,7 +139,7 @@ impl Default for CircleRules {
 /// Otherwise they are lexical scores, and `coverage` is the evidence. Over five sets of requests with twenty tools
 /// offered, the defaults report 0.3 % of right calls and 31 % of wrong ones by meaning, and 0.1 % and 6 % by words
 /// (docs/benchmarks/judging.md, "Relevance"). Precision has priority: a false report can cost a right call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RelevanceRules {
     /// Maximum score of the called tool, as a share of the best score, 0 to 1.
@@ -156,7 +157,7 @@ impl Default for RelevanceRules {
 }
 
 /// Rules of repair: permitted changes without a request to the model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RepairRules {
     /// Conditions under which text becomes calls (E1).
@@ -177,7 +178,7 @@ impl Default for RepairRules {
 }
 
 /// The client's answer if the limits are reached and the model's answer is still faulty.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnExhausted {
     /// The answer of the model, marked `faulty`.
@@ -190,7 +191,7 @@ pub enum OnExhausted {
 }
 
 /// Content of stored traces.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RecordRules {
     /// Whether to store bodies: requests, answers, arguments, API responses. Off by default.
@@ -198,7 +199,7 @@ pub struct RecordRules {
 }
 
 /// Token counts in the client's `usage`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UsageReport {
     /// Tokens of the answer that the client received. Clients base context compaction on this count.
@@ -209,7 +210,7 @@ pub enum UsageReport {
 }
 
 /// Rules of memory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RecallRules {
     /// Maximum number of lessons recalled per turn (ExpNote, section 3.2: RECALL); 0 for none.
@@ -232,7 +233,7 @@ impl Default for RecallRules {
 
 /// Condition under which a turn draws a plan of calls backward from the goal. From least to most strict, in order of
 /// decreasing model requests.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanMode {
     /// For each new user request for which tools are offered.
@@ -248,7 +249,7 @@ pub enum PlanMode {
 
 /// Condition under which a model outlines a solution from learned procedures. From least to most strict, in order of
 /// decreasing model requests.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProceduresMode {
     /// For each new user request for which tools are offered and that a procedure matches.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -18,7 +19,7 @@ pub(super) const CREDENTIALS: [&str; 7] =
 const MAX_CIRCUIT_NUMBER: u64 = 86_400;
 
 /// One `[upstreams.NAME]` table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Base URL of the provider's API, including `/v1` if it has one.
@@ -94,7 +95,7 @@ pub struct Settings {
 }
 
 /// Condition for requesting the token usage of streams.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StreamUsage {
     /// After the upstream has reported it to a client that requested it, and until it rejects the request.

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{quote, samples};
 
 /// Settings of the messages to the model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Directory with templates `NAME.jinja` that replace the built-in ones of the same name. Empty: built-in templates

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::budget::BudgetLimits;
@@ -11,7 +12,7 @@ use super::budget::BudgetLimits;
 const DEFAULT_DIAGNOSES: NonZeroUsize = NonZeroUsize::new(100).unwrap();
 
 /// Settings of the scanner.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Memory limit of the cache of compiled JSON Schemas, in bytes. A compiled schema takes about forty times its

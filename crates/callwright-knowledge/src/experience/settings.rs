@@ -1,9 +1,10 @@
 //! Settings of the lesson store (`[experience]`).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Settings for learning, recalling and retiring lessons (`[experience]`).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Minimum share of a lesson's key words, 0 to 1, that a request must contain to be shown the lesson. At least one

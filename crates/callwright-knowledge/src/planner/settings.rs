@@ -1,5 +1,6 @@
 //! Settings of the planner (`[planner]`).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::drawing::{Completion, DrawSettings};
@@ -7,7 +8,7 @@ use callwright_types::Limits;
 
 /// Settings of plan generation and of the search for argument sources (`[planner]`). The budget of a plan is part of
 /// the policy (`limits.plan_*`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Model alias whose model generates plans; a small, cheap model is sufficient. Empty: the model of the turn.

@@ -1,10 +1,11 @@
 //! Settings of procedural memory (`[procedures]`).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Settings of procedural memory: storage, direct use and creation of procedures (`[procedures]`; AAG, sections 3 and
 /// 4.5).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Maximum number of procedures retrieved for a request and for each question (paper: 3).

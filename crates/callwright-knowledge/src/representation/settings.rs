@@ -1,9 +1,10 @@
 //! Settings of the representations (`[representations]`).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Source of the representations and their budget in prompts (`[representations]`).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Directory of `*.yaml` and `*.yml` files, one per toolset (relative to the configuration file's directory).

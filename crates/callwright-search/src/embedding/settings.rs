@@ -1,11 +1,12 @@
 //! Settings of embedding models.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use callwright_types::Secret;
 
 /// The `[embedding]` table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Source of the vectors.
@@ -24,7 +25,7 @@ pub struct Settings {
 }
 
 /// Source of vectors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// No vectors: all features use words only.
@@ -38,7 +39,7 @@ pub enum Kind {
 }
 
 /// The `[embedding.fastembed]` table: a local ONNX model and the library that runs it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LocalSettings {
     /// Folder with `model.onnx`, `tokenizer.json`, `config.json`, `special_tokens_map.json` and
@@ -66,7 +67,7 @@ pub struct LocalSettings {
 }
 
 /// Pooling of token vectors to a text's vector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Pooling {
     /// Mean of the token vectors: MiniLM, mpnet, E5.
@@ -76,7 +77,7 @@ pub enum Pooling {
 }
 
 /// The `[embedding.endpoint]` table: an OpenAI-compatible API for vectors.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EndpointSettings {
     /// Base URL of the API, including `/v1` if it has one.

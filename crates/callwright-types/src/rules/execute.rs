@@ -1,9 +1,10 @@
 //! Permission to execute calls, and human approval.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Permission for the proxy to execute a call, from least to most strict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
     /// Execution is permitted.
@@ -15,7 +16,7 @@ pub enum Permission {
 }
 
 /// One rule of execution; the first rule whose globs match applies.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecuteRule {
     /// HTTP methods, upper case; empty means any.
@@ -29,7 +30,7 @@ pub struct ExecuteRule {
 }
 
 /// Rules of execution. If no rule matches, `GET` and `HEAD` are permitted and everything else is denied.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExecuteRules {
     /// Rules in order; the first match applies.
@@ -39,7 +40,7 @@ pub struct ExecuteRules {
 }
 
 /// Behaviour of a turn while one of its calls awaits approval, from least to most strict.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalMode {
     /// The turn continues: the model is informed that the call awaits approval, and may repeat it once approved.
@@ -60,7 +61,7 @@ impl ApprovalMode {
 }
 
 /// Rules of approval by a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ApprovalRules {
     /// Whether the turn waits.

@@ -1,5 +1,6 @@
 //! Rules that classify failed outcomes beyond the built-in ones, and the handling of failures of a client's tools.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -7,7 +8,7 @@ use super::{LinearRegex, ToolGlobs};
 use callwright_common::json::Pointer;
 
 /// Rules of explanation.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExplainRules {
     /// Handling of a client's tool message that reports a failure.
@@ -18,7 +19,7 @@ pub struct ExplainRules {
 }
 
 /// Handling of a client's tool message that reports a failure, from least to most.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientTools {
     /// Such messages are not examined.
@@ -31,7 +32,7 @@ pub enum ClientTools {
 }
 
 /// Classification of outcomes by a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RuledOutcome {
     /// The outcome is a failure.
@@ -43,7 +44,7 @@ pub enum RuledOutcome {
 /// One rule about outcomes: tools, statuses, one condition on the body, and the resulting classification.
 ///
 /// A rule without a condition matches by its statuses only.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FailureRule {
     /// Globs on `toolset/tool`, or on the name of a client's tool; empty means any.
@@ -79,7 +80,7 @@ pub struct FailureRule {
 }
 
 /// An inclusive range of numbers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NumberRange {
     /// Minimum; unbounded if omitted.

@@ -1,15 +1,17 @@
 //! Actions for the faults of the table.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::FaultCode;
 
 /// Action for a fault, from least to most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// The fault is not evaluated.
@@ -17,7 +19,7 @@ pub enum Action {
     /// The fault is recorded, and reported to the model if the answer goes back for another fault. The call passes
     /// unchanged.
     Advise,
-    /// The fault is repaired if nothing is lost; otherwise it is handled like [`Action::Advise`].
+    /// The fault is repaired if nothing is lost; otherwise it is handled like `advise`.
     Repair,
     /// The fault is repaired if nothing is lost; otherwise the answer goes back to the model.
     Feedback,
@@ -99,6 +101,25 @@ impl Serialize for FaultActions {
 impl<'de> Deserialize<'de> for FaultActions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(ActionsVisitor)
+    }
+}
+
+impl JsonSchema for FaultActions {
+    fn schema_name() -> Cow<'static, str> {
+        "FaultActions".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut properties = serde_json::Map::new();
+        for code in FaultCode::ALL {
+            for (key, other) in [(code.code(), code.name()), (code.name(), code.code())] {
+                let mut action = Action::json_schema(generator);
+                action.insert("description".to_owned(), format!("{} (`{other}`).", code.words()).into());
+                action.insert("default".to_owned(), Self::default_of(code).label().into());
+                properties.insert(key.to_owned(), action.to_value());
+            }
+        }
+        json_schema!({ "type": "object", "properties": properties, "additionalProperties": false })
     }
 }
 

@@ -1,9 +1,11 @@
 //! Matchers of rules. They are compiled when a file is parsed, so that errors have a location and turns pay no cost.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use regex::{Regex, RegexBuilder};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -60,6 +62,16 @@ impl fmt::Debug for LinearRegex {
 impl Serialize for LinearRegex {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
+    }
+}
+
+impl JsonSchema for LinearRegex {
+    fn schema_name() -> Cow<'static, str> {
+        "LinearRegex".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
     }
 }
 
@@ -132,6 +144,16 @@ impl Eq for ToolGlobs {}
 impl Serialize for ToolGlobs {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.texts.serialize(serializer)
+    }
+}
+
+impl JsonSchema for ToolGlobs {
+    fn schema_name() -> Cow<'static, str> {
+        "ToolGlobs".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        <Vec<String>>::json_schema(generator)
     }
 }
 

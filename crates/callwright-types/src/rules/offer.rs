@@ -1,11 +1,12 @@
 //! Rules for offering tools to the model.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ToolGlobs;
 
 /// Rules for offering tools.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct OfferRules {
     /// Maximum number of tools of an alias's toolsets, in total, that are all offered without selection.
@@ -59,7 +60,7 @@ impl Default for OfferRules {
 }
 
 /// Handling of the client's own tools, from least to most strict.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientOffer {
     /// All are forwarded as sent.
@@ -70,7 +71,7 @@ pub enum ClientOffer {
 }
 
 /// Rules of the tool that searches for further tools.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchRules {
     /// Minimum number of the alias's tools from which on the search tool is offered; 0 for never.

@@ -1,11 +1,12 @@
 //! Conversion of text to calls (E1).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Strength of the evidence that a text is a call rather than a text about one, from strongest to weakest.
 ///
 /// In a rule, it is the weakest evidence considered; `Off` considers none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
     /// No text is considered.
@@ -31,7 +32,7 @@ impl Evidence {
 }
 
 /// Handling of a text that is either a call or a text about one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unsure {
     /// `confirm` for an upstream that leaves calls in the text, `text` for one that delivers native `tool_calls`.
@@ -74,7 +75,7 @@ impl Unsure {
 }
 
 /// Handling of rescued arguments that are identifiers or expressions of a program.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Expressions {
     /// The source text becomes a string: `to=user.email` gives `"user.email"`. Leaderboards require this.
@@ -85,7 +86,7 @@ pub enum Expressions {
 }
 
 /// Rules of rescue: conversion of text to calls (E1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RescueRules {
     /// The weakest evidence considered for an upstream that is not known to deliver native `tool_calls`.
