@@ -79,23 +79,29 @@ function remedy(execution) {
   return nothing ? ` There is nothing to change: ${nothing}.` : ` What to do: ${execution.remedy}.`;
 }
 
-/** Returns the text of a message's content. */
+/** Returns the text of a message's content. Results of tools are not part of it. */
 function textOf(content) {
   if (typeof content === "string") return content;
-  return Array.isArray(content) ? content.map((part) => part?.text ?? `(${part?.type ?? "part"})`).join("\n") : "";
+  return Array.isArray(content) ? content.filter((part) => part?.type !== "tool_result").map((part) => part?.text ?? `(${part?.type ?? "part"})`).join("\n") : "";
+}
+
+/** Returns the messages of a request: in Responses they are among the items of its input, which may also be a text. */
+function messagesOf({ messages, input } = {}) {
+  return [messages, input].find(Array.isArray) ?? (typeof input === "string" ? [{ role: "user", content: input }] : []);
 }
 
 /** Returns the last message of a user that has a text. */
 export function questionOf(trace) {
-  const messages = trace.request?.messages;
-  const asked = Array.isArray(messages) ? messages.filter((message) => message?.role === "user" && textOf(message.content)).at(-1) : undefined;
+  const asked = messagesOf(trace.request).filter((message) => message?.role === "user" && textOf(message.content)).at(-1);
   return asked ? textOf(asked.content) : undefined;
 }
 
-/** Returns the text of the answer to the client. */
+/** Returns the text of the answer to the client: of a chat completion, of Responses or of Messages. */
 export function answerOf(trace) {
-  const message = trace.answer?.choices?.[0]?.message;
-  return textOf(message?.content) || undefined;
+  const { choices, output, content } = trace.answer ?? {};
+  if (choices) return textOf(choices[0]?.message?.content) || undefined;
+  const parts = Array.isArray(output) ? output.flatMap((item) => item?.content ?? []) : content;
+  return textOf(Array.isArray(parts) ? parts.filter((part) => typeof part?.text === "string") : parts) || undefined;
 }
 
 const unrecorded = () => element("p", { class: "soft" }, "Not recorded. The policy key record.bodies controls this.");
@@ -103,7 +109,7 @@ const unrecorded = () => element("p", { class: "soft" }, "Not recorded. The poli
 function question(trace) {
   const asked = questionOf(trace);
   if (asked === undefined) return unrecorded();
-  const all = element("details", {}, element("summary", {}, `Whole request (messages: ${trace.request.messages.length})`));
+  const all = element("details", {}, element("summary", {}, `Whole request (messages: ${messagesOf(trace.request).length})`));
   all.addEventListener("toggle", () => all.children.length === 1 && all.append(block("Request", short(JSON.stringify(trace.request, null, 2)))));
   return element("div", {}, element("blockquote", { class: "question" }, short(asked)), all);
 }

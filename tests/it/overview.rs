@@ -1,7 +1,10 @@
 //! The overview, sessions and search of the operator API, from turns of a running proxy.
 
-use crate::support::{Proxy, Server, policy, rooms};
+use crate::support::{Proxy, Reply, Server, policy, rooms};
+use http::Method;
 use serde_json::{Value, json};
+
+const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
 async fn get(proxy: &Proxy, path: &str) -> Value {
     let answer = proxy.operator().get(path).await;
@@ -61,4 +64,42 @@ async fn turns_appear_in_the_overview_and_are_found_by_text_and_finding() {
         let error = proxy.operator().get(path).await.error(400);
         assert!(error["message"].as_str().unwrap().contains(part), "{path}: {error}");
     }
+}
+
+#[tokio::test]
+async fn the_question_is_found_in_every_protocol() {
+    let upstream = Server::scripted(|_, request| match request.target.as_str() {
+        "/v1/responses" => Reply::json(
+            200,
+            &json!({"id": "resp_1", "object": "response", "status": "completed", "model": "m", "output": [
+                {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed",
+                 "content": [{"type": "output_text", "text": "Yes.", "annotations": []}]}]}),
+        ),
+        _ => Reply::json(
+            200,
+            &json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+                "content": [{"type": "text", "text": "Yes."}], "usage": {"input_tokens": 1, "output_tokens": 1}}),
+        ),
+    })
+    .await;
+    let file = policy::file("office", "record:\n  bodies: true\n");
+    let config = crate::support::config::config(&upstream.url("/v1")) + &policy::table("office");
+    let proxy = Proxy::start_with_files(config, &[("policies/office.yaml", &file)]).await;
+    let blocks = json!([{"type": "text", "text": "Is Cyan free?"}]);
+    let items = json!([{"role": "user", "content": [{"type": "input_text", "text": "Is Blue free?"}]}]);
+    for (path, body) in [
+        ("/v1/responses", json!({"model": "m", "input": "Is Amber\nfree?"})),
+        ("/v1/responses", json!({"model": "m", "input": items})),
+        ("/v1/messages", json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": blocks}]})),
+    ] {
+        let answer = proxy.client().send(Method::POST, path, &JSON, body.to_string()).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+    }
+    while proxy.traces().await.len() < 3 {
+        tokio::task::yield_now().await;
+    }
+    let listed = get(&proxy, "/admin/traces").await;
+    let questions: Vec<&str> =
+        listed["traces"].as_array().unwrap().iter().map(|trace| trace["question"].as_str().unwrap()).collect();
+    assert_eq!(questions, ["Is Cyan free?", "Is Blue free?", "Is Amber free?"]);
 }

@@ -7,15 +7,21 @@ use serde_json::Value;
 /// Maximum number of characters of a question in lists.
 const MAX_CHARS: usize = 240;
 
-/// Returns the beginning of the last user message that has a text, on one line.
+/// Returns the beginning of the last user message that has a text, on one line. The messages are `messages` in chat
+/// completions and in Messages; in Responses they are among the items of `input`, which may also be the text itself.
 pub(crate) fn question(request: &Value) -> Option<Arc<str>> {
-    let messages = request.get("messages")?.as_array()?;
-    let users = messages.iter().rev().filter(|message| message.get("role").and_then(Value::as_str) == Some("user"));
-    let text = users.filter_map(|message| text_of(message.get("content")?)).find(|text| !text.is_empty())?;
+    let text = match request.get("messages").or_else(|| request.get("input"))? {
+        Value::Array(messages) => {
+            let users = messages.iter().rev().filter(|one| one.get("role").and_then(Value::as_str) == Some("user"));
+            users.filter_map(|message| text_of(message.get("content")?)).next()?
+        }
+        input => text_of(input)?,
+    };
     Some(text.into())
 }
 
-/// Returns the beginning of a message's content: a text, or a list of parts of which some are texts.
+/// Returns the beginning of a message's content: a text, or a list of parts of which some are texts (tool results and
+/// images are not). `None` if there is no text.
 fn text_of(content: &Value) -> Option<String> {
     let texts: Vec<&str> = match content {
         Value::String(text) => vec![text],
@@ -75,8 +81,28 @@ mod tests {
         let parts = json!([{"type": "image_url"}, {"type": "text", "text": "See"}, {"type": "text", "text": "this"}]);
         assert_eq!(asked(json!([user(parts)])).unwrap(), "See this");
         assert_eq!(asked(json!([user(json!(" ")), user(json!(7))])), None);
+        let result = json!([{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "x"}]}]);
+        let blocks = json!([{"type": "text", "text": "Ask", "cache_control": {"type": "ephemeral"}}]);
+        assert_eq!(asked(json!([user(blocks), user(result)])).unwrap(), "Ask", "the content of Messages");
         let long = asked(json!([user(json!("ä".repeat(9_000)))])).unwrap();
         assert_eq!(long.chars().count(), MAX_CHARS + 1);
+    }
+
+    #[test]
+    fn the_question_of_responses_is_in_its_input() {
+        let asked = |input: Value| question(&json!({"input": input})).map(|text| text.to_string());
+        assert_eq!(asked(json!("A\n room?")).unwrap(), "A room?");
+        let items = json!([
+            {"role": "user", "content": "Old"},
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "New"}]},
+            {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c", "output": "x"},
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "y"}]},
+        ]);
+        assert_eq!(asked(items).unwrap(), "New");
+        for none in [json!(" "), json!([]), json!(7), json!(["New"]), json!({"role": "user", "content": "New"})] {
+            assert_eq!(asked(none.clone()), None, "{none}");
+        }
     }
 
     #[test]

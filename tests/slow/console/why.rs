@@ -5,7 +5,7 @@ use callwright_telemetry::labels::{ExecutionOutcome, Exhausted, Label};
 use callwright_test_macros::requires;
 use callwright_types::outcome::CredentialFault;
 use callwright_types::{ApprovalStatus, FaultCode, RefusalReason, Trace, UpstreamFailureKind, Verdict};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::seeded;
 use super::{drive, script};
@@ -165,17 +165,52 @@ fn kinds() -> Vec<(Trace, &'static str)> {
     kinds
 }
 
+/// Session of the turns of [`recorded`].
+const SESSION: &str = "recorded";
+
+/// Returns a turn of each protocol with recorded bodies, with its question.
+fn recorded() -> Vec<(Trace, &'static str)> {
+    let user = |content: Value| json!({"role": "user", "content": content});
+    let blocks = json!([{"type": "text", "text": "Is Cyan free?"}]);
+    let result = json!([{"type": "tool_result", "tool_use_id": "t", "content": "yes"}]);
+    let items = json!([user(json!([{"type": "input_text", "text": "Is Blue free?"}])),
+        {"type": "function_call_output", "call_id": "c", "output": "yes"}]);
+    let message = json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Responses: yes."}]});
+    let turns = [
+        (
+            json!({"messages": [user(json!("Is Amber free?"))]}),
+            json!({"choices": [{"message": {"role": "assistant", "content": "Chat: yes."}}]}),
+            "Is Amber free?",
+        ),
+        (json!({"input": "Is Red free?"}), json!({"output": [{"type": "reasoning"}, message]}), "Is Red free?"),
+        (json!({"input": items}), json!({"output": [message]}), "Is Blue free?"),
+        (
+            json!({"messages": [user(blocks), user(result)]}),
+            json!({"content": [{"type": "thinking", "thinking": "..."}, {"type": "text", "text": "Messages: yes."}]}),
+            "Is Cyan free?",
+        ),
+    ];
+    let turn = |(request, answer, question)| {
+        let turn = seeded::turn(60, Verdict::Text);
+        (Trace { request: Some(request), answer: Some(answer), session: Some(SESSION.to_owned()), ..turn }, question)
+    };
+    turns.map(turn).into()
+}
+
 #[requires(chromium, python_clients)]
 #[tokio::test(flavor = "multi_thread")]
 async fn each_kind_of_failure_is_explained_in_words_without_bodies() {
     let upstream = Server::always(text("hi")).await;
-    let kinds = kinds();
-    let expected: Vec<_> = kinds.iter().map(|(trace, sentence)| json!([trace.id, sentence])).collect();
+    let (mut kinds, recorded) = (kinds(), recorded());
+    let mut expected: Vec<_> = kinds.iter().map(|(trace, sentence)| json!([trace.id, sentence])).collect();
+    let questions = recorded.iter();
+    expected.extend(questions.map(|(trace, question)| json!([trace.id, "Nothing went wrong in this turn.", question])));
+    kinds.extend(recorded);
     let proxy = seeded::proxy_with(&upstream, "", kinds.into_iter().map(|(trace, _)| trace).collect()).await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("kinds.json");
     std::fs::write(&file, serde_json::to_vec(&expected).unwrap()).unwrap();
     let mut command = script("console_why.py", &proxy);
-    command.arg(file);
+    command.arg(file).arg(SESSION);
     drive(command).await;
 }
