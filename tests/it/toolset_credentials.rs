@@ -100,8 +100,17 @@ async fn a_secret_in_a_file_may_change_and_vanish_while_the_proxy_runs() {
     let unavailable = told(&proxy).await;
     assert!(unavailable.contains("not authorised") && !unavailable.contains("rooms-key"), "{unavailable}");
     assert_eq!(api.received().len(), 2, "without its credential a call is not sent");
-    let log = proxy.log();
-    assert!(log.contains("rooms-key") && !log.contains("canary"), "the operator is told which file: {log}");
+    told(&proxy).await;
+    proxy.write("rooms-key", "canary-3");
+    told(&proxy).await;
+    std::fs::remove_file(proxy.directory().join("rooms-key")).unwrap();
+    told(&proxy).await;
+    // Each of them is counted.
+    proxy.metric_reaches("calls_refused_total", &[("reason", "credential_unavailable")], 3.0).await;
+    let log = proxy.stop().await.log();
+    let logged: Vec<&str> = log.lines().filter(|line| line.contains("no credential: ")).collect();
+    assert!(logged.iter().all(|line| line.contains("rooms-key")) && !log.contains("canary"), "which file: {log}");
+    assert_eq!(logged.len(), 2, "once until the credential is there again: {log}");
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ mod secret_file;
 mod token;
 mod token_request;
 mod unavailable;
+mod unavailable_log;
 
 pub use audit::{LackingCredential, audit, lacking_credentials};
 pub(super) use credential_set::Credentials;

@@ -10,6 +10,7 @@ use super::secret_file::secret_of;
 use super::token::TokenCache;
 use super::token_request::TokenRequest;
 use super::unavailable::Unavailable;
+use super::unavailable_log::UnavailableLog;
 use crate::client::ApiClient;
 use crate::settings::Settings;
 use callwright_openapi::{Credential, SecretSource};
@@ -18,14 +19,16 @@ use callwright_store::SharedTokens;
 /// Obtains credentials: fixed values, secrets from files, and tokens from token endpoints.
 pub(crate) struct CredentialProvider {
     tokens: TokenCache,
+    log: UnavailableLog,
 }
 
 impl CredentialProvider {
     pub(crate) fn new(client: Arc<ApiClient>, settings: &Settings, shared: Option<Arc<dyn SharedTokens>>) -> Self {
-        Self { tokens: TokenCache::new(client, settings, shared) }
+        Self { tokens: TokenCache::new(client, settings, shared), log: UnavailableLog::default() }
     }
 
-    /// Returns the credentials of the first available alternative; none if the operation requires none.
+    /// Returns the credentials of the first available alternative; none if the operation requires none. Logs why there
+    /// are none.
     ///
     /// # Errors
     /// The reason why the first alternative is unavailable, or that no credential is configured for any alternative.
@@ -33,13 +36,21 @@ impl CredentialProvider {
         let mut why = None;
         for position in 0..wanted.alternatives.len() {
             match self.alternative(wanted, position, None, deadline).await {
-                Ok(credentials) => return Ok(credentials),
+                Ok(credentials) => {
+                    self.log.note_obtained(wanted, position);
+                    return Ok(credentials);
+                }
                 Err(unavailable) => why = why.or(Some(unavailable)),
             }
         }
         match why {
-            Some(unavailable) => Err(unavailable),
+            Some(unavailable) => {
+                // The reason is that of the first alternative.
+                self.log.note_unavailable(wanted, 0, &unavailable);
+                Err(unavailable)
+            }
             None if wanted.is_optional => Ok(Credentials::default()),
+            // Logged by the caller, with its remedy.
             None => Err(Unavailable::lasting(wanted.what_is_lacking())),
         }
     }
@@ -58,7 +69,7 @@ impl CredentialProvider {
         match self.alternative(wanted, refused.alternative, Some(refused), deadline).await {
             Ok(renewed) => (!renewed.sends_the_same_as(refused)).then_some(renewed),
             Err(unavailable) => {
-                unavailable.log(wanted);
+                self.log.note_unavailable(wanted, refused.alternative, &unavailable);
                 None
             }
         }

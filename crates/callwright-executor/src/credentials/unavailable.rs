@@ -24,18 +24,8 @@ impl Unavailable {
         Self { detail: detail.into(), is_passing: true }
     }
 
-    /// Logs the error for the operator.
-    pub(super) fn log(&self, wanted: &CallCredentials) {
-        tracing::warn!(toolset = wanted.toolset, tool = wanted.tool, "no credential: {}", self.detail);
-    }
-
-    /// Logs the error for the operator and returns the outcome for the model: nothing was sent, and whether a later
-    /// attempt can help.
+    /// Returns the outcome for the model: nothing was sent, and whether a later attempt can help.
     pub(crate) fn outcome(self, wanted: &CallCredentials) -> Outcome {
-        // A call without a configured credential is logged by the caller, with its remedy.
-        if !wanted.is_lacking() {
-            self.log(wanted);
-        }
         if self.is_passing {
             Outcome::Unreachable { reason: "the API's authorisation could not be obtained at the moment".to_owned() }
         } else {
