@@ -1,6 +1,7 @@
 // Calls that require a person's approval. The list follows the proxy's events.
 import { badge, block, button, element, empty, facts, field, filter, heading, link, next, table, title, when } from "./elements.js";
 import { events, get, post } from "./api.js";
+import { rangeChoice, rangeQuery, WHOLE } from "./range.js";
 
 const TONES = { pending: "warn", approved: "good", used: "good", denied: "bad", expired: "bad", withdrawn: "soft" };
 
@@ -34,17 +35,16 @@ export async function follow(changed) {
 
 /** Shows the approvals, newest first. */
 export async function approvals(_, query) {
-  const request = new URLSearchParams({ limit: 100 });
-  for (const name of ["status", "before"]) {
-    if (query.get(name)) request.set(name, query.get(name));
-  }
+  // A call may wait for longer than any usual range, so that all are shown at first.
+  const request = rangeQuery(query, ["status", "before"], WHOLE);
+  request.set("limit", 100);
   const page = await get(`/admin/approvals?${request}`);
   const rows = page.approvals.map((one) => [
     link(when(one.created_at), ["approval", one.id]), badge(one.status, TONES[one.status]), `${one.toolset}/${one.tool}`, `${one.method} ${one.target ?? one.operation}`, one.client, when(one.expires_at), one.decided_by ?? "",
   ]);
   const form = filter("Filter approvals", "approvals", query, field("status", "Status", query.get("status") ?? "", ["", ...Object.keys(TONES)]));
-  return [heading("Approvals"), form, rows.length ? table("Calls that require approval, newest first", ["Requested", "Status", "Tool", "Call", "Client", "Expires", "Decided by"], rows)
-    : empty("No matching call. Policies define which calls require approval: execute.rules with the permission approve."), ...next("approvals", query, page, "before", "Older approvals")];
+  return [heading("Approvals"), rangeChoice("approvals", query, WHOLE), form, rows.length ? table("Calls that require approval, newest first", ["Requested", "Status", "Tool", "Call", "Client", "Expires", "Decided by"], rows)
+    : empty(`No matching call${request.has("since") ? " in this time range" : ""}. Policies define which calls require approval: execute.rules with the permission approve.`), ...next("approvals", query, page, "before", "Older approvals")];
 }
 
 /** Shows one approval and a form for the decision. `show` shows the view again. */

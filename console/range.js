@@ -11,23 +11,27 @@ const PRESETS = [["15m", "15 minutes", 15 * MINUTE], ["1h", "hour", HOUR], ["6h"
 /** Range of a view whose query has none. */
 const USUAL = "24h";
 
+/** Choice without a range, for views that show everything unless a range is chosen. */
+export const WHOLE = "any";
+
 /** Maximum number of bars of a chart. */
 const BARS = 48;
 
-/** Returns the range of a query: its beginning and, if it does not end now, its end. */
-export function rangeOf(query) {
+/** Returns the range of a query: its beginning and, if it does not end now, its end; neither if it is unlimited. */
+export function rangeOf(query, usual = USUAL) {
   const [since, until] = [new Date(query.get("since") ?? ""), new Date(query.get("until") ?? "")];
   if (!Number.isNaN(since.getTime())) {
     return { since: since.toISOString(), until: Number.isNaN(until.getTime()) ? undefined : until.toISOString() };
   }
-  const [, , length] = PRESETS.find(([key]) => key === query.get("range")) ?? PRESETS.find(([key]) => key === USUAL);
+  const known = (name) => PRESETS.find(([key]) => key === name);
+  const [, , length] = known(query.get("range")) ?? known(usual) ?? [];
+  if (length === undefined) return {};
   return { since: new Date(Date.now() - length).toISOString(), until: undefined };
 }
 
 /** Returns the query of a request for the range of a view, with the members of the view's query named in `kept`. */
-export function rangeQuery(query, kept = []) {
-  const { since, until } = rangeOf(query);
-  const request = new URLSearchParams({ since, ...(until ? { until } : {}) });
+export function rangeQuery(query, kept = [], usual = USUAL) {
+  const request = new URLSearchParams(Object.entries(rangeOf(query, usual)).filter(([, time]) => time));
   for (const name of kept) {
     if (query.get(name)) request.set(name, query.get(name));
   }
@@ -45,16 +49,17 @@ export function bars() {
 }
 
 /** Creates the choice of the range. */
-export function rangeChoice(view, query) {
+export function rangeChoice(view, query, usual = USUAL) {
   const own = query.get("since") !== null;
-  const chosen = own ? "" : query.get("range") ?? USUAL;
+  const chosen = own ? "" : query.get("range") ?? usual;
   const target = (change) => {
     const values = new URLSearchParams(query);
-    for (const dropped of ["range", "since", "until", "cursor", "after"]) values.delete(dropped);
+    for (const dropped of ["range", "since", "until", "cursor", "after", "before"]) values.delete(dropped);
     for (const [name, value] of Object.entries(change)) values.set(name, value);
     return `#/${view}?${values}`;
   };
-  const links = PRESETS.map(([key, label]) => element("a", { href: target({ range: key }), "aria-current": key === chosen ? "true" : undefined }, label));
+  const choice = (key, label) => element("a", { href: target({ range: key }), "aria-current": key === chosen ? "true" : undefined }, label);
+  const links = PRESETS.map(([key, label]) => choice(key, label));
   const local = (text) => {
     if (!text) return "";
     const at = new Date(text);
@@ -68,5 +73,6 @@ export function rangeChoice(view, query) {
     if (values.some(([name]) => name === "since")) location.hash = target(Object.fromEntries(values));
   });
   return element("div", { class: "range", role: "group", "aria-label": "Time range" }, element("span", { class: "soft" }, "Last"), ...links,
+    ...(usual === WHOLE ? [choice(WHOLE, "Any time")] : []),
     element("details", own ? { open: "" } : {}, element("summary", {}, "Other"), form));
 }

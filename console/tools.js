@@ -1,30 +1,39 @@
 // Toolsets with their load reports, tools by failure rate, and the representation and argument sources of one tool.
-import { block, button, element, empty, facts, field, heading, link, next, table, when } from "./elements.js";
+import { block, button, element, empty, facts, field, filter, heading, link, next, number, percent, table, when } from "./elements.js";
 import { get, metrics, post, put, remove } from "./api.js";
 import { graph } from "./graph.js";
+import { rangeChoice, rangeKept, rangeQuery } from "./range.js";
 
 const toolLink = (toolset, tool, text = tool) => element("a", { href: `#/tool/${encodeURIComponent(toolset)}/${encodeURIComponent(tool)}` }, text);
 
-/** Shows tools by failure rate, the documents, and a searchable list of tools. */
+/** Members of the query that select tools of documents. */
+const SELECTION = ["toolset", "name", "after"];
+
+/** Shows the tools of a time range by failures, the calls since the start, the documents, and a searchable list of tools. */
 export async function tools(_, query) {
-  const [series, documents, page] = await Promise.all([metrics(), get("/admin/toolsets"), get(`/admin/tools?${query}`)]);
-  const search = element("form", { class: "filter", "aria-label": "Find tools" },
+  const selected = new URLSearchParams(SELECTION.filter((name) => query.get(name)).map((name) => [name, query.get(name)]));
+  const [used, series, documents, page] = await Promise.all([get(`/admin/tools/usage?${rangeQuery(query)}`), metrics(), get("/admin/toolsets"), get(`/admin/tools?${selected}`)]);
+  const search = filter("Find tools", "tools", query,
     field("toolset", "Toolset", query.get("toolset") ?? "", ["", ...documents.toolsets.map((one) => one.name)]),
-    field("name", "Name or operation", query.get("name") ?? ""), element("button", {}, "Find"));
-  search.addEventListener("submit", (event) => {
-    event.preventDefault();
-    location.hash = `#/tools?${new URLSearchParams([...new FormData(search)].filter(([, value]) => value !== ""))}`;
-  });
+    field("name", "Name or operation", query.get("name") ?? ""));
   const listed = page.tools.map((tool) => [toolLink(tool.toolset, tool.tool), tool.toolset, tool.operation, `${tool.patterns}`, tool.deprecated ? "deprecated" : ""]);
   const sets = documents.toolsets.map((one) => [
     element("a", { href: `#/toolset/${encodeURIComponent(one.name)}` }, one.name), one.title, one.servers.join(" "), `${one.loaded}`,
     element("span", { class: one.skipped ? "bad" : "" }, `${one.skipped}`), `${one.renamed}`, `${one.simplified}`,
   ]);
-  return [heading("Tools"), ...callCounts(series),
+  return [heading("Tools"), rangeChoice("tools", query), ...usage(used, rangeKept(query)), element("h2", {}, "Since the start"), ...callCounts(series),
     element("h2", {}, "Documents"), sets.length ? table("Loaded OpenAPI documents", ["Toolset", "Title", "Servers", "#Tools", "#Skipped", "#Renamed", "#Simplified"], sets)
       : empty("No document is loaded. Add one under [toolsets] in the configuration."),
     element("h2", {}, `Tools of documents (${page.total})`), search,
     listed.length ? table("Tools of documents", ["Tool", "Toolset", "Operation", "#Patterns", ""], listed) : empty("No matching tool."), ...next("tools", query, page)];
+}
+
+/** Shows the tools that the turns of the range call. */
+function usage(used, kept) {
+  const counted = (value) => element("span", { class: value ? "bad" : "" }, number(value));
+  const rows = used.tools.map((one) => [link(one.tool, ["turns"], { ...kept, tool: one.tool }), number(one.turns), counted(one.faulty), counted(one.failed), counted(one.refused), percent(one.wrong, Math.max(one.turns, one.wrong))]);
+  return [...(used.truncated ? [element("p", { class: "soft" }, "The range has more calls or tools than are shown.")] : []),
+    rows.length ? table("Tools by turns, most failures first", ["Tool", "#Turns", "#With faults", "#With failures", "#Refused", "#Failure rate"], rows) : empty("No tool was called in this time range.")];
 }
 
 /** Counts calls by tool since the start of the process. */
@@ -52,7 +61,7 @@ function callCounts(series) {
     element("a", { href: `#/turns?${new URLSearchParams({ tool: name })}` }, name), `${tool.judged}`, `${tool.repaired}`,
     element("span", { class: tool.faulty ? "bad" : "" }, `${tool.faulty}`), `${tool.ran}`, element("span", { class: tool.failed ? "bad" : "" }, `${tool.failed}`), `${(100 * share(tool)).toFixed(1)} %`,
   ]);
-  return [element("p", { class: "soft" }, "Since the start of this process, most failures first. Tools of clients are “other”. ", link("Worst tools of a time range", ["overview"])),
+  return [element("p", { class: "soft" }, "Calls that this process has judged and executed, most failures first. Tools of clients are “other”."),
     rows.length ? table("Calls by tool", ["Tool", "#Judged", "#Repaired", "#Faulty", "#Executed", "#Failed", "#Failure rate"], rows) : empty("No calls yet.")];
 }
 

@@ -87,10 +87,51 @@ def find_the_tool_that_fails_most(page):
     expect(first).to_contain_text("100.0 %")
 
 
+def choose_range(page, since, until):
+    page.locator("summary", has_text="Other").click()
+    page.get_by_label("From").fill(since)
+    page.get_by_label("To", exact=True).fill(until)
+    page.get_by_role("button", name="Apply").click()
+
+
+def choose_a_time_range_of_tools(page):
+    open_section(page, "Tools")
+    used = page.get_by_role("group", name="Tools by turns, most failures first")
+    row = used.locator("tbody tr", has_text="getRoom")
+    expect(row.locator("td")).to_have_text(["getRoom", "3", "0", "3", "0", "100.0 %"])
+    choose_range(page, "2020-01-01T00:00", "2020-01-02T00:00")
+    expect(page.locator("main")).to_contain_text("No tool was called in this time range.")
+    page.get_by_label("Name or operation").fill("book")
+    page.get_by_role("button", name="Filter").click()
+    expect(page.locator("main")).to_contain_text("No tool was called in this time range.")
+    expect(page.get_by_role("link", name="bookRoom", exact=True)).to_be_visible()
+    page.get_by_role("link", name="15 minutes").click()
+    expect(row).to_be_visible()
+    row.get_by_role("link", name="getRoom").click()
+    expect(page.locator("h1")).to_have_text("Turns")
+    assert "range=15m" in page.url, page.url
+    expect(page.locator("tbody tr")).to_have_count(3)
+
+
+def choose_a_time_range_of_approvals(page):
+    open_section(page, "Approvals")
+    expect(page.get_by_role("link", name="Any time")).to_have_attribute("aria-current", "true")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    choose_range(page, "2020-01-01T00:00", "2020-01-02T00:00")
+    expect(page.locator("main")).to_contain_text("No matching call in this time range.")
+    page.get_by_label("Status").select_option("pending")
+    page.get_by_role("button", name="Filter").click()
+    expect(page.locator("main")).to_contain_text("No matching call in this time range.")
+    page.get_by_role("link", name="hour", exact=True).click()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    page.get_by_role("link", name="Any time").click()
+    expect(page.locator("tbody tr")).to_have_count(1)
+
+
 def edit_a_representation(page):
     open_section(page, "Tools")
     page.get_by_label("Name or operation").fill("book")
-    page.get_by_role("button", name="Find").click()
+    page.get_by_role("button", name="Filter").click()
     page.get_by_role("link", name="bookRoom", exact=True).click()
     expect(page.locator("h1")).to_have_text("bookRoom")
     before = page.locator("#shown").inner_text()
@@ -201,7 +242,7 @@ with sync_playwright() as playwright:
     watch(page)
     page.goto(f"{OPERATOR}/console#/procedures")
     expect(page.locator("h1")).to_contain_text("Procedures")
-    for task in [read_the_overview, explain_a_turn, search_for_a_text, find_the_tool_that_fails_most, edit_a_representation, show_a_load_report, explain_a_policy, compare_a_policy, approve_a_call, retire_a_lesson,
+    for task in [read_the_overview, explain_a_turn, search_for_a_text, find_the_tool_that_fails_most, choose_a_time_range_of_tools, choose_a_time_range_of_approvals, edit_a_representation, show_a_load_report, explain_a_policy, compare_a_policy, approve_a_call, retire_a_lesson,
                  use_the_kill_switch]:
         task(page)
         print(f"done: {task.__name__}")

@@ -54,12 +54,32 @@ async fn turns_appear_in_the_overview_and_are_found_by_text_and_finding() {
         (&sessions["sessions"][0]["session"], &sessions["sessions"][0]["turns"]),
         (&json!("thread-1"), &json!(2))
     );
+    let usage = get(&proxy, "/admin/tools/usage").await;
+    let used = json!({"tool": "listRooms", "turns": 2, "faulty": 2, "failed": 0, "refused": 0, "wrong": 2});
+    assert_eq!((&usage["tools"], &usage["truncated"]), (&json!([used]), &json!(false)));
+    for (path, list) in [
+        ("/admin/overview", "findings"),
+        ("/admin/sessions", "sessions"),
+        ("/admin/tools/usage", "tools"),
+        ("/admin/traces", "traces"),
+    ] {
+        let recent = get(&proxy, &format!("{path}?since=-1h")).await;
+        assert_ne!(recent[list], json!([]), "{path}: {recent}");
+        let earlier = get(&proxy, &format!("{path}?since=-2h&until=-1h")).await;
+        assert_eq!(earlier[list], json!([]), "{path}");
+    }
+    assert_eq!(get(&proxy, "/admin/shadow?since=-1h&until=-30m").await["more"], false);
     for (path, part) in [
         ("/admin/traces?text=x", "requires `since`"),
         ("/admin/traces?finding=E3.4", "KIND:NAME"),
         ("/admin/overview?buckets=0", "1 to 200"),
         ("/admin/overview?since=2020-01-02T00:00:00Z&until=2020-01-01T00:00:00Z", "before `until`"),
-        ("/admin/overview?since=yesterday", "since"),
+        ("/admin/overview?since=yesterday", "`-1h`"),
+        ("/admin/overview?since=-1h&until=-2h", "before `until`"),
+        ("/admin/sessions?until=-1y", "`-1h`"),
+        ("/admin/shadow?until=1h", "`-1h`"),
+        ("/admin/approvals?since=-h", "`-1h`"),
+        ("/admin/tools/usage?since=-1h&until=-2h", "before `until`"),
     ] {
         let error = proxy.operator().get(path).await.error(400);
         assert!(error["message"].as_str().unwrap().contains(part), "{path}: {error}");

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::traces::time_or_age;
 use super::{Store, StoreError};
 use callwright_types::rules::ApprovalMode;
 use callwright_types::{ApprovalNote, ApprovalStatus};
@@ -140,6 +141,12 @@ pub struct ApprovalSummary {
 pub struct ApprovalFilter {
     /// Only entries with this status.
     pub status: Option<ApprovalStatus>,
+    /// Only entries that were created at this time or later.
+    #[serde(deserialize_with = "time_or_age")]
+    pub since: Option<Timestamp>,
+    /// Only entries that were created before this time.
+    #[serde(deserialize_with = "time_or_age")]
+    pub until: Option<Timestamp>,
     /// Entries per page; default [`DEFAULT_PAGE`](super::DEFAULT_PAGE), at most [`MAX_PAGE`](super::MAX_PAGE).
     pub limit: Option<u32>,
     /// Only entries older than this id: `next` of the previous page.

@@ -75,7 +75,7 @@ pub use memory::{
 };
 pub use overview::{
     CountedFinding, CountedTool, MAX_BUCKETS, MAX_TURNS, Overview, OverviewBucket, OverviewRange, Quantiles,
-    SessionFilter, SessionPage, SessionSummary, TurnCounts,
+    SessionFilter, SessionPage, SessionSummary, ToolUsage, TurnCounts, UsedTool,
 };
 pub use plans::PlanRow;
 pub use queue::TraceQueue;
@@ -86,6 +86,7 @@ pub use settings::{PostgresSettings, Settings};
 pub use tokens::{SealedTokens, SharedToken, SharedTokens};
 pub use traces::{
     Ages, DEFAULT_PAGE, MAX_EXAMINED, MAX_PAGE, Taught, TraceFilter, TracePage, TraceSummary, Traces, parse_time,
+    time_or_age,
 };
 pub use transfer::{ExportPosition, Exported, Imported, Portable, PortableRow};
 pub use vectors::{TextHash, Vectors};

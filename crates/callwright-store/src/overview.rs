@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::findings::FindingKind;
+use super::traces::time_or_age;
 use super::{Store, StoreError};
 
 /// Maximum number of turns that an overview reads.
@@ -146,13 +147,45 @@ pub struct CountedTool {
     pub findings: Vec<CountedFinding>,
 }
 
+/// Tools that were called in a time range.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ToolUsage {
+    /// Beginning of the range.
+    pub since: Timestamp,
+    /// End of the range.
+    pub until: Timestamp,
+    /// Whether the range has more calls than are counted, or more tools than are listed.
+    pub truncated: bool,
+    /// The tools, those with the most turns in which something went wrong first.
+    pub tools: Vec<UsedTool>,
+}
+
+/// Turns of a time range that call one tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct UsedTool {
+    /// Name of the tool.
+    pub tool: String,
+    /// Number of turns that call it.
+    pub turns: u64,
+    /// Number of turns with a fault of its calls.
+    pub faulty: u64,
+    /// Number of turns in which its execution failed.
+    pub failed: u64,
+    /// Number of turns in which its calls were not sent.
+    pub refused: u64,
+    /// Number of turns with at least one of these.
+    pub wrong: u64,
+}
+
 /// Filter and page of the list of sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SessionFilter {
     /// Only turns that arrived at this time or later.
+    #[serde(deserialize_with = "time_or_age")]
     pub since: Option<Timestamp>,
     /// Only turns that arrived before this time.
+    #[serde(deserialize_with = "time_or_age")]
     pub until: Option<Timestamp>,
     /// Sessions per page; default [`DEFAULT_PAGE`](super::DEFAULT_PAGE), at most [`MAX_PAGE`](super::MAX_PAGE).
     pub limit: Option<u32>,
@@ -196,6 +229,14 @@ impl Store {
         self.database()?.overview(range).await
     }
 
+    /// Returns the tools of the calls of a time range. It counts the newest calls, as many as an overview counts turns.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn tool_usage(&self, since: Timestamp, until: Timestamp) -> Result<ToolUsage, StoreError> {
+        self.database()?.tool_usage(since, until).await
+    }
+
     /// Returns a page of sessions. It counts the newest turns of the range, at most [`MAX_TURNS`].
     ///
     /// # Errors
@@ -211,7 +252,8 @@ mod tests {
     use crate::contract::on_every_database;
     use crate::samples::{rows, trace_calling};
     use crate::{FindingFilter, TraceFilter, Traces};
-    use callwright_types::{Diagnosis, FaultCode, Trace, Usage, Verdict};
+    use callwright_types::trace::Execution;
+    use callwright_types::{Diagnosis, FaultCode, RefusalReason, Trace, Usage, Verdict};
     use serde_json::{Value, json};
 
     fn at(millisecond: i64) -> Timestamp {
@@ -231,6 +273,14 @@ mod tests {
         };
         trace.attempts[0].diagnoses = vec![diagnosis.clone(), diagnosis];
         Trace { verdict: Verdict::Faulty, status: 502, ..trace }
+    }
+
+    fn execution(tool: &str, outcome: &str, reason: Option<RefusalReason>) -> Execution {
+        serde_json::from_value(json!({
+            "call": {"id": "1", "name": tool, "arguments": ""}, "toolset": "t", "operation": "GET /",
+            "outcome": outcome, "reason": reason, "duration_ms": 0.0,
+        }))
+        .unwrap()
     }
 
     fn asked(id: &str, millisecond: i64, question: &str) -> Trace {
@@ -272,6 +322,31 @@ mod tests {
             let finding = CountedFinding { kind: FindingKind::Fault, name: "E3.4".to_owned(), turns: 1 };
             assert_eq!(overview.findings, std::slice::from_ref(&finding));
             assert_eq!(overview.tools, [CountedTool { tool: "g".to_owned(), turns: 1, findings: vec![finding] }]);
+        }
+
+        async fn the_tools_of_a_range_are_counted_by_turn(store: Store) {
+            let mut wrong = faulty("c", 3_000, "g");
+            wrong.executions = vec![execution("g", "client_error", None)];
+            let mut refused = trace_calling("d", 3_001, &["g", "h"]);
+            refused.executions = vec![execution("h", "refused", Some(RefusalReason::NoServer))];
+            let turns = [
+                trace_calling("a", 1_000, &["f", "f", "g"]),
+                wrong,
+                refused,
+                trace_calling("before", 999, &["f"]),
+                faulty("after", 5_000, "f"),
+            ];
+            store.append(&rows(turns)).await.unwrap();
+            let usage = store.tool_usage(at(1_000), at(5_000)).await.unwrap();
+            assert_eq!((usage.since, usage.until, usage.truncated), (at(1_000), at(5_000), false));
+            let used = |tool: &str, turns| UsedTool { tool: tool.to_owned(), turns, ..UsedTool::default() };
+            let expected = [
+                UsedTool { faulty: 1, failed: 1, wrong: 1, ..used("g", 3) },
+                UsedTool { refused: 1, wrong: 1, ..used("h", 1) },
+                used("f", 1),
+            ];
+            assert_eq!(usage.tools, expected);
+            assert_eq!(store.tool_usage(at(0), at(1)).await.unwrap().tools, []);
         }
 
         async fn findings_filter_a_list_and_go_with_their_trace(store: Store) {

@@ -108,8 +108,11 @@ pub struct TraceFilter {
     pub cursor: Option<String>,
 }
 
-/// Parses a time: RFC 3339, or an age such as `-1h`, `-30m` or `-2d`.
-fn time_or_age<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+/// Deserialises a time of a query: RFC 3339, or an age such as `-1h`, `-30m` or `-2d`.
+///
+/// # Errors
+/// The errors of [`parse_time`].
+pub fn time_or_age<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
     let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     parse_time(&text, Timestamp::now()).map(Some).map_err(D::Error::custom)
 }

@@ -1,4 +1,5 @@
-//! `GET /admin/overview`, `GET /admin/sessions`: aggregates over stored turns, and the sessions that they belong to.
+//! `GET /admin/overview`, `GET /admin/sessions`, `GET /admin/tools/usage`: aggregates over stored turns, the sessions
+//! that they belong to, and the tools that they call.
 
 use axum::extract::State;
 use axum::http::{Method, StatusCode};
@@ -14,7 +15,7 @@ use crate::http::api_schema::{
 use crate::http::query::ParsedQuery;
 use crate::http::state::OperatorSide;
 use crate::http::{error, json};
-use callwright_store::{FindingKind, MAX_BUCKETS, Overview, OverviewRange, SessionFilter, StoreError};
+use callwright_store::{FindingKind, MAX_BUCKETS, Overview, OverviewRange, SessionFilter, StoreError, time_or_age};
 
 /// Default length of the range.
 const DEFAULT_RANGE: SignedDuration = SignedDuration::from_hours(24);
@@ -26,24 +27,39 @@ const DEFAULT_BUCKETS: u32 = 48;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(in crate::http) struct OverviewQuery {
+    #[serde(deserialize_with = "time_or_age")]
     since: Option<Timestamp>,
+    #[serde(deserialize_with = "time_or_age")]
     until: Option<Timestamp>,
     buckets: Option<u32>,
 }
 
 impl OverviewQuery {
     fn range(&self) -> Result<OverviewRange, String> {
-        let until = self.until.unwrap_or_else(Timestamp::now);
-        let since = self.since.unwrap_or_else(|| until.checked_sub(DEFAULT_RANGE).unwrap_or(Timestamp::MIN));
-        if since >= until {
-            return Err(format!("`since` ({since}) must be before `until` ({until})"));
-        }
+        let (since, until) = bounds(self.since, self.until)?;
         let buckets = self.buckets.unwrap_or(DEFAULT_BUCKETS);
         if !(1..=MAX_BUCKETS).contains(&buckets) {
             return Err(format!("`buckets` is {buckets}; it must be 1 to {MAX_BUCKETS}"));
         }
         Ok(OverviewRange { since, until, buckets })
     }
+}
+
+/// Returns beginning and end of the range.
+fn bounds(since: Option<Timestamp>, until: Option<Timestamp>) -> Result<(Timestamp, Timestamp), String> {
+    let until = until.unwrap_or_else(Timestamp::now);
+    let since = since.unwrap_or_else(|| until.checked_sub(DEFAULT_RANGE).unwrap_or(Timestamp::MIN));
+    if since < until { Ok((since, until)) } else { Err(format!("`since` ({since}) must be before `until` ({until})")) }
+}
+
+/// Range of the counted calls.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(in crate::http) struct UsageQuery {
+    #[serde(deserialize_with = "time_or_age")]
+    since: Option<Timestamp>,
+    #[serde(deserialize_with = "time_or_age")]
+    until: Option<Timestamp>,
 }
 
 /// The overview of the stored turns, and the state of this process.
@@ -76,6 +92,20 @@ async fn overview(side: &OperatorSide, range: &OverviewRange) -> Result<Operator
     Ok(OperatorOverview { overview, approvals_pending })
 }
 
+/// Returns the tools that the turns of a time range call.
+pub(in crate::http) async fn tool_usage(
+    State(side): State<OperatorSide>,
+    ParsedQuery(UsageQuery { since, until }): ParsedQuery<UsageQuery>,
+) -> Response {
+    match bounds(since, until) {
+        Ok((since, until)) => {
+            let usage = side.store.tool_usage(since, until).await;
+            usage.map_or_else(|error| error::store(&error), |usage| json::value(StatusCode::OK, &usage))
+        }
+        Err(message) => error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_query"),
+    }
+}
+
 /// Returns a page of sessions, the one with the newest turn first.
 pub(in crate::http) async fn sessions(
     State(side): State<OperatorSide>,
@@ -87,23 +117,48 @@ pub(in crate::http) async fn sessions(
 
 /// Describes the operations.
 pub(in crate::http) fn describe(api: &mut ApiParts) {
+    const SINCE: &str = "Beginning of the range; by default 24 hours before `until`; also an age, such as `-1h`.";
+    const UNTIL: &str = "End of the range; by default now; also an age, such as `-1h`.";
     let summary = "Returns counts, durations, tokens and findings of the turns of a time range.";
     let overview = for_operators("overview", summary)
-        .query("since", time(), "Beginning of the range; by default 24 hours before `until`.")
-        .query("until", time(), "End of the range; by default now.")
+        .query("since", time(), SINCE)
+        .query("until", time(), UNTIL)
         .query("buckets", count(Some(MAX_BUCKETS)), "Number of intervals, at least 1; 48 by default.")
         .responds(200, "The overview. It counts at most 200,000 turns, the newest ones.", named("Overview"))
         .fails([400, 401, 503]);
     api.operation(Method::GET, "/admin/overview", overview);
     let sessions =
         for_operators("listSessions", "Lists the sessions of a time range, the one with the newest turn first.")
-            .query("since", time(), "Only turns that arrived at this time or later.")
-            .query("until", time(), "Only turns that arrived before this time.")
+            .query("since", time(), "Only turns that arrived at this time or later; also an age, such as `-1h`.")
+            .query("until", time(), "Only turns that arrived before this time; also an age, such as `-1h`.")
             .query("limit", count(Some(u32::MAX)), PAGE_LIMIT)
             .query("cursor", text(), "`next` of the previous page.")
             .responds(200, "A page. It counts at most 20,000 turns, the newest ones.", named("SessionPage"))
             .fails([400, 401, 503]);
     api.operation(Method::GET, "/admin/sessions", sessions);
+    let usage = for_operators("showToolUsage", "Counts the turns of a time range by the tools that they call.")
+        .query("since", time(), SINCE)
+        .query("until", time(), UNTIL)
+        .responds(200, "The tools. It counts at most 200,000 calls, the newest ones.", named("ToolUsage"))
+        .fails([400, 401, 503]);
+    api.operation(Method::GET, "/admin/tools/usage", usage);
+    let used = object([
+        required("tool", text()),
+        required("turns", count(None).about("Turns that call the tool.")),
+        required("faulty", count(None).about("Turns with a fault of its calls.")),
+        required("failed", count(None).about("Turns in which its execution failed.")),
+        required("refused", count(None).about("Turns in which its calls were not sent.")),
+        required("wrong", count(None).about("Turns with at least one of these.")),
+    ]);
+    let truncated =
+        boolean().about("Whether the range has more calls than are counted, or more tools than are listed.");
+    let usage = object([
+        required("since", time()),
+        required("until", time()),
+        required("truncated", truncated),
+        required("tools", array(used).about("Those with the most turns in which something went wrong first.")),
+    ]);
+    api.schema("ToolUsage", usage);
     let quantiles = object([required("p50", number()), required("p95", number())]);
     api.schema("Quantiles", quantiles.about("Milliseconds, to two significant digits."));
     let counts = || {

@@ -12,7 +12,7 @@ use crate::http::query::ParsedQuery;
 use crate::http::state::OperatorSide;
 use crate::http::{error, json};
 use callwright_offline::{Replay, ReplayReport};
-use callwright_store::{MAX_PAGE, StoreError, TraceFilter, Traces};
+use callwright_store::{MAX_PAGE, StoreError, TraceFilter, Traces, time_or_age};
 use callwright_types::rules::Mode;
 
 /// Filter of the counted turns.
@@ -22,8 +22,10 @@ pub(in crate::http) struct ShadowQuery {
     /// Only turns with this policy.
     policy: Option<String>,
     /// Only turns that arrived at this time or later.
+    #[serde(deserialize_with = "time_or_age")]
     since: Option<Timestamp>,
     /// Only turns that arrived before this time.
+    #[serde(deserialize_with = "time_or_age")]
     until: Option<Timestamp>,
     /// Maximum number of turns, newest first; 1,000 by default and at most.
     limit: Option<u32>,
@@ -75,8 +77,8 @@ pub(in crate::http) fn describe(api: &mut ApiParts) {
     let summary = "Returns what mode `guard` would have done with the newest turns in mode `shadow`.";
     let operation = for_operators("shadowSummary", summary)
         .query("policy", text(), "Only turns with this policy.")
-        .query("since", time(), "Only turns that arrived at this time or later.")
-        .query("until", time(), "Only turns that arrived before this time.")
+        .query("since", time(), "Only turns that arrived at this time or later; also an age, such as `-1h`.")
+        .query("until", time(), "Only turns that arrived before this time; also an age, such as `-1h`.")
         .query("limit", count(Some(u32::MAX)), "Maximum number of turns; more than 1,000 means 1,000.")
         .responds(200, "The summary.", named("ShadowSummary"))
         .fails([400, 401, 503]);

@@ -137,6 +137,11 @@ impl Database {
         if let Some(status) = filter.status {
             query.push(" AND status = ").push_bind(status.label());
         }
+        for (condition, bound) in [(" AND created_at >= ", filter.since), (" AND created_at < ", filter.until)] {
+            if let Some(bound) = bound {
+                query.push(condition).push_bind(bound.as_millisecond());
+            }
+        }
         if let Some(before) = &filter.before {
             query.push(" AND id < ").push_bind(before);
         }

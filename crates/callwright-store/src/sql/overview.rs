@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+
 use super::{Database, Statement, time};
 use crate::StoreError;
 use crate::findings::FindingKind;
 use crate::overview::{
     CountedFinding, CountedTool, MAX_TURNS, Overview, OverviewBucket, OverviewRange, Quantiles, SessionFilter,
-    SessionPage, SessionSummary, TurnCounts,
+    SessionPage, SessionSummary, ToolUsage, TurnCounts, UsedTool,
 };
 use crate::traces::{DEFAULT_PAGE, MAX_PAGE};
 
@@ -64,6 +66,28 @@ impl Database {
             findings: counted_findings(&found),
             tools,
         })
+    }
+
+    /// See [`crate::Store::tool_usage`].
+    pub(crate) async fn tool_usage(&self, since: Timestamp, until: Timestamp) -> Result<ToolUsage, StoreError> {
+        let called: Vec<(String, i64)> = self.fetch_all(calls_by_tool(since, until)).await?;
+        let wrong: Vec<WrongToolRow> = self.fetch_all(wrong_turns_by_tool(since, until)).await?;
+        let calls: u64 = called.iter().map(|(_, turns)| turns.unsigned_abs()).sum();
+        let is_capped = called.len() >= MAX_TOOLS as usize || wrong.len() >= MAX_TOOLS as usize;
+        let mut tools: BTreeMap<String, UsedTool> = BTreeMap::new();
+        for (tool, turns) in called {
+            tools.entry(tool).or_default().turns = turns.unsigned_abs();
+        }
+        for row in wrong {
+            let tool = tools.entry(row.tool).or_default();
+            tool.faulty = row.faulty.unsigned_abs();
+            tool.failed = row.failed.unsigned_abs();
+            tool.refused = row.refused.unsigned_abs();
+            tool.wrong = row.wrong.unsigned_abs();
+        }
+        let mut tools: Vec<UsedTool> = tools.into_iter().map(|(tool, counts)| UsedTool { tool, ..counts }).collect();
+        tools.sort_by_key(|tool| std::cmp::Reverse((tool.wrong, tool.turns)));
+        Ok(ToolUsage { since, until, truncated: is_capped || calls >= u64::from(MAX_TURNS), tools })
     }
 
     /// See [`crate::Store::sessions`].
@@ -137,6 +161,42 @@ fn calls_of(range: &OverviewRange, tool: &str) -> Statement {
     query.push(" AND started_at < ").push_bind(range.until.as_millisecond());
     query.push(" LIMIT ").push_bind(MAX_TURNS).push(") AS calls");
     query
+}
+
+/// Maximum number of tools that are counted. Clients choose the names of their tools, so there may be any number.
+const MAX_TOOLS: u32 = 1_000;
+
+fn calls_by_tool(since: Timestamp, until: Timestamp) -> Statement {
+    let mut query =
+        Statement::beginning("SELECT tool, count(*) AS turns FROM (SELECT tool FROM trace_tools WHERE started_at >= ");
+    query.push_bind(since.as_millisecond()).push(" AND started_at < ").push_bind(until.as_millisecond());
+    query.push(" ORDER BY started_at DESC LIMIT ").push_bind(MAX_TURNS).push(") AS calls");
+    query.push(" GROUP BY tool ORDER BY turns DESC, tool LIMIT ").push_bind(MAX_TOOLS);
+    query
+}
+
+/// Counts the turns with a finding about each tool.
+fn wrong_turns_by_tool(since: Timestamp, until: Timestamp) -> Statement {
+    let mut query = Statement::beginning(
+        "SELECT tool, count(DISTINCT trace_id) AS wrong, \
+            count(DISTINCT CASE WHEN kind = 'fault' THEN trace_id END) AS faulty, \
+            count(DISTINCT CASE WHEN kind IN ('execution', 'client_tool') THEN trace_id END) AS failed, \
+            count(DISTINCT CASE WHEN kind = 'refusal' THEN trace_id END) AS refused FROM \
+            (SELECT trace_id, kind, tool FROM trace_findings WHERE started_at >= ",
+    );
+    query.push_bind(since.as_millisecond()).push(" AND started_at < ").push_bind(until.as_millisecond());
+    query.push(" ORDER BY started_at DESC LIMIT ").push_bind(MAX_TURNS);
+    query.push(") AS found WHERE tool <> '' GROUP BY tool ORDER BY wrong DESC, tool LIMIT ").push_bind(MAX_TOOLS);
+    query
+}
+
+#[derive(sqlx::FromRow)]
+struct WrongToolRow {
+    tool: String,
+    wrong: i64,
+    faulty: i64,
+    failed: i64,
+    refused: i64,
 }
 
 fn push_range(query: &mut Statement, filter: &SessionFilter) {
@@ -270,7 +330,6 @@ mod tests {
     use super::*;
     use crate::Location;
     use crate::sqlite::Sqlite;
-    use jiff::Timestamp;
 
     #[tokio::test]
     async fn the_overview_reads_indexes_alone() {
@@ -281,11 +340,14 @@ mod tests {
             by_duration(&range, DURATIONS[0]),
             by_duration(&range, DURATIONS[1]),
             by_finding(&range),
+            calls_by_tool(range.since, range.until),
+            wrong_turns_by_tool(range.since, range.until),
         ] {
             query.text = format!("EXPLAIN QUERY PLAN {}", query.text).into();
             let steps: Vec<(i64, i64, i64, String)> = database.fetch_all(query).await.unwrap();
             let search = steps.iter().map(|(.., step)| step).find(|step| step.starts_with("SEARCH")).unwrap();
-            assert!(search.contains("COVERING INDEX traces_by_time") || search.contains("PRIMARY KEY"), "{search}");
+            let is_by_time = ["COVERING INDEX traces_by_time", "COVERING INDEX trace_tools_by_time", "PRIMARY KEY"];
+            assert!(is_by_time.iter().any(|index| search.contains(index)), "{search}");
         }
     }
 }

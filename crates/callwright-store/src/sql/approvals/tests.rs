@@ -157,7 +157,7 @@ on_every_database! {
         ids.reverse();
         store.decide_approval(&ids[1], &ruling(false)).await.unwrap();
         let page = async |status, limit, before: Option<String>| {
-            let page = store.approvals(&ApprovalFilter { status, limit, before }).await.unwrap();
+            let page = store.approvals(&ApprovalFilter { status, limit, before, ..ApprovalFilter::default() }).await.unwrap();
             let ids: Vec<String> = page.approvals.into_iter().map(|approval| approval.note.id).collect();
             (ids, page.next)
         };
@@ -166,6 +166,21 @@ on_every_database! {
         assert_eq!(page(None, Some(2), next).await, (ids[2..].to_vec(), None));
         let (pending, _) = page(Some(ApprovalStatus::Pending), None, None).await;
         assert_eq!(pending, [ids[0].clone(), ids[2].clone()]);
+    }
+
+    async fn a_list_has_the_entries_of_a_time_range(store: Store) {
+        let id = ask(&store, &notice("a")).await.id;
+        let created = store.approval(&id).await.unwrap().unwrap().summary.created_at;
+        let later = created + SignedDuration::from_millis(1);
+        for (since, until, expected) in [
+            (None, None, 1),
+            (Some(created), Some(later), 1),
+            (Some(later), None, 0),
+            (None, Some(created), 0),
+        ] {
+            let filter = ApprovalFilter { since, until, ..ApprovalFilter::default() };
+            assert_eq!(store.approvals(&filter).await.unwrap().approvals.len(), expected, "{since:?} {until:?}");
+        }
     }
 }
 

@@ -1,0 +1,1 @@
+DROP INDEX trace_tools_by_time;
