@@ -37,6 +37,7 @@ mod judging;
 mod keys;
 mod language;
 mod late_answers;
+mod late_refusals;
 mod learn;
 mod logs;
 mod memory_isolation;
