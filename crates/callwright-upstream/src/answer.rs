@@ -66,9 +66,14 @@ impl Answer {
             headers.remove(CONTENT_ENCODING);
             headers.remove(CONTENT_LENGTH);
         }
+        let is_event_stream = is_event_stream(&headers);
+        if is_event_stream {
+            // A stream may stay open for minutes.
+            headers::detach(&mut headers);
+        }
         Self {
             status: head.status,
-            is_event_stream: is_event_stream(&headers),
+            is_event_stream,
             headers,
             body,
             gunzip: is_gzipped.then(Gunzip::new),

@@ -31,7 +31,8 @@ pub struct Assembler {
     head: Option<StreamHead>,
     /// Last values of the top-level members that belong neither to the head nor to the choices.
     fields: IndexMap<String, Box<RawValue>>,
-    choices: BTreeMap<u32, ChoiceParts>,
+    /// Boxed, because a node of the map has room for eleven values.
+    choices: BTreeMap<u32, Box<ChoiceParts>>,
 }
 
 impl Assembler {
@@ -67,12 +68,12 @@ impl Assembler {
     /// piece has an index; the first piece of a call has id, type and name, which are not repeated; arguments are
     /// strings.
     pub fn is_conformant(&self) -> bool {
-        self.choices.values().all(ChoiceParts::is_conformant)
+        self.choices.values().all(|choice| choice.is_conformant())
     }
 
     /// Whether there is at least one choice, and every choice has a finish reason.
     pub fn is_finished(&self) -> bool {
-        !self.choices.is_empty() && self.choices.values().all(ChoiceParts::is_finished)
+        !self.choices.is_empty() && self.choices.values().all(|choice| choice.is_finished())
     }
 
     /// Returns the completion. Calls without an id get one; unfinished choices have the finish reason `null`.

@@ -33,7 +33,8 @@ pub(super) struct Texts<'a> {
     notations: &'a Notations,
     rules: StreamHoldRules,
     metrics: &'a Metrics,
-    choices: BTreeMap<u32, ChoiceText<'a>>,
+    /// Boxed, because a node of the map has room for eleven values.
+    choices: BTreeMap<u32, Box<ChoiceText<'a>>>,
 }
 
 #[derive(Debug)]
@@ -62,10 +63,9 @@ impl<'a> Texts<'a> {
     pub(super) fn advance(&mut self, assembler: &Assembler) -> bool {
         let mut all_flows = true;
         for (index, text, calls) in assembler.texts() {
-            let choice = self
-                .choices
-                .entry(index)
-                .or_insert_with(|| ChoiceText::new(Hold::with_notations(self.starts, self.notations, self.rules.hold)));
+            let choice = self.choices.entry(index).or_insert_with(|| {
+                Box::new(ChoiceText::new(Hold::with_notations(self.starts, self.notations, self.rules.hold)))
+            });
             all_flows &= choice.advance(text, calls, self.metrics);
         }
         all_flows
