@@ -10,6 +10,9 @@ use crate::fields::{ObjectFields, present};
 use crate::message_view::MessageView;
 use callwright_types::Call;
 
+/// Names of the fields of a chat message with calls, in quotation marks.
+const CALL_KEYS: [&[u8]; 2] = [b"\"tool_calls\"", b"\"function_call\""];
+
 impl ModelRequest {
     /// Returns the messages, including pushed ones. Elements that are not objects are omitted; the upstream decides
     /// about them.
@@ -32,14 +35,16 @@ impl ModelRequest {
     /// Whether a message may contain calls. Searches for the names of their fields only, without parsing the
     /// messages.
     pub fn may_have_calls(&self) -> bool {
-        if let Some(form) = self.form {
-            let conversation = present(self.fields.get(form.conversation_key())).map_or("", RawValue::get);
-            return !self.additions.messages.is_empty() || form.may_have_calls(conversation);
+        !self.additions.messages.is_empty() || *self.called.get_or_init(|| self.clients_may_have_calls())
+    }
+
+    fn clients_may_have_calls(&self) -> bool {
+        let key = self.form.map_or("messages", |form| form.conversation_key());
+        let text = present(self.fields.get(key)).map_or("", RawValue::get);
+        match self.form {
+            Some(form) => form.may_have_calls(text),
+            None => CALL_KEYS.iter().any(|key| memchr::memmem::find(text.as_bytes(), key).is_some()),
         }
-        let text = present(self.fields.get("messages")).map_or("", RawValue::get).as_bytes();
-        let names = ["\"tool_calls\"", "\"function_call\""];
-        !self.additions.messages.is_empty()
-            || names.iter().any(|name| memchr::memmem::find(text, name.as_bytes()).is_some())
     }
 
     /// Returns the roles and texts of the client's messages up to and including the first user message. This text
