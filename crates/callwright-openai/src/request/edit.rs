@@ -187,7 +187,7 @@ impl ModelRequest {
         self.edited = true;
         if matches!(key, "messages" | "input") {
             self.viewed = OnceLock::new();
-            self.called = OnceLock::new();
+            self.called = Arc::default();
         }
     }
 

@@ -40,8 +40,8 @@ pub struct ModelRequest {
     edited: bool,
     /// Views of the client's messages, once they were read; shared by clones until the conversation is edited.
     viewed: OnceLock<Arc<[MessageView<'static>]>>,
-    /// Whether the client's messages may contain calls, once that was searched for.
-    called: OnceLock<bool>,
+    /// Whether the client's messages may contain calls, once that was searched for; shared like `viewed`.
+    called: Arc<OnceLock<bool>>,
 }
 
 impl ModelRequest {
@@ -76,7 +76,7 @@ impl ModelRequest {
             additions,
             edited: false,
             viewed,
-            called: OnceLock::new(),
+            called: Arc::default(),
         })
     }
 
