@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use ahash::RandomState;
 use indexmap::Equivalent;
 use moka::sync::Cache;
 
@@ -27,7 +28,8 @@ const LARGE_BYTES: usize = 64 * 1024;
 
 /// A cache with a limit in bytes, estimated by a function of key and value. Clones share one cache.
 pub struct ByteCache<K, V> {
-    entries: Cache<K, V>,
+    /// Keys may be texts of many kilobytes, so they are hashed by a fast function, with random keys of the process.
+    entries: Cache<K, V, RandomState>,
     weigh: fn(&K, &V) -> usize,
     /// Whether an entry was ever inserted. An empty cache is recognised by this flag: a search takes microseconds.
     is_used: Arc<AtomicBool>,
@@ -61,7 +63,7 @@ where
             .max_capacity(bytes)
             .weigher(move |key, value| u32::try_from(weigh(key, value) + ENTRY_BYTES).unwrap_or(u32::MAX))
             .time_to_idle(IDLE)
-            .build();
+            .build_with_hasher(RandomState::new());
         Self { entries, weigh, is_used: Arc::default() }
     }
 
