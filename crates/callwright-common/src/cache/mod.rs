@@ -6,7 +6,7 @@
 mod first_sight;
 
 use std::fmt;
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -63,7 +63,7 @@ where
             .max_capacity(bytes)
             .weigher(move |key, value| u32::try_from(weigh(key, value) + ENTRY_BYTES).unwrap_or(u32::MAX))
             .time_to_idle(IDLE)
-            .build_with_hasher(RandomState::new());
+            .build_with_hasher(random_state());
         Self { entries, weigh, is_used: Arc::default() }
     }
 
@@ -108,6 +108,13 @@ where
         self.entries.run_pending_tasks();
         Usage { entries: self.entries.entry_count(), bytes: self.entries.weighted_size() }
     }
+}
+
+/// Returns a hash function with random keys. They come from the standard library, which needs no device file for them: a
+/// root file system of a single program has none.
+fn random_state() -> RandomState {
+    let key = || std::hash::RandomState::new().hash_one(());
+    RandomState::with_seeds(key(), key(), key(), key())
 }
 
 impl<K, V> Clone for ByteCache<K, V> {
