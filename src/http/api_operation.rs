@@ -10,7 +10,7 @@ use openapiv3::{
 use callwright_telemetry::labels::{Label, Listener};
 
 use super::Settings;
-use super::api_schema::{ApiSchema, SchemaReference, text, text_of};
+use super::api_schema::{ApiSchema, SchemaReference, text, text_of, time};
 
 /// Names of the credentials in the description.
 pub(super) const VIRTUAL_KEY: &str = "key";
@@ -122,6 +122,12 @@ impl ApiOperation {
         };
         self.operation.parameters.push(ReferenceOr::Item(parameter));
         self
+    }
+
+    /// Adds the parameters `since` and `until` of the query, which are times or ages.
+    pub(super) fn time_range(self, since: &str, until: &str) -> Self {
+        let about = |bound: &str| format!("{bound}; also an age, such as `-1h`.");
+        self.query("since", time(), &about(since)).query("until", time(), &about(until))
     }
 
     /// Adds a header field of the request.

@@ -145,6 +145,13 @@ fn every_form_of_a_value_is_valid() {
     }
 }
 
+/// Checks that an error of the schema is at this place of a file, and that the program refuses the file too.
+fn both_refuse(errors: &[String], place: &str, (name, wrong): (&str, &str), check: &[&str]) {
+    assert!(errors.iter().any(|error| error.starts_with(&format!("{place}: "))), "{wrong}: {errors:?}");
+    let checked = Folder::with(&[(name, wrong.as_bytes())]).run(check, b"");
+    assert_eq!(checked.status, Some(1), "{wrong}: {}", checked.stderr);
+}
+
 #[test]
 fn a_mistake_in_a_configuration_is_invalid_for_editors_and_for_the_program() {
     for (place, wrong) in [
@@ -168,10 +175,7 @@ fn a_mistake_in_a_configuration_is_invalid_for_editors_and_for_the_program() {
         ("/toolsets/a/credentials/k", "[toolsets.a]\ndocument = 'a.yaml'\ncredentials = {k = {client_id = 'a'}}\n"),
         ("/toolsets/a/credentials/k", "[toolsets.a]\ndocument = 'a.yaml'\ncredentials = {k = {files = 'a'}}\n"),
     ] {
-        let errors = config_errors(wrong);
-        assert!(errors.iter().any(|error| error.starts_with(&format!("{place}: "))), "{wrong}: {errors:?}");
-        let checked = Folder::with(&[("callwright.toml", wrong.as_bytes())]).run(&["config", "check"], b"");
-        assert_eq!(checked.status, Some(1), "{wrong}: {}", checked.stderr);
+        both_refuse(&config_errors(wrong), place, ("callwright.toml", wrong), &["config", "check"]);
     }
 }
 
@@ -192,9 +196,6 @@ fn a_mistake_in_a_policy_is_invalid_for_editors_and_for_the_program() {
         ("/explain/failures/0/at", "explain: {failures: [{at: 5, outcome: failed}]}\n"),
         ("/record/bodies", "record: {bodies: 'yes'}\n"),
     ] {
-        let errors = policy_errors(wrong);
-        assert!(errors.iter().any(|error| error.starts_with(&format!("{place}: "))), "{wrong}: {errors:?}");
-        let checked = Folder::with(&[("team.yaml", wrong.as_bytes())]).run(&["policy", "check", "."], b"");
-        assert_eq!(checked.status, Some(1), "{wrong}: {}", checked.stderr);
+        both_refuse(&policy_errors(wrong), place, ("team.yaml", wrong), &["policy", "check", "."]);
     }
 }

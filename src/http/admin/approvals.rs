@@ -134,8 +134,10 @@ pub(in crate::http) fn describe(api: &mut ApiParts) {
     let statuses = one_of(ApprovalStatus::ALL.map(ApprovalStatus::label));
     let list_operation = for_operators("listApprovals", "Lists the calls that need a person's approval, newest first.")
         .query("status", statuses, "Only calls with this status.")
-        .query("since", time(), "Only calls that were requested at this time or later; also an age, such as `-1h`.")
-        .query("until", time(), "Only calls that were requested before this time; also an age, such as `-1h`.")
+        .time_range(
+            "Only calls that were requested at this time or later",
+            "Only calls that were requested before this time",
+        )
         .query("limit", count(Some(u32::MAX)), PAGE_LIMIT)
         .query("before", text(), "`next` of the previous page.")
         .responds(200, "A page.", named("ApprovalPage"))

@@ -117,28 +117,25 @@ pub(in crate::http) async fn sessions(
 
 /// Describes the operations.
 pub(in crate::http) fn describe(api: &mut ApiParts) {
-    const SINCE: &str = "Beginning of the range; by default 24 hours before `until`; also an age, such as `-1h`.";
-    const UNTIL: &str = "End of the range; by default now; also an age, such as `-1h`.";
+    const SINCE: &str = "Beginning of the range; by default 24 hours before `until`";
+    const UNTIL: &str = "End of the range; by default now";
     let summary = "Returns counts, durations, tokens and findings of the turns of a time range.";
     let overview = for_operators("overview", summary)
-        .query("since", time(), SINCE)
-        .query("until", time(), UNTIL)
+        .time_range(SINCE, UNTIL)
         .query("buckets", count(Some(MAX_BUCKETS)), "Number of intervals, at least 1; 48 by default.")
         .responds(200, "The overview. It counts at most 200,000 turns, the newest ones.", named("Overview"))
         .fails([400, 401, 503]);
     api.operation(Method::GET, "/admin/overview", overview);
     let sessions =
         for_operators("listSessions", "Lists the sessions of a time range, the one with the newest turn first.")
-            .query("since", time(), "Only turns that arrived at this time or later; also an age, such as `-1h`.")
-            .query("until", time(), "Only turns that arrived before this time; also an age, such as `-1h`.")
+            .time_range("Only turns that arrived at this time or later", "Only turns that arrived before this time")
             .query("limit", count(Some(u32::MAX)), PAGE_LIMIT)
             .query("cursor", text(), "`next` of the previous page.")
             .responds(200, "A page. It counts at most 20,000 turns, the newest ones.", named("SessionPage"))
             .fails([400, 401, 503]);
     api.operation(Method::GET, "/admin/sessions", sessions);
     let usage = for_operators("showToolUsage", "Counts the turns of a time range by the tools that they call.")
-        .query("since", time(), SINCE)
-        .query("until", time(), UNTIL)
+        .time_range(SINCE, UNTIL)
         .responds(200, "The tools. It counts at most 200,000 calls, the newest ones.", named("ToolUsage"))
         .fails([400, 401, 503]);
     api.operation(Method::GET, "/admin/tools/usage", usage);

@@ -77,8 +77,7 @@ pub(in crate::http) fn describe(api: &mut ApiParts) {
     let summary = "Returns what mode `guard` would have done with the newest turns in mode `shadow`.";
     let operation = for_operators("shadowSummary", summary)
         .query("policy", text(), "Only turns with this policy.")
-        .query("since", time(), "Only turns that arrived at this time or later; also an age, such as `-1h`.")
-        .query("until", time(), "Only turns that arrived before this time; also an age, such as `-1h`.")
+        .time_range("Only turns that arrived at this time or later", "Only turns that arrived before this time")
         .query("limit", count(Some(u32::MAX)), "Maximum number of turns; more than 1,000 means 1,000.")
         .responds(200, "The summary.", named("ShadowSummary"))
         .fails([400, 401, 503]);

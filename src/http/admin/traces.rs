@@ -133,8 +133,7 @@ pub(in crate::http) fn describe(api: &mut ApiParts) {
             text(),
             "Only turns whose recorded texts contain this text. Requires `since`; a page reads at most 2,000 turns.",
         )
-        .query("since", time(), "Only turns that arrived at this time or later; also an age, such as `-1h`.")
-        .query("until", time(), "Only turns that arrived before this time; also an age, such as `-1h`.")
+        .time_range("Only turns that arrived at this time or later", "Only turns that arrived before this time")
         .query("limit", count(Some(u32::MAX)), PAGE_LIMIT)
         .query("cursor", text(), "`next` of the previous page.")
         .responds(200, "A page.", named("TracePage"))
