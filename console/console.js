@@ -50,6 +50,7 @@ function place() {
 
 async function show() {
   clearTimeout(refreshing);
+  const [at, focused] = [location.hash, document.activeElement];
   const { name, query, view } = place();
   const section = SECTIONS[name] ?? name;
   for (const link of document.querySelectorAll("nav a")) {
@@ -57,7 +58,10 @@ async function show() {
     else link.removeAttribute("aria-current");
   }
   await render(view);
-  main.focus({ preventScroll: true });
+  if (location.hash !== at) return;
+  main.dataset.view = at;
+  // A focus that the user moved while the view was loading stays where it is. The body has it if the focused element is gone.
+  if ([focused, document.body].includes(document.activeElement)) main.focus({ preventScroll: true });
   if (name in REFRESH && !query.get("cursor") && !query.get("text")) refresh(REFRESH[name]);
 }
 

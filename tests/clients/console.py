@@ -7,6 +7,7 @@ booking that waits for approval and has markup in its arguments.
 
 import json
 import pathlib
+import re
 import sys
 import urllib.request
 
@@ -22,8 +23,11 @@ def admin(path):
 
 def open_section(page, name):
     """Opens a section by keyboard only: Tab reaches the links of the sections and Enter follows them."""
-    page.locator("nav a", has_text=name).focus()
+    link = page.locator("nav a", has_text=name)
+    link.focus()
     page.keyboard.press("Enter")
+    # The heading alone could be that of the view before, whose form is about to be replaced.
+    expect(page.locator("main")).to_have_attribute("data-view", link.get_attribute("href"))
     expect(page.locator("h1")).to_contain_text(name)
 
 
@@ -57,6 +61,7 @@ def search_for_a_text(page):
     expect(page.locator("main")).to_contain_text("Searched")
     expect(page.locator("tbody tr")).to_have_count(3)
     page.get_by_role("link", name="15 minutes").click()
+    expect(page.locator("main")).to_have_attribute("data-view", re.compile("range=15m"))
     expect(page.locator("tbody tr")).to_have_count(3)
 
 
