@@ -1,23 +1,26 @@
 //! Turn state: the proxy's part of an answer that also contains calls of the client's own tools.
 
+use super::sql::database_record;
 use super::{Store, StoreError};
 
-/// Kept part and its identity. All members except the turn and the document are hashes, so that they disclose nothing
-/// about the client.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
-pub struct KeptRow {
-    /// Trace id of the turn that produced the answer.
-    pub turn: String,
-    /// Tenant of the conversation.
-    pub tenant: String,
-    /// Ids of the calls that the client received.
-    pub calls: String,
-    /// Conversation since the last user message.
-    pub context: String,
-    /// Full conversation.
-    pub history: String,
-    /// Document of the part.
-    pub document: String,
+database_record! {
+    /// Kept part and its identity. All members except the turn and the document are hashes, so that they disclose nothing
+    /// about the client.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct KeptRow {
+        /// Trace id of the turn that produced the answer.
+        pub turn: String,
+        /// Tenant of the conversation.
+        pub tenant: String,
+        /// Ids of the calls that the client received.
+        pub calls: String,
+        /// Conversation since the last user message.
+        pub context: String,
+        /// Full conversation.
+        pub history: String,
+        /// Document of the part.
+        pub document: String,
+    }
 }
 
 impl Store {

@@ -1,18 +1,21 @@
 //! Turn state: plans that wait for results of client calls or for a user's answer.
 
+use super::sql::database_record;
 use super::{Store, StoreError};
 
-/// Plan that waits for a client.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
-pub struct PlanRow {
-    /// Tenant of the conversation, as a hash.
-    pub tenant: String,
-    /// Lookup key; unique within a tenant.
-    pub key: String,
-    /// Trace id of the turn that stored it.
-    pub turn: String,
-    /// Plan and its progress.
-    pub document: String,
+database_record! {
+    /// Plan that waits for a client.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct PlanRow {
+        /// Tenant of the conversation, as a hash.
+        pub tenant: String,
+        /// Lookup key; unique within a tenant.
+        pub key: String,
+        /// Trace id of the turn that stored it.
+        pub turn: String,
+        /// Plan and its progress.
+        pub document: String,
+    }
 }
 
 impl Store {

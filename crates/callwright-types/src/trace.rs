@@ -274,7 +274,7 @@ pub struct Round {
 }
 
 /// Returns an empty trace for tests.
-#[cfg(feature = "testing")]
+#[doc(hidden)]
 pub fn sample() -> Trace {
     Trace {
         id: "0".repeat(32),

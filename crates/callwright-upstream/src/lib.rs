@@ -18,7 +18,8 @@ mod gunzip;
 mod headers;
 mod retry;
 mod settings;
-#[cfg(any(test, feature = "testing"))]
+// Always compiled: a feature for it would build every crate twice for `cargo test`. The linker drops it.
+#[doc(hidden)]
 pub mod test_server;
 mod text_model;
 mod tool_calls;

@@ -20,7 +20,8 @@ pub(crate) mod schema;
 mod settings;
 #[cfg(test)]
 mod shared_data_tests;
-#[cfg(any(test, feature = "testing"))]
+// Always compiled: a feature for it would build every crate twice for `cargo test`. The linker drops it.
+#[doc(hidden)]
 pub mod testing;
 mod tool_set;
 mod transcript;

@@ -16,7 +16,8 @@ mod preference;
 mod procedure_store;
 mod settings;
 mod template;
-#[cfg(any(test, feature = "testing"))]
+// Always compiled: a feature for it would build every crate twice for `cargo test`. The linker drops it.
+#[doc(hidden)]
 pub mod testing;
 mod text;
 pub mod workflow;

@@ -6,6 +6,9 @@ mod open;
 mod run;
 
 #[cfg(test)]
+pub(super) use open::MIGRATIONS;
+
+#[cfg(test)]
 mod tests;
 
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use sqlx::migrate::{MigrateError, Migrator};
@@ -14,7 +14,27 @@ use super::gate::Gate;
 use crate::{Location, PostgresSettings, PostgresUrl, migrations};
 
 /// Embedded migrations.
-static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/postgres");
+pub(crate) static MIGRATIONS: LazyLock<Migrator> = migrations::embedded_migrations! {
+    "postgres":
+    "0001_store.down.sql",
+    "0001_store.up.sql",
+    "0002_memory.down.sql",
+    "0002_memory.up.sql",
+    "0003_tokens.down.sql",
+    "0003_tokens.up.sql",
+    "0004_representations.down.sql",
+    "0004_representations.up.sql",
+    "0005_keys.down.sql",
+    "0005_keys.up.sql",
+    "0006_isolated_memory.down.sql",
+    "0006_isolated_memory.up.sql",
+    "0007_trace_filters.down.sql",
+    "0007_trace_filters.up.sql",
+    "0008_overview.down.sql",
+    "0008_overview.up.sql",
+    "0009_tool_usage.down.sql",
+    "0009_tool_usage.up.sql",
+};
 
 /// Default application name of the connections, if the URL has none.
 const APPLICATION: &str = "callwright";

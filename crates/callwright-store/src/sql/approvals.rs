@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::leases::REPLICA;
-use super::{Database, DatabaseTransaction, Lock, Statement, now, time};
+use super::{Database, DatabaseTransaction, Lock, Statement, database_record, now, time};
 use crate::traces::{DEFAULT_PAGE, MAX_PAGE};
 use crate::{
     Approval, ApprovalFilter, ApprovalPage, ApprovalSummary, Closed, Decided, Question, QueueResult, Ruling, StoreError,
@@ -213,14 +213,15 @@ async fn insert(
     Ok(ApprovalNote { id, status, expires_at, decided_at: None, decided_by: None, comment: None })
 }
 
-#[derive(sqlx::FromRow)]
-struct NoteRow {
-    id: String,
-    status: String,
-    expires_at: i64,
-    decided_at: Option<i64>,
-    decided_by: Option<String>,
-    comment: Option<String>,
+database_record! {
+    struct NoteRow {
+        id: String,
+        status: String,
+        expires_at: i64,
+        decided_at: Option<i64>,
+        decided_by: Option<String>,
+        comment: Option<String>,
+    }
 }
 
 impl NoteRow {
@@ -237,20 +238,19 @@ impl NoteRow {
     }
 }
 
-#[derive(sqlx::FromRow)]
-struct ApprovalSummaryRow {
-    #[sqlx(flatten)]
-    note: NoteRow,
-    created_at: i64,
-    mode: String,
-    client: String,
-    session: String,
-    trace: String,
-    toolset: String,
-    tool: String,
-    operation: String,
-    method: String,
-    target: Option<String>,
+database_record! {
+    struct ApprovalSummaryRow(note: NoteRow) {
+        created_at: i64,
+        mode: String,
+        client: String,
+        session: String,
+        trace: String,
+        toolset: String,
+        tool: String,
+        operation: String,
+        method: String,
+        target: Option<String>,
+    }
 }
 
 impl ApprovalSummaryRow {
@@ -271,13 +271,12 @@ impl ApprovalSummaryRow {
     }
 }
 
-#[derive(sqlx::FromRow)]
-struct WholeRow {
-    #[sqlx(flatten)]
-    summary: ApprovalSummaryRow,
-    arguments: Option<String>,
-    digest: String,
-    used_at: Option<i64>,
+database_record! {
+    struct WholeRow(summary: ApprovalSummaryRow) {
+        arguments: Option<String>,
+        digest: String,
+        used_at: Option<i64>,
+    }
 }
 
 impl WholeRow {

@@ -21,6 +21,40 @@ pub(crate) trait DatabaseRecord:
 
 impl<T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin> DatabaseRecord for T {}
 
+/// Defines a row type whose fields have the names of the columns. A field in parentheses is a row type
+/// of the same row.
+///
+/// Does what `derive(FromRow)` of sqlx does, whose macros would compile the drivers and SQLite once more for the build.
+macro_rules! database_record {
+    (
+        $(#[$attribute:meta])*
+        $visible:vis struct $name:ident $(($part:ident: $part_type:ty))? {
+            $($(#[$field_attribute:meta])* $field_visible:vis $field:ident: $field_type:ty,)*
+        }
+    ) => {
+        $(#[$attribute])*
+        $visible struct $name {
+            $($part: $part_type,)?
+            $($(#[$field_attribute])* $field_visible $field: $field_type,)*
+        }
+
+        impl<'r, R: sqlx::Row> sqlx::FromRow<'r, R> for $name
+        where
+            &'static str: sqlx::ColumnIndex<R>,
+            $($part_type: sqlx::FromRow<'r, R>,)?
+            $($field_type: sqlx::Decode<'r, R::Database> + sqlx::Type<R::Database>,)*
+        {
+            fn from_row(row: &'r R) -> sqlx::Result<Self> {
+                Ok(Self {
+                    $($part: <$part_type as sqlx::FromRow<'r, R>>::from_row(row)?,)?
+                    $($field: row.try_get(stringify!($field))?,)*
+                })
+            }
+        }
+    };
+}
+pub(crate) use database_record;
+
 /// Evaluates an expression for each kind of database.
 macro_rules! on {
     ($kind:ident, $database:expr, |$one:ident| $body:expr) => {

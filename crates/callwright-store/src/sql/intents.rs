@@ -1,14 +1,15 @@
 //! SQL of intents.
 
-use super::{Database, DatabaseTransaction, Lock, Statement, now};
+use super::{Database, DatabaseTransaction, Lock, Statement, database_record, now};
 use crate::{Beginning, Begun, IntentKey, StoreError};
 
-#[derive(sqlx::FromRow)]
-struct IntentRow {
-    turn: String,
-    label: Option<String>,
-    answer: Option<String>,
-    idempotency_key: Option<String>,
+database_record! {
+    struct IntentRow {
+        turn: String,
+        label: Option<String>,
+        answer: Option<String>,
+        idempotency_key: Option<String>,
+    }
 }
 
 const SELECT: &str = "\

@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 
 use super::revisions::Topic;
-use super::{Database, DatabaseTransaction, Lock, SqlValue, Statement, now};
+use super::{Database, DatabaseTransaction, Lock, SqlValue, Statement, database_record, now};
 use crate::{Revision, StoreError, UsageReport, UsageRow, UsageSeen};
 
 /// Changes nothing if this report was received before.
@@ -25,14 +25,15 @@ const OF_SUBJECT: &str = "\
 
 const NOT_UNDER_WAY: &str = "DELETE FROM key_requests WHERE owner = $1";
 
-#[derive(sqlx::FromRow)]
-struct KeyUsageRow {
-    subject: String,
-    day: String,
-    revision: i64,
-    requests: i64,
-    tokens: i64,
-    nanos: i64,
+database_record! {
+    struct KeyUsageRow {
+        subject: String,
+        day: String,
+        revision: i64,
+        requests: i64,
+        tokens: i64,
+        nanos: i64,
+    }
 }
 
 impl Database {

@@ -27,7 +27,7 @@ mod vectors;
 #[cfg(test)]
 mod tests;
 
-pub(super) use database::{Database, DatabaseTransaction, Lock};
+pub(super) use database::{Database, DatabaseTransaction, Lock, database_record};
 pub(super) use memory::MemoryTable;
 pub(super) use statement::{SqlValue, Statement};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Database, Statement, time};
+use super::{Database, Statement, database_record, time};
 use crate::StoreError;
 use crate::findings::FindingKind;
 use crate::overview::{
@@ -190,13 +190,14 @@ fn wrong_turns_by_tool(since: Timestamp, until: Timestamp) -> Statement {
     query
 }
 
-#[derive(sqlx::FromRow)]
-struct WrongToolRow {
-    tool: String,
-    wrong: i64,
-    faulty: i64,
-    failed: i64,
-    refused: i64,
+database_record! {
+    struct WrongToolRow {
+        tool: String,
+        wrong: i64,
+        faulty: i64,
+        failed: i64,
+        refused: i64,
+    }
 }
 
 fn push_range(query: &mut Statement, filter: &SessionFilter) {
@@ -236,15 +237,16 @@ fn verdicts_of(filter: &SessionFilter, session: &str) -> Statement {
     query
 }
 
-#[derive(sqlx::FromRow)]
-struct VerdictRow {
-    bucket: i64,
-    verdict: String,
-    turns: i64,
-    errors: i64,
-    input_tokens: i64,
-    output_tokens: i64,
-    cost_nanos: Option<i64>,
+database_record! {
+    struct VerdictRow {
+        bucket: i64,
+        verdict: String,
+        turns: i64,
+        errors: i64,
+        input_tokens: i64,
+        output_tokens: i64,
+        cost_nanos: Option<i64>,
+    }
 }
 
 impl VerdictRow {
@@ -260,12 +262,13 @@ impl VerdictRow {
     }
 }
 
-#[derive(sqlx::FromRow)]
-struct FindingRow {
-    kind: String,
-    name: String,
-    tool: String,
-    turns: i64,
+database_record! {
+    struct FindingRow {
+        kind: String,
+        name: String,
+        tool: String,
+        turns: i64,
+    }
 }
 
 impl FindingRow {
@@ -303,13 +306,14 @@ fn counted_tools(rows: &[FindingRow]) -> Vec<CountedTool> {
     tools
 }
 
-#[derive(sqlx::FromRow)]
-struct SessionRow {
-    session: String,
-    turns: i64,
-    first_at: i64,
-    last_at: i64,
-    tokens: i64,
+database_record! {
+    struct SessionRow {
+        session: String,
+        turns: i64,
+        first_at: i64,
+        last_at: i64,
+        tokens: i64,
+    }
 }
 
 impl SessionRow {

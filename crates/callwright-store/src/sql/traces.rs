@@ -10,7 +10,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::revisions::Topic;
-use super::{Database, Lock, SqlValue, Statement, time};
+use super::{Database, Lock, SqlValue, Statement, database_record, time};
 use crate::findings::Finding;
 use crate::question;
 use crate::traces::{DEFAULT_PAGE, MAX_EXAMINED, MAX_PAGE};
@@ -404,26 +404,27 @@ fn list_query(filter: &TraceFilter, limit: u32) -> Result<Statement, StoreError>
     Ok(query)
 }
 
-#[derive(sqlx::FromRow)]
-struct TraceSummaryRow {
-    id: String,
-    started_at: i64,
-    session: Option<String>,
-    endpoint: String,
-    model: String,
-    upstream: String,
-    policy: String,
-    mode: String,
-    verdict: String,
-    status: i64,
-    duration_ms: f64,
-    attempts: i64,
-    input_tokens: i64,
-    output_tokens: i64,
-    cost_nanos: Option<i64>,
-    tools: String,
-    findings: String,
-    question: Option<String>,
+database_record! {
+    struct TraceSummaryRow {
+        id: String,
+        started_at: i64,
+        session: Option<String>,
+        endpoint: String,
+        model: String,
+        upstream: String,
+        policy: String,
+        mode: String,
+        verdict: String,
+        status: i64,
+        duration_ms: f64,
+        attempts: i64,
+        input_tokens: i64,
+        output_tokens: i64,
+        cost_nanos: Option<i64>,
+        tools: String,
+        findings: String,
+        question: Option<String>,
+    }
 }
 
 impl TraceSummaryRow {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Database, Lock, Statement, VALUES_PER_SELECT, now};
+use super::{Database, Lock, Statement, VALUES_PER_SELECT, database_record, now};
 use crate::{StoreError, TextHash};
 
 /// Hours after which the use of a vector is recorded again: far less than the retention, and far more than the interval
@@ -19,11 +19,12 @@ const KNOWN: &str = "SELECT text, vector, written_at FROM vectors WHERE model = 
 
 const TOUCH: &str = "UPDATE vectors SET written_at = $3 WHERE model = $1 AND text = $2";
 
-#[derive(sqlx::FromRow)]
-struct VectorRow {
-    text: Vec<u8>,
-    vector: Vec<u8>,
-    written_at: i64,
+database_record! {
+    struct VectorRow {
+        text: Vec<u8>,
+        vector: Vec<u8>,
+        written_at: i64,
+    }
 }
 
 impl Database {

@@ -3,6 +3,9 @@
 mod open;
 mod run;
 
+#[cfg(test)]
+pub(super) use open::MIGRATIONS;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

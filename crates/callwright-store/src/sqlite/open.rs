@@ -1,7 +1,7 @@
 //! Opening of the database: connections, migrations, and a test write.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -13,7 +13,33 @@ use super::{OpenedFile, Sqlite};
 use crate::{Location, migrations};
 
 /// Embedded migrations.
-static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/sqlite");
+pub(crate) static MIGRATIONS: LazyLock<Migrator> = migrations::embedded_migrations! {
+    "sqlite":
+    "0001_traces.sql",
+    "0002_intents.sql",
+    "0003_kept_parts.sql",
+    "0004_intent_answers.sql",
+    "0005_approvals.sql",
+    "0006_vectors.sql",
+    "0007_approvals_open.sql",
+    "0008_plans.sql",
+    "0009_memory.down.sql",
+    "0009_memory.up.sql",
+    "0010_tokens.down.sql",
+    "0010_tokens.up.sql",
+    "0011_representations.down.sql",
+    "0011_representations.up.sql",
+    "0012_keys.down.sql",
+    "0012_keys.up.sql",
+    "0013_isolated_memory.down.sql",
+    "0013_isolated_memory.up.sql",
+    "0014_trace_filters.down.sql",
+    "0014_trace_filters.up.sql",
+    "0015_overview.down.sql",
+    "0015_overview.up.sql",
+    "0016_tool_usage.down.sql",
+    "0016_tool_usage.up.sql",
+};
 
 /// Reading connections: lists and single traces for the operator, never the request path.
 const READERS: u32 = 4;

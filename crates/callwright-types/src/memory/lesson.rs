@@ -207,7 +207,7 @@ impl LessonDraft {
 }
 
 /// Returns a lesson for tests: scope of key `a`, about no tool, without evidence.
-#[cfg(feature = "testing")]
+#[doc(hidden)]
 pub fn sample() -> Lesson {
     Lesson {
         id: "les_1".to_owned(),

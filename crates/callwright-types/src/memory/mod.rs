@@ -12,7 +12,7 @@ pub use client::{
     Change, ClientEvent, ClientFacts, ClientTool, Fingerprint, Identifier, Step, WorkedWith, is_identifier,
 };
 pub use evidence::{Backing, Evidence, EvidenceKind, UsageCounter};
-#[cfg(feature = "testing")]
+#[doc(hidden)]
 pub use lesson::sample as sample_lesson;
 pub use lesson::{Author, Lesson, LessonDraft, Polarity, Retirement, Wording};
 pub use note::{MemoryNote, Recalled, Returned};

@@ -5,14 +5,14 @@
 //! that was requested.
 
 mod choice;
-#[cfg(any(test, feature = "testing"))]
+// Always compiled: a feature for it would build every crate twice for `cargo test`. The linker drops it.
 mod habits;
 
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 pub use choice::read_choice;
-#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
 pub use habits::{assert_understood, habits};
 
 use super::rescue::literal::{Literal, LiteralReader};
