@@ -11,7 +11,6 @@ use futures_util::stream::unfold;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, Response, StatusCode};
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
 use serde::de::IgnoredAny;
 use tokio::time::sleep;
 
@@ -19,6 +18,7 @@ use super::concurrency_limiter::UpstreamPermit;
 use super::echo::Echo;
 use super::failure::FailureBuilder;
 use super::gunzip::{Gunzip, GunzipOutput};
+use super::pool::UpstreamBody;
 use super::{Settings, headers};
 use callwright_types::{UpstreamFailure, UpstreamFailureKind};
 
@@ -32,7 +32,7 @@ pub struct Answer {
     pub headers: HeaderMap,
     /// Whether the headers declare a stream of events. Stored separately because the headers may have been taken.
     is_event_stream: bool,
-    body: Incoming,
+    body: UpstreamBody,
     /// Decoder of the content encoding of an evaluated response, if it has one.
     gunzip: Option<Gunzip>,
     failures: FailureBuilder,
@@ -51,7 +51,7 @@ pub struct Answer {
 
 impl Answer {
     pub(super) fn new(
-        response: Response<Incoming>,
+        response: Response<UpstreamBody>,
         passage: UpstreamPermit,
         failures: &FailureBuilder,
         echo: &Echo,

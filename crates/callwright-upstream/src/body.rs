@@ -40,6 +40,11 @@ impl RequestBody {
         Self(BodyKind::Stream(StreamBody::new(frames).boxed_unsync()))
     }
 
+    /// Whether the body arrives while it is sent.
+    pub(super) fn is_streamed(&self) -> bool {
+        matches!(self.0, BodyKind::Stream(_))
+    }
+
     /// Clones the body; `None` for a stream, which can be sent only once.
     pub(super) fn try_clone(&self) -> Option<Self> {
         match &self.0 {

@@ -7,18 +7,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, PROXY_AUTHORIZATION, TRANSFER_ENCODING};
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
-use hyper::body::Incoming;
-use hyper_util::client::legacy;
 use tokio::time::{sleep, timeout};
 use url::Url;
 
 use super::body::RequestBody;
 use super::concurrency_limiter::{ConcurrencyLimiter, Load, UpstreamPermit};
 use super::connection::Connection;
-use super::connector::ServedFlag;
 use super::echo::Echo;
 use super::failure::{FailureBuilder, is_stale_connection, is_the_upstreams};
 use super::headers::HeaderRules;
+use super::pool::{RequestError, UpstreamBody};
 use super::retry::{self, Retries};
 use super::settings::StreamUsage;
 use super::tool_calls::{Deliveries, ModelDelivery, ObservedCalls};
@@ -212,7 +210,7 @@ impl Upstream {
         request
     }
 
-    fn judged(&self, response: Response<Incoming>, passage: UpstreamPermit) -> Result<Answer, UpstreamFailure> {
+    fn judged(&self, response: Response<UpstreamBody>, passage: UpstreamPermit) -> Result<Answer, UpstreamFailure> {
         if response.status() == StatusCode::NOT_MODIFIED {
             return Err(self.no_answer(StatusCode::NOT_MODIFIED));
         }
@@ -293,7 +291,7 @@ impl Upstream {
         &self,
         mut request: Request<RequestBody>,
         counts: bool,
-    ) -> Result<(Response<Incoming>, UpstreamPermit), UpstreamFailure> {
+    ) -> Result<(Response<UpstreamBody>, UpstreamPermit), UpstreamFailure> {
         self.authorize(&mut request);
         let mut retries = Retries::new(&self.settings);
         loop {
@@ -317,7 +315,7 @@ impl Upstream {
         &self,
         request: Request<RequestBody>,
         counts: bool,
-    ) -> Result<(Response<Incoming>, UpstreamPermit), UpstreamFailure> {
+    ) -> Result<(Response<UpstreamBody>, UpstreamPermit), UpstreamFailure> {
         let mut passage = self.concurrency_limiter.enter(&self.failures).await?;
         if !counts {
             passage.uncounted();
@@ -346,23 +344,17 @@ impl Upstream {
 impl Upstream {
     /// Sends a request, and again if the upstream was just closing an idle connection. Requests for answers have no side
     /// effects there; of other requests, only idempotent ones are repeated (RFC 9110, section 9.2.2).
-    async fn exchange(&self, request: Request<RequestBody>) -> Result<Response<Incoming>, legacy::Error> {
+    async fn exchange(&self, request: Request<RequestBody>) -> Result<Response<UpstreamBody>, RequestError> {
         let is_turn = self.uris.iter().any(|uri| uri.path() == request.uri().path());
         let is_repeatable = request.method().is_idempotent() || is_turn;
         let again = if is_repeatable { try_clone(&request) } else { None };
-        let mut answered = self.connection.client.request(request).await;
-        if let (Err(error), Some(again)) = (&answered, again)
-            && is_stale_connection(error)
-        {
-            tracing::debug!(upstream = self.name(), %error, "an idle connection was closed; the request is sent on another one");
-            answered = self.connection.client.request(again).await;
-        }
-        if let Ok(response) = &answered
-            && let Some(served) = response.extensions().get::<ServedFlag>()
-        {
-            served.note();
-        }
-        answered
+        let error = match self.connection.pool.request(request).await {
+            Ok(response) => return Ok(response),
+            Err(error) => error,
+        };
+        let Some(again) = again.filter(|_| is_stale_connection(&error)) else { return Err(error) };
+        tracing::debug!(upstream = self.name(), %error, "an idle connection was closed; the request is sent on another one");
+        self.connection.pool.request(again).await
     }
 }
 

@@ -1,23 +1,21 @@
-//! The pooled HTTP client of one upstream: route, TLS and trusted certificates.
+//! Route to an upstream, TLS and trusted certificates.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, Uri};
 use hyper_rustls::HttpsConnector;
-use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
-use super::body::RequestBody;
 use super::connector::{Connector, Route};
+use super::pool::Pool;
 use super::{BuildError, Settings};
 
 /// Idle time before the first TCP keep-alive probe, and interval between probes. A vanished peer is detected before the
@@ -32,17 +30,17 @@ const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Application protocols offered in a TLS handshake (ALPN, RFC 7301), in order of preference.
 const ALPN: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
-/// The client of one upstream.
+/// The connections to one upstream.
 #[derive(Debug)]
 pub(super) struct Connection {
-    /// The HTTP client with its connection pool.
-    pub(super) client: legacy::Client<Connector, RequestBody>,
+    /// Connection pool.
+    pub(super) pool: Pool,
     /// Authorization for an HTTP proxy, sent with every request.
     pub(super) proxy_authorization: Option<HeaderValue>,
 }
 
 impl Connection {
-    /// Builds the client. The route to `base` is determined once, from the proxy settings of the environment.
+    /// Builds the pool. The route to `base` is determined once, from the proxy settings of the environment.
     pub(super) fn build(upstream: &str, settings: &Settings, base: &Uri) -> Result<Self, BuildError> {
         let proxy = Matcher::from_env().intercept(base);
         Self::build_via(proxy, upstream, settings, base)
@@ -85,13 +83,10 @@ impl Connection {
                 }
             }
         };
-        let client = legacy::Client::builder(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(Duration::from_secs(settings.pool_idle_timeout_seconds))
-            .pool_max_idle_per_host(settings.pool_max_idle)
-            .build(Connector::new(route, timeout));
-        Ok(Self { client, proxy_authorization })
+        let idle_timeout = Duration::from_secs(settings.pool_idle_timeout_seconds);
+        let pool = Pool::new(Connector::new(route, timeout), base, settings.pool_max_idle, idle_timeout)
+            .map_err(|problem| BuildError::setting(upstream, "base_url", problem))?;
+        Ok(Self { pool, proxy_authorization })
     }
 }
 

@@ -3,17 +3,14 @@
 use std::error::Error;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use http::Uri;
 use hyper::rt;
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
-use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
+use hyper_util::client::legacy::connect::{Connection, HttpConnector};
 use tower::Service;
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -30,65 +27,41 @@ pub(super) enum Route {
     Tunnel(HttpsConnector<Tunnel<HttpsConnector<HttpConnector>>>),
 }
 
-/// Connects to one upstream. Clones are cheap: the client makes one for each request.
-#[derive(Debug, Clone)]
+impl Route {
+    async fn connect(&self, to: Uri) -> Result<Transport, BoxError> {
+        Ok(match self {
+            Self::Direct(direct) => Transport::new(direct.clone().call(to).await?, false),
+            Self::Proxy(proxy, address) => Transport::new(proxy.clone().call(address.clone()).await?, true),
+            Self::Tunnel(tunnel) => Transport::new(tunnel.clone().call(to).await?, false),
+        })
+    }
+}
+
+/// Connects to one upstream.
+#[derive(Debug)]
 pub(super) struct Connector {
-    route: Arc<Route>,
+    route: Route,
     timeout: Duration,
 }
 
 impl Connector {
     /// Creates a connector with a time limit that includes TLS and proxies.
     pub(super) fn new(route: Route, timeout: Duration) -> Self {
-        Self { route: Arc::new(route), timeout }
+        Self { route, timeout }
     }
 
-    async fn connect(route: &Route, to: Uri) -> Result<Transport, BoxError> {
-        Ok(match route {
-            Route::Direct(direct) => Transport::new(direct.clone().call(to).await?, false),
-            Route::Proxy(proxy, address) => Transport::new(proxy.clone().call(address.clone()).await?, true),
-            Route::Tunnel(tunnel) => Transport::new(tunnel.clone().call(to).await?, false),
-        })
-    }
-}
-
-impl Service<Uri> for Connector {
-    type Response = Transport;
-    type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Transport, BoxError>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, to: Uri) -> Self::Future {
-        let (route, timeout) = (Arc::clone(&self.route), self.timeout);
-        Box::pin(async move {
-            match tokio::time::timeout(timeout, Self::connect(&route, to)).await {
-                Ok(connected) => connected,
-                Err(_) => {
-                    let message = format!("not established within {} s", timeout.as_secs());
-                    Err(io::Error::new(io::ErrorKind::TimedOut, message).into())
-                }
+    /// Connects to the origin of a URI.
+    ///
+    /// # Errors
+    /// If there is no connection within the time limit.
+    pub(super) async fn connect(&self, to: Uri) -> Result<Transport, BoxError> {
+        match tokio::time::timeout(self.timeout, self.route.connect(to)).await {
+            Ok(connected) => connected,
+            Err(_) => {
+                let message = format!("not established within {} s", self.timeout.as_secs());
+                Err(io::Error::new(io::ErrorKind::TimedOut, message).into())
             }
-        })
-    }
-}
-
-/// Whether a connection has served a request. A server may close such a connection at the moment when the next request
-/// is sent on it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct ServedFlag(Arc<AtomicBool>);
-
-impl ServedFlag {
-    /// Records that a response arrived over the connection.
-    pub(super) fn note(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether a response has arrived over the connection.
-    pub(super) fn is_noted(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        }
     }
 }
 
@@ -101,18 +74,21 @@ impl<T: rt::Read + rt::Write + Connection + Send + Unpin> TransportStream for T 
 pub(super) struct Transport {
     stream: Box<dyn TransportStream>,
     to_proxy: bool,
-    served: ServedFlag,
 }
 
 impl Transport {
     fn new(stream: impl TransportStream + 'static, to_proxy: bool) -> Self {
-        Self { stream: Box::new(stream), to_proxy, served: ServedFlag::default() }
+        Self { stream: Box::new(stream), to_proxy }
     }
-}
 
-impl Connection for Transport {
-    fn connected(&self) -> Connected {
-        self.stream.connected().proxy(self.to_proxy).extra(self.served.clone())
+    /// Whether the peer is an HTTP proxy, which forwards requests.
+    pub(super) fn is_to_proxy(&self) -> bool {
+        self.to_proxy
+    }
+
+    /// Whether the TLS handshake selected HTTP/2.
+    pub(super) fn is_http2(&self) -> bool {
+        self.stream.connected().is_negotiated_h2()
     }
 }
 

@@ -4,9 +4,7 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use hyper_util::client::legacy;
-
-use super::connector::ServedFlag;
+use super::pool::RequestError;
 use callwright_types::{UpstreamFailure, UpstreamFailureKind};
 
 /// Creates failures of one upstream.
@@ -34,9 +32,9 @@ impl FailureBuilder {
     }
 
     /// Classifies an error before the head of a response.
-    pub(super) fn of_request(&self, error: &legacy::Error) -> UpstreamFailure {
+    pub(super) fn of_request(&self, error: &RequestError) -> UpstreamFailure {
         let cause = root_cause(error);
-        if error.is_connect() {
+        if matches!(error, RequestError::Connect(_)) {
             let timed_out = in_chain::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::TimedOut);
             let what = if timed_out { "the connection timed out" } else { "the connection failed" };
             if is_plain_http(error) {
@@ -94,7 +92,7 @@ const TOO_MANY_FILES: [i32; 2] = [24, 23];
 
 /// Whether the upstream caused the error. It did not if the request's own body broke off because its client
 /// disconnected, or if the proxy has reached its limit of open files.
-pub(super) fn is_the_upstreams(error: &legacy::Error) -> bool {
+pub(super) fn is_the_upstreams(error: &RequestError) -> bool {
     let by_client = in_chain::<hyper::Error>(error).is_some_and(hyper::Error::is_user);
     let by_us = in_chain::<io::Error>(error).and_then(io::Error::raw_os_error);
     !by_client && !by_us.is_some_and(|number| TOO_MANY_FILES.contains(&number))
@@ -102,19 +100,14 @@ pub(super) fn is_the_upstreams(error: &legacy::Error) -> bool {
 
 /// Whether a reused connection was closed before the first byte of the response. Servers close idle connections,
 /// possibly while a request is being sent (RFC 9112, section 9.3.1).
-pub(super) fn is_stale_connection(error: &legacy::Error) -> bool {
-    let mut extras = http::Extensions::new();
-    if let Some(connection) = error.connect_info() {
-        connection.get_extras(&mut extras);
-    }
-    let was_served = extras.get::<ServedFlag>().is_some_and(ServedFlag::is_noted);
+pub(super) fn is_stale_connection(error: &RequestError) -> bool {
     let is_closed =
         in_chain::<hyper::Error>(error).is_some_and(|error| error.is_incomplete_message() || error.is_closed());
     let is_reset = in_chain::<io::Error>(error).is_some_and(|error| {
         use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
         matches!(error.kind(), ConnectionReset | ConnectionAborted | BrokenPipe)
     });
-    was_served && (is_closed || is_reset)
+    matches!(error, RequestError::Exchange { is_reused: true, .. }) && (is_closed || is_reset)
 }
 
 /// Returns the innermost error; the outer ones have no further information.

@@ -16,6 +16,7 @@ mod echo;
 mod failure;
 mod gunzip;
 mod headers;
+mod pool;
 mod retry;
 mod settings;
 // Always compiled: a feature for it would build every crate twice for `cargo test`. The linker drops it.

@@ -5,6 +5,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::*;
+use crate::body::RequestBody;
+use crate::pool::RequestError;
 use crate::test_server::TestServer;
 
 /// Returns a client for `base` with this proxy in its environment.
@@ -24,7 +26,7 @@ fn get(uri: &str) -> Request<RequestBody> {
 async fn a_proxy_is_asked_for_the_whole_url_and_its_credentials_are_known() {
     let proxy = TestServer::answering("200 OK\r\ncontent-length: 2", b"ok").await;
     let connection = via(&format!("http://user:secret@{}", proxy.address), "http://model.invalid/v1").unwrap();
-    let answer = connection.client.request(get("http://model.invalid/v1/models?a=1")).await.unwrap();
+    let answer = connection.pool.request(get("http://model.invalid/v1/models?a=1")).await.unwrap();
     assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), "ok");
     let request = proxy.requests().remove(0);
     assert!(request.starts_with("GET http://model.invalid/v1/models?a=1 HTTP/1.1\r\n"), "{request}");
@@ -50,8 +52,8 @@ async fn a_tunnel_is_opened_with_credentials_that_the_upstream_never_sees_and_tl
         assert_eq!(stream.read_u8().await.unwrap(), 22);
         String::from_utf8(head).unwrap()
     };
-    let (answer, head) = tokio::join!(connection.client.request(get("https://model.invalid/v1/models")), proxy);
-    assert!(answer.unwrap_err().is_connect());
+    let (answer, head) = tokio::join!(connection.pool.request(get("https://model.invalid/v1/models")), proxy);
+    assert!(matches!(answer.unwrap_err(), RequestError::Connect(_)));
     assert!(head.starts_with("CONNECT model.invalid:443 HTTP/1.1\r\n"), "{head}");
     let authorization = format!("{PROXY_AUTHORIZATION}: Basic dXNlcjpzZWNyZXQ=\r\n");
     assert!(head.to_ascii_lowercase().contains(&authorization.to_ascii_lowercase()), "{head}");

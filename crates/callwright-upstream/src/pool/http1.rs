@@ -1,0 +1,192 @@
+//! HTTP/1.1 connections without a task of their own.
+//!
+//! hyper separates a connection from its requests. Usually a spawned task polls the connection, and every head and every
+//! chunk passes from that task to the one that waits for it. Here the waiting task polls both, which spares a wake-up
+//! per chunk and a task per stream.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use bytes::Bytes;
+use futures_util::task::AtomicWaker;
+use http::{Request, Response};
+use hyper::body::{Body, Frame, Incoming};
+use hyper::client::conn::TrySendError;
+use hyper::client::conn::http1::{self, SendRequest};
+use tokio::task::coop;
+
+use crate::body::RequestBody;
+use crate::connector::Transport;
+
+/// Maximum number of rounds of one poll; a connection that makes progress in each of them is polled again later.
+const MAX_ROUNDS: usize = 32;
+
+/// Connection for one request at a time.
+#[derive(Debug)]
+pub(super) struct Http1Connection {
+    sender: SendRequest<RequestBody>,
+    driver: Driver,
+    to_proxy: bool,
+}
+
+impl Http1Connection {
+    /// Starts HTTP/1.1 on a transport. Nothing is sent yet.
+    pub(super) async fn start(transport: Transport) -> hyper::Result<Self> {
+        let to_proxy = transport.is_to_proxy();
+        let (sender, connection) = http1::handshake(transport).await?;
+        Ok(Self { sender, driver: Driver::new(connection), to_proxy })
+    }
+
+    /// Whether the peer is an HTTP proxy, which needs request targets in absolute form.
+    pub(super) fn is_to_proxy(&self) -> bool {
+        self.to_proxy
+    }
+
+    /// Sends a request and waits for the head of the response.
+    ///
+    /// # Errors
+    /// With the request if nothing of it was sent.
+    pub(super) async fn send(
+        &mut self,
+        request: Request<RequestBody>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<RequestBody>>> {
+        let mut response = pin!(self.sender.try_send_request(request));
+        poll_fn(|cx| self.driver.poll_with(cx, |cx| response.as_mut().poll(cx))).await
+    }
+
+    /// Polls the next frame of the response.
+    pub(super) fn poll_frame(
+        &mut self,
+        incoming: &mut Incoming,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        self.driver.poll_with(cx, |cx| Pin::new(&mut *incoming).poll_frame(cx))
+    }
+
+    /// Polls the connection once, for no waiting task. Returns whether the next request can be sent.
+    pub(super) fn is_reusable(&mut self) -> bool {
+        self.driver.poll_detached();
+        self.sender.is_ready()
+    }
+
+    /// Waits for the end of the exchange. Returns whether the next request can be sent.
+    pub(super) async fn becomes_reusable(&mut self) -> bool {
+        poll_fn(|cx| self.driver.poll_with(cx, |cx| self.sender.poll_ready(cx))).await.is_ok()
+    }
+}
+
+/// Reads and writes of a connection.
+struct Driver {
+    /// `None` once the connection has ended.
+    connection: Option<http1::Connection<Transport, RequestBody>>,
+    wakes: Arc<Wakes>,
+    /// Waker of `wakes`.
+    waker: Waker,
+}
+
+impl Driver {
+    fn new(connection: http1::Connection<Transport, RequestBody>) -> Self {
+        let wakes = Arc::<Wakes>::default();
+        Self { connection: Some(connection), waker: Waker::from(Arc::clone(&wakes)), wakes }
+    }
+
+    /// Polls the connection and what waits for it until neither makes progress.
+    fn poll_with<T>(&mut self, cx: &mut Context<'_>, mut waiting: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
+        self.wakes.begin(cx.waker());
+        let mut output = Poll::Pending;
+        let mut makes_progress = true;
+        for _ in 0..MAX_ROUNDS {
+            self.wakes.clear();
+            output = waiting(&mut Context::from_waker(&self.waker));
+            if output.is_ready() {
+                break;
+            }
+            let has_ended = self.poll_connection();
+            makes_progress = has_ended || self.wakes.is_set();
+            if !makes_progress || !coop::has_budget_remaining() {
+                break;
+            }
+        }
+        self.wakes.end();
+        if output.is_pending() && (makes_progress || self.wakes.is_set()) {
+            cx.waker().wake_by_ref();
+        }
+        output
+    }
+
+    /// Polls the connection once, for no waiting task.
+    fn poll_detached(&mut self) {
+        self.wakes.detach();
+        self.poll_connection();
+    }
+
+    /// Returns whether the connection has just ended.
+    fn poll_connection(&mut self) -> bool {
+        let Some(connection) = &mut self.connection else { return false };
+        let has_ended = Pin::new(connection).poll(&mut Context::from_waker(&self.waker)).is_ready();
+        if has_ended {
+            // Its error, if any, is reported to the request or the body, at the latest by this.
+            self.connection = None;
+        }
+        has_ended
+    }
+}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver").field("has_ended", &self.connection.is_none()).finish_non_exhaustive()
+    }
+}
+
+/// Wake-ups of a connection and of what waits for it. Those that occur while a task polls both stay here; others wake
+/// that task.
+#[derive(Default)]
+struct Wakes {
+    task: AtomicWaker,
+    is_polling: AtomicBool,
+    is_set: AtomicBool,
+}
+
+impl Wakes {
+    /// Starts a poll by the task of `waker`.
+    fn begin(&self, waker: &Waker) {
+        self.task.register(waker);
+        self.is_polling.store(true, Ordering::SeqCst);
+    }
+
+    fn end(&self) {
+        self.is_polling.store(false, Ordering::SeqCst);
+    }
+
+    fn clear(&self) {
+        self.is_set.store(false, Ordering::SeqCst);
+    }
+
+    /// Whether there was a wake-up since [`Wakes::clear`].
+    fn is_set(&self) -> bool {
+        self.is_set.load(Ordering::SeqCst)
+    }
+
+    /// Forgets the task, whose memory its waker would keep.
+    fn detach(&self) {
+        self.task.take();
+    }
+}
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // The poll looks at `is_set` after it has cleared `is_polling`, so that one of the two sides sees the other.
+        self.is_set.store(true, Ordering::SeqCst);
+        if !self.is_polling.load(Ordering::SeqCst) {
+            self.task.wake();
+        }
+    }
+}

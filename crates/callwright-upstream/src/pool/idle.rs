@@ -1,0 +1,132 @@
+//! Idle connections of a pool.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use hyper::client::conn::http2;
+use tokio::runtime::Handle;
+use tokio::time::sleep;
+
+use super::http1::Http1Connection;
+use crate::body::RequestBody;
+
+/// Interval at which idle connections are checked: expired ones, and those that the server has closed, are closed.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Connection that can send a request.
+#[derive(Debug)]
+pub(super) enum PooledConnection {
+    /// For one request at a time.
+    Http1(Box<Http1Connection>),
+    /// Shared by concurrent requests.
+    Http2(http2::SendRequest<RequestBody>),
+}
+
+/// Connections that wait for requests.
+pub(super) struct IdleConnections {
+    connections: Mutex<Connections>,
+    max: usize,
+    timeout: Duration,
+}
+
+#[derive(Default)]
+struct Connections {
+    /// Oldest first.
+    http1: Vec<Idle<Box<Http1Connection>>>,
+    http2: Option<Idle<http2::SendRequest<RequestBody>>>,
+    /// Whether a task sweeps.
+    is_swept: bool,
+}
+
+struct Idle<T> {
+    connection: T,
+    since: Instant,
+}
+
+impl IdleConnections {
+    /// Creates a list of at most `max` connections, each for at most `timeout`.
+    pub(super) fn new(max: usize, timeout: Duration) -> Self {
+        Self { connections: Mutex::default(), max, timeout }
+    }
+
+    /// Takes the connection that was used last.
+    pub(super) fn take(&self) -> Option<PooledConnection> {
+        loop {
+            let mut connections = self.lock();
+            if let Some(shared) = &mut connections.http2 {
+                if !shared.connection.is_closed() && shared.since.elapsed() < self.timeout {
+                    shared.since = Instant::now();
+                    return Some(PooledConnection::Http2(shared.connection.clone()));
+                }
+                connections.http2 = None;
+            }
+            let mut idle = connections.http1.pop()?;
+            drop(connections);
+            if idle.since.elapsed() < self.timeout && idle.connection.is_reusable() {
+                return Some(PooledConnection::Http1(idle.connection));
+            }
+        }
+    }
+
+    /// Keeps a connection, or closes it if there are enough.
+    pub(super) fn put(self: &Arc<Self>, connection: Box<Http1Connection>) {
+        let mut connections = self.lock();
+        if connections.http1.len() < self.max {
+            connections.http1.push(Idle { connection, since: Instant::now() });
+            self.start_sweep(&mut connections);
+        }
+    }
+
+    /// Keeps a connection for concurrent requests, instead of an earlier one.
+    pub(super) fn share(self: &Arc<Self>, connection: http2::SendRequest<RequestBody>) {
+        if self.max > 0 {
+            let mut connections = self.lock();
+            connections.http2 = Some(Idle { connection, since: Instant::now() });
+            self.start_sweep(&mut connections);
+        }
+    }
+
+    fn start_sweep(self: &Arc<Self>, connections: &mut Connections) {
+        if connections.is_swept {
+            return;
+        }
+        // A body may be dropped after its runtime.
+        if let Ok(runtime) = Handle::try_current() {
+            connections.is_swept = true;
+            runtime.spawn(sweep(Arc::downgrade(self)));
+        }
+    }
+
+    /// Closes unusable connections. Returns whether others remain.
+    pub(super) fn sweep(&self) -> bool {
+        let mut connections = self.lock();
+        connections.http1.retain_mut(|idle| idle.since.elapsed() < self.timeout && idle.connection.is_reusable());
+        connections.http2.take_if(|shared| shared.connection.is_closed() || shared.since.elapsed() >= self.timeout);
+        connections.is_swept = !connections.http1.is_empty() || connections.http2.is_some();
+        connections.is_swept
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connections> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sweeps until no connection is idle.
+async fn sweep(idle: Weak<IdleConnections>) {
+    loop {
+        sleep(SWEEP_INTERVAL).await;
+        if !idle.upgrade().is_some_and(|idle| idle.sweep()) {
+            return;
+        }
+    }
+}
+
+impl fmt::Debug for IdleConnections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IdleConnections")
+            .field("max", &self.max)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
