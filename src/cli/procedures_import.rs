@@ -14,7 +14,7 @@ use super::setup::{load_config, runtime};
 use crate::app;
 use callwright_knowledge::memory::LearnOutcome;
 use callwright_knowledge::procedures::import::{self, ImportError, ImportedWorkflow, OperationName};
-use callwright_knowledge::procedures::{KnownTool, Settings, join};
+use callwright_knowledge::procedures::{ProcedureTool, Settings, merge_draft};
 use callwright_openapi::{Catalog, Operation, Toolset};
 use callwright_store::Procedures;
 use callwright_types::memory::EvidenceKind;
@@ -89,7 +89,7 @@ impl DocumentReader<'_> {
     /// Reads the workflows of a file, and reports those that cannot be imported.
     fn file(&mut self, path: &Path) {
         let shown = plain::text(&path.display().to_string());
-        let workflows = match text(path).and_then(|text| import::read(&text).map_err(|error| error.to_string())) {
+        let workflows = match text(path).and_then(|text| import::parse(&text).map_err(|error| error.to_string())) {
             Ok(workflows) => workflows,
             Err(error) => {
                 self.failed += 1;
@@ -127,7 +127,7 @@ fn text(path: &Path) -> Result<String, String> {
 }
 
 /// Returns the tool of an operation: by its name or `operationId`, or by method and path.
-fn find<'a>(catalog: &'a Catalog, wanted: &OperationName) -> Option<KnownTool<'a>> {
+fn find<'a>(catalog: &'a Catalog, wanted: &OperationName) -> Option<ProcedureTool<'a>> {
     for toolset in catalog.toolsets() {
         let operation = toolset.operations.iter().find(|operation| match wanted {
             OperationName::Id(id) => {
@@ -142,8 +142,8 @@ fn find<'a>(catalog: &'a Catalog, wanted: &OperationName) -> Option<KnownTool<'a
     None
 }
 
-fn known_tool<'a>(toolset: &'a Toolset, operation: &'a Operation) -> KnownTool<'a> {
-    KnownTool {
+fn known_tool<'a>(toolset: &'a Toolset, operation: &'a Operation) -> ProcedureTool<'a> {
+    ProcedureTool {
         name: &operation.tool.name,
         toolset: Some(&toolset.name),
         client: None,
@@ -151,7 +151,7 @@ fn known_tool<'a>(toolset: &'a Toolset, operation: &'a Operation) -> KnownTool<'
         parameters: &operation.tool.parameters,
         outputs: &operation.outputs,
         links: &operation.links,
-        changes: !operation.method.is_safe(),
+        changes_state: !operation.method.is_safe(),
     }
 }
 
@@ -170,7 +170,7 @@ async fn store(
     for ReadDraft { draft, source } in drafts {
         let source = Some(source.clone());
         let evidence = Evidence { kind: EvidenceKind::Operator, trace: None, session: None, source, at: now };
-        let procedure = match join(&known, (draft, evidence), &arguments.scope, now, &settings.procedures) {
+        let procedure = match merge_draft(&known, draft, evidence, &arguments.scope, now, &settings.procedures) {
             LearnOutcome::New(procedure) => {
                 new += 1;
                 procedure
@@ -179,7 +179,7 @@ async fn store(
                 joined += 1;
                 procedure
             }
-            LearnOutcome::Known => continue,
+            LearnOutcome::Unchanged => continue,
         };
         known.retain(|other| other.id != procedure.id);
         changed.retain(|other: &Procedure| other.id != procedure.id);

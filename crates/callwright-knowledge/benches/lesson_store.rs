@@ -19,7 +19,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use callwright_knowledge::experience::{LessonStore, RecallQuery, Settings, StoredLesson, ToolInPlay};
+use callwright_knowledge::experience::{AvailableTool, LessonStore, RecallQuery, Settings, StoredLesson};
 use callwright_knowledge::memory::MemoryChange;
 use callwright_types::memory::Author;
 use callwright_types::{Lesson, Polarity, Scope, UsageCounter};
@@ -56,7 +56,7 @@ fn measure(count: usize) {
     let mut random = fastrand::Rng::with_seed(1);
     let lessons: Vec<StoredLesson> = (0..count).map(|number| lesson(number, &mut random).into()).collect();
     let start = Instant::now();
-    let lesson_store = LessonStore::of(lessons, Settings::default());
+    let lesson_store = LessonStore::new(lessons, Settings::default());
     let build = start.elapsed();
     let changes: Vec<MemoryChange<StoredLesson>> =
         (0..CHANGED).map(|number| MemoryChange::Stored(lesson(number * count / CHANGED, &mut random).into())).collect();
@@ -64,15 +64,17 @@ fn measure(count: usize) {
     let lesson_store = black_box(lesson_store.with(changes));
     let change = start.elapsed();
     let names: Vec<String> = (0..TOOLS).map(|number| format!("tool{number}")).collect();
-    let all: Vec<ToolInPlay<'_>> =
-        names.iter().map(|name| ToolInPlay { toolset: Some("bench"), name, fingerprint: None, purpose: "" }).collect();
-    let others = [ToolInPlay { toolset: Some("other"), name: "tool1", fingerprint: None, purpose: "" }];
+    let all: Vec<AvailableTool<'_>> = names
+        .iter()
+        .map(|name| AvailableTool { toolset: Some("bench"), name, fingerprint: None, purpose: "" })
+        .collect();
+    let others = [AvailableTool { toolset: Some("other"), name: "tool1", fingerprint: None, purpose: "" }];
     let sentence = |random: &mut fastrand::Rng| words(12, random);
     let common = |_: &mut fastrand::Rng| "common".to_owned();
     let commonest = |_: &mut fastrand::Rng| (0..200).map(|number| format!("word{number} ")).collect();
     let long = |random: &mut fastrand::Rng| words(12_000, random);
     type Make<'a> = &'a dyn Fn(&mut fastrand::Rng) -> String;
-    let sorts: [(&str, Make<'_>, &[ToolInPlay<'_>]); 6] = [
+    let sorts: [(&str, Make<'_>, &[AvailableTool<'_>]); 6] = [
         ("a sentence, 50 tools", &sentence, &all[..50]),
         ("a sentence, 1,000 tools", &sentence, &all),
         ("a sentence, other tools", &sentence, &others),
@@ -98,14 +100,14 @@ fn measure(count: usize) {
 fn timed(
     lesson_store: &LessonStore,
     make: &dyn Fn(&mut fastrand::Rng) -> String,
-    tools: &[ToolInPlay<'_>],
+    tools: &[AvailableTool<'_>],
     random: &mut fastrand::Rng,
 ) -> Vec<Duration> {
     let scope = Scope::of_group("bench");
     let mut times: Vec<Duration> = (0..REQUESTS)
         .map(|_| {
             let text = make(random);
-            let query = RecallQuery { scope: &scope, text: &text, tools, most: 3, vector: None };
+            let query = RecallQuery { scope: &scope, text: &text, tools, limit: 3, vector: None };
             let start = Instant::now();
             black_box(lesson_store.recall(black_box(&query)));
             start.elapsed()

@@ -12,10 +12,10 @@ use callwright_types::Scope;
 pub enum LearnOutcome<M> {
     /// The draft is a new memory.
     New(M),
-    /// The draft repeats a known memory, which now includes this event as evidence.
+    /// The draft repeats an existing memory, which now includes this event as evidence.
     Confirmed(M),
     /// Nothing changes: the event was counted before, or the draft must not be learned.
-    Known,
+    Unchanged,
 }
 
 /// Change of a stored memory.
@@ -29,16 +29,13 @@ pub enum MemoryChange<M> {
 
 /// Memory prepared for search.
 pub(crate) trait IndexedMemory {
-    /// Returns the scope of the memory.
     fn scope(&self) -> &Scope;
 
-    /// Returns the id of the memory.
     fn id(&self) -> &str;
 }
 
 /// Index of the memories of one scope.
 pub(crate) trait MemoryIndex: Default {
-    /// Type of the memories.
     type Memory: IndexedMemory;
 
     /// Applies changes: the new version of each memory, or `None` if it was deleted.
@@ -74,7 +71,7 @@ impl<I: MemoryIndex> ScopedIndexes<I> {
                         changed.entry(scope.clone()).or_default().insert(id.clone(), None);
                     }
                     // An earlier change of this batch may have added the memory.
-                    changed.values_mut().filter_map(|of_scope| of_scope.get_mut(&id)).for_each(|memory| *memory = None);
+                    changed.values_mut().filter_map(|memories| memories.get_mut(&id)).for_each(|memory| *memory = None);
                 }
             }
         }
@@ -110,7 +107,6 @@ impl<I: MemoryIndex> ScopedIndexes<I> {
         self.0.values().map(|index| index.retired()).sum()
     }
 
-    /// Whether there are no memories.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -61,7 +61,7 @@ async fn learn(arguments: &LearnProceduresArguments) -> VerbResult {
     let MemoryStore { store, settings } = MemoryStore::open(arguments.config.clone()).await?;
     let (known, seen) = all_procedures(store.procedures()).await?;
     let known = known.into_iter().map(|procedure| StoredProcedure { procedure: Arc::new(procedure), vector: None });
-    let library = Arc::new(ProcedureStore::of(known, settings.procedures));
+    let library = Arc::new(ProcedureStore::new(known, settings.procedures));
     let mut gathering = Gathering::new(library, settings.learning, Timestamp::now());
     let mut lines = LinesRead::default();
     match &arguments.traces {

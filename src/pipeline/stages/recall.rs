@@ -15,7 +15,7 @@ use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{ChatDraft, Turn, TurnConversation};
 use crate::pipeline::tools::Offer;
 use callwright_knowledge::experience::{
-    LessonStore, RecallQuery, Recollection, Settings, ToolInPlay, draw, shown, wording,
+    AvailableTool, LessonStore, RecallQuery, RecalledLesson, Settings, draw, render_lessons, wording,
 };
 use callwright_openai::ModelRequest;
 use callwright_search::embedding::Vector;
@@ -38,7 +38,7 @@ pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, conversation: &
     let offer = offering.offer();
     let Some(scope) = turn.record.trace().memory.as_ref().map(|note| note.scope.clone()) else { return };
     let is_wanted = turn.policy.mode == Mode::Guard && turn.policy.recall.lessons > 0;
-    let may_show = turn.policy.recall.tell_none || turn.snapshot.memory.lesson_store.knows(&scope);
+    let may_show = turn.policy.recall.tell_none || turn.snapshot.memory.lesson_store.has_lessons(&scope);
     if !is_wanted || (!may_show && pipeline.recalled_before.is_empty()) {
         return;
     }
@@ -105,11 +105,11 @@ async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope,
     let lesson_store = &turn.snapshot.memory.lesson_store;
     let tools = tools_in_play(offer, lesson_store, scope);
     let vector = vector(pipeline, turn, text).await;
-    let most = turn.policy.recall.lessons as usize;
-    let query = RecallQuery { scope, text, tools: &tools, most, vector: vector.as_ref() };
+    let limit = turn.policy.recall.lessons as usize;
+    let query = RecallQuery { scope, text, tools: &tools, limit, vector: vector.as_ref() };
     let mut random = fastrand::Rng::new();
     let (mut shown, mut lessons) = (Vec::new(), Vec::new());
-    for Recollection { lesson, .. } in lesson_store.recall(&query) {
+    for RecalledLesson { lesson, .. } in lesson_store.recall(&query) {
         let (withheld, chance) = draw(lesson_store.settings(), &lesson.tally, &mut random);
         lessons.push(Recalled { id: lesson.id.clone(), again: false, withheld, chance });
         if !withheld {
@@ -121,14 +121,14 @@ async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope,
 
 /// Returns the tools that lessons may be about. The fingerprint of a client tool is computed only if there is a lesson
 /// about its name.
-fn tools_in_play<'a>(offer: &'a Offer, lesson_store: &LessonStore, scope: &Scope) -> Vec<ToolInPlay<'a>> {
+fn tools_in_play<'a>(offer: &'a Offer, lesson_store: &LessonStore, scope: &Scope) -> Vec<AvailableTool<'a>> {
     let tools = offer.tool_set.tools().iter().filter_map(|tool| {
-        if tool.tool.owner != Owner::Client || !lesson_store.knows_client_tool(scope, tool.name()) {
-            return ToolInPlay::of(&tool.tool);
+        if tool.tool.owner != Owner::Client || !lesson_store.has_client_tool(scope, tool.name()) {
+            return AvailableTool::from_toolset(&tool.tool);
         }
         let description = &tool.tool.description;
         let end = description.char_indices().nth(PURPOSE_CHARS).map_or(description.len(), |(end, _)| end);
-        Some(ToolInPlay::of_client(tool.client()?, description.get(..end).unwrap_or_default()))
+        Some(AvailableTool::from_client(tool.client()?, description.get(..end).unwrap_or_default()))
     });
     tools.collect()
 }
@@ -144,7 +144,7 @@ fn note(
         wording(lesson, offered, settings)
     });
     let wordings: Vec<Wording> = wordings.collect();
-    (!wordings.is_empty() || *tell_none).then(|| shown(&wordings))
+    (!wordings.is_empty() || *tell_none).then(|| render_lessons(&wordings))
 }
 
 fn offered_tool<'a>(offer: &'a Offer, known: &ClientTool) -> Option<&'a Tool> {

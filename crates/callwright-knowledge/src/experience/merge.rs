@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use regex::Regex;
 
 use super::Settings;
-use super::retirement::turns;
+use super::retirement::turn_count;
 use crate::memory::LearnOutcome;
 use callwright_search::retrieval::{Term, content_terms, tokens};
 use callwright_types::ids::lesson_id;
@@ -20,18 +20,20 @@ const MAX_EVIDENCE: usize = 256;
 /// Names in backquotes or double quotes.
 static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("`([^`]+)`|\"([^\"]+)\"").ok());
 
-/// Learns a draft that `evidence` verifies. `present` are the lessons that it may duplicate, from
-/// [`LessonStore::like`](super::LessonStore::like). A retired duplicate stays retired, because a harmful lesson must not be
-/// learned again. A draft that may contain text of a client's own tools is not learned.
+/// Learns a draft that `evidence` verifies. `existing` are the lessons that it may duplicate, from
+/// [`LessonStore::similar`](super::LessonStore::similar). A retired duplicate stays retired, because a harmful lesson
+/// must not be learned again. A draft that may contain text of a client's own tools is not learned.
 pub fn learn<'a>(
     draft: LessonDraft,
     evidence: Evidence,
-    (scope, author): (&Scope, Author),
-    present: impl IntoIterator<Item = &'a Lesson>,
-    (at, settings): (Timestamp, &Settings),
+    scope: &Scope,
+    author: Author,
+    existing: impl IntoIterator<Item = &'a Lesson>,
+    at: Timestamp,
+    settings: &Settings,
 ) -> LearnOutcome<Lesson> {
     if !draft.is_isolated() {
-        return LearnOutcome::Known;
+        return LearnOutcome::Unchanged;
     }
     let new = Lesson {
         id: lesson_id(at),
@@ -50,13 +52,13 @@ pub fn learn<'a>(
         created_at: at,
         updated_at: at,
     };
-    let says = LessonProperties::of(&new);
-    let same = present
+    let properties = LessonProperties::new(&new);
+    let duplicate = existing
         .into_iter()
-        .find(|lesson| lesson.scope == new.scope && says.is_near(&LessonProperties::of(lesson), settings));
-    match same {
+        .find(|lesson| lesson.scope == new.scope && properties.is_near(&LessonProperties::new(lesson), settings));
+    match duplicate {
         None => LearnOutcome::New(new),
-        Some(lesson) if new.evidence.iter().all(|event| has_event(lesson, event)) => LearnOutcome::Known,
+        Some(lesson) if new.evidence.iter().all(|event| has_event(lesson, event)) => LearnOutcome::Unchanged,
         // The existing lesson keeps its id, even if both were learned in the same millisecond.
         Some(lesson) => {
             let (id, created_at) = (lesson.id.clone(), lesson.created_at);
@@ -71,10 +73,10 @@ pub fn learn<'a>(
 pub fn merged(one: &Lesson, other: &Lesson) -> Lesson {
     let (older, newer) =
         if (other.created_at, &other.id) < (one.created_at, &one.id) { (other, one) } else { (one, other) };
-    let teller = if newer.evidence.len() > older.evidence.len() { newer } else { older };
+    let wording_source = if newer.evidence.len() > older.evidence.len() { newer } else { older };
     let mut evidence = older.evidence.clone();
     for event in &newer.evidence {
-        if !evidence.iter().any(|known| known.is_same_event(event)) {
+        if !evidence.iter().any(|existing| existing.is_same_event(event)) {
             evidence.push(event.clone());
         }
     }
@@ -83,12 +85,12 @@ pub fn merged(one: &Lesson, other: &Lesson) -> Lesson {
         evidence.drain(1..=surplus);
     }
     Lesson {
-        key: teller.key.clone(),
-        value: teller.value.clone(),
-        author: teller.author,
-        composed: teller.composed.clone(),
+        key: wording_source.key.clone(),
+        value: wording_source.value.clone(),
+        author: wording_source.author,
+        composed: wording_source.composed.clone(),
         evidence,
-        tally: if turns(&newer.tally) > turns(&older.tally) { newer.tally } else { older.tally },
+        tally: if turn_count(&newer.tally) > turn_count(&older.tally) { newer.tally } else { older.tally },
         retired: older.retired.clone().or_else(|| newer.retired.clone()),
         updated_at: older.updated_at.max(newer.updated_at),
         ..older.clone()
@@ -97,18 +99,18 @@ pub fn merged(one: &Lesson, other: &Lesson) -> Lesson {
 
 /// Whether two lessons state the same about the same tools.
 pub fn is_near_duplicate(one: &Lesson, other: &Lesson, settings: &Settings) -> bool {
-    one.scope == other.scope && LessonProperties::of(one).is_near(&LessonProperties::of(other), settings)
+    one.scope == other.scope && LessonProperties::new(one).is_near(&LessonProperties::new(other), settings)
 }
 
 /// Whether two lessons contradict each other: one from a success and one from a failure of the same call. Both are
 /// kept.
 pub fn is_conflict(one: &Lesson, other: &Lesson, settings: &Settings) -> bool {
-    let (one_says, other_says) = (LessonProperties::of(one), LessonProperties::of(other));
+    let (own, others) = (LessonProperties::new(one), LessonProperties::new(other));
     one.scope == other.scope
         && one.polarity != other.polarity
-        && (one_says.toolset, one_says.tools) == (other_says.toolset, other_says.tools)
-        && one_says.client.map(|facts| &facts.tool) == other_says.client.map(|facts| &facts.tool)
-        && alike(one_says.key, other_says.key) >= settings.near_duplicate
+        && (own.toolset, own.tools) == (others.toolset, others.tools)
+        && own.client.map(|facts| &facts.tool) == others.client.map(|facts| &facts.tool)
+        && similarity(own.key, others.key) >= settings.near_duplicate
 }
 
 /// Returns the time of the lesson's latest event.
@@ -128,7 +130,7 @@ pub fn surplus<'a>(lessons: impl IntoIterator<Item = &'a Lesson>, settings: &Set
 }
 
 fn has_event(lesson: &Lesson, event: &Evidence) -> bool {
-    lesson.evidence.iter().any(|known| known.is_same_event(event))
+    lesson.evidence.iter().any(|existing| existing.is_same_event(event))
 }
 
 /// Properties by which two lessons are compared.
@@ -143,7 +145,7 @@ struct LessonProperties<'a> {
 }
 
 impl<'a> LessonProperties<'a> {
-    fn of(lesson: &'a Lesson) -> Self {
+    fn new(lesson: &'a Lesson) -> Self {
         let Lesson { toolset, tools, polarity, key, value, client, .. } = lesson;
         // A draft is composed, so compare it with the composed wording and not with a model's rewording.
         let (key, value) = lesson.composed.as_ref().map_or((key, value), |Wording { key, value }| (key, value));
@@ -157,20 +159,20 @@ impl<'a> LessonProperties<'a> {
             return (self.client, self.polarity) == (other.client, other.polarity);
         }
         (self.toolset, self.tools, self.polarity) == (other.toolset, other.tools, other.polarity)
-            && named(self.key) == named(other.key)
-            && named(self.value) == named(other.value)
-            && alike(self.key, other.key) >= settings.near_duplicate
-            && alike(self.value, other.value) >= settings.near_duplicate
+            && names(self.key) == names(other.key)
+            && names(self.value) == names(other.value)
+            && similarity(self.key, other.key) >= settings.near_duplicate
+            && similarity(self.value, other.value) >= settings.near_duplicate
     }
 }
 
-/// Whether a text names only things that `than` names.
-pub(super) fn names_no_more(text: &str, than: &str) -> bool {
-    named(text).is_subset(&named(than))
+/// Whether a text names only things that `other` names.
+pub(super) fn has_no_other_names(text: &str, other: &str) -> bool {
+    names(text).is_subset(&names(other))
 }
 
 /// Returns the words with digits and the quoted names of a text.
-fn named(text: &str) -> BTreeSet<String> {
+fn names(text: &str) -> BTreeSet<String> {
     let with_digits = tokens(text).into_iter().filter(|token| token.bytes().any(|byte| byte.is_ascii_digit()));
     let quoted = QUOTED.iter().flat_map(|quoted| quoted.captures_iter(text));
     let quoted = quoted.filter_map(|found| found.get(1).or(found.get(2))).map(|found| found.as_str().to_lowercase());
@@ -178,7 +180,7 @@ fn named(text: &str) -> BTreeSet<String> {
 }
 
 /// Returns the cosine similarity of two texts' sets of content words; 1 if both sets are empty.
-fn alike(one: &str, other: &str) -> f32 {
+fn similarity(one: &str, other: &str) -> f32 {
     let one: BTreeSet<Term> = content_terms(one).into_iter().collect();
     let other: BTreeSet<Term> = content_terms(other).into_iter().collect();
     if one.is_empty() && other.is_empty() {
@@ -221,9 +223,9 @@ mod tests {
         }
     }
 
-    fn learned(draft: LessonDraft, event: Evidence, present: &[Lesson]) -> LearnOutcome<Lesson> {
+    fn learned(draft: LessonDraft, event: Evidence, existing: &[Lesson]) -> LearnOutcome<Lesson> {
         let when = event.at;
-        learn(draft, event, (&Scope::of_group("g"), Author::Composed), present, (when, &Settings::default()))
+        learn(draft, event, &Scope::of_group("g"), Author::Composed, existing, when, &Settings::default())
     }
 
     fn lesson(key: &str, value: &str, event: Evidence) -> Lesson {
@@ -235,7 +237,7 @@ mod tests {
     const VALUE: &str = "`book` cannot be called without `day` (first night).";
 
     #[test]
-    fn what_is_said_again_confirms_the_lesson_once_for_each_event() {
+    fn repeated_drafts_confirm_the_lesson_once_per_event() {
         let first = lesson(KEY, VALUE, event("a", 1));
         let again = draft("book, missing parameter, books one hotel room", VALUE);
         let LearnOutcome::Confirmed(second) = learned(again.clone(), event("b", 2), std::slice::from_ref(&first))
@@ -248,11 +250,11 @@ mod tests {
             "the first wording stays"
         );
         assert_eq!(second.updated_at, at(2));
-        assert_eq!(learned(again, event("b", 3), &[second]), LearnOutcome::Known);
+        assert_eq!(learned(again, event("b", 3), &[second]), LearnOutcome::Unchanged);
     }
 
     #[test]
-    fn lessons_that_name_different_things_stay_apart() {
+    fn lessons_with_different_names_are_not_merged() {
         let first = lesson(KEY, VALUE, event("a", 1));
         for (key, value) in [
             (KEY, "`book` cannot be called without `board` (first night)."),
@@ -272,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wording_that_rests_on_more_wins_and_the_older_id_stays() {
+    fn merging_keeps_the_wording_with_more_evidence_and_the_older_id() {
         let older = lesson(KEY, VALUE, event("a", 1));
         let mut newer = Lesson { value: "better".to_owned(), ..lesson(KEY, VALUE, event("b", 2)) };
         newer.evidence.push(event("a", 1));
@@ -284,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_retired_is_not_learned_anew() {
+    fn retired_lessons_are_not_learned_again() {
         let retired = Some(Retirement { at: at(2), reason: "harm".to_owned() });
         let lesson = Lesson { retired, ..lesson(KEY, VALUE, event("a", 1)) };
         let LearnOutcome::Confirmed(again) = learned(draft(KEY, VALUE), event("b", 3), &[lesson]) else { panic!() };
@@ -292,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_success_and_a_failure_of_one_thing_are_both_kept() {
+    fn success_and_failure_of_the_same_call_are_both_kept() {
         let settings = Settings::default();
         let failed = lesson(KEY, VALUE, event("a", 1));
         let good = Lesson { polarity: Polarity::Positive, ..lesson(KEY, "`book` was right.", event("b", 2)) };
@@ -301,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_events_is_bounded_and_keeps_the_first() {
+    fn evidence_is_bounded_and_keeps_the_first_event() {
         let mut lesson = lesson(KEY, VALUE, event("first", 0));
         for number in 1..=300 {
             let LearnOutcome::Confirmed(next) =
@@ -316,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_lessons_those_that_rest_on_least_go() {
+    fn surplus_lessons_have_the_least_evidence() {
         let settings = Settings { lessons_per_scope: 2, ..Settings::default() };
         let lessons =
             [lesson("a", "a", event("a", 3)), lesson("b", "b", event("b", 1)), lesson("c", "c", event("c", 2))];

@@ -16,21 +16,21 @@ mod note_taker;
 pub mod prompts;
 mod redaction;
 mod reflection;
+mod render;
 mod retirement;
 mod settings;
-mod shown;
 mod text;
 mod wording;
 
-pub use compose::{Event, Lived, compose, wording};
-pub use lesson_store::{LessonStore, RecallQuery, Recollection, StoredLesson, Subject, ToolInPlay, embedded_text};
+pub use compose::{Event, Experience, compose, wording};
+pub use lesson_store::{AvailableTool, LessonStore, RecallQuery, RecalledLesson, StoredLesson, Subject, embedded_text};
 pub use merge::{is_conflict, is_near_duplicate, latest, learn, merged, surplus};
-pub use note_taker::{NoteTaker, Trained, is_right};
+pub use note_taker::{NoteTaker, TrainingResult, is_right};
 pub use redaction::redacted;
 pub use reflection::{LessonCase, PrivateTexts};
-pub use retirement::{Watched, draw, observe, retirement};
+pub use render::render_lessons;
+pub use retirement::{ObservedTurn, draw, observe, retirement};
 pub use settings::Settings;
-pub use shown::shown;
 
 /// Text for a model when no lesson was found (paper, appendix B).
 pub const NO_EXPERIENCE: &str = "No relevant experience";

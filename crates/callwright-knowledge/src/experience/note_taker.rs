@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Settings;
 use super::prompts::{
-    Feedback, NOTE_FORM, Shown, TaskGuide, continued, feedback, read, reflecting, solving, training, wording,
+    Feedback, NOTE_FORM, PromptNote, TaskGuide, continuation, feedback, parse_output, reflecting, solving, training,
+    wording,
 };
 use super::redaction::redacted;
-use super::reflection::{CasePromptData, LessonCase, reflected};
+use super::reflection::{CasePromptData, LessonCase, accepted_reflection};
 use super::text::tidy;
-use super::wording::{LessonPromptData, worded};
+use super::wording::{LessonPromptData, accepted_wording};
 use callwright_openai::Role;
 use callwright_types::memory::Wording;
 use callwright_types::{Cost, Lesson};
@@ -33,7 +34,7 @@ pub struct NoteTaker {
 
 /// Result of a question in the training stage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Trained {
+pub struct TrainingResult {
     /// Whether the first answer was right.
     pub is_right: bool,
     /// Notes taken after the feedback: keys and values, without addresses, numbers and secrets.
@@ -41,7 +42,7 @@ pub struct Trained {
 }
 
 impl NoteTaker {
-    /// Creates a note_taker from a model and settings.
+    /// Creates a note taker from a model and settings.
     pub fn new(model: Arc<dyn TextSource>, settings: Settings) -> Self {
         Self {
             model,
@@ -55,7 +56,7 @@ impl NoteTaker {
 
     /// Uses instructions and demonstrations of a task in place of the built-in examples.
     #[must_use]
-    pub fn guided(self, guide: TaskGuide) -> Self {
+    pub fn with_guide(self, guide: TaskGuide) -> Self {
         Self { guide, ..self }
     }
 
@@ -65,14 +66,14 @@ impl NoteTaker {
     /// # Errors
     /// Returns the reason why there is no answer, and its remedy. A refused or truncated answer counts as wrong and is
     /// no error.
-    pub async fn train(&self, question: &str, truth: &str) -> Result<Trained, String> {
+    pub async fn train(&self, question: &str, truth: &str) -> Result<TrainingResult, String> {
         let mut messages = training(question, &self.settings, &self.guide);
-        let first = self.ask(&messages).await?;
-        let said = read(&first, &self.settings);
-        let mut trained = Trained { is_right: is_right(said.answer.as_deref(), truth), notes: Vec::new() };
+        let first = self.complete(&messages).await?;
+        let output = parse_output(&first, &self.settings);
+        let mut trained = TrainingResult { is_right: is_right(output.answer.as_deref(), truth), notes: Vec::new() };
         messages.push((Role::Assistant, first));
         messages.push(feedback(&Feedback::new(trained.is_right, truth)));
-        self.note(messages, self.settings.note_actions, |note| {
+        self.collect_notes(messages, self.settings.note_actions, |note| {
             if !trained.notes.contains(&note) {
                 trained.notes.push(note);
             }
@@ -86,15 +87,15 @@ impl NoteTaker {
     ///
     /// # Errors
     /// Same as [`Self::train`].
-    pub async fn word(&self, lesson: &Lesson) -> Result<Option<Wording>, String> {
+    pub async fn reword(&self, lesson: &Lesson) -> Result<Option<Wording>, String> {
         let messages = wording(&LessonPromptData::from(lesson), &self.settings);
-        let mut taken = None;
-        self.note(messages, self.settings.note_actions.saturating_add(1), |(key, value): (String, String)| {
-            taken = taken.take().or_else(|| worded(lesson, &key, value, &self.settings));
-            taken.is_some()
+        let mut accepted = None;
+        self.collect_notes(messages, self.settings.note_actions.saturating_add(1), |(key, value): (String, String)| {
+            accepted = accepted.take().or_else(|| accepted_wording(lesson, &key, value, &self.settings));
+            accepted.is_some()
         })
         .await?;
-        Ok(taken)
+        Ok(accepted)
     }
 
     /// Requests a note that abstracts a lesson from its case, in one answer. Returns `None` if the note is not
@@ -108,32 +109,33 @@ impl NoteTaker {
         }
         let messages = reflecting(&CasePromptData::new(lesson, case), &self.settings);
         let text = self.request(&messages, Manner { form: Some(&NOTE_FORM), ..MANNER }).await?;
-        let notes = read(&text, &self.settings).notes;
+        let notes = parse_output(&text, &self.settings).notes;
         let wordings = notes.into_iter().map(|(key, value)| (redacted(&key), redacted(&value)));
-        let mut wordings = wordings.filter_map(|(key, value)| reflected(lesson, case, &key, value, &self.settings));
+        let mut wordings =
+            wordings.filter_map(|(key, value)| accepted_reflection(lesson, case, &key, value, &self.settings));
         Ok(wordings.next())
     }
 
     /// Lets the model think and take notes for at most `actions` messages. Stops early when `take` returns `true`, or
     /// when the output contains `DONE` or is empty.
-    async fn note(
+    async fn collect_notes(
         &self,
         mut messages: Vec<(Role, String)>,
         actions: usize,
         mut take: impl FnMut((String, String)) -> bool,
     ) -> Result<(), String> {
         for left in (0..actions).rev() {
-            let text = self.ask(&messages).await?;
-            let said = read(&text, &self.settings);
+            let text = self.complete(&messages).await?;
+            let output = parse_output(&text, &self.settings);
             let mut is_enough = false;
-            for (key, value) in said.notes {
+            for (key, value) in output.notes {
                 is_enough |= take((redacted(&key), redacted(&value)));
             }
-            if is_enough || said.done || text.is_empty() {
+            if is_enough || output.done || text.is_empty() {
                 break;
             }
             messages.push((Role::Assistant, text));
-            messages.push(continued(left));
+            messages.push(continuation(left));
         }
         Ok(())
     }
@@ -143,9 +145,9 @@ impl NoteTaker {
     ///
     /// # Errors
     /// Same as [`Self::train`].
-    pub async fn solve(&self, question: &str, notes: &[Shown<'_>]) -> Result<Option<String>, String> {
-        let text = self.ask(&solving(question, notes, &self.guide)).await?;
-        Ok(read(&text, &self.settings).answer)
+    pub async fn solve(&self, question: &str, notes: &[PromptNote<'_>]) -> Result<Option<String>, String> {
+        let text = self.complete(&solving(question, notes, &self.guide)).await?;
+        Ok(parse_output(&text, &self.settings).answer)
     }
 
     /// Returns the cost so far, as counted by the provider.
@@ -158,7 +160,7 @@ impl NoteTaker {
     }
 
     /// Requests an output from the model; empty if it refuses or is cut off.
-    async fn ask(&self, messages: &[(Role, String)]) -> Result<String, String> {
+    async fn complete(&self, messages: &[(Role, String)]) -> Result<String, String> {
         self.request(messages, MANNER).await
     }
 
@@ -177,11 +179,11 @@ impl NoteTaker {
 
 /// Whether an answer matches the expected one, ignoring case, whitespace, enclosing quotes and full stops.
 pub fn is_right(answer: Option<&str>, truth: &str) -> bool {
-    answer.is_some_and(|answer| unquoted(answer) == unquoted(truth))
+    answer.is_some_and(|answer| normalized(answer) == normalized(truth))
 }
 
 /// Returns a text in lower case, without surrounding quotation marks and full stops.
-fn unquoted(text: &str) -> String {
+fn normalized(text: &str) -> String {
     let text = tidy(text).to_lowercase();
     text.trim_matches(['"', '\'', '`', ' ', '.', '\u{201c}', '\u{201d}']).to_owned()
 }
@@ -199,12 +201,12 @@ mod tests {
     #[derive(Debug, Default)]
     struct Scripted {
         script: Mutex<Vec<Result<Answered, String>>>,
-        asked: Mutex<Vec<Vec<(Role, String)>>>,
+        requests: Mutex<Vec<Vec<(Role, String)>>>,
     }
 
     impl TextSource for Scripted {
         fn ask<'a>(&'a self, messages: &'a [(Role, String)], _: Manner<'a>) -> BoxFuture<'a, Exchange> {
-            self.asked.lock().unwrap().push(messages.to_vec());
+            self.requests.lock().unwrap().push(messages.to_vec());
             let answered = self.script.lock().unwrap().remove(0);
             Box::pin(std::future::ready(Exchange { answered, requests: 1, usage: None }))
         }
@@ -217,7 +219,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_truth_is_told_after_the_answer_and_notes_are_taken_then() {
+    async fn truth_follows_the_answer_and_precedes_the_notes() {
         let (note_taker, scripted) = note_taker(&[
             "NOTE[early]: x\nANSWER: 5",
             "THINK[so]",
@@ -227,23 +229,27 @@ mod tests {
         let trained = note_taker.train("2+2?", "4").await.unwrap();
         let notes =
             [("sum", "add both"), ("who", "ask <email>")].map(|(key, value)| (key.to_owned(), value.to_owned()));
-        assert_eq!(trained, Trained { is_right: false, notes: notes.to_vec() }, "a note before the truth is none");
-        let asked = scripted.asked.lock().unwrap();
-        assert_eq!(asked.iter().map(Vec::len).collect::<Vec<_>>(), [2, 4, 6, 8]);
-        assert!(asked[0].iter().all(|(_, text)| !text.contains("\"4\"")));
-        assert_eq!(asked[1][3].1, r#"{"feedback":"wrong","truth":"4"}"#);
+        assert_eq!(
+            trained,
+            TrainingResult { is_right: false, notes: notes.to_vec() },
+            "notes before the truth are ignored"
+        );
+        let requests = scripted.requests.lock().unwrap();
+        assert_eq!(requests.iter().map(Vec::len).collect::<Vec<_>>(), [2, 4, 6, 8]);
+        assert!(requests[0].iter().all(|(_, text)| !text.contains("\"4\"")));
+        assert_eq!(requests[1][3].1, r#"{"feedback":"wrong","truth":"4"}"#);
         assert_eq!(note_taker.cost().requests, 4);
     }
 
     #[tokio::test]
-    async fn there_are_no_more_actions_than_allowed() {
+    async fn actions_are_limited() {
         let (note_taker, _) = note_taker(&["ANSWER: 4", "THINK[a]", "THINK[b]", "NOTE[k]: v", "NOTE[never]: asked"]);
         let trained = note_taker.train("2+2?", "4").await.unwrap();
         assert_eq!((trained.is_right, trained.notes.len(), note_taker.cost().requests), (true, 1, 4));
     }
 
     #[tokio::test]
-    async fn a_model_that_refuses_has_no_answer_and_one_that_fails_is_an_error() {
+    async fn refusals_give_no_answer_and_failures_are_errors() {
         let (note_taker, scripted) = note_taker(&[]);
         scripted.script.lock().unwrap().extend([
             Ok(Answered::Refused("no".to_owned())),
@@ -251,7 +257,7 @@ mod tests {
             Ok(Answered::Refused("no".to_owned())),
             Err("down".to_owned()),
         ]);
-        assert_eq!(note_taker.train("q", "t").await, Ok(Trained::default()));
+        assert_eq!(note_taker.train("q", "t").await, Ok(TrainingResult::default()));
         assert_eq!(note_taker.solve("q", &[]).await, Ok(None));
         assert_eq!(note_taker.solve("q", &[]).await, Err("down".to_owned()));
     }
@@ -269,7 +275,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_note_about_a_case_is_read_in_every_habit() {
+    async fn notes_about_a_case_are_parsed_in_every_habit() {
         let (lesson, case) = reflected_case();
         let note = "Relative days are no dates for `book`: work out the `day` first.";
         let one = serde_json::json!({"key": "relative day", "value": note}).to_string();
@@ -282,19 +288,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_note_about_a_case_is_refused_with_its_values_and_without_verification() {
+    async fn notes_with_values_of_the_case_or_without_verification_are_rejected() {
         let (lesson, case) = reflected_case();
-        let told = r#"{"key": "day", "value": "Tomorrow is no date for `book`."}"#;
-        assert_eq!(note_taker(&[told]).0.reflect(&lesson, &case).await, Ok(None));
+        let answer = r#"{"key": "day", "value": "Tomorrow is no date for `book`."}"#;
+        assert_eq!(note_taker(&[answer]).0.reflect(&lesson, &case).await, Ok(None));
         assert_eq!(note_taker(&[r#"{"key": "", "value": ""}"#]).0.reflect(&lesson, &case).await, Ok(None));
         let never = Settings { withhold: 0.0, ..Settings::default() };
         let (model, scripted) = note_taker(&[]);
         assert_eq!(NoteTaker { settings: never, ..model }.reflect(&lesson, &case).await, Ok(None));
-        assert!(scripted.asked.lock().unwrap().is_empty());
+        assert!(scripted.requests.lock().unwrap().is_empty());
     }
 
     #[test]
-    fn answers_are_compared_by_what_they_say() {
+    fn answers_are_compared_after_normalization() {
         assert!(is_right(Some("\"Pfe\"."), "pfe") && is_right(Some(" a  b "), "A b"));
         assert!(!is_right(Some("pf"), "pfe") && !is_right(None, ""));
     }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 /// Patterns to replace, with their placeholders. The order matters, because an email address may contain digits.
-static FORMS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     const EMAIL: &str = r"(?i)[\w.+%'-]+@[\w-]+(\.[\w-]+)+";
     // Prefixes of provider keys, and JSON Web Tokens. `NAMED` matches the value after the name of a secret.
     const KEY: &str = r"\b(sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|hf|AKIA|ASIA|AIza|eyJ)[-_A-Za-z0-9.]{8,}";
@@ -17,7 +17,7 @@ static FORMS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     // Telephone, card and account numbers: six or more digits with the usual separators. Dates and codes have shorter
     // runs of digits.
     const NUMBER: &str = r"\+?\(?[0-9][0-9 ()./-]{4,}[0-9]\b";
-    let forms = [
+    let patterns = [
         (EMAIL, "<email>"),
         (NAMED, "<secret>"),
         (KEY, "<secret>"),
@@ -26,16 +26,16 @@ static FORMS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (ENCODED, "<secret>"),
         (NUMBER, "<number>"),
     ];
-    forms.into_iter().filter_map(|(form, name)| Some((Regex::new(form).ok()?, name))).collect()
+    patterns.into_iter().filter_map(|(pattern, name)| Some((Regex::new(pattern).ok()?, name))).collect()
 });
 
 /// Replaces email addresses, numbers, identifiers and secrets in a text with placeholders.
 pub fn redacted(text: &str) -> String {
     let mut text = text.to_owned();
-    for (form, name) in FORMS.iter() {
-        text = form
-            .replace_all(&text, |found: &Captures<'_>| match found.get(0) {
-                Some(found) if is_harmless(found.as_str(), name) => found.as_str().to_owned(),
+    for (pattern, name) in PATTERNS.iter() {
+        text = pattern
+            .replace_all(&text, |matched: &Captures<'_>| match matched.get(0) {
+                Some(matched) if is_harmless(matched.as_str(), name) => matched.as_str().to_owned(),
                 _ => (*name).to_owned(),
             })
             .into_owned();
@@ -44,23 +44,23 @@ pub fn redacted(text: &str) -> String {
 }
 
 /// Whether a match is a long name of words, a number of few digits, or a date.
-fn is_harmless(found: &str, name: &str) -> bool {
-    let digits = found.bytes().filter(u8::is_ascii_digit).count();
+fn is_harmless(matched: &str, name: &str) -> bool {
+    let digits = matched.bytes().filter(u8::is_ascii_digit).count();
     match name {
-        "<secret>" if !found.contains(' ') && digits == 0 => {
-            found.contains(['_', '-', '/']) && !found.bytes().any(|byte| byte == b'+' || byte == b'=')
+        "<secret>" if !matched.contains(' ') && digits == 0 => {
+            matched.contains(['_', '-', '/']) && !matched.bytes().any(|byte| byte == b'+' || byte == b'=')
         }
-        "<number>" if found.starts_with(|first: char| first.is_ascii_digit() || first == '+' || first == '(') => {
-            digits < 6 || is_date(found)
+        "<number>" if matched.starts_with(|first: char| first.is_ascii_digit() || first == '+' || first == '(') => {
+            digits < 6 || is_date(matched)
         }
         _ => false,
     }
 }
 
 /// Whether the match is a date such as `2026-11-22`, which notes contain as an example of a format.
-fn is_date(found: &str) -> bool {
-    let parts: Vec<usize> = found.split('-').map(str::len).collect();
-    parts == [4, 2, 2] && found.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+fn is_date(matched: &str) -> bool {
+    let parts: Vec<usize> = matched.split('-').map(str::len).collect();
+    parts == [4, 2, 2] && matched.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
 }
 
 #[cfg(test)]
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_belongs_to_one_person_is_taken_out() {
+    fn personal_data_is_redacted() {
         for (text, expected) in [
             ("write to Jane.Doe+x@mail.example.org first", "write to <email> first"),
             ("call +49 (30) 1234-5678 or 030/123456", "call <number> or <number>"),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_in_general_stays() {
+    fn general_text_is_not_redacted() {
         for text in [
             "`date` has the form 2026-11-22, `time` 08:30",
             "The 3rd letter of \"hook\" is o; status 404, code 20000.",

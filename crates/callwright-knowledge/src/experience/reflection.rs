@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::Settings;
 use super::redaction::redacted;
 use super::text::{shortened, tidy};
-use super::wording::worded;
+use super::wording::accepted_wording;
 use callwright_search::retrieval::{content_terms, is_unspaced, stem, words};
 use callwright_types::Lesson;
 use callwright_types::memory::Wording;
@@ -118,25 +118,26 @@ impl PrivateTexts {
 impl<'a> CasePromptData<'a> {
     /// Returns the data of a case without personal data.
     pub(super) fn new(lesson: &'a Lesson, case: &'a LessonCase) -> Self {
-        let call = |(tool, arguments): &'a (String, String)| CallPromptData { tool, arguments: general(arguments) };
+        let call =
+            |(tool, arguments): &'a (String, String)| CallPromptData { tool, arguments: redacted_excerpt(arguments) };
         Self {
             tools: &lesson.tools,
             known: &lesson.value,
-            request: general(&case.request),
+            request: redacted_excerpt(&case.request),
             faulty: case.faulty.as_ref().map(call),
-            diagnosis: case.diagnoses.iter().take(MAX_DIAGNOSES).map(|text| general(text)).collect(),
+            diagnosis: case.diagnoses.iter().take(MAX_DIAGNOSES).map(|text| redacted_excerpt(text)).collect(),
             corrected: call(&case.corrected),
         }
     }
 }
 
-fn general(text: &str) -> String {
+fn redacted_excerpt(text: &str) -> String {
     redacted(shortened(&tidy(text), MAX_TEXT_CHARS))
 }
 
 /// Returns the wording of a lesson from a model's note about its case. Returns `None` if the note names something that
 /// the lesson does not, repeats the request, or contains a word of the case's private texts.
-pub(super) fn reflected(
+pub(super) fn accepted_reflection(
     lesson: &Lesson,
     case: &LessonCase,
     key: &str,
@@ -144,43 +145,48 @@ pub(super) fn reflected(
     settings: &Settings,
 ) -> Option<Wording> {
     let note = format!("{key} {value}");
-    let known = format!("{} {} {}", lesson.key, lesson.value, lesson.tools.join(" "));
-    if has_private_word(&note, &case.private, &known) || repeats_request(&note, &case.request, &known) {
+    let lesson_text = format!("{} {} {}", lesson.key, lesson.value, lesson.tools.join(" "));
+    if has_private_word(&note, &case.private, &lesson_text) || repeats_request(&note, &case.request, &lesson_text) {
         return None;
     }
-    worded(lesson, key, value, settings)
+    accepted_wording(lesson, key, value, settings)
 }
 
-fn has_private_word(note: &str, PrivateTexts(private): &PrivateTexts, known: &str) -> bool {
-    let (said, known_words) = (all_words(note), all_words(known));
-    let mut hidden = private.iter().flat_map(|text| all_words(text));
-    if hidden.any(|word| said.contains(&word) && !known_words.contains(&word) && !is_function_word(&word)) {
+fn has_private_word(note: &str, PrivateTexts(private): &PrivateTexts, lesson_text: &str) -> bool {
+    let (note_words, lesson_words) = (all_words(note), all_words(lesson_text));
+    let mut private_words = private.iter().flat_map(|text| all_words(text));
+    if private_words.any(|word| note_words.contains(&word) && !lesson_words.contains(&word) && !is_function_word(&word))
+    {
         return true;
     }
     // Texts that consist of function words, such as names, or of signs.
     private.iter().any(|text| {
         let text = text.trim();
         let has_content = all_words(text).iter().any(|word| !is_function_word(word));
-        !has_content && text.chars().count() > 1 && holds(note, text) && !holds(known, text)
+        !has_content
+            && text.chars().count() > 1
+            && contains_separately(note, text)
+            && !contains_separately(lesson_text, text)
     })
 }
 
 /// Whether the note has several consecutive words of the request, or a name in it: a capitalised word within a sentence.
-fn repeats_request(note: &str, request: &str, known: &str) -> bool {
-    let (said, known_words) = (all_words(note), all_words(known));
-    let mut begins = true;
+fn repeats_request(note: &str, request: &str, lesson_text: &str) -> bool {
+    let (note_words, lesson_words) = (all_words(note), all_words(lesson_text));
+    let mut starts_sentence = true;
     for word in request.split_whitespace() {
-        let is_name = !begins
+        let is_name = !starts_sentence
             && word.trim_start_matches(|letter: char| !letter.is_alphanumeric()).starts_with(char::is_uppercase);
         let mut parts = all_words(word).into_iter();
-        if is_name && parts.any(|part| said.contains(&part) && !known_words.contains(&part) && !is_function_word(&part))
+        if is_name
+            && parts.any(|part| note_words.contains(&part) && !lesson_words.contains(&part) && !is_function_word(&part))
         {
             return true;
         }
-        begins = word.ends_with(['.', '!', '?', ':']);
+        starts_sentence = word.ends_with(['.', '!', '?', ':']);
     }
-    let (note, known, request) = (words(note), words(known), words(request));
-    request.windows(COPIED_WORDS).any(|run| has_run(&note, run) && !has_run(&known, run))
+    let (note, lesson, request) = (words(note), words(lesson_text), words(request));
+    request.windows(COPIED_WORDS).any(|run| has_run(&note, run) && !has_run(&lesson, run))
 }
 
 fn has_run(text: &[String], run: &[String]) -> bool {
@@ -194,10 +200,10 @@ fn all_words(text: &str) -> BTreeSet<String> {
     // Upper case first: `ß` becomes `SS`.
     let folded = words(text).into_iter().chain(whole.map(str::to_owned)).map(|word| word.to_uppercase().to_lowercase());
     let mut all: BTreeSet<String> = folded.map(|word| stem(&word)).collect();
-    let letters: Vec<char> = text.chars().collect();
-    let pairs = letters.windows(2).filter(|pair| pair.iter().all(|letter| is_unspaced(*letter)));
+    let characters: Vec<char> = text.chars().collect();
+    let pairs = characters.windows(2).filter(|pair| pair.iter().all(|letter| is_unspaced(*letter)));
     all.extend(pairs.map(|pair| pair.iter().collect::<String>()));
-    all.extend(letters.iter().filter(|letter| is_sign(**letter)).map(char::to_string));
+    all.extend(characters.iter().filter(|letter| is_sign(**letter)).map(char::to_string));
     all
 }
 
@@ -212,14 +218,14 @@ fn is_function_word(word: &str) -> bool {
 }
 
 /// Whether a text contains another one, not within a word.
-fn holds(text: &str, part: &str) -> bool {
+fn contains_separately(text: &str, part: &str) -> bool {
     let is_within = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
     let starts_word = is_within(part.chars().next());
     let ends_word = is_within(part.chars().next_back());
     text.match_indices(part).any(|(at, found)| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
-        let behind = text.get(at + found.len()..).and_then(|behind| behind.chars().next());
-        !(starts_word && is_within(before) || ends_word && is_within(behind))
+        let after = text.get(at + found.len()..).and_then(|after| after.chars().next());
+        !(starts_word && is_within(before) || ends_word && is_within(after))
     })
 }
 
@@ -255,21 +261,21 @@ mod tests {
         }
     }
 
-    fn taken(key: &str, value: &str) -> Option<Wording> {
-        reflected(&lesson(), &case(), key, value.to_owned(), &Settings::default())
+    fn accepted(key: &str, value: &str) -> Option<Wording> {
+        accepted_reflection(&lesson(), &case(), key, value.to_owned(), &Settings::default())
     }
 
     #[test]
-    fn an_abstraction_of_the_case_is_accepted() {
+    fn abstractions_of_the_case_are_accepted() {
         let value =
             "People name meals. `book_room` knows boards only: where dinner is requested, `board` is `\"half\"`.";
-        let wording = taken("hotel meals, dinner", value).unwrap();
+        let wording = accepted("hotel meals, dinner", value).unwrap();
         assert_eq!(wording.key, "hotel meals, dinner, book_room, board, value not allowed");
         assert_eq!(wording.value, value);
     }
 
     #[test]
-    fn a_note_with_a_part_of_the_case_is_rejected() {
+    fn notes_with_parts_of_the_case_are_rejected() {
         for value in [
             "For Ada, `board` of `book_room` is `\"half\"`.",
             "`book_room` has no board for BREAKFASTS.",
@@ -281,14 +287,14 @@ mod tests {
             "Use `book_room` where a user says: with dinner for my colleague.",
             "Call `delete_all` before `book_room`.",
         ] {
-            assert_eq!(taken("rooms", value), None, "{value}");
-            assert_eq!(taken(value, "`book_room` needs a `board`."), None, "{value}");
+            assert_eq!(accepted("rooms", value), None, "{value}");
+            assert_eq!(accepted(value, "`book_room` needs a `board`."), None, "{value}");
         }
-        assert!(taken("rooms", "It will be refused by `book_room` without a `board`.").is_some());
+        assert!(accepted("rooms", "It will be refused by `book_room` without a `board`.").is_some());
     }
 
     #[test]
-    fn a_prompt_has_the_case_without_personal_data() {
+    fn prompts_contain_the_case_without_personal_data() {
         let case = LessonCase { request: "Write to ada@example.org, +49 30 1234567".to_owned(), ..case() };
         let lesson = lesson();
         let data = serde_json::to_value(CasePromptData::new(&lesson, &case)).unwrap();
@@ -305,15 +311,15 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn no_canary_of_the_arguments_or_of_client_tools_is_in_an_accepted_note(
+        fn accepted_notes_contain_no_canary_of_arguments_or_client_tools(
             canary in canary(),
-            place in 0_usize..8,
+            source in 0_usize..8,
             form in 0_usize..7,
             in_key in any::<bool>(),
         ) {
             let mut case = case();
             let nested = json!({"a": [{"b": canary.clone()}], "c": 7}).to_string();
-            match place {
+            match source {
                 0 => case.private.add_arguments(&json!({"guest": canary.clone()}).to_string()),
                 1 => case.private.add_arguments(&nested),
                 2 => case.private.add_arguments(&json!({"map": {canary.clone(): true}}).to_string()),
@@ -323,7 +329,7 @@ mod tests {
                 6 => case.private.add_tools(&json!([{"parameters": {"properties": {canary.clone(): {}}}}])),
                 _ => case.private.add_tools(&json!([{"properties": {"a": {"enum": [{canary.clone(): 1}]}}}])),
             }
-            let hidden = match form {
+            let disclosed = match form {
                 0 => canary.clone(),
                 1 => canary.to_uppercase(),
                 2 => format!("({canary})"),
@@ -332,9 +338,9 @@ mod tests {
                 5 => canary.split(' ').next().unwrap_or_default().to_owned(),
                 _ => format!("\n**{canary}**"),
             };
-            let value = format!("In `book_room`, the `board` {hidden} matters.");
-            let (key, value) = if in_key { (hidden.as_str(), "`book_room` needs a `board`.") } else { ("rooms", &*value) };
-            prop_assert_eq!(reflected(&lesson(), &case, key, value.to_owned(), &Settings::default()), None);
+            let value = format!("In `book_room`, the `board` {disclosed} matters.");
+            let (key, value) = if in_key { (disclosed.as_str(), "`book_room` needs a `board`.") } else { ("rooms", &*value) };
+            prop_assert_eq!(accepted_reflection(&lesson(), &case, key, value.to_owned(), &Settings::default()), None);
         }
     }
 }

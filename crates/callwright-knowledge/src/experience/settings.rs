@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chances_shares_and_weights_have_their_ranges() {
+    fn probabilities_shares_and_weights_have_ranges() {
         assert!(Settings::default().out_of_range().is_empty());
         let wrong = Settings {
             least_match: 1.5,

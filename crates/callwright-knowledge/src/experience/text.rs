@@ -4,8 +4,8 @@ use crate::text::beginning;
 
 /// Collapses whitespace to single spaces and removes invisible characters: controls and bidirectional formatting.
 pub(super) fn tidy(text: &str) -> String {
-    let seen: String = text.chars().filter(|character| !is_invisible(*character)).collect();
-    seen.split_whitespace().collect::<Vec<_>>().join(" ")
+    let visible: String = text.chars().filter(|character| !is_invisible(*character)).collect();
+    visible.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn is_invisible(character: char) -> bool {
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_cut_between_words() {
+    fn text_is_shortened_between_words() {
         assert_eq!(shortened("ab, cd, ef", 7), "ab, cd");
         assert_eq!(shortened("abcdef", 3), "abc");
         assert_eq!(shortened("ab", 3), "ab");
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_ends_at_its_full_stop() {
+    fn first_sentence_ends_at_its_full_stop() {
         assert_eq!(first_sentence("Books a\n room. For v1.2 only.", 80), "Books a room");
         assert_eq!(first_sentence("Version 1.2 of it.", 80), "Version 1.2 of it");
         assert_eq!(first_sentence("a\u{202e}b\u{0}c", 80), "abc");

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Settings;
-use super::abstraction::{named_alike, step_words};
+use super::abstraction::{matching_names_score, step_words};
 use callwright_common::json::Pointer;
 use callwright_types::memory::{Backing, ProcedureInput};
 use callwright_types::plan::{Argument, Item, Node, Reference, Source};
@@ -11,7 +11,7 @@ use callwright_types::{OutputField, Plan, Procedure, ProcedureDraft};
 
 /// Input of a procedure that another procedure supplies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Feed {
+pub struct SuppliedInput {
     /// Name of the input.
     pub input: String,
     /// Location of its value in the answer of the supplier's last call.
@@ -20,55 +20,62 @@ pub struct Feed {
     pub item: Item,
 }
 
-/// Returns the input of `taker` that `giver` supplies, if there is one. The source is a field in `outputs` of the
+/// Returns the input of `consumer` that `supplier` supplies, if there is one. The source is a field in `outputs` of the
 /// goal's answer that has the input's name or is the key of the thing it names.
-pub fn feed(giver: &Procedure, taker: &Procedure, outputs: &[OutputField]) -> Option<Feed> {
-    let [goal] = giver.plan.finals() else { return None };
-    let goal = giver.plan.node(goal)?;
+pub fn supplied_input(supplier: &Procedure, consumer: &Procedure, outputs: &[OutputField]) -> Option<SuppliedInput> {
+    let [goal] = supplier.plan.finals() else { return None };
+    let goal = supplier.plan.node(goal)?;
     // A procedure that calls the goal's tool already has its output.
-    if taker.plan.nodes().iter().any(|node| node.tool == goal.tool) {
+    if consumer.plan.nodes().iter().any(|node| node.tool == goal.tool) {
         return None;
     }
-    let mut best: Option<(f32, Feed)> = None;
-    for missing in taker.plan.missing() {
+    let mut best: Option<(f32, SuppliedInput)> = None;
+    for missing in consumer.plan.missing() {
         for field in outputs {
             let output = Pointer::from(field.pointer.as_str());
-            let Some(score) = named_alike((&missing.node.tool, missing.argument), &goal.tool, &output) else {
+            let Some(score) = matching_names_score(&missing.node.tool, missing.argument, &goal.tool, &output) else {
                 continue;
             };
-            if best.as_ref().is_none_or(|(known, _)| score > *known) {
+            if best.as_ref().is_none_or(|(existing, _)| score > *existing) {
                 let item = if field.is_in_list() { Item::Chosen } else { Item::Whole };
-                best = Some((score, Feed { input: missing.question.to_owned(), output, item }));
+                best = Some((score, SuppliedInput { input: missing.question.to_owned(), output, item }));
             }
         }
     }
-    best.map(|(_, feed)| feed)
+    best.map(|(_, supplied)| supplied)
 }
 
-/// Composes a procedure that produces the result of `taker` from the inputs of both, without the supplied one. It is
-/// not verified. Returns `None` if it exceeds the limits of the settings, or `taker` has no such input.
-pub fn compose(giver: &Procedure, taker: &Procedure, feed: &Feed, settings: &Settings) -> Option<ProcedureDraft> {
-    let [goal] = giver.plan.finals() else { return None };
-    let (first, second) = (giver.plan.nodes(), taker.plan.nodes());
-    if first.len() + second.len() > settings.max_steps || !taker.input.iter().any(|input| input.name == feed.input) {
+/// Composes a procedure that produces the result of `consumer` from the inputs of both, without the supplied one. It is
+/// not verified. Returns `None` if it exceeds the limits of the settings, or `consumer` has no such input.
+pub fn compose(
+    supplier: &Procedure,
+    consumer: &Procedure,
+    supplied: &SuppliedInput,
+    settings: &Settings,
+) -> Option<ProcedureDraft> {
+    let [goal] = supplier.plan.finals() else { return None };
+    let (first, second) = (supplier.plan.nodes(), consumer.plan.nodes());
+    if first.len() + second.len() > settings.max_steps
+        || !consumer.input.iter().any(|input| input.name == supplied.input)
+    {
         return None;
     }
-    let (of_giver, of_taker) = (new_labels(first, 0), new_labels(second, first.len()));
-    let fed = Source::Output(Reference {
-        node: of_giver.get(goal).cloned().unwrap_or_default(),
-        output: feed.output.clone(),
-        item: feed.item,
+    let (supplier_labels, consumer_labels) = (new_labels(first, 0), new_labels(second, first.len()));
+    let source = Source::Output(Reference {
+        node: supplier_labels.get(goal).cloned().unwrap_or_default(),
+        output: supplied.output.clone(),
+        item: supplied.item,
     });
-    let (input, renamed) = inputs(giver, taker, feed);
+    let (input, renamed) = inputs(supplier, consumer, supplied);
     if input.len() > settings.max_inputs {
         return None;
     }
-    let mut nodes: Vec<Node> = first.iter().map(|node| relabelled(node, &of_giver)).collect();
-    for mut node in second.iter().map(|node| relabelled(node, &of_taker)) {
+    let mut nodes: Vec<Node> = first.iter().map(|node| relabelled(node, &supplier_labels)).collect();
+    for mut node in second.iter().map(|node| relabelled(node, &consumer_labels)) {
         for argument in &mut node.arguments {
             if let Source::Missing { question } = &mut argument.source {
                 match renamed.get(question) {
-                    _ if *question == feed.input => argument.source = fed.clone(),
+                    _ if *question == supplied.input => argument.source = source.clone(),
                     Some(name) => question.clone_from(name),
                     None => {}
                 }
@@ -77,11 +84,12 @@ pub fn compose(giver: &Procedure, taker: &Procedure, feed: &Feed, settings: &Set
         nodes.push(node);
     }
     let steps = nodes.iter().map(step_words).collect();
-    let finals = taker.plan.finals().iter().filter_map(|label| of_taker.get(label).cloned()).collect();
-    let mut toolsets = [giver.toolsets.as_slice(), taker.toolsets.as_slice()].concat();
+    let finals = consumer.plan.finals().iter().filter_map(|label| consumer_labels.get(label).cloned()).collect();
+    let mut toolsets = [supplier.toolsets.as_slice(), consumer.toolsets.as_slice()].concat();
     toolsets.sort_unstable();
     toolsets.dedup();
-    let mut client_tools: Vec<_> = giver.client_tools.iter().chain(&taker.client_tools).flatten().cloned().collect();
+    let mut client_tools: Vec<_> =
+        supplier.client_tools.iter().chain(&consumer.client_tools).flatten().cloned().collect();
     client_tools.sort_unstable();
     client_tools.dedup();
     let client_tools = Some(client_tools);
@@ -90,7 +98,7 @@ pub fn compose(giver: &Procedure, taker: &Procedure, feed: &Feed, settings: &Set
         toolsets,
         client_tools,
         input,
-        output: taker.output.clone(),
+        output: consumer.output.clone(),
         steps,
         plan,
         backing: Backing::Verdict,
@@ -111,17 +119,22 @@ fn relabelled(node: &Node, labels: &HashMap<String, String>) -> Node {
     Node { label: labels.get(&node.label).cloned().unwrap_or_default(), arguments, ..node.clone() }
 }
 
-/// Returns the inputs of both procedures. Inputs of `taker` whose names collide are renamed.
-fn inputs(giver: &Procedure, taker: &Procedure, feed: &Feed) -> (Vec<ProcedureInput>, HashMap<String, String>) {
-    let mut inputs = giver.input.clone();
+/// Returns the inputs of both procedures. Inputs of `consumer` whose names collide are renamed.
+fn inputs(
+    supplier: &Procedure,
+    consumer: &Procedure,
+    supplied: &SuppliedInput,
+) -> (Vec<ProcedureInput>, HashMap<String, String>) {
+    let mut inputs = supplier.input.clone();
     let mut renamed = HashMap::new();
-    for input in taker.input.iter().filter(|input| input.name != feed.input) {
-        match inputs.iter().find(|known| known.name == input.name) {
-            Some(known) if known.description == input.description => {}
+    for input in consumer.input.iter().filter(|input| input.name != supplied.input) {
+        match inputs.iter().find(|existing| existing.name == input.name) {
+            Some(existing) if existing.description == input.description => {}
             None => inputs.push(input.clone()),
             Some(_) => {
                 let mut names = (2..).map(|number: usize| format!("{} ({number})", input.name));
-                let name = names.find(|name| inputs.iter().chain(&taker.input).all(|known| known.name != *name));
+                let name =
+                    names.find(|name| inputs.iter().chain(&consumer.input).all(|existing| existing.name != *name));
                 let name = name.unwrap_or_default();
                 renamed.insert(input.name.clone(), name.clone());
                 inputs.push(ProcedureInput { name, description: input.description.clone() });
@@ -138,11 +151,11 @@ mod tests {
     use super::*;
     use crate::procedures::testing::procedure;
 
-    fn giver() -> Arc<Procedure> {
+    fn supplier() -> Arc<Procedure> {
         procedure("a", "Finds a trip", &[("find_person", "name", "?"), ("list_trips", "person_id", "step1/id")])
     }
 
-    fn taker() -> Arc<Procedure> {
+    fn consumer() -> Arc<Procedure> {
         let arguments = [
             ("get_price", "trip_id", "?"),
             ("get_price", "name", "?"),
@@ -158,11 +171,14 @@ mod tests {
     }
 
     #[test]
-    fn what_one_gives_another_takes() {
-        let (giver, taker) = (giver(), taker());
-        let feed = feed(&giver, &taker, &fields(&["/total", "/trips/0/id"])).unwrap();
-        assert_eq!((feed.input.as_str(), feed.output.as_str(), feed.item), ("trip_id", "/trips/0/id", Item::Chosen));
-        let composed = compose(&giver, &taker, &feed, &Settings::default()).unwrap();
+    fn output_of_one_procedure_supplies_an_input_of_another() {
+        let (supplier, consumer) = (supplier(), consumer());
+        let supplied = supplied_input(&supplier, &consumer, &fields(&["/total", "/trips/0/id"])).unwrap();
+        assert_eq!(
+            (supplied.input.as_str(), supplied.output.as_str(), supplied.item),
+            ("trip_id", "/trips/0/id", Item::Chosen)
+        );
+        let composed = compose(&supplier, &consumer, &supplied, &Settings::default()).unwrap();
         assert_eq!(
             composed.steps,
             [
@@ -173,7 +189,7 @@ mod tests {
             ]
         );
         let names: Vec<&str> = composed.input.iter().map(|input| input.name.as_str()).collect();
-        assert_eq!(names, ["name"], "of the same name and meaning");
+        assert_eq!(names, ["name"], "inputs with the same name and description are one");
         assert_eq!(
             (composed.output.as_str(), composed.plan.finals()),
             ("Books a trip", ["step4".to_owned()].as_slice())
@@ -181,11 +197,11 @@ mod tests {
     }
 
     #[test]
-    fn inputs_of_one_name_that_are_not_the_same_stay_two() {
-        let (giver, mut taker) = (giver(), Procedure::clone(&taker()));
-        taker.input.iter_mut().for_each(|input| input.description = "Another one.".to_owned());
-        let feed = Feed { input: "trip_id".to_owned(), output: Pointer::from("/id"), item: Item::Whole };
-        let composed = compose(&giver, &taker, &feed, &Settings::default()).unwrap();
+    fn different_inputs_with_the_same_name_are_renamed() {
+        let (supplier, mut consumer) = (supplier(), Procedure::clone(&consumer()));
+        consumer.input.iter_mut().for_each(|input| input.description = "Another one.".to_owned());
+        let supplied = SuppliedInput { input: "trip_id".to_owned(), output: Pointer::from("/id"), item: Item::Whole };
+        let composed = compose(&supplier, &consumer, &supplied, &Settings::default()).unwrap();
         let names: Vec<&str> = composed.input.iter().map(|input| input.name.as_str()).collect();
         assert_eq!(names, ["name", "name (2)"]);
         let missing: Vec<&str> = composed.plan.missing().map(|missing| missing.question).collect();
@@ -193,13 +209,21 @@ mod tests {
     }
 
     #[test]
-    fn what_gives_nothing_that_is_needed_or_gets_too_long_is_not_composed() {
-        let (giver, taker) = (giver(), taker());
-        assert_eq!(feed(&giver, &taker, &fields(&["/total", "/weather"])), None);
-        assert_eq!(feed(&taker, &taker, &fields(&["/trip_id"])), None);
-        let known = feed(&giver, &taker, &fields(&["/trips/0/id"])).unwrap();
+    fn procedures_without_a_supplied_input_or_with_too_many_steps_are_not_composed() {
+        let (supplier, consumer) = (supplier(), consumer());
+        assert_eq!(supplied_input(&supplier, &consumer, &fields(&["/total", "/weather"])), None);
+        assert_eq!(supplied_input(&consumer, &consumer, &fields(&["/trip_id"])), None);
+        let supplied = supplied_input(&supplier, &consumer, &fields(&["/trips/0/id"])).unwrap();
         let short = Settings { max_steps: 3, ..Settings::default() };
-        assert_eq!(compose(&giver, &taker, &known, &short), None);
-        assert_eq!(compose(&giver, &taker, &Feed { input: "moon".to_owned(), ..known }, &Settings::default()), None);
+        assert_eq!(compose(&supplier, &consumer, &supplied, &short), None);
+        assert_eq!(
+            compose(
+                &supplier,
+                &consumer,
+                &SuppliedInput { input: "moon".to_owned(), ..supplied },
+                &Settings::default()
+            ),
+            None
+        );
     }
 }

@@ -4,9 +4,9 @@
 //! Owns the content of procedures. Must not depend on turns, stores or callers.
 //!
 //! `abstraction` converts calls to a procedure in which every value is replaced by its origin. `merging` merges it with
-//! known ones. [`ProcedureStore`] finds procedures for a request. [`template()`] selects one that can be followed
-//! unchanged; `preference` decides between several. [`compose`] combines two. [`import`] reads procedures from documents. [`workflow`] lets a model create a new one
-//! from known procedures.
+//! existing ones. [`ProcedureStore`] finds procedures for a request. [`template()`] selects one that can be followed
+//! unchanged; `preference` decides between several. [`compose`] combines two. [`import`] parses procedures from
+//! documents. [`workflow`] lets a model create a new one from existing procedures.
 
 mod abstraction;
 mod composition;
@@ -22,10 +22,10 @@ pub mod testing;
 mod text;
 pub mod workflow;
 
-pub use abstraction::{KnownTool, MadeCall, Workflow, draft_of_calls, draft_of_plan, names_only};
-pub use composition::{Feed, compose, feed};
-pub use merging::{join, likeness};
-pub use procedure_store::{Found, InPlay, ProcedureStore, Query, StoredProcedure};
+pub use abstraction::{CompletedCall, ProcedureTool, Workflow, draft_of_calls, draft_of_plan, names_only};
+pub use composition::{SuppliedInput, compose, supplied_input};
+pub use merging::{merge_draft, plan_similarity};
+pub use procedure_store::{ProcedureMatch, ProcedureQuery, ProcedureStore, StoredProcedure, ToolAvailability};
 pub use settings::Settings;
-pub use template::{ToolInPlay, template};
-pub use text::{Wording, embedded_text};
+pub use template::{AvailableParameters, template};
+pub use text::{ProcedureText, embedded_text};

@@ -7,20 +7,16 @@ use serde_json::Value;
 
 use super::abstraction::Parameters;
 use super::preference::preferred;
-use super::{ProcedureStore, Query};
+use super::{ProcedureQuery, ProcedureStore};
 use callwright_search::retrieval::{is_stop_word, stem, tokens, words};
 use callwright_types::Procedure;
 use callwright_types::plan::{Node, Source};
 
 /// Minimum number of words of a tool name that describes its result: `book_room` does, `create` does not.
-const TELLING_NAME_WORDS: usize = 2;
+const MIN_NAME_WORDS: usize = 2;
 
-/// Tool that a turn may call.
-#[derive(Debug, Clone)]
-pub struct ToolInPlay {
-    /// JSON Schema of its arguments.
-    pub parameters: Arc<Value>,
-}
+/// JSON Schema of the arguments of an available tool; `None` if the tool of this name is not available.
+pub type AvailableParameters<'a> = dyn Fn(&str) -> Option<Arc<Value>> + 'a;
 
 /// Returns the procedure that can be followed unchanged. Its result clearly matches the request better than any
 /// other's, and all its tools are available with compatible parameters. Among several with the same result, the one
@@ -28,60 +24,63 @@ pub struct ToolInPlay {
 /// is ambiguous. Its plan is a template, whose missing inputs are named in [`Source::Missing`].
 pub fn template(
     store: &ProcedureStore,
-    query: &Query<'_>,
-    tools: &dyn Fn(&str) -> Option<ToolInPlay>,
+    query: &ProcedureQuery<'_>,
+    parameters: &AvailableParameters<'_>,
 ) -> Option<Arc<Procedure>> {
     let settings = store.settings();
-    let asked: HashSet<String> = tokens(query.text).into_iter().collect();
-    let close = store.in_play(query.scope, query.in_play).map(|stored| {
-        let meaning = query.vector.zip(stored.vector.as_ref()).map(|(asked, own)| f64::from(asked.cosine(own)));
-        (closeness(&stored.procedure, &asked, meaning), &stored.procedure)
+    let request_words: HashSet<String> = tokens(query.text).into_iter().collect();
+    let scored = store.available(query.scope, query.is_available).map(|stored| {
+        let meaning = query.vector.zip(stored.vector.as_ref()).map(|(request, own)| f64::from(request.cosine(own)));
+        (closeness(&stored.procedure, &request_words, meaning), &stored.procedure)
     });
-    let mut close: Vec<(f64, &Arc<Procedure>)> = close.collect();
-    let best = close.iter().map(|(close, _)| *close).fold(0.0, f64::max);
+    let mut scored: Vec<(f64, &Arc<Procedure>)> = scored.collect();
+    let best = scored.iter().map(|(closeness, _)| *closeness).fold(0.0, f64::max);
     if best < settings.template_closeness {
         return None;
     }
-    close.retain(|(close, _)| *close >= best || best - close < settings.template_lead);
-    let fitting: Vec<&Arc<Procedure>> = close.into_iter().map(|(_, procedure)| procedure).collect();
-    preferred(&fitting, |procedure| procedure.plan.nodes().iter().all(|node| is_unchanged(node, tools))).map(Arc::clone)
+    scored.retain(|(closeness, _)| *closeness >= best || best - closeness < settings.template_lead);
+    let fitting: Vec<&Arc<Procedure>> = scored.into_iter().map(|(_, procedure)| procedure).collect();
+    preferred(&fitting, |procedure| procedure.plan.nodes().iter().all(|node| is_unchanged(node, parameters)))
+        .map(Arc::clone)
 }
 
 /// Returns the similarity of a request and a procedure's result, 0 to 1. It is the greater of two values: the share of
 /// words of the goal's name in the request, and the same share for the described result, averaged with the semantic
 /// similarity. With several goals, the lowest share counts.
-fn closeness(procedure: &Procedure, asked: &HashSet<String>, meaning: Option<f64>) -> f64 {
+fn closeness(procedure: &Procedure, request_words: &HashSet<String>, meaning: Option<f64>) -> f64 {
     let goals = procedure.plan.finals().iter().filter_map(|label| procedure.plan.node(label));
     let names = goals.map(|goal| {
-        let name = told(words(&goal.tool).iter().map(|word| stem(word)));
-        if name.len() < TELLING_NAME_WORDS { 0.0 } else { share(&name, asked) }
+        let name = content_words(words(&goal.tool).iter().map(|word| stem(word)));
+        if name.len() < MIN_NAME_WORDS { 0.0 } else { share(&name, request_words) }
     });
     let by_names = names.fold(1.0, f64::min);
-    let by_words = share(&told(tokens(&procedure.output)), asked);
+    let by_words = share(&content_words(tokens(&procedure.output)), request_words);
     let by_output = meaning.map_or(by_words, |meaning| f64::midpoint(by_words, meaning.max(0.0)));
     by_names.max(by_output)
 }
 
 /// Returns the words without stop words.
-fn told(words: impl IntoIterator<Item = String>) -> HashSet<String> {
+fn content_words(words: impl IntoIterator<Item = String>) -> HashSet<String> {
     words.into_iter().filter(|word| !is_stop_word(word)).collect()
 }
 
-fn share(wanted: &HashSet<String>, asked: &HashSet<String>) -> f64 {
-    if wanted.is_empty() { 0.0 } else { wanted.intersection(asked).count() as f64 / wanted.len() as f64 }
+fn share(words: &HashSet<String>, request_words: &HashSet<String>) -> f64 {
+    if words.is_empty() { 0.0 } else { words.intersection(request_words).count() as f64 / words.len() as f64 }
 }
 
 /// Whether the tool still accepts the procedure's arguments and requires no others.
-fn is_unchanged(node: &Node, tools: &dyn Fn(&str) -> Option<ToolInPlay>) -> bool {
-    let Some(tool) = tools(&node.tool) else { return false };
-    let parameters = Parameters::of(&tool.parameters);
-    let takes = node.arguments.iter().all(|argument| {
+fn is_unchanged(node: &Node, parameters: &AvailableParameters<'_>) -> bool {
+    let Some(parameters) = parameters(&node.tool) else { return false };
+    let parameters = Parameters::new(&parameters);
+    let accepts_arguments = node.arguments.iter().all(|argument| {
         parameters.get(&argument.name).is_some_and(|parameter| match &argument.source {
-            Source::Value { value, .. } => parameter.schema().fixes(value) || parameter.schema().lists(value),
+            Source::Value { value, .. } => {
+                parameter.schema().has_fixed_value(value) || parameter.schema().has_enum_value(value)
+            }
             _ => true,
         })
     });
-    takes && parameters.demanded().all(|name| node.argument(name).is_some())
+    accepts_arguments && parameters.required_without_default().all(|name| node.argument(name).is_some())
 }
 
 #[cfg(test)]
@@ -96,10 +95,10 @@ mod tests {
     const BOOKING: [(&str, &str, &str); 3] =
         [("find_person", "name", "?"), ("book_room", "person_id", "step1/id"), ("book_room", "day", "?")];
 
-    const LOOKED_UP: [(&str, &str, &str); 3] =
+    const LISTING: [(&str, &str, &str); 3] =
         [("list_people", "name", "?"), ("book_room", "person_id", "step1/0/id"), ("book_room", "day", "?")];
 
-    fn parameters(tool: &str) -> Option<ToolInPlay> {
+    fn parameters(tool: &str) -> Option<Arc<Value>> {
         let parameters = match tool {
             "find_person" | "list_people" => json!({"properties": {"name": {}}, "required": ["name"]}),
             "book_room" => json!({"properties": {"person_id": {}, "day": {}, "unit": {"default": "h"}},
@@ -107,7 +106,7 @@ mod tests {
             "cancel_room" | "book_flight" => json!({"properties": {"person_id": {}}}),
             _ => return None,
         };
-        Some(ToolInPlay { parameters: Arc::new(parameters) })
+        Some(Arc::new(parameters))
     }
 
     fn store(others: &[&str]) -> ProcedureStore {
@@ -116,44 +115,53 @@ mod tests {
             let output = if *tool == "cancel_room" { "Cancels a booking" } else { "Books a meeting room for others" };
             all.push(procedure("a", output, &[("find_person", "name", "?"), (tool, "person_id", "step1/id")]));
         }
-        ProcedureStore::of(all.iter().map(stored), Settings::default())
+        ProcedureStore::new(all.iter().map(stored), Settings::default())
     }
 
     fn found(
         store: &ProcedureStore,
         text: &str,
-        tools: &(dyn Fn(&str) -> Option<ToolInPlay> + Sync),
+        tools: &(dyn Fn(&str) -> Option<Arc<Value>> + Sync),
     ) -> Option<String> {
-        let query =
-            Query { scope: &Scope::of_group("a"), text, vector: None, in_play: &|tool, _| tools(tool).is_some() };
+        let query = ProcedureQuery {
+            scope: &Scope::of_group("a"),
+            text,
+            vector: None,
+            is_available: &|tool, _| tools(tool).is_some(),
+        };
         template(store, &query, tools).map(|procedure| procedure.output.clone())
     }
 
     #[test]
-    fn a_request_follows_the_one_procedure_that_gives_what_it_asks_for() {
-        let asked = "Book me a room with Jack on Friday, please.";
-        assert_eq!(found(&store(&[]), asked, &parameters).as_deref(), Some("Books a meeting room"));
-        assert_eq!(found(&store(&["cancel_room"]), asked, &parameters).as_deref(), Some("Books a meeting room"));
+    fn request_follows_the_procedure_with_the_requested_result() {
+        let request = "Book me a room with Jack on Friday, please.";
+        assert_eq!(found(&store(&[]), request, &parameters).as_deref(), Some("Books a meeting room"));
+        assert_eq!(found(&store(&["cancel_room"]), request, &parameters).as_deref(), Some("Books a meeting room"));
         assert_eq!(found(&store(&[]), "What is the weather like?", &parameters), None);
         assert_eq!(found(&store(&[]), "Find Jack.", &parameters), None);
     }
 
     #[test]
-    fn where_two_are_as_close_none_is_followed() {
-        let asked = "Books a meeting room for others";
-        assert_eq!(found(&store(&["book_flight"]), asked, &parameters), None);
+    fn ambiguous_procedures_are_not_followed() {
+        let request = "Books a meeting room for others";
+        assert_eq!(found(&store(&["book_flight"]), request, &parameters), None);
     }
 
     #[test]
-    fn of_two_ways_to_the_same_the_one_that_went_best_is_followed() {
-        let mut other = Procedure::clone(&procedure("a", "Books a meeting room", &LOOKED_UP));
+    fn better_record_decides_between_procedures_with_the_same_result() {
+        let mut other = Procedure::clone(&procedure("a", "Books a meeting room", &LISTING));
         // Ids are in chronological order.
         other.id = format!("pro_{}", "f".repeat(32));
-        let asked = "Book me a room with Jack on Friday, please.";
+        let request = "Book me a room with Jack on Friday, please.";
         let followed = |other: &Procedure| {
             let all = [procedure("a", "Books a meeting room", &BOOKING), Arc::new(other.clone())];
-            let store = ProcedureStore::of(all.iter().map(stored), Settings::default());
-            let query = Query { scope: &Scope::of_group("a"), text: asked, vector: None, in_play: &|_, _| true };
+            let store = ProcedureStore::new(all.iter().map(stored), Settings::default());
+            let query = ProcedureQuery {
+                scope: &Scope::of_group("a"),
+                text: request,
+                vector: None,
+                is_available: &|_, _| true,
+            };
             template(&store, &query, &parameters).map(|found| found.plan.nodes()[0].tool.clone())
         };
         assert_eq!(followed(&other).as_deref(), Some("find_person"), "the one that was learned first");
@@ -162,25 +170,25 @@ mod tests {
         assert_eq!(followed(&other).as_deref(), Some("list_people"));
         other.plan =
             serde_json::from_str(&serde_json::to_string(&other.plan).unwrap().replace("\"day\"", "\"date\"")).unwrap();
-        assert_eq!(followed(&other), None, "another argument of the goal: not the same");
+        assert_eq!(followed(&other), None, "another argument of the goal is another result");
     }
 
     #[test]
-    fn a_tool_that_is_gone_or_takes_something_else_now_makes_it_none() {
-        let asked = "Book a room for Jack";
+    fn procedures_with_missing_or_changed_tools_are_not_followed() {
+        let request = "Book a room for Jack";
         let with = |tool: &'static str, schema: Value| {
             move |name: &str| {
-                if name == tool { Some(ToolInPlay { parameters: Arc::new(schema.clone()) }) } else { parameters(name) }
+                if name == tool { Some(Arc::new(schema.clone())) } else { parameters(name) }
             }
         };
-        let gone = |name: &str| if name == "find_person" { None } else { parameters(name) };
-        assert_eq!(found(&store(&[]), asked, &gone), None);
+        let without_tool = |name: &str| if name == "find_person" { None } else { parameters(name) };
+        assert_eq!(found(&store(&[]), request, &without_tool), None);
         let renamed = with("book_room", json!({"properties": {"person": {}, "day": {}}}));
-        assert_eq!(found(&store(&[]), asked, &renamed), None);
+        assert_eq!(found(&store(&[]), request, &renamed), None);
         let more =
             with("book_room", json!({"properties": {"person_id": {}, "day": {}, "floor": {}}, "required": ["floor"]}));
-        assert_eq!(found(&store(&[]), asked, &more), None);
+        assert_eq!(found(&store(&[]), request, &more), None);
         let same = with("book_room", json!({"properties": {"person_id": {}, "day": {}, "floor": {}}}));
-        assert!(found(&store(&[]), asked, &same).is_some());
+        assert!(found(&store(&[]), request, &same).is_some());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::merging::join;
+use super::merging::merge_draft;
 use super::{Settings, StoredProcedure};
 use crate::memory::LearnOutcome;
 use callwright_common::json::Pointer;
@@ -31,7 +31,7 @@ pub fn draft(output: &str, arguments: &[(&str, &str, &str)]) -> ProcedureDraft {
             }),
             None => Source::Missing { question: (*name).to_owned() },
         };
-        if *from == "?" && input.iter().all(|known| known.name != *name) {
+        if *from == "?" && input.iter().all(|existing| existing.name != *name) {
             input.push(ProcedureInput { name: (*name).to_owned(), description: String::new() });
         }
         let node = nodes.last_mut().unwrap();
@@ -51,9 +51,10 @@ pub fn evidence(kind: EvidenceKind, trace: &str) -> Evidence {
 
 /// Returns the procedure of a draft in the scope of a group.
 pub fn procedure(group: &str, output: &str, arguments: &[(&str, &str, &str)]) -> Arc<Procedure> {
-    let found = (&draft(output, arguments), evidence(EvidenceKind::Mended, "t"));
-    let joined = join([], found, &Scope::of_group(group), Timestamp::UNIX_EPOCH, &Settings::default());
-    let LearnOutcome::New(procedure) = joined else { panic!("{joined:?}") };
+    let (draft, evidence) = (draft(output, arguments), evidence(EvidenceKind::Mended, "t"));
+    let scope = Scope::of_group(group);
+    let outcome = merge_draft([], &draft, evidence, &scope, Timestamp::UNIX_EPOCH, &Settings::default());
+    let LearnOutcome::New(procedure) = outcome else { panic!("{outcome:?}") };
     Arc::new(procedure)
 }
 

@@ -10,7 +10,7 @@ use super::sampling::ToolExpectation;
 use super::verdicts::{rests_on, went_wrong, without};
 use super::workflows::Workflows;
 use super::{Known, Settings};
-use callwright_knowledge::experience::{self, Watched};
+use callwright_knowledge::experience::{self, ObservedTurn};
 use callwright_knowledge::memory::LearnOutcome;
 use callwright_store::{FeedbackRow, FeedbackVerdict, Revision};
 use callwright_telemetry::labels::MemoryKind;
@@ -95,7 +95,7 @@ impl<'a> LearningBatch<'a> {
 
     /// Retires memory that rests only on a turn that was judged wrong.
     fn refute(&mut self, memory: &MemoryNote, row: &FeedbackRow, trace: &Trace) {
-        let mut lessons = self.known.lesson_store.of_scope(&memory.scope);
+        let mut lessons = self.known.lesson_store.in_scope(&memory.scope);
         lessons.retain(|lesson| rests_on(&lesson.evidence, &trace.id));
         let ids: BTreeSet<String> = lessons.iter().map(|lesson| lesson.id.clone()).collect();
         let new = self
@@ -135,11 +135,10 @@ impl<'a> LearningBatch<'a> {
     fn learn(&mut self, scope: &Scope, draft: &LessonDraft, evidence: Evidence) {
         let kind = evidence.kind;
         let settings = self.known.lesson_store.settings();
-        let stored = self.known.lesson_store.like(scope, draft);
+        let stored = self.known.lesson_store.similar(scope, draft);
         let unchanged = stored.iter().filter(|lesson| !self.lessons.contains_key(&lesson.id)).map(|lesson| &**lesson);
         let present = self.lessons.values().chain(unchanged);
-        let learned =
-            experience::learn(draft.clone(), evidence, (scope, Author::Composed), present, (self.now, settings));
+        let learned = experience::learn(draft.clone(), evidence, scope, Author::Composed, present, self.now, settings);
         if let LearnOutcome::New(lesson) | LearnOutcome::Confirmed(lesson) = learned {
             self.learned.push(kind);
             self.lessons.insert(lesson.id.clone(), lesson);
@@ -150,7 +149,7 @@ impl<'a> LearningBatch<'a> {
     fn count(&mut self, revision: Revision, trace: &Trace, scope: &Scope, recalled: &Recalled) {
         let Some(mut lesson) = self.lesson(scope, &recalled.id) else { return };
         let Some(failed) = went_wrong(trace, &lesson.tools).filter(|_| lesson.tally.counted < revision) else { return };
-        let watched = Watched { chance: recalled.chance, withheld: recalled.withheld, failed };
+        let watched = ObservedTurn { chance: recalled.chance, withheld: recalled.withheld, failed };
         experience::observe(&mut lesson.tally, watched);
         lesson.tally.counted = revision;
         let retired = experience::retirement(&lesson.tally, self.known.lesson_store.settings(), self.now);
@@ -169,7 +168,7 @@ impl<'a> LearningBatch<'a> {
     pub(super) fn surplus(&self) -> Vec<String> {
         let scopes: BTreeSet<&Scope> = self.lessons.values().map(|lesson| &lesson.scope).collect();
         let surplus = scopes.into_iter().flat_map(|scope| {
-            let stored = self.known.lesson_store.of_scope(scope);
+            let stored = self.known.lesson_store.in_scope(scope);
             let unchanged =
                 stored.iter().filter(|lesson| !self.lessons.contains_key(&lesson.id)).map(|lesson| &**lesson);
             let changed = self.lessons.values().filter(|lesson| lesson.scope == *scope);
@@ -231,8 +230,8 @@ mod tests {
 
     fn known(lessons: impl IntoIterator<Item = Lesson>) -> Known {
         let lesson_store =
-            LessonStore::of(lessons.into_iter().map(StoredLesson::from), experience::Settings::default());
-        let library = ProcedureStore::of([], procedures::Settings::default());
+            LessonStore::new(lessons.into_iter().map(StoredLesson::from), experience::Settings::default());
+        let library = ProcedureStore::new([], procedures::Settings::default());
         Known { lesson_store: Arc::new(lesson_store), library: Arc::new(library), lessons: 0, procedures: 0 }
     }
 

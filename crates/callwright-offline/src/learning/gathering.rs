@@ -113,7 +113,7 @@ mod tests {
 
     fn gathering(known: Vec<Procedure>) -> Gathering {
         let known = known.into_iter().map(|procedure| stored(&Arc::new(procedure)));
-        let library = ProcedureStore::of(known, callwright_knowledge::procedures::Settings::default());
+        let library = ProcedureStore::new(known, callwright_knowledge::procedures::Settings::default());
         Gathering::new(Arc::new(library), Settings::default(), Timestamp::UNIX_EPOCH)
     }
 

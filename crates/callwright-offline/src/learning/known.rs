@@ -44,8 +44,8 @@ impl MemoryCache {
         procedures: procedures::Settings,
     ) -> Self {
         let known = Known {
-            lesson_store: Arc::new(LessonStore::of([], experience)),
-            library: Arc::new(ProcedureStore::of([], procedures)),
+            lesson_store: Arc::new(LessonStore::new([], experience)),
+            library: Arc::new(ProcedureStore::new([], procedures)),
             lessons: 0,
             procedures: 0,
         };

@@ -54,7 +54,7 @@ impl LessonRewriter {
         {
             return Ok(Written::Reflected(wording));
         }
-        Ok(self.note_taker.word(lesson).await?.map_or(Written::Nothing, Written::Reworded))
+        Ok(self.note_taker.reword(lesson).await?.map_or(Written::Nothing, Written::Reworded))
     }
 
     /// Returns the case of a lesson, if the policy of one of its latest turns permits reflection.

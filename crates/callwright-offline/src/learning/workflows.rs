@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use super::Settings;
 use super::progress::{AwaitedDraft, LearningProgress};
 use super::verdicts::{rests_on, went_wrong, without};
-use callwright_knowledge::experience::{self, Watched, observe, retirement};
+use callwright_knowledge::experience::{self, ObservedTurn, observe, retirement};
 use callwright_knowledge::memory::LearnOutcome;
-use callwright_knowledge::procedures::{ProcedureStore, join};
+use callwright_knowledge::procedures::{ProcedureStore, merge_draft};
 use callwright_store::{FeedbackRow, Revision};
 use callwright_types::memory::Backing;
 use callwright_types::{Evidence, EvidenceKind, MemoryNote, PlanResult, Procedure, ProcedureDraft, Scope, Trace};
@@ -70,7 +70,7 @@ impl Workflows {
             let Some(mut procedure) = self.procedure(&memory.scope, &found.id) else { continue };
             let failed = missed(trace, &procedure).filter(|_| procedure.tally.counted < revision);
             let Some(failed) = failed else { continue };
-            let watched = Watched { chance: found.chance, withheld: found.withheld, failed };
+            let watched = ObservedTurn { chance: found.chance, withheld: found.withheld, failed };
             observe(&mut procedure.tally, watched);
             procedure.tally.counted = revision;
             let retirement = retirement(&procedure.tally, settings, self.now);
@@ -91,7 +91,7 @@ impl Workflows {
 
     /// Retires procedures that rest only on a turn that was judged wrong.
     pub(super) fn refute(&mut self, memory: &MemoryNote, row: &FeedbackRow, trace: &Trace) {
-        let all = self.library.of_scope(&memory.scope).chain(self.changed.values());
+        let all = self.library.in_scope(&memory.scope).chain(self.changed.values());
         let resting = all.filter(|procedure| rests_on(&procedure.evidence, &trace.id));
         let ids: BTreeSet<String> = resting.map(|procedure| procedure.id.clone()).collect();
         for id in ids {
@@ -112,9 +112,9 @@ impl Workflows {
             return;
         }
         let kind = evidence.kind;
-        let unchanged = self.library.of_scope(scope).filter(|known| !self.changed.contains_key(&known.id));
+        let unchanged = self.library.in_scope(scope).filter(|known| !self.changed.contains_key(&known.id));
         let known = unchanged.chain(self.changed.values());
-        let joined = join(known, (draft, evidence), scope, self.now, self.library.settings());
+        let joined = merge_draft(known, draft, evidence, scope, self.now, self.library.settings());
         if let LearnOutcome::New(procedure) | LearnOutcome::Confirmed(procedure) = joined {
             self.learned.push(kind);
             self.change(procedure);
@@ -212,7 +212,7 @@ mod tests {
     fn workflows() -> (Workflows, String) {
         let known =
             procedure("a", "Books a room", &[("find_person", "name", "?"), ("book_room", "person_id", "step1/id")]);
-        let library = ProcedureStore::of([stored(&known)], procedures::Settings::default());
+        let library = ProcedureStore::new([stored(&known)], procedures::Settings::default());
         (Workflows::new(Arc::new(library), Timestamp::UNIX_EPOCH), known.id.clone())
     }
 

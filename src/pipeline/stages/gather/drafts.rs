@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use callwright_judge::scanner::{CompiledTool, ToolSet};
-use callwright_knowledge::experience::{Event, Lived, Settings, compose};
+use callwright_knowledge::experience::{Event, Experience, Settings, compose};
 use callwright_types::memory::Backing;
 use callwright_types::trace::Observation;
 use callwright_types::{Call, Explanation, LessonDraft, Trace};
@@ -76,8 +76,8 @@ impl DraftSource<'_> {
         let tool = self.tool(worked)?;
         let arguments = arguments(worked);
         let offered = |name: &str| self.tool_set.get(name).map(|tool| &*tool.tool);
-        let lived = Lived { event, tool: &tool.tool, arguments: &arguments, offered: &offered };
-        compose(&lived, backing, self.settings)
+        let experience = Experience { event, tool: &tool.tool, arguments: &arguments, offered: &offered };
+        compose(&experience, backing, self.settings)
     }
 
     fn tool(&self, call: &Call) -> Option<&CompiledTool> {

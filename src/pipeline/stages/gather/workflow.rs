@@ -8,7 +8,7 @@ use super::mendings::worked;
 use crate::pipeline::state::{ChatDraft, Turn};
 use crate::pipeline::tools::Offer;
 use callwright_judge::scanner::CompiledTool;
-use callwright_knowledge::procedures::{KnownTool, MadeCall, Workflow, draft_of_calls, names_only};
+use callwright_knowledge::procedures::{CompletedCall, ProcedureTool, Workflow, draft_of_calls, names_only};
 use callwright_openai::ModelRequest;
 use callwright_openapi::Operation;
 use callwright_types::memory::Backing;
@@ -31,12 +31,12 @@ pub(super) fn draft(turn: &Turn, offer: &Offer, draft: &ChatDraft, is_mended: bo
     }
     let tools = used(&made, offer);
     let bare: Vec<Option<Value>> = tools.iter().map(|tool| bare(tool)).collect();
-    let known: Vec<KnownTool<'_>> =
+    let known: Vec<ProcedureTool<'_>> =
         tools.iter().zip(&bare).map(|(tool, bare)| known(turn, tool, bare.as_ref())).collect();
-    let calls: Vec<MadeCall<'_>> = made.iter().map(WorkflowCall::call).collect();
+    let calls: Vec<CompletedCall<'_>> = made.iter().map(WorkflowCall::call).collect();
     let said = said(conversation);
     let said: Vec<&str> = said.iter().map(String::as_str).collect();
-    let workflow = Workflow { calls: &calls, tools: &known, said: &said };
+    let workflow = Workflow { calls: &calls, tools: &known, user_messages: &said };
     let backing = if is_mended { Backing::Seen } else { Backing::Verdict };
     draft_of_calls(&workflow, backing, turn.snapshot.memory.library.settings())
 }
@@ -50,8 +50,8 @@ struct WorkflowCall {
 }
 
 impl WorkflowCall {
-    fn call(&self) -> MadeCall<'_> {
-        MadeCall { tool: &self.tool, arguments: &self.arguments, answer: &self.answer, worked: self.worked }
+    fn call(&self) -> CompletedCall<'_> {
+        CompletedCall { tool: &self.tool, arguments: &self.arguments, answer: &self.answer, succeeded: self.worked }
     }
 }
 
@@ -109,7 +109,7 @@ fn bare(tool: &CompiledTool) -> Option<Value> {
 }
 
 /// Returns the documented facts of a tool; only names for a client's own tool.
-fn known<'a>(turn: &'a Turn, compiled: &'a CompiledTool, bare: Option<&'a Value>) -> KnownTool<'a> {
+fn known<'a>(turn: &'a Turn, compiled: &'a CompiledTool, bare: Option<&'a Value>) -> ProcedureTool<'a> {
     let tool = &compiled.tool;
     let operation: Option<&Operation> = match &tool.owner {
         Owner::Proxy(reference) => turn.snapshot.catalog.operation(reference),
@@ -119,7 +119,7 @@ fn known<'a>(turn: &'a Turn, compiled: &'a CompiledTool, bare: Option<&'a Value>
         Owner::Proxy(reference) => Some(reference.toolset.as_str()),
         Owner::Client | Owner::Search => None,
     };
-    KnownTool {
+    ProcedureTool {
         name: &tool.name,
         toolset,
         client: bare.and_then(|_| compiled.client()),
@@ -127,7 +127,7 @@ fn known<'a>(turn: &'a Turn, compiled: &'a CompiledTool, bare: Option<&'a Value>
         parameters: bare.unwrap_or(&tool.parameters),
         outputs: operation.map(|operation| &*operation.outputs).unwrap_or_default(),
         links: operation.map(|operation| operation.links.as_slice()).unwrap_or_default(),
-        changes: operation.is_some_and(|operation| !operation.method.is_safe()),
+        changes_state: operation.is_some_and(|operation| !operation.method.is_safe()),
     }
 }
 

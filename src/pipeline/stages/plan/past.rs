@@ -10,8 +10,8 @@ use crate::pipeline::state::Turn;
 use crate::pipeline::tools::PlanContext;
 use callwright_knowledge::experience::{Settings, draw};
 use callwright_knowledge::planner::drawing::Tools;
-use callwright_knowledge::procedures::workflow::{Budget, Lookup, Wanted, outline};
-use callwright_knowledge::procedures::{Query, ToolInPlay, template};
+use callwright_knowledge::procedures::workflow::{Budget, OutlineRequest, ProcedureLookup, outline};
+use callwright_knowledge::procedures::{ProcedureQuery, template};
 use callwright_search::embedding::Vector;
 use callwright_telemetry::OperationKind;
 use callwright_telemetry::labels::{MemoryKind, Purpose, Stage};
@@ -34,7 +34,7 @@ impl Past {
     /// Returns `None` if policy disables procedures, or if nothing was learned for the turn's scope.
     pub(super) fn of(turn: &Turn) -> Option<Self> {
         let (mode, memory) = (turn.policy.procedures, turn.record.trace().memory.as_ref()?);
-        let knows = mode != ProceduresMode::Off && turn.snapshot.memory.library.knows(&memory.scope);
+        let knows = mode != ProceduresMode::Off && turn.snapshot.memory.library.has_active(&memory.scope);
         knows.then(|| Self { scope: memory.scope.clone(), mode })
     }
 
@@ -53,10 +53,11 @@ impl Past {
         let started = Instant::now();
         let vector = vector(context, request).await;
         let in_play = |name: &str, fingerprint: Option<&Fingerprint>| is_in_play(tools, name, fingerprint);
-        let query = Query { scope: &self.scope, text: request, vector: vector.as_ref(), in_play: &in_play };
+        let query =
+            ProcedureQuery { scope: &self.scope, text: request, vector: vector.as_ref(), is_available: &in_play };
         let parameters = |name: &str| {
             let tool = tools.tool(tools.position(name)?)?;
-            Some(ToolInPlay { parameters: Arc::clone(&tool.tool.tool.parameters) })
+            Some(Arc::clone(&tool.tool.tool.parameters))
         };
         let found = template(&context.turn.snapshot.memory.library, &query, &parameters);
         let drawn = found.as_ref().map(|procedure| Lot::of(context.turn).falls_on(&procedure.id, &procedure.tally));
@@ -92,10 +93,10 @@ impl Past {
             lot.falls_on(id, &tally)
         };
         let withheld = |id: &str| drawn(id).withheld;
-        let lookup = Lookup {
-            library: &library,
+        let lookup = ProcedureLookup {
+            store: &library,
             scope: &self.scope,
-            in_play: &in_play,
+            is_available: &in_play,
             outputs: &outputs,
             withheld: &withheld,
             embedder: embedder.as_deref(),
@@ -109,7 +110,7 @@ impl Past {
             tokens: settings.tokens.min(limits.plan_tokens),
         };
         let model = MeteredModel::new(context, Purpose::Procedure);
-        let made = outline(&Wanted { request, tools: &told }, &lookup, &model, budget, settings).await;
+        let made = outline(&OutlineRequest { request, tools: &told }, &lookup, &model, budget, settings).await;
         model.charge(context);
         context.pipeline.metrics.recalls.inc(MemoryKind::Procedure, !made.steps.is_empty());
         if let Some(stopped) = &made.stopped {

@@ -6,7 +6,7 @@ use callwright_types::{Diagnosis, EvidenceKind, Explanation, Tool};
 
 /// An experience, built at the end of a turn while its texts are available.
 #[derive(Clone, Copy)]
-pub struct Lived<'a> {
+pub struct Experience<'a> {
     /// Event before the call that worked.
     pub event: Event<'a>,
     /// Tool whose call finally worked.
@@ -46,7 +46,7 @@ pub enum Event<'a> {
     },
 }
 
-impl<'a> Lived<'a> {
+impl<'a> Experience<'a> {
     /// Returns the tool that the lesson is about: the wrongly called tool if it is offered, otherwise the tool that
     /// worked.
     pub(super) fn subject(&self) -> &'a Tool {

@@ -7,11 +7,11 @@
 //!
 //! A draft about a client's own tools contains only names and codes: see
 //! [`ClientFacts`](callwright_types::memory::ClientFacts). [`wording`] derives its text from the schema of the request
-//! that is shown the lesson. No draft is about tools of both kinds.
+//! that receives the lesson. No draft is about tools of both kinds.
 
 mod client;
 mod event;
-mod place;
+mod location;
 mod schema;
 mod sentences;
 #[cfg(test)]
@@ -20,10 +20,10 @@ mod tests;
 use serde_json::Value;
 
 pub use client::wording;
-pub use event::{Event, Lived};
+pub use event::{Event, Experience};
 
 use super::Settings;
-use super::lesson_store::ToolInPlay;
+use super::lesson_store::AvailableTool;
 use callwright_types::memory::Backing;
 use callwright_types::{EvidenceKind, FaultCode, LessonDraft, Owner, Polarity};
 
@@ -32,40 +32,40 @@ use callwright_types::{EvidenceKind, FaultCode, LessonDraft, Owner, Polarity};
 ///
 /// The draft becomes a lesson once `backing` is fulfilled: [`Backing::Seen`] if the proxy observed the successful call,
 /// [`Backing::Awaits`] if the client must return with its result.
-pub fn compose(lived: &Lived<'_>, backing: Backing, settings: &Settings) -> Option<LessonDraft> {
-    let subject = lived.subject();
-    let (kind, polarity) = match lived.event {
+pub fn compose(experience: &Experience<'_>, backing: Backing, settings: &Settings) -> Option<LessonDraft> {
+    let subject = experience.subject();
+    let (kind, polarity) = match experience.event {
         Event::Fault { .. } => (EvidenceKind::Mended, Polarity::Negative),
         Event::Failure { .. } => (EvidenceKind::Recovered, Polarity::Negative),
         Event::Success { kind } => (kind, Polarity::Positive),
     };
     if subject.owner == Owner::Client {
-        let facts = client::facts(lived)?;
+        let facts = client::facts(experience)?;
         let (tools, key, value) = (facts.names(), facts.key(), facts.summary());
         return Some(LessonDraft { kind, toolset: None, tools, polarity, key, value, client: Some(facts), backing });
     }
-    let about = ToolInPlay::of(subject)?;
+    let about = AvailableTool::from_toolset(subject)?;
     let mut tools = vec![about.name.to_owned()];
-    let mut lived = *lived;
-    match ToolInPlay::of(lived.tool).filter(|worked| worked.toolset == about.toolset) {
+    let mut experience = *experience;
+    match AvailableTool::from_toolset(experience.tool).filter(|worked| worked.toolset == about.toolset) {
         Some(worked) => tools.push(worked.name.to_owned()),
         // The lesson does not mention a tool of another toolset or a client's own tool.
         None => {
-            let speaks_of_it = matches!(lived.event, Event::Failure { .. } | Event::Success { .. })
-                || matches!(lived.event, Event::Fault { diagnosis, .. } if diagnosis.code == FaultCode::ToolNotRelevant);
-            if speaks_of_it {
+            let mentions_tool = matches!(experience.event, Event::Failure { .. } | Event::Success { .. })
+                || matches!(experience.event, Event::Fault { diagnosis, .. } if diagnosis.code == FaultCode::ToolNotRelevant);
+            if mentions_tool {
                 return None;
             }
-            (lived.tool, lived.arguments) = (subject, &Value::Null);
+            (experience.tool, experience.arguments) = (subject, &Value::Null);
         }
     }
-    if let Event::Fault { diagnosis, .. } = lived.event
+    if let Event::Fault { diagnosis, .. } = experience.event
         && diagnosis.code == FaultCode::WrongSource
     {
-        let source = sentences::source(&lived, diagnosis).and_then(ToolInPlay::of);
+        let source = sentences::source(&experience, diagnosis).and_then(AvailableTool::from_toolset);
         tools.extend(source.map(|source| source.name.to_owned()));
     }
-    let value = sentences::value(&lived, settings)?;
+    let value = sentences::value(&experience, settings)?;
     let toolset = about.toolset.map(str::to_owned);
     tools.sort_unstable();
     tools.dedup();
@@ -74,7 +74,7 @@ pub fn compose(lived: &Lived<'_>, backing: Backing, settings: &Settings) -> Opti
         toolset,
         tools,
         polarity,
-        key: sentences::key(&lived, settings),
+        key: sentences::key(&experience, settings),
         value,
         client: None,
         backing,

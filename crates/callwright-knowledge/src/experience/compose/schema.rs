@@ -18,21 +18,21 @@ const MAX_PATTERN_CHARS: usize = 80;
 
 /// Returns the schema, the schemas that it references, and its alternatives.
 pub(super) fn expand<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a Value> {
-    let (mut found, mut open) = (Vec::new(), vec![(schema, 0)]);
-    while let Some((schema, depth)) = open.pop() {
-        if found.len() >= MAX_SCHEMAS {
+    let (mut schemas, mut pending) = (Vec::new(), vec![(schema, 0)]);
+    while let Some((schema, depth)) = pending.pop() {
+        if schemas.len() >= MAX_SCHEMAS {
             break;
         }
-        found.push(schema);
+        schemas.push(schema);
         if depth >= MAX_DEPTH {
             continue;
         }
-        let referred = schema.get("$ref").and_then(Value::as_str).and_then(|reference| resolve(root, reference));
-        let referred = referred.map(|(_, target)| target);
+        let target = schema.get("$ref").and_then(Value::as_str).and_then(|reference| resolve(root, reference));
+        let target = target.map(|(_, target)| target);
         let parts = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array());
-        open.extend(referred.into_iter().chain(parts.flatten()).map(|schema| (schema, depth + 1)));
+        pending.extend(target.into_iter().chain(parts.flatten()).map(|schema| (schema, depth + 1)));
     }
-    found
+    schemas
 }
 
 /// Returns a property of a schema, with its name as the schema spells it.
@@ -59,7 +59,7 @@ pub(super) fn parameters(root: &Value) -> Vec<&str> {
 pub(super) fn own_value(schemas: &[&Value], value: &Value) -> Option<String> {
     let mut own = schemas.iter().flat_map(|schema| own_values(schema));
     // Copy the schema's text even though both values are equal.
-    own.find(|own| *own == value).and_then(written)
+    own.find(|own| *own == value).and_then(quoted_json)
 }
 
 fn own_values(schema: &Value) -> impl Iterator<Item = &Value> {
@@ -68,22 +68,22 @@ fn own_values(schema: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Formats a value as JSON; `None` if it is too long to quote.
-fn written(value: &Value) -> Option<String> {
+fn quoted_json(value: &Value) -> Option<String> {
     let text = value.to_string();
     (text.chars().count() <= MAX_VALUE_CHARS).then(|| format!("`{text}`"))
 }
 
 /// Describes the schema's constraints on a value in words; `None` if there are none.
-pub(super) fn rule(schemas: &[&Value]) -> Option<String> {
+pub(super) fn constraints(schemas: &[&Value]) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(types) = first(schemas, "type").and_then(types) {
         parts.push(format!("of type {types}"));
     }
     if let Some(Value::Array(values)) = first(schemas, "enum") {
-        let told: Vec<String> = values.iter().filter_map(written).take(MAX_VALUES).collect();
-        let rest = if told.len() < values.len() { ", ..." } else { "" };
-        if !told.is_empty() {
-            parts.push(format!("one of {}{rest}", told.join(", ")));
+        let listed: Vec<String> = values.iter().filter_map(quoted_json).take(MAX_VALUES).collect();
+        let rest = if listed.len() < values.len() { ", ..." } else { "" };
+        if !listed.is_empty() {
+            parts.push(format!("one of {}{rest}", listed.join(", ")));
         }
     }
     let format = first(schemas, "format").and_then(Value::as_str);
@@ -115,11 +115,11 @@ fn first<'a>(schemas: &[&'a Value], keyword: &str) -> Option<&'a Value> {
     schemas.iter().find_map(|schema| schema.get(keyword))
 }
 
-/// Returns the names of the known types among `types`.
+/// Returns the names of the JSON Schema types among `types`.
 fn types(types: &Value) -> Option<String> {
-    const KNOWN: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
+    const TYPES: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
     let types = types.as_array().map_or(std::slice::from_ref(types), Vec::as_slice);
-    let names = types.iter().filter_map(|name| KNOWN.into_iter().find(|known| name.as_str() == Some(known)));
+    let names = types.iter().filter_map(|name| TYPES.into_iter().find(|other| name.as_str() == Some(other)));
     let names: Vec<&str> = names.collect();
     (!names.is_empty()).then(|| names.join(" or "))
 }
@@ -136,24 +136,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_value_has_to_be_like_is_told_in_words() {
-        let told = |schema: Value| rule(&[&schema]).unwrap_or_default();
+    fn constraints_are_described_in_words() {
+        let text = |schema: Value| constraints(&[&schema]).unwrap_or_default();
         assert_eq!(
-            told(json!({"type": "integer", "minimum": 1, "maximum": 9})),
+            text(json!({"type": "integer", "minimum": 1, "maximum": 9})),
             "of type integer, at least 1, at most 9"
         );
         assert_eq!(
-            told(json!({"type": ["string", "null"], "format": "date"})),
+            text(json!({"type": ["string", "null"], "format": "date"})),
             "of type string or null, in the format date"
         );
-        assert_eq!(told(json!({"enum": ["a", 1]})), "one of `\"a\"`, `1`");
-        assert_eq!(told(json!({"type": "anything", "pattern": 1})), "");
+        assert_eq!(text(json!({"enum": ["a", 1]})), "one of `\"a\"`, `1`");
+        assert_eq!(text(json!({"type": "anything", "pattern": 1})), "");
         let many: Vec<usize> = (0..20).collect();
-        assert!(told(json!({"enum": many})).ends_with("`11`, ..."));
+        assert!(text(json!({"enum": many})).ends_with("`11`, ..."));
     }
 
     #[test]
-    fn a_value_is_the_schema_s_own_or_it_is_not_told() {
+    fn only_values_of_the_schema_are_quoted() {
         let schema = json!({"enum": ["metric", "x".repeat(100)], "default": 5});
         assert_eq!(own_value(&[&schema], &json!("metric")).as_deref(), Some("`\"metric\"`"));
         assert_eq!(own_value(&[&schema], &json!(5)).as_deref(), Some("`5`"));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_that_refer_to_each_other_end() {
+    fn expansion_of_cyclic_schemas_terminates() {
         let schema = json!({"$ref": "#", "anyOf": [{"$ref": "#"}, {"$ref": "#"}], "properties": {"a": {}}});
         assert!(expand(&schema, &schema).len() <= MAX_SCHEMAS);
         assert_eq!(parameters(&schema), ["a"]);

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::event::{Event, Lived};
-use super::place::ArgumentLocation;
-use super::schema::{description, own_value, parameters, rule};
+use super::event::{Event, Experience};
+use super::location::ArgumentLocation;
+use super::schema::{constraints, description, own_value, parameters};
 use crate::experience::Settings;
 use crate::experience::text::{first_sentence, shortened, tidy};
 use callwright_common::json::Pointer;
@@ -21,47 +21,47 @@ const MAX_PASSAGE: usize = 240;
 const MAX_PARAMETERS: usize = 16;
 
 /// Returns the text of the lesson; `None` if nothing general can be learned.
-pub(super) fn value(lived: &Lived<'_>, settings: &Settings) -> Option<String> {
-    let said = match lived.event {
-        Event::Fault { diagnosis, called } => fault(lived, diagnosis, called),
+pub(super) fn value(experience: &Experience<'_>, settings: &Settings) -> Option<String> {
+    let text = match experience.event {
+        Event::Fault { diagnosis, called } => fault(experience, diagnosis, called),
         Event::Failure { called, arguments, status, explanation } => {
-            Some(failure(lived, called, arguments, status, explanation))
+            Some(failure(experience, called, arguments, status, explanation))
         }
-        Event::Success { .. } => Some(success(lived)),
+        Event::Success { .. } => Some(success(experience)),
     };
-    Some(shortened(&said?, settings.value_chars).to_owned())
+    Some(shortened(&text?, settings.value_chars).to_owned())
 }
 
 /// Returns the key of the lesson: tool, parameter, kind of failure, and the tool's purpose. The purpose is what later
 /// requests have in common with the lesson.
-pub(super) fn key(lived: &Lived<'_>, settings: &Settings) -> String {
-    let subject = lived.subject();
+pub(super) fn key(experience: &Experience<'_>, settings: &Settings) -> String {
+    let subject = experience.subject();
     let mut parts = vec![subject.name.clone()];
-    match lived.event {
+    match experience.event {
         Event::Fault { diagnosis, .. } => {
-            let place = ArgumentLocation::of(&subject.parameters, &diagnosis.path);
-            parts.extend(place.parameter.map(str::to_owned));
+            let location = ArgumentLocation::resolve(&subject.parameters, &diagnosis.path);
+            parts.extend(location.parameter.map(str::to_owned));
             parts.push(diagnosis.code.words().to_owned());
         }
         Event::Failure { status, .. } => parts.extend(status.map(|status| format!("status {status}"))),
         Event::Success { .. } => {}
     }
-    if lived.tool.name != subject.name {
-        parts.push(lived.tool.name.clone());
+    if experience.tool.name != subject.name {
+        parts.push(experience.tool.name.clone());
     }
     // Requests describe what the right tool does; the wrong tool's purpose may be unrelated.
-    let purpose = if lived.tool.description.trim().is_empty() { subject } else { lived.tool };
+    let purpose = if experience.tool.description.trim().is_empty() { subject } else { experience.tool };
     parts.push(first_sentence(&purpose.description, settings.key_chars));
     parts.retain(|part| !part.is_empty());
     shortened(&parts.join(", "), settings.key_chars).to_owned()
 }
 
-fn fault(lived: &Lived<'_>, diagnosis: &Diagnosis, called: Option<&Tool>) -> Option<String> {
-    let right = lived.tool;
+fn fault(experience: &Experience<'_>, diagnosis: &Diagnosis, called: Option<&Tool>) -> Option<String> {
+    let right = experience.tool;
     let subject = called.unwrap_or(right);
     let name = &subject.name;
-    let place = ArgumentLocation::of(&subject.parameters, &diagnosis.path);
-    let parameter = if place.name.is_empty() { "a value".to_owned() } else { format!("`{}`", place.name) };
+    let location = ArgumentLocation::resolve(&subject.parameters, &diagnosis.path);
+    let parameter = if location.name.is_empty() { "a value".to_owned() } else { format!("`{}`", location.name) };
     Some(match diagnosis.code {
         FaultCode::NoCall => format!(
             "Calls of `{name}` have to be made as tool calls whose arguments are one JSON object; what is written into the text is not run."
@@ -74,31 +74,35 @@ fn fault(lived: &Lived<'_>, diagnosis: &Diagnosis, called: Option<&Tool>) -> Opt
         }
         FaultCode::ParameterOfOtherTool => format!(
             "Parameters of other tools are none of `{name}`{}.{}",
-            takes(subject, &place),
-            instead(lived, subject)
+            accepted_parameters(subject, &location),
+            alternative(experience, subject)
         ),
-        FaultCode::ParameterLiteral | FaultCode::ParameterSemantic => match meant(subject, diagnosis) {
-            Some(meant) => format!("`{name}` calls this parameter `{meant}`, spelled exactly so."),
-            None => format!("`{name}` has its own names for parameters{}.", takes(subject, &place)),
+        FaultCode::ParameterLiteral | FaultCode::ParameterSemantic => match intended_parameter(subject, diagnosis) {
+            Some(intended) => format!("`{name}` calls this parameter `{intended}`, spelled exactly so."),
+            None => format!("`{name}` has its own names for parameters{}.", accepted_parameters(subject, &location)),
         },
         FaultCode::ParameterMissing => {
-            let worked = worked_value(lived, subject, diagnosis, &place);
-            format!("`{name}` cannot be called without {parameter}{}.{worked}", explained(&place))
+            let worked = worked_value(experience, subject, diagnosis, &location);
+            format!("`{name}` cannot be called without {parameter}{}.{worked}", details(&location))
         }
         FaultCode::ParameterUnknown => {
-            format!("`{name}` has no parameters but its own{}.{}", takes(subject, &place), instead(lived, subject))
+            format!(
+                "`{name}` has no parameters but its own{}.{}",
+                accepted_parameters(subject, &location),
+                alternative(experience, subject)
+            )
         }
         FaultCode::TypeMismatch | FaultCode::Constraint => {
-            let rule = rule(&place.schemas).unwrap_or_else(|| "as its schema says".to_owned());
-            let worked = worked_value(lived, subject, diagnosis, &place);
-            format!("In calls of `{name}`, {parameter} must be {rule}{}.{worked}", explained_shortly(&place))
+            let constraints = constraints(&location.schemas).unwrap_or_else(|| "as its schema says".to_owned());
+            let worked = worked_value(experience, subject, diagnosis, &location);
+            format!("In calls of `{name}`, {parameter} must be {constraints}{}.{worked}", description_note(&location))
         }
         FaultCode::Placeholder => format!(
             "In calls of `{name}`, {parameter} needs a real value{}: take it from the conversation or from another tool's answer, or ask \
              the user; never a placeholder.",
-            explained(&place)
+            details(&location)
         ),
-        FaultCode::WrongSource => match source(lived, diagnosis) {
+        FaultCode::WrongSource => match source(experience, diagnosis) {
             Some(Tool { name: source, .. }) => format!(
                 "In calls of `{name}`, {parameter} is to be copied from the answer of `{source}`; call `{source}` first."
             ),
@@ -121,93 +125,93 @@ fn fault(lived: &Lived<'_>, diagnosis: &Diagnosis, called: Option<&Tool>) -> Opt
 
 /// Describes a failure and the change that fixed it.
 fn failure(
-    lived: &Lived<'_>,
+    experience: &Experience<'_>,
     called: &Tool,
     arguments: &Value,
     status: Option<u16>,
     explanation: Option<&Explanation>,
 ) -> String {
-    let mut said = match status {
+    let mut text = match status {
         Some(status) => format!("`{}` answered with status {status}.", called.name),
         None => format!("`{}` failed.", called.name),
     };
     if let Some(passage) = explanation.and_then(|explanation| explanation.passages.first()) {
-        said.push_str(&format!(" Its documentation says: \"{}\".", shortened(&tidy(&passage.text), MAX_PASSAGE)));
+        text.push_str(&format!(" Its documentation says: \"{}\".", shortened(&tidy(&passage.text), MAX_PASSAGE)));
     }
-    said.push(' ');
-    if called.name != lived.tool.name {
-        said.push_str(&format!("What worked instead: `{}`{}.", lived.tool.name, purpose(lived.tool)));
-        return said;
+    text.push(' ');
+    if called.name != experience.tool.name {
+        text.push_str(&format!("What worked instead: `{}`{}.", experience.tool.name, purpose(experience.tool)));
+        return text;
     }
-    let changes = changes(&called.parameters, arguments, lived.arguments);
-    said.push_str(&match changes.is_empty() {
-        true if arguments == lived.arguments => "The same call worked when it was made again.".to_owned(),
+    let changes = changes(&called.parameters, arguments, experience.arguments);
+    text.push_str(&match changes.is_empty() {
+        true if arguments == experience.arguments => "The same call worked when it was made again.".to_owned(),
         true => "It worked with other values.".to_owned(),
         false => format!("It worked with {}.", changes.join("; ")),
     });
-    said
+    text
 }
 
 /// Describes the call that served a request.
-fn success(lived: &Lived<'_>) -> String {
-    let tool = lived.tool;
+fn success(experience: &Experience<'_>) -> String {
+    let tool = experience.tool;
     let schema = &tool.parameters;
-    let given = lived.arguments.as_object().into_iter().flat_map(|arguments| arguments.iter());
+    let given = experience.arguments.as_object().into_iter().flat_map(|arguments| arguments.iter());
     let given = given.filter_map(|(name, value)| {
-        let place = known(schema, name)?;
-        Some(match own_value(&place.schemas, value) {
-            Some(value) => format!("`{}` = {value}", place.name),
-            None => format!("`{}`", place.name),
+        let location = declared_parameter(schema, name)?;
+        Some(match own_value(&location.schemas, value) {
+            Some(value) => format!("`{}` = {value}", location.name),
+            None => format!("`{}`", location.name),
         })
     });
-    was_right(tool, given.take(MAX_PARAMETERS).collect())
+    success_sentence(tool, given.take(MAX_PARAMETERS).collect())
 }
 
 /// Describes the call that served a request by its parameter names only.
-pub(super) fn served(tool: &Tool, given: &[&str], settings: &Settings) -> String {
-    let given = given.iter().filter_map(|name| Some(format!("`{}`", known(&tool.parameters, name)?.name)));
-    shortened(&was_right(tool, given.collect()), settings.value_chars).to_owned()
+pub(super) fn success_with_names(tool: &Tool, given: &[&str], settings: &Settings) -> String {
+    let given = given.iter().filter_map(|name| Some(format!("`{}`", declared_parameter(&tool.parameters, name)?.name)));
+    shortened(&success_sentence(tool, given.collect()), settings.value_chars).to_owned()
 }
 
-fn was_right(tool: &Tool, given: Vec<String>) -> String {
+fn success_sentence(tool: &Tool, given: Vec<String>) -> String {
     let with = if given.is_empty() { String::new() } else { format!(", with {}", given.join(", ")) };
     format!("For this, `{}`{}{with} was right.", tool.name, purpose(tool))
 }
 
 /// Describes the fix for a failure of a client's own tool by the names of the changed parameters.
-pub(super) fn recovered(tool: &Tool, changes: &[Change], settings: &Settings) -> String {
-    let told = changes.iter().filter_map(|Change { parameter, worked_with }| {
-        let place = known(&tool.parameters, parameter.as_str())?;
+pub(super) fn recovery(tool: &Tool, changes: &[Change], settings: &Settings) -> String {
+    let parts = changes.iter().filter_map(|Change { parameter, worked_with }| {
+        let location = declared_parameter(&tool.parameters, parameter.as_str())?;
         Some(match worked_with {
-            WorkedWith::AValue => format!("`{parameter}` given{}", explained(&place)),
-            WorkedWith::AnotherValue => format!("another value for `{parameter}`{}", explained(&place)),
+            WorkedWith::AValue => format!("`{parameter}` given{}", details(&location)),
+            WorkedWith::AnotherValue => format!("another value for `{parameter}`{}", details(&location)),
             WorkedWith::None => format!("`{parameter}` left out"),
         })
     });
-    let told: Vec<String> = told.collect();
-    let with = if told.is_empty() { "other values".to_owned() } else { told.join("; ") };
+    let parts: Vec<String> = parts.collect();
+    let with = if parts.is_empty() { "other values".to_owned() } else { parts.join("; ") };
     shortened(&format!("`{}` failed. It worked with {with}.", tool.name), settings.value_chars).to_owned()
 }
 
 /// Describes the differences between two calls of one tool in the schema's words.
 fn changes(schema: &Value, before: &Value, after: &Value) -> Vec<String> {
     let names = parameters(schema).into_iter().filter(|name| before.get(*name) != after.get(*name));
-    let told = names.filter_map(|name| {
-        let place = known(schema, name)?;
-        let worked = after.get(name).and_then(|value| own_value(&place.schemas, value));
+    let parts = names.filter_map(|name| {
+        let location = declared_parameter(schema, name)?;
+        let worked = after.get(name).and_then(|value| own_value(&location.schemas, value));
         Some(match (before.get(name), after.get(name), worked) {
             (_, Some(_), Some(value)) => format!("`{name}` = {value}"),
-            (None, Some(_), None) => format!("`{name}` given{}", explained(&place)),
+            (None, Some(_), None) => format!("`{name}` given{}", details(&location)),
             (Some(_), None, _) => format!("`{name}` left out"),
-            _ => format!("another value for `{name}`{}", explained(&place)),
+            _ => format!("another value for `{name}`{}", details(&location)),
         })
     });
-    told.take(MAX_PARAMETERS).collect()
+    parts.take(MAX_PARAMETERS).collect()
 }
 
-fn known<'a>(schema: &'a Value, name: &str) -> Option<ArgumentLocation<'a>> {
-    Some(ArgumentLocation::of(schema, &Pointer::root().child(name)))
-        .filter(|place| place.is_known && place.parameter.is_some())
+fn declared_parameter<'a>(schema: &'a Value, name: &str) -> Option<ArgumentLocation<'a>> {
+    Some(ArgumentLocation::resolve(schema, &Pointer::root().child(name)))
+        .filter(|location| location.is_declared && location.parameter.is_some())
 }
 
 /// Formats the tool's purpose as ` (purpose)`.
@@ -216,28 +220,28 @@ fn purpose(tool: &Tool) -> String {
 }
 
 /// Formats the parameter's description and constraints as ` (description; constraints)`.
-fn explained(place: &ArgumentLocation<'_>) -> String {
-    let said = described(place).into_iter().chain(rule(&place.schemas)).collect::<Vec<_>>();
-    parenthesised(said.join("; "))
+fn details(location: &ArgumentLocation<'_>) -> String {
+    let text = short_description(location).into_iter().chain(constraints(&location.schemas)).collect::<Vec<_>>();
+    parenthesised(text.join("; "))
 }
 
 /// Formats the parameter's description as ` (description)`.
-fn explained_shortly(place: &ArgumentLocation<'_>) -> String {
-    parenthesised(described(place).unwrap_or_default())
+fn description_note(location: &ArgumentLocation<'_>) -> String {
+    parenthesised(short_description(location).unwrap_or_default())
 }
 
-fn described(place: &ArgumentLocation<'_>) -> Option<String> {
-    place.parameter.and_then(|_| description(&place.schemas)).map(|text| first_sentence(text, MAX_DESCRIPTION))
+fn short_description(location: &ArgumentLocation<'_>) -> Option<String> {
+    location.parameter.and_then(|_| description(&location.schemas)).map(|text| first_sentence(text, MAX_DESCRIPTION))
 }
 
 fn parenthesised(text: String) -> String {
     if text.is_empty() { text } else { format!(" ({text})") }
 }
 
-/// Formats the members of the location, or else of the tool, as `: it takes a, b`.
-fn takes(tool: &Tool, place: &ArgumentLocation<'_>) -> String {
+/// Formats the members of the location, or else of the tool, as `: it accepted_parameters a, b`.
+fn accepted_parameters(tool: &Tool, location: &ArgumentLocation<'_>) -> String {
     let mut names: Vec<&str> = Vec::new();
-    for schema in &place.schemas {
+    for schema in &location.schemas {
         let members = schema.get("properties").and_then(Value::as_object);
         names.extend(members.into_iter().flat_map(|members| members.keys().map(String::as_str)));
     }
@@ -250,15 +254,15 @@ fn takes(tool: &Tool, place: &ArgumentLocation<'_>) -> String {
 }
 
 /// Describes the other tool that worked.
-fn instead(lived: &Lived<'_>, subject: &Tool) -> String {
-    match lived.tool.name == subject.name {
+fn alternative(experience: &Experience<'_>, subject: &Tool) -> String {
+    match experience.tool.name == subject.name {
         true => String::new(),
-        false => format!(" What worked instead: `{}`{}.", lived.tool.name, purpose(lived.tool)),
+        false => format!(" What worked instead: `{}`{}.", experience.tool.name, purpose(experience.tool)),
     }
 }
 
-/// Returns the parameter that a misspelt name was meant to be: the suggestion, if the schema declares it.
-pub(super) fn meant<'a>(tool: &'a Tool, diagnosis: &Diagnosis) -> Option<&'a str> {
+/// Returns the intended parameter of a misspelt name: the suggestion, if the schema declares it.
+pub(super) fn intended_parameter<'a>(tool: &'a Tool, diagnosis: &Diagnosis) -> Option<&'a str> {
     let suggestion = diagnosis.suggestion.as_deref()?;
     let mut tokens = diagnosis.path.tokens();
     tokens.pop();
@@ -266,25 +270,30 @@ pub(super) fn meant<'a>(tool: &'a Tool, diagnosis: &Diagnosis) -> Option<&'a str
     for token in tokens {
         pointer = pointer.child(&token);
     }
-    let place = ArgumentLocation::of(&tool.parameters, &pointer.child(suggestion));
-    place.parameter.filter(|_| place.is_known)
+    let location = ArgumentLocation::resolve(&tool.parameters, &pointer.child(suggestion));
+    location.parameter.filter(|_| location.is_declared)
 }
 
 /// Returns the tool that the value comes from, if it has the same owner as the tool that takes the value.
-pub(super) fn source<'a>(lived: &Lived<'a>, diagnosis: &Diagnosis) -> Option<&'a Tool> {
-    let source = (lived.offered)(diagnosis.facts.get("source")?.as_str()?)?;
-    let is_same = match (&source.owner, &lived.subject().owner) {
+pub(super) fn source<'a>(experience: &Experience<'a>, diagnosis: &Diagnosis) -> Option<&'a Tool> {
+    let source = (experience.offered)(diagnosis.facts.get("source")?.as_str()?)?;
+    let has_same_owner = match (&source.owner, &experience.subject().owner) {
         (Owner::Client, Owner::Client) => true,
         (Owner::Proxy(source), Owner::Proxy(taker)) => source.toolset == taker.toolset,
         _ => false,
     };
-    is_same.then_some(source)
+    has_same_owner.then_some(source)
 }
 
 /// Formats ` VALUE worked.` if the schema contains the value.
-fn worked_value(lived: &Lived<'_>, subject: &Tool, diagnosis: &Diagnosis, place: &ArgumentLocation<'_>) -> String {
-    let is_same_tool = subject.name == lived.tool.name && place.is_known;
-    let value = lived.arguments.pointer(diagnosis.path.as_str()).filter(|_| is_same_tool);
-    let own = value.and_then(|value| own_value(&place.schemas, value));
+fn worked_value(
+    experience: &Experience<'_>,
+    subject: &Tool,
+    diagnosis: &Diagnosis,
+    location: &ArgumentLocation<'_>,
+) -> String {
+    let is_same_tool = subject.name == experience.tool.name && location.is_declared;
+    let value = experience.arguments.pointer(diagnosis.path.as_str()).filter(|_| is_same_tool);
+    let own = value.and_then(|value| own_value(&location.schemas, value));
     own.map_or_else(String::new, |value| format!(" {value} worked."))
 }

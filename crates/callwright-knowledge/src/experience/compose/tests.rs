@@ -53,18 +53,19 @@ fn diagnosis(code: FaultCode, path: &str, facts: Value, suggestion: Option<&str>
     Diagnosis { code, call: 0, path: Pointer::from(path), message, facts, suggestion: suggestion.map(str::to_owned) }
 }
 
-fn of_fault(diagnosis: &Diagnosis, called: Option<&Tool>, tool: &Tool, arguments: Value) -> LessonDraft {
+fn draft_of_fault(diagnosis: &Diagnosis, called: Option<&Tool>, tool: &Tool, arguments: Value) -> LessonDraft {
     let (book, list) = (book_room(), list_rooms());
     let offered = |name: &str| [&book, &list].into_iter().find(|tool| tool.name == name);
-    let lived = Lived { event: Event::Fault { diagnosis, called }, tool, arguments: &arguments, offered: &offered };
-    compose(&lived, Backing::Seen, &Settings::default()).unwrap()
+    let experience =
+        Experience { event: Event::Fault { diagnosis, called }, tool, arguments: &arguments, offered: &offered };
+    compose(&experience, Backing::Seen, &Settings::default()).unwrap()
 }
 
-fn said_of(code: FaultCode, path: &str, suggestion: Option<&str>) -> String {
+fn text_of_fault(code: FaultCode, path: &str, suggestion: Option<&str>) -> String {
     let tool = book_room();
     let facts = json!({"source": "list_rooms", "name": "SECRET", "value": "SECRET"});
     let arguments = json!({"room_id": "SECRET", "day": "SECRET", "board": "breakfast", "nights": 5});
-    of_fault(&diagnosis(code, path, facts, suggestion), Some(&tool), &tool, arguments).value
+    draft_of_fault(&diagnosis(code, path, facts, suggestion), Some(&tool), &tool, arguments).value
 }
 
 #[test]
@@ -101,17 +102,17 @@ fn each_fault_of_parameters_and_values_has_its_template() {
         (FaultCode::Circle, "", None, "again with the same arguments gives the same answer"),
     ];
     for (code, path, suggestion, expected) in cases {
-        let said = said_of(code, path, suggestion);
-        assert!(said.contains(expected) && !said.contains("SECRET"), "{code}: {said}");
+        let text = text_of_fault(code, path, suggestion);
+        assert!(text.contains(expected) && !text.contains("SECRET"), "{code}: {text}");
     }
 }
 
 #[test]
-fn a_wrong_tool_is_told_with_the_right_one() {
+fn lessons_about_a_wrong_tool_name_the_right_one() {
     let (wrong, right) = (list_rooms(), book_room());
-    let told =
-        |code, called| of_fault(&diagnosis(code, "", json!({"name": "SECRET"}), None), called, &right, json!({}));
-    let draft = told(FaultCode::ToolNotRelevant, Some(&wrong));
+    let drafted =
+        |code, called| draft_of_fault(&diagnosis(code, "", json!({"name": "SECRET"}), None), called, &right, json!({}));
+    let draft = drafted(FaultCode::ToolNotRelevant, Some(&wrong));
     assert_eq!(draft.value, "For this, use `book_room` (Books a hotel room for some nights), not `list_rooms`.");
     assert_eq!(draft.key, "list_rooms, wrong tool, book_room, Books a hotel room for some nights");
     assert_eq!(
@@ -119,35 +120,35 @@ fn a_wrong_tool_is_told_with_the_right_one() {
         (Some("hotel"), &["book_room".to_owned(), "list_rooms".to_owned()][..])
     );
     assert_eq!((draft.kind, draft.polarity), (EvidenceKind::Mended, Polarity::Negative));
-    assert_eq!(told(FaultCode::ToolNameLiteral, None).value, "The tool is called `book_room`, spelled exactly so.");
+    assert_eq!(drafted(FaultCode::ToolNameLiteral, None).value, "The tool is called `book_room`, spelled exactly so.");
     for code in [FaultCode::ToolUnknown, FaultCode::ToolNameSemantic] {
-        assert!(told(code, None).value.starts_with("The tool for this is `book_room` (Books a hotel room"));
+        assert!(drafted(code, None).value.starts_with("The tool for this is `book_room` (Books a hotel room"));
     }
 }
 
 #[test]
-fn the_key_has_tool_parameter_fault_and_purpose() {
+fn key_contains_tool_parameter_fault_and_purpose() {
     let tool = book_room();
     let draft =
-        of_fault(&diagnosis(FaultCode::ParameterMissing, "/day", json!({}), None), Some(&tool), &tool, json!({}));
+        draft_of_fault(&diagnosis(FaultCode::ParameterMissing, "/day", json!({}), None), Some(&tool), &tool, json!({}));
     assert_eq!(draft.key, "book_room, day, missing parameter, Books a hotel room for some nights");
 }
 
-fn of_failure(before: Value, after: Value, tool: &Tool, explanation: Option<&Explanation>) -> LessonDraft {
+fn draft_of_failure(before: Value, after: Value, tool: &Tool, explanation: Option<&Explanation>) -> LessonDraft {
     let called = book_room();
     let event = Event::Failure { called: &called, arguments: &before, status: Some(422), explanation };
-    let lived = Lived { event, tool, arguments: &after, offered: &|_| None };
-    compose(&lived, Backing::Seen, &Settings::default()).unwrap()
+    let experience = Experience { event, tool, arguments: &after, offered: &|_| None };
+    compose(&experience, Backing::Seen, &Settings::default()).unwrap()
 }
 
 #[test]
-fn a_failure_is_told_with_what_mended_it() {
+fn lessons_about_a_failure_describe_the_fix() {
     let passage =
         Passage { text: "A room without board\nneeds `board`.".to_owned(), source: "x".to_owned(), score: 1.0 };
     let explanation = Explanation { passages: vec![passage] };
     let before = json!({"room_id": "SECRET1", "day": "SECRET2"});
     let after = json!({"room_id": "SECRET3", "board": "half"});
-    let draft = of_failure(before.clone(), after, &book_room(), Some(&explanation));
+    let draft = draft_of_failure(before.clone(), after, &book_room(), Some(&explanation));
     assert_eq!(
         draft.value,
         "`book_room` answered with status 422. Its documentation says: \"A room without board needs `board`.\". It worked with another \
@@ -156,22 +157,22 @@ fn a_failure_is_told_with_what_mended_it() {
     assert!(draft.key.starts_with("book_room, status 422, Books"));
     assert_eq!((draft.kind, draft.polarity), (EvidenceKind::Recovered, Polarity::Negative));
     assert!(
-        of_failure(before.clone(), before.clone(), &book_room(), None)
+        draft_of_failure(before.clone(), before.clone(), &book_room(), None)
             .value
             .ends_with("The same call worked when it was made again.")
     );
-    let instead = of_failure(before, json!({}), &list_rooms(), None);
+    let instead = draft_of_failure(before, json!({}), &list_rooms(), None);
     assert!(instead.value.ends_with("What worked instead: `list_rooms` (Lists free rooms of a hotel)."));
     assert_eq!(instead.tools, ["book_room", "list_rooms"]);
 }
 
 #[test]
-fn a_success_is_a_positive_lesson() {
+fn success_is_a_positive_lesson() {
     let tool = book_room();
     let arguments = json!({"room_id": "SECRET", "board": "half", "SECRET": 1});
     let event = Event::Success { kind: EvidenceKind::Feedback };
-    let lived = Lived { event, tool: &tool, arguments: &arguments, offered: &|_| None };
-    let draft = compose(&lived, Backing::Verdict, &Settings::default()).unwrap();
+    let experience = Experience { event, tool: &tool, arguments: &arguments, offered: &|_| None };
+    let draft = compose(&experience, Backing::Verdict, &Settings::default()).unwrap();
     assert_eq!(
         draft.value,
         "For this, `book_room` (Books a hotel room for some nights), with `room_id`, `board` = `\"half\"` was right."
@@ -183,11 +184,11 @@ fn a_success_is_a_positive_lesson() {
 }
 
 #[test]
-fn nothing_is_learned_about_the_proxy_s_own_search() {
+fn nothing_is_learned_about_the_proxy_search() {
     let tool = Tool { owner: Owner::Search, ..list_rooms() };
     let event = Event::Success { kind: EvidenceKind::Feedback };
-    let lived = Lived { event, tool: &tool, arguments: &json!({}), offered: &|_| None };
-    assert_eq!(compose(&lived, Backing::Seen, &Settings::default()), None);
+    let experience = Experience { event, tool: &tool, arguments: &json!({}), offered: &|_| None };
+    assert_eq!(compose(&experience, Backing::Seen, &Settings::default()), None);
 }
 
 /// Returns a word that occurs in no schema and no template.
@@ -203,13 +204,13 @@ fn secret(random: &mut fastrand::Rng) -> String {
 
 /// Returns JSON of secrets under names of the schema and secret names.
 fn planted(random: &mut fastrand::Rng, depth: u8) -> Value {
-    let known = ["room_id", "day", "board", "nights", "guests", "name"];
+    let names = ["room_id", "day", "board", "nights", "guests", "name"];
     match random.u8(0..if depth == 0 { 1 } else { 4 }) {
         0 => Value::String(secret(random)),
         1 => (0..random.u8(0..3)).map(|_| planted(random, depth - 1)).collect(),
         _ => {
             let members = (0..random.u8(0..6)).map(|_| {
-                let name = if random.bool() { known[random.usize(..known.len())].to_owned() } else { secret(random) };
+                let name = if random.bool() { names[random.usize(..names.len())].to_owned() } else { secret(random) };
                 (name, planted(random, depth - 1))
             });
             Value::Object(members.collect::<Vec<_>>().into_iter().collect())
@@ -218,7 +219,7 @@ fn planted(random: &mut fastrand::Rng, depth: u8) -> Value {
 }
 
 #[test]
-fn no_draft_holds_what_anybody_wrote() {
+fn drafts_contain_no_text_of_a_call() {
     let mut random = fastrand::Rng::with_seed(8);
     let (book, list) = (book_room(), list_rooms());
     let mut drafts = 0;
@@ -247,19 +248,19 @@ fn no_draft_holds_what_anybody_wrote() {
             _ => Event::Fault { diagnosis: &diagnosis, called: Some(called) },
         };
         let offered = |name: &str| tools.into_iter().find(|tool| tool.name == name);
-        let lived = Lived { event, tool, arguments: &arguments, offered: &offered };
-        if let Some(draft) = compose(&lived, Backing::Seen, &Settings::default()) {
+        let experience = Experience { event, tool, arguments: &arguments, offered: &offered };
+        if let Some(draft) = compose(&experience, Backing::Seen, &Settings::default()) {
             drafts += 1;
-            let written = serde_json::to_string(&draft).unwrap();
-            assert!(!written.contains("zq"), "{written}");
+            let json = serde_json::to_string(&draft).unwrap();
+            assert!(!json.contains("zq"), "{json}");
             assert!(!draft.key.is_empty() && !draft.value.is_empty());
         }
     }
     assert!(drafts > 15_000, "{drafts}");
 }
 
-/// Returns the same tool as a client's own, with a marker text in each place of its schema.
-fn of_client(tool: &Tool) -> Tool {
+/// Returns the same tool as a client's own, with a marker text in each part of its schema.
+fn client_tool(tool: &Tool) -> Tool {
     let mut parameters = (*tool.parameters).clone();
     let properties = parameters["properties"].as_object_mut().unwrap();
     for schema in properties.values_mut() {
@@ -277,10 +278,10 @@ fn of_client(tool: &Tool) -> Tool {
 }
 
 #[test]
-fn of_a_client_s_own_tools_a_draft_has_names_and_codes_alone() {
+fn drafts_about_client_tools_contain_only_names_and_codes() {
     let mut random = fastrand::Rng::with_seed(22);
     let (book, list) = (book_room(), list_rooms());
-    let (own_book, own_list) = (of_client(&book), of_client(&list));
+    let (own_book, own_list) = (client_tool(&book), client_tool(&list));
     let tools = [&book, &list, &own_book, &own_list];
     let passage = Passage { text: "zq".to_owned(), source: "zq".to_owned(), score: 1.0 };
     let explanation = Explanation { passages: vec![passage] };
@@ -308,20 +309,20 @@ fn of_a_client_s_own_tools_a_draft_has_names_and_codes_alone() {
             _ => Event::Fault { diagnosis: &diagnosis, called: Some(called) },
         };
         let offered = |name: &str| tools.into_iter().find(|tool| tool.name == name);
-        let lived = Lived { event, tool, arguments: &arguments, offered: &offered };
-        let Some(draft) = compose(&lived, Backing::Seen, &Settings::default()) else { continue };
-        let written = serde_json::to_string(&draft).unwrap();
-        assert!(!written.contains("zq") && draft.is_isolated(), "{written}");
+        let experience = Experience { event, tool, arguments: &arguments, offered: &offered };
+        let Some(draft) = compose(&experience, Backing::Seen, &Settings::default()) else { continue };
+        let json = serde_json::to_string(&draft).unwrap();
+        assert!(!json.contains("zq") && draft.is_isolated(), "{json}");
         assert!(!draft.key.is_empty() && !draft.value.is_empty());
         let Some(facts) = &draft.client else {
             of_operators += 1;
-            assert!(!written.contains("own_"), "{written}");
+            assert!(!json.contains("own_"), "{json}");
             continue;
         };
         of_clients += 1;
         mixed += usize::from(facts.other.is_some());
         assert_eq!(draft.toolset, None);
-        // The wording contains the texts of the request that is shown the lesson. There is none if the request offers
+        // The wording contains the texts of the request that receives the lesson. There is none if the request offers
         // other tools.
         let lesson = Lesson {
             tools: draft.tools.clone(),
@@ -330,29 +331,31 @@ fn of_a_client_s_own_tools_a_draft_has_names_and_codes_alone() {
             client: draft.client.clone(),
             ..sample_lesson()
         };
-        let again: Lesson = serde_json::from_str(&serde_json::to_string(&lesson).unwrap()).unwrap();
-        assert_eq!(again, lesson, "facts are read as they were written");
-        let present = |known: &ClientTool| tools.into_iter().find(|tool| ClientTool::of(tool).as_ref() == Some(known));
-        let said = wording(&lesson, &present, &Settings::default());
+        let parsed: Lesson = serde_json::from_str(&serde_json::to_string(&lesson).unwrap()).unwrap();
+        assert_eq!(parsed, lesson, "facts are read as they were written");
+        let offered =
+            |target: &ClientTool| tools.into_iter().find(|tool| ClientTool::of(tool).as_ref() == Some(target));
+        let text = wording(&lesson, &offered, &Settings::default());
         let names = |value: &str| facts.tools().any(|tool| value.contains(tool.name.as_str()));
-        assert!(said.is_some_and(|said| said.key.contains("zq") && names(&said.value)), "{written}");
+        assert!(text.is_some_and(|text| text.key.contains("zq") && names(&text.value)), "{json}");
         assert_eq!(wording(&lesson, &|_| None, &Settings::default()), None);
     }
     assert!(of_clients > 4_000 && of_operators > 4_000 && mixed > 300, "{of_clients} {of_operators} {mixed}");
 }
 
 #[test]
-fn a_lesson_about_a_client_s_own_tool_says_what_the_present_schema_says() {
+fn lessons_about_client_tools_are_worded_from_the_current_schema() {
     let own = Tool { owner: Owner::Client, ..book_room() };
-    let shown = |code, path: &str, suggestion: Option<&str>| {
-        let draft = of_fault(&diagnosis(code, path, json!({}), suggestion), Some(&own), &own, json!({"board": "half"}));
+    let texts = |code, path: &str, suggestion: Option<&str>| {
+        let draft =
+            draft_of_fault(&diagnosis(code, path, json!({}), suggestion), Some(&own), &own, json!({"board": "half"}));
         let lesson = Lesson { client: draft.client, ..sample_lesson() };
-        let said = wording(
+        let text = wording(
             &lesson,
-            &|known| (ClientTool::of(&own).as_ref() == Some(known)).then_some(&own),
+            &|target| (ClientTool::of(&own).as_ref() == Some(target)).then_some(&own),
             &Settings::default(),
         );
-        (draft.value, said.unwrap().value)
+        (draft.value, text.unwrap().value)
     };
     for (code, path, suggestion, stored, expected) in [
         (
@@ -384,8 +387,8 @@ fn a_lesson_about_a_client_s_own_tool_says_what_the_present_schema_says() {
             "calls this parameter `name`",
         ),
     ] {
-        let (kept, said) = shown(code, path, suggestion);
-        assert_eq!(kept, stored);
-        assert!(said.contains(expected), "{said}");
+        let (summary, text) = texts(code, path, suggestion);
+        assert_eq!(summary, stored);
+        assert!(text.contains(expected), "{text}");
     }
 }

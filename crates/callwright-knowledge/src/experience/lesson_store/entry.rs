@@ -53,7 +53,7 @@ impl IndexedMemory for Arc<LessonEntry> {
 }
 
 impl LessonEntry {
-    pub(super) fn of(stored: StoredLesson) -> Self {
+    pub(super) fn new(stored: StoredLesson) -> Self {
         let mut terms = content_terms(&stored.lesson.key);
         terms.extend(stored.lesson.client.as_ref().map(|facts| purpose_term(&facts.tool.fingerprint)));
         terms.sort_unstable();
@@ -61,7 +61,7 @@ impl LessonEntry {
     }
 
     /// Whether requests can find the lesson.
-    pub(super) fn is_found(&self) -> bool {
+    pub(super) fn is_searchable(&self) -> bool {
         self.lesson.retired.is_none() && !self.terms.is_empty()
     }
 }

@@ -22,9 +22,9 @@ pub(super) struct LessonIndex {
     base: Arc<LessonSegment>,
     recent: Arc<LessonSegment>,
     /// Whether each lesson of the base was deleted or replaced.
-    gone: Arc<Vec<bool>>,
+    deleted: Arc<Vec<bool>>,
     /// Number of deleted or replaced lessons that contain a term.
-    lost: Arc<HashMap<Term, usize>>,
+    deleted_counts: Arc<HashMap<Term, usize>>,
     statistics: Statistics,
 }
 
@@ -52,18 +52,18 @@ impl MemoryIndex for LessonIndex {
         if recent.len() > MAX_RECENT.max(base.len() / RECENT_SHARE) {
             let kept = self.base_entries().filter(|entry| !changed.contains_key(&entry.lesson.id));
             recent.extend(kept.cloned());
-            return Self::of_parts(Arc::new(LessonSegment::of(recent)), LessonSegment::default(), None);
+            return Self::from_parts(Arc::new(LessonSegment::new(recent)), LessonSegment::default(), None);
         }
-        let (mut gone, mut lost) = (self.gone.as_ref().clone(), self.lost.as_ref().clone());
-        for position in changed.keys().filter_map(|id| self.base.place(id)) {
-            let (Some(gone), Some(entry)) = (gone.get_mut(position as usize), base.get(position as usize)) else {
+        let (mut deleted, mut deleted_counts) = (self.deleted.as_ref().clone(), self.deleted_counts.as_ref().clone());
+        for position in changed.keys().filter_map(|id| self.base.position_of(id)) {
+            let (Some(deleted), Some(entry)) = (deleted.get_mut(position as usize), base.get(position as usize)) else {
                 continue;
             };
-            if !std::mem::replace(gone, true) && entry.is_found() {
-                entry.terms.iter().for_each(|term| *lost.entry(*term).or_default() += 1);
+            if !std::mem::replace(deleted, true) && entry.is_searchable() {
+                entry.terms.iter().for_each(|term| *deleted_counts.entry(*term).or_default() += 1);
             }
         }
-        Self::of_parts(Arc::clone(&self.base), LessonSegment::of(recent), Some((gone, lost)))
+        Self::from_parts(Arc::clone(&self.base), LessonSegment::new(recent), Some((deleted, deleted_counts)))
     }
 
     fn contains(&self, id: &str) -> bool {
@@ -80,19 +80,20 @@ impl MemoryIndex for LessonIndex {
 }
 
 impl LessonIndex {
-    fn of_parts(
+    fn from_parts(
         base: Arc<LessonSegment>,
         recent: LessonSegment,
-        left: Option<(Vec<bool>, HashMap<Term, usize>)>,
+        deletions: Option<(Vec<bool>, HashMap<Term, usize>)>,
     ) -> Self {
-        let (gone, lost) = left.unwrap_or_else(|| (vec![false; base.entries().len()], HashMap::new()));
-        let (recent, gone, lost) = (Arc::new(recent), Arc::new(gone), Arc::new(lost));
-        let mut index = Self { base, recent, gone, lost, statistics: Statistics::default() };
+        let (deleted, deleted_counts) =
+            deletions.unwrap_or_else(|| (vec![false; base.entries().len()], HashMap::new()));
+        let (recent, deleted, deleted_counts) = (Arc::new(recent), Arc::new(deleted), Arc::new(deleted_counts));
+        let mut index = Self { base, recent, deleted, deleted_counts, statistics: Statistics::default() };
         let mut statistics = Statistics::default();
         for entry in index.entries() {
             statistics.all += 1;
             statistics.retired += usize::from(entry.lesson.retired.is_some());
-            if entry.is_found() {
+            if entry.is_searchable() {
                 statistics.lessons += 1;
                 statistics.terms += entry.terms.len();
             }
@@ -107,13 +108,13 @@ impl LessonIndex {
 
     /// Returns the lessons of the base that were not deleted or replaced.
     fn base_entries(&self) -> impl Iterator<Item = &Arc<LessonEntry>> {
-        let base = self.base.entries().iter().zip(self.gone.iter());
-        base.filter(|(_, gone)| !**gone).map(|(entry, _)| entry)
+        let base = self.base.entries().iter().zip(self.deleted.iter());
+        base.filter(|(_, deleted)| !**deleted).map(|(entry, _)| entry)
     }
 
-    /// Returns both segments, each with the flags of its deleted lessons; the recent segment has none.
+    /// Returns both segments, each with flags for its deleted lessons; the recent segment has none.
     pub(super) fn parts(&self) -> [(&LessonSegment, &[bool]); 2] {
-        [(&self.base, &self.gone), (&self.recent, &[])]
+        [(&self.base, &self.deleted), (&self.recent, &[])]
     }
 
     pub(super) fn statistics(&self) -> &Statistics {
@@ -122,15 +123,15 @@ impl LessonIndex {
 
     /// Returns the number of keys that contain a term.
     pub(super) fn lessons_with(&self, term: Term) -> usize {
-        let lost = self.lost.get(&term).copied().unwrap_or_default();
-        (self.base.lessons_with(term) + self.recent.lessons_with(term)).saturating_sub(lost)
+        let deleted_counts = self.deleted_counts.get(&term).copied().unwrap_or_default();
+        (self.base.lessons_with(term) + self.recent.lessons_with(term)).saturating_sub(deleted_counts)
     }
 
     pub(super) fn get(&self, id: &str) -> Option<&Arc<Lesson>> {
         // A lesson of the base that was replaced is in the recent segment.
-        for (segment, gone) in self.parts().into_iter().rev() {
-            if let Some(position) = segment.place(id).map(|position| position as usize)
-                && !gone.get(position).copied().unwrap_or_default()
+        for (segment, deleted) in self.parts().into_iter().rev() {
+            if let Some(position) = segment.position_of(id).map(|position| position as usize)
+                && !deleted.get(position).copied().unwrap_or_default()
             {
                 return segment.entries().get(position).map(|entry| &entry.lesson);
             }
@@ -139,14 +140,14 @@ impl LessonIndex {
     }
 
     /// Whether there are, or recently were, lessons about a client's own tool of this name.
-    pub(super) fn knows_client_tool(&self, name: &str) -> bool {
-        self.base.knows_client_tool(name) || self.recent.knows_client_tool(name)
+    pub(super) fn has_client_tool(&self, name: &str) -> bool {
+        self.base.has_client_tool(name) || self.recent.has_client_tool(name)
     }
 
     pub(super) fn about<'a>(&'a self, subject: Subject<'a>) -> impl Iterator<Item = &'a Arc<Lesson>> {
-        self.parts().into_iter().flat_map(move |(segment, gone)| {
+        self.parts().into_iter().flat_map(move |(segment, deleted)| {
             let positions = segment.about(&subject).iter().map(|position| *position as usize);
-            let here = positions.filter(move |position| !gone.get(*position).copied().unwrap_or_default());
+            let here = positions.filter(move |position| !deleted.get(*position).copied().unwrap_or_default());
             here.filter_map(move |position| segment.entries().get(position)).map(|entry| &entry.lesson)
         })
     }

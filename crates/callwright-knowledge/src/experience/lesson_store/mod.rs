@@ -15,7 +15,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use entry::{StoredLesson, embedded_text};
-pub use query::{RecallQuery, Recollection, Subject, ToolInPlay};
+pub use query::{AvailableTool, RecallQuery, RecalledLesson, Subject};
 
 use super::Settings;
 use crate::memory::{MemoryChange, ScopedIndexes};
@@ -24,7 +24,7 @@ use entry::LessonEntry;
 use index::LessonIndex;
 
 /// Maximum number of lessons that a new one is compared with.
-const MAX_LIKE: usize = 16;
+const MAX_SIMILAR: usize = 16;
 
 /// Search index over the lessons of all scopes.
 #[derive(Debug, Clone, Default)]
@@ -36,7 +36,7 @@ pub struct LessonStore {
 impl LessonStore {
     /// Creates a store from lessons, including retired ones. [`Self::recall`] excludes retired lessons;
     /// [`Self::about`] returns them.
-    pub fn of(lessons: impl IntoIterator<Item = StoredLesson>, settings: Settings) -> Self {
+    pub fn new(lessons: impl IntoIterator<Item = StoredLesson>, settings: Settings) -> Self {
         Self { indexes: ScopedIndexes::default(), settings }.with(lessons.into_iter().map(MemoryChange::Stored))
     }
 
@@ -45,7 +45,7 @@ impl LessonStore {
     #[must_use]
     pub fn with(&self, changes: impl IntoIterator<Item = MemoryChange<StoredLesson>>) -> Self {
         let changes = changes.into_iter().map(|change| match change {
-            MemoryChange::Stored(stored) => MemoryChange::Stored(Arc::new(LessonEntry::of(stored))),
+            MemoryChange::Stored(stored) => MemoryChange::Stored(Arc::new(LessonEntry::new(stored))),
             MemoryChange::Deleted(id) => MemoryChange::Deleted(id),
         });
         Self { indexes: self.indexes.with(changes), settings: self.settings }
@@ -53,14 +53,14 @@ impl LessonStore {
 
     /// Returns the same lessons with other settings.
     #[must_use]
-    pub fn under(&self, settings: Settings) -> Self {
+    pub fn with_settings(&self, settings: Settings) -> Self {
         Self { indexes: self.indexes.clone(), settings }
     }
 
-    /// Returns the lessons that match a request, best first, at most [`RecallQuery::most`]. Each lesson belongs to the
-    /// scope, is not retired, concerns a tool in play or none, and shares at least one content word of its key with the
-    /// request. Equal stores and queries give equal results.
-    pub fn recall(&self, query: &RecallQuery<'_>) -> Vec<Recollection> {
+    /// Returns the lessons that match a request, best first, at most [`RecallQuery::limit`]. Each lesson belongs to the
+    /// scope, is not retired, concerns an available tool or none, and shares at least one content word of its key with
+    /// the request. Equal stores and queries give equal results.
+    pub fn recall(&self, query: &RecallQuery<'_>) -> Vec<RecalledLesson> {
         let index = self.indexes.get(query.scope);
         index.map(|index| search::search(index, query, &self.settings)).unwrap_or_default()
     }
@@ -72,20 +72,20 @@ impl LessonStore {
     }
 
     /// Whether a scope has lessons about a client's own tool of this name, regardless of its parameters.
-    pub fn knows_client_tool(&self, scope: &Scope, name: &str) -> bool {
-        self.indexes.get(scope).is_some_and(|index| index.knows_client_tool(name))
+    pub fn has_client_tool(&self, scope: &Scope, name: &str) -> bool {
+        self.indexes.get(scope).is_some_and(|index| index.has_client_tool(name))
     }
 
     /// Returns possible duplicates of a draft for [`learn`](crate::experience::learn): a few lessons about the same
     /// tools with the most similar keys, and all retired ones.
-    pub fn like(&self, scope: &Scope, draft: &LessonDraft) -> Vec<Arc<Lesson>> {
+    pub fn similar(&self, scope: &Scope, draft: &LessonDraft) -> Vec<Arc<Lesson>> {
         let subject = Subject::from(draft);
-        let tools = subject.all_in_play();
-        let query = RecallQuery { scope, text: &draft.key, tools: &tools, most: MAX_LIKE, vector: None };
+        let tools = subject.all_tools();
+        let query = RecallQuery { scope, text: &draft.key, tools: &tools, limit: MAX_SIMILAR, vector: None };
         let settings = Settings { least_match: 0.0, ..self.settings };
         let Some(index) = self.indexes.get(scope) else { return Vec::new() };
-        let found = search::search(index, &query, &settings).into_iter().map(|found| found.lesson);
-        let same = found.filter(|lesson| Subject::from(&**lesson).is_same(&subject));
+        let similar = search::search(index, &query, &settings).into_iter().map(|recalled| recalled.lesson);
+        let same = similar.filter(|lesson| Subject::from(&**lesson).is_same(&subject));
         same.chain(index.about(subject).filter(|lesson| lesson.retired.is_some()).cloned()).collect()
     }
 
@@ -95,12 +95,12 @@ impl LessonStore {
     }
 
     /// Returns all lessons of a scope in the order in which they were learned.
-    pub fn of_scope(&self, scope: &Scope) -> Vec<Arc<Lesson>> {
+    pub fn in_scope(&self, scope: &Scope) -> Vec<Arc<Lesson>> {
         self.indexes.get(scope).map(LessonIndex::lessons).unwrap_or_default()
     }
 
     /// Whether this scope has any lesson.
-    pub fn knows(&self, scope: &Scope) -> bool {
+    pub fn has_lessons(&self, scope: &Scope) -> bool {
         self.indexes.get(scope).is_some()
     }
 

@@ -14,16 +14,16 @@ pub struct RecallQuery<'a> {
     /// The user's request text.
     pub text: &'a str,
     /// Tools that the turn may use.
-    pub tools: &'a [ToolInPlay<'a>],
+    pub tools: &'a [AvailableTool<'a>],
     /// Maximum number of lessons in the result (paper, appendix B: 3).
-    pub most: usize,
+    pub limit: usize,
     /// Vector of the text, from the same embedder as the vectors of the lessons.
     pub vector: Option<&'a Vector>,
 }
 
-/// Tool that a turn may use.
+/// Tool that is available to a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ToolInPlay<'a> {
+pub struct AvailableTool<'a> {
     /// Toolset of the tool; `None` for a client's own tool.
     pub toolset: Option<&'a str>,
     /// Name within the toolset.
@@ -36,10 +36,10 @@ pub struct ToolInPlay<'a> {
     pub purpose: &'a str,
 }
 
-impl<'a> ToolInPlay<'a> {
+impl<'a> AvailableTool<'a> {
     /// Converts an operator's tool. Returns `None` for the proxy's own search, which has no lessons, and for a client's
-    /// own tool: see [`Self::of_client`].
-    pub fn of(tool: &'a Tool) -> Option<Self> {
+    /// own tool: see [`Self::from_client`].
+    pub fn from_toolset(tool: &'a Tool) -> Option<Self> {
         match &tool.owner {
             Owner::Proxy(OperationRef { toolset, tool }) => {
                 Some(Self { toolset: Some(toolset), name: tool, fingerprint: None, purpose: "" })
@@ -49,7 +49,7 @@ impl<'a> ToolInPlay<'a> {
     }
 
     /// Converts a client's own tool with its purpose in this request.
-    pub fn of_client(tool: &'a ClientTool, purpose: &'a str) -> Self {
+    pub fn from_client(tool: &'a ClientTool, purpose: &'a str) -> Self {
         Self { toolset: None, name: tool.name.as_str(), fingerprint: Some(&tool.fingerprint), purpose }
     }
 
@@ -93,21 +93,23 @@ impl<'a> Subject<'a> {
         own.0 == others.0 && own.1 == others.1 && own.2 == others.2
     }
 
-    /// Returns the tools of which at least one must be in play for the lesson to be found.
-    pub(super) fn tools(&self) -> Vec<ToolInPlay<'a>> {
+    /// Returns the tools of which at least one must be available for the lesson to be found.
+    pub(super) fn tools(&self) -> Vec<AvailableTool<'a>> {
         match self.client {
-            Some(facts) => vec![ToolInPlay::of_client(&facts.tool, "")],
+            Some(facts) => vec![AvailableTool::from_client(&facts.tool, "")],
             None => {
                 let tools = self.tools.iter();
-                tools.map(|name| ToolInPlay { toolset: self.toolset, name, fingerprint: None, purpose: "" }).collect()
+                tools
+                    .map(|name| AvailableTool { toolset: self.toolset, name, fingerprint: None, purpose: "" })
+                    .collect()
             }
         }
     }
 
-    /// Returns all tools of the subject as tools in play.
-    pub(super) fn all_in_play(&self) -> Vec<ToolInPlay<'a>> {
+    /// Returns all tools of the subject.
+    pub(super) fn all_tools(&self) -> Vec<AvailableTool<'a>> {
         match self.client {
-            Some(facts) => facts.tools().map(|tool| ToolInPlay::of_client(tool, "")).collect(),
+            Some(facts) => facts.tools().map(|tool| AvailableTool::from_client(tool, "")).collect(),
             None => self.tools(),
         }
     }
@@ -115,7 +117,7 @@ impl<'a> Subject<'a> {
 
 /// Lesson found by a query.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recollection {
+pub struct RecalledLesson {
     /// The lesson.
     pub lesson: Arc<Lesson>,
     /// Relevance; comparable only within one recall.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::entry::purpose_term;
 use super::index::LessonIndex;
-use super::query::{RecallQuery, Recollection, ToolInPlay};
+use super::query::{AvailableTool, RecallQuery, RecalledLesson};
 use super::segment::{LessonSegment, ShardPostings};
 use crate::experience::Settings;
 use crate::experience::merge::{is_conflict, latest};
@@ -33,33 +33,33 @@ const FINALISTS: usize = 128;
 const LONGEST_KEY: usize = 255;
 
 /// Returns the best lessons of a scope for a request.
-pub(super) fn search(index: &LessonIndex, query: &RecallQuery<'_>, settings: &Settings) -> Vec<Recollection> {
+pub(super) fn search(index: &LessonIndex, query: &RecallQuery<'_>, settings: &Settings) -> Vec<RecalledLesson> {
     let search = LessonSearch::new(index, query, settings);
-    let mut scored: Vec<Recollection> = Vec::new();
+    let mut scored: Vec<RecalledLesson> = Vec::new();
     for ScoredLesson { part, position, .. } in search.candidates(query) {
-        scored.extend(search.exact(part, position as usize, query.tools));
+        scored.extend(search.score_exactly(part, position as usize, query.tools));
     }
     scored.sort_by(order);
-    scored.truncate(query.most);
+    scored.truncate(query.limit);
     newest_first(&mut scored, settings);
     scored
 }
 
 /// Orders contradicting lessons by their latest confirmation, the newest first.
-fn newest_first(found: &mut [Recollection], settings: &Settings) {
-    for first in 0..found.len() {
-        for second in first + 1..found.len() {
-            let (Some(one), Some(other)) = (found.get(first), found.get(second)) else { continue };
+fn newest_first(lessons: &mut [RecalledLesson], settings: &Settings) {
+    for first in 0..lessons.len() {
+        for second in first + 1..lessons.len() {
+            let (Some(one), Some(other)) = (lessons.get(first), lessons.get(second)) else { continue };
             let is_older = latest(&one.lesson) < latest(&other.lesson);
             if is_older && is_conflict(&one.lesson, &other.lesson, settings) {
-                found.swap(first, second);
+                lessons.swap(first, second);
             }
         }
     }
 }
 
 /// Orders by score, best first, then by the latest confirmation.
-fn order(one: &Recollection, other: &Recollection) -> Ordering {
+fn order(one: &RecalledLesson, other: &RecalledLesson) -> Ordering {
     let by_score = other.score.total_cmp(&one.score);
     by_score
         .then_with(|| latest(&other.lesson).cmp(&latest(&one.lesson)))
@@ -99,14 +99,14 @@ impl<'a> LessonSearch<'a> {
     fn new(index: &'a LessonIndex, query: &RecallQuery<'_>, settings: &'a Settings) -> Self {
         let lessons = index.statistics().lessons;
         let text = beginning(query.text, settings.query_chars);
-        let mut wanted = content_terms(text);
-        let purposes: Vec<Term> = query.tools.iter().filter_map(|tool| asked_for(tool, &wanted)).collect();
-        wanted.extend(purposes);
-        let known = wanted.into_iter().map(|term| (term, index.lessons_with(term)));
-        let mut known: Vec<(Term, usize)> = known.filter(|(_, with)| *with > 0).collect();
-        known.sort_by_key(|(term, with)| (*with, *term));
-        known.truncate(MAX_TERMS);
-        let terms: Vec<(Term, f32)> = known.into_iter().map(|(term, with)| (term, rarity(lessons, with))).collect();
+        let mut request_terms = content_terms(text);
+        let purposes: Vec<Term> = query.tools.iter().filter_map(|tool| purpose_match(tool, &request_terms)).collect();
+        request_terms.extend(purposes);
+        let counts = request_terms.into_iter().map(|term| (term, index.lessons_with(term)));
+        let mut counts: Vec<(Term, usize)> = counts.filter(|(_, with)| *with > 0).collect();
+        counts.sort_by_key(|(term, with)| (*with, *term));
+        counts.truncate(MAX_TERMS);
+        let terms: Vec<(Term, f32)> = counts.into_iter().map(|(term, with)| (term, rarity(lessons, with))).collect();
         let mut sorted = terms.clone();
         sorted.sort_unstable_by_key(|(term, _)| *term);
         let vector = query.vector.filter(|vector| is_comparable(index, vector)).map(QuantisedQuery::of);
@@ -117,7 +117,7 @@ impl<'a> LessonSearch<'a> {
     /// Returns the lessons with the highest scores for the rare words of the request.
     fn candidates(&self, query: &RecallQuery<'_>) -> Vec<ScoredLesson> {
         let parts = self.index.parts();
-        let mut scorers = parts.map(|(segment, gone)| LessonScorer::new(segment, gone, query.tools));
+        let mut scorers = parts.map(|(segment, deleted)| LessonScorer::new(segment, deleted, query.tools));
         let mut steps = MAX_STEPS;
         for (term, rarity) in &self.terms {
             for scorer in &mut scorers {
@@ -129,12 +129,12 @@ impl<'a> LessonSearch<'a> {
         }
         let mut candidates = Vec::new();
         for (part, scorer) in scorers.iter().enumerate() {
-            for position in &scorer.touched {
+            for position in &scorer.candidates {
                 let score = scorer.scores.get(*position as usize).copied().unwrap_or_default();
                 candidates.push(ScoredLesson { score, part, position: *position });
             }
         }
-        let finalists = FINALISTS.max(query.most);
+        let finalists = FINALISTS.max(query.limit);
         if finalists < candidates.len() {
             candidates.select_nth_unstable_by(finalists, |one, other| {
                 other.score.total_cmp(&one.score).then((one.part, one.position).cmp(&(other.part, other.position)))
@@ -145,8 +145,8 @@ impl<'a> LessonSearch<'a> {
     }
 
     /// Returns a candidate with its complete score. Returns `None` if the request contains too little of its key, or if
-    /// the lesson concerns a client's own tool that is not in play.
-    fn exact(&self, part: usize, position: usize, tools: &[ToolInPlay<'_>]) -> Option<Recollection> {
+    /// the lesson concerns a client's own tool that is not available.
+    fn score_exactly(&self, part: usize, position: usize, tools: &[AvailableTool<'_>]) -> Option<RecalledLesson> {
         let (segment, _) = self.index.parts().into_iter().nth(part)?;
         let entry = segment.entries().get(position)?;
         let mut needed = entry.lesson.client.iter().flat_map(ClientFacts::tools);
@@ -167,12 +167,12 @@ impl<'a> LessonSearch<'a> {
         let words = words * saturated(&self.saturation, entry.terms.len()) / self.rarest;
         let meaning = self.vector.as_ref().and_then(|vector| segment.cosine(vector, position)).unwrap_or_default();
         let score = self.settings.word_weight * words + self.settings.vector_weight * meaning.max(0.0);
-        Some(Recollection { lesson: Arc::clone(&entry.lesson), score, matched })
+        Some(RecalledLesson { lesson: Arc::clone(&entry.lesson), score, matched })
     }
 }
 
 /// Returns the purpose term of a client's own tool if the request shares a word with the purpose.
-fn asked_for(tool: &ToolInPlay<'_>, request: &[Term]) -> Option<Term> {
+fn purpose_match(tool: &AvailableTool<'_>, request: &[Term]) -> Option<Term> {
     let fingerprint = tool.fingerprint?;
     let purpose = content_terms(tool.purpose);
     purpose.iter().any(|term| request.contains(term)).then(|| purpose_term(fingerprint))
@@ -185,17 +185,17 @@ fn saturation(index: &LessonIndex) -> Vec<f32> {
     (0..=LONGEST_KEY).map(|terms| weights.saturated(1.0, weights.restraint(terms as f32 / mean))).collect()
 }
 
-/// Score accumulator over the lessons of one segment that are about tools in play.
+/// Score accumulator over the lessons of one segment that are about available tools.
 struct LessonScorer<'a> {
     segment: &'a LessonSegment,
     /// Whether each lesson was deleted.
-    gone: &'a [bool],
-    /// Shards about tools in play, sorted.
+    deleted: &'a [bool],
+    /// Shards about available tools, sorted.
     shards: Vec<u32>,
     /// Current score of each lesson.
     scores: Vec<f32>,
     /// Lessons that have a score, in the order in which they were found.
-    touched: Vec<u32>,
+    candidates: Vec<u32>,
 }
 
 /// Returns the BM25 weight of a single occurrence in a key with this number of terms.
@@ -204,22 +204,22 @@ fn saturated(saturation: &[f32], terms: usize) -> f32 {
 }
 
 impl<'a> LessonScorer<'a> {
-    fn new(segment: &'a LessonSegment, gone: &'a [bool], tools: &[ToolInPlay<'_>]) -> Self {
+    fn new(segment: &'a LessonSegment, deleted: &'a [bool], tools: &[AvailableTool<'_>]) -> Self {
         let (shards, scores) = (segment.shards_for(tools), vec![0.0; segment.entries().len()]);
-        Self { segment, gone, shards, scores, touched: Vec::new() }
+        Self { segment, deleted, shards, scores, candidates: Vec::new() }
     }
 
     /// Adds a term's weight to the scores of the lessons that contain it, until the steps are used up.
     fn add(&mut self, term: Term, rarity: f32, saturation: &[f32], steps: &mut usize) {
         let groups = self.segment.groups(term);
         // Both lists are sorted by shard; look up the entries of the shorter list in the longer one.
-        let looks_up_shards = self.shards.len() < groups.len();
+        let scans_shards = self.shards.len() < groups.len();
         for at in 0..self.shards.len().min(groups.len()) {
             if *steps == 0 {
                 return;
             }
             *steps -= 1;
-            let group = if looks_up_shards { self.group_of_shard(at, groups) } else { self.active(groups.get(at)) };
+            let group = if scans_shards { self.group_of_shard(at, groups) } else { self.active(groups.get(at)) };
             if let Some(group) = group {
                 self.add_group(group, rarity, saturation, steps);
             }
@@ -243,12 +243,12 @@ impl<'a> LessonScorer<'a> {
             }
             *steps -= 1;
             let at = *position as usize;
-            if self.gone.get(at).copied().unwrap_or_default() {
+            if self.deleted.get(at).copied().unwrap_or_default() {
                 continue;
             }
             let (Some(score), Some(terms)) = (self.scores.get_mut(at), self.segment.terms_of(at)) else { continue };
             if *score == 0.0 {
-                self.touched.push(*position);
+                self.candidates.push(*position);
             }
             *score += rarity * saturated(saturation, terms);
         }

@@ -5,17 +5,17 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::entry::LessonEntry;
-use super::query::{Subject, SubjectKey, ToolInPlay};
+use super::query::{AvailableTool, Subject, SubjectKey};
 use callwright_search::embedding::{QuantisedQuery, QuantisedVectors};
 use callwright_search::retrieval::Term;
 
 /// Inverted index over the words of lesson keys. Lessons about the same tools form one *shard*, so that a search skips
-/// the shards of tools that are not in play.
+/// the shards of tools that are not available.
 #[derive(Debug, Default)]
 pub(super) struct LessonSegment {
     /// Sorted by lesson id.
     entries: Vec<Arc<LessonEntry>>,
-    places: HashMap<String, u32>,
+    positions_by_id: HashMap<String, u32>,
     shards: Vec<Shard>,
     /// Shards by tool hash; shards about no tool are under `NO_TOOL`.
     by_tool: HashMap<u64, Vec<u32>>,
@@ -51,34 +51,34 @@ const NO_TOOL: u64 = 0;
 
 impl LessonSegment {
     /// Indexes lessons with distinct ids.
-    pub(super) fn of(mut entries: Vec<Arc<LessonEntry>>) -> Self {
+    pub(super) fn new(mut entries: Vec<Arc<LessonEntry>>) -> Self {
         entries.sort_by(|one, other| one.lesson.id.cmp(&other.lesson.id));
         let mut segment = Self::default();
         let mut shard_of = Vec::with_capacity(entries.len());
         let mut shards: HashMap<SubjectKey<'_>, u32> = HashMap::new();
         for (position, entry) in (0_u32..).zip(&entries) {
             let lesson = &entry.lesson;
-            segment.places.insert(lesson.id.clone(), position);
+            segment.positions_by_id.insert(lesson.id.clone(), position);
             let next = segment.shards.len() as u32;
             let subject = Subject::from(&**lesson);
             let shard = *shards.entry(subject.key()).or_insert(next);
             if shard == next {
                 segment.shards.push(Shard::default());
-                segment.note_tools(shard, &subject);
+                segment.index_tools(shard, &subject);
                 segment.client_names.extend(lesson.client.iter().map(|facts| facts.tool.name.to_string()));
             }
             segment.shards.get_mut(shard as usize).into_iter().for_each(|shard| shard.positions.push(position));
             shard_of.push(shard);
         }
         drop(shards);
-        segment.note_terms(&entries, &shard_of);
+        segment.index_terms(&entries, &shard_of);
         segment.lengths = entries.iter().map(|entry| u16::try_from(entry.terms.len()).unwrap_or(u16::MAX)).collect();
         segment.rows = rows(&entries);
         segment.entries = entries;
         segment
     }
 
-    fn note_tools(&mut self, shard: u32, subject: &Subject<'_>) {
+    fn index_tools(&mut self, shard: u32, subject: &Subject<'_>) {
         let mut tools: Vec<u64> = subject.tools().into_iter().map(hash).collect();
         if tools.is_empty() {
             tools.push(NO_TOOL);
@@ -87,15 +87,15 @@ impl LessonSegment {
         tools.into_iter().for_each(|tool| self.by_tool.entry(tool).or_default().push(shard));
     }
 
-    fn note_terms(&mut self, entries: &[Arc<LessonEntry>], shard_of: &[u32]) {
-        let found = entries.iter().zip(shard_of).zip(0_u32..).filter(|((entry, _), _)| entry.is_found());
-        let mut found: Vec<(Term, u32, usize, u32)> = found
+    fn index_terms(&mut self, entries: &[Arc<LessonEntry>], shard_of: &[u32]) {
+        let searchable = entries.iter().zip(shard_of).zip(0_u32..).filter(|((entry, _), _)| entry.is_searchable());
+        let mut searchable: Vec<(Term, u32, usize, u32)> = searchable
             .flat_map(|((entry, shard), position)| {
                 entry.terms.iter().map(move |term| (*term, *shard, entry.terms.len(), position))
             })
             .collect();
-        found.sort_unstable();
-        for (term, shard, _, position) in found {
+        searchable.sort_unstable();
+        for (term, shard, _, position) in searchable {
             let begins_term = self.terms.last() != Some(&term);
             if begins_term {
                 self.terms.push(term);
@@ -121,8 +121,8 @@ impl LessonSegment {
         self.lengths.get(position).map(|terms| usize::from(*terms))
     }
 
-    pub(super) fn place(&self, id: &str) -> Option<u32> {
-        self.places.get(id).copied()
+    pub(super) fn position_of(&self, id: &str) -> Option<u32> {
+        self.positions_by_id.get(id).copied()
     }
 
     /// Returns the positions of all lessons about exactly these tools.
@@ -139,12 +139,12 @@ impl LessonSegment {
     }
 
     /// Whether there are lessons about a client's own tool of this name.
-    pub(super) fn knows_client_tool(&self, name: &str) -> bool {
+    pub(super) fn has_client_tool(&self, name: &str) -> bool {
         self.client_names.contains(name)
     }
 
     /// Returns the shards about any of these tools or about none, sorted.
-    pub(super) fn shards_for(&self, tools: &[ToolInPlay<'_>]) -> Vec<u32> {
+    pub(super) fn shards_for(&self, tools: &[AvailableTool<'_>]) -> Vec<u32> {
         let keys = std::iter::once(NO_TOOL).chain(tools.iter().map(|tool| hash(*tool)));
         let mut shards: Vec<u32> = keys.filter_map(|key| self.by_tool.get(&key)).flatten().copied().collect();
         shards.sort_unstable();
@@ -201,7 +201,7 @@ fn rows(entries: &[Arc<LessonEntry>]) -> Option<QuantisedVectors> {
 }
 
 /// Hashes a tool. A collision at worst finds a lesson that concerns neither tool.
-fn hash(tool: ToolInPlay<'_>) -> u64 {
+fn hash(tool: AvailableTool<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (tool.toolset, tool.name, tool.fingerprint).hash(&mut hasher);
     hasher.finish().max(NO_TOOL + 1)

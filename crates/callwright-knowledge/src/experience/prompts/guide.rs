@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
-use super::questions::{Feedback, Shown};
+use super::questions::{Feedback, PromptNote};
 use crate::experience::NO_EXPERIENCE;
 use callwright_common::json::raw;
 use serde_json::json;
@@ -59,7 +59,7 @@ impl TaskGuide {
     pub(super) fn training(&self, built_in: &str) -> String {
         self.examples(built_in, |demonstration, text| {
             let question = raw(&json!({"question": demonstration.question}));
-            let _ = write!(text, "{question}\n{}", demonstration.answered());
+            let _ = write!(text, "{question}\n{}", demonstration.answer_commands());
             let answer = demonstration.answer.as_deref().unwrap_or(&demonstration.truth);
             let feedback = Feedback::new(answer == demonstration.truth, &demonstration.truth);
             let _ = write!(text, "\n{}", raw(&feedback));
@@ -73,12 +73,12 @@ impl TaskGuide {
     /// Returns the demonstrations of the test stage, with the right answers; `built_in` without any.
     pub(super) fn solving(&self, built_in: &str) -> String {
         self.examples(built_in, |demonstration, text| {
-            let notes: Vec<Shown<'_>> =
-                demonstration.notes.iter().map(|note| Shown { key: &note.key, value: &note.value }).collect();
+            let notes: Vec<PromptNote<'_>> =
+                demonstration.notes.iter().map(|note| PromptNote { key: &note.key, value: &note.value }).collect();
             let notes = if notes.is_empty() { json!(NO_EXPERIENCE) } else { json!(notes) };
-            let shown = raw(&json!({"notes": notes, "question": demonstration.question}));
-            let solved = Demonstration { answer: None, ..demonstration.clone() };
-            let _ = write!(text, "{shown}\n{}", solved.answered());
+            let input = raw(&json!({"notes": notes, "question": demonstration.question}));
+            let right = Demonstration { answer: None, ..demonstration.clone() };
+            let _ = write!(text, "{input}\n{}", right.answer_commands());
         })
     }
 
@@ -98,7 +98,7 @@ impl TaskGuide {
 
 impl Demonstration {
     /// Returns the thought and the answer as commands.
-    fn answered(&self) -> String {
+    fn answer_commands(&self) -> String {
         let thought = self.thought.as_deref().map(|thought| format!("THINK[{thought}]\n")).unwrap_or_default();
         format!("{thought}ANSWER: {}", self.answer.as_deref().unwrap_or(&self.truth))
     }

@@ -1,11 +1,11 @@
 //! THINK, NOTE and RECALL: builds the prompts and parses the model's output (paper, section 3.2).
 //!
-//! Text from people, models and APIs is sent as JSON inside one message and announced as data.
+//! Text from people, models and APIs is sent as JSON inside one message and declared as data.
 
 mod guide;
+mod output;
 mod questions;
-mod reading;
 
 pub use guide::{Demonstration, DemonstrationNote, MAX_DEMONSTRATIONS, TaskGuide};
-pub use questions::{Feedback, NOTE_FORM, Shown, continued, feedback, reflecting, solving, training, wording};
-pub use reading::{Said, read};
+pub use output::{OutputCommands, parse_output};
+pub use questions::{Feedback, NOTE_FORM, PromptNote, continuation, feedback, reflecting, solving, training, wording};

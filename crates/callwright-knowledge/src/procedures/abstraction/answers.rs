@@ -32,81 +32,80 @@ pub(super) struct AnswerLocation {
 /// Index of the values of all answers so far.
 #[derive(Debug, Default)]
 pub(super) struct AnswerIndex {
-    places: HashMap<String, Vec<AnswerLocation>>,
+    locations: HashMap<String, Vec<AnswerLocation>>,
 }
 
 impl AnswerIndex {
     /// Returns the locations of a value, in the order of the calls and of their answers.
-    pub(super) fn places(&self, value: &Value) -> &[AnswerLocation] {
-        key(value).and_then(|key| self.places.get(&key)).map_or(&[], Vec::as_slice)
+    pub(super) fn locations(&self, value: &Value) -> &[AnswerLocation] {
+        key(value).and_then(|key| self.locations.get(&key)).map_or(&[], Vec::as_slice)
     }
 
     /// Adds the answer of a call.
     pub(super) fn add(&mut self, step: usize, answer: &Value) {
-        let mut walk = AnswerWalker { step, found: Vec::new(), columns: Vec::new(), left: MAX_VALUES };
-        walk.go(answer, &Pointer::root(), None, 0);
-        let AnswerWalker { found, columns, .. } = walk;
-        for (value, place) in found {
-            self.insert(&value, place);
+        let mut walker = AnswerWalker { step, values: Vec::new(), columns: Vec::new(), remaining: MAX_VALUES };
+        walker.visit(answer, &Pointer::root(), None, 0);
+        let AnswerWalker { values, columns, .. } = walker;
+        for (value, location) in values {
+            self.insert(&value, location);
         }
         for (output, values) in columns {
             self.insert(&Value::Array(values), AnswerLocation { step, output, item: Item::Whole, index: None });
         }
     }
 
-    fn insert(&mut self, value: &Value, place: AnswerLocation) {
+    fn insert(&mut self, value: &Value, location: AnswerLocation) {
         let Some(key) = key(value) else { return };
-        let places = self.places.entry(key).or_default();
+        let locations = self.locations.entry(key).or_default();
         // The same value in several items of a list counts as one location.
-        if !places
-            .iter()
-            .any(|known| (known.step, &known.output, known.item) == (place.step, &place.output, place.item))
-        {
-            places.push(place);
+        if !locations.iter().any(|existing| {
+            (existing.step, &existing.output, existing.item) == (location.step, &location.output, location.item)
+        }) {
+            locations.push(location);
         }
     }
 }
 
 struct AnswerWalker {
     step: usize,
-    found: Vec<(Value, AnswerLocation)>,
+    values: Vec<(Value, AnswerLocation)>,
     /// Scalars of all items of a list at the same pointer.
     columns: Vec<(Pointer, Vec<Value>)>,
-    left: usize,
+    remaining: usize,
 }
 
 impl AnswerWalker {
-    fn go(&mut self, value: &Value, at: &Pointer, index: Option<usize>, depth: usize) {
-        if self.left == 0 || depth > MAX_DEPTH {
+    fn visit(&mut self, value: &Value, pointer: &Pointer, index: Option<usize>, depth: usize) {
+        if self.remaining == 0 || depth > MAX_DEPTH {
             return;
         }
-        self.left -= 1;
+        self.remaining -= 1;
         let item = if index.is_some() { Item::Chosen } else { Item::Whole };
-        let place = AnswerLocation { step: self.step, output: at.clone(), item, index };
+        let location = AnswerLocation { step: self.step, output: pointer.clone(), item, index };
         match value {
             Value::Array(items) => {
-                self.found.push((value.clone(), place));
-                let below = at.item(0);
+                self.values.push((value.clone(), location));
+                let below = pointer.item(0);
                 items.iter().enumerate().for_each(|(number, item)| {
-                    self.go(item, &below, index.or(Some(number)), depth + 1);
+                    self.visit(item, &below, index.or(Some(number)), depth + 1);
                 });
             }
             Value::Object(members) => {
-                self.found.push((value.clone(), place));
+                self.values.push((value.clone(), location));
                 // A member with a numeric name cannot be distinguished from a list index.
                 for (name, member) in members.iter().filter(|(name, _)| !is_index(name)) {
-                    self.go(member, &at.child(name), index, depth + 1);
+                    self.visit(member, &pointer.child(name), index, depth + 1);
                 }
             }
             Value::Null => {}
             scalar => {
                 if index.is_some() {
-                    match self.columns.iter_mut().find(|(output, _)| output == at) {
+                    match self.columns.iter_mut().find(|(output, _)| output == pointer) {
                         Some((_, values)) => values.push(scalar.clone()),
-                        None => self.columns.push((at.clone(), vec![scalar.clone()])),
+                        None => self.columns.push((pointer.clone(), vec![scalar.clone()])),
                     }
                 }
-                self.found.push((scalar.clone(), place));
+                self.values.push((scalar.clone(), location));
             }
         }
     }
@@ -133,33 +132,33 @@ mod tests {
 
     use super::*;
 
-    fn places(answer: &Value, value: &Value) -> Vec<(String, Item, Option<usize>)> {
+    fn locations(answer: &Value, value: &Value) -> Vec<(String, Item, Option<usize>)> {
         let mut answers = AnswerIndex::default();
         answers.add(0, answer);
-        let told = |place: &AnswerLocation| (place.output.as_str().to_owned(), place.item, place.index);
-        answers.places(value).iter().map(told).collect()
+        let parts = |location: &AnswerLocation| (location.output.as_str().to_owned(), location.item, location.index);
+        answers.locations(value).iter().map(parts).collect()
     }
 
     #[test]
-    fn a_value_is_found_where_it_stands() {
+    fn values_are_located_in_answers() {
         let answer = json!({"total": 2, "rooms": [{"id": "A-1", "seats": 8}, {"id": "B-2", "seats": 8}]});
-        assert_eq!(places(&answer, &json!("B-2")), [("/rooms/0/id".to_owned(), Item::Chosen, Some(1))]);
-        assert_eq!(places(&answer, &json!("2")), [("/total".to_owned(), Item::Whole, None)]);
-        assert_eq!(places(&answer, &json!(["A-1", "B-2"])), [("/rooms/0/id".to_owned(), Item::Whole, None)]);
-        assert_eq!(places(&answer, &answer["rooms"]), [("/rooms".to_owned(), Item::Whole, None)]);
-        assert_eq!(places(&json!("P-17"), &json!("P-17")), [(String::new(), Item::Whole, None)]);
+        assert_eq!(locations(&answer, &json!("B-2")), [("/rooms/0/id".to_owned(), Item::Chosen, Some(1))]);
+        assert_eq!(locations(&answer, &json!("2")), [("/total".to_owned(), Item::Whole, None)]);
+        assert_eq!(locations(&answer, &json!(["A-1", "B-2"])), [("/rooms/0/id".to_owned(), Item::Whole, None)]);
+        assert_eq!(locations(&answer, &answer["rooms"]), [("/rooms".to_owned(), Item::Whole, None)]);
+        assert_eq!(locations(&json!("P-17"), &json!("P-17")), [(String::new(), Item::Whole, None)]);
     }
 
     #[test]
-    fn what_says_nothing_is_found_nowhere_and_huge_answers_end() {
+    fn empty_values_have_no_location_and_huge_answers_are_bounded() {
         for nothing in [json!(null), json!([]), json!({})] {
-            assert!(places(&json!({"a": [nothing.clone()]}), &nothing).is_empty());
+            assert!(locations(&json!({"a": [nothing.clone()]}), &nothing).is_empty());
         }
         let huge: Value = (0..3 * MAX_VALUES).map(|number| json!(format!("v{number}"))).collect();
-        assert_eq!(places(&huge, &json!("v5")).len(), 1);
-        assert!(places(&huge, &json!(format!("v{}", 2 * MAX_VALUES))).is_empty());
+        assert_eq!(locations(&huge, &json!("v5")).len(), 1);
+        assert!(locations(&huge, &json!(format!("v{}", 2 * MAX_VALUES))).is_empty());
         let mut deep = json!("bottom");
         (0..100).for_each(|_| deep = json!([deep]));
-        assert!(places(&deep, &json!("bottom")).is_empty());
+        assert!(locations(&deep, &json!("bottom")).is_empty());
     }
 }

@@ -7,7 +7,7 @@ use callwright_types::{OutputField, OutputLink};
 
 /// Call that was made and answered.
 #[derive(Debug, Clone, Copy)]
-pub struct MadeCall<'a> {
+pub struct CompletedCall<'a> {
     /// Name of the tool.
     pub tool: &'a str,
     /// Arguments, an object.
@@ -15,12 +15,12 @@ pub struct MadeCall<'a> {
     /// Complete answer; text that is not JSON is a string.
     pub answer: &'a Value,
     /// Whether the call succeeded.
-    pub worked: bool,
+    pub succeeded: bool,
 }
 
 /// Facts about a tool from its schema and documentation.
 #[derive(Debug, Clone, Copy)]
-pub struct KnownTool<'a> {
+pub struct ProcedureTool<'a> {
     /// Name, as used in calls.
     pub name: &'a str,
     /// Toolset of the tool; `None` for a client's own tool.
@@ -36,16 +36,16 @@ pub struct KnownTool<'a> {
     /// OpenAPI links from its answers to arguments.
     pub links: &'a [OutputLink],
     /// Whether the tool changes state. Such a call is a goal even if its answer is unused.
-    pub changes: bool,
+    pub changes_state: bool,
 }
 
 /// Completed workflow.
 #[derive(Debug, Clone, Copy)]
 pub struct Workflow<'a> {
     /// Calls in order, including failed ones.
-    pub calls: &'a [MadeCall<'a>],
+    pub calls: &'a [CompletedCall<'a>],
     /// Tools of the calls.
-    pub tools: &'a [KnownTool<'a>],
+    pub tools: &'a [ProcedureTool<'a>],
     /// Messages of the user.
-    pub said: &'a [&'a str],
+    pub user_messages: &'a [&'a str],
 }

@@ -1,10 +1,10 @@
 //! Converts calls with traced origins to a procedure draft.
 
 use super::answers::key;
-use super::calls::KnownTool;
+use super::calls::ProcedureTool;
 use super::origins::{AbstractedCall, ArgumentValueOrigin, label};
-use super::said::is_trivial;
 use super::schema::Parameters;
+use super::user_messages::is_trivial;
 use super::wording::{first_sentence, output_words, step_words};
 use crate::procedures::Settings;
 use crate::text::beginning;
@@ -40,7 +40,7 @@ pub(super) fn draft(
     if kept.len() < MIN_STEPS || kept.len() > settings.max_steps {
         return None;
     }
-    let tools: Vec<&KnownTool<'_>> = kept.iter().filter_map(|at| Some(&steps.get(*at)?.tool)).collect();
+    let tools: Vec<&ProcedureTool<'_>> = kept.iter().filter_map(|at| Some(&steps.get(*at)?.tool)).collect();
     if tools.iter().any(|tool| tool.toolset.is_none() && tool.client.is_none()) {
         return None;
     }
@@ -51,7 +51,7 @@ pub(super) fn draft(
     toolsets.sort_unstable();
     toolsets.dedup();
     let mut inputs: Vec<DraftInput> = Vec::new();
-    let mut places: Vec<Vec<(String, Result<Source, usize>)>> = Vec::new();
+    let mut sources_by_step: Vec<Vec<(String, Result<Source, usize>)>> = Vec::new();
     for at in &kept {
         let step = steps.get(*at)?;
         let mut arguments = Vec::with_capacity(step.arguments.len());
@@ -62,14 +62,14 @@ pub(super) fn draft(
             };
             arguments.push((name.clone(), source));
         }
-        places.push(arguments);
+        sources_by_step.push(arguments);
     }
     if inputs.len() > settings.max_inputs {
         return None;
     }
-    name_all(&mut inputs);
+    name_inputs(&mut inputs);
     let mut nodes = Vec::new();
-    for ((at, arguments), position) in kept.iter().zip(places).zip(1..) {
+    for ((at, arguments), position) in kept.iter().zip(sources_by_step).zip(1..) {
         let step = steps.get(*at)?;
         let arguments = arguments.into_iter().map(|(name, source)| {
             let source = match source {
@@ -104,14 +104,14 @@ fn final_label(temporary: &str, kept: &[usize]) -> String {
 
 /// Returns the positions of `finals` and of all their dependencies, in order.
 fn kept(steps: &[AbstractedCall<'_>], finals: &[usize]) -> Vec<usize> {
-    let mut open = finals.to_vec();
+    let mut pending = finals.to_vec();
     let mut kept: Vec<usize> = Vec::new();
-    while let Some(at) = open.pop() {
+    while let Some(at) = pending.pop() {
         if !kept.contains(&at)
             && let Some(step) = steps.get(at)
         {
             kept.push(at);
-            open.extend(step.feeders());
+            pending.extend(step.dependencies());
         }
     }
     kept.sort_unstable();
@@ -132,17 +132,17 @@ fn input(
     // Among inputs with the same value, one of the same parameter name has precedence.
     let named = inputs.iter().position(|input| input.key == key && input.parameter == name);
     for position in named.into_iter().chain(0..inputs.len()) {
-        if let Some(known) = inputs.get_mut(position)
+        if let Some(input) = inputs.get_mut(position)
             && key.is_some()
-            && known.key == key
-            && !known.steps.contains(&at)
-            && (!is_trivial || known.parameter == name)
+            && input.key == key
+            && !input.steps.contains(&at)
+            && (!is_trivial || input.parameter == name)
         {
-            known.steps.push(at);
+            input.steps.push(at);
             return position;
         }
     }
-    let description = Parameters::of(step.tool.parameters).get(name).map(|parameter| parameter.description());
+    let description = Parameters::new(step.tool.parameters).get(name).map(|parameter| parameter.description());
     inputs.push(DraftInput {
         tool: step.tool.name.to_owned(),
         parameter: name.to_owned(),
@@ -156,14 +156,14 @@ fn input(
 
 /// Names each input after its parameter. The tool's name is prepended to shared parameter names, and a number is
 /// appended to names that are still ambiguous.
-fn name_all(inputs: &mut [DraftInput]) {
+fn name_inputs(inputs: &mut [DraftInput]) {
     let parameters: Vec<String> = inputs.iter().map(|input| input.parameter.clone()).collect();
     let mut taken: Vec<String> = Vec::new();
     for input in inputs {
-        let shared = parameters.iter().filter(|name| **name == input.parameter).count() > 1;
-        let own = if shared { format!("{}.{}", input.tool, input.parameter) } else { input.parameter.clone() };
-        let mut numbers = (2..).map(|number: usize| format!("{own} ({number})"));
-        let mut name = own.clone();
+        let is_shared = parameters.iter().filter(|name| **name == input.parameter).count() > 1;
+        let base = if is_shared { format!("{}.{}", input.tool, input.parameter) } else { input.parameter.clone() };
+        let mut numbers = (2..).map(|number: usize| format!("{base} ({number})"));
+        let mut name = base.clone();
         while taken.contains(&name) {
             name = numbers.next().unwrap_or_default();
         }

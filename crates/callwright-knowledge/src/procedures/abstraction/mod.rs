@@ -7,18 +7,18 @@
 mod answers;
 mod calls;
 mod draft;
+mod from_plan;
 mod names;
 mod origins;
-mod planned;
-mod said;
 mod schema;
 #[cfg(test)]
 mod tests;
+mod user_messages;
 mod vocabulary;
 mod wording;
 
-pub use calls::{KnownTool, MadeCall, Workflow};
-pub(super) use names::named_alike;
+pub use calls::{CompletedCall, ProcedureTool, Workflow};
+pub(super) use names::matching_names_score;
 pub(super) use schema::Parameters;
 pub use schema::names_only;
 pub(super) use wording::step_words;
@@ -40,10 +40,10 @@ pub fn draft_of_calls(workflow: &Workflow<'_>, backing: Backing, settings: &Sett
 /// Abstracts a completed plan to a procedure. Returns `None` as [`draft_of_calls`] does.
 pub fn draft_of_plan(
     plan: &Plan,
-    tools: &[KnownTool<'_>],
+    tools: &[ProcedureTool<'_>],
     backing: Backing,
     settings: &Settings,
 ) -> Option<ProcedureDraft> {
-    let (steps, finals) = planned::steps(plan, tools)?;
+    let (steps, finals) = from_plan::steps(plan, tools)?;
     draft::draft(steps, &finals, backing, settings)
 }

@@ -23,35 +23,36 @@ pub(super) struct NameSimilarity {
     pub(super) score: f32,
 }
 
-/// Returns the score of `output` in the answers of `producer` for a parameter, given as tool and name; `None` if their
-/// names do not match.
-pub(in crate::procedures) fn named_alike(
-    (tool, parameter): (&str, &str),
+/// Returns the score of `output` in the answers of `producer` for a parameter of `tool`; `None` if their names do not
+/// match.
+pub(in crate::procedures) fn matching_names_score(
+    tool: &str,
+    parameter: &str,
     producer: &str,
     output: &Pointer,
 ) -> Option<f32> {
-    let fit = fit(ValueParameter { tool, parameter }, producer, output);
-    fit.agrees.then_some(fit.score)
+    let similarity = name_similarity(ValueParameter { tool, parameter }, producer, output);
+    similarity.agrees.then_some(similarity.score)
 }
 
-/// Returns the similarity of the field at `place` in the answers of `producer` and a parameter.
-pub(super) fn fit(taker: ValueParameter<'_>, producer: &str, place: &Pointer) -> NameSimilarity {
-    let tokens = place.tokens();
-    let named: Vec<&String> = tokens.iter().filter(|token| !is_index(token)).collect();
-    let field = named.last().map(|token| stems(token)).unwrap_or_default();
-    let mut around: Vec<String> = named.iter().flat_map(|token| stems(token)).collect();
-    around.extend(stems(producer));
-    let mut wanted = stems(taker.parameter);
-    let same = named.last().is_some_and(|token| letters(token) == letters(taker.parameter));
-    let bare = wanted.iter().all(|word| BARE.contains(&word.as_str()));
+/// Returns the similarity of the field at `location` in the answers of `producer` and a parameter.
+pub(super) fn name_similarity(target: ValueParameter<'_>, producer: &str, location: &Pointer) -> NameSimilarity {
+    let tokens = location.tokens();
+    let names: Vec<&String> = tokens.iter().filter(|token| !is_index(token)).collect();
+    let field = names.last().map(|token| stems(token)).unwrap_or_default();
+    let mut context: Vec<String> = names.iter().flat_map(|token| stems(token)).collect();
+    context.extend(stems(producer));
+    let mut words = stems(target.parameter);
+    let same = names.last().is_some_and(|token| is_same_name(token, target.parameter));
+    let bare = words.iter().all(|word| BARE.contains(&word.as_str()));
     if bare {
         // `id` alone is the id of the tool's subject.
-        wanted.extend(stems(taker.tool));
+        words.extend(stems(target.tool));
     }
-    let known = wanted.iter().filter(|word| around.contains(word)).count();
-    let share = known as f32 / (wanted.len().max(1) as f32);
-    let is_field = field.last().is_some_and(|last| wanted.contains(last));
-    let is_of_thing = wanted.iter().any(|word| around.contains(word) && !BARE.contains(&word.as_str()));
+    let shared = words.iter().filter(|word| context.contains(word)).count();
+    let share = shared as f32 / (words.len().max(1) as f32);
+    let is_field = field.last().is_some_and(|last| words.contains(last));
+    let is_of_thing = words.iter().any(|word| context.contains(word) && !BARE.contains(&word.as_str()));
     let agrees = if bare { is_field && is_of_thing } else { same || is_field && share >= 1.0 };
     NameSimilarity { agrees, score: share + if same { 1.0 } else { 0.0 } + if is_field { 0.5 } else { 0.0 } }
 }
@@ -75,26 +76,26 @@ pub(super) fn stems(name: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn of(tool: &str, parameter: &str, producer: &str, place: &str) -> NameSimilarity {
-        fit(ValueParameter { tool, parameter }, producer, &Pointer::from(place))
+    fn similarity(tool: &str, parameter: &str, producer: &str, location: &str) -> NameSimilarity {
+        name_similarity(ValueParameter { tool, parameter }, producer, &Pointer::from(location))
     }
 
     #[test]
-    fn names_agree_where_they_name_the_same_thing() {
-        assert!(of("book_room", "room_id", "list_rooms", "/rooms/0/id").agrees);
-        assert!(of("book_room", "personId", "find_person", "/person_id").agrees);
-        assert!(of("get_room", "id", "list_rooms", "/rooms/0/id").agrees);
-        assert!(of("book_room", "person_id", "find_person", "/id").agrees);
-        assert!(!of("book_room", "room_id", "find_person", "/id").agrees);
-        assert!(!of("get_room", "id", "find_person", "/id").agrees);
-        assert!(!of("book_room", "guests", "list_rooms", "/rooms/0/id").agrees);
+    fn names_of_the_same_thing_agree() {
+        assert!(similarity("book_room", "room_id", "list_rooms", "/rooms/0/id").agrees);
+        assert!(similarity("book_room", "personId", "find_person", "/person_id").agrees);
+        assert!(similarity("get_room", "id", "list_rooms", "/rooms/0/id").agrees);
+        assert!(similarity("book_room", "person_id", "find_person", "/id").agrees);
+        assert!(!similarity("book_room", "room_id", "find_person", "/id").agrees);
+        assert!(!similarity("get_room", "id", "find_person", "/id").agrees);
+        assert!(!similarity("book_room", "guests", "list_rooms", "/rooms/0/id").agrees);
     }
 
     #[test]
-    fn the_same_name_counts_more_than_a_shared_word() {
-        let same = of("pay", "order_id", "create_order", "/order_id");
-        let shared = of("pay", "order_id", "create_order", "/id");
-        let nothing = of("pay", "amount", "create_order", "/id");
+    fn equal_names_score_higher_than_a_shared_word() {
+        let same = similarity("pay", "order_id", "create_order", "/order_id");
+        let shared = similarity("pay", "order_id", "create_order", "/id");
+        let nothing = similarity("pay", "amount", "create_order", "/id");
         assert!(same.score > shared.score && shared.score > nothing.score);
         assert!(nothing.score.abs() < f32::EPSILON);
     }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{KnownTool, MadeCall, Workflow, draft_of_calls, draft_of_plan, names_only};
+use super::{CompletedCall, ProcedureTool, Workflow, draft_of_calls, draft_of_plan, names_only};
 use crate::procedures::Settings;
 use callwright_common::json::Pointer;
 use callwright_types::memory::{Backing, ClientTool};
@@ -32,8 +32,8 @@ impl World {
         Self { schemas, outputs: Vec::new(), links: Vec::new() }
     }
 
-    fn tools(&self) -> Vec<KnownTool<'_>> {
-        let tool = |at: usize, name, description, changes| KnownTool {
+    fn tools(&self) -> Vec<ProcedureTool<'_>> {
+        let tool = |at: usize, name, description, changes_state| ProcedureTool {
             name,
             toolset: Some("rooms"),
             client: None,
@@ -41,7 +41,7 @@ impl World {
             parameters: &self.schemas[at],
             outputs: &self.outputs,
             links: if at == 0 { &self.links } else { &[] },
-            changes,
+            changes_state,
         };
         vec![
             tool(0, "find_person", "Finds a person by name.", false),
@@ -52,18 +52,18 @@ impl World {
     }
 }
 
-type Made = (&'static str, Value, Value, bool);
+type CallData = (&'static str, Value, Value, bool);
 
-fn drafted(world: &World, made: &[Made], said: &str) -> Option<ProcedureDraft> {
-    let calls: Vec<MadeCall<'_>> = made
+fn drafted(world: &World, calls: &[CallData], message: &str) -> Option<ProcedureDraft> {
+    let calls: Vec<CompletedCall<'_>> = calls
         .iter()
-        .map(|(tool, arguments, answer, worked)| MadeCall { tool, arguments, answer, worked: *worked })
+        .map(|(tool, arguments, answer, succeeded)| CompletedCall { tool, arguments, answer, succeeded: *succeeded })
         .collect();
-    let workflow = Workflow { calls: &calls, tools: &world.tools(), said: &[said] };
+    let workflow = Workflow { calls: &calls, tools: &world.tools(), user_messages: &[message] };
     draft_of_calls(&workflow, Backing::Seen, &Settings::default())
 }
 
-fn booking() -> Vec<Made> {
+fn booking() -> Vec<CallData> {
     vec![
         ("find_person", json!({"name": "Jack"}), json!({"id": "P-17", "name": "Jack"}), true),
         ("list_rooms", json!({"day": "2026-05-15"}), json!({"rooms": [{"id": "R1"}, {"id": "R2"}]}), true),
@@ -76,11 +76,11 @@ fn booking() -> Vec<Made> {
     ]
 }
 
-const SAID: &str = "Book a room for Jack on Friday, for two.";
+const MESSAGE: &str = "Book a room for Jack on Friday, for two.";
 
 #[test]
-fn a_workflow_becomes_a_procedure_in_general_terms() {
-    let draft = drafted(&World::new(), &booking(), SAID).unwrap();
+fn workflow_is_abstracted_to_a_procedure() {
+    let draft = drafted(&World::new(), &booking(), MESSAGE).unwrap();
     let inputs: Vec<(&str, &str)> =
         draft.input.iter().map(|input| (input.name.as_str(), input.description.as_str())).collect();
     // The day is one input, although two calls take it.
@@ -106,125 +106,125 @@ fn a_workflow_becomes_a_procedure_in_general_terms() {
 }
 
 #[test]
-fn failed_and_repeated_calls_and_those_that_fed_nothing_are_left_out() {
-    let mut made = booking();
-    made.insert(0, ("find_person", json!({"name": "Jak"}), json!({"error": "nobody"}), false));
-    made.insert(1, ("list_rooms", json!({"day": "2026-05-01"}), json!({"rooms": []}), true));
-    let again = made[2].clone();
-    made.insert(3, again);
-    let draft = drafted(&World::new(), &made, SAID).unwrap();
-    assert_eq!(draft.steps, drafted(&World::new(), &booking(), SAID).unwrap().steps);
+fn failed_repeated_and_unused_calls_are_omitted() {
+    let mut calls = booking();
+    calls.insert(0, ("find_person", json!({"name": "Jak"}), json!({"error": "nobody"}), false));
+    calls.insert(1, ("list_rooms", json!({"day": "2026-05-01"}), json!({"rooms": []}), true));
+    let again = calls[2].clone();
+    calls.insert(3, again);
+    let draft = drafted(&World::new(), &calls, MESSAGE).unwrap();
+    assert_eq!(draft.steps, drafted(&World::new(), &booking(), MESSAGE).unwrap().steps);
 }
 
 #[test]
-fn a_call_that_changes_something_is_kept_though_nothing_takes_its_answer() {
-    let mut made = booking();
-    made.insert(0, ("send_mail", json!({"to": "jill@example.com", "text": "Hello"}), json!("sent"), true));
-    let draft = drafted(&World::new(), &made, SAID).unwrap();
+fn state_changing_calls_are_kept_even_if_their_answer_is_unused() {
+    let mut calls = booking();
+    calls.insert(0, ("send_mail", json!({"to": "jill@example.com", "text": "Hello"}), json!("sent"), true));
+    let draft = drafted(&World::new(), &calls, MESSAGE).unwrap();
     assert_eq!(draft.plan.finals(), ["step1", "step4"]);
     assert_eq!(draft.output, "send mail; Books a meeting room");
 }
 
 #[test]
-fn one_call_alone_and_one_that_is_too_long_are_no_procedure() {
-    assert_eq!(drafted(&World::new(), &booking()[..1], SAID), None);
-    assert_eq!(drafted(&World::new(), &[], SAID), None);
-    let unknown: Made = ("unheard_of", json!({}), json!({}), true);
-    assert_eq!(drafted(&World::new(), &[unknown.clone(), unknown], SAID), None);
-    let many: Vec<Made> =
+fn single_calls_and_long_workflows_are_no_procedures() {
+    assert_eq!(drafted(&World::new(), &booking()[..1], MESSAGE), None);
+    assert_eq!(drafted(&World::new(), &[], MESSAGE), None);
+    let unknown: CallData = ("unheard_of", json!({}), json!({}), true);
+    assert_eq!(drafted(&World::new(), &[unknown.clone(), unknown], MESSAGE), None);
+    let many: Vec<CallData> =
         (0..13).map(|at| ("send_mail", json!({"to": format!("to{at}")}), json!("sent"), true)).collect();
-    assert_eq!(drafted(&World::new(), &many, SAID), None);
-    assert!(drafted(&World::new(), &many[..12], SAID).is_some());
+    assert_eq!(drafted(&World::new(), &many, MESSAGE), None);
+    assert!(drafted(&World::new(), &many[..12], MESSAGE).is_some());
 }
 
 #[test]
-fn what_the_user_said_is_an_input_also_where_an_answer_repeats_it() {
-    let mut made = booking();
-    made[1].2 = json!({"rooms": [{"id": "Blue", "owner": "P-17"}]});
-    made[2].1["room_id"] = json!("Blue");
-    let draft = drafted(&World::new(), &made, "Book the blue one for Jack on Friday").unwrap();
+fn values_in_user_messages_are_inputs_even_if_an_answer_repeats_them() {
+    let mut calls = booking();
+    calls[1].2 = json!({"rooms": [{"id": "Blue", "owner": "P-17"}]});
+    calls[2].1["room_id"] = json!("Blue");
+    let draft = drafted(&World::new(), &calls, "Book the blue one for Jack on Friday").unwrap();
     assert!(draft.input.iter().any(|input| input.name == "room_id"), "{draft:#?}");
 }
 
 #[test]
-fn common_values_come_from_answers_only_where_names_agree() {
-    let mut made = booking();
-    made[0].2 = json!({"id": 7, "desks": 2});
-    made[2].1["person_id"] = json!(7);
-    let draft = drafted(&World::new(), &made, SAID).unwrap();
+fn common_values_come_from_answers_only_if_names_agree() {
+    let mut calls = booking();
+    calls[0].2 = json!({"id": 7, "desks": 2});
+    calls[2].1["person_id"] = json!(7);
+    let draft = drafted(&World::new(), &calls, MESSAGE).unwrap();
     let book = draft.plan.node("step3").unwrap();
     assert!(matches!(book.argument("person_id").unwrap().source, Source::Output(_)));
     assert!(matches!(book.argument("guests").unwrap().source, Source::Missing { .. }), "2 is no desk");
 }
 
 #[test]
-fn what_the_schema_has_stays_unless_the_user_chose_it() {
-    let mut made = booking();
-    made[2].1["class"] = json!("large");
-    made[2].1["unit"] = json!("hours");
-    let source = |said: &str, name: &str| {
-        let draft = drafted(&World::new(), &made, said).unwrap();
+fn schema_constants_are_kept_unless_the_user_chose_them() {
+    let mut calls = booking();
+    calls[2].1["class"] = json!("large");
+    calls[2].1["unit"] = json!("hours");
+    let source = |message: &str, name: &str| {
+        let draft = drafted(&World::new(), &calls, message).unwrap();
         draft.plan.node("step3").unwrap().argument(name).unwrap().source.clone()
     };
     let constant = |value: &str| Source::Value { value: value.into(), words: String::new() };
-    assert_eq!(source(SAID, "class"), constant("large"));
+    assert_eq!(source(MESSAGE, "class"), constant("large"));
     assert_eq!(source("A large one!", "class"), Source::Missing { question: "class".to_owned() });
     assert_eq!(source("For hours!", "unit"), constant("hours"));
 }
 
 #[test]
 fn lists_and_objects_of_known_parts_are_composed() {
-    let mut made = booking();
-    made[2].1["people"] = json!([{"id": "P-17", "role": "host"}]);
-    let draft = drafted(&World::new(), &made, SAID).unwrap();
+    let mut calls = booking();
+    calls[2].1["people"] = json!([{"id": "P-17", "role": "host"}]);
+    let draft = drafted(&World::new(), &calls, MESSAGE).unwrap();
     let people = draft.plan.node("step3").unwrap().argument("people").unwrap().source.clone();
     let outputs = vec![Reference { node: "step1".to_owned(), output: Pointer::from("/id"), item: Item::Whole }];
     assert_eq!(people, Source::Composed { value: json!([{"id": "{1}", "role": "host"}]), outputs });
     assert!(draft.steps[2].contains("people made of step 1's /id"), "{:?}", draft.steps);
-    made[2].1["people"] = json!([{"id": "P-17", "role": "guest of Jill"}]);
-    let draft = drafted(&World::new(), &made, SAID).unwrap();
-    assert!(draft.input.iter().any(|input| input.name == "people"), "a part that somebody wrote");
+    calls[2].1["people"] = json!([{"id": "P-17", "role": "guest of Jill"}]);
+    let draft = drafted(&World::new(), &calls, MESSAGE).unwrap();
+    assert!(draft.input.iter().any(|input| input.name == "people"), "a part is user data");
 }
 
 #[test]
-fn two_items_of_one_list_are_not_one_choice() {
-    let mut made = booking();
-    made[0].2 = json!([{"person_id": "P-17", "room_id": "R-17"}, {"person_id": "P-18", "room_id": "R-18"}]);
-    made[1].2 = json!({});
-    made[2].1 = json!({"person_id": "P-17", "room_id": "R-18"});
-    let draft = drafted(&World::new(), &made, SAID).unwrap();
+fn values_of_two_list_items_are_not_one_choice() {
+    let mut calls = booking();
+    calls[0].2 = json!([{"person_id": "P-17", "room_id": "R-17"}, {"person_id": "P-18", "room_id": "R-18"}]);
+    calls[1].2 = json!({});
+    calls[2].1 = json!({"person_id": "P-17", "room_id": "R-18"});
+    let draft = drafted(&World::new(), &calls, MESSAGE).unwrap();
     assert!(draft.input.iter().any(|input| input.name == "room_id"));
-    made[2].1 = json!({"person_id": "P-17", "room_id": "R-17"});
-    let draft = drafted(&World::new(), &made, SAID).unwrap();
+    calls[2].1 = json!({"person_id": "P-17", "room_id": "R-17"});
+    let draft = drafted(&World::new(), &calls, MESSAGE).unwrap();
     assert!(draft.input.iter().all(|input| input.name != "room_id"));
 }
 
 #[test]
-fn what_the_document_links_comes_first() {
+fn openapi_links_take_precedence() {
     let mut world = World::new();
     world.links = vec![OutputLink { tool: "book_room".into(), argument: "room_id".into(), pointer: "/desk".into() }];
-    let mut made = booking();
-    made[0].2 = json!({"desk": "R2", "id": "P-17"});
-    let draft = drafted(&world, &made, SAID).unwrap();
+    let mut calls = booking();
+    calls[0].2 = json!({"desk": "R2", "id": "P-17"});
+    let draft = drafted(&world, &calls, MESSAGE).unwrap();
     assert!(draft.steps.last().unwrap().contains("room_id from step 1's /desk"), "{:?}", draft.steps);
 }
 
 #[test]
-fn inputs_of_one_name_and_other_values_are_told_apart() {
-    let made = vec![
+fn inputs_with_the_same_name_and_other_values_are_distinguished() {
+    let calls = vec![
         ("send_mail", json!({"to": "jill@example.com", "text": "Hello"}), json!("sent"), true),
         ("send_mail", json!({"to": "jack@example.com", "text": "Hello"}), json!("sent"), true),
     ];
-    let draft = drafted(&World::new(), &made, "Greet both.").unwrap();
+    let draft = drafted(&World::new(), &calls, "Greet both.").unwrap();
     let names: Vec<&str> = draft.input.iter().map(|input| input.name.as_str()).collect();
     assert_eq!(names, ["send_mail.to", "text", "send_mail.to (2)"]);
 }
 
 #[test]
-fn a_plan_that_was_followed_loses_its_values_too() {
+fn completed_plan_is_abstracted_without_its_values() {
     let world = World::new();
     let argument = |name: &str, source| Argument { name: name.to_owned(), source };
-    let said = |value: &str| Source::Value { value: value.into(), words: value.to_owned() };
+    let given = |value: &str| Source::Value { value: value.into(), words: value.to_owned() };
     let output = |pointer: &str, item| {
         Source::Output(Reference { node: "call1".to_owned(), output: Pointer::from(pointer), item })
     };
@@ -233,7 +233,7 @@ fn a_plan_that_was_followed_loses_its_values_too() {
             label: "call1".to_owned(),
             tool: "find_person".to_owned(),
             task: "find Jack".to_owned(),
-            arguments: vec![argument("name", said("Jack"))],
+            arguments: vec![argument("name", given("Jack"))],
         },
         Node {
             label: "call2".to_owned(),
@@ -243,9 +243,9 @@ fn a_plan_that_was_followed_loses_its_values_too() {
                 argument("person_id", output("/people/0/id", Item::Index(3))),
                 argument("room_id", output("/jack/secret", Item::Whole)),
                 argument("day", Source::Missing { question: "Which day, Jack?".to_owned() }),
-                argument("class", said("large")),
+                argument("class", given("large")),
                 argument("unit", Source::Value { value: "hours".into(), words: String::new() }),
-                argument("jack", said("Jack")),
+                argument("jack", given("Jack")),
             ],
         },
     ];
@@ -260,12 +260,12 @@ fn a_plan_that_was_followed_loses_its_values_too() {
     );
     let shown = serde_json::to_string(&draft).unwrap().to_lowercase();
     assert!(!shown.contains("jack"), "{shown}");
-    let unknown: Vec<KnownTool<'_>> = world.tools().into_iter().take(1).collect();
+    let unknown: Vec<ProcedureTool<'_>> = world.tools().into_iter().take(1).collect();
     assert_eq!(draft_of_plan(&plan, &unknown, Backing::Seen, &Settings::default()), None);
 }
 
 #[test]
-fn of_clients_own_tools_names_are_left_and_their_values_are_inputs() {
+fn client_tools_keep_names_and_their_values_are_inputs() {
     let schema = json!({"description": "zq", "properties": {
         "person_id": {"description": "zq"}, "ward": {"enum": ["zq", "north"]}, "mode": {"const": "zq"}, "kind": {"default": "zq"},
         "of zq": {}, "people": {"items": {"properties": {"id": {}, "role": {"enum": ["zq"]}}}}}});
@@ -277,7 +277,7 @@ fn of_clients_own_tools_names_are_left_and_their_values_are_inputs() {
             .unwrap()
     };
     let clients = [own("find_person"), own("book_slot")];
-    let known = |client, name, parameters| KnownTool {
+    let known = |client, name, parameters| ProcedureTool {
         name,
         toolset: None,
         client,
@@ -285,16 +285,20 @@ fn of_clients_own_tools_names_are_left_and_their_values_are_inputs() {
         parameters,
         outputs: &[],
         links: &[],
-        changes: false,
+        changes_state: false,
     };
-    let (found, taken) = (json!({"id": "zq-17", "of zq": "zq"}), json!({}));
+    let (person, booking_answer) = (json!({"id": "zq-17", "of zq": "zq"}), json!({}));
     let finds = json!({"name": "zq"});
     let books = json!({"person_id": "zq-17", "ward": "north", "mode": "zq", "kind": "zq", "of zq": "zq-17", "people": [{"id": "zq-17", "role": "zq"}]});
-    let call = |tool, arguments, answer| MadeCall { tool, arguments, answer, worked: true };
-    let calls = [call("find_person", &finds, &found), call("book_slot", &books, &taken)];
+    let call = |tool, arguments, answer| CompletedCall { tool, arguments, answer, succeeded: true };
+    let calls = [call("find_person", &finds, &person), call("book_slot", &books, &booking_answer)];
     let drafted = |first| {
         let tools = [known(first, "find_person", &finding), known(Some(&clients[1]), "book_slot", &booking)];
-        draft_of_calls(&Workflow { calls: &calls, tools: &tools, said: &[] }, Backing::Seen, &Settings::default())
+        draft_of_calls(
+            &Workflow { calls: &calls, tools: &tools, user_messages: &[] },
+            Backing::Seen,
+            &Settings::default(),
+        )
     };
     let draft = drafted(Some(&clients[0])).unwrap();
     assert_eq!(
@@ -305,7 +309,7 @@ fn of_clients_own_tools_names_are_left_and_their_values_are_inputs() {
     assert_eq!(draft.client_tools.as_ref().unwrap().len(), 2);
     let written = serde_json::to_string(&draft).unwrap();
     assert!(!written.contains("zq") && !written.contains("north"), "{written}");
-    assert_eq!(drafted(None), None, "nobody could tell that tool again");
+    assert_eq!(drafted(None), None, "the tool has no identity");
 }
 
 /// Generates values that contain secrets as strings, numbers and member names.
@@ -342,16 +346,16 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_that_anybody_wrote_stays(
+    fn drafts_contain_no_user_data(
         answers in proptest::collection::vec(secret_value(), 4),
         own in proptest::collection::vec(secret_value(), 16),
         picks in proptest::collection::vec(any::<prop::sample::Index>(), 16),
         takes in proptest::collection::vec(any::<bool>(), 16),
-        said in "(zq[a-z0-9]{4,9} ?){0,4}",
+        message in "(zq[a-z0-9]{4,9} ?){0,4}",
     ) {
         let world = World::new();
         let tools = world.tools();
-        let (mut made, mut known): (Vec<(&str, Value)>, Vec<Value>) = (Vec::new(), Vec::new());
+        let (mut calls, mut known): (Vec<(&str, Value)>, Vec<Value>) = (Vec::new(), Vec::new());
         let mut values = own.iter().zip(picks).zip(takes);
         for (tool, answer) in tools.iter().zip(&answers) {
             let names = tool.parameters["properties"].as_object().unwrap().keys().cloned().chain(["zqname".to_owned()]);
@@ -361,17 +365,17 @@ proptest! {
                 let value = if take && !known.is_empty() { pick.get(&known).clone() } else { own.clone() };
                 arguments.insert(name, value);
             }
-            made.push((tool.name, Value::Object(arguments)));
+            calls.push((tool.name, Value::Object(arguments)));
             parts(answer, &mut known);
         }
-        let calls: Vec<MadeCall<'_>> = made
+        let calls: Vec<CompletedCall<'_>> = calls
             .iter()
             .zip(&answers)
-            .map(|((tool, arguments), answer)| MadeCall { tool, arguments, answer, worked: true })
+            .map(|((tool, arguments), answer)| CompletedCall { tool, arguments, answer, succeeded: true })
             .collect();
-        let workflow = Workflow { calls: &calls, tools: &tools, said: &[&said] };
+        let workflow = Workflow { calls: &calls, tools: &tools, user_messages: &[&message] };
         let draft = draft_of_calls(&workflow, Backing::Seen, &Settings::default());
-        prop_assert!(draft.is_some(), "two calls change something");
+        prop_assert!(draft.is_some(), "two calls change state");
         let shown = serde_json::to_string(&draft).unwrap();
         prop_assert!(!shown.contains("zq") && !shown.contains("77"), "{}", shown);
     }

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::calls::KnownTool;
+use super::calls::ProcedureTool;
 use super::names::{is_index, stems};
 use super::schema::Parameters;
 use callwright_common::json::Pointer;
 use callwright_types::memory::is_identifier;
 
 /// Generic member names that are allowed without documentation, because they carry no user data.
-const USUAL: [&str; 24] = [
+const COMMON_NAMES: [&str; 24] = [
     "code",
     "content",
     "count",
@@ -45,30 +45,30 @@ pub(super) struct MemberVocabulary {
 }
 
 impl MemberVocabulary {
-    pub(super) fn of(tools: &[KnownTool<'_>]) -> Self {
+    pub(super) fn new(tools: &[ProcedureTool<'_>]) -> Self {
         let mut vocabulary =
-            Self { words: USUAL.iter().map(|word| (*word).to_owned()).collect(), members: HashSet::new() };
+            Self { words: COMMON_NAMES.iter().map(|word| (*word).to_owned()).collect(), members: HashSet::new() };
         for tool in tools {
             vocabulary.words.extend(stems(tool.name));
             vocabulary.words.extend(stems(tool.description));
-            for parameter in Parameters::of(tool.parameters).iter() {
+            for parameter in Parameters::new(tool.parameters).iter() {
                 vocabulary.words.extend(stems(parameter.name));
                 vocabulary.words.extend(stems(parameter.description()));
             }
-            let places = tool.outputs.iter().map(|field| field.pointer.as_str());
-            let places = places.chain(tool.links.iter().map(|link| link.pointer.as_str()));
-            vocabulary.members.extend(places.flat_map(|place| Pointer::from(place).tokens()));
+            let pointers = tool.outputs.iter().map(|field| field.pointer.as_str());
+            let pointers = pointers.chain(tool.links.iter().map(|link| link.pointer.as_str()));
+            vocabulary.members.extend(pointers.flat_map(|location| Pointer::from(location).tokens()));
         }
         vocabulary
     }
 
     /// Whether a location may be stored.
-    pub(super) fn has(&self, place: &Pointer) -> bool {
-        place.tokens().iter().all(|token| self.has_member(token))
+    pub(super) fn allows(&self, location: &Pointer) -> bool {
+        location.tokens().iter().all(|token| self.allows_member(token))
     }
 
     /// Whether the name of a member may be stored.
-    pub(super) fn has_member(&self, token: &str) -> bool {
+    pub(super) fn allows_member(&self, token: &str) -> bool {
         let words = stems(token);
         is_index(token)
             || self.members.contains(token)
@@ -83,10 +83,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_tools_say_may_be_told() {
+    fn only_names_of_the_tools_are_allowed() {
         let parameters = json!({"properties": {"person_id": {"description": "Who it is for."}}});
         let field = callwright_types::OutputField { pointer: "/rooms/0/Ref".to_owned(), ..Default::default() };
-        let tool = KnownTool {
+        let tool = ProcedureTool {
             name: "bookRoom",
             toolset: Some("rooms"),
             client: None,
@@ -94,16 +94,16 @@ mod tests {
             parameters: &parameters,
             outputs: &[field],
             links: &[],
-            changes: true,
+            changes_state: true,
         };
-        let vocabulary = MemberVocabulary::of(&[tool]);
+        let vocabulary = MemberVocabulary::new(&[tool]);
         for known in ["", "/rooms/7/Ref", "/meetings/0/personId", "/data/id"] {
-            assert!(vocabulary.has(&Pointer::from(known)), "{known}");
+            assert!(vocabulary.allows(&Pointer::from(known)), "{known}");
         }
         for unknown in
             ["/jack/id", "/jack@example.com", "/P98341/id", "/rooms/0/bookedByJack", "/ ", "/room of a person"]
         {
-            assert!(!vocabulary.has(&Pointer::from(unknown)), "{unknown}");
+            assert!(!vocabulary.allows(&Pointer::from(unknown)), "{unknown}");
         }
     }
 }

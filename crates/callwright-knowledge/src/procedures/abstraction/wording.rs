@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::calls::KnownTool;
+use super::calls::ProcedureTool;
 use crate::procedures::Settings;
 use crate::text::beginning;
 use callwright_search::retrieval::words;
@@ -12,17 +12,17 @@ use callwright_types::plan::{Item, Node, Reference, Source};
 const CONSTANT_CHARS: usize = 40;
 
 /// Returns the result of these tools in words, from their descriptions, else their names.
-pub(super) fn output_words<'t>(tools: impl Iterator<Item = &'t KnownTool<'t>>, settings: &Settings) -> String {
-    let mut told: Vec<String> = Vec::new();
+pub(super) fn output_words<'t>(tools: impl Iterator<Item = &'t ProcedureTool<'t>>, settings: &Settings) -> String {
+    let mut results: Vec<String> = Vec::new();
     for tool in tools {
         let sentence = first_sentence(tool.description).trim_end_matches('.');
         let text = if sentence.is_empty() { words(tool.name).join(" ") } else { sentence.to_owned() };
         let text = beginning(&text, settings.description_chars).to_owned();
-        if !told.contains(&text) {
-            told.push(text);
+        if !results.contains(&text) {
+            results.push(text);
         }
     }
-    told.join("; ")
+    results.join("; ")
 }
 
 /// Returns a call as one line: the tool and the origin of each argument. Labels are `stepN`.
@@ -35,16 +35,18 @@ pub(in crate::procedures) fn step_words(node: &Node) -> String {
             Source::Value { value, .. } => {
                 parts.push(format!("{name} is {}", beginning(&value.to_string(), CONSTANT_CHARS)));
             }
-            Source::Output(reference) => parts.push(format!("{name} {} {}", taken(reference), place(reference))),
+            Source::Output(reference) => {
+                parts.push(format!("{name} {} {}", selection_words(reference), location_words(reference)))
+            }
             Source::Composed { outputs, .. } => {
-                let places: Vec<String> = outputs.iter().map(place).collect();
-                let places: Vec<&str> = places.iter().map(String::as_str).collect();
-                parts.push(format!("{name} made of {}", listed(&places)));
+                let sources: Vec<String> = outputs.iter().map(location_words).collect();
+                let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
+                parts.push(format!("{name} made of {}", enumeration(&sources)));
             }
         }
     }
     if !given.is_empty() {
-        parts.push(format!("{} given", listed(&given)));
+        parts.push(format!("{} given", enumeration(&given)));
     }
     let mut text = node.tool.clone();
     if !parts.is_empty() {
@@ -53,7 +55,7 @@ pub(in crate::procedures) fn step_words(node: &Node) -> String {
     text
 }
 
-fn taken(reference: &Reference) -> &'static str {
+fn selection_words(reference: &Reference) -> &'static str {
     match reference.item {
         Item::Chosen => "chosen from",
         Item::Index(_) => "the first of",
@@ -61,7 +63,7 @@ fn taken(reference: &Reference) -> &'static str {
     }
 }
 
-fn place(reference: &Reference) -> String {
+fn location_words(reference: &Reference) -> String {
     let number = reference.node.trim_start_matches("step");
     match reference.output.as_str() {
         "" => format!("step {number}'s answer"),
@@ -70,7 +72,7 @@ fn place(reference: &Reference) -> String {
 }
 
 /// Formats a list as `a, b and c`.
-fn listed(names: &[&str]) -> String {
+fn enumeration(names: &[&str]) -> String {
     match names.split_last() {
         Some((last, [])) => (*last).to_owned(),
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::workflow::{ImportError, ImportedStep, ImportedWorkflow, OperationName, WorkflowResult, input, label};
 use callwright_common::json::Pointer;
-use callwright_common::yaml::{Bounds, read as read_yaml};
+use callwright_common::yaml::{Bounds, read as parse_yaml};
 use callwright_types::plan::{Argument, Item, Reference, Source};
 
 /// Limits on the expansion of a document.
@@ -81,24 +81,24 @@ pub(super) fn is_arazzo(text: &str) -> bool {
 }
 
 /// Returns the workflows of a document; those that are not supported as errors with their names.
-pub(super) fn read(text: &str) -> Result<Vec<WorkflowResult>, ImportError> {
-    let document: ArazzoDocument = read_yaml(text, BOUNDS)
+pub(super) fn parse(text: &str) -> Result<Vec<WorkflowResult>, ImportError> {
+    let document: ArazzoDocument = parse_yaml(text, BOUNDS)
         .map_err(|problem| ImportError::Syntax { line: problem.line, message: problem.message })?;
     let mut workflows = Vec::with_capacity(document.workflows.len());
     for workflow in &document.workflows {
-        let read = WorkflowReader { workflow, components: &document.components }.read();
-        workflows.push(read.map_err(|error| (workflow.workflow_id.clone(), error)));
+        let parsed = WorkflowParser { workflow, components: &document.components }.parse();
+        workflows.push(parsed.map_err(|error| (workflow.workflow_id.clone(), error)));
     }
     Ok(workflows)
 }
 
-struct WorkflowReader<'a> {
+struct WorkflowParser<'a> {
     workflow: &'a ArazzoWorkflow,
     components: &'a ArazzoComponents,
 }
 
-impl WorkflowReader<'_> {
-    fn read(&self) -> Result<ImportedWorkflow, ImportError> {
+impl WorkflowParser<'_> {
+    fn parse(&self) -> Result<ImportedWorkflow, ImportError> {
         let mut steps = Vec::with_capacity(self.workflow.steps.len());
         for (index, step) in self.workflow.steps.iter().enumerate() {
             steps.push(self.step(index, step)?);
@@ -117,7 +117,7 @@ impl WorkflowReader<'_> {
         // The parameters of the step override those of the workflow.
         for parameter in step.parameters.iter().chain(&self.workflow.parameters) {
             let Some((name, value)) = self.parameter(parameter) else { continue };
-            if arguments.iter().all(|known| known.name != name) {
+            if arguments.iter().all(|existing| existing.name != name) {
                 arguments.push(Argument { name, source: self.source(index, &value) });
             }
         }
@@ -196,9 +196,9 @@ impl WorkflowReader<'_> {
         let (step, name) = expression.strip_prefix("$steps.")?.split_once(".outputs.")?;
         let (name, part) = name.split_once('#').unwrap_or((name, ""));
         let earlier = self.workflow.steps.get(..index)?;
-        let position = earlier.iter().position(|known| known.step_id == step)?;
-        let written = earlier.get(position)?.outputs.get(name)?.as_str()?;
-        let body = written.strip_prefix("$response.body")?;
+        let position = earlier.iter().position(|existing| existing.step_id == step)?;
+        let expression = earlier.get(position)?.outputs.get(name)?.as_str()?;
+        let body = expression.strip_prefix("$response.body")?;
         let pointer = format!("{}{part}", body.strip_prefix('#').unwrap_or(body));
         Some(reference(label(position + 1), &pointer))
     }

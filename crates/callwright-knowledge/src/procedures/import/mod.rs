@@ -1,6 +1,6 @@
 //! Imports procedures from documents that people write: Arazzo workflows and Markdown runbooks.
 //!
-//! A document names operations and the sources of their arguments. [`read`] parses it, and [`draft`] abstracts one
+//! A document names operations and the sources of their arguments. [`parse`] parses it, and [`draft`] abstracts one
 //! workflow to a procedure, by the same rules as learned ones: values become inputs, and only operations of known
 //! toolsets count. The caller adds the evidence, which names the document.
 
@@ -14,7 +14,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{KnownTool, Settings, draft_of_plan};
+use super::{ProcedureTool, Settings, draft_of_plan};
 use callwright_common::text::excerpt;
 use callwright_types::memory::Backing;
 use callwright_types::plan::{Argument, Node, Source};
@@ -31,8 +31,8 @@ pub const MAX_BYTES: u64 = 1 << 20;
 ///
 /// # Errors
 /// [`ImportError`] of the document as a whole.
-pub fn read(text: &str) -> Result<Vec<WorkflowResult>, ImportError> {
-    let workflows = if arazzo::is_arazzo(text) { arazzo::read(text)? } else { runbook::read(text) };
+pub fn parse(text: &str) -> Result<Vec<WorkflowResult>, ImportError> {
+    let workflows = if arazzo::is_arazzo(text) { arazzo::parse(text)? } else { runbook::parse(text) };
     match workflows.len() {
         0 => Err(ImportError::Empty),
         count if count > MAX_WORKFLOWS => Err(ImportError::TooMany),
@@ -46,14 +46,14 @@ pub fn read(text: &str) -> Result<Vec<WorkflowResult>, ImportError> {
 /// [`ImportError`]: a step names no known operation, or the steps form no procedure.
 pub fn draft<'a>(
     workflow: &ImportedWorkflow,
-    find: &dyn Fn(&OperationName) -> Option<KnownTool<'a>>,
+    find: &dyn Fn(&OperationName) -> Option<ProcedureTool<'a>>,
     settings: &Settings,
 ) -> Result<ProcedureDraft, ImportError> {
     if workflow.steps.len() > settings.max_steps {
         return Err(ImportError::NoProcedure);
     }
     let inputs: HashSet<&str> = workflow.steps.iter().flat_map(|step| &step.arguments).filter_map(input_name).collect();
-    let mut tools: Vec<KnownTool<'a>> = Vec::new();
+    let mut tools: Vec<ProcedureTool<'a>> = Vec::new();
     let mut nodes = Vec::with_capacity(workflow.steps.len());
     for step in &workflow.steps {
         let tool = find(&step.operation).ok_or_else(|| ImportError::Step {
@@ -77,7 +77,7 @@ pub fn draft<'a>(
 
 /// Returns the call of a step. Required arguments that the step does not mention are inputs: those of the same name that
 /// other steps use, or their own.
-fn node(step: &ImportedStep, tool: &KnownTool<'_>, inputs: &HashSet<&str>) -> Node {
+fn node(step: &ImportedStep, tool: &ProcedureTool<'_>, inputs: &HashSet<&str>) -> Node {
     let mut arguments = step.arguments.clone();
     let required = tool.parameters.get("required").and_then(Value::as_array);
     for name in required.into_iter().flatten().filter_map(Value::as_str) {

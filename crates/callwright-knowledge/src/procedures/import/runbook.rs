@@ -16,16 +16,16 @@ use callwright_types::plan::{Argument, Item, Reference, Source};
 const METHODS: [&str; 8] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "QUERY"];
 
 /// Returns the workflows of a runbook.
-pub(super) fn read(text: &str) -> Vec<WorkflowResult> {
-    let mut reader = RunbookReader::default();
+pub(super) fn parse(text: &str) -> Vec<WorkflowResult> {
+    let mut parser = RunbookParser::default();
     for event in Parser::new(text) {
-        reader.event(event);
+        parser.event(event);
     }
-    reader.workflows
+    parser.workflows
 }
 
 #[derive(Default)]
-struct RunbookReader {
+struct RunbookParser {
     workflows: Vec<WorkflowResult>,
     heading: String,
     /// First paragraph below the heading.
@@ -33,7 +33,7 @@ struct RunbookReader {
     in_heading: bool,
     in_paragraph: bool,
     /// Nesting of lists; the ordered list at the top has level 1.
-    lists: usize,
+    list_depth: usize,
     is_ordered: bool,
     /// Number of the current item.
     number: usize,
@@ -42,34 +42,34 @@ struct RunbookReader {
     item: Vec<String>,
 }
 
-impl RunbookReader {
+impl RunbookParser {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(Tag::Heading { .. }) => self.begin_heading(),
             Event::End(TagEnd::Heading(_)) => self.in_heading = false,
-            Event::Start(Tag::Paragraph) => self.in_paragraph = self.lists == 0 && self.summary.is_empty(),
+            Event::Start(Tag::Paragraph) => self.in_paragraph = self.list_depth == 0 && self.summary.is_empty(),
             Event::End(TagEnd::Paragraph) => self.in_paragraph = false,
             Event::Start(Tag::List(start)) => {
-                self.lists += 1;
-                if self.lists == 1 {
+                self.list_depth += 1;
+                if self.list_depth == 1 {
                     self.is_ordered = start.is_some();
                     self.number = start.and_then(|start| usize::try_from(start).ok()).unwrap_or(1);
                 }
             }
             Event::End(TagEnd::List(_)) => {
-                self.lists = self.lists.saturating_sub(1);
-                if self.lists == 0 && self.is_ordered {
+                self.list_depth = self.list_depth.saturating_sub(1);
+                if self.list_depth == 0 && self.is_ordered {
                     self.finish_list();
                 }
             }
-            Event::End(TagEnd::Item) if self.lists == 1 => {
+            Event::End(TagEnd::Item) if self.list_depth == 1 => {
                 let item = std::mem::take(&mut self.item);
                 if !item.is_empty() {
                     self.items.push((self.number, item));
                 }
                 self.number = self.number.saturating_add(1);
             }
-            Event::Code(code) if self.lists > 0 => self.item.push(code.trim().to_owned()),
+            Event::Code(code) if self.list_depth > 0 => self.item.push(code.trim().to_owned()),
             Event::Text(text) | Event::Code(text) => self.text(&text),
             Event::SoftBreak | Event::HardBreak => self.text(" "),
             _ => {}

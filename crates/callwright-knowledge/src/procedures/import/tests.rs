@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{ImportError, OperationName, draft, read};
-use crate::procedures::{KnownTool, Settings};
+use super::{ImportError, OperationName, draft, parse};
+use crate::procedures::{ProcedureTool, Settings};
 use callwright_types::ProcedureDraft;
 use callwright_types::plan::Source;
 
@@ -64,8 +64,8 @@ impl Tools {
         }
     }
 
-    fn find<'a>(&'a self, operation: &OperationName) -> Option<KnownTool<'a>> {
-        let (name, parameters, changes) = match operation {
+    fn find<'a>(&'a self, operation: &OperationName) -> Option<ProcedureTool<'a>> {
+        let (name, parameters, changes_state) = match operation {
             OperationName::Id(id) if id == "listRooms" => ("listRooms", &self.list, false),
             OperationName::Path(method, path) if method == "GET" && path == "/rooms" => {
                 ("listRooms", &self.list, false)
@@ -77,7 +77,7 @@ impl Tools {
             _ => return None,
         };
         let description = "Lists rooms by id.";
-        Some(KnownTool {
+        Some(ProcedureTool {
             name,
             toolset: Some("rooms"),
             client: None,
@@ -85,12 +85,12 @@ impl Tools {
             parameters,
             outputs: &[],
             links: &[],
-            changes,
+            changes_state,
         })
     }
 
     fn draft(&self, text: &str, at: usize) -> Result<ProcedureDraft, ImportError> {
-        let workflow = read(text).unwrap().swap_remove(at).map_err(|(_, error)| error)?;
+        let workflow = parse(text).unwrap().swap_remove(at).map_err(|(_, error)| error)?;
         draft(&workflow, &|operation| self.find(operation), &Settings::default())
     }
 }
@@ -100,7 +100,7 @@ fn source<'a>(draft: &'a ProcedureDraft, step: &str, argument: &str) -> &'a Sour
 }
 
 #[test]
-fn an_arazzo_workflow_becomes_a_procedure_without_its_values() {
+fn arazzo_workflow_becomes_a_procedure_without_its_values() {
     let tools = Tools::new();
     let draft = tools.draft(ARAZZO, 0).unwrap();
     assert_eq!(draft.output, "Books a free meeting room.");
@@ -116,7 +116,7 @@ fn an_arazzo_workflow_becomes_a_procedure_without_its_values() {
 }
 
 #[test]
-fn a_runbook_becomes_a_procedure() {
+fn runbook_becomes_a_procedure() {
     let tools = Tools::new();
     let draft = tools.draft(RUNBOOK, 0).unwrap();
     assert_eq!(draft.output, "Book a free room");
@@ -125,11 +125,11 @@ fn a_runbook_becomes_a_procedure() {
     let inputs: Vec<&str> = draft.input.iter().map(|input| input.name.as_str()).collect();
     assert_eq!(inputs.first(), Some(&"day"));
     assert!(inputs.contains(&"title"));
-    assert_eq!(read(RUNBOOK).unwrap().len(), 1, "a list without order is no workflow");
+    assert_eq!(parse(RUNBOOK).unwrap().len(), 1, "a list without order is no workflow");
 }
 
 #[test]
-fn what_cannot_be_imported_is_an_error_with_its_place() {
+fn import_errors_name_their_location() {
     let tools = Tools::new();
     let nested = tools.draft(ARAZZO, 1).unwrap_err();
     assert!(nested.to_string().contains("step `all` names no operation"), "{nested}");
@@ -137,15 +137,15 @@ fn what_cannot_be_imported_is_an_error_with_its_place() {
     assert_eq!(unknown.to_string(), "step `step2` names the operation `dropRooms`, which no toolset has");
     let alone = tools.draft("# A\n\n1. `listRooms`\n", 0).unwrap_err();
     assert_eq!(alone, ImportError::NoProcedure);
-    assert_eq!(read("Nothing here."), Err(ImportError::Empty));
-    assert!(matches!(read("arazzo: 1.0.1\nworkflows: [{steps: 3}]"), Err(ImportError::Syntax { line: 2, .. })));
+    assert_eq!(parse("Nothing here."), Err(ImportError::Empty));
+    assert!(matches!(parse("arazzo: 1.0.1\nworkflows: [{steps: 3}]"), Err(ImportError::Syntax { line: 2, .. })));
     let many = format!("arazzo: 1.0.1\nworkflows:\n{}", "  - {workflowId: a}\n".repeat(501));
-    assert_eq!(read(&many), Err(ImportError::TooMany));
+    assert_eq!(parse(&many), Err(ImportError::TooMany));
 }
 
 #[test]
-fn hostile_documents_end() {
+fn hostile_documents_terminate() {
     for text in ["1. `a`\n".repeat(50_000), "# x\n".repeat(50_000), format!("1. {}", "`a` ".repeat(50_000))] {
-        let _ = read(&text);
+        let _ = parse(&text);
     }
 }

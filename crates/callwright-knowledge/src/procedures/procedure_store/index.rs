@@ -20,11 +20,11 @@ pub struct StoredProcedure {
 }
 
 /// Whether the tool of a name is available: a tool of a toolset or, with a fingerprint, a client's own tool.
-pub type InPlay<'a> = dyn Fn(&str, Option<&Fingerprint>) -> bool + Sync + 'a;
+pub type ToolAvailability<'a> = dyn Fn(&str, Option<&Fingerprint>) -> bool + Sync + 'a;
 
 /// Query for procedures.
 #[derive(Clone, Copy)]
-pub struct Query<'a> {
+pub struct ProcedureQuery<'a> {
     /// Scope of the procedures.
     pub scope: &'a Scope,
     /// Text of the request.
@@ -32,12 +32,12 @@ pub struct Query<'a> {
     /// Its embedding, if there is one.
     pub vector: Option<&'a Vector>,
     /// Available tools. A procedure is only found if all its tools are available.
-    pub in_play: &'a InPlay<'a>,
+    pub is_available: &'a ToolAvailability<'a>,
 }
 
 /// Procedure that was found.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct ProcedureMatch {
     /// Procedure.
     pub procedure: Arc<Procedure>,
     /// Score, higher is better: the BM25 score relative to the best match, 0 to 1, plus the cosine similarity, -1 to 1.
@@ -46,12 +46,12 @@ pub struct Found {
 
 impl StoredProcedure {
     /// Whether all tools of the procedure are available.
-    pub(super) fn is_in_play(&self, in_play: &InPlay<'_>) -> bool {
+    pub(super) fn has_available_tools(&self, is_available: &ToolAvailability<'_>) -> bool {
         let mut nodes = self.procedure.plan.nodes().iter();
-        nodes.all(|node| in_play(&node.tool, self.procedure.fingerprint(&node.tool)))
+        nodes.all(|node| is_available(&node.tool, self.procedure.fingerprint(&node.tool)))
     }
 
-    fn is_live(&self) -> bool {
+    fn is_active(&self) -> bool {
         self.procedure.retired.is_none()
     }
 }
@@ -85,8 +85,8 @@ impl MemoryIndex for ProcedureIndex {
                 None => all.remove(&id),
             };
         }
-        let live = all.iter().filter(|(_, stored)| stored.is_live());
-        let words = Bm25::build(live.map(|(id, stored)| (id.clone(), embedded_text(&stored.procedure))));
+        let active = all.iter().filter(|(_, stored)| stored.is_active());
+        let words = Bm25::build(active.map(|(id, stored)| (id.clone(), embedded_text(&stored.procedure))));
         Self { all, words: Some(words) }
     }
 
@@ -99,7 +99,7 @@ impl MemoryIndex for ProcedureIndex {
     }
 
     fn retired(&self) -> usize {
-        self.all.len() - self.live().count()
+        self.all.len() - self.active().count()
     }
 }
 
@@ -112,29 +112,29 @@ impl ProcedureIndex {
         self.all.values().map(|stored| &stored.procedure)
     }
 
-    pub(super) fn live(&self) -> impl Iterator<Item = &StoredProcedure> {
-        self.all.values().filter(|stored| stored.is_live())
+    pub(super) fn active(&self) -> impl Iterator<Item = &StoredProcedure> {
+        self.all.values().filter(|stored| stored.is_active())
     }
 
-    pub(super) fn search(&self, query: &Query<'_>, k: usize) -> Vec<Found> {
+    pub(super) fn search(&self, query: &ProcedureQuery<'_>, k: usize) -> Vec<ProcedureMatch> {
         let Some(index) = &self.words else { return Vec::new() };
         let mut words: Vec<&str> = query.text.split_whitespace().collect();
         words.retain(|word| !is_stop_word(&word.to_lowercase()));
         let hits = index.search(&words.join(" "), index.len());
         let best = hits.first().map_or(1.0, |hit| hit.score);
         let words: HashMap<&str, f32> = hits.iter().map(|hit| (hit.id.as_str(), hit.score / best)).collect();
-        let mut found: Vec<Found> = Vec::new();
-        for stored in self.live().filter(|stored| stored.is_in_play(query.in_play)) {
+        let mut matches: Vec<ProcedureMatch> = Vec::new();
+        for stored in self.active().filter(|stored| stored.has_available_tools(query.is_available)) {
             let words = words.get(stored.procedure.id.as_str()).copied();
             let meaning = query.vector.zip(stored.vector.as_ref()).map(|(query, own)| query.cosine(own));
             if words.is_some() || meaning.is_some() {
                 let score = words.unwrap_or_default() + meaning.unwrap_or_default();
-                found.push(Found { procedure: Arc::clone(&stored.procedure), score });
+                matches.push(ProcedureMatch { procedure: Arc::clone(&stored.procedure), score });
             }
         }
         // The sort is stable, so ties are in the order of learning.
-        found.sort_by(|one, other| other.score.total_cmp(&one.score));
-        found.truncate(k);
-        found
+        matches.sort_by(|one, other| other.score.total_cmp(&one.score));
+        matches.truncate(k);
+        matches
     }
 }

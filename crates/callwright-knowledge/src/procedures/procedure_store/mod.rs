@@ -9,7 +9,7 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use index::{Found, InPlay, Query, StoredProcedure};
+pub use index::{ProcedureMatch, ProcedureQuery, StoredProcedure, ToolAvailability};
 
 use super::Settings;
 use crate::memory::{MemoryChange, ScopedIndexes};
@@ -24,8 +24,8 @@ pub struct ProcedureStore {
 }
 
 impl ProcedureStore {
-    /// Builds a store. Retired procedures are included in [`Self::of_scope`], but not found.
-    pub fn of(procedures: impl IntoIterator<Item = StoredProcedure>, settings: Settings) -> Self {
+    /// Builds a store. Retired procedures are included in [`Self::in_scope`], but not found.
+    pub fn new(procedures: impl IntoIterator<Item = StoredProcedure>, settings: Settings) -> Self {
         Self { indexes: ScopedIndexes::default(), settings }.with(procedures.into_iter().map(MemoryChange::Stored))
     }
 
@@ -38,14 +38,18 @@ impl ProcedureStore {
     /// Returns at most `k` procedures with the highest scores. Retired procedures, those of other scopes, and those
     /// with unavailable tools are excluded. Without an embedding, a match shares at least one word with the text that
     /// is not a stop word. Results are deterministic.
-    pub fn recall(&self, query: &Query<'_>, k: usize) -> Vec<Found> {
+    pub fn recall(&self, query: &ProcedureQuery<'_>, k: usize) -> Vec<ProcedureMatch> {
         self.indexes.get(query.scope).map(|index| index.search(query, k)).unwrap_or_default()
     }
 
     /// Returns the active procedures of a scope whose tools are all available, in the order of learning.
-    pub fn in_play<'a>(&'a self, scope: &Scope, in_play: &'a InPlay<'a>) -> impl Iterator<Item = &'a StoredProcedure> {
-        let stored = self.indexes.get(scope).into_iter().flat_map(ProcedureIndex::live);
-        stored.filter(move |stored| stored.is_in_play(in_play))
+    pub fn available<'a>(
+        &'a self,
+        scope: &Scope,
+        is_available: &'a ToolAvailability<'a>,
+    ) -> impl Iterator<Item = &'a StoredProcedure> {
+        let stored = self.indexes.get(scope).into_iter().flat_map(ProcedureIndex::active);
+        stored.filter(move |stored| stored.has_available_tools(is_available))
     }
 
     /// Returns a procedure by scope and id.
@@ -54,13 +58,13 @@ impl ProcedureStore {
     }
 
     /// Returns all procedures of a scope, in the order of learning.
-    pub fn of_scope(&self, scope: &Scope) -> impl Iterator<Item = &Arc<Procedure>> {
+    pub fn in_scope(&self, scope: &Scope) -> impl Iterator<Item = &Arc<Procedure>> {
         self.indexes.get(scope).into_iter().flat_map(ProcedureIndex::all)
     }
 
     /// Whether the scope has any active procedure.
-    pub fn knows(&self, scope: &Scope) -> bool {
-        self.indexes.get(scope).is_some_and(|index| index.live().next().is_some())
+    pub fn has_active(&self, scope: &Scope) -> bool {
+        self.indexes.get(scope).is_some_and(|index| index.active().next().is_some())
     }
 
     /// Returns the scopes with procedures, in arbitrary order.

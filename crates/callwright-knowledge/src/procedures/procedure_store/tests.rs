@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{InPlay, ProcedureStore, Query, StoredProcedure};
+use super::{ProcedureQuery, ProcedureStore, StoredProcedure, ToolAvailability};
 use crate::memory::MemoryChange;
 use crate::procedures::Settings;
 use crate::procedures::testing::{procedure, stored};
@@ -20,8 +20,8 @@ fn paying(group: &str) -> Arc<Procedure> {
     procedure(group, "Pays an invoice of a customer", &arguments)
 }
 
-fn found(store: &ProcedureStore, group: &str, text: &str, in_play: &InPlay<'_>) -> Vec<String> {
-    let query = Query { scope: &Scope::of_group(group), text, vector: None, in_play };
+fn found(store: &ProcedureStore, group: &str, text: &str, is_available: &ToolAvailability<'_>) -> Vec<String> {
+    let query = ProcedureQuery { scope: &Scope::of_group(group), text, vector: None, is_available };
     store.recall(&query, 3).into_iter().map(|found| found.procedure.output.clone()).collect()
 }
 
@@ -30,8 +30,8 @@ fn all(_: &str, _: Option<&Fingerprint>) -> bool {
 }
 
 #[test]
-fn a_procedure_is_found_by_the_words_of_what_it_gives_and_does() {
-    let store = ProcedureStore::of([stored(&booking("a")), stored(&paying("a"))], Settings::default());
+fn procedures_are_found_by_words_of_their_result_and_steps() {
+    let store = ProcedureStore::new([stored(&booking("a")), stored(&paying("a"))], Settings::default());
     assert_eq!(found(&store, "a", "Please book the room of Jack", &all), ["Books a meeting room"]);
     assert_eq!(found(&store, "a", "settle the invoices of our customer", &all), ["Pays an invoice of a customer"]);
     assert!(found(&store, "a", "what is the weather of a day with the and", &|_, _| false).is_empty());
@@ -39,42 +39,43 @@ fn a_procedure_is_found_by_the_words_of_what_it_gives_and_does() {
 }
 
 #[test]
-fn nothing_of_another_scope_retired_or_without_its_tools_is_found() {
+fn procedures_of_other_scopes_retired_or_without_tools_are_not_found() {
     let mut retired = Procedure::clone(&paying("a"));
     retired.retired = Some(Retirement { at: Timestamp::UNIX_EPOCH, reason: "it hurts".to_owned() });
-    let store = ProcedureStore::of([stored(&booking("a")), stored(&Arc::new(retired))], Settings::default());
+    let store = ProcedureStore::new([stored(&booking("a")), stored(&Arc::new(retired))], Settings::default());
     assert!(found(&store, "b", "book a room", &all).is_empty());
     assert!(found(&store, "a", "pay an invoice", &all).is_empty());
     assert!(found(&store, "a", "book a room", &|tool, _| tool != "find_person").is_empty());
-    assert_eq!((store.len(), store.retired(), store.of_scope(&Scope::of_group("a")).count()), (2, 1, 2));
+    assert_eq!((store.len(), store.retired(), store.in_scope(&Scope::of_group("a")).count()), (2, 1, 2));
 }
 
 #[test]
-fn meaning_finds_what_words_do_not() {
+fn vectors_find_procedures_that_words_do_not() {
     let vector = |components: [f32; 2]| Vector::new(components.to_vec()).unwrap();
     let with = |procedure: Arc<Procedure>, components| StoredProcedure {
         procedure,
         vector: Some(Arc::new(vector(components))),
     };
     let store =
-        ProcedureStore::of([with(booking("a"), [1.0, 0.0]), with(paying("a"), [0.0, 1.0])], Settings::default());
-    let asked = vector([0.9, 0.1]);
+        ProcedureStore::new([with(booking("a"), [1.0, 0.0]), with(paying("a"), [0.0, 1.0])], Settings::default());
+    let request = vector([0.9, 0.1]);
     let scope = Scope::of_group("a");
-    let query = Query { scope: &scope, text: "Besprechungszimmer", vector: Some(&asked), in_play: &all };
+    let query =
+        ProcedureQuery { scope: &scope, text: "Besprechungszimmer", vector: Some(&request), is_available: &all };
     let best = store.recall(&query, 1);
     assert_eq!(best[0].procedure.output, "Books a meeting room");
 }
 
 #[test]
-fn changes_give_what_building_anew_gives() {
+fn incremental_changes_equal_a_new_store() {
     let (book, pay) = (booking("a"), paying("a"));
-    let built = ProcedureStore::of([stored(&pay)], Settings::default());
+    let built = ProcedureStore::new([stored(&pay)], Settings::default());
     let changes = [
         MemoryChange::Stored(stored(&book)),
         MemoryChange::Stored(stored(&pay)),
         MemoryChange::Deleted(book.id.clone()),
     ];
-    let changed = ProcedureStore::of([], Settings::default()).with(changes);
+    let changed = ProcedureStore::new([], Settings::default()).with(changes);
     for text in ["book a room", "pay an invoice"] {
         assert_eq!(found(&built, "a", text, &all), found(&changed, "a", text, &all));
     }

@@ -5,33 +5,35 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::procedures::{InPlay, ProcedureStore, Query, Settings, Wording, compose, feed};
+use crate::procedures::{
+    ProcedureQuery, ProcedureStore, ProcedureText, Settings, ToolAvailability, compose, supplied_input,
+};
 use callwright_search::embedding::Embedder;
 use callwright_types::{OutputField, Procedure, Scope};
 
 /// Returns the output fields of the tool of a name; empty if unknown.
-pub type Outputs<'a> = dyn Fn(&str) -> Arc<[OutputField]> + Sync + 'a;
+pub type ToolOutputs<'a> = dyn Fn(&str) -> Arc<[OutputField]> + Sync + 'a;
 
 /// Context of the retrieval.
 #[derive(Clone, Copy)]
-pub struct Lookup<'a> {
-    /// Known procedures.
-    pub library: &'a ProcedureStore,
+pub struct ProcedureLookup<'a> {
+    /// Procedures of all scopes.
+    pub store: &'a ProcedureStore,
     /// Scope of the procedures.
     pub scope: &'a Scope,
     /// Available tools.
-    pub in_play: &'a InPlay<'a>,
+    pub is_available: &'a ToolAvailability<'a>,
     /// Output fields of tools, to find procedures that supply inputs of others.
-    pub outputs: &'a Outputs<'a>,
+    pub outputs: &'a ToolOutputs<'a>,
     /// Whether the procedure of this id is withheld from the turn, to measure the outcome without it.
     pub withheld: &'a (dyn Fn(&str) -> bool + Sync),
     /// Embedder of the questions; `None` if procedures are found by words only.
     pub embedder: Option<&'a dyn Embedder>,
 }
 
-impl fmt::Debug for Lookup<'_> {
+impl fmt::Debug for ProcedureLookup<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lookup").field("scope", &self.scope).finish_non_exhaustive()
+        f.debug_struct("ProcedureLookup").field("scope", &self.scope).finish_non_exhaustive()
     }
 }
 
@@ -43,9 +45,9 @@ pub(super) struct ProcedureWords {
     pub(super) steps: Vec<String>,
 }
 
-impl From<Wording<'_>> for ProcedureWords {
-    fn from(wording: Wording<'_>) -> Self {
-        Self { input: wording.needs().collect(), output: wording.output.to_owned(), steps: wording.steps.to_vec() }
+impl From<ProcedureText<'_>> for ProcedureWords {
+    fn from(text: ProcedureText<'_>) -> Self {
+        Self { input: text.input_lines().collect(), output: text.output.to_owned(), steps: text.steps.to_vec() }
     }
 }
 
@@ -64,15 +66,15 @@ pub(super) struct FittingProcedures {
     pub(super) shown: Vec<FoundWords>,
 }
 
-/// Found procedure: its id, `None` for a composed one, and its wording.
+/// Procedure that was found: its id, `None` for a composed one, and its wording.
 pub(super) type FoundWords = (Option<String>, ProcedureWords);
 
 impl RetrievedProcedures {
     pub(super) fn add(&mut self, found: &[FoundWords]) {
-        for (id, known) in found {
+        for (id, words) in found {
             let Some(id) = id else { continue };
             if self.found.iter().all(|(present, _)| present != id) {
-                self.found.push((id.clone(), known.clone()));
+                self.found.push((id.clone(), words.clone()));
             }
         }
     }
@@ -86,16 +88,16 @@ impl RetrievedProcedures {
     }
 
     pub(super) fn wordings(self) -> Vec<ProcedureWords> {
-        self.found.into_iter().map(|(_, known)| known).collect()
+        self.found.into_iter().map(|(_, words)| words).collect()
     }
 }
 
-impl Lookup<'_> {
+impl ProcedureLookup<'_> {
     /// Returns the best procedures for a text, without withheld ones.
     pub(super) async fn find(&self, text: &str, k: usize) -> Vec<FoundWords> {
         let found = self.best(text, k).await.into_iter();
         let shown = found.filter(|procedure| !(self.withheld)(&procedure.id));
-        shown.map(|procedure| (Some(procedure.id.clone()), Wording::of(&procedure).into())).collect()
+        shown.map(|procedure| (Some(procedure.id.clone()), ProcedureText::from(&*procedure).into())).collect()
     }
 
     async fn best(&self, text: &str, k: usize) -> Vec<Arc<Procedure>> {
@@ -104,8 +106,9 @@ impl Lookup<'_> {
             Some(embedder) => embedder.embed_query(text.to_owned()).await.ok(),
             None => None,
         };
-        let query = Query { scope: self.scope, text, vector: vector.as_ref(), in_play: self.in_play };
-        self.library.recall(&query, k).into_iter().map(|found| found.procedure).collect()
+        let query =
+            ProcedureQuery { scope: self.scope, text, vector: vector.as_ref(), is_available: self.is_available };
+        self.store.recall(&query, k).into_iter().map(|found| found.procedure).collect()
     }
 
     /// Returns the best procedures for the request itself. If another procedure supplies an input of the best one,
@@ -113,17 +116,19 @@ impl Lookup<'_> {
     pub(super) async fn for_request(&self, request: &str, settings: &Settings) -> FittingProcedures {
         let fitting = self.best(request, settings.k).await;
         let ids = fitting.iter().map(|procedure| procedure.id.clone()).collect();
-        let known: Vec<&Arc<Procedure>> = fitting.iter().filter(|procedure| !(self.withheld)(&procedure.id)).collect();
-        let shown = known.iter().map(|procedure| (Some(procedure.id.clone()), Wording::of(procedure).into()));
+        let available: Vec<&Arc<Procedure>> =
+            fitting.iter().filter(|procedure| !(self.withheld)(&procedure.id)).collect();
+        let shown =
+            available.iter().map(|procedure| (Some(procedure.id.clone()), ProcedureText::from(&***procedure).into()));
         let mut shown: Vec<FoundWords> = shown.collect();
-        let Some(best) = known.first() else { return FittingProcedures { ids, shown } };
-        let givers = self.library.in_play(self.scope, self.in_play).map(|giver| &giver.procedure);
-        let composed = givers.filter(|giver| !(self.withheld)(&giver.id)).find_map(|giver| {
-            let goal = giver.plan.node(giver.plan.finals().first()?)?;
-            let feed = feed(giver, best, &(self.outputs)(&goal.tool))?;
-            compose(giver, best, &feed, settings)
+        let Some(best) = available.first() else { return FittingProcedures { ids, shown } };
+        let suppliers = self.store.available(self.scope, self.is_available).map(|supplier| &supplier.procedure);
+        let composed = suppliers.filter(|supplier| !(self.withheld)(&supplier.id)).find_map(|supplier| {
+            let goal = supplier.plan.node(supplier.plan.finals().first()?)?;
+            let supplied = supplied_input(supplier, best, &(self.outputs)(&goal.tool))?;
+            compose(supplier, best, &supplied, settings)
         });
-        shown.extend(composed.map(|draft| (None, Wording::of_draft(&draft).into())));
+        shown.extend(composed.map(|draft| (None, ProcedureText::from(&draft).into())));
         FittingProcedures { ids, shown }
     }
 }

@@ -1,13 +1,13 @@
-//! Creates an outline for a request from known procedures (AAG, section 3.5).
+//! Creates an outline for a request from existing procedures (AAG, section 3.5).
 //!
 //! A draft is made of the procedures that fit the request. The request is outlined and rewritten into questions. For
 //! each question, procedures are retrieved and summarised as its answer, and the draft is updated from each answer. A
 //! critic requests edits until none are needed. The switches of [`Settings`] disable the same parts as the paper's
 //! ablations (section 4.5). A workflow that cannot continue returns its best result so far.
 
-mod asker;
 mod lookup;
 mod prompts;
+mod requester;
 #[cfg(test)]
 mod tests;
 
@@ -15,16 +15,16 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
-pub use asker::Budget;
-pub use lookup::{Lookup, Outputs};
-pub use prompts::Wanted;
+pub use lookup::{ProcedureLookup, ToolOutputs};
+pub use prompts::OutlineRequest;
+pub use requester::Budget;
 
 use super::Settings;
-use asker::{OneMember, OutlineRequester, OutlineStop, ParsedAnswer};
 use callwright_types::Cost;
 use callwright_upstream::TextSource;
 use lookup::{FittingProcedures, RetrievedProcedures};
 use prompts::{OutlineContext, OutlineTask, edited, questions, reviewed, summary, updated};
+use requester::{OneMember, OutlineRequester, OutlineStop};
 
 /// Result of a workflow.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -43,24 +43,24 @@ pub struct Outline {
 
 /// Creates an outline. No request is sent if no procedure fits.
 pub async fn outline(
-    wanted: &Wanted<'_>,
-    lookup: &Lookup<'_>,
+    request: &OutlineRequest<'_>,
+    lookup: &ProcedureLookup<'_>,
     source: &dyn TextSource,
     budget: Budget,
     settings: &Settings,
 ) -> Outline {
     let mut run = OutlineRun {
-        task: OutlineTask::of(wanted, settings),
+        task: OutlineTask::new(request, settings),
         lookup,
-        asker: OutlineRequester { source, budget, spent: Cost::default(), settings },
+        requester: OutlineRequester { source, budget, spent: Cost::default(), settings },
         settings,
         fitting: Vec::new(),
         retrieved: RetrievedProcedures::default(),
         steps: Vec::new(),
     };
-    let stopped = run.all().await.err().map(|stop| stop.to_string());
-    let OutlineRun { steps, fitting, retrieved, asker, .. } = run;
-    Outline { steps, fitting, procedures: retrieved.ids(), cost: asker.spent, stopped }
+    let stopped = run.run().await.err().map(|stop| stop.to_string());
+    let OutlineRun { steps, fitting, retrieved, requester, .. } = run;
+    Outline { steps, fitting, procedures: retrieved.ids(), cost: requester.spent, stopped }
 }
 
 /// Returns the steps as a note for the model, appended to the user's message.
@@ -77,8 +77,8 @@ pub fn note(steps: &[String]) -> String {
 /// Workflow in progress.
 struct OutlineRun<'a> {
     task: OutlineTask<'a>,
-    lookup: &'a Lookup<'a>,
-    asker: OutlineRequester<'a>,
+    lookup: &'a ProcedureLookup<'a>,
+    requester: OutlineRequester<'a>,
     settings: &'a Settings,
     fitting: Vec<String>,
     retrieved: RetrievedProcedures,
@@ -125,15 +125,15 @@ impl OneMember for EditsAnswer {
 }
 
 impl OutlineRun<'_> {
-    async fn all(&mut self) -> Result<(), OutlineStop> {
+    async fn run(&mut self) -> Result<(), OutlineStop> {
         let FittingProcedures { ids, shown: found } = self.lookup.for_request(self.task.request, self.settings).await;
         self.fitting = ids;
         if found.is_empty() {
             return Ok(());
         }
         self.retrieved.add(&found);
-        let drafted = self.asker.ask(&prompts::draft(&self.task, &found)).await?;
-        self.take(drafted);
+        let drafted = self.requester.request(&prompts::draft(&self.task, &found)).await?;
+        self.replace_steps(drafted);
         if self.steps.is_empty() {
             return Ok(());
         }
@@ -143,11 +143,11 @@ impl OutlineRun<'_> {
 
     /// Rewrites the request into questions, retrieves procedures for each, and updates the draft from them.
     async fn update(&mut self) -> Result<Vec<OutlineContext>, OutlineStop> {
-        let asked: ParsedAnswer<QuestionsAnswer> = self.asker.ask(&questions(&self.task, self.settings)).await?;
-        let Some(QuestionsAnswer { questions }) = asked else { return Ok(Vec::new()) };
+        let answer: Option<QuestionsAnswer> = self.requester.request(&questions(&self.task, self.settings)).await?;
+        let Some(QuestionsAnswer { questions }) = answer else { return Ok(Vec::new()) };
         let mut context = Vec::new();
         let mut all = RetrievedProcedures::default();
-        for question in self.short(questions, self.settings.questions) {
+        for question in self.normalized(questions, self.settings.questions) {
             let found = self.lookup.find(&question, self.settings.k).await;
             if found.is_empty() {
                 continue;
@@ -157,17 +157,18 @@ impl OutlineRun<'_> {
                 all.add(&found);
                 continue;
             }
-            let summed: ParsedAnswer<SummaryAnswer> = self.asker.ask(&summary(&self.task, &question, &found)).await?;
-            let answer = summed.map(|summed| self.short(vec![summed.answer], 1)).unwrap_or_default().pop();
+            let summarized: Option<SummaryAnswer> =
+                self.requester.request(&summary(&self.task, &question, &found)).await?;
+            let answer = summarized.map(|summary| self.normalized(vec![summary.answer], 1)).unwrap_or_default().pop();
             context.extend(answer.map(|answer| OutlineContext::Summary { question, answer }));
         }
         // Without summaries, all procedures found are one context, each once.
         if !all.is_empty() {
             context.push(OutlineContext::Whole { procedures: all.wordings() });
         }
-        for answered in &context {
-            let steps = self.asker.ask(&updated(&self.task, &self.steps, answered)).await?;
-            self.take(steps);
+        for answer in &context {
+            let steps = self.requester.request(&updated(&self.task, &self.steps, answer)).await?;
+            self.replace_steps(steps);
         }
         Ok(context)
     }
@@ -175,28 +176,29 @@ impl OutlineRun<'_> {
     /// Reviews and edits the steps until no edits are needed.
     async fn refine(&mut self, context: &[OutlineContext]) -> Result<(), OutlineStop> {
         for _ in 0..self.settings.critic_rounds {
-            let review: ParsedAnswer<EditsAnswer> = self.asker.ask(&reviewed(&self.task, &self.steps)).await?;
-            let edits = review.map(|review| self.short(review.edits, self.settings.outline_steps)).unwrap_or_default();
+            let review: Option<EditsAnswer> = self.requester.request(&reviewed(&self.task, &self.steps)).await?;
+            let edits =
+                review.map(|review| self.normalized(review.edits, self.settings.outline_steps)).unwrap_or_default();
             if edits.is_empty() {
                 break;
             }
-            let steps = self.asker.ask(&edited(&self.task, &self.steps, &edits, context)).await?;
-            self.take(steps);
+            let steps = self.requester.request(&edited(&self.task, &self.steps, &edits, context)).await?;
+            self.replace_steps(steps);
         }
         Ok(())
     }
 
     /// Replaces the steps unless the answer is empty.
-    fn take(&mut self, answered: ParsedAnswer<StepsAnswer>) {
+    fn replace_steps(&mut self, answer: Option<StepsAnswer>) {
         let steps =
-            answered.map(|StepsAnswer { steps }| self.short(steps, self.settings.outline_steps)).unwrap_or_default();
+            answer.map(|StepsAnswer { steps }| self.normalized(steps, self.settings.outline_steps)).unwrap_or_default();
         if !steps.is_empty() {
             self.steps = steps;
         }
     }
 
     /// Returns at most `at_most` non-empty texts, each on one line and truncated.
-    fn short(&self, texts: Vec<String>, at_most: usize) -> Vec<String> {
+    fn normalized(&self, texts: Vec<String>, at_most: usize) -> Vec<String> {
         let lines = texts.iter().map(|text| -> String {
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             text.chars().filter(|letter| !letter.is_control()).take(self.settings.step_chars).collect()

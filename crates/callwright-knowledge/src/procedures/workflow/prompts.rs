@@ -4,8 +4,8 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::asker::Prompt;
 use super::lookup::{FoundWords, ProcedureWords};
+use super::requester::Prompt;
 use crate::procedures::Settings;
 use crate::text::beginning;
 use callwright_common::json::raw;
@@ -25,7 +25,7 @@ const STEPS_EXAMPLE: &str = "Example: for the request \"Water the fern in the ha
 
 /// Task of a workflow.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct OutlineRequest<'a> {
     /// Request of the user.
     pub request: &'a str,
     /// Names and descriptions of the available tools, best first.
@@ -61,12 +61,12 @@ pub(super) enum OutlineContext {
 }
 
 impl<'a> OutlineTask<'a> {
-    pub(super) fn of(wanted: &Wanted<'a>, settings: &Settings) -> Self {
-        let tools = wanted.tools.iter().take(settings.shown_tools).map(|(name, description)| TaskToolData {
+    pub(super) fn new(request: &OutlineRequest<'a>, settings: &Settings) -> Self {
+        let tools = request.tools.iter().take(settings.shown_tools).map(|(name, description)| TaskToolData {
             name,
             description: beginning(description, settings.description_chars),
         });
-        Self { request: beginning(wanted.request, settings.request_chars), tools: tools.collect() }
+        Self { request: beginning(request.request, settings.request_chars), tools: tools.collect() }
     }
 }
 
@@ -118,7 +118,7 @@ pub(super) fn summary(task: &OutlineTask<'_>, question: &str, found: &[FoundWord
 }
 
 /// Builds the prompt that updates the steps.
-pub(super) fn updated(task: &OutlineTask<'_>, steps: &[String], answered: &OutlineContext) -> Prompt {
+pub(super) fn updated(task: &OutlineTask<'_>, steps: &[String], answer: &OutlineContext) -> Prompt {
     #[derive(Serialize)]
     struct OutlineUpdateData<'a> {
         #[serde(flatten)]
@@ -131,7 +131,7 @@ pub(super) fn updated(task: &OutlineTask<'_>, steps: &[String], answered: &Outli
          is. Where `found` adds nothing, give the same steps again.\n\n{DATA}\n\n{STEPS}\n\n{STEPS_EXAMPLE}\n\nAnswer with one JSON object and nothing else: \
          {{\"steps\": [\"...\"]}}"
     );
-    prompt(system, &OutlineUpdateData { task, steps, found: answered }, steps_form())
+    prompt(system, &OutlineUpdateData { task, steps, found: answer }, steps_form())
 }
 
 /// Builds the prompt of the critic.
@@ -170,7 +170,7 @@ pub(super) fn edited(task: &OutlineTask<'_>, steps: &[String], edits: &[String],
 }
 
 fn words(found: &[FoundWords]) -> Vec<&ProcedureWords> {
-    found.iter().map(|(_, known)| known).collect()
+    found.iter().map(|(_, words)| words).collect()
 }
 
 fn prompt(system: String, data: &impl Serialize, form: Value) -> Prompt {

@@ -17,9 +17,9 @@ use crate::input::STANDARD_STREAM;
 use crate::learn::state::{Inputs, StateFile};
 use crate::output::refuse_input;
 use crate::{OfflineError, Watcher};
-use callwright_knowledge::experience::prompts::{Shown, TaskGuide};
+use callwright_knowledge::experience::prompts::{PromptNote, TaskGuide};
 use callwright_knowledge::experience::{
-    LessonStore, NoteTaker, RecallQuery, Settings, StoredLesson, Trained, is_right, learn as learn_draft,
+    LessonStore, NoteTaker, RecallQuery, Settings, StoredLesson, TrainingResult, is_right, learn as learn_draft,
 };
 use callwright_knowledge::memory::{LearnOutcome, MemoryChange};
 use callwright_types::memory::{Author, Backing};
@@ -110,17 +110,17 @@ pub async fn learn_notes(
         None => StateFile::beside(Path::new(""), Inputs::default()).begin(jiff::civil::Date::default()),
     };
     let model = Arc::new(KeepingModel::new(Arc::clone(&run.model), kept.state.answers));
-    let note_taker = NoteTaker::new(Arc::<KeepingModel>::clone(&model), run.settings).guided(read.guide.clone());
+    let note_taker = NoteTaker::new(Arc::<KeepingModel>::clone(&model), run.settings).with_guide(read.guide.clone());
     let school = NotesTrainer { run, watcher, note_taker, model, state, date: kept.date, spent: kept.state.spent };
     let mut report = NotesReport { problems: read.problems, lines: read.lines, ..NotesReport::default() };
-    let mut lesson_store = LessonStore::of(read.lessons.iter().cloned().map(StoredLesson::from), run.settings);
+    let mut lesson_store = LessonStore::new(read.lessons.iter().cloned().map(StoredLesson::from), run.settings);
     if !read.train.is_empty() {
         let trained = school.train(&read.train).await?;
         report.trained = trained.len();
         report.trained_right = trained.iter().filter(|trained| trained.is_right).count();
         lesson_store = learned(lesson_store, &read.train, &trained, run);
     }
-    let lessons = lesson_store.of_scope(&run.scope);
+    let lessons = lesson_store.in_scope(&run.scope);
     report.count(lessons.iter().map(AsRef::as_ref));
     if let Some(out) = &files.out {
         lessons::write(out, &inputs, lessons.iter().map(AsRef::as_ref))?;
@@ -202,7 +202,12 @@ fn state_file(files: &NotesFiles, run: &NotesRun, read: &NotesInputs) -> Option<
 }
 
 /// Adds the lessons of the training to the lesson_store and merges near-duplicates.
-fn learned(mut lesson_store: LessonStore, cases: &[TrainingCase], trained: &[Trained], run: &NotesRun) -> LessonStore {
+fn learned(
+    mut lesson_store: LessonStore,
+    cases: &[TrainingCase],
+    trained: &[TrainingResult],
+    run: &NotesRun,
+) -> LessonStore {
     let begun = Timestamp::now();
     let mut number = 0;
     for (case, trained) in cases.iter().zip(trained) {
@@ -228,13 +233,13 @@ fn learned(mut lesson_store: LessonStore, cases: &[TrainingCase], trained: &[Tra
                 source: Some(case.source.clone()),
                 at,
             };
-            let present = lesson_store.like(&run.scope, &draft);
+            let present = lesson_store.similar(&run.scope, &draft);
             let present = present.iter().map(AsRef::as_ref);
-            match learn_draft(draft, evidence, (&run.scope, Author::Model), present, (at, &run.settings)) {
+            match learn_draft(draft, evidence, &run.scope, Author::Model, present, at, &run.settings) {
                 LearnOutcome::New(lesson) | LearnOutcome::Confirmed(lesson) => {
                     lesson_store = lesson_store.with([MemoryChange::Stored(lesson.into())]);
                 }
-                LearnOutcome::Known => {}
+                LearnOutcome::Unchanged => {}
             }
         }
     }
@@ -292,7 +297,7 @@ impl NotesTrainer<'_> {
         Ok(done)
     }
 
-    async fn train(&self, cases: &[TrainingCase]) -> Result<Vec<Trained>, OfflineError> {
+    async fn train(&self, cases: &[TrainingCase]) -> Result<Vec<TrainingResult>, OfflineError> {
         self.each("training", cases, async |case| self.note_taker.train(&case.question, &case.answer).await).await
     }
 
@@ -317,7 +322,7 @@ impl NotesTrainer<'_> {
     ) -> Result<(Vec<bool>, (usize, usize)), OfflineError> {
         let taken = lessons.iter().filter(|lesson| variant.takes(lesson));
         let taken = taken.map(|lesson| StoredLesson { lesson: Arc::clone(lesson), vector: None });
-        let lesson_store = LessonStore::of(taken, self.run.settings);
+        let lesson_store = LessonStore::new(taken, self.run.settings);
         let sources: HashMap<&str, &TrainingCase> =
             read.train.iter().map(|case| (case.source.as_str(), case)).collect();
         let solved = self.each(variant.label(), &read.test, async |case| {
@@ -325,13 +330,13 @@ impl NotesTrainer<'_> {
                 scope: &self.run.scope,
                 text: &case.question,
                 tools: &[],
-                most: self.run.k,
+                limit: self.run.k,
                 vector: None,
             };
             let found = lesson_store.recall(&query);
-            let mut shown: Vec<Shown<'_>> = match variant {
+            let mut shown: Vec<PromptNote<'_>> = match variant {
                 Variant::Case => found.iter().filter_map(|found| case_shown(&found.lesson, &sources)).collect(),
-                _ => found.iter().map(|found| Shown::from(found.lesson.as_ref())).collect(),
+                _ => found.iter().map(|found| PromptNote::from(found.lesson.as_ref())).collect(),
             };
             // Several lessons may come from one case.
             shown.dedup();
@@ -345,7 +350,7 @@ impl NotesTrainer<'_> {
 }
 
 /// Returns the question and answer that a lesson comes from.
-fn case_shown<'a>(lesson: &Lesson, sources: &HashMap<&str, &'a TrainingCase>) -> Option<Shown<'a>> {
+fn case_shown<'a>(lesson: &Lesson, sources: &HashMap<&str, &'a TrainingCase>) -> Option<PromptNote<'a>> {
     let source = lesson.evidence.iter().find_map(|evidence| evidence.source.as_deref())?;
-    sources.get(source).map(|case| Shown { key: &case.question, value: &case.answer })
+    sources.get(source).map(|case| PromptNote { key: &case.question, value: &case.answer })
 }

@@ -11,7 +11,7 @@ const HEAD: &str =
 
 /// Formats lessons for a model, best first. Keys and values are JSON strings, one lesson per line, so that their text
 /// cannot be taken for anything but a note.
-pub fn shown(lessons: &[Wording]) -> String {
+pub fn render_lessons(lessons: &[Wording]) -> String {
     if lessons.is_empty() {
         return NO_EXPERIENCE.to_owned();
     }
@@ -32,14 +32,14 @@ mod tests {
     }
 
     #[test]
-    fn a_lesson_stays_on_its_line_whatever_it_says() {
-        let text = shown(&[lesson("day", "a date,\nas in \"2026-01-31\""), lesson("x", "- \"y\": do all")]);
+    fn each_lesson_is_rendered_on_one_line() {
+        let text = render_lessons(&[lesson("day", "a date,\nas in \"2026-01-31\""), lesson("x", "- \"y\": do all")]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1..], [r#"- "day": "a date,\nas in \"2026-01-31\"""#, r#"- "x": "- \"y\": do all""#]);
     }
 
     #[test]
-    fn none_is_said_as_the_paper_does() {
-        assert_eq!(shown(&[]), NO_EXPERIENCE);
+    fn no_lessons_are_rendered_as_in_the_paper() {
+        assert_eq!(render_lessons(&[]), NO_EXPERIENCE);
     }
 }

@@ -5,13 +5,13 @@ use serde_json::Value;
 use callwright_common::json::scalar_text;
 
 /// Minimum number of characters of a text whose match is unlikely to be a coincidence.
-const TELLING_CHARS: usize = 3;
+const MIN_SIGNIFICANT_CHARS: usize = 3;
 
 /// Minimum number of digits of a number whose match is unlikely to be a coincidence.
-const TELLING_DIGITS: usize = 3;
+const MIN_SIGNIFICANT_DIGITS: usize = 3;
 
 /// Generic words that are common as values.
-const COMMON: [&str; 10] = ["all", "any", "false", "none", "null", "other", "true", "unknown", "yes", "default"];
+const COMMON_WORDS: [&str; 10] = ["all", "any", "false", "none", "null", "other", "true", "unknown", "yes", "default"];
 
 /// Indexed messages of the user.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct UserMessages {
 }
 
 impl UserMessages {
-    pub(super) fn of(texts: &[&str]) -> Self {
+    pub(super) fn new(texts: &[&str]) -> Self {
         let mut words = " ".to_owned();
         for text in texts {
             words.push_str(folded(text).trim_start());
@@ -29,7 +29,7 @@ impl UserMessages {
     }
 
     /// Whether the messages contain this value as whole words.
-    pub(super) fn has(&self, value: &Value) -> bool {
+    pub(super) fn contains(&self, value: &Value) -> bool {
         let folded = folded(&scalar_text(value).unwrap_or_default());
         !folded.trim().is_empty() && self.words.contains(&folded)
     }
@@ -41,11 +41,12 @@ pub(super) fn is_trivial(value: &Value) -> bool {
         Value::Null | Value::Bool(_) => true,
         Value::Number(number) => {
             let digits = number.to_string();
-            digits.bytes().filter(u8::is_ascii_digit).count() < TELLING_DIGITS || has_many_zeros(&digits)
+            digits.bytes().filter(u8::is_ascii_digit).count() < MIN_SIGNIFICANT_DIGITS || has_many_zeros(&digits)
         }
         Value::String(text) => {
             let text = text.trim();
-            text.chars().count() < TELLING_CHARS || COMMON.iter().any(|common| text.eq_ignore_ascii_case(common))
+            text.chars().count() < MIN_SIGNIFICANT_CHARS
+                || COMMON_WORDS.iter().any(|common| text.eq_ignore_ascii_case(common))
         }
         Value::Array(items) => items.iter().all(is_trivial),
         Value::Object(members) => members.values().all(is_trivial),
@@ -54,7 +55,7 @@ pub(super) fn is_trivial(value: &Value) -> bool {
 
 /// Whether a number is round. Round numbers are common in requests and as limits.
 fn has_many_zeros(digits: &str) -> bool {
-    digits.trim_end_matches(['0', '.']).bytes().filter(u8::is_ascii_digit).count() < TELLING_DIGITS - 1
+    digits.trim_end_matches(['0', '.']).bytes().filter(u8::is_ascii_digit).count() < MIN_SIGNIFICANT_DIGITS - 1
 }
 
 /// Returns the words in lower case, separated and surrounded by one space.
@@ -80,18 +81,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_words_were_said_whatever_their_case_and_signs() {
-        let said = UserMessages::of(&["Book a room for Jack, order 4711-0815.", "Economy!"]);
+    fn values_match_whole_words_regardless_of_case_and_punctuation() {
+        let messages = UserMessages::new(&["Book a room for Jack, order 4711-0815.", "Economy!"]);
         for value in [json!("jack"), json!("4711 0815"), json!(4711), json!("economy")] {
-            assert!(said.has(&value), "{value}");
+            assert!(messages.contains(&value), "{value}");
         }
         for value in [json!("ack"), json!(""), json!("-"), json!(null), json!(47), json!(["Jack"])] {
-            assert!(!said.has(&value), "{value}");
+            assert!(!messages.contains(&value), "{value}");
         }
     }
 
     #[test]
-    fn values_that_anything_may_have_are_trivial() {
+    fn common_values_are_trivial() {
         for trivial in [
             json!(null),
             json!(true),
@@ -105,8 +106,8 @@ mod tests {
         ] {
             assert!(is_trivial(&trivial), "{trivial}");
         }
-        for telling in [json!(4711), json!("P-7"), json!("Jack"), json!([1, "P-7"]), json!(59.91)] {
-            assert!(!is_trivial(&telling), "{telling}");
+        for significant in [json!(4711), json!("P-7"), json!("Jack"), json!([1, "P-7"]), json!(59.91)] {
+            assert!(!is_trivial(&significant), "{significant}");
         }
     }
 }

@@ -18,7 +18,7 @@ const MAX_ANSWER_CHARS: usize = 4_000;
 
 /// Commands of a model's output.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct OutputCommands {
     /// Key and value of each note, in order.
     pub notes: Vec<(String, String)>,
     /// Answer to the question: the text after `ANSWER`, or else the last line without a command.
@@ -29,40 +29,41 @@ pub struct Said {
 
 /// Parses an output leniently. Models put commands into lists, bold text and fences, several into one line, and omit
 /// brackets and colons, or write their contents as JSON. Recognisable commands are parsed; everything else is skipped.
-pub fn read(text: &str, settings: &Settings) -> Said {
+pub fn parse_output(text: &str, settings: &Settings) -> OutputCommands {
     let end = text.char_indices().map(|(at, letter)| at + letter.len_utf8()).take_while(|end| *end <= MAX_BYTES).last();
     let text = bare(after_reasoning(text.get(..end.unwrap_or_default()).unwrap_or_default()));
-    let mut reading = OutputReading { said: Said::default(), open: OpenCommand::Nothing, last: None, settings };
+    let mut parser =
+        OutputParser { commands: OutputCommands::default(), open: OpenCommand::Nothing, last: None, settings };
     for line in text.lines() {
-        reading.line(line);
+        parser.line(line);
     }
-    reading.close();
-    let OutputReading { mut said, last, .. } = reading;
-    if said == Said::default() {
-        said = json_commands(text, settings).unwrap_or_default();
+    parser.close();
+    let OutputParser { mut commands, last, .. } = parser;
+    if commands == OutputCommands::default() {
+        commands = json_commands(text, settings).unwrap_or_default();
     }
-    if said.answer.is_none() {
-        said.answer = last.map(|line| answered(concluded(line))).filter(|answer| !answer.is_empty());
+    if commands.answer.is_none() {
+        commands.answer = last.map(|line| normalized_answer(stated_answer(line))).filter(|answer| !answer.is_empty());
     }
-    said
+    commands
 }
 
 /// Output that is being parsed.
-struct OutputReading<'a> {
-    said: Said,
+struct OutputParser<'a> {
+    commands: OutputCommands,
     open: OpenCommand,
     /// Last line without a command.
     last: Option<&'a str>,
     settings: &'a Settings,
 }
 
-impl<'a> OutputReading<'a> {
+impl<'a> OutputParser<'a> {
     fn line(&mut self, mut line: &'a str) {
         // Each round consumes at least one command.
-        while let Some(command) = Command::of(line) {
+        while let Some(command) = Command::parse(line) {
             self.close();
-            self.said.done |= matches!(command, Command::Done);
-            let (opened, rest) = command.opened();
+            self.commands.done |= matches!(command, Command::Done);
+            let (opened, rest) = command.open();
             self.open = opened;
             match rest {
                 Some(rest) if !rest.trim().is_empty() => line = rest,
@@ -89,19 +90,19 @@ impl<'a> OutputReading<'a> {
 
     fn close(&mut self) {
         match std::mem::replace(&mut self.open, OpenCommand::Nothing) {
-            OpenCommand::Note(key, value) => self.said.add_note(&key, &value, self.settings),
+            OpenCommand::Note(key, value) => self.commands.add_note(&key, &value, self.settings),
             OpenCommand::Answer(answer) => {
-                self.said.answer = Some(answered(&answer)).filter(|answer| !answer.is_empty());
+                self.commands.answer = Some(normalized_answer(&answer)).filter(|answer| !answer.is_empty());
             }
             OpenCommand::Thought(_) | OpenCommand::Nothing => {}
         }
     }
 }
 
-impl Said {
+impl OutputCommands {
     fn add_note(&mut self, key: &str, value: &str, settings: &Settings) {
         let key = shortened(&tidy(key), settings.key_chars).to_owned();
-        let value = shortened(&plain(&tidy(value)), settings.value_chars).to_owned();
+        let value = shortened(&without_marks(&tidy(value)), settings.value_chars).to_owned();
         let note = (key, value);
         if self.notes.len() < MAX_NOTES && !note.0.is_empty() && !note.1.is_empty() && !self.notes.contains(&note) {
             self.notes.push(note);
@@ -127,7 +128,7 @@ enum Command<'a> {
 }
 
 impl<'a> Command<'a> {
-    fn of(line: &'a str) -> Option<Self> {
+    fn parse(line: &'a str) -> Option<Self> {
         let line = line.trim_start_matches(|letter: char| letter.is_whitespace() || "*>-#`_".contains(letter));
         let line = numbered(line).unwrap_or(line);
         let (word, rest) =
@@ -144,8 +145,8 @@ impl<'a> Command<'a> {
         }
     }
 
-    /// Returns what the command begins, and the text behind it on the same line.
-    fn opened(self) -> (OpenCommand, Option<&'a str>) {
+    /// Returns the opened command, and the text after it on the same line.
+    fn open(self) -> (OpenCommand, Option<&'a str>) {
         match self {
             Self::Done => (OpenCommand::Nothing, None),
             Self::Think(rest) => {
@@ -157,14 +158,14 @@ impl<'a> Command<'a> {
                 }
             }
             Self::Answer(rest) => {
-                let (rest, next) = divided(rest);
+                let (rest, next) = split_at_command(rest);
                 let bracketed = rest.strip_prefix('[').map(|rest| rest.trim_end().trim_end_matches(']'));
                 let answer = bracketed.unwrap_or(rest).trim_start_matches(':').to_owned();
                 (OpenCommand::Answer(answer), next)
             }
             Self::Note(rest) => {
                 let (key, value) = rest.trim_start_matches('[').split_once(']').unwrap_or_default();
-                let (value, next) = divided(value);
+                let (value, next) = split_at_command(value);
                 let value = value.trim_start_matches(['*', '_', '`', ' ', ':']).to_owned();
                 (OpenCommand::Note(key.to_owned(), value), next)
             }
@@ -172,7 +173,7 @@ impl<'a> Command<'a> {
     }
 }
 
-/// Returns the text behind the bracket that closes a thought, and updates the number of its open brackets.
+/// Returns the text after the bracket that closes a thought, and updates the number of its open brackets.
 fn after_thought<'a>(line: &'a str, depth: &mut usize) -> Option<&'a str> {
     for (at, sign) in line.char_indices() {
         match sign {
@@ -190,7 +191,7 @@ fn after_thought<'a>(line: &'a str, depth: &mut usize) -> Option<&'a str> {
 }
 
 /// Divides the content of a command from the next command on the same line.
-fn divided(content: &str) -> (&str, Option<&str>) {
+fn split_at_command(content: &str) -> (&str, Option<&str>) {
     match next_command(content) {
         Some(next) => (content.get(..content.len() - next.len()).unwrap_or_default(), Some(next)),
         None => (content, None),
@@ -216,7 +217,7 @@ fn final_answer(line: &str) -> Option<&str> {
 }
 
 /// Returns the end of a sentence that states the answer: `The answer is 7.`
-fn concluded(line: &str) -> &str {
+fn stated_answer(line: &str) -> &str {
     let stated = line.to_ascii_lowercase().rfind("answer").and_then(|at| line.get(at + "answer".len()..));
     let stated = stated.and_then(|rest| rest.trim_start_matches(['*', '_', '`', ' ']).strip_prefix("is"));
     let stated =
@@ -225,9 +226,9 @@ fn concluded(line: &str) -> &str {
 }
 
 /// Returns the commands that a JSON object contains: an `answer`, `notes`, or the `key` and `value` of one note.
-fn json_commands(text: &str, settings: &Settings) -> Option<Said> {
+fn json_commands(text: &str, settings: &Settings) -> Option<OutputCommands> {
     let commands = read_value(text, AnswerShape::Object, |value| {
-        let mut said = Said { answer: value.get("answer").and_then(scalar), ..Said::default() };
+        let mut commands = OutputCommands { answer: value.get("answer").and_then(scalar), ..OutputCommands::default() };
         let listed = value.get("notes").or_else(|| value.get("note"));
         let notes = match listed {
             Some(Value::Array(notes)) => notes.iter().collect(),
@@ -236,10 +237,10 @@ fn json_commands(text: &str, settings: &Settings) -> Option<Said> {
         };
         for note in notes {
             let [key, value] = ["key", "value"].map(|member| note.get(member).and_then(Value::as_str));
-            said.add_note(key.unwrap_or_default(), value.unwrap_or_default(), settings);
+            commands.add_note(key.unwrap_or_default(), value.unwrap_or_default(), settings);
         }
-        said.done = value.get("done") == Some(&Value::Bool(true));
-        if said == Said::default() { Err(String::new()) } else { Ok(said) }
+        commands.done = value.get("done") == Some(&Value::Bool(true));
+        if commands == OutputCommands::default() { Err(String::new()) } else { Ok(commands) }
     });
     commands.ok()
 }
@@ -247,7 +248,7 @@ fn json_commands(text: &str, settings: &Settings) -> Option<Said> {
 /// Returns the text of an answer that is a string, a number or a truth value.
 fn scalar(value: &Value) -> Option<String> {
     match value {
-        Value::String(text) => Some(answered(text)).filter(|answer| !answer.is_empty()),
+        Value::String(text) => Some(normalized_answer(text)).filter(|answer| !answer.is_empty()),
         Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
         _ => None,
     }
@@ -260,12 +261,12 @@ fn numbered(line: &str) -> Option<&str> {
     Some(rest.trim_start_matches(['*', '_', '`', ' ']))
 }
 
-fn answered(text: &str) -> String {
-    shortened(&plain(&tidy(text)), MAX_ANSWER_CHARS).to_owned()
+fn normalized_answer(text: &str) -> String {
+    shortened(&without_marks(&tidy(text)), MAX_ANSWER_CHARS).to_owned()
 }
 
 /// Strips enclosing emphasis marks and quotes.
-fn plain(text: &str) -> String {
+fn without_marks(text: &str) -> String {
     text.trim_matches(['*', '_', '`', '"', '\u{201c}', '\u{201d}', ' ']).to_owned()
 }
 
@@ -276,12 +277,12 @@ mod tests {
     use super::*;
     use callwright_judge::repair::answers::assert_understood;
 
-    fn said(text: &str) -> Said {
-        read(text, &Settings::default())
+    fn commands(text: &str) -> OutputCommands {
+        parse_output(text, &Settings::default())
     }
 
     fn notes(text: &str) -> Vec<(String, String)> {
-        said(text).notes
+        commands(text).notes
     }
 
     fn note(key: &str, value: &str) -> (String, String) {
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_read_as_models_write_them() {
+    fn commands_are_parsed_in_the_forms_that_models_use() {
         for text in [
             "NOTE[a, b]: one two",
             "THINK[so]\nNOTE[a, b]: one two\nDONE",
@@ -308,22 +309,22 @@ mod tests {
             assert_eq!(notes(text), [note("a, b", "one two")], "{text}");
         }
         assert_eq!(notes("NOTE[a]: b\nNOTE[a]: b\nNOTE[c]: d"), [note("a", "b"), note("c", "d")]);
-        assert!(said("THINK[x]\nDone.").done && said("DONE").done && !said("Done with it, I go on").done);
+        assert!(commands("THINK[x]\nDone.").done && commands("DONE").done && !commands("Done with it, I go on").done);
     }
 
     #[test]
-    fn objects_are_read_in_every_habit() {
+    fn objects_are_parsed_in_every_habit() {
         let one = r#"{"notes": [{"key": "a, b", "value": "one's \"two\""}]}"#;
         let expected = vec![note("a, b", "one's \"two")];
         assert_understood("notes", one, &expected, |text| Some(notes(text)));
         let single = r#"{"key": "a, b", "value": "one's \"two\" three"}"#;
         let expected = vec![note("a, b", "one's \"two\" three")];
         assert_understood("note", single, &expected, |text| Some(notes(text)));
-        assert_understood("answer", r#"{"answer": "p f"}"#, &"p f".to_owned(), |text| said(text).answer);
+        assert_understood("answer", r#"{"answer": "p f"}"#, &"p f".to_owned(), |text| commands(text).answer);
     }
 
     #[test]
-    fn what_is_no_command_is_none() {
+    fn malformed_commands_are_ignored() {
         for text in
             ["", "NOTE: b", "NOTE[a", "NOTE[]: b", "NOTE[a]:", "note that [a]: b", "THINK[NOTE[a]: b]", "I NOTE[a]: b"]
         {
@@ -332,8 +333,8 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_what_follows_its_command_or_the_last_line() {
-        let answer = |text: &str| said(text).answer;
+    fn answer_follows_its_command_or_is_the_last_line() {
+        let answer = |text: &str| commands(text).answer;
         for text in [
             "ANSWER: pfe",
             "THINK[p, f and e]\nANSWER: pfe\nNOTE[x]: y",
@@ -372,9 +373,9 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn no_answer_breaks_the_reading(text in "(NOTE|ANSWER|THINK|\\[|\\]|:|\\n|\\*|[a-z äß日]){0,40}") {
-            let said = said(&text);
-            prop_assert!(said.notes.iter().all(|(key, value)| !key.is_empty() && !value.is_empty()));
+        fn parsing_accepts_any_text(text in "(NOTE|ANSWER|THINK|\\[|\\]|:|\\n|\\*|[a-z äß日]){0,40}") {
+            let commands = commands(&text);
+            prop_assert!(commands.notes.iter().all(|(key, value)| !key.is_empty() && !value.is_empty()));
         }
     }
 }

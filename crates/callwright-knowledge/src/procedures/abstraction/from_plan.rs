@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::calls::KnownTool;
+use super::calls::ProcedureTool;
 use super::origins::{AbstractedCall, ArgumentValueOrigin, constant, label};
 use super::schema::{ExpandedSchema, Parameters};
 use super::vocabulary::MemberVocabulary;
@@ -10,14 +10,14 @@ use callwright_types::Plan;
 use callwright_types::plan::{Item, Reference, Source};
 
 /// Returns the calls of a plan and the positions of its goals; `None` if a tool is unknown.
-pub(super) fn steps<'a>(plan: &Plan, tools: &[KnownTool<'a>]) -> Option<(Vec<AbstractedCall<'a>>, Vec<usize>)> {
-    let vocabulary = MemberVocabulary::of(tools);
+pub(super) fn steps<'a>(plan: &Plan, tools: &[ProcedureTool<'a>]) -> Option<(Vec<AbstractedCall<'a>>, Vec<usize>)> {
+    let vocabulary = MemberVocabulary::new(tools);
     let mut steps = Vec::new();
     for node in plan.nodes() {
         let tool = tools.iter().find(|tool| tool.name == node.tool)?;
-        let parameters = Parameters::of(tool.parameters);
-        let known = node.arguments.iter().filter_map(|argument| Some((parameters.get(&argument.name)?, argument)));
-        let arguments = known.map(|(parameter, argument)| {
+        let parameters = Parameters::new(tool.parameters);
+        let documented = node.arguments.iter().filter_map(|argument| Some((parameters.get(&argument.name)?, argument)));
+        let arguments = documented.map(|(parameter, argument)| {
             let origin = match origin(&argument.source, parameter.schema(), &vocabulary) {
                 ArgumentValueOrigin::Known(source) => ArgumentValueOrigin::Known(
                     source.relabelled(|known| label(position(plan, known).unwrap_or(usize::MAX))),
@@ -38,19 +38,21 @@ fn position(plan: &Plan, label: &str) -> Option<usize> {
 
 fn origin(source: &Source, schema: &ExpandedSchema<'_>, vocabulary: &MemberVocabulary) -> ArgumentValueOrigin {
     match source {
-        Source::Value { value, words } if schema.fixes(value) || words.is_empty() && schema.lists(value) => {
+        Source::Value { value, words }
+            if schema.has_fixed_value(value) || words.is_empty() && schema.has_enum_value(value) =>
+        {
             ArgumentValueOrigin::Known(constant(value))
         }
         Source::Value { value, .. } => ArgumentValueOrigin::Input(Some(value.clone())),
-        Source::Output(reference) if vocabulary.has(&reference.output) => {
-            ArgumentValueOrigin::Known(Source::Output(general(reference)))
+        Source::Output(reference) if vocabulary.allows(&reference.output) => {
+            ArgumentValueOrigin::Known(Source::Output(generalized(reference)))
         }
         Source::Composed { value, outputs }
-            if is_general(value, schema) && outputs.iter().all(|reference| vocabulary.has(&reference.output)) =>
+            if is_general(value, schema) && outputs.iter().all(|reference| vocabulary.allows(&reference.output)) =>
         {
             ArgumentValueOrigin::Known(Source::Composed {
                 value: value.clone(),
-                outputs: outputs.iter().map(general).collect(),
+                outputs: outputs.iter().map(generalized).collect(),
             })
         }
         Source::Output(_) | Source::Composed { .. } | Source::Missing { .. } => ArgumentValueOrigin::Input(None),
@@ -58,7 +60,7 @@ fn origin(source: &Source, schema: &ExpandedSchema<'_>, vocabulary: &MemberVocab
 }
 
 /// Generalizes an item index, which is specific to one request. Index 0 is kept, because it often is the best match.
-fn general(reference: &Reference) -> Reference {
+fn generalized(reference: &Reference) -> Reference {
     let item = match reference.item {
         Item::Index(index) if index > 0 => Item::Chosen,
         item => item,
@@ -74,7 +76,7 @@ fn is_general(template: &Value, schema: &ExpandedSchema<'_>) -> bool {
         Value::Object(members) => {
             members.iter().all(|(name, member)| schema.member(name).is_some_and(|inner| is_general(member, &inner)))
         }
-        scalar => schema.fixes(scalar),
+        scalar => schema.has_fixed_value(scalar),
     }
 }
 

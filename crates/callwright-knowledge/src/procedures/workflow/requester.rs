@@ -29,9 +29,6 @@ pub(super) struct Prompt {
     pub(super) form: Value,
 }
 
-/// Parsed answer; `None` if no attempt returned a parsable one.
-pub(super) type ParsedAnswer<T> = Option<T>;
-
 /// Why no further request is possible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum OutlineStop {
@@ -53,10 +50,11 @@ pub(super) struct OutlineRequester<'a> {
 }
 
 impl OutlineRequester<'_> {
-    /// Sends a request and retries while the answer cannot be parsed, up to the configured number of attempts.
-    pub(super) async fn ask<T: OneMember>(&mut self, prompt: &Prompt) -> Result<ParsedAnswer<T>, OutlineStop> {
+    /// Sends a request and retries while the answer cannot be parsed, up to the configured number of attempts. Returns
+    /// `None` if no attempt returned a parsable answer.
+    pub(super) async fn request<T: OneMember>(&mut self, prompt: &Prompt) -> Result<Option<T>, OutlineStop> {
         for _ in 0..self.settings.tries.max(1) {
-            if let Some(answer) = self.once(prompt).await?.as_deref().and_then(read::<T>) {
+            if let Some(answer) = self.request_once(prompt).await?.as_deref().and_then(parse::<T>) {
                 return Ok(Some(answer));
             }
         }
@@ -64,24 +62,25 @@ impl OutlineRequester<'_> {
     }
 
     /// Returns the text of an answer; `None` if it was truncated.
-    async fn once(&mut self, prompt: &Prompt) -> Result<Option<String>, OutlineStop> {
+    async fn request_once(&mut self, prompt: &Prompt) -> Result<Option<String>, OutlineStop> {
         let size: usize = prompt.messages.iter().map(|(_, text)| estimated(text)).sum();
         let size = u64::try_from(size).unwrap_or(u64::MAX);
-        let left = self.budget.requests.saturating_sub(self.spent.requests);
-        if left == 0 {
+        let remaining = self.budget.requests.saturating_sub(self.spent.requests);
+        if remaining == 0 {
             return Err(OutlineStop::Requests(self.budget.requests));
         }
         if self.spent.tokens().saturating_add(size) > self.budget.tokens {
             return Err(OutlineStop::Tokens(self.budget.tokens));
         }
-        let manner = Manner { temperature: self.settings.temperature, form: Some(&prompt.form), requests: Some(left) };
+        let manner =
+            Manner { temperature: self.settings.temperature, form: Some(&prompt.form), requests: Some(remaining) };
         let exchange = self.source.ask(&prompt.messages, manner).await;
-        let answered = match &exchange.answered {
+        let answer_tokens = match &exchange.answered {
             Ok(Answered::Text(text)) => u64::try_from(estimated(text)).unwrap_or(u64::MAX),
             _ => 0,
         };
         let (prompt_tokens, completion_tokens) =
-            exchange.usage.map_or((size, answered), |usage| (usage.prompt_tokens, usage.completion_tokens));
+            exchange.usage.map_or((size, answer_tokens), |usage| (usage.prompt_tokens, usage.completion_tokens));
         self.spent.add(Cost { requests: exchange.requests.max(1), prompt_tokens, completion_tokens });
         match exchange.answered.map_err(OutlineStop::Unanswered)? {
             Answered::Text(text) => Ok(Some(text)),
@@ -101,7 +100,7 @@ pub(super) trait OneMember: DeserializeOwned {
 
 /// Parses an answer: a JSON object, else the value of its essential member: a JSON list, the items of a written list,
 /// or a text.
-fn read<T: OneMember>(text: &str) -> Option<T> {
+fn parse<T: OneMember>(text: &str) -> Option<T> {
     if text.len() > MAX_BYTES {
         return None;
     }
@@ -149,26 +148,26 @@ mod tests {
     const STEPS: [&str; 2] = ["Find the fern's id with list_plants.", "Water it: [user] is asked for the litres."];
 
     #[test]
-    fn the_answers_of_all_prompts_are_read_in_every_habit() {
+    fn answers_of_all_prompts_are_parsed_in_every_habit() {
         let expected = STEPS.map(str::to_owned).to_vec();
         let object = |member: &str| format!("{{\"{member}\": {}}}", serde_json::json!(STEPS));
         // The prompts for a draft, an update and an edit request the same form.
-        assert_understood("steps", &object("steps"), &expected, |text| Some(read::<StepsAnswer>(text)?.steps));
-        assert_understood("review", &object("edits"), &expected, |text| Some(read::<EditsAnswer>(text)?.edits));
+        assert_understood("steps", &object("steps"), &expected, |text| Some(parse::<StepsAnswer>(text)?.steps));
+        assert_understood("review", &object("edits"), &expected, |text| Some(parse::<EditsAnswer>(text)?.edits));
         let one = object("questions").replace('{', "{\"outline\": [\"find the plant\"], ");
-        assert_understood("questions", &one, &expected, |text| Some(read::<QuestionsAnswer>(text)?.questions));
+        assert_understood("questions", &one, &expected, |text| Some(parse::<QuestionsAnswer>(text)?.questions));
         let one = r#"{"answer": "It takes the \"id\", and litres."}"#;
         let expected = "It takes the \"id\", and litres.".to_owned();
-        assert_understood("summary", one, &expected, |text| Some(read::<SummaryAnswer>(text)?.answer));
+        assert_understood("summary", one, &expected, |text| Some(parse::<SummaryAnswer>(text)?.answer));
     }
 
     #[test]
-    fn the_essential_member_alone_is_read_in_every_habit() {
+    fn essential_member_alone_is_parsed_in_every_habit() {
         let list = serde_json::json!(STEPS).to_string();
         let written = [format!("1. {}\n2. {}", STEPS[0], STEPS[1]), format!("Steps:\n- {}\n- {}", STEPS[0], STEPS[1])];
         for text in habits(&list).into_iter().chain(written) {
             assert_eq!(
-                read::<StepsAnswer>(&text).map(|answer| answer.steps).as_deref(),
+                parse::<StepsAnswer>(&text).map(|answer| answer.steps).as_deref(),
                 Some(&STEPS.map(str::to_owned)[..]),
                 "{text}"
             );
