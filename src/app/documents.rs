@@ -330,7 +330,7 @@ impl WatchedDocuments {
     }
 
     fn shelf(&self, catalog: &Catalog, before: Option<&Tooling>) -> ToolsetIndex {
-        let (representations, problems) = self.representations.load().under(&self.shared);
+        let (representations, problems) = self.representations.load().with_shared(&self.shared);
         for problem in problems {
             tracing::warn!(problem, "shared representation skipped");
         }
@@ -446,12 +446,12 @@ fn report_loaded(catalog: &Catalog, settings: &executor::Settings, metrics: &Met
 /// Logs representations of tools that do not exist.
 fn warn_of_unknown_representations(catalog: &Catalog, representations: &Representations) {
     let toolsets: Vec<&str> = catalog.toolsets().map(|toolset| toolset.name.as_str()).collect();
-    let strangers = representations.strangers(&toolsets, |name| {
+    let messages = representations.unknown_names(&toolsets, |name| {
         let toolset = catalog.toolset(name)?;
         Some(toolset.operations.iter().map(catalog::Operation::own_name).collect())
     });
-    for stranger in strangers {
-        tracing::warn!("{stranger}");
+    for message in messages {
+        tracing::warn!("{message}");
     }
 }
 

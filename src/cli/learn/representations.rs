@@ -14,8 +14,8 @@ use crate::cli::progress::ProgressPrinter;
 use crate::cli::setup::{load_config, runtime, threads};
 use crate::cli::shared_arguments::{EmbeddingArguments, ModelArguments};
 use callwright_knowledge::representation::{
-    Estimate, ExtractiveProposer, ExtractiveSettings, LearnSettings, LlmProposer, LlmSelector, MemoEmbedder, Model,
-    ModelSettings, NoSelection, Prices, Proposer, Selector,
+    CachingEmbedder, Estimate, ExtractiveProposer, ExtractiveSettings, LearnSettings, LearnerModel, LlmProposer,
+    LlmSelector, ModelSettings, NoSelection, Prices, Proposer, Selector,
 };
 use callwright_offline::{LearnFiles, LearnRun, Prepared, Report, Stored, grouped, learn};
 use callwright_search::embedding::{self, BuildError, Embedder, built_in};
@@ -231,7 +231,7 @@ fn vectors_of_our_own() -> Result<Arc<dyn Embedder>, BuildError> {
 
 impl LearnRepresentationsArguments {
     /// Builds the client of the model, if one is used.
-    fn model(&self) -> Result<Option<Arc<Model>>, Box<dyn std::error::Error + Send + Sync>> {
+    fn model(&self) -> Result<Option<Arc<LearnerModel>>, Box<dyn std::error::Error + Send + Sync>> {
         let asking = &self.asking;
         if self.proposer != ProposerKind::Llm && self.selector != SelectorKind::Llm {
             return Ok(None);
@@ -241,7 +241,7 @@ impl LearnRepresentationsArguments {
         };
         let upstream = asking.of.upstream()?;
         let settings = ModelSettings { samples: asking.samples_per_request, ..ModelSettings::default() };
-        Ok(Some(Arc::new(Model::new(upstream, name, settings))))
+        Ok(Some(Arc::new(LearnerModel::new(upstream, name, settings))))
     }
 
     /// Reads the stored representations and samples for the run.
@@ -298,7 +298,7 @@ impl LearnRepresentationsArguments {
 
     fn run(
         &self,
-        model: Option<Arc<Model>>,
+        model: Option<Arc<LearnerModel>>,
         embedder: Option<Arc<dyn Embedder>>,
         prepared: &Prepared,
     ) -> Result<LearnRun, BuildError> {
@@ -306,7 +306,7 @@ impl LearnRepresentationsArguments {
         let own = vectors_of_our_own()?;
         let embedder = embedder.map(|embedder| match embedder.id() == own.id() {
             true => embedder,
-            false => Arc::new(MemoEmbedder::new(embedder)) as Arc<dyn Embedder>,
+            false => Arc::new(CachingEmbedder::new(embedder)) as Arc<dyn Embedder>,
         });
         let proposer: Arc<dyn Proposer> = match &model {
             Some(model) if self.proposer == ProposerKind::Llm => Arc::new(LlmProposer::new(model.clone())),
@@ -349,17 +349,17 @@ impl LearnRepresentationsArguments {
     }
 
     /// Prints the maximum cost of a run.
-    fn print_estimate(&self, model: &Model, prepared: &Prepared) {
+    fn print_estimate(&self, model: &LearnerModel, prepared: &Prepared) {
         let mut estimate = Estimate::default();
         if self.proposer == ProposerKind::Llm {
             let samples = &prepared.samples.samples;
             for tool in &prepared.listed.tools {
                 let wanting = samples.iter().filter(|sample| sample.tools.contains(&tool.name));
                 let wanting: Vec<&str> = wanting.map(|sample| sample.query.as_str()).collect();
-                estimate.count(&tool.name, &tool.description, &wanting, model.settings());
+                estimate.add_tool(&tool.name, &tool.description, &wanting, model.settings());
             }
         }
-        let cost = estimate.over(self.iterations.get() as u64);
+        let cost = estimate.for_iterations(self.iterations.get() as u64);
         anstream::eprintln!(
             "at most {} requests to {} for proposals: about {}; most runs need a fraction",
             grouped(cost.requests),
@@ -386,7 +386,7 @@ impl LearnRepresentationsArguments {
             grouped(cost.completion_tokens)
         );
         match self.prices() {
-            Some(prices) => format!("{tokens}, {:.2} at these prices", prices.of(cost)),
+            Some(prices) => format!("{tokens}, {:.2} at these prices", prices.price_of(cost)),
             None => tokens,
         }
     }

@@ -223,7 +223,7 @@ impl Inspection {
             evidence: Vec::new(),
             updated_at: now,
         };
-        Some(RepresentationFile::of_shared(&shared).map(|file| {
+        Some(RepresentationFile::from_shared(&shared).map(|file| {
             let written = file.tool(tool).map(|stored| stored.representation());
             Editing { shown: self.shown(operation, written.as_ref()), shared }
         }))

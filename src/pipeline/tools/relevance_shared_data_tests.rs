@@ -173,7 +173,7 @@ fn by_learned_patterns_a_call_of_the_right_tool_raises_next_to_no_alarm() {
     println!("by meaning, with learned patterns");
     let learned_sets = SETS.into_iter().filter(|set| learned.join(format!("{set}.rep")).is_dir());
     let of_set = |set: &'static str| {
-        let representations = Representations::of_directory(&learned.join(format!("{set}.rep"))).unwrap();
+        let representations = Representations::from_directory(&learned.join(format!("{set}.rep"))).unwrap();
         let requests = std::fs::read_to_string(learned.join(format!("{set}.eval.jsonl"))).unwrap();
         let requests = requests.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let toolset_index = ToolsetIndex::of_clients(representations, Some(built_in(&Settings::default()).unwrap()));

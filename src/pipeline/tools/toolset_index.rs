@@ -332,7 +332,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut file = RepresentationFile::default();
         file.write_with(&folder.path().join("tools.yaml"), Some((&model, weights))).unwrap();
-        let representations = Representations::of_directory(folder.path()).unwrap();
+        let representations = Representations::from_directory(folder.path()).unwrap();
         let (order, block) = (tool("order"), tool("block"));
         let list = ToolsetIndex::of_clients(representations, None).of_client(&[&order, &block]);
         let index = ToolIndex::new([list.segment()], list.fusion());

@@ -13,15 +13,15 @@ mod watch;
 
 pub use file::limits::PATTERNS as MAX_PATTERNS;
 pub use file::{
-    LearnedBy, Ranking, RepresentationError, RepresentationFile, Source, StoredClassifier, StoredPattern,
-    StoredRepresentation, place_in, shared_classifier_id, shared_id,
+    LearnerRun, PatternSource, Ranking, RepresentationError, RepresentationFile, StoredClassifier, StoredPattern,
+    StoredRepresentation, locate_file, shared_classifier_id, shared_id,
 };
 pub use learner::{
-    Addition, Candidate, Confusion, Edition, ExtractiveProposer, ExtractiveSettings, LearnError, LearnSettings,
-    LearnWatcher, Learned, LearnedClassifier, LearnedPattern, LearnedTool, Learner, Means, MemoEmbedder, NoSelection,
-    Point, ProposeError, Proposer, Sample, Selector,
+    Addition, CachingEmbedder, Candidate, Confusion, Edition, ExtractiveProposer, ExtractiveSettings, LearnError,
+    LearnResult, LearnSettings, LearnWatcher, LearnedClassifier, LearnedPattern, LearnedTool, Learner,
+    LearnerComponents, LearningPoint, NoSelection, ProposeError, Proposer, Sample, Selector,
 };
-pub use model::{Estimate, LlmProposer, LlmSelector, Model, ModelSettings, Prices};
+pub use model::{Estimate, LearnerModel, LlmProposer, LlmSelector, ModelSettings, Prices};
 pub use render::render;
 pub use set::Representations;
 pub use settings::Settings;

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_follow_the_tools_own_words() {
+    fn patterns_follow_the_tool_description() {
         let shown = render("Blocks a card.\n", &lost_card(), 256);
         let expected = "Blocks a card.\n\nUse for:\n- Cards that are lost or stolen. For example \"lost my card\", \
                         \"someone 'took' it\".\n- Cards to be blocked.";
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_left_out_whole() {
+    fn patterns_beyond_the_budget_are_omitted_entirely() {
         let whole = render("Blocks a card.", &lost_card(), 256).into_owned();
         assert_eq!(render("Blocks a card.", &lost_card(), whole.len().div_ceil(4)), whole);
         let one = render("Blocks a card.", &lost_card(), whole.len().div_ceil(4) - 1).into_owned();
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tools_own_words_are_never_cut() {
+    fn tool_description_is_never_truncated() {
         let long = "word ".repeat(100_000);
         assert_eq!(render(&long, &lost_card(), 256), long);
     }
@@ -101,7 +101,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn the_budget_holds_and_a_larger_one_shows_the_same_first(
+        fn budget_holds_and_a_larger_one_extends_the_text(
             own in "\\PC{0,200}",
             patterns in prop::collection::vec(("\\PC{1,80}", prop::collection::vec("\\PC{1,30}", 0..3)), 0..5),
             tokens in 0_usize..200,

@@ -16,7 +16,7 @@ use callwright_types::representation::{Representation, SharedRepresentation};
 pub struct Representations {
     /// Entries by toolset; `None` is for tools that clients send.
     by_toolset: BTreeMap<Option<String>, FileRepresentations>,
-    seen: FolderDigest,
+    source_digest: FolderDigest,
 }
 
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ struct FileRepresentations {
 
 impl FileRepresentations {
     /// Creates the entry of a toolset that has no file.
-    fn of_store() -> Self {
+    fn without_file() -> Self {
         Self { path: PathBuf::from(STORE), ranking: None, classifier: None, tools: HashMap::new() }
     }
 }
@@ -38,7 +38,7 @@ impl FileRepresentations {
 const STORE: &str = "the store";
 
 /// Maximum number of unknown names reported per file.
-const MAX_TOLD: usize = 10;
+const MAX_REPORTED: usize = 10;
 
 impl Representations {
     /// Loads the directory of the settings; a relative path is resolved against `base_dir`. Without a directory, the
@@ -48,7 +48,7 @@ impl Representations {
     /// [`RepresentationError`]: a file cannot be read or is invalid, or two files are for the same toolset.
     pub fn load(settings: &Settings, base_dir: &Path) -> Result<Self, RepresentationError> {
         match directory(settings, base_dir) {
-            Some(directory) => Self::of_directory(&directory),
+            Some(directory) => Self::from_directory(&directory),
             None => Ok(Self::default()),
         }
     }
@@ -57,14 +57,14 @@ impl Representations {
     ///
     /// # Errors
     /// The same as [`Representations::load`].
-    pub fn of_directory(directory: &Path) -> Result<Self, RepresentationError> {
-        Self::of(&folder(directory).read()?)
+    pub fn from_directory(directory: &Path) -> Result<Self, RepresentationError> {
+        Self::from_files(&folder(directory).read()?)
     }
 
-    pub(super) fn of(files: &[FolderFile]) -> Result<Self, RepresentationError> {
+    pub(super) fn from_files(files: &[FolderFile]) -> Result<Self, RepresentationError> {
         let mut by_toolset: BTreeMap<Option<String>, FileRepresentations> = BTreeMap::new();
         for file in files {
-            let RepresentationFile { toolset, ranking, classifier, tools, .. } = RepresentationFile::of_file(file)?;
+            let RepresentationFile { toolset, ranking, classifier, tools, .. } = RepresentationFile::parse(file)?;
             let classifier = match classifier {
                 Some(stored) => Some(Arc::new(read_classifier(&file.path, &stored)?)),
                 None => None,
@@ -78,12 +78,12 @@ impl Representations {
             }
             by_toolset.insert(toolset, entry);
         }
-        Ok(Self { by_toolset, seen: digest(files) })
+        Ok(Self { by_toolset, source_digest: digest(files) })
     }
 
     /// Overrides the files with the representations that replicas share. Also returns a message for each invalid one.
     /// The latest of several rankings of a toolset is used.
-    pub fn under(&self, shared: &[SharedRepresentation]) -> (Self, Vec<String>) {
+    pub fn with_shared(&self, shared: &[SharedRepresentation]) -> (Self, Vec<String>) {
         let mut by_toolset = self.by_toolset.clone();
         let mut problems = Vec::new();
         let mut oldest_first: Vec<&SharedRepresentation> = shared.iter().collect();
@@ -91,7 +91,8 @@ impl Representations {
         for shared in oldest_first {
             match shared_classifier(shared) {
                 Some(Ok(classifier)) => {
-                    let entry = by_toolset.entry(shared.toolset.clone()).or_insert_with(FileRepresentations::of_store);
+                    let entry =
+                        by_toolset.entry(shared.toolset.clone()).or_insert_with(FileRepresentations::without_file);
                     entry.classifier = Some(Arc::new(classifier));
                     continue;
                 }
@@ -101,14 +102,14 @@ impl Representations {
                 }
                 None => {}
             }
-            let RepresentationFile { toolset, ranking, tools, .. } = match RepresentationFile::of_shared(shared) {
+            let RepresentationFile { toolset, ranking, tools, .. } = match RepresentationFile::from_shared(shared) {
                 Ok(file) => file,
                 Err(error) => {
                     problems.push(format!("`{}` of {}: {error}", shared.tool, shared.id));
                     continue;
                 }
             };
-            let entry = by_toolset.entry(toolset).or_insert_with(FileRepresentations::of_store);
+            let entry = by_toolset.entry(toolset).or_insert_with(FileRepresentations::without_file);
             entry.ranking = ranking.or(entry.ranking);
             for stored in tools {
                 if stored.patterns.is_empty() {
@@ -118,7 +119,7 @@ impl Representations {
                 }
             }
         }
-        (Self { by_toolset, seen: self.seen }, problems)
+        (Self { by_toolset, source_digest: self.source_digest }, problems)
     }
 
     /// Returns the representation of a tool of a toolset.
@@ -148,37 +149,37 @@ impl Representations {
 
     /// Returns messages for names that match no toolset or tool, because the document changed or a name is misspelt.
     /// `tools_of` returns the names of a toolset's tools; `None` if the toolset does not exist.
-    pub fn strangers<'c>(&self, toolsets: &[&str], tools_of: impl Fn(&str) -> Option<Vec<&'c str>>) -> Vec<String> {
-        let mut told = Vec::new();
+    pub fn unknown_names<'c>(&self, toolsets: &[&str], tools_of: impl Fn(&str) -> Option<Vec<&'c str>>) -> Vec<String> {
+        let mut messages = Vec::new();
         for (toolset, entry) in &self.by_toolset {
             let Some(toolset) = toolset else { continue };
             let path = entry.path.display();
-            let Some(known) = tools_of(toolset) else {
-                told.push(format!("{path}: there is no toolset `{toolset}`{}", hint(toolset, toolsets)));
+            let Some(names) = tools_of(toolset) else {
+                messages.push(format!("{path}: there is no toolset `{toolset}`{}", hint(toolset, toolsets)));
                 continue;
             };
-            let mut strange: Vec<&str> =
-                entry.tools.keys().map(String::as_str).filter(|tool| !known.contains(tool)).collect();
-            strange.sort_unstable();
-            let named = strange.iter().take(MAX_TOLD);
-            told.extend(
-                named.map(|tool| format!("{path}: the toolset `{toolset}` has no tool `{tool}`{}", hint(tool, &known))),
+            let mut unknown: Vec<&str> =
+                entry.tools.keys().map(String::as_str).filter(|tool| !names.contains(tool)).collect();
+            unknown.sort_unstable();
+            let named = unknown.iter().take(MAX_REPORTED);
+            messages.extend(
+                named.map(|tool| format!("{path}: the toolset `{toolset}` has no tool `{tool}`{}", hint(tool, &names))),
             );
-            if let Some(more) = strange.len().checked_sub(MAX_TOLD).filter(|more| *more > 0) {
-                told.push(format!("{path}: the toolset `{toolset}` lacks {more} further tools of this file"));
+            if let Some(more) = unknown.len().checked_sub(MAX_REPORTED).filter(|more| *more > 0) {
+                messages.push(format!("{path}: the toolset `{toolset}` lacks {more} further tools of this file"));
             }
         }
-        told
+        messages
     }
 
     /// Returns the digest of the source files.
-    pub(super) fn seen(&self) -> FolderDigest {
-        self.seen
+    pub(super) fn source_digest(&self) -> FolderDigest {
+        self.source_digest
     }
 }
 
-fn hint(name: &str, known: &[&str]) -> String {
-    nearest(name, known.iter().copied()).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+fn hint(name: &str, names: &[&str]) -> String {
+    nearest(name, names.iter().copied()).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
 /// Returns the absolute directory of the settings, if there is one.
@@ -193,7 +194,7 @@ mod tests {
 
     fn set(files: &[(&str, &str)]) -> Result<Representations, RepresentationError> {
         let file = |(path, text): &(&str, &str)| FolderFile { path: PathBuf::from(path), text: (*text).to_owned() };
-        Representations::of(&files.iter().map(file).collect::<Vec<_>>())
+        Representations::from_files(&files.iter().map(file).collect::<Vec<_>>())
     }
 
     fn tool(name: &str, description: &str) -> String {
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_found_by_toolset_and_those_of_clients_by_name() {
+    fn representations_are_found_by_toolset_and_for_clients_by_name() {
         let bank = format!("toolset: bank\nranking: {{sharpness: 8, words: 0.1}}\ntools:\n{}", tool("pay", "Paying."));
         let own = format!("tools:\n{}- tool: empty\n", tool("pay", "Paying by the client."));
         let set = set(&[("bank.yaml", &bank), ("own.yaml", &own)]).unwrap();
@@ -209,13 +210,13 @@ mod tests {
         assert_eq!(text(set.of_tool("bank", "pay")).as_deref(), Some("Paying."));
         assert_eq!(text(set.of_client_tool("pay")).as_deref(), Some("Paying by the client."));
         assert!(set.of_tool("shop", "pay").is_none() && set.of_tool("bank", "buy").is_none());
-        assert!(set.of_client_tool("empty").is_none(), "no patterns are no representation");
+        assert!(set.of_client_tool("empty").is_none(), "a tool without patterns has no representation");
         assert_eq!(set.ranking(Some("bank")), Some(Ranking { sharpness: 8.0, words: 0.1 }));
         assert_eq!((set.ranking(None), set.tools()), (None, 2));
     }
 
     #[test]
-    fn a_shared_classifier_takes_precedence_over_the_file_s_and_can_be_removed() {
+    fn shared_classifier_takes_precedence_and_can_be_removed() {
         use callwright_search::retrieval::{ClassifierModel, ClassifierWeights};
 
         let folder = tempfile::tempdir().unwrap();
@@ -225,27 +226,27 @@ mod tests {
         file.write_with(&path, Some((&ClassifierModel::default(), weights(2.0)))).unwrap();
         let shared = file.classifier_to_shared(&path, Vec::new(), jiff::Timestamp::UNIX_EPOCH).unwrap().unwrap();
         file.write_with(&path, Some((&ClassifierModel::default(), weights(1.0)))).unwrap();
-        let set = Representations::of_directory(folder.path()).unwrap();
+        let set = Representations::from_directory(folder.path()).unwrap();
         let weight = |set: &Representations| set.classifier(Some("bank")).unwrap().weights().weight;
         let again: SharedRepresentation = serde_json::from_str(&serde_json::to_string(&shared).unwrap()).unwrap();
-        let (under, problems) = set.under(std::slice::from_ref(&again));
-        assert_eq!((weight(&under), problems.as_slice(), under.tools()), (2.0, &[][..], 0));
-        assert_eq!(weight(&set.under(&[]).0), 1.0, "without it, the file's classifier applies");
-        let (alone, _) = Representations::default().under(&[again]);
+        let (merged, problems) = set.with_shared(std::slice::from_ref(&again));
+        assert_eq!((weight(&merged), problems.as_slice(), merged.tools()), (2.0, &[][..], 0));
+        assert_eq!(weight(&set.with_shared(&[]).0), 1.0, "without it, the file's classifier applies");
+        let (alone, _) = Representations::default().with_shared(&[again]);
         assert_eq!(weight(&alone), 2.0, "a replica without files has it too");
         let mut broken = shared.clone();
         broken.classifier.as_mut().unwrap().text.push(' ');
-        let (kept, problems) = set.under(&[broken]);
+        let (kept, problems) = set.with_shared(&[broken]);
         assert_eq!(weight(&kept), 1.0);
         assert!(problems[0].contains("was changed; share it again"), "{problems:?}");
         let mut wrong = shared;
         wrong.classifier.as_mut().unwrap().reference["weight"] = (-1.0).into();
-        assert!(set.under(&[wrong]).1[0].contains("weight"));
+        assert!(set.with_shared(&[wrong]).1[0].contains("weight"));
         assert!(file.tools.is_empty() && RepresentationFile::default().classifier.is_none());
     }
 
     #[test]
-    fn what_replicas_share_stands_over_the_files_and_can_be_taken_back() {
+    fn shared_representations_override_the_files_and_can_be_removed() {
         let bank = format!(
             "toolset: bank\nranking: {{sharpness: 8, words: 0.1}}\ntools:\n{}{}",
             tool("pay", "Paying."),
@@ -270,18 +271,18 @@ mod tests {
             shared(None, "pay", buying, 1.0, 1),
             shared(Some("bank"), "broken", serde_json::json!([{"description": ""}]), 1.0, 3),
         ];
-        let (under, problems) = set.under(&all);
+        let (merged, problems) = set.with_shared(&all);
         let text = |set: &Representations, tool: &str| {
             set.of_tool("bank", tool).map(|found| found.patterns[0].description.clone())
         };
-        assert_eq!(text(&under, "pay").as_deref(), Some("Buying."));
-        assert!(text(&under, "refund").is_none() && under.of_client_tool("pay").is_some());
-        assert_eq!(under.ranking(Some("bank")).unwrap().sharpness, 9.0);
+        assert_eq!(text(&merged, "pay").as_deref(), Some("Buying."));
+        assert!(text(&merged, "refund").is_none() && merged.of_client_tool("pay").is_some());
+        assert_eq!(merged.ranking(Some("bank")).unwrap().sharpness, 9.0);
         assert!(
             problems.len() == 1 && problems[0].contains("`broken`") && problems[0].contains("empty"),
             "{problems:?}"
         );
-        let (back, _) = set.under(&[]);
+        let (back, _) = set.with_shared(&[]);
         assert_eq!(
             (text(&back, "pay").as_deref(), text(&back, "refund").as_deref()),
             (Some("Paying."), Some("Refunds."))
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_tool_is_told() {
+    fn unknown_names_are_reported() {
         let many: String = (0..20).map(|number| tool(&format!("gone{number:02}"), "Gone.")).collect();
         let bank = format!("toolset: bank\ntools:\n{}{}", tool("pay", "Paying."), tool("refnd", "Refunds."));
         let shop = format!("toolset: shop\ntools:\n{many}");
@@ -308,15 +309,15 @@ mod tests {
             "shop" => Some(Vec::new()),
             _ => None,
         };
-        let told = set.unwrap().strangers(&["bank", "shop", "room"], tools_of);
-        assert_eq!(told[0], "bank.yaml: the toolset `bank` has no tool `refnd`; did you mean `refund`?");
-        assert_eq!(told[1], "rom.yaml: there is no toolset `rom`; did you mean `room`?");
-        assert_eq!(told.len(), 2 + MAX_TOLD + 1);
-        assert_eq!(told[12], "shop.yaml: the toolset `shop` lacks 10 further tools of this file");
+        let messages = set.unwrap().unknown_names(&["bank", "shop", "room"], tools_of);
+        assert_eq!(messages[0], "bank.yaml: the toolset `bank` has no tool `refnd`; did you mean `refund`?");
+        assert_eq!(messages[1], "rom.yaml: there is no toolset `rom`; did you mean `room`?");
+        assert_eq!(messages.len(), 2 + MAX_REPORTED + 1);
+        assert_eq!(messages[12], "shop.yaml: the toolset `shop` lacks 10 further tools of this file");
     }
 
     #[test]
-    fn without_a_directory_there_are_none_and_a_missing_one_is_named() {
+    fn no_directory_is_an_empty_set_and_a_missing_one_is_an_error() {
         assert_eq!(Representations::load(&Settings::default(), Path::new("")).unwrap().tools(), 0);
         let folder = tempfile::tempdir().unwrap();
         let settings = Settings { directory: "learned".to_owned(), ..Settings::default() };

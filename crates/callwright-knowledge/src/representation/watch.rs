@@ -27,14 +27,14 @@ pub fn watch(
         return Ok(Watcher::idle());
     };
     let trigger = Trigger::new(settings.reload_quiet_milliseconds, settings.reload);
-    let seen = current.load().seen();
+    let source_digest = current.load().source_digest();
     reload(
         folder(&directory),
-        seen,
+        source_digest,
         trigger,
         "representations",
         current,
-        |files: Vec<FolderFile>, _: &Representations| Representations::of(&files),
+        |files: Vec<FolderFile>, _: &Representations| Representations::from_files(&files),
         on_result,
     )
 }
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_file_replaces_nothing_and_the_next_good_one_does() {
+    fn invalid_files_are_ignored_until_the_next_valid_one() {
         let fixture = watching();
         fixture.replace(&with("''"));
         let error = fixture.result().unwrap_err();
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_removed_is_rolled_back() {
+    fn removed_files_are_unloaded() {
         let fixture = watching();
         fs::remove_file(fixture.root.path().join("learned/own.yaml")).unwrap();
         assert_eq!(fixture.result(), Ok(()));

@@ -11,8 +11,8 @@ use crate::output::write_whole;
 use crate::tools::{ListedTools, names};
 use crate::{OfflineError, Watcher};
 use callwright_knowledge::representation::{
-    LearnedBy, LearnedClassifier, MAX_PATTERNS, Ranking, RepresentationFile, StoredPattern, StoredRepresentation,
-    place_in,
+    LearnedClassifier, LearnerRun, MAX_PATTERNS, Ranking, RepresentationFile, StoredPattern, StoredRepresentation,
+    locate_file,
 };
 use callwright_search::retrieval::ToolText;
 use callwright_types::Evidence;
@@ -78,7 +78,7 @@ impl Prepared {
         let LearnFiles { tools, train, traces, test, out, toolset } = files;
         std::fs::create_dir_all(out)
             .map_err(|source| OfflineError::Unwritable { file: out.display().to_string(), source })?;
-        let (path, present) = place_in(out, toolset.as_deref()).map_err(OfflineError::Representations)?;
+        let (path, present) = locate_file(out, toolset.as_deref()).map_err(OfflineError::Representations)?;
         let listed = ListedTools::read(tools, watcher)?;
         let names = listed.tools.iter().map(|tool| tool.name.as_str()).collect();
         let known = KnownTools { tools: names, toolset: toolset.as_deref() };
@@ -153,11 +153,11 @@ impl Prepared {
     /// [`OfflineError::Representations`] if the file has become damaged.
     pub fn file(
         &self,
-        learned_by: LearnedBy,
+        learned_by: LearnerRun,
         ranking: Option<Ranking>,
         learned: &HashMap<String, Vec<StoredPattern>>,
     ) -> Result<RepresentationFile, OfflineError> {
-        let (_, present) = place_in(&self.out, self.toolset()).map_err(OfflineError::Representations)?;
+        let (_, present) = locate_file(&self.out, self.toolset()).map_err(OfflineError::Representations)?;
         let present = with_stored(present, self.toolset(), &self.stored);
         let listed = self.listed.tools.iter().map(|tool| tool.name.as_str());
         let tools = listed.chain(self.gone(&present)).map(|tool| {
@@ -262,7 +262,7 @@ impl Prepared {
 fn with_stored(file: Option<RepresentationFile>, toolset: Option<&str>, stored: &Stored) -> RepresentationFile {
     let file = file
         .unwrap_or_else(|| RepresentationFile { toolset: toolset.map(str::to_owned), ..RepresentationFile::default() });
-    file.under(&stored.representations)
+    file.with_shared(&stored.representations)
 }
 
 fn says_the_same(one: &StoredPattern, other: &StoredPattern) -> bool {

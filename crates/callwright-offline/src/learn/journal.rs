@@ -70,8 +70,8 @@ impl Proposer for KeepingProposer {
         self.inner.name()
     }
 
-    fn asks_a_model(&self) -> bool {
-        self.inner.asks_a_model()
+    fn uses_model(&self) -> bool {
+        self.inner.uses_model()
     }
 
     fn settings(&self) -> String {

@@ -13,8 +13,8 @@ use super::state::{Inputs, StateFile};
 use super::test::test;
 use crate::OfflineError;
 use callwright_knowledge::representation::{
-    LearnSettings, LearnWatcher, Learned, LearnedBy, Learner, Means, Model, ProposeError, Proposer, Ranking, Selector,
-    StoredPattern,
+    LearnResult, LearnSettings, LearnWatcher, Learner, LearnerComponents, LearnerModel, LearnerRun, ProposeError,
+    Proposer, Ranking, Selector, StoredPattern,
 };
 use callwright_search::embedding::Embedder;
 use callwright_types::Cost;
@@ -32,7 +32,7 @@ pub struct LearnRun {
     /// Selector among the found tools.
     pub selector: Arc<dyn Selector>,
     /// Model behind proposer or selector, if any: for its cost.
-    pub model: Option<Arc<Model>>,
+    pub model: Option<Arc<LearnerModel>>,
     /// Settings such as iterations, threshold and seed.
     pub settings: LearnSettings,
     /// Whether to resume an interrupted run, if there is one.
@@ -63,20 +63,20 @@ pub async fn learn(prepared: &Prepared, run: LearnRun, watcher: &dyn LearnWatche
         spent
     };
     let watcher = FailureCollector { inner: watcher, failures: Mutex::default() };
-    let means = Means {
+    let components = LearnerComponents {
         embedder: run.embedder.clone(),
         proposer: Arc::new(KeepingProposer { inner: run.proposer.clone(), journal: journal.clone() }),
         selector: Arc::new(KeepingSelector { inner: run.selector.clone(), journal: journal.clone() }),
     };
     let samples = &prepared.samples.samples;
-    let mut learner = Learner::new(&prepared.texts(), samples, means, run.settings.clone(), &watcher)
+    let mut learner = Learner::new(&prepared.texts(), samples, components, run.settings.clone(), &watcher)
         .await
         .map_err(OfflineError::Learning)?;
     while learner.step().await.map_err(OfflineError::Learning)? {
         let journal = journal.with(|journal| journal.clone());
         file.save(date, &LearnState { journal, spent: spent() })?;
     }
-    let learned = learner.learned().await.map_err(OfflineError::Learning)?;
+    let learned = learner.result().await.map_err(OfflineError::Learning)?;
     let mut failures = watcher.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Requests run in parallel: the order of their failures is random.
     failures.sort_unstable();
@@ -109,7 +109,7 @@ fn inputs(prepared: &Prepared, run: &LearnRun) -> Inputs {
 fn write(
     prepared: &Prepared,
     run: &LearnRun,
-    learned: &Learned,
+    learned: &LearnResult,
     report: &Report,
     date: Date,
 ) -> Result<(), OfflineError> {
@@ -119,7 +119,7 @@ fn write(
         let patterns = patterns.map(|learned| StoredPattern::learned(&learned.pattern, proposer, learned.gain, date));
         (tool.tool.clone(), patterns.collect())
     });
-    let by = LearnedBy {
+    let by = LearnerRun {
         date,
         proposer: proposer.to_owned(),
         embedder: report.embedder.clone(),
@@ -134,7 +134,7 @@ fn write(
 fn report(
     prepared: &Prepared,
     run: &LearnRun,
-    learned: &Learned,
+    learned: &LearnResult,
     failures: Vec<ProposalFailure>,
     cost: Cost,
 ) -> Report {
@@ -150,7 +150,7 @@ fn report(
         .collect();
     tools.sort_by(|one, other| other.gain().total_cmp(&one.gain()).then_with(|| one.tool.cmp(&other.tool)));
     let confusions = learned.confusions.iter().map(|confusion| ConfusionCount {
-        wanted: confusion.wanted.clone(),
+        wanted: confusion.expected.clone(),
         selected: confusion.selected.clone(),
         samples: confusion.samples,
     });

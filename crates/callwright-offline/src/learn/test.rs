@@ -22,7 +22,7 @@ pub(super) async fn test(
     let known: HashSet<&str> = prepared.samples.samples.iter().map(|sample| sample.query.as_str()).collect();
     let mut samples: Vec<&Sample> = test.samples.iter().collect();
     samples.retain(|sample| !known.contains(sample.query.as_str()));
-    let representations = Representations::of_directory(prepared.folder()).map_err(OfflineError::Representations)?;
+    let representations = Representations::from_directory(prepared.folder()).map_err(OfflineError::Representations)?;
     let plain = prepared.texts();
     let learned = with_patterns(&plain, &representations, prepared.toolset());
     let ranking = representations.ranking(prepared.toolset());

@@ -29,7 +29,7 @@ impl RetrievalTools {
         summary: &mut RetrieveSummary,
     ) -> Result<Self, OfflineError> {
         let learned = match &job.representations {
-            Some(directory) => Representations::of_directory(directory).map_err(OfflineError::Representations)?,
+            Some(directory) => Representations::from_directory(directory).map_err(OfflineError::Representations)?,
             None => Representations::default(),
         };
         let listed = ListedTools::read(&job.tools, watcher)?;

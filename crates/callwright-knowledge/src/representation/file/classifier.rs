@@ -90,7 +90,11 @@ pub(in crate::representation) fn read_classifier(
     stored: &StoredClassifier,
 ) -> Result<ToolClassifier, RepresentationError> {
     let (path, text) = read_text(file, stored)?;
-    classifier_of(&text, stored).map_err(|message| RepresentationError::Unfit { path, place: "/".to_owned(), message })
+    parse_verified(&text, stored).map_err(|message| RepresentationError::InvalidContent {
+        path,
+        location: "/".to_owned(),
+        message,
+    })
 }
 
 /// Reads the text of the classifier to which a representation file refers. Also returns its path.
@@ -106,14 +110,14 @@ pub(super) fn read_text(file: &Path, stored: &StoredClassifier) -> Result<(PathB
     let name = file.display();
     let message =
         format!("the classifier is not that of {name}; copy both files together, or remove `classifier` from {name}");
-    Err(RepresentationError::Unfit { path, place: "/".to_owned(), message })
+    Err(RepresentationError::InvalidContent { path, location: "/".to_owned(), message })
 }
 
 /// Parses the text of a classifier.
 ///
 /// # Errors
 /// A message with the reason: it is another classifier's text, or invalid.
-pub(super) fn classifier_of(text: &str, stored: &StoredClassifier) -> Result<ToolClassifier, String> {
+pub(super) fn parse_verified(text: &str, stored: &StoredClassifier) -> Result<ToolClassifier, String> {
     if digest(text) != stored.digest {
         return Err("the classifier was changed; share it again".to_owned());
     }
@@ -199,10 +203,10 @@ fn parse(text: &str) -> Result<ClassifierModel, String> {
 }
 
 fn unknown_term(class: &ClassForm, term: &str) -> String {
-    format!("{} has the term `{}`, which is not among `terms`", shown(class), shortened(term, MESSAGE_CHARS))
+    format!("{} has the term `{}`, which is not among `terms`", class_phrase(class), shortened(term, MESSAGE_CHARS))
 }
 
-fn shown(class: &ClassForm) -> String {
+fn class_phrase(class: &ClassForm) -> String {
     let tool = class.tool.as_deref().map(|tool| format!("the class of `{}`", shortened(tool, MESSAGE_CHARS)));
     tool.unwrap_or_else(|| "the class of no tool".to_owned())
 }
@@ -223,11 +227,15 @@ fn check(form: &ClassifierForm) -> Result<(), String> {
     let mut seen = HashSet::new();
     for class in &form.classes {
         if !seen.insert(class.tool.as_deref()) {
-            return Err(format!("{} occurs twice", shown(class)));
+            return Err(format!("{} occurs twice", class_phrase(class)));
         }
         let numbers = class.terms.values().chain([&class.bias, &class.unit]);
         if !numbers.copied().all(is_number) || class.meaning.len() != form.dimensions {
-            return Err(format!("{} has an unusable number, or not {} components", shown(class), form.dimensions));
+            return Err(format!(
+                "{} has an unusable number, or not {} components",
+                class_phrase(class),
+                form.dimensions
+            ));
         }
     }
     Ok(())
@@ -260,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_classifier_is_read_as_it_was_written() {
+    fn classifiers_are_read_back_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("bank.yaml");
         let stored = write_classifier(&file, &model(), WEIGHTS).unwrap();
@@ -274,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn another_classifier_than_the_file_s_is_refused() {
+    fn classifier_of_another_file_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("bank.yaml");
         let stored = write_classifier(&file, &model(), WEIGHTS).unwrap();
@@ -284,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_classifiers_are_refused_with_the_reason() {
+    fn invalid_classifiers_are_rejected_with_the_reason() {
         let valid = text(&model());
         for (from, to, reason) in [
             ("\"format\":1", "\"format\":2", "`format` is 2"),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use callwright_common::watch::FolderError;
 
-/// The files cannot be used. Representations that are already loaded stay active.
+/// Error that makes the files unusable. Representations that are already loaded stay active.
 #[derive(Debug, thiserror::Error)]
 pub enum RepresentationError {
     /// A file or the directory cannot be read, or exceeds a limit.
@@ -32,17 +32,17 @@ pub enum RepresentationError {
         message: String,
     },
     /// The data to write would not be readable again.
-    #[error("{}: {place}: {message}", .path.display())]
-    Unfit {
+    #[error("{}: {location}: {message}", .path.display())]
+    InvalidContent {
         /// Path of the file.
         path: PathBuf,
         /// Location of the value, as a JSON Pointer.
-        place: String,
+        location: String,
         /// Problem.
         message: String,
     },
     /// Two files are for the same toolset.
-    #[error("{}: duplicate file for {}; merge it with {}, or remove one", .second.display(), whose(.toolset.as_deref()), .first.display())]
+    #[error("{}: duplicate file for {}; merge it with {}, or remove one", .second.display(), toolset_phrase(.toolset.as_deref()), .first.display())]
     Duplicate {
         /// Name of the toolset; `None` for tools that clients send.
         toolset: Option<String>,
@@ -53,6 +53,6 @@ pub enum RepresentationError {
     },
 }
 
-fn whose(toolset: Option<&str>) -> String {
+fn toolset_phrase(toolset: Option<&str>) -> String {
     toolset.map_or_else(|| "tools of clients".to_owned(), |toolset| format!("the toolset `{toolset}`"))
 }

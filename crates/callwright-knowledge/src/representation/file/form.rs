@@ -2,14 +2,19 @@
 
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
-use super::digest::digest;
 use super::stored::{
-    LearnedBy, Ranking, RepresentationFile, Source, StoredClassifier, StoredPattern, StoredRepresentation,
+    LearnerRun, PatternSource, Ranking, RepresentationFile, StoredClassifier, StoredPattern, StoredRepresentation,
 };
 use super::tidy::joined;
+use callwright_common::digest::{add_part, hex};
 use callwright_search::retrieval::ClassifierWeights;
 use callwright_types::representation::Pattern;
+
+/// Number of hexadecimal digits of a pattern's digest: collisions of accidental edits are unlikely, and the text stays
+/// short.
+const DIGEST_DIGITS: usize = 16;
 
 /// Content of a file.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -56,7 +61,7 @@ pub(super) struct RankingForm {
 #[serde(deny_unknown_fields)]
 pub(super) struct ClassifierReferenceForm {
     pub(super) weight: f32,
-    #[serde(default = "usual_weight")]
+    #[serde(default = "default_weight")]
     pub(super) scale: f32,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(super) no_tool: Option<f32>,
@@ -77,7 +82,7 @@ pub(super) struct PatternForm {
     pub(super) description: String,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub(super) cases: Vec<String>,
-    #[serde(default = "usual_weight")]
+    #[serde(default = "default_weight")]
     pub(super) weight: f32,
     #[serde(default)]
     pub(super) source: SourceForm,
@@ -89,10 +94,10 @@ pub(super) struct PatternForm {
     pub(super) digest: Option<String>,
 }
 
-/// Source in its text form.
+/// PatternSource in its text form.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub(super) struct SourceForm(Source);
+pub(super) struct SourceForm(PatternSource);
 
 impl TryFrom<String> for SourceForm {
     type Error = String;
@@ -108,7 +113,7 @@ impl From<SourceForm> for String {
     }
 }
 
-fn usual_weight() -> f32 {
+fn default_weight() -> f32 {
     1.0
 }
 
@@ -118,7 +123,7 @@ fn rounded(points: f64) -> f64 {
 }
 
 impl RepresentationFileForm {
-    pub(super) fn of(file: &RepresentationFile) -> Self {
+    pub(super) fn new(file: &RepresentationFile) -> Self {
         let RepresentationFile { toolset, learned, ranking, classifier, tools } = file;
         Self {
             toolset: toolset.clone(),
@@ -132,15 +137,15 @@ impl RepresentationFileForm {
                     .map(|(before, after)| MacroF1Form { before: rounded(before), after: rounded(after) }),
             }),
             ranking: ranking.map(|Ranking { sharpness, words }| RankingForm { sharpness, words }),
-            classifier: classifier.as_ref().map(ClassifierReferenceForm::of),
-            tools: tools.iter().map(RepresentationToolForm::of).collect(),
+            classifier: classifier.as_ref().map(ClassifierReferenceForm::new),
+            tools: tools.iter().map(RepresentationToolForm::new).collect(),
         }
     }
 
     pub(super) fn into_file(self) -> RepresentationFile {
         RepresentationFile {
             toolset: self.toolset,
-            learned: self.learned.map(|learned| LearnedBy {
+            learned: self.learned.map(|learned| LearnerRun {
                 date: learned.date,
                 proposer: learned.proposer,
                 embedder: learned.embedder,
@@ -155,7 +160,7 @@ impl RepresentationFileForm {
 }
 
 impl ClassifierReferenceForm {
-    pub(super) fn of(stored: &StoredClassifier) -> Self {
+    pub(super) fn new(stored: &StoredClassifier) -> Self {
         let StoredClassifier { weights: ClassifierWeights { weight, scale, no_tool }, digest } = stored;
         Self { weight: *weight, scale: *scale, no_tool: *no_tool, digest: digest.clone() }
     }
@@ -167,8 +172,8 @@ impl ClassifierReferenceForm {
 }
 
 impl RepresentationToolForm {
-    fn of(stored: &StoredRepresentation) -> Self {
-        Self { tool: stored.tool.clone(), patterns: stored.patterns.iter().map(PatternForm::of).collect() }
+    fn new(stored: &StoredRepresentation) -> Self {
+        Self { tool: stored.tool.clone(), patterns: stored.patterns.iter().map(PatternForm::new).collect() }
     }
 
     fn into_stored(self) -> StoredRepresentation {
@@ -178,7 +183,7 @@ impl RepresentationToolForm {
 }
 
 impl PatternForm {
-    fn of(stored: &StoredPattern) -> Self {
+    fn new(stored: &StoredPattern) -> Self {
         let StoredPattern { pattern, source, gain, date } = stored;
         Self {
             description: pattern.description.clone(),
@@ -196,7 +201,38 @@ impl PatternForm {
         let cases = self.cases.iter().map(|case| joined(case)).collect();
         let pattern = Pattern { description: joined(&self.description), cases, weight: self.weight };
         let is_edited = !self.source.0.is_kept() && self.digest.as_deref() != Some(digest(&pattern).as_str());
-        let (source, gain) = if is_edited { (Source::Edited, None) } else { (self.source.0, self.gain) };
+        let (source, gain) = if is_edited { (PatternSource::Edited, None) } else { (self.source.0, self.gain) };
         StoredPattern { pattern, source, gain, date: self.date }
+    }
+}
+
+/// Returns the digest of the parts of a pattern that a person may edit: its texts and its weight.
+fn digest(pattern: &Pattern) -> String {
+    let mut hash = Sha256::new();
+    add_part(&mut hash, &pattern.weight.to_bits().to_be_bytes());
+    for text in std::iter::once(&pattern.description).chain(&pattern.cases) {
+        add_part(&mut hash, text.as_bytes());
+    }
+    let mut digits = hex(&hash.finalize());
+    digits.truncate(DIGEST_DIGITS);
+    digits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_change_changes_the_digest() {
+        let pattern = Pattern { description: "a".to_owned(), cases: vec!["b".to_owned(), "c".to_owned()], weight: 1.0 };
+        let mut changed = vec![pattern.clone(); 4];
+        changed[0].description.push('!');
+        changed[1].cases.pop();
+        changed[2].cases.swap(0, 1);
+        changed[3].weight = 0.5;
+        let own = digest(&pattern);
+        assert_eq!(own.len(), DIGEST_DIGITS);
+        assert!(changed.iter().all(|other| digest(other) != own));
+        assert_eq!(digest(&pattern.clone()), own);
     }
 }

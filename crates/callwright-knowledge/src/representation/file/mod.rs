@@ -1,11 +1,9 @@
 //! Representation files: YAML written by the learner and edited by people, one file per toolset.
 
 mod classifier;
-mod digest;
 mod error;
 mod form;
 pub(super) mod limits;
-mod parse;
 mod shared;
 mod stored;
 mod tidy;
@@ -18,7 +16,7 @@ pub use error::RepresentationError;
 pub(super) use shared::shared_classifier;
 pub use shared::{shared_classifier_id, shared_id};
 pub use stored::{
-    LearnedBy, Ranking, RepresentationFile, Source, StoredClassifier, StoredPattern, StoredRepresentation,
+    LearnerRun, PatternSource, Ranking, RepresentationFile, StoredClassifier, StoredPattern, StoredRepresentation,
 };
 
 pub(super) use classifier::read_classifier;
@@ -26,15 +24,21 @@ pub(super) use tidy::tidy;
 
 use crate::text::shortened;
 use callwright_common::watch::{Folder, FolderFile};
+use callwright_common::yaml::{self, Bounds, YamlProblem};
 use callwright_search::retrieval::{ClassifierModel, ClassifierWeights};
+use form::RepresentationFileForm;
+use validate::{InvalidValue, validate};
+
+/// Limits of the YAML parser.
+const BOUNDS: Bounds = Bounds { depth: limits::DEPTH, events: limits::EVENTS };
 
 impl RepresentationFile {
     /// Reads and parses a file.
     ///
     /// # Errors
-    /// [`RepresentationError`]: the file cannot be read or is invalid; with the place and the fix.
+    /// [`RepresentationError`]: the file cannot be read or is invalid; with the location and the fix.
     pub fn read(path: &Path) -> Result<Self, RepresentationError> {
-        parse::parse(&FolderFile::read(path.to_owned(), limits::FILE_BYTES)?)
+        Self::parse(&FolderFile::read(path.to_owned(), limits::FILE_BYTES)?)
     }
 
     /// Writes a file atomically. Equal content produces equal bytes.
@@ -75,10 +79,24 @@ impl RepresentationFile {
         write::text(self, Path::new(""))
     }
 
-    /// Parses a file.
-    pub(super) fn of_file(file: &FolderFile) -> Result<Self, RepresentationError> {
-        parse::parse(file)
+    /// Parses and validates a file. Errors contain file, line, column and fix.
+    pub(super) fn parse(file: &FolderFile) -> Result<Self, RepresentationError> {
+        let form: RepresentationFileForm = match yaml::is_blank(&file.text) {
+            true => RepresentationFileForm::default(),
+            false => yaml::read(&file.text, BOUNDS).map_err(|problem| invalid(file, problem))?,
+        };
+        match validate(&form) {
+            Ok(()) => Ok(form.into_file()),
+            Err(InvalidValue { location, message }) => {
+                Err(invalid(file, yaml::problem_at(&file.text, &location, message, BOUNDS)))
+            }
+        }
     }
+}
+
+fn invalid(file: &FolderFile, problem: YamlProblem) -> RepresentationError {
+    let YamlProblem { line, column, message } = problem;
+    RepresentationError::Invalid { file: file.shown(), line, column, message }
 }
 
 /// Returns the folder of representation files at a path.
@@ -92,13 +110,13 @@ pub(super) fn folder(directory: &Path) -> Folder {
 ///
 /// # Errors
 /// [`RepresentationError`]: the directory or one of its files cannot be read.
-pub fn place_in(
+pub fn locate_file(
     directory: &Path,
     toolset: Option<&str>,
 ) -> Result<(PathBuf, Option<RepresentationFile>), RepresentationError> {
     let mut taken = Vec::new();
     for text in folder(directory).read()? {
-        let file = parse::parse(&text)?;
+        let file = RepresentationFile::parse(&text)?;
         if file.toolset.as_deref() == toolset {
             return Ok((text.path, Some(file)));
         }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::classifier::{classifier_of, read_text};
+use super::classifier::{parse_verified, read_text};
 use super::form::{ClassifierReferenceForm, RankingForm, RepresentationFileForm, RepresentationToolForm};
 use super::validate::{InvalidValue, validate};
 use super::{RepresentationError, RepresentationFile, StoredClassifier, StoredRepresentation};
@@ -41,24 +41,24 @@ pub fn shared_classifier_id(toolset: Option<&str>) -> String {
 /// Reads a shared classifier. Returns `None` if the entry is the representation of a tool.
 ///
 /// # Errors
-/// [`RepresentationError::Unfit`]: the content is invalid beside a file.
+/// [`RepresentationError::InvalidContent`]: the content is invalid beside a file.
 pub(in crate::representation) fn shared_classifier(
     shared: &SharedRepresentation,
 ) -> Option<Result<ToolClassifier, RepresentationError>> {
     let SharedClassifier { reference, text } = shared.classifier.as_ref()?;
     Some(
         reference_of(shared, reference)
-            .and_then(|stored| classifier_of(text, &stored).map_err(|message| unfit(&shared.id, &message))),
+            .and_then(|stored| parse_verified(text, &stored).map_err(|message| invalid_content(&shared.id, &message))),
     )
 }
 
 fn reference_of(shared: &SharedRepresentation, reference: &Value) -> Result<StoredClassifier, RepresentationError> {
     let form: ClassifierReferenceForm =
-        serde_json::from_value(reference.clone()).map_err(|error| unfit(&shared.id, &error))?;
+        serde_json::from_value(reference.clone()).map_err(|error| invalid_content(&shared.id, &error))?;
     let (toolset, classifier) = (shared.toolset.clone(), Some(form));
     let form = RepresentationFileForm { toolset, learned: None, ranking: None, classifier, tools: Vec::new() };
     check(&form)?;
-    form.into_file().classifier.ok_or_else(|| unfit(&shared.id, &"there is no classifier"))
+    form.into_file().classifier.ok_or_else(|| invalid_content(&shared.id, &"there is no classifier"))
 }
 
 impl RepresentationFile {
@@ -74,10 +74,10 @@ impl RepresentationFile {
     ) -> Result<Option<SharedRepresentation>, RepresentationError> {
         let Some(stored) = &self.classifier else { return Ok(None) };
         let (path, text) = read_text(path, stored)?;
-        let unusable = |message| RepresentationError::Unfit { path, place: "/".to_owned(), message };
-        classifier_of(&text, stored).map_err(unusable)?;
-        let form = ClassifierReferenceForm::of(stored);
-        let reference = serde_json::to_value(form).map_err(|error| unfit("/classifier", &error))?;
+        let unusable = |message| RepresentationError::InvalidContent { path, location: "/".to_owned(), message };
+        parse_verified(&text, stored).map_err(unusable)?;
+        let form = ClassifierReferenceForm::new(stored);
+        let reference = serde_json::to_value(form).map_err(|error| invalid_content("/classifier", &error))?;
         Ok(Some(SharedRepresentation {
             id: shared_classifier_id(self.toolset.as_deref()),
             toolset: self.toolset.clone(),
@@ -93,13 +93,13 @@ impl RepresentationFile {
     /// Converts each tool to its shared form. `evidence_of` returns the evidence for a tool's patterns.
     ///
     /// # Errors
-    /// [`RepresentationError::Unfit`]: the content is invalid.
+    /// [`RepresentationError::InvalidContent`]: the content is invalid.
     pub fn to_shared(
         &self,
         evidence_of: impl Fn(&str) -> Vec<Evidence>,
         now: Timestamp,
     ) -> Result<Vec<SharedRepresentation>, RepresentationError> {
-        let form = RepresentationFileForm::of(self);
+        let form = RepresentationFileForm::new(self);
         check(&form)?;
         let ranking = self.ranking.map(|ranking| SharedRanking { sharpness: ranking.sharpness, words: ranking.words });
         let shared = form.tools.iter().map(|tool| {
@@ -107,7 +107,7 @@ impl RepresentationFile {
                 id: shared_id(self.toolset.as_deref(), &tool.tool),
                 toolset: self.toolset.clone(),
                 tool: tool.tool.clone(),
-                patterns: serde_json::to_value(&tool.patterns).map_err(|error| unfit("/patterns", &error))?,
+                patterns: serde_json::to_value(&tool.patterns).map_err(|error| invalid_content("/patterns", &error))?,
                 ranking,
                 classifier: None,
                 evidence: evidence_of(&tool.tool),
@@ -120,9 +120,10 @@ impl RepresentationFile {
     /// Converts the shared representation of one tool to a file.
     ///
     /// # Errors
-    /// [`RepresentationError::Unfit`]: the content is invalid in a file.
-    pub fn of_shared(shared: &SharedRepresentation) -> Result<Self, RepresentationError> {
-        let patterns = serde_json::from_value(shared.patterns.clone()).map_err(|error| unfit(&shared.id, &error))?;
+    /// [`RepresentationError::InvalidContent`]: the content is invalid in a file.
+    pub fn from_shared(shared: &SharedRepresentation) -> Result<Self, RepresentationError> {
+        let patterns =
+            serde_json::from_value(shared.patterns.clone()).map_err(|error| invalid_content(&shared.id, &error))?;
         let form = RepresentationFileForm {
             toolset: shared.toolset.clone(),
             learned: None,
@@ -136,10 +137,10 @@ impl RepresentationFile {
 
     /// Overrides the tools of this file with the shared representations of its toolset. Invalid ones are skipped.
     #[must_use]
-    pub fn under(mut self, shared: &[SharedRepresentation]) -> Self {
+    pub fn with_shared(mut self, shared: &[SharedRepresentation]) -> Self {
         let tools = shared.iter().filter(|shared| shared.classifier.is_none());
-        for over in tools.filter(|shared| shared.toolset == self.toolset) {
-            let Ok(Self { tools, .. }) = Self::of_shared(over) else { continue };
+        for shared_tool in tools.filter(|shared| shared.toolset == self.toolset) {
+            let Ok(Self { tools, .. }) = Self::from_shared(shared_tool) else { continue };
             for tool in tools {
                 match self.tools.iter_mut().find(|stored| stored.tool == tool.tool) {
                     Some(stored) => *stored = tool,
@@ -153,12 +154,12 @@ impl RepresentationFile {
 }
 
 fn check(form: &RepresentationFileForm) -> Result<(), RepresentationError> {
-    validate(form).map_err(|InvalidValue { place, message }| unfit(&place.to_string(), &message))
+    validate(form).map_err(|InvalidValue { location, message }| invalid_content(&location.to_string(), &message))
 }
 
-fn unfit(place: &str, message: &impl ToString) -> RepresentationError {
+fn invalid_content(location: &str, message: &impl ToString) -> RepresentationError {
     let path = Path::new(STORE).to_owned();
-    RepresentationError::Unfit { path, place: place.to_owned(), message: message.to_string() }
+    RepresentationError::InvalidContent { path, location: location.to_owned(), message: message.to_string() }
 }
 
 #[cfg(test)]
@@ -166,60 +167,60 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::representation::Source;
+    use crate::representation::PatternSource;
     use callwright_common::watch::FolderFile;
 
     fn file(text: &str) -> RepresentationFile {
-        RepresentationFile::of_file(&FolderFile { path: PathBuf::from("a.yaml"), text: text.to_owned() }).unwrap()
+        RepresentationFile::parse(&FolderFile { path: PathBuf::from("a.yaml"), text: text.to_owned() }).unwrap()
     }
 
     const BANK: &str = "toolset: bank\nranking: {sharpness: 8, words: 0.1}\ntools:\n- tool: pay\n  patterns:\n  \
         - {description: Paying., cases: [pay it], weight: 1.1}\n- tool: refund\n  patterns:\n  - description: Refunds.\n";
 
     #[test]
-    fn what_is_shared_of_a_tool_is_what_the_file_says_of_it() {
+    fn shared_representation_equals_that_of_the_file() {
         let bank = file(BANK);
         let shared = bank.to_shared(|_| Vec::new(), Timestamp::UNIX_EPOCH).unwrap();
         assert_eq!(shared.len(), 2);
         let text = serde_json::to_string(&shared[0]).unwrap();
-        let again = RepresentationFile::of_shared(&serde_json::from_str(&text).unwrap()).unwrap();
+        let again = RepresentationFile::from_shared(&serde_json::from_str(&text).unwrap()).unwrap();
         assert_eq!((&again.tools[0], again.ranking), (&bank.tools[0], bank.ranking));
     }
 
     #[test]
-    fn what_was_learned_is_known_as_such_and_what_was_edited_in_the_store_too() {
+    fn shared_patterns_keep_their_source_and_edits_in_the_store_are_detected() {
         let mut bank = file(BANK);
-        bank.tools[0].patterns[0].source = Source::Learned("extractive".to_owned());
+        bank.tools[0].patterns[0].source = PatternSource::Learned("extractive".to_owned());
         let mut shared = bank.to_shared(|_| Vec::new(), Timestamp::UNIX_EPOCH).unwrap().remove(0);
         let source = |shared: &SharedRepresentation| {
-            RepresentationFile::of_shared(shared).unwrap().tools[0].patterns[0].source.clone()
+            RepresentationFile::from_shared(shared).unwrap().tools[0].patterns[0].source.clone()
         };
-        assert_eq!(source(&shared), Source::Learned("extractive".to_owned()));
+        assert_eq!(source(&shared), PatternSource::Learned("extractive".to_owned()));
         shared.patterns[0]["description"] = "Paying at once.".into();
-        assert_eq!(source(&shared), Source::Edited);
+        assert_eq!(source(&shared), PatternSource::Edited);
     }
 
     #[test]
-    fn what_is_shared_stands_over_the_file_and_only_for_its_tool() {
-        let over = file("toolset: bank\ntools:\n- tool: pay\n  patterns:\n  - description: Buying.\n");
+    fn shared_representations_override_only_their_tool() {
+        let shared_tool = file("toolset: bank\ntools:\n- tool: pay\n  patterns:\n  - description: Buying.\n");
         let other = file("tools:\n- tool: refund\n  patterns:\n  - description: By the client.\n");
-        let mut shared = over.to_shared(|_| Vec::new(), Timestamp::UNIX_EPOCH).unwrap();
+        let mut shared = shared_tool.to_shared(|_| Vec::new(), Timestamp::UNIX_EPOCH).unwrap();
         shared.extend(other.to_shared(|_| Vec::new(), Timestamp::UNIX_EPOCH).unwrap());
         let text = |file: &RepresentationFile| -> Vec<String> {
             file.tools.iter().map(|tool| tool.patterns[0].pattern.description.clone()).collect()
         };
-        assert_eq!(text(&file(BANK).under(&shared)), ["Buying.", "Refunds."]);
+        assert_eq!(text(&file(BANK).with_shared(&shared)), ["Buying.", "Refunds."]);
         shared[0].patterns = serde_json::json!([]);
-        assert_eq!(text(&file(BANK).under(&shared)), ["Refunds."], "an empty list takes a tool's patterns away");
+        assert_eq!(text(&file(BANK).with_shared(&shared)), ["Refunds."], "an empty list removes a tool's patterns");
         shared[0].patterns = serde_json::json!([{"description": ""}]);
         assert!(
-            RepresentationFile::of_shared(&shared[0]).unwrap_err().to_string().contains("the description is empty")
+            RepresentationFile::from_shared(&shared[0]).unwrap_err().to_string().contains("the description is empty")
         );
-        assert_eq!(text(&file(BANK).under(&shared)), ["Paying.", "Refunds."], "what cannot be read changes nothing");
+        assert_eq!(text(&file(BANK).with_shared(&shared)), ["Paying.", "Refunds."], "invalid entries are skipped");
     }
 
     #[test]
-    fn a_tool_of_a_client_is_another_one() {
+    fn client_tools_have_their_own_ids() {
         assert_ne!(shared_id(None, "pay"), shared_id(Some("bank"), "pay"));
         assert_ne!(shared_id(Some("a"), "bc"), shared_id(Some("ab"), "c"));
         assert_eq!(shared_id(None, "pay").len(), 4 + ID_DIGITS);

@@ -17,7 +17,7 @@ pub struct RepresentationFile {
     /// Toolset; `None` for tools that clients send, which are matched by name.
     pub toolset: Option<String>,
     /// Last run of the learner.
-    pub learned: Option<LearnedBy>,
+    pub learned: Option<LearnerRun>,
     /// Ranking parameters of the tools.
     pub ranking: Option<Ranking>,
     /// Classifier beside the file.
@@ -28,7 +28,7 @@ pub struct RepresentationFile {
 
 /// Run of the learner.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct LearnedBy {
+pub struct LearnerRun {
     /// Date of the run.
     pub date: Date,
     /// Name of the proposer: [`Proposer::name`](crate::representation::Proposer::name).
@@ -73,17 +73,17 @@ pub struct StoredRepresentation {
 pub struct StoredPattern {
     /// Pattern.
     pub pattern: Pattern,
-    /// Source of the pattern.
-    pub source: Source,
+    /// PatternSource of the pattern.
+    pub source: PatternSource,
     /// Gain in macro-F1 on the validation samples, in percentage points.
     pub gain: Option<f64>,
     /// Date on which it was learned or written.
     pub date: Option<Date>,
 }
 
-/// Source of a pattern.
+/// PatternSource of a pattern.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Source {
+pub enum PatternSource {
     /// Proposed by this proposer and not edited since.
     Learned(String),
     /// Learned, then edited by a person.
@@ -93,7 +93,7 @@ pub enum Source {
     Written,
 }
 
-impl Source {
+impl PatternSource {
     /// Whether the pattern belongs to a person, so that the learner neither changes nor removes it.
     pub fn is_kept(&self) -> bool {
         !matches!(self, Self::Learned(_))
@@ -103,7 +103,7 @@ impl Source {
 /// Prefix of the proposer's name.
 const LEARNED: &str = "learned ";
 
-impl fmt::Display for Source {
+impl fmt::Display for PatternSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Learned(proposer) => write!(f, "{LEARNED}{proposer}"),
@@ -113,7 +113,7 @@ impl fmt::Display for Source {
     }
 }
 
-impl FromStr for Source {
+impl FromStr for PatternSource {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -143,7 +143,7 @@ impl StoredPattern {
         let weight = pattern.weight.clamp(limits::LEAST_WEIGHT, limits::WEIGHT);
         Self {
             pattern: Pattern { description, cases, weight },
-            source: Source::Learned(tidy(proposer)),
+            source: PatternSource::Learned(tidy(proposer)),
             gain: Some(gain),
             date: Some(date),
         }
@@ -181,30 +181,30 @@ impl RepresentationFile {
 mod tests {
     use super::*;
 
-    fn stored(description: &str, source: Source, gain: Option<f64>, weight: f32) -> StoredPattern {
+    fn stored(description: &str, source: PatternSource, gain: Option<f64>, weight: f32) -> StoredPattern {
         let pattern = Pattern { description: description.to_owned(), cases: Vec::new(), weight };
         StoredPattern { pattern, source, gain, date: None }
     }
 
     #[test]
-    fn sources_are_read_as_they_are_written() {
-        for source in [Source::Learned("gpt 4".to_owned()), Source::Edited, Source::Written] {
+    fn sources_are_parsed_as_written() {
+        for source in [PatternSource::Learned("gpt 4".to_owned()), PatternSource::Edited, PatternSource::Written] {
             assert_eq!(source.to_string().parse(), Ok(source));
         }
         for wrong in ["", "learned", "learned ", "Edited", "extractive"] {
-            assert!(wrong.parse::<Source>().unwrap_err().contains("`learned NAME`"), "{wrong}");
+            assert!(wrong.parse::<PatternSource>().unwrap_err().contains("`learned NAME`"), "{wrong}");
         }
     }
 
     #[test]
-    fn what_people_wrote_comes_first_then_what_brought_most() {
-        let learned = || Source::Learned("extractive".to_owned());
+    fn handwritten_patterns_come_first_then_those_with_most_gain() {
+        let learned = || PatternSource::Learned("extractive".to_owned());
         let patterns = vec![
             stored("light", learned(), Some(1.0), 0.5),
             stored("heavy", learned(), Some(1.0), 2.0),
             stored("most", learned(), Some(3.0), 0.1),
-            stored("edited", Source::Edited, None, 1.0),
-            stored("written", Source::Written, None, 1.0),
+            stored("edited", PatternSource::Edited, None, 1.0),
+            stored("written", PatternSource::Written, None, 1.0),
         ];
         let representation = StoredRepresentation { tool: "t".to_owned(), patterns }.representation();
         let order: Vec<&str> = representation.patterns.iter().map(|pattern| pattern.description.as_str()).collect();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_learned_is_made_fit_for_a_file() {
+    fn learned_patterns_are_normalized_for_a_file() {
         let case = "word ".repeat(limits::CASE_CHARS);
         let pattern = Pattern {
             description: " Lost\u{0} or\n stolen\u{202e} ".to_owned(),
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(stored.pattern.cases.len(), limits::CASES);
         assert!(stored.pattern.cases[0].chars().count() <= limits::CASE_CHARS);
         assert!(stored.pattern.cases[0].ends_with("word"), "cut between words");
-        assert_eq!(stored.source, Source::Learned("a b".to_owned()));
+        assert_eq!(stored.source, PatternSource::Learned("a b".to_owned()));
         let nameless =
             Pattern { description: "\u{0}".to_owned(), cases: vec!["a".to_owned(), "b".to_owned()], weight: 0.0 };
         let stored = StoredPattern::learned(&nameless, "x", 0.5, Date::default()).pattern;

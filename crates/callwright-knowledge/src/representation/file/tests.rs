@@ -5,7 +5,7 @@ use super::*;
 use callwright_types::representation::Pattern;
 
 fn of_text(content: &str) -> Result<RepresentationFile, RepresentationError> {
-    RepresentationFile::of_file(&FolderFile { path: PathBuf::from("bank.yaml"), text: content.to_owned() })
+    RepresentationFile::parse(&FolderFile { path: PathBuf::from("bank.yaml"), text: content.to_owned() })
 }
 
 fn error(content: &str) -> String {
@@ -35,7 +35,7 @@ fn sample() -> RepresentationFile {
     );
     RepresentationFile {
         toolset: Some("bank/v1.yaml".to_owned()),
-        learned: Some(LearnedBy {
+        learned: Some(LearnerRun {
             date: day,
             proposer: "extractive".to_owned(),
             embedder: Some("static table 1".to_owned()),
@@ -49,7 +49,7 @@ fn sample() -> RepresentationFile {
                 tool: "lost_card".to_owned(),
                 patterns: vec![
                     StoredPattern::learned(&lost, "extractive", 1.234, day),
-                    StoredPattern { pattern: old, source: Source::Written, gain: None, date: None },
+                    StoredPattern { pattern: old, source: PatternSource::Written, gain: None, date: None },
                 ],
             },
             StoredRepresentation { tool: "no".to_owned(), patterns: Vec::new() },
@@ -58,16 +58,16 @@ fn sample() -> RepresentationFile {
 }
 
 #[test]
-fn a_file_is_read_back_as_it_was_written() {
+fn written_files_are_read_back_unchanged() {
     let mut file = sample();
     let text = file.to_text().unwrap();
     file.tools[0].patterns[0].gain = Some(1.23);
     assert_eq!(of_text(&text).unwrap(), file);
-    assert_eq!(file.to_text().unwrap(), text, "the same bytes for the same content");
+    assert_eq!(file.to_text().unwrap(), text, "equal content gives equal bytes");
 }
 
 #[test]
-fn a_file_is_written_for_people() {
+fn written_file_is_readable() {
     insta::assert_snapshot!(sample().to_text().unwrap());
 }
 
@@ -92,7 +92,7 @@ prop_compose! {
         gain in prop::option::of((-10_000_i32..10_000).prop_map(|gain| f64::from(gain) / 100.0)),
         date in prop::option::of((1..=9999_i16, 1..=12_i8, 1..=28_i8)),
         source in prop_oneof![
-            any_text(60).prop_map(Source::Learned), Just(Source::Edited), Just(Source::Written),
+            any_text(60).prop_map(PatternSource::Learned), Just(PatternSource::Edited), Just(PatternSource::Written),
         ],
     ) -> StoredPattern {
         let date = date.map(|(year, month, day)| jiff::civil::date(year, month, day));
@@ -104,7 +104,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_written_is_read_back(
+    fn any_written_file_is_read_back(
         toolset in prop::option::of(any_text(60)),
         tools in prop::collection::btree_map(any_text(60), prop::collection::vec(any_pattern(), 0..4), 0..4),
         sharpness in 0.0_f32..100.0,
@@ -122,30 +122,34 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_reading_panic(text in any::<String>()) {
+    fn parsing_never_panics(text in any::<String>()) {
         let _ = of_text(&text);
         let _ = of_text(&with_patterns(&format!("  - {text}")));
     }
 }
 
 #[test]
-fn what_a_person_writes_needs_a_description_alone() {
+fn handwritten_patterns_require_only_a_description() {
     let file = of_text(&with_patterns("  - description: Lost cards.\n")).unwrap();
-    let expected =
-        StoredPattern { pattern: pattern("Lost cards.", &[], 1.0), source: Source::Written, gain: None, date: None };
+    let expected = StoredPattern {
+        pattern: pattern("Lost cards.", &[], 1.0),
+        source: PatternSource::Written,
+        gain: None,
+        date: None,
+    };
     assert_eq!(file.tool("lost_card").unwrap().patterns, [expected]);
     assert_eq!(of_text("# nothing yet\n").unwrap(), RepresentationFile::default());
 }
 
 #[test]
-fn where_lines_end_is_no_edit_and_a_changed_word_is() {
+fn changed_words_are_edits_and_line_breaks_are_not() {
     let text = sample().to_text().unwrap();
     let source = |text: &str| of_text(text).unwrap().tools[0].patterns[0].clone();
-    assert_eq!(source(&text).source, Source::Learned("extractive".to_owned()));
+    assert_eq!(source(&text).source, PatternSource::Learned("extractive".to_owned()));
     let own = "description: Requests to block a card that was lost or stolen.";
     assert!(text.contains(own), "{text}");
     let folded = text.replace(own, "description: >\n      Requests to block a card\n      that was lost or stolen.\n");
-    assert_eq!(source(&folded).source, Source::Learned("extractive".to_owned()));
+    assert_eq!(source(&folded).source, PatternSource::Learned("extractive".to_owned()));
     for edited in [
         text.replace("lost or stolen", "lost, or stolen"),
         text.replacen("weight: 1.0", "weight: 1.5", 1),
@@ -153,12 +157,12 @@ fn where_lines_end_is_no_edit_and_a_changed_word_is() {
     ] {
         assert_ne!(edited, text);
         let stored = source(&edited);
-        assert_eq!((&stored.source, stored.gain), (&Source::Edited, None), "{edited}");
+        assert_eq!((&stored.source, stored.gain), (&PatternSource::Edited, None), "{edited}");
     }
 }
 
 #[test]
-fn an_edited_pattern_stays_marked_when_the_file_is_written_again() {
+fn edited_patterns_stay_marked_after_rewriting() {
     let text = sample().to_text().unwrap().replace("lost or stolen", "lost, or stolen");
     let again = of_text(&text).unwrap().to_text().unwrap();
     assert!(again.contains("source: edited"), "{again}");
@@ -166,7 +170,7 @@ fn an_edited_pattern_stays_marked_when_the_file_is_written_again() {
 }
 
 #[test]
-fn mistakes_are_shown_with_their_place_and_a_way_to_mend_them() {
+fn errors_state_location_and_fix() {
     let cases = [
         ("tool: []\n".to_owned(), "bank.yaml:1:1: unknown key `tool`; did you mean `tools`?"),
         (
@@ -226,20 +230,20 @@ fn mistakes_are_shown_with_their_place_and_a_way_to_mend_them() {
 }
 
 #[test]
-fn files_that_are_no_text_or_too_large_or_not_there_are_named() {
+fn binary_large_and_missing_files_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bank.yaml");
     std::fs::write(&path, b"toolset: a\ntools: [\xff]\n").unwrap();
-    let said = RepresentationFile::read(&path).unwrap_err().to_string();
-    assert!(said.contains("bank.yaml: line 2 is not UTF-8"), "{said}");
+    let error = RepresentationFile::read(&path).unwrap_err().to_string();
+    assert!(error.contains("bank.yaml: line 2 is not UTF-8"), "{error}");
     std::fs::File::create(&path).unwrap().set_len(limits::FILE_BYTES as u64 + 1).unwrap();
-    let said = RepresentationFile::read(&path).unwrap_err().to_string();
-    assert!(said.contains("bank.yaml holds more than"), "{said}");
+    let error = RepresentationFile::read(&path).unwrap_err().to_string();
+    assert!(error.contains("bank.yaml holds more than"), "{error}");
     assert!(RepresentationFile::read(&folder.path().join("none.yaml")).unwrap_err().to_string().contains("none.yaml"));
 }
 
 #[test]
-fn hostile_yaml_is_refused_in_bounded_time() {
+fn hostile_yaml_is_rejected_in_bounded_time() {
     let deep = format!("tools: {}", "[".repeat(100_000));
     let bomb = (1..40).fold("a0: &a0 [x, x]\n".to_owned(), |text, level| {
         format!("{text}a{level}: &a{level} [*a{0}, *a{0}, *a{0}, *a{0}]\n", level - 1)
@@ -250,42 +254,42 @@ fn hostile_yaml_is_refused_in_bounded_time() {
 }
 
 #[test]
-fn what_could_not_be_read_again_is_not_written() {
+fn invalid_content_is_not_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bank.yaml");
     sample().write(&path).unwrap();
     let before = std::fs::read(&path).unwrap();
     let mut file = sample();
     file.tools[0].patterns[1].pattern.weight = f32::NAN;
-    let said = file.write(&path).unwrap_err().to_string();
-    assert!(said.contains("bank.yaml: /tools/0/patterns/1/weight: `weight` is NaN"), "{said}");
+    let error = file.write(&path).unwrap_err().to_string();
+    assert!(error.contains("bank.yaml: /tools/0/patterns/1/weight: `weight` is NaN"), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), before);
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
-    let said = sample().write(&folder.path().join("none/bank.yaml")).unwrap_err().to_string();
-    assert!(said.contains("cannot write") && said.contains("use an existing, writable folder"), "{said}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file remains");
+    let error = sample().write(&folder.path().join("none/bank.yaml")).unwrap_err().to_string();
+    assert!(error.contains("cannot write") && error.contains("use an existing, writable folder"), "{error}");
 }
 
 #[test]
-fn a_toolset_is_written_where_it_was_read_or_else_under_its_name() {
+fn toolset_is_written_to_its_existing_file_or_to_one_with_its_name() {
     let folder = tempfile::tempdir().unwrap();
-    let place = |toolset| {
-        let (path, file) = place_in(folder.path(), toolset).unwrap();
+    let location = |toolset| {
+        let (path, file) = locate_file(folder.path(), toolset).unwrap();
         (path.file_name().unwrap().to_string_lossy().into_owned(), file.is_some())
     };
-    assert_eq!(place(None), ("tools.yaml".to_owned(), false));
-    assert_eq!(place(Some("rooms/v1.json")), ("rooms-v1.json.yaml".to_owned(), false));
-    assert_eq!(place(Some("../..")), ("toolset.yaml".to_owned(), false));
+    assert_eq!(location(None), ("tools.yaml".to_owned(), false));
+    assert_eq!(location(Some("rooms/v1.json")), ("rooms-v1.json.yaml".to_owned(), false));
+    assert_eq!(location(Some("../..")), ("toolset.yaml".to_owned(), false));
     std::fs::write(folder.path().join("mine.yaml"), "toolset: rooms/v1.json\n").unwrap();
-    assert_eq!(place(Some("rooms/v1.json")), ("mine.yaml".to_owned(), true));
+    assert_eq!(location(Some("rooms/v1.json")), ("mine.yaml".to_owned(), true));
     std::fs::write(folder.path().join("a-b.yaml"), "toolset: a/b\n").unwrap();
-    assert_eq!(place(Some("a-b")), ("a-b-2.yaml".to_owned(), false), "another toolset's file is not overwritten");
+    assert_eq!(location(Some("a-b")), ("a-b-2.yaml".to_owned(), false), "another toolset's file is not overwritten");
 }
 
 #[test]
-fn the_documented_file_is_one() {
+fn documented_file_is_valid() {
     let document = include_str!("../../../../../docs/representations.md");
     let (_, rest) = document.split_once("```yaml\n").unwrap();
     let file = of_text(rest.split("```").next().unwrap()).unwrap();
-    let sources: Vec<&Source> = file.tools[0].patterns.iter().map(|stored| &stored.source).collect();
-    assert_eq!(sources, [&Source::Learned("extractive".to_owned()), &Source::Written]);
+    let sources: Vec<&PatternSource> = file.tools[0].patterns.iter().map(|stored| &stored.source).collect();
+    assert_eq!(sources, [&PatternSource::Learned("extractive".to_owned()), &PatternSource::Written]);
 }

@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_one_line_without_what_is_hidden() {
+    fn tidy_text_is_one_line_without_hidden_characters() {
         assert_eq!(tidy(" a\r\n\tb\u{2028}c\u{0}\u{1b}[31m \u{202e}d\u{feff}\u{ffff}"), "a b c[31m d");
         assert_eq!(tidy("\u{7f}\n"), "");
         assert_eq!(tidy("日本語 ü 👍🏽"), "日本語 ü 👍🏽");

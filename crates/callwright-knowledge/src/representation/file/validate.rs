@@ -10,12 +10,12 @@ use callwright_common::json::Pointer;
 /// Invalid value and its location.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct InvalidValue {
-    pub(super) place: Pointer,
+    pub(super) location: Pointer,
     pub(super) message: String,
 }
 
-fn fault(place: Pointer, message: impl Into<String>) -> InvalidValue {
-    InvalidValue { place, message: message.into() }
+fn fault(location: Pointer, message: impl Into<String>) -> InvalidValue {
+    InvalidValue { location, message: message.into() }
 }
 
 /// Returns the first invalid value.
@@ -64,14 +64,14 @@ pub(super) fn validate(file: &RepresentationFileForm) -> Result<(), InvalidValue
     tools(&file.tools, &root.child("tools"))
 }
 
-fn tools(tools: &[RepresentationToolForm], place: &Pointer) -> Result<(), InvalidValue> {
+fn tools(tools: &[RepresentationToolForm], location: &Pointer) -> Result<(), InvalidValue> {
     if tools.len() > limits::TOOLS {
         let message = format!("{} tools are too many; {} are allowed in a file", tools.len(), limits::TOOLS);
-        return Err(fault(place.clone(), message));
+        return Err(fault(location.clone(), message));
     }
     let mut seen = HashMap::with_capacity(tools.len());
     for (index, form) in tools.iter().enumerate() {
-        let here = place.item(index);
+        let here = location.item(index);
         name(&form.tool, "tool", here.child("tool"))?;
         if let Some(first) = seen.insert(form.tool.as_str(), index) {
             let message = format!(
@@ -86,18 +86,18 @@ fn tools(tools: &[RepresentationToolForm], place: &Pointer) -> Result<(), Invali
     Ok(())
 }
 
-fn patterns(patterns: &[PatternForm], tool: &str, place: &Pointer) -> Result<(), InvalidValue> {
+fn patterns(patterns: &[PatternForm], tool: &str, location: &Pointer) -> Result<(), InvalidValue> {
     if patterns.len() > limits::PATTERNS {
         let message = format!(
             "`{tool}` has {} patterns; {} are allowed: merge similar patterns, or remove some",
             patterns.len(),
             limits::PATTERNS
         );
-        return Err(fault(place.clone(), message));
+        return Err(fault(location.clone(), message));
     }
     let mut seen = HashMap::with_capacity(patterns.len());
     for (index, form) in patterns.iter().enumerate() {
-        let here = place.item(index);
+        let here = location.item(index);
         pattern(form, &here)?;
         let text: Vec<String> =
             std::iter::once(&form.description).chain(&form.cases).map(|text| joined(text)).collect();
@@ -109,14 +109,14 @@ fn patterns(patterns: &[PatternForm], tool: &str, place: &Pointer) -> Result<(),
     Ok(())
 }
 
-fn pattern(form: &PatternForm, place: &Pointer) -> Result<(), InvalidValue> {
-    text(&form.description, "description", limits::DESCRIPTION_CHARS, place.child("description"))?;
+fn pattern(form: &PatternForm, location: &Pointer) -> Result<(), InvalidValue> {
+    text(&form.description, "description", limits::DESCRIPTION_CHARS, location.child("description"))?;
     if form.cases.len() > limits::CASES {
         let message = format!("{} cases are too many; give 2 or 3, {} at most", form.cases.len(), limits::CASES);
-        return Err(fault(place.child("cases"), message));
+        return Err(fault(location.child("cases"), message));
     }
     for (index, case) in form.cases.iter().enumerate() {
-        text(case, "case", limits::CASE_CHARS, place.child("cases").item(index))?;
+        text(case, "case", limits::CASE_CHARS, location.child("cases").item(index))?;
     }
     if !form.weight.is_finite() || form.weight <= 0.0 || form.weight > limits::WEIGHT {
         let message = format!(
@@ -124,50 +124,50 @@ fn pattern(form: &PatternForm, place: &Pointer) -> Result<(), InvalidValue> {
             form.weight,
             limits::WEIGHT
         );
-        return Err(fault(place.child("weight"), message));
+        return Err(fault(location.child("weight"), message));
     }
     match form.gain {
         Some(gain) if !gain.is_finite() => {
-            Err(fault(place.child("gain"), format!("`gain` is {gain}; it must be a number, or be omitted")))
+            Err(fault(location.child("gain"), format!("`gain` is {gain}; it must be a number, or be omitted")))
         }
         _ => Ok(()),
     }
 }
 
 /// Validates a text that is shown to a model.
-fn text(text: &str, what: &str, chars: usize, place: Pointer) -> Result<(), InvalidValue> {
-    visible(text, what, &place)?;
+fn text(text: &str, what: &str, chars: usize, location: Pointer) -> Result<(), InvalidValue> {
+    visible(text, what, &location)?;
     let text = joined(text);
     if text.is_empty() {
-        return Err(fault(place, format!("the {what} is empty; describe the matching requests, or remove it")));
+        return Err(fault(location, format!("the {what} is empty; describe the matching requests, or remove it")));
     }
     let length = text.chars().count();
     if length > chars {
-        return Err(fault(place, format!("the {what} has {length} characters; {chars} are allowed")));
+        return Err(fault(location, format!("the {what} has {length} characters; {chars} are allowed")));
     }
     Ok(())
 }
 
 /// Validates a name that is matched exactly.
-fn name(name: &str, what: &str, place: Pointer) -> Result<(), InvalidValue> {
-    visible(name, what, &place)?;
+fn name(name: &str, what: &str, location: Pointer) -> Result<(), InvalidValue> {
+    visible(name, what, &location)?;
     let length = name.chars().count();
     if length == 0 || length > limits::NAME_CHARS || name.trim() != name || name.contains(['\n', '\r', '\t']) {
         let message = format!(
             "the name of the {what} must be 1 to {} characters on one line, without spaces around it",
             limits::NAME_CHARS
         );
-        return Err(fault(place, message));
+        return Err(fault(location, message));
     }
     Ok(())
 }
 
-fn visible(text: &str, what: &str, place: &Pointer) -> Result<(), InvalidValue> {
+fn visible(text: &str, what: &str, location: &Pointer) -> Result<(), InvalidValue> {
     match text.chars().find(|character| is_hidden(*character)) {
         Some(hidden) => {
             let message =
                 format!("the {what} has the character U+{:04X}, which is invisible; remove it", u32::from(hidden));
-            Err(fault(place.clone(), message))
+            Err(fault(location.clone(), message))
         }
         None => Ok(()),
     }

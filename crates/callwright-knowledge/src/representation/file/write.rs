@@ -38,17 +38,17 @@ const LINE_CHARS: usize = 120;
 /// Returns the text of a file.
 ///
 /// # Errors
-/// [`RepresentationError::Unfit`]: the content is invalid.
+/// [`RepresentationError::InvalidContent`]: the content is invalid.
 pub(super) fn text(file: &RepresentationFile, path: &Path) -> Result<String, RepresentationError> {
-    let form = RepresentationFileForm::of(file);
+    let form = RepresentationFileForm::new(file);
     let mut text = HEADING.to_owned();
     let written = validate(&form).and_then(|()| {
         serde_saphyr::to_fmt_writer_with_options(&mut text, &form, options())
-            .map_err(|error| InvalidValue { place: Pointer::root(), message: error.to_string() })
+            .map_err(|error| InvalidValue { location: Pointer::root(), message: error.to_string() })
     });
-    written.map_err(|InvalidValue { place, message }| RepresentationError::Unfit {
+    written.map_err(|InvalidValue { location, message }| RepresentationError::InvalidContent {
         path: path.to_owned(),
-        place: place.to_string(),
+        location: location.to_string(),
         message,
     })?;
     Ok(text)
@@ -57,7 +57,7 @@ pub(super) fn text(file: &RepresentationFile, path: &Path) -> Result<String, Rep
 /// Writes a file atomically: concurrent readers see the old or the new content.
 ///
 /// # Errors
-/// [`RepresentationError::Unfit`]: the content is invalid. [`RepresentationError::Unwritable`]: an I/O error.
+/// [`RepresentationError::InvalidContent`]: the content is invalid. [`RepresentationError::Unwritable`]: an I/O error.
 pub(super) fn write(file: &RepresentationFile, path: &Path) -> Result<(), RepresentationError> {
     let text = text(file, path)?;
     replace(path, &text).map_err(|source| RepresentationError::Unwritable { path: path.to_owned(), source })

@@ -9,23 +9,23 @@ use callwright_search::embedding::{EmbedError, Embedder, Vector};
 
 /// Embedder with a cache of all its results.
 #[derive(Debug)]
-pub struct MemoEmbedder {
+pub struct CachingEmbedder {
     inner: Arc<dyn Embedder>,
-    known: Mutex<HashMap<String, Vector>>,
+    cache: Mutex<HashMap<String, Vector>>,
 }
 
-impl MemoEmbedder {
+impl CachingEmbedder {
     /// Creates an empty cache.
     pub fn new(inner: Arc<dyn Embedder>) -> Self {
-        Self { inner, known: Mutex::default() }
+        Self { inner, cache: Mutex::default() }
     }
 
-    fn known<T>(&self, look: impl FnOnce(&mut HashMap<String, Vector>) -> T) -> T {
-        look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
+    fn cache<T>(&self, use_cache: impl FnOnce(&mut HashMap<String, Vector>) -> T) -> T {
+        use_cache(&mut self.cache.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Embedder for MemoEmbedder {
+impl Embedder for CachingEmbedder {
     fn id(&self) -> &str {
         self.inner.id()
     }
@@ -41,15 +41,15 @@ impl Embedder for MemoEmbedder {
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vector>, EmbedError>> {
         Box::pin(async move {
             let mut unknown: Vec<String> =
-                self.known(|known| texts.iter().filter(|text| !known.contains_key(*text)).cloned().collect());
+                self.cache(|cache| texts.iter().filter(|text| !cache.contains_key(*text)).cloned().collect());
             unknown.sort_unstable();
             unknown.dedup();
             if !unknown.is_empty() {
                 let vectors = self.inner.embed(unknown.clone()).await?;
-                self.known(|known| known.extend(unknown.into_iter().zip(vectors)));
+                self.cache(|cache| cache.extend(unknown.into_iter().zip(vectors)));
             }
             let zero = Vector::zero(self.inner.dimensions());
-            Ok(self.known(|known| texts.iter().map(|text| known.get(text).unwrap_or(&zero).clone()).collect()))
+            Ok(self.cache(|cache| texts.iter().map(|text| cache.get(text).unwrap_or(&zero).clone()).collect()))
         })
     }
 }

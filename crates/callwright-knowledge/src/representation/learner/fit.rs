@@ -10,11 +10,11 @@ const ROUNDS: usize = 50;
 /// Braun, 1993).
 const FIRST_STEP: f32 = 0.1;
 const STEPS: (f32, f32) = (1e-4, 0.5);
-const GROWS: f32 = 1.2;
-const SHRINKS: f32 = 0.5;
+const STEP_GROWTH: f32 = 1.2;
+const STEP_REDUCTION: f32 = 0.5;
 
 /// Share of the logarithm of a tool's total weight that is subtracted from its score.
-const HALF: f32 = 0.5;
+const LENGTH_EXPONENT: f32 = 0.5;
 
 /// Scores of tools as a function of their patterns' weights: `ln(own + Σ weight · pattern) − ½ ln(1 + Σ weight) +
 /// words` per sample, as [`soft_sum`](callwright_search::retrieval::soft_sum) computes it. All columns have one value
@@ -44,9 +44,9 @@ impl WeightProblem<'_> {
                 let turn = *before * slope;
                 *before = slope;
                 if turn > 0.0 {
-                    *step = (*step * GROWS).min(STEPS.1);
+                    *step = (*step * STEP_GROWTH).min(STEPS.1);
                 } else if turn < 0.0 {
-                    *step = (*step * SHRINKS).max(STEPS.0);
+                    *step = (*step * STEP_REDUCTION).max(STEPS.0);
                     // The minimum was passed, so the next iteration continues with half the step.
                     *before = 0.0;
                     continue;
@@ -72,15 +72,16 @@ impl WeightProblem<'_> {
             }
         }
         // Gradient of the normalisation by the total weight.
-        let number = shares.iter().zip(&totals);
-        let number: Vec<f32> = number.map(|(column, total)| HALF * column.iter().sum::<f32>() / total).collect();
+        let normaliser = shares.iter().zip(&totals);
+        let normaliser: Vec<f32> =
+            normaliser.map(|(column, total)| LENGTH_EXPONENT * column.iter().sum::<f32>() / total).collect();
         for (column, sums) in shares.iter_mut().zip(&sums) {
             column.iter_mut().zip(sums).for_each(|(share, sum)| *share /= sum);
         }
         let slopes = self.patterns.iter().zip(logs).map(|((tool, column), log)| {
             let shares = shares.get(*tool).map_or(&[][..], Vec::as_slice);
-            let number = number.get(*tool).copied().unwrap_or_default();
-            log.exp() * (dot(shares, column) - number) + ridge * log
+            let normaliser = normaliser.get(*tool).copied().unwrap_or_default();
+            log.exp() * (dot(shares, column) - normaliser) + ridge * log
         });
         slopes.collect()
     }
@@ -91,7 +92,7 @@ impl WeightProblem<'_> {
         for ((tool, column), log) in self.patterns.iter().zip(logs) {
             let weight = log.exp();
             if let Some(sums) = sums.get_mut(*tool) {
-                sums.iter_mut().zip(column).for_each(|(sum, likeness)| *sum += weight * likeness);
+                sums.iter_mut().zip(column).for_each(|(sum, similarity)| *sum += weight * similarity);
             }
         }
         sums
@@ -110,9 +111,9 @@ impl WeightProblem<'_> {
     fn likelihoods(&self, sums: &[Vec<f32>], totals: &[f32]) -> Vec<Vec<f32>> {
         let mut scores: Vec<Vec<f32>> = Vec::with_capacity(sums.len());
         for ((sums, total), words) in sums.iter().zip(totals).zip(&self.words) {
-            let number = HALF * total.ln();
+            let normaliser = LENGTH_EXPONENT * total.ln();
             let column = sums.iter().zip(words);
-            scores.push(column.map(|(sum, words)| sum.max(f32::MIN_POSITIVE).ln() - number + words).collect());
+            scores.push(column.map(|(sum, words)| sum.max(f32::MIN_POSITIVE).ln() - normaliser + words).collect());
         }
         let mut largest = vec![f32::NEG_INFINITY; self.right.len()];
         for column in &scores {
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_attracts_what_is_wrong_loses_weight() {
+    fn patterns_that_attract_wrong_samples_lose_weight() {
         let logs = problem().fit(&[0.0, 0.0], 0.01);
         assert!(logs[1] > logs[0], "{logs:?}");
         let shares = problem().likelihoods(&problem().sums(&logs), &problem().totals(&logs));
@@ -156,19 +157,23 @@ mod tests {
     }
 
     #[test]
-    fn the_ridge_holds_weights_to_one() {
+    fn ridge_penalty_keeps_weights_near_one() {
         let free = problem().fit(&[0.0, 0.0], 0.01);
-        let held = problem().fit(&[0.0, 0.0], 100.0);
-        assert!(held.iter().zip(&free).all(|(held, free)| held.abs() < free.abs()), "{held:?} {free:?}");
+        let penalised = problem().fit(&[0.0, 0.0], 100.0);
+        assert!(
+            penalised.iter().zip(&free).all(|(penalised, free)| penalised.abs() < free.abs()),
+            "{penalised:?} {free:?}"
+        );
     }
 
     #[test]
-    fn slopes_are_those_of_the_loss() {
+    fn slopes_are_the_gradient_of_the_loss() {
         let (problem, logs) = (problem(), [0.3_f32, -0.2]);
         let loss = |logs: &[f32]| -> f32 {
             let shares = problem.likelihoods(&problem.sums(logs), &problem.totals(logs));
-            let told: f32 = problem.right.iter().enumerate().map(|(sample, right)| shares[right[0]][sample].ln()).sum();
-            logs.iter().map(|log| log * log).sum::<f32>() - told
+            let log_likelihood: f32 =
+                problem.right.iter().enumerate().map(|(sample, right)| shares[right[0]][sample].ln()).sum();
+            logs.iter().map(|log| log * log).sum::<f32>() - log_likelihood
         };
         for at in 0..2 {
             let moved = |by: f32| {

@@ -2,31 +2,31 @@
 //!
 //! [`Learner`] is the loop: each [`step`](Learner::step) is one iteration. A [`Proposer`] proposes patterns, and a
 //! [`Selector`] may choose among the retrieved tools. Changes that the validation samples do not confirm are reverted.
-//! Scores are stored in columns (`closeness`), so that a trial touches the column of one tool and the samples whose
+//! Scores are stored in columns (`similarities`), so that a trial touches the column of one tool and the samples whose
 //! selection it can change (`board`). A linear classifier complements the patterns (`classifier`).
 
 mod algorithm;
 mod board;
+mod caching_embedder;
 mod classifier;
-mod closeness;
+mod competitors;
 mod error;
 mod extractive;
 mod fit;
-mod learned;
-mod memo;
 mod proposer;
-mod rivals;
+mod result;
 mod samples;
 mod selector;
 mod settings;
+mod similarities;
 
-pub use algorithm::{LearnWatcher, Learner, Means};
+pub use algorithm::{LearnWatcher, Learner, LearnerComponents};
+pub use caching_embedder::CachingEmbedder;
 pub use classifier::LearnedClassifier;
 pub use error::LearnError;
 pub use extractive::{ExtractiveProposer, ExtractiveSettings};
-pub use learned::{Confusion, Learned, LearnedPattern, LearnedTool, Point};
-pub use memo::MemoEmbedder;
 pub use proposer::{Addition, Edition, ProposeError, Proposer};
+pub use result::{Confusion, LearnResult, LearnedPattern, LearnedTool, LearningPoint};
 pub use samples::Sample;
 pub use selector::{Candidate, NoSelection, Selector};
 pub use settings::LearnSettings;

@@ -20,7 +20,7 @@ pub trait Proposer: fmt::Debug + Send + Sync {
     }
 
     /// Whether a proposal costs requests to a model.
-    fn asks_a_model(&self) -> bool {
+    fn uses_model(&self) -> bool {
         true
     }
 

@@ -6,13 +6,13 @@ use callwright_types::representation::Pattern;
 
 /// Learned patterns and metrics.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Learned {
+pub struct LearnResult {
     /// Tools in the given order.
     pub tools: Vec<LearnedTool>,
     /// Weights of words and meaning. Without embeddings, sharpness is 0.
     pub fusion: Fusion,
     /// Learning curve of macro-F1.
-    pub curve: Vec<Point>,
+    pub curve: Vec<LearningPoint>,
     /// Remaining confusions on the validation samples.
     pub confusions: Vec<Confusion>,
     /// Classifier beside the patterns, if it finds more right tools on samples that it was not trained on.
@@ -45,7 +45,7 @@ pub struct LearnedPattern {
 
 /// Point of the learning curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub struct LearningPoint {
     /// Iteration; 0 is before the first.
     pub iteration: usize,
     /// Macro-F1 on the validation samples, in percent.
@@ -58,7 +58,7 @@ pub struct Point {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confusion {
     /// Right tool of the samples.
-    pub wanted: String,
+    pub expected: String,
     /// Selected tool.
     pub selected: String,
     /// Number of samples.

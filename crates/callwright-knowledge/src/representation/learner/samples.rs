@@ -42,13 +42,13 @@ impl SampleSplit {
             if sample.tools.is_empty() {
                 without_tool.push(sample.query.clone());
             }
-            let mut wanted: Vec<usize> =
+            let mut indices: Vec<usize> =
                 sample.tools.iter().filter_map(|name| positions.get(name.as_str()).copied()).collect();
-            wanted.sort_unstable();
-            wanted.dedup();
-            if !wanted.is_empty() {
+            indices.sort_unstable();
+            indices.dedup();
+            if !indices.is_empty() {
                 queries.push(sample.query.clone());
-                right.push(wanted);
+                right.push(indices);
             }
         }
         if queries.len() < 2 {
@@ -74,8 +74,8 @@ impl SampleSplit {
         let rotations = (0..parts).map(|part| {
             let (mut training, mut validation) = (Vec::new(), Vec::new());
             for (at, sample) in order.iter().enumerate() {
-                let own = at * parts / order.len().max(1);
-                if own == part { validation.push(*sample) } else { training.push(*sample) }
+                let part_of_sample = at * parts / order.len().max(1);
+                if part_of_sample == part { validation.push(*sample) } else { training.push(*sample) }
             }
             training.sort_unstable();
             validation.sort_unstable();
@@ -85,7 +85,7 @@ impl SampleSplit {
     }
 
     /// Whether a tool is right for a sample.
-    pub(super) fn wants(&self, sample: usize, tool: usize) -> bool {
+    pub(super) fn is_right(&self, sample: usize, tool: usize) -> bool {
         self.right.get(sample).is_some_and(|right| right.binary_search(&tool).is_ok())
     }
 }
@@ -103,17 +103,17 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_parted_four_to_one_and_the_same_every_time() {
+    fn samples_are_split_reproducibly_four_to_one() {
         let samples: Vec<Sample> = (0..50).map(|number| sample(&number.to_string(), &["a"])).collect();
-        let parted = |seed| SampleSplit::new(&samples, &tools(&["a"]), 0.2, seed).unwrap();
-        let first = parted(1);
+        let split = |seed| SampleSplit::new(&samples, &tools(&["a"]), 0.2, seed).unwrap();
+        let first = split(1);
         assert_eq!((first.training.len(), first.validation.len()), (40, 10));
-        assert_eq!(first.validation, parted(1).validation);
-        assert_ne!(first.validation, parted(2).validation);
+        assert_eq!(first.validation, split(1).validation);
+        assert_ne!(first.validation, split(2).validation);
     }
 
     #[test]
-    fn each_sample_confirms_in_one_of_the_rotations() {
+    fn each_sample_is_validated_in_one_rotation() {
         let samples: Vec<Sample> = (0..23).map(|number| sample(&number.to_string(), &["a"])).collect();
         let rotations = SampleSplit::new(&samples, &tools(&["a"]), 0.2, 1).unwrap().rotations(1);
         let mut confirming: Vec<usize> = rotations.iter().flat_map(|rotation| rotation.validation.clone()).collect();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_tool_is_left_out() {
+    fn samples_without_a_known_tool_are_ignored() {
         let samples = [
             sample("x", &["b", "a", "b", "unheard"]),
             sample("y", &["unheard"]),
@@ -135,7 +135,7 @@ mod tests {
         let samples = SampleSplit::new(&samples, &tools(&["a", "b", "a"]), 0.2, 1).unwrap();
         assert_eq!(samples.right, [vec![0, 1], vec![0]]);
         assert_eq!(samples.without_tool, ["thanks"]);
-        assert!(samples.wants(0, 1) && !samples.wants(1, 1) && !samples.wants(9, 0));
+        assert!(samples.is_right(0, 1) && !samples.is_right(1, 1) && !samples.is_right(9, 0));
         assert!(matches!(
             SampleSplit::new(&[sample("x", &["a"])], &tools(&["a"]), 0.2, 1),
             Err(LearnError::TooFew { usable: 1, given: 1 })

@@ -46,16 +46,15 @@ pub(super) struct SampleQueries {
 impl SampleSimilarities {
     /// Creates the similarities of tools without patterns, from the embeddings of their descriptions. Word scores are
     /// computed once all patterns are added.
-    pub(super) fn new(tools: &[ToolText], own: &[Vector], asked: &SampleQueries, fusion: Fusion) -> Self {
+    pub(super) fn new(tools: &[ToolText], own: &[Vector], samples: &SampleQueries, fusion: Fusion) -> Self {
         let texts = tools.iter().map(|tool| ToolText { patterns: Vec::new(), ..tool.clone() });
         let columns = (0..tools.len()).map(|at| ToolColumns {
-            own: own.get(at).map_or_else(Vec::new, |vector| cosines(vector, asked)),
+            own: own.get(at).map_or_else(Vec::new, |vector| cosines(vector, samples)),
             ..ToolColumns::default()
         });
         Self { fusion, columns: columns.collect(), texts: texts.collect() }
     }
 
-    /// Returns the number of tools.
     pub(super) fn tools(&self) -> usize {
         self.texts.len()
     }
@@ -65,22 +64,21 @@ impl SampleSimilarities {
         self.texts.get(tool)
     }
 
-    /// Returns a tool's patterns.
     pub(super) fn patterns(&self, tool: usize) -> &[Pattern] {
         self.texts.get(tool).map_or(&[], |text| &text.patterns)
     }
 
-    /// Adds patterns to a tool. Word scores are updated later for all tools ([`SampleSimilarities::look_up_words`]).
-    pub(super) fn add(&mut self, tool: usize, grown: &[EmbeddedPattern], asked: &SampleQueries) {
+    /// Adds patterns to a tool. Word scores are updated later for all tools ([`SampleSimilarities::update_word_scores`]).
+    pub(super) fn add(&mut self, tool: usize, added: &[EmbeddedPattern], samples: &SampleQueries) {
         let (Some(text), Some(columns)) = (self.texts.get_mut(tool), self.columns.get_mut(tool)) else { return };
-        for EmbeddedPattern { pattern, vector } in grown {
+        for EmbeddedPattern { pattern, vector } in added {
             text.patterns.push(pattern.clone());
-            columns.patterns.push(vector.as_ref().map_or_else(Vec::new, |vector| cosines(vector, asked)));
+            columns.patterns.push(vector.as_ref().map_or_else(Vec::new, |vector| cosines(vector, samples)));
         }
     }
 
     /// Returns a copy of one tool at position 0, for changes that do not affect the others.
-    pub(super) fn clone_of(&self, tool: usize) -> Self {
+    pub(super) fn clone_tool(&self, tool: usize) -> Self {
         Self {
             fusion: self.fusion,
             columns: self.columns.get(tool).cloned().into_iter().collect(),
@@ -88,8 +86,8 @@ impl SampleSimilarities {
         }
     }
 
-    /// Replaces a tool by a copy from [`SampleSimilarities::clone_of`].
-    pub(super) fn put_from(&mut self, tool: usize, mut one: Self) {
+    /// Replaces a tool by a copy from [`SampleSimilarities::clone_tool`].
+    pub(super) fn replace_tool(&mut self, tool: usize, mut one: Self) {
         if let (Some(text), Some(columns)) = (self.texts.get_mut(tool), self.columns.get_mut(tool))
             && let (Some(new_text), Some(new_columns)) = (one.texts.pop(), one.columns.pop())
         {
@@ -98,7 +96,7 @@ impl SampleSimilarities {
     }
 
     /// Keeps the first `count` patterns of a tool.
-    pub(super) fn shorten(&mut self, tool: usize, count: usize) {
+    pub(super) fn truncate_patterns(&mut self, tool: usize, count: usize) {
         if let (Some(text), Some(columns)) = (self.texts.get_mut(tool), self.columns.get_mut(tool)) {
             text.patterns.truncate(count);
             columns.patterns.truncate(count);
@@ -106,7 +104,7 @@ impl SampleSimilarities {
     }
 
     /// Sets the weights of all patterns, in the order of tools and patterns.
-    pub(super) fn weigh(&mut self, weights: impl IntoIterator<Item = f32>) {
+    pub(super) fn set_weights(&mut self, weights: impl IntoIterator<Item = f32>) {
         let patterns = self.texts.iter_mut().flat_map(|text| &mut text.patterns);
         patterns.zip(weights).for_each(|(pattern, weight)| pattern.weight = weight);
     }
@@ -117,16 +115,21 @@ impl SampleSimilarities {
     }
 
     /// Recomputes the word scores of all tools with their current patterns.
-    pub(super) fn look_up_words(&mut self, asked: &SampleQueries) {
+    pub(super) fn update_word_scores(&mut self, samples: &SampleQueries) {
         let documents = self.documents();
-        let (statistics, queries) = statistics(&documents, asked);
+        let (statistics, queries) = statistics(&documents, samples);
         for (columns, document) in self.columns.iter_mut().zip(&documents) {
             columns.words = queries.iter().map(|query| statistics.score(query, document)).collect();
         }
     }
 
     /// Recomputes the word scores of one tool with the given collection statistics.
-    pub(super) fn look_up_words_of(&mut self, tool: usize, queries: &[QueryTerms], statistics: &CollectionStatistics) {
+    pub(super) fn update_word_scores_of(
+        &mut self,
+        tool: usize,
+        queries: &[QueryTerms],
+        statistics: &CollectionStatistics,
+    ) {
         if let (Some(text), Some(columns)) = (self.texts.get(tool), self.columns.get_mut(tool)) {
             let document = document(text);
             columns.words = queries.iter().map(|query| statistics.score(query, &document)).collect();
@@ -134,8 +137,8 @@ impl SampleSimilarities {
     }
 
     /// Returns the collection statistics of the current tools and the samples' query terms.
-    pub(super) fn statistics(&self, asked: &SampleQueries) -> (CollectionStatistics, Vec<QueryTerms>) {
-        statistics(&self.documents(), asked)
+    pub(super) fn statistics(&self, samples: &SampleQueries) -> (CollectionStatistics, Vec<QueryTerms>) {
+        statistics(&self.documents(), samples)
     }
 
     fn documents(&self) -> Vec<ToolDocument> {
@@ -143,40 +146,42 @@ impl SampleSimilarities {
     }
 
     /// Returns the scores of a tool for some samples.
-    pub(super) fn scores(&self, tool: usize, among: &[usize]) -> Vec<f32> {
-        let meanings = self.meanings(tool, among).into_iter();
-        meanings.zip(self.words(tool, among)).map(|(meaning, words)| self.fusion.score(meaning, words)).collect()
+    pub(super) fn scores(&self, tool: usize, subset: &[usize]) -> Vec<f32> {
+        let meanings = self.meanings(tool, subset).into_iter();
+        meanings.zip(self.words(tool, subset)).map(|(meaning, words)| self.fusion.score(meaning, words)).collect()
     }
 
     /// Returns the semantic scores of a tool for some samples.
-    pub(super) fn meanings(&self, tool: usize, among: &[usize]) -> Vec<f32> {
+    pub(super) fn meanings(&self, tool: usize, subset: &[usize]) -> Vec<f32> {
         let (Some(columns), Some(text)) = (self.columns.get(tool), self.texts.get(tool)) else { return Vec::new() };
-        let mut sums = likeness(&columns.own, self.fusion.sharpness, among);
+        let mut sums = exp_similarities(&columns.own, self.fusion.sharpness, subset);
         for (pattern, cosines) in text.patterns.iter().zip(&columns.patterns) {
-            let likeness = likeness(cosines, self.fusion.sharpness, among);
-            sums.iter_mut().zip(likeness).for_each(|(sum, likeness)| *sum += pattern.weight * likeness);
+            let similarities = exp_similarities(cosines, self.fusion.sharpness, subset);
+            sums.iter_mut().zip(similarities).for_each(|(sum, similarity)| *sum += pattern.weight * similarity);
         }
         let weights = std::iter::once(1.0).chain(text.patterns.iter().map(|pattern| pattern.weight));
-        let number = soft_sum(0.0, weights.map(|weight| (0.0, weight)));
-        sums.into_iter().map(|sum| sum.max(f32::MIN_POSITIVE).ln() - number).collect()
+        let normaliser = soft_sum(0.0, weights.map(|weight| (0.0, weight)));
+        sums.into_iter().map(|sum| sum.max(f32::MIN_POSITIVE).ln() - normaliser).collect()
     }
 
     /// Returns `exp(sharpness · cosine)` of some samples and a tool's description.
-    pub(super) fn own_likeness(&self, tool: usize, among: &[usize]) -> Vec<f32> {
-        self.columns.get(tool).map_or_else(Vec::new, |columns| likeness(&columns.own, self.fusion.sharpness, among))
+    pub(super) fn own_similarity(&self, tool: usize, subset: &[usize]) -> Vec<f32> {
+        self.columns
+            .get(tool)
+            .map_or_else(Vec::new, |columns| exp_similarities(&columns.own, self.fusion.sharpness, subset))
     }
 
     /// Returns the BM25 scores of a tool for some samples.
-    pub(super) fn words(&self, tool: usize, among: &[usize]) -> Vec<f32> {
+    pub(super) fn words(&self, tool: usize, subset: &[usize]) -> Vec<f32> {
         let Some(columns) = self.columns.get(tool) else { return Vec::new() };
-        among.iter().map(|sample| columns.words.get(*sample).copied().unwrap_or_default()).collect()
+        subset.iter().map(|sample| columns.words.get(*sample).copied().unwrap_or_default()).collect()
     }
 
     /// Returns, for each pattern of all tools in order, its tool and `exp(sharpness · cosine)` of some samples.
-    pub(super) fn pattern_likeness(&self, among: &[usize]) -> Vec<(usize, Vec<f32>)> {
-        let all = self.columns.iter().enumerate();
-        let all = all.flat_map(|(tool, columns)| columns.patterns.iter().map(move |cosines| (tool, cosines)));
-        all.map(|(tool, cosines)| (tool, likeness(cosines, self.fusion.sharpness, among))).collect()
+    pub(super) fn pattern_similarities(&self, subset: &[usize]) -> Vec<(usize, Vec<f32>)> {
+        let columns = self.columns.iter().enumerate();
+        let all = columns.flat_map(|(tool, columns)| columns.patterns.iter().map(move |cosines| (tool, cosines)));
+        all.map(|(tool, cosines)| (tool, exp_similarities(cosines, self.fusion.sharpness, subset))).collect()
     }
 }
 
@@ -186,17 +191,17 @@ fn document(text: &ToolText) -> ToolDocument {
     ToolDocument::of(text, &FieldWeights::default())
 }
 
-fn statistics(documents: &[ToolDocument], asked: &SampleQueries) -> (CollectionStatistics, Vec<QueryTerms>) {
+fn statistics(documents: &[ToolDocument], samples: &SampleQueries) -> (CollectionStatistics, Vec<QueryTerms>) {
     let statistics = CollectionStatistics::of(documents);
-    let queries = asked.queries.iter().map(|query| statistics.query(query)).collect();
+    let queries = samples.queries.iter().map(|query| statistics.query(query)).collect();
     (statistics, queries)
 }
 
-fn cosines(vector: &Vector, asked: &SampleQueries) -> Vec<f32> {
-    asked.vectors.iter().map(|query| query.cosine(vector)).collect()
+fn cosines(vector: &Vector, samples: &SampleQueries) -> Vec<f32> {
+    samples.vectors.iter().map(|query| query.cosine(vector)).collect()
 }
 
 /// Returns `exp(sharpness · cosine)` of some samples; 1 without embeddings.
-fn likeness(cosines: &[f32], sharpness: f32, among: &[usize]) -> Vec<f32> {
-    among.iter().map(|sample| cosines.get(*sample).map_or(1.0, |cosine| (sharpness * cosine).exp())).collect()
+fn exp_similarities(cosines: &[f32], sharpness: f32, subset: &[usize]) -> Vec<f32> {
+    subset.iter().map(|sample| cosines.get(*sample).map_or(1.0, |cosine| (sharpness * cosine).exp())).collect()
 }

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::ModelSettings;
-use super::answer::{ProposedPattern, read_list};
-use super::copied::{copied_share, repeats_one, words};
+use super::answer::{ProposedPattern, parse_list};
+use super::copied::{copied_share, repeats_a_sample, words};
 use crate::representation::file::{limits, tidy};
 use callwright_types::representation::Pattern;
 
@@ -25,24 +25,24 @@ impl<'a> Acceptance<'a> {
     ///
     /// # Errors
     /// Feedback for the model: the faults of the list. Also returned if every new pattern was rejected.
-    pub(super) fn added(&self, answer: &str, present: &[Pattern], room: usize) -> Result<Vec<Pattern>, String> {
-        let proposed = read_list(answer)?;
-        let mut seen: HashSet<Vec<String>> = present.iter().map(|pattern| words(&pattern.description)).collect();
+    pub(super) fn added(&self, answer: &str, existing: &[Pattern], room: usize) -> Result<Vec<Pattern>, String> {
+        let proposed = parse_list(answer)?;
+        let mut seen: HashSet<Vec<String>> = existing.iter().map(|pattern| words(&pattern.description)).collect();
         let mut faults = Vec::new();
         let mut patterns = Vec::new();
         for (index, proposed) in proposed.iter().enumerate() {
             let number = index + 1;
             let description = description(proposed, number)?;
-            let said = words(&description);
+            let description_words = words(&description);
             let cases = self.cases(proposed, |share| share.is_some_and(|share| share <= self.settings.case_share));
-            if repeats_one(&said, &self.samples) {
+            if repeats_a_sample(&description_words, &self.samples) {
                 faults.push(format!("the description of item {number} repeats a whole request"));
             } else if cases.is_empty() {
                 faults.push(format!(
                     "no case of item {number} is a phrase of a request with at most {:.0} % of its words",
                     self.settings.case_share * 100.0
                 ));
-            } else if seen.insert(said) {
+            } else if seen.insert(description_words) {
                 patterns.push(Pattern { description, cases, weight: 1.0 });
             }
         }
@@ -59,23 +59,23 @@ impl<'a> Acceptance<'a> {
     /// # Errors
     /// Feedback for the model: the list has another number of patterns, or a description
     /// that repeats a whole sample.
-    pub(super) fn edited(&self, answer: &str, present: &[Pattern]) -> Result<Vec<Pattern>, String> {
-        let proposed = read_list(answer)?;
-        if proposed.len() != present.len() {
+    pub(super) fn edited(&self, answer: &str, existing: &[Pattern]) -> Result<Vec<Pattern>, String> {
+        let proposed = parse_list(answer)?;
+        if proposed.len() != existing.len() {
             return Err(format!(
                 "the list has {} items, and there are {} patterns; give each of them back, edited or not, in the same order",
                 proposed.len(),
-                present.len()
+                existing.len()
             ));
         }
-        let edited = (1..).zip(proposed.iter().zip(present)).map(|(number, (proposed, former))| {
+        let edited = (1..).zip(proposed.iter().zip(existing)).map(|(number, (proposed, previous))| {
             let description = description(proposed, number)?;
-            if repeats_one(&words(&description), &self.samples) {
+            if repeats_a_sample(&words(&description), &self.samples) {
                 return Err(format!("the description of item {number} repeats a whole wrong request"));
             }
             let cases = self.cases(proposed, |share| share.is_none_or(|share| share <= self.settings.case_share));
-            let cases = if cases.is_empty() { former.cases.clone() } else { cases };
-            Ok(Pattern { description, cases, weight: former.weight })
+            let cases = if cases.is_empty() { previous.cases.clone() } else { cases };
+            Ok(Pattern { description, cases, weight: previous.weight })
         });
         edited.collect()
     }
@@ -84,11 +84,12 @@ impl<'a> Acceptance<'a> {
     fn cases(&self, proposed: &ProposedPattern, passes: impl Fn(Option<f32>) -> bool) -> Vec<String> {
         let mut seen = HashSet::new();
         let tidied = proposed.cases.iter().map(|case| tidy(case));
-        let fit = tidied.filter(|case| !case.is_empty() && case.chars().count() <= limits::CASE_CHARS).filter(|case| {
-            let said = words(case);
-            !said.is_empty() && passes(copied_share(&said, &self.samples)) && seen.insert(said)
-        });
-        fit.take(self.settings.cases).collect()
+        let accepted =
+            tidied.filter(|case| !case.is_empty() && case.chars().count() <= limits::CASE_CHARS).filter(|case| {
+                let case_words = words(case);
+                !case_words.is_empty() && passes(copied_share(&case_words, &self.samples)) && seen.insert(case_words)
+            });
+        accepted.take(self.settings.cases).collect()
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) struct ProposedPattern {
 ///
 /// # Errors
 /// Feedback for the model: the fault and its fix.
-pub(super) fn read_list(text: &str) -> Result<Vec<ProposedPattern>, String> {
+pub(super) fn parse_list(text: &str) -> Result<Vec<ProposedPattern>, String> {
     if text.len() > MAX_BYTES {
         return Err(format!("the answer is longer than {MAX_BYTES} bytes; give a short JSON list"));
     }
@@ -28,10 +28,10 @@ pub(super) fn read_list(text: &str) -> Result<Vec<ProposedPattern>, String> {
 
 fn patterns(list: Value) -> Result<Vec<ProposedPattern>, String> {
     let Value::Array(items) = list else { return Err(format!("the answer is {}, and not a JSON list", kind(&list))) };
-    items.into_iter().enumerate().map(|(index, item)| read_one(item, index + 1)).collect()
+    items.into_iter().enumerate().map(|(index, item)| parse_item(item, index + 1)).collect()
 }
 
-fn read_one(item: Value, number: usize) -> Result<ProposedPattern, String> {
+fn parse_item(item: Value, number: usize) -> Result<ProposedPattern, String> {
     if !item.is_object() {
         return Err(format!("item {number} of the list is {}, and not an object", kind(&item)));
     }
@@ -69,7 +69,7 @@ mod tests {
     const ONE: &str = r#"[{"description": "a", "cases": ["b", "c"], "why": 1}]"#;
 
     #[test]
-    fn a_list_is_read_alone_in_a_fence_and_behind_thoughts() {
+    fn lists_are_parsed_alone_in_fences_and_after_reasoning() {
         let expected = [ProposedPattern { description: "a".to_owned(), cases: vec!["b".to_owned(), "c".to_owned()] }];
         for text in [
             ONE.to_owned(),
@@ -84,24 +84,24 @@ mod tests {
             "[{\"description\": \"a\", \"cases\": [\"b\", \"c\",],},]".to_owned(),
             ONE.trim_start_matches('[').trim_end_matches(']').to_owned(),
         ] {
-            assert_eq!(read_list(&text).as_deref(), Ok(&expected[..]), "{text}");
+            assert_eq!(parse_list(&text).as_deref(), Ok(&expected[..]), "{text}");
         }
-        assert_eq!(read_list("[]"), Ok(Vec::new()));
+        assert_eq!(parse_list("[]"), Ok(Vec::new()));
     }
 
     #[test]
-    fn patterns_are_read_in_every_habit() {
+    fn patterns_are_parsed_in_every_habit() {
         let expected =
             vec![ProposedPattern { description: "a card's \"loss\"".to_owned(), cases: vec!["b".to_owned()] }];
         let list = r#"[{"description": "a card's \"loss\"", "cases": ["b"]}]"#;
         for one in [list.to_owned(), format!("{{\"patterns\": {list}}}")] {
-            assert_understood("proposer", &one, &expected, |text| read_list(text).ok());
+            assert_understood("proposer", &one, &expected, |text| parse_list(text).ok());
         }
-        assert_understood("proposer", r#"{"patterns": []}"#, &Vec::new(), |text| read_list(text).ok());
+        assert_understood("proposer", r#"{"patterns": []}"#, &Vec::new(), |text| parse_list(text).ok());
     }
 
     #[test]
-    fn whatever_else_is_refused_in_words_that_say_what_is_wrong() {
+    fn other_answers_are_rejected_with_the_fault() {
         let cases = [
             ("", "is empty"),
             ("I cannot help with that.", "not a JSON list"),
@@ -114,10 +114,10 @@ mod tests {
             ("<think>[]", "is empty"),
         ];
         for (text, expected) in cases {
-            let error = read_list(text).unwrap_err();
+            let error = parse_list(text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
         }
-        assert!(read_list(&"[".repeat(MAX_BYTES)).unwrap_err().contains("not a JSON list"));
-        assert!(read_list(&" ".repeat(MAX_BYTES + 1)).unwrap_err().contains("longer than"));
+        assert!(parse_list(&"[".repeat(MAX_BYTES)).unwrap_err().contains("not a JSON list"));
+        assert!(parse_list(&" ".repeat(MAX_BYTES + 1)).unwrap_err().contains("longer than"));
     }
 }

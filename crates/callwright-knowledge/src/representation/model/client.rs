@@ -22,7 +22,7 @@ const QUOTED_CHARS: usize = 160;
 
 /// Model of an upstream with the accumulated cost.
 #[derive(Debug)]
-pub struct Model {
+pub struct LearnerModel {
     model: TextModel,
     pub(super) settings: ModelSettings,
     requests: AtomicU64,
@@ -30,7 +30,7 @@ pub struct Model {
     completion_tokens: AtomicU64,
 }
 
-impl Model {
+impl LearnerModel {
     /// Creates a client for the model of this name.
     pub fn new(upstream: Arc<Upstream>, name: &str, settings: ModelSettings) -> Self {
         let max_wait = Duration::from_secs(settings.max_wait_seconds);
@@ -67,7 +67,7 @@ impl Model {
     ///
     /// # Errors
     /// Why there is no answer, and the fix.
-    pub(super) async fn ask(&self, messages: &[(Role, String)], form: &Value) -> Result<Answered, String> {
+    pub(super) async fn request(&self, messages: &[(Role, String)], form: &Value) -> Result<Answered, String> {
         let exchange = self.model.ask(messages, Manner { form: Some(form), ..MANNER }).await;
         let usage = exchange.usage.unwrap_or_default();
         self.requests.fetch_add(exchange.requests, Ordering::Relaxed);
@@ -78,6 +78,6 @@ impl Model {
 }
 
 /// Returns the beginning of a third-party text, on one line.
-pub(super) fn quoted(said: &str) -> String {
-    shortened(&tidy(said), QUOTED_CHARS).to_owned()
+pub(super) fn quoted(text: &str) -> String {
+    shortened(&tidy(text), QUOTED_CHARS).to_owned()
 }

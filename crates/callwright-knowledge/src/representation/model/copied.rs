@@ -3,7 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Minimum number of words of a sample whose repetition discloses it; shorter samples are common phrases.
-const TELLING_WORDS: usize = 4;
+const MIN_DISCLOSING_WORDS: usize = 4;
 
 /// Returns the words of a text in lower case, without punctuation. In scripts without spaces, each character is a word.
 pub(crate) fn words(text: &str) -> Vec<String> {
@@ -12,16 +12,16 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 
 /// Returns the largest share of a sample's words that a case contains as a phrase; `None` if it is in no sample.
 pub(crate) fn copied_share(case: &[String], samples: &[Vec<String>]) -> Option<f32> {
-    let holding = samples.iter().filter(|sample| stands_in(case, sample));
-    holding.map(|sample| share(case.len(), sample.len())).max_by(f32::total_cmp)
+    let containing = samples.iter().filter(|sample| contains_phrase(case, sample));
+    containing.map(|sample| share(case.len(), sample.len())).max_by(f32::total_cmp)
 }
 
 /// Whether a text repeats a whole sample.
-pub(crate) fn repeats_one(text: &[String], samples: &[Vec<String>]) -> bool {
-    samples.iter().any(|sample| sample.len() >= TELLING_WORDS && stands_in(sample, text))
+pub(crate) fn repeats_a_sample(text: &[String], samples: &[Vec<String>]) -> bool {
+    samples.iter().any(|sample| sample.len() >= MIN_DISCLOSING_WORDS && contains_phrase(sample, text))
 }
 
-fn stands_in(phrase: &[String], text: &[String]) -> bool {
+fn contains_phrase(phrase: &[String], text: &[String]) -> bool {
     !phrase.is_empty() && text.windows(phrase.len()).any(|window| window == phrase)
 }
 
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phrase_is_found_whatever_stands_around_its_words() {
+    fn phrases_are_found_regardless_of_punctuation() {
         assert_eq!(share_of("Lost my card", &["I've LOST \"my card\", help!"]), Some(0.6));
         assert_eq!(share_of("my card lost", &["I lost my card"]), None, "words in another order are no copy");
         assert_eq!(share_of("", &["a"]), None);
@@ -47,19 +47,19 @@ mod tests {
     }
 
     #[test]
-    fn the_sample_that_is_copied_most_counts() {
+    fn largest_copied_share_counts() {
         assert_eq!(share_of("lost card", &["a lost card is a bad thing", "lost card"]), Some(1.0));
     }
 
     #[test]
-    fn scripts_without_spaces_have_words_too() {
+    fn scripts_without_spaces_have_words() {
         assert_eq!(share_of("银行卡", &["我的银行卡丢了"]), Some(3.0 / 7.0));
     }
 
     #[test]
-    fn a_text_that_repeats_a_whole_sample_gives_it_away() {
+    fn repetition_of_a_whole_sample_is_detected() {
         let samples = [words("Where is my card?"), words("help me")];
-        assert!(repeats_one(&words("Requests such as where is my card"), &samples));
-        assert!(!repeats_one(&words("Requests about where a card is; help me"), &samples));
+        assert!(repeats_a_sample(&words("Requests such as where is my card"), &samples));
+        assert!(!repeats_a_sample(&words("Requests about where a card is; help me"), &samples));
     }
 }

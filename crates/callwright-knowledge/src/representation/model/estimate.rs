@@ -24,7 +24,7 @@ pub struct Prices {
 impl Prices {
     /// Returns the price of a cost.
     #[expect(clippy::cast_precision_loss, reason = "an amount for people")]
-    pub fn of(&self, cost: &Cost) -> f64 {
+    pub fn price_of(&self, cost: &Cost) -> f64 {
         const MILLION: f64 = 1_000_000.0;
         (cost.prompt_tokens as f64 * self.prompt + cost.completion_tokens as f64 * self.completion) / MILLION
     }
@@ -39,12 +39,12 @@ pub struct Estimate {
 
 impl Estimate {
     /// Adds a tool with its samples. Tools without samples cause no requests.
-    pub fn count(&mut self, tool: &str, description: &str, samples: &[&str], settings: &ModelSettings) {
+    pub fn add_tool(&mut self, tool: &str, description: &str, samples: &[&str], settings: &ModelSettings) {
         if samples.is_empty() {
             return;
         }
-        let asked = Addition { tool, description, patterns: &[], missed: samples, room: 0 };
-        let messages = prompts::addition(&asked, settings);
+        let addition = Addition { tool, description, patterns: &[], missed: samples, room: 0 };
+        let messages = prompts::addition(&addition, settings);
         let prompt: usize = messages.iter().map(|(_, text)| estimated(text)).sum();
         // One request to add and one to edit, which also contains the patterns. Each is repeated once if its answer is
         // unusable, after that answer.
@@ -64,12 +64,12 @@ impl Estimate {
     ) -> Cost {
         let mut lengths: Vec<usize> = descriptions.into_iter().map(estimated).collect();
         lengths.sort_unstable_by(|one, other| other.cmp(one));
-        let shown: usize = lengths.iter().take(candidates).sum();
+        let longest: usize = lengths.iter().take(candidates).sum();
         let mut cost = Cost::default();
         for query in queries {
             let messages = prompts::selection(query, &[], settings);
             let prompt: usize = messages.iter().map(|(_, text)| estimated(text)).sum();
-            let prompt = u64::try_from(prompt.saturating_add(shown)).unwrap_or(u64::MAX);
+            let prompt = u64::try_from(prompt.saturating_add(longest)).unwrap_or(u64::MAX);
             cost.requests += 2;
             cost.prompt_tokens = cost.prompt_tokens.saturating_add(prompt.saturating_mul(2));
             cost.completion_tokens += 2 * LETTER_TOKENS;
@@ -78,7 +78,7 @@ impl Estimate {
     }
 
     /// Returns the cost of this number of iterations.
-    pub fn over(&self, iterations: u64) -> Cost {
+    pub fn for_iterations(&self, iterations: u64) -> Cost {
         let Cost { requests, prompt_tokens, completion_tokens } = self.per_iteration;
         Cost {
             requests: requests.saturating_mul(iterations),
@@ -93,34 +93,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_estimate_counts_what_is_sent_for_every_tool_with_samples() {
+    fn estimate_counts_requests_of_tools_with_samples() {
         let settings = ModelSettings::default();
         let mut estimate = Estimate::default();
-        estimate.count("idle", "Never asked for.", &[], &settings);
-        assert_eq!(estimate.over(10), Cost::default());
-        estimate.count("pay", "Pays.", &["pay my bill"], &settings);
-        let few = estimate.over(1);
+        estimate.add_tool("idle", "Never asked for.", &[], &settings);
+        assert_eq!(estimate.for_iterations(10), Cost::default());
+        estimate.add_tool("pay", "Pays.", &["pay my bill"], &settings);
+        let few = estimate.for_iterations(1);
         assert_eq!((few.requests, few.completion_tokens), (4, 1600));
         assert!((1400..6000).contains(&few.prompt_tokens), "{few:?}");
-        assert_eq!(estimate.over(10).requests, 40);
+        assert_eq!(estimate.for_iterations(10).requests, 40);
         let samples = vec!["pay my bill at the end of the month"; 40];
         let mut more = Estimate::default();
-        more.count("pay", "Pays.", &samples, &settings);
-        assert!(more.over(1).prompt_tokens > few.prompt_tokens + 2 * 40 * 8);
+        more.add_tool("pay", "Pays.", &samples, &settings);
+        assert!(more.for_iterations(1).prompt_tokens > few.prompt_tokens + 2 * 40 * 8);
     }
 
     #[test]
-    fn prices_are_for_a_million_tokens() {
+    fn prices_are_per_million_tokens() {
         let cost = Cost { requests: 3, prompt_tokens: 2_000_000, completion_tokens: 500_000 };
-        assert!((Prices { prompt: 2.5, completion: 10.0 }.of(&cost) - 10.0).abs() < 1e-9);
+        assert!((Prices { prompt: 2.5, completion: 10.0 }.price_of(&cost) - 10.0).abs() < 1e-9);
     }
 
     #[test]
-    fn a_selection_is_estimated_with_the_longest_descriptions() {
+    fn selections_are_estimated_with_the_longest_descriptions() {
         let settings = ModelSettings::default();
         let long = "a long description of a tool ".repeat(20);
-        let of = |candidates| Estimate::selections(["pay it"; 3], ["short", long.as_str()], candidates, &settings);
-        assert_eq!((of(1).requests, of(1).completion_tokens), (6, 30));
-        assert!(of(1).prompt_tokens > 6 * 100 && of(2).prompt_tokens > of(1).prompt_tokens);
+        let estimate_of =
+            |candidates| Estimate::selections(["pay it"; 3], ["short", long.as_str()], candidates, &settings);
+        assert_eq!((estimate_of(1).requests, estimate_of(1).completion_tokens), (6, 30));
+        assert!(estimate_of(1).prompt_tokens > 6 * 100 && estimate_of(2).prompt_tokens > estimate_of(1).prompt_tokens);
     }
 }

@@ -5,7 +5,7 @@
 
 mod accept;
 mod answer;
-mod ask;
+mod client;
 mod copied;
 mod estimate;
 mod prompts;
@@ -13,7 +13,7 @@ mod proposer;
 mod selector;
 mod settings;
 
-pub use ask::Model;
+pub use client::LearnerModel;
 pub use estimate::{Estimate, Prices};
 pub use proposer::LlmProposer;
 pub use selector::LlmSelector;

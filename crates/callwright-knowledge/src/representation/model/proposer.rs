@@ -5,10 +5,10 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use super::Model;
+use super::LearnerModel;
 use super::accept::Acceptance;
-use super::ask::Answered;
-use super::prompts::{self, PATTERNS_FORM, repair, shown};
+use super::client::Answered;
+use super::prompts::{self, PATTERNS_FORM, repair, sampled};
 use crate::representation::{Addition, Edition, ProposeError, Proposer};
 use callwright_openai::Role;
 use callwright_types::Cost;
@@ -23,12 +23,12 @@ const RETURNED_CHARS: usize = 8_000;
 /// proposal. A refusal is not repeated. `model/accept.rs` defines which parts of an answer are used.
 #[derive(Debug)]
 pub struct LlmProposer {
-    model: Arc<Model>,
+    model: Arc<LearnerModel>,
 }
 
 impl LlmProposer {
     /// Creates a proposer with this model.
-    pub fn new(model: Arc<Model>) -> Self {
+    pub fn new(model: Arc<LearnerModel>) -> Self {
         Self { model }
     }
 
@@ -46,7 +46,7 @@ impl LlmProposer {
 
 /// Sends the messages, with one repair round for an unusable answer.
 pub(super) async fn converse<T>(
-    model: &Model,
+    model: &LearnerModel,
     mut messages: Vec<(Role, String)>,
     form: &Value,
     accept: impl Fn(&str) -> Result<T, String>,
@@ -59,13 +59,13 @@ pub(super) async fn converse<T>(
         }
         Answered::Refused(reason) => Err(format!("the model refuses: {reason}")),
     };
-    let (text, fault) = match judge(model.ask(&messages, form).await?)? {
+    let (text, fault) = match judge(model.request(&messages, form).await?)? {
         Ok(accepted) => return Ok(accepted),
         Err(faulty) => faulty,
     };
     messages.push((Role::Assistant, text.chars().take(RETURNED_CHARS).collect()));
     messages.push((Role::User, repair(&fault)));
-    let second = judge(model.ask(&messages, form).await?)?;
+    let second = judge(model.request(&messages, form).await?)?;
     second.map_err(|(_, second)| format!("the model's answer is unusable, also after one repair request: {second}"))
 }
 
@@ -80,7 +80,7 @@ impl Proposer for LlmProposer {
                 return Ok(Vec::new());
             }
             let settings = &self.model.settings;
-            let acceptance = Acceptance::new(settings, &shown(addition.missed, settings));
+            let acceptance = Acceptance::new(settings, &sampled(addition.missed, settings));
             let messages = prompts::addition(&addition, settings);
             let accept = |answer: &str| acceptance.added(answer, addition.patterns, addition.room);
             self.propose(addition.tool, messages, accept).await

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Model, ModelSettings};
+use super::{LearnerModel, ModelSettings};
 use callwright_upstream::test_server::{Step, TestServer};
 use callwright_upstream::{Settings, Upstreams};
 
@@ -47,10 +47,10 @@ impl ScriptedModel {
         Self { server: TestServer::start(steps).await }
     }
 
-    pub(super) fn model(&self) -> Arc<Model> {
+    pub(super) fn model(&self) -> Arc<LearnerModel> {
         let settings = Settings { base_url: self.server.base_url(), connect_retries: 0, ..Settings::default() };
         let upstreams = Upstreams::build(&BTreeMap::from([("scripted".to_owned(), settings)]), "scripted").unwrap();
-        Arc::new(Model::new(upstreams.default_upstream().clone(), "gpt-test", ModelSettings::default()))
+        Arc::new(LearnerModel::new(upstreams.default_upstream().clone(), "gpt-test", ModelSettings::default()))
     }
 
     /// Returns the requests so far, headers included.

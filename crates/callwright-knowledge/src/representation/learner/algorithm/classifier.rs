@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::Learner;
 use crate::representation::learner::board::ScoreBoard;
 use crate::representation::learner::classifier::{HeldOutScores, LearnedClassifier, TrainingSet, choose, train};
-use crate::representation::learner::{LearnError, closeness::SampleQueries};
+use crate::representation::learner::{LearnError, similarities::SampleQueries};
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::{ClassifierModel, ClassifierWeights, ToolClassifier};
 
@@ -33,13 +33,13 @@ impl Learner<'_> {
         }
         let mut rows = Vec::new();
         for (part, board) in boards.iter().enumerate() {
-            let held: HashSet<usize> = board.samples().iter().copied().collect();
-            let samples = (0..self.samples.queries.len()).filter(|sample| !held.contains(sample)).collect();
+            let validation: HashSet<usize> = board.samples().iter().copied().collect();
+            let samples = (0..self.samples.queries.len()).filter(|sample| !validation.contains(sample)).collect();
             let parts = if boards.len() > 1 { boards.len() } else { PARTS };
-            let (held, without_tool): (Vec<usize>, Vec<usize>) =
+            let (held_out, without_tool): (Vec<usize>, Vec<usize>) =
                 (0..self.without_tool.queries.len()).partition(|at| at % parts == part);
             if let Some(model) = self.trained(&TrainingPart { samples, without_tool })? {
-                self.hold_out(&model, board, &held, &mut rows);
+                self.hold_out(&model, board, &held_out, &mut rows);
             }
         }
         let Some(choice) = choose(&rows) else { return Ok(None) };
@@ -59,21 +59,21 @@ impl Learner<'_> {
     /// Trains on a part of the samples.
     fn trained(&self, part: &TrainingPart) -> Result<Option<ClassifierModel>, LearnError> {
         let mut set = TrainingSet {
-            embedder: self.means.embedder.as_ref().map(|embedder| embedder.id()),
+            embedder: self.components.embedder.as_ref().map(|embedder| embedder.id()),
             vectors_of_tools: self.own.iter().collect(),
             ..TrainingSet::default()
         };
         for sample in &part.samples {
             if let (Some(query), Some(right)) = (self.samples.queries.get(*sample), self.samples.right.get(*sample)) {
                 set.samples.push((query, right));
-                set.vectors.extend(self.asked.vectors.get(*sample));
+                set.vectors.extend(self.sample_queries.vectors.get(*sample));
             }
         }
         for at in &part.without_tool {
             set.without_tool.extend(self.without_tool.queries.get(*at).map(String::as_str));
             set.vectors_without_tool.extend(self.without_tool.vectors.get(*at));
         }
-        for text in (0..self.closeness.tools()).filter_map(|tool| self.closeness.text(tool)) {
+        for text in (0..self.similarities.tools()).filter_map(|tool| self.similarities.text(tool)) {
             set.tools.push((&text.name, text.embedded()));
         }
         train(&set, self.settings.seed, self.settings.jobs).map_err(|error| LearnError::Thread(error.to_string()))
@@ -87,14 +87,14 @@ impl Learner<'_> {
         without_tool: &[usize],
         rows: &mut Vec<HeldOutScores>,
     ) {
-        let margins = HeldOutMargins::new(self, model);
+        let held_out = HeldOutMargins::new(self, model);
         for (row, sample) in board.samples().iter().enumerate() {
-            let (margins, no_tool) = margins.of(&self.asked, *sample);
+            let (margins, no_tool) = held_out.margins(&self.sample_queries, *sample);
             let right = self.samples.right.get(*sample).cloned().unwrap_or_default();
             rows.push(HeldOutScores { scores: board.row(row).to_vec(), margins, right, no_tool });
         }
         for at in without_tool {
-            let (margins, no_tool) = margins.of(&self.without_tool, *at);
+            let (margins, no_tool) = held_out.margins(&self.without_tool, *at);
             rows.push(HeldOutScores { scores: Vec::new(), margins, right: Vec::new(), no_tool });
         }
     }
@@ -111,9 +111,9 @@ struct HeldOutMargins {
 impl HeldOutMargins {
     fn new(learner: &Learner<'_>, model: &ClassifierModel) -> Self {
         let mut positions: HashMap<&str, usize> = HashMap::new();
-        let tools = learner.closeness.tools();
+        let tools = learner.similarities.tools();
         for tool in 0..tools {
-            if let Some(text) = learner.closeness.text(tool) {
+            if let Some(text) = learner.similarities.text(tool) {
                 positions.entry(text.name.as_str()).or_insert(tool);
             }
         }
@@ -122,7 +122,7 @@ impl HeldOutMargins {
     }
 
     /// Returns each tool's margin above that of a wrong one, and the lead of "no tool" if that class exists.
-    fn of(&self, queries: &SampleQueries, at: usize) -> (Vec<f32>, Option<f32>) {
+    fn margins(&self, queries: &SampleQueries, at: usize) -> (Vec<f32>, Option<f32>) {
         let text = queries.queries.get(at).map_or("", String::as_str);
         let vector: Option<&Vector> = queries.vectors.get(at);
         let mut by_tool = vec![0.0; self.tools];
@@ -130,8 +130,8 @@ impl HeldOutMargins {
         let margins = self.classifier.margins(text, vector).unwrap_or_default();
         for (class, margin) in self.classes.iter().zip(margins) {
             match class.and_then(|tool| by_tool.get_mut(tool)) {
-                Some(place) => {
-                    *place = margin - UNKNOWN_MARGIN;
+                Some(slot) => {
+                    *slot = margin - UNKNOWN_MARGIN;
                     best = best.max(margin);
                 }
                 None => none = Some(margin),

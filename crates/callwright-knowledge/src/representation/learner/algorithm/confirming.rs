@@ -5,7 +5,7 @@
 
 use super::Learner;
 use crate::representation::learner::board::ScoreBoard;
-use crate::representation::learner::closeness::EmbeddedPattern;
+use crate::representation::learner::similarities::EmbeddedPattern;
 use callwright_search::retrieval::tokens;
 use callwright_types::representation::Pattern;
 
@@ -15,7 +15,7 @@ const PARTS: usize = 5;
 impl Learner<'_> {
     /// Whether all samples confirm that no pattern quotes: a model proposes, and there are few samples.
     pub(super) fn confirms_by_unquoted(&self) -> bool {
-        self.means.proposer.asks_a_model() && self.samples.queries.len() < self.settings.cross_below
+        self.components.proposer.uses_model() && self.samples.queries.len() < self.settings.cross_below
     }
 
     /// Selects the samples that confirm these proposals, and returns macro-F1 on them before the change. `best` is that
@@ -25,16 +25,16 @@ impl Learner<'_> {
             return best;
         }
         let mut is_quoted = vec![false; self.samples.queries.len()];
-        for tool in 0..self.closeness.tools() {
-            let learned = self.closeness.patterns(tool).get(self.kept(tool)..).unwrap_or_default();
+        for tool in 0..self.similarities.tools() {
+            let learned = self.similarities.patterns(tool).get(self.kept(tool)..).unwrap_or_default();
             self.mark_quoted(tool, learned.iter(), &mut is_quoted);
         }
-        for (tool, grown) in proposals {
-            self.mark_quoted(*tool, grown.iter().map(|grown| &grown.pattern), &mut is_quoted);
+        for (tool, added) in proposals {
+            self.mark_quoted(*tool, added.iter().map(|added| &added.pattern), &mut is_quoted);
         }
         for sample in &self.samples.validation {
-            if let Some(place) = is_quoted.get_mut(*sample) {
-                *place = false;
+            if let Some(slot) = is_quoted.get_mut(*sample) {
+                *slot = false;
             }
         }
         self.confirming = (0..is_quoted.len()).filter(|sample| is_quoted.get(*sample) == Some(&false)).collect();
@@ -47,21 +47,23 @@ impl Learner<'_> {
         for case in patterns.flat_map(|pattern| &pattern.cases) {
             cases.push(spaced(case));
         }
-        for (sample, place) in is_quoted.iter_mut().enumerate().filter(|(sample, _)| self.samples.wants(*sample, tool))
+        for (sample, slot) in
+            is_quoted.iter_mut().enumerate().filter(|(sample, _)| self.samples.is_right(*sample, tool))
         {
             let query = self.samples.queries.get(sample).map(|query| spaced(query)).unwrap_or_default();
-            *place |= cases.iter().any(|case| query.contains(case.as_str()));
+            *slot |= cases.iter().any(|case| query.contains(case.as_str()));
         }
     }
 
     /// Updates the scores before the run to the samples that confirmed its result.
-    pub(super) async fn renew_start(&mut self) {
+    pub(super) async fn update_start(&mut self) {
         let Some(initial) = self.initial.take() else { return };
-        let now = std::mem::replace(&mut self.closeness, *initial);
+        let now = std::mem::replace(&mut self.similarities, *initial);
         let board = self.validation().await;
-        self.closeness = now;
-        self.before =
-            (0..self.closeness.tools()).map(|tool| ScoreBoard::f1_of_all(std::slice::from_ref(&board), tool)).collect();
+        self.similarities = now;
+        self.before = (0..self.similarities.tools())
+            .map(|tool| ScoreBoard::f1_of_all(std::slice::from_ref(&board), tool))
+            .collect();
         if let Some(point) = self.curve.first_mut() {
             point.macro_f1 = board.macro_f1();
         }
@@ -72,9 +74,9 @@ impl Learner<'_> {
         let confirming = self.confirming.clone();
         let mut boards = Vec::with_capacity(PARTS);
         for part in 0..PARTS {
-            let among: Vec<usize> = confirming.iter().copied().skip(part).step_by(PARTS).collect();
-            if !among.is_empty() {
-                boards.push(self.board(&among).await);
+            let subset: Vec<usize> = confirming.iter().copied().skip(part).step_by(PARTS).collect();
+            if !subset.is_empty() {
+                boards.push(self.board(&subset).await);
             }
         }
         boards

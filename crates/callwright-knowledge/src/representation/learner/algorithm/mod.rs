@@ -13,16 +13,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::board::ScoreBoard;
-use super::closeness::{SampleQueries, SampleSimilarities};
-use super::learned::{Learned, LearnedPattern, LearnedTool, Point};
+use super::result::{LearnResult, LearnedPattern, LearnedTool, LearningPoint};
 use super::samples::{Sample, SampleSplit};
+use super::similarities::{SampleQueries, SampleSimilarities};
 use super::{LearnError, LearnSettings, ProposeError, Proposer, Selector};
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_search::retrieval::{Fusion, ToolText};
 
 /// Components that the learner uses.
 #[derive(Debug, Clone)]
-pub struct Means {
+pub struct LearnerComponents {
     /// Embedder; `None`: only words are compared.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Proposer of patterns.
@@ -59,12 +59,12 @@ impl LearnWatcher for SilentWatcher {
 #[derive(Debug)]
 pub struct Learner<'a> {
     settings: LearnSettings,
-    means: Means,
+    components: LearnerComponents,
     watcher: &'a dyn LearnWatcher,
     samples: SampleSplit,
-    asked: SampleQueries,
+    sample_queries: SampleQueries,
     tools: Vec<ToolLearningState>,
-    closeness: SampleSimilarities,
+    similarities: SampleSimilarities,
     /// Vectors of the tools' own texts; empty without an embedder.
     own: Vec<Vector>,
     /// Requests that no tool serves.
@@ -73,14 +73,14 @@ pub struct Learner<'a> {
     selections: HashMap<u64, usize>,
     /// F1 of each tool at the start.
     before: Vec<Option<f64>>,
-    curve: Vec<Point>,
-    stale: usize,
+    curve: Vec<LearningPoint>,
+    stale_iterations: usize,
     /// Samples that confirm changes: those for validation, and with a model's proposals further ones.
     confirming: Vec<usize>,
     /// State before the first change, if the confirming samples vary.
     initial: Option<Box<SampleSimilarities>>,
     /// Boards of the cross-validation, if there was one; see `add_from_all`.
-    crossed: Vec<ScoreBoard>,
+    cross_validated: Vec<ScoreBoard>,
 }
 
 /// Learning state of a tool, apart from its patterns.
@@ -107,7 +107,7 @@ impl<'a> Learner<'a> {
     pub async fn new(
         tools: &[ToolText],
         samples: &[Sample],
-        means: Means,
+        components: LearnerComponents,
         settings: LearnSettings,
         watcher: &'a dyn LearnWatcher,
     ) -> Result<Self, LearnError> {
@@ -122,7 +122,7 @@ impl<'a> Learner<'a> {
                 most: settings.max_cells,
             });
         }
-        let mut learner = Self::at_the_start(tools, samples, means, settings, watcher).await?;
+        let mut learner = Self::initial_state(tools, samples, components, settings, watcher).await?;
         if learner.confirms_by_unquoted() {
             // Nothing is quoted yet.
             learner.confirming = (0..learner.samples.queries.len()).collect();
@@ -130,45 +130,45 @@ impl<'a> Learner<'a> {
         let board = learner.validation().await;
         learner.before =
             (0..tools.len()).map(|tool| ScoreBoard::f1_of_all(std::slice::from_ref(&board), tool)).collect();
-        learner.note(board.macro_f1(), 0);
+        learner.record_point(board.macro_f1(), 0);
         if learner.confirms_by_unquoted() {
-            learner.initial = Some(Box::new(learner.closeness.clone()));
+            learner.initial = Some(Box::new(learner.similarities.clone()));
         }
         Ok(learner)
     }
 
     /// Creates the state before anything is learned.
-    async fn at_the_start(
+    async fn initial_state(
         tools: &[ToolText],
         samples: SampleSplit,
-        means: Means,
+        components: LearnerComponents,
         settings: LearnSettings,
         watcher: &'a dyn LearnWatcher,
     ) -> Result<Self, LearnError> {
-        let mut asked = SampleQueries { queries: samples.queries.clone(), vectors: Vec::new() };
+        let mut sample_queries = SampleQueries { queries: samples.queries.clone(), vectors: Vec::new() };
         let mut without_tool = SampleQueries { queries: samples.without_tool.clone(), vectors: Vec::new() };
         let mut own = Vec::new();
         let mut fusion = Fusion { sharpness: 0.0, ..Fusion::default() };
-        if let Some(embedder) = &means.embedder {
-            asked.vectors = embedder.embed(samples.queries.clone()).await?;
+        if let Some(embedder) = &components.embedder {
+            sample_queries.vectors = embedder.embed(samples.queries.clone()).await?;
             without_tool.vectors = embedder.embed(samples.without_tool.clone()).await?;
             own = embedder.embed(tools.iter().map(ToolText::embedded).collect()).await?;
             fusion = Fusion::default();
         }
-        let closeness = SampleSimilarities::new(tools, &own, &asked, fusion);
+        let similarities = SampleSimilarities::new(tools, &own, &sample_queries, fusion);
         let mut learner = Self {
             tools: vec![ToolLearningState::default(); tools.len()],
             selections: HashMap::new(),
             before: Vec::new(),
             curve: Vec::new(),
-            stale: 0,
-            crossed: Vec::new(),
+            stale_iterations: 0,
+            cross_validated: Vec::new(),
             settings,
-            means,
+            components,
             watcher,
             samples,
-            asked,
-            closeness,
+            sample_queries,
+            similarities,
             own,
             without_tool,
             confirming: Vec::new(),
@@ -176,35 +176,35 @@ impl<'a> Learner<'a> {
         };
         learner.confirming.clone_from(&learner.samples.validation);
         for (at, tool) in tools.iter().enumerate().filter(|(_, tool)| !tool.patterns.is_empty()) {
-            let grown = learner.grown(&tool.patterns).await?;
-            learner.put(at, &grown, 0.0);
+            let added = learner.embedded(&tool.patterns).await?;
+            learner.add_patterns(at, &added, 0.0);
             if let Some(tool) = learner.tools.get_mut(at) {
-                tool.kept = grown.len();
+                tool.kept = added.len();
             }
         }
-        learner.closeness.look_up_words(&learner.asked);
+        learner.similarities.update_word_scores(&learner.sample_queries);
         Ok(learner)
     }
 
     /// Returns an unobserved run in its initial state with another split of the samples.
-    fn parted_otherwise(&self, samples: SampleSplit) -> Learner<'static> {
+    fn with_split(&self, samples: SampleSplit) -> Learner<'static> {
         Learner {
             settings: self.settings.clone(),
-            means: self.means.clone(),
+            components: self.components.clone(),
             watcher: &SilentWatcher,
             confirming: samples.validation.clone(),
             samples,
-            asked: self.asked.clone(),
+            sample_queries: self.sample_queries.clone(),
             tools: self.tools.clone(),
-            closeness: self.closeness.clone(),
+            similarities: self.similarities.clone(),
             initial: None,
             own: Vec::new(),
             without_tool: SampleQueries::default(),
             selections: HashMap::new(),
             before: Vec::new(),
             curve: Vec::new(),
-            stale: 0,
-            crossed: Vec::new(),
+            stale_iterations: 0,
+            cross_validated: Vec::new(),
         }
     }
 
@@ -215,15 +215,15 @@ impl<'a> Learner<'a> {
     /// [`LearnError::Embed`]: embedding fails.
     pub async fn step(&mut self) -> Result<bool, LearnError> {
         let iteration = self.curve.len();
-        if iteration > self.settings.iterations || self.stale >= self.settings.patience {
+        if iteration > self.settings.iterations || self.stale_iterations >= self.settings.patience {
             return Ok(false);
         }
         if iteration == 1
             && self.settings.add
             && let Some(macro_f1) = self.add_from_all().await?
         {
-            self.stale = self.settings.patience;
-            self.note(macro_f1, iteration);
+            self.stale_iterations = self.settings.patience;
+            self.record_point(macro_f1, iteration);
             return Ok(true);
         }
         let mut start = self.best();
@@ -234,8 +234,8 @@ impl<'a> Learner<'a> {
         if self.settings.edit {
             best = self.edit(iteration == 1, best).await?;
         }
-        self.stale = if best > start + self.settings.threshold { 0 } else { self.stale + 1 };
-        self.note(best, iteration);
+        self.stale_iterations = if best > start + self.settings.threshold { 0 } else { self.stale_iterations + 1 };
+        self.record_point(best, iteration);
         Ok(true)
     }
 
@@ -243,34 +243,34 @@ impl<'a> Learner<'a> {
     ///
     /// # Errors
     /// [`LearnError::Thread`]: a thread of the classifier cannot be started.
-    pub async fn learned(&mut self) -> Result<Learned, LearnError> {
-        let (boards, validation_share) = match std::mem::take(&mut self.crossed) {
-            crossed if crossed.is_empty() => {
-                self.renew_start().await;
+    pub async fn result(&mut self) -> Result<LearnResult, LearnError> {
+        let (boards, validation_share) = match std::mem::take(&mut self.cross_validated) {
+            cross_validated if cross_validated.is_empty() => {
+                self.update_start().await;
                 let share = self.confirming.len() as f64 / self.samples.queries.len().max(1) as f64;
                 (vec![self.validation().await], share)
             }
-            crossed => (crossed, 1.0),
+            cross_validated => (cross_validated, 1.0),
         };
         let classifier = match self.confirms_by_unquoted() {
             true => self.parts_of_confirming().await,
             false => boards.clone(),
         };
         let classifier = self.classifier(&classifier)?;
-        let tools = (0..self.closeness.tools()).map(|at| {
+        let tools = (0..self.similarities.tools()).map(|at| {
             let tool = self.tools.get(at).cloned().unwrap_or_default();
             let gains = tool.gains.into_iter().chain(std::iter::repeat(0.0));
-            let patterns = self.closeness.patterns(at).iter().zip(gains).skip(tool.kept);
+            let patterns = self.similarities.patterns(at).iter().zip(gains).skip(tool.kept);
             LearnedTool {
-                tool: self.closeness.text(at).map_or_else(String::new, |text| text.name.clone()),
+                tool: self.similarities.text(at).map_or_else(String::new, |text| text.name.clone()),
                 patterns: patterns.map(|(pattern, gain)| LearnedPattern { pattern: pattern.clone(), gain }).collect(),
                 f1_before: self.before.get(at).copied().flatten(),
                 f1_after: ScoreBoard::f1_of_all(&boards, at),
             }
         });
-        Ok(Learned {
+        Ok(LearnResult {
             tools: tools.collect(),
-            fusion: self.closeness.fusion,
+            fusion: self.similarities.fusion,
             curve: self.curve.clone(),
             confusions: self.confusions(&boards),
             classifier,
@@ -279,7 +279,7 @@ impl<'a> Learner<'a> {
     }
 
     /// Returns the learning curve so far: macro-F1 on the validation samples before the first iteration and after each.
-    pub fn curve(&self) -> &[Point] {
+    pub fn curve(&self) -> &[LearningPoint] {
         &self.curve
     }
 
@@ -287,8 +287,8 @@ impl<'a> Learner<'a> {
         self.curve.last().map_or(0.0, |point| point.macro_f1)
     }
 
-    fn note(&mut self, macro_f1: f64, iteration: usize) {
-        let patterns = self.closeness.weights().count();
-        self.curve.push(Point { iteration, macro_f1, patterns });
+    fn record_point(&mut self, macro_f1: f64, iteration: usize) {
+        let patterns = self.similarities.weights().count();
+        self.curve.push(LearningPoint { iteration, macro_f1, patterns });
     }
 }

@@ -4,7 +4,7 @@ use futures_util::StreamExt;
 use futures_util::stream;
 
 use super::Learner;
-use crate::representation::learner::closeness::EmbeddedPattern;
+use crate::representation::learner::similarities::EmbeddedPattern;
 use crate::representation::learner::{Addition, Edition, LearnError};
 use callwright_search::retrieval::{pattern_texts, pattern_vector};
 use callwright_types::representation::Pattern;
@@ -16,26 +16,26 @@ impl Learner<'_> {
         iteration: usize,
     ) -> Result<Vec<(usize, Vec<EmbeddedPattern>)>, LearnError> {
         let training = self.training().await;
-        let mut asks = Vec::new();
-        for tool in 0..self.closeness.tools() {
-            let held = self.closeness.patterns(tool).len();
+        let mut requests = Vec::new();
+        for tool in 0..self.similarities.tools() {
+            let count = self.similarities.patterns(tool).len();
             // A tool without patterns counts all of its samples as missed, to obtain initial patterns.
             let missed: Vec<&str> = training
-                .wanting(tool)
-                .filter(|row| held == 0 || !training.chosen(*row).contains(&tool))
+                .rows_with(tool)
+                .filter(|row| count == 0 || !training.chosen(*row).contains(&tool))
                 .filter_map(|row| training.samples().get(row))
                 .filter_map(|at| self.samples.queries.get(*at))
                 .map(String::as_str)
                 .collect();
-            let room = self.settings.max_patterns.saturating_sub(held);
+            let room = self.settings.max_patterns.saturating_sub(count);
             if room > 0 && !missed.is_empty() {
-                asks.push((tool, missed, room));
+                requests.push((tool, missed, room));
             }
         }
-        self.watcher.begins(iteration, asks.len());
-        let (closeness, proposer, watcher) = (&self.closeness, &self.means.proposer, self.watcher);
-        let proposals = stream::iter(&asks).map(async |(tool, missed, room)| {
-            let text = closeness.text(*tool).cloned().unwrap_or_default();
+        self.watcher.begins(iteration, requests.len());
+        let (similarities, proposer, watcher) = (&self.similarities, &self.components.proposer, self.watcher);
+        let proposals = stream::iter(&requests).map(async |(tool, missed, room)| {
+            let text = similarities.text(*tool).cloned().unwrap_or_default();
             let addition = Addition {
                 tool: &text.name,
                 description: &text.description,
@@ -43,9 +43,9 @@ impl Learner<'_> {
                 missed,
                 room: *room,
             };
-            let proposed = proposer.add(addition).await;
+            let result = proposer.add(addition).await;
             watcher.advances();
-            match proposed {
+            match result {
                 Ok(mut patterns) => {
                     patterns.truncate(*room);
                     Some((*tool, patterns))
@@ -60,7 +60,7 @@ impl Learner<'_> {
             proposals.buffered(self.settings.parallel.max(1)).collect().await;
         let mut all = Vec::new();
         for (tool, patterns) in proposals.into_iter().flatten().filter(|(_, patterns)| !patterns.is_empty()) {
-            all.push((tool, self.grown(&patterns).await?));
+            all.push((tool, self.embedded(&patterns).await?));
         }
         Ok(all)
     }
@@ -72,7 +72,7 @@ impl Learner<'_> {
         wrong: &[&str],
     ) -> Result<Option<Vec<EmbeddedPattern>>, LearnError> {
         let kept = self.kept(tool);
-        let (Some(text), Some(patterns)) = (self.closeness.text(tool), self.closeness.patterns(tool).get(kept..))
+        let (Some(text), Some(patterns)) = (self.similarities.text(tool), self.similarities.patterns(tool).get(kept..))
         else {
             return Ok(None);
         };
@@ -80,8 +80,10 @@ impl Learner<'_> {
             return Ok(None);
         }
         let edition = Edition { tool: &text.name, description: &text.description, patterns, wrong };
-        match self.means.proposer.edit(edition).await {
-            Ok(edited) if edited.len() == patterns.len() && edited != patterns => Ok(Some(self.grown(&edited).await?)),
+        match self.components.proposer.edit(edition).await {
+            Ok(edited) if edited.len() == patterns.len() && edited != patterns => {
+                Ok(Some(self.embedded(&edited).await?))
+            }
             Ok(_) => Ok(None),
             Err(error) => {
                 self.watcher.problem(&error);
@@ -90,8 +92,8 @@ impl Learner<'_> {
         }
     }
 
-    pub(super) async fn grown(&self, patterns: &[Pattern]) -> Result<Vec<EmbeddedPattern>, LearnError> {
-        let Some(embedder) = &self.means.embedder else {
+    pub(super) async fn embedded(&self, patterns: &[Pattern]) -> Result<Vec<EmbeddedPattern>, LearnError> {
+        let Some(embedder) = &self.components.embedder else {
             return Ok(patterns
                 .iter()
                 .map(|pattern| EmbeddedPattern { pattern: pattern.clone(), vector: None })

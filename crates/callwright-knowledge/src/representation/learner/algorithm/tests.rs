@@ -27,7 +27,7 @@ impl Proposer for ScriptedProposer {
         "scripted"
     }
 
-    fn asks_a_model(&self) -> bool {
+    fn uses_model(&self) -> bool {
         self.is_model
     }
 
@@ -79,8 +79,8 @@ fn settings() -> LearnSettings {
 }
 
 async fn learner(proposer: Arc<ScriptedProposer>, settings: LearnSettings) -> Learner<'static> {
-    let means = Means { embedder: None, proposer, selector: Arc::new(NoSelection) };
-    Learner::new(&tools(), &samples(), means, settings, &SilentWatcher).await.unwrap()
+    let components = LearnerComponents { embedder: None, proposer, selector: Arc::new(NoSelection) };
+    Learner::new(&tools(), &samples(), components, settings, &SilentWatcher).await.unwrap()
 }
 
 fn right_word(addition: &Addition<'_>) -> Vec<Pattern> {
@@ -88,10 +88,10 @@ fn right_word(addition: &Addition<'_>) -> Vec<Pattern> {
 }
 
 #[tokio::test]
-async fn additions_that_help_together_are_kept_with_their_gain() {
+async fn helpful_additions_are_kept_with_their_gain() {
     let mut learner = learner(ScriptedProposer::new(right_word, unchanged), settings()).await;
     assert!(learner.step().await.unwrap());
-    let learned = learner.learned().await.unwrap();
+    let learned = learner.result().await.unwrap();
     let patterns: Vec<&str> = learned.tools.iter().map(|tool| tool.patterns[0].pattern.description.as_str()).collect();
     assert_eq!(patterns, ["lost", "swap"]);
     assert!(learned.tools.iter().any(|tool| tool.patterns[0].gain > 0.0));
@@ -99,7 +99,7 @@ async fn additions_that_help_together_are_kept_with_their_gain() {
 }
 
 #[tokio::test]
-async fn of_additions_that_harm_together_the_good_ones_are_kept() {
+async fn helpful_additions_are_kept_individually() {
     // The patterns of gamma attract the requests of all tools.
     fn adds(addition: &Addition<'_>) -> Vec<Pattern> {
         match addition.tool {
@@ -113,20 +113,23 @@ async fn of_additions_that_harm_together_the_good_ones_are_kept() {
     samples.extend(
         (0..20).map(|number| Sample { query: format!("open thing {number} today"), tools: vec!["gamma".to_owned()] }),
     );
-    let means =
-        Means { embedder: None, proposer: ScriptedProposer::new(adds, unchanged), selector: Arc::new(NoSelection) };
+    let components = LearnerComponents {
+        embedder: None,
+        proposer: ScriptedProposer::new(adds, unchanged),
+        selector: Arc::new(NoSelection),
+    };
     // All requests find one tool before and with all additions, which differs by a few points at most.
     let settings = LearnSettings { edit: false, threshold: 20.0, ..settings() };
-    let mut learner = Learner::new(&tools, &samples, means, settings, &SilentWatcher).await.unwrap();
+    let mut learner = Learner::new(&tools, &samples, components, settings, &SilentWatcher).await.unwrap();
     let start = learner.best();
     learner.step().await.unwrap();
-    let patterns = [0, 1, 2].map(|tool| learner.closeness.patterns(tool).len());
+    let patterns = [0, 1, 2].map(|tool| learner.similarities.patterns(tool).len());
     assert_eq!(patterns, [1, 1, 0]);
     assert!(learner.best() > start);
 }
 
 #[tokio::test]
-async fn additions_that_only_harm_are_undone() {
+async fn harmful_additions_are_reverted() {
     fn adds(addition: &Addition<'_>) -> Vec<Pattern> {
         vec![pattern(if addition.tool == "alpha" { "swap" } else { "lost" }, &[])]
     }
@@ -139,7 +142,7 @@ async fn additions_that_only_harm_are_undone() {
 }
 
 #[tokio::test]
-async fn an_edit_that_drops_what_attracts_wrong_samples_is_kept() {
+async fn edits_that_repel_wrong_samples_are_kept() {
     fn adds(addition: &Addition<'_>) -> Vec<Pattern> {
         match addition.tool {
             "alpha" if addition.patterns.is_empty() => vec![pattern("lost swap swap swap", &["swap swap"])],
@@ -155,65 +158,65 @@ async fn an_edit_that_drops_what_attracts_wrong_samples_is_kept() {
     }
     let proposer = ScriptedProposer::new(adds, edits);
     let mut learner = learner(proposer.clone(), settings()).await;
-    learner.closeness.fusion.words = 1.0;
+    learner.similarities.fusion.words = 1.0;
     let additions = learner.additions(1).await.unwrap();
-    learner.put_all(&additions);
+    learner.add_proposals(&additions);
     let before = learner.validation().await.macro_f1();
     let after = learner.edit(false, before).await.unwrap();
     assert!(after > before, "{before} {after}");
-    assert_eq!(learner.closeness.patterns(0)[0].description, "lost");
+    assert_eq!(learner.similarities.patterns(0)[0].description, "lost");
     assert!(learner.tools[0].gains[0] > 0.0);
     assert!(proposer.edited.lock().unwrap().contains(&"alpha".to_owned()));
 }
 
 #[tokio::test]
-async fn an_edit_that_makes_it_worse_is_undone() {
+async fn harmful_edits_are_reverted() {
     fn edits(_: &Edition<'_>) -> Vec<Pattern> {
         vec![pattern("swap swap swap", &[])]
     }
     let mut learner = learner(ScriptedProposer::new(right_word, edits), settings()).await;
     let additions = learner.additions(1).await.unwrap();
-    learner.put_all(&additions);
+    learner.add_proposals(&additions);
     let before = learner.validation().await.macro_f1();
     assert!(learner.edit(false, before).await.unwrap() >= before);
-    assert_eq!(learner.closeness.patterns(0)[0].description, "lost");
+    assert_eq!(learner.similarities.patterns(0)[0].description, "lost");
 }
 
 #[tokio::test]
-async fn a_trial_changes_the_board_only_for_the_better() {
+async fn trials_change_the_board_only_if_they_improve_it() {
     let mut learner = learner(ScriptedProposer::new(right_word, unchanged), settings()).await;
     let additions = learner.additions(1).await.unwrap();
     // With a pattern of beta alone, all requests find beta.
-    learner.put_all(&additions[1..]);
-    let (statistics, queries) = learner.closeness.statistics(&learner.asked);
+    learner.add_proposals(&additions[1..]);
+    let (statistics, queries) = learner.similarities.statistics(&learner.sample_queries);
     let mut board = learner.validation().await;
     let start = board.macro_f1();
-    let same = learner.closeness.clone_of(0);
+    let same = learner.similarities.clone_tool(0);
     let trial = learner.trial(0, &same, &mut board).await;
     assert!((trial - start).abs() < 1e-9 && (board.macro_f1() - start).abs() < 1e-9);
-    let (tool, grown) = &additions[0];
-    let mut better = learner.closeness.clone_of(*tool);
-    better.add(0, grown, &learner.asked);
-    better.look_up_words_of(0, &queries, &statistics);
+    let (tool, added) = &additions[0];
+    let mut better = learner.similarities.clone_tool(*tool);
+    better.add(0, added, &learner.sample_queries);
+    better.update_word_scores_of(0, &queries, &statistics);
     let trial = learner.trial(*tool, &better, &mut board).await;
     assert!(trial > start && (board.macro_f1() - trial).abs() < 1e-9, "{start} {trial}");
 }
 
 #[tokio::test]
-async fn few_samples_fit_no_ranking_and_many_do() {
+async fn ranking_is_fitted_only_with_enough_samples() {
     for (fit_ranking_from, is_fitted) in [(1000, false), (0, true)] {
         let settings = LearnSettings { fit_ranking_from, ..settings() };
         let mut learner = learner(ScriptedProposer::new(right_word, unchanged), settings).await;
         let additions = learner.additions(1).await.unwrap();
-        learner.put_all(&additions);
-        let before = learner.closeness.fusion;
+        learner.add_proposals(&additions);
+        let before = learner.similarities.fusion;
         learner.tune(true);
-        assert_eq!(learner.closeness.fusion != before, is_fitted, "{fit_ranking_from}");
+        assert_eq!(learner.similarities.fusion != before, is_fitted, "{fit_ranking_from}");
     }
 }
 
 #[tokio::test]
-async fn proposals_of_a_model_are_confirmed_by_all_samples_that_no_pattern_quotes() {
+async fn model_proposals_are_confirmed_by_all_unquoted_samples() {
     fn adds(addition: &Addition<'_>) -> Vec<Pattern> {
         let quoted = addition.missed.iter().take(2).map(|query| (*query).to_owned()).collect();
         let word = if addition.tool == "alpha" { "lost" } else { "swap" };
@@ -226,28 +229,28 @@ async fn proposals_of_a_model_are_confirmed_by_all_samples_that_no_pattern_quote
     assert_eq!(learner.confirming.len(), 40, "nothing is quoted yet");
     learner.step().await.unwrap();
     assert_eq!(learner.confirming.len(), 36, "two samples of each tool are quoted");
-    let learned = learner.learned().await.unwrap();
+    let learned = learner.result().await.unwrap();
     assert!((learned.validation_share - 0.9).abs() < 1e-9);
     assert!(learned.curve[0].macro_f1 < 70.0 && (learned.curve[1].macro_f1 - 100.0).abs() < 1e-9);
 }
 
 #[tokio::test]
-async fn a_classifier_learns_where_nothing_is_proposed() {
+async fn classifier_learns_without_proposals() {
     fn nothing(_: &Addition<'_>) -> Vec<Pattern> {
         Vec::new()
     }
     let settings = LearnSettings { classify: true, ..settings() };
     let mut learner = learner(ScriptedProposer::new(nothing, unchanged), settings).await;
     learner.step().await.unwrap();
-    let classifier = learner.learned().await.unwrap().classifier.unwrap();
+    let classifier = learner.result().await.unwrap().classifier.unwrap();
     assert!(classifier.after > classifier.before && classifier.weights.weight > 0.0, "{classifier:?}");
     assert_eq!(classifier.no_tool, None);
     assert!(classifier.model.terms.iter().any(|(term, _)| term == "lost"));
 }
 
 #[tokio::test]
-async fn requests_without_a_tool_teach_when_to_find_none() {
-    let means = Means {
+async fn requests_without_a_tool_train_the_no_tool_class() {
+    let components = LearnerComponents {
         embedder: None,
         proposer: ScriptedProposer::new(right_word, unchanged),
         selector: Arc::new(NoSelection),
@@ -255,9 +258,9 @@ async fn requests_without_a_tool_teach_when_to_find_none() {
     let mut all = samples();
     all.extend((0..30).map(|number| Sample { query: format!("good morning {number}"), tools: Vec::new() }));
     let settings = LearnSettings { classify: true, ..settings() };
-    let mut learner = Learner::new(&tools(), &all, means, settings, &SilentWatcher).await.unwrap();
+    let mut learner = Learner::new(&tools(), &all, components, settings, &SilentWatcher).await.unwrap();
     learner.step().await.unwrap();
-    let classifier = learner.learned().await.unwrap().classifier.unwrap();
+    let classifier = learner.result().await.unwrap().classifier.unwrap();
     assert!(classifier.weights.no_tool.is_some(), "{classifier:?}");
     assert!(classifier.no_tool.unwrap() > 90.0, "{classifier:?}");
 }

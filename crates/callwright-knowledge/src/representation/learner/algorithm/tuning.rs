@@ -1,9 +1,9 @@
 //! Fits the weights of patterns and the weight of words relative to meaning.
 
 use super::Learner;
-use crate::representation::learner::closeness::SampleSimilarities;
+use crate::representation::learner::competitors::CompetitorScores;
 use crate::representation::learner::fit::WeightProblem;
-use crate::representation::learner::rivals::Rivals;
+use crate::representation::learner::similarities::SampleSimilarities;
 use callwright_search::retrieval::Fusion;
 
 /// Candidate values of the sharpness.
@@ -22,69 +22,69 @@ impl Learner<'_> {
         if self.samples.queries.len() < self.settings.fit_ranking_from {
             return self.fit_weights();
         }
-        let sharpnesses: &[f32] = if sharpness_too && self.means.embedder.is_some() { &SHARPNESS } else { &[] };
-        let start: Vec<f32> = self.closeness.weights().collect();
-        let among = self.samples.validation.clone();
+        let sharpnesses: &[f32] = if sharpness_too && self.components.embedder.is_some() { &SHARPNESS } else { &[] };
+        let start: Vec<f32> = self.similarities.weights().collect();
+        let subset = self.samples.validation.clone();
         let mut best: Option<(f64, Vec<f32>, Fusion)> = None;
         for sharpness in
-            sharpnesses.iter().copied().chain(sharpnesses.is_empty().then_some(self.closeness.fusion.sharpness))
+            sharpnesses.iter().copied().chain(sharpnesses.is_empty().then_some(self.similarities.fusion.sharpness))
         {
-            self.closeness.weigh(start.iter().copied());
-            self.closeness.fusion.sharpness = sharpness;
+            self.similarities.set_weights(start.iter().copied());
+            self.similarities.fusion.sharpness = sharpness;
             self.fit_weights();
-            let likelihood = self.tune_words(&among);
+            let likelihood = self.tune_words(&subset);
             if best.as_ref().is_none_or(|(most, ..)| likelihood > *most) {
-                best = Some((likelihood, self.closeness.weights().collect(), self.closeness.fusion));
+                best = Some((likelihood, self.similarities.weights().collect(), self.similarities.fusion));
             }
         }
         if let Some((_, weights, fusion)) = best {
-            self.closeness.weigh(weights);
-            self.closeness.fusion = fusion;
+            self.similarities.set_weights(weights);
+            self.similarities.fusion = fusion;
         }
     }
 
     /// Sets the word weight that maximises the likelihood of the right tools for some samples, and returns the
     /// log-likelihood.
-    pub(super) fn tune_words(&mut self, among: &[usize]) -> f64 {
-        let tools = 0..self.closeness.tools();
-        let meanings: Vec<Vec<f32>> = tools.clone().map(|tool| self.closeness.meanings(tool, among)).collect();
-        let words: Vec<Vec<f32>> = tools.map(|tool| self.closeness.words(tool, among)).collect();
-        let mut best = (f64::NEG_INFINITY, self.closeness.fusion);
-        for worth in WORDS {
-            let fusion = Fusion { words: worth, ..self.closeness.fusion };
+    pub(super) fn tune_words(&mut self, subset: &[usize]) -> f64 {
+        let tools = 0..self.similarities.tools();
+        let meanings: Vec<Vec<f32>> = tools.clone().map(|tool| self.similarities.meanings(tool, subset)).collect();
+        let words: Vec<Vec<f32>> = tools.map(|tool| self.similarities.words(tool, subset)).collect();
+        let mut best = (f64::NEG_INFINITY, self.similarities.fusion);
+        for word_weight in WORDS {
+            let fusion = Fusion { words: word_weight, ..self.similarities.fusion };
             let mut columns: Vec<Vec<f32>> = Vec::with_capacity(meanings.len());
             for (meanings, words) in meanings.iter().zip(&words) {
                 let pairs = meanings.iter().zip(words);
                 columns.push(pairs.map(|(meaning, words)| fusion.score(*meaning, *words)).collect());
             }
-            let likelihood = self.likelihood(among, &columns);
+            let likelihood = self.likelihood(subset, &columns);
             if likelihood > best.0 {
                 best = (likelihood, fusion);
             }
         }
-        self.closeness.fusion = best.1;
+        self.similarities.fusion = best.1;
         best.0
     }
 
     /// Returns the mean log-likelihood of the right tools for some samples. `columns` are the scores of each tool.
-    fn likelihood(&self, among: &[usize], columns: &[Vec<f32>]) -> f64 {
-        let mut largest = vec![f32::NEG_INFINITY; among.len()];
+    fn likelihood(&self, subset: &[usize], columns: &[Vec<f32>]) -> f64 {
+        let mut largest = vec![f32::NEG_INFINITY; subset.len()];
         for column in columns {
             largest.iter_mut().zip(column).for_each(|(largest, score)| *largest = largest.max(*score));
         }
-        let mut totals = vec![0.0_f32; among.len()];
+        let mut totals = vec![0.0_f32; subset.len()];
         for column in columns {
             let scores = column.iter().zip(&largest);
             totals.iter_mut().zip(scores).for_each(|(total, (score, largest))| *total += (score - largest).exp());
         }
         let mut sum = 0.0;
-        for (row, (sample, (largest, total))) in among.iter().zip(largest.iter().zip(&totals)).enumerate() {
+        for (row, (sample, (largest, total))) in subset.iter().zip(largest.iter().zip(&totals)).enumerate() {
             let right = self.samples.right.get(*sample).map_or(&[][..], Vec::as_slice);
-            let told =
+            let log_likelihoods =
                 right.iter().filter_map(|tool| columns.get(*tool)?.get(row)).map(|score| score - largest - total.ln());
-            sum += f64::from(told.sum::<f32>()) / right.len().max(1) as f64;
+            sum += f64::from(log_likelihoods.sum::<f32>()) / right.len().max(1) as f64;
         }
-        sum / among.len().max(1) as f64
+        sum / subset.len().max(1) as f64
     }
 
     /// Returns the number of a tool's patterns that belong to people; they come first.
@@ -95,47 +95,47 @@ impl Learner<'_> {
     /// Returns the ridge penalty. Without embeddings, the patterns of a tool cannot be distinguished. Their weights
     /// only reflect the tool's frequency, and less regularisation is needed.
     pub(super) fn ridge(&self) -> f32 {
-        self.settings.ridge * if self.means.embedder.is_some() { 1.0 } else { WORDS_ONLY_RIDGE }
+        self.settings.ridge * if self.components.embedder.is_some() { 1.0 } else { WORDS_ONLY_RIDGE }
     }
 
     /// Returns the word scores of a tool for the training samples, in the unit of the total score.
-    fn worth_of_words(&self, closeness: &SampleSimilarities, tool: usize) -> Vec<f32> {
-        let words = closeness.words(tool, &self.samples.training).into_iter();
-        words.map(|words| self.closeness.fusion.words * words).collect()
+    fn weighted_word_scores(&self, similarities: &SampleSimilarities, tool: usize) -> Vec<f32> {
+        let words = similarities.words(tool, &self.samples.training).into_iter();
+        words.map(|words| self.similarities.fusion.words * words).collect()
     }
 
     /// Fits the weights of one tool's patterns and keeps all others fixed.
-    pub(super) fn fit_one(&self, tool: usize, one: &mut SampleSimilarities, rivals: &Rivals) {
-        let among = &self.samples.training;
-        let right = among.iter().map(|sample| if self.samples.wants(*sample, tool) { &[0][..] } else { &[1][..] });
+    pub(super) fn fit_one(&self, tool: usize, one: &mut SampleSimilarities, competitors: &CompetitorScores) {
+        let subset = &self.samples.training;
+        let right = subset.iter().map(|sample| if self.samples.is_right(*sample, tool) { &[0][..] } else { &[1][..] });
         let problem = WeightProblem {
-            own: vec![one.own_likeness(0, among), rivals.of(tool)],
-            words: vec![self.worth_of_words(one, 0), vec![0.0; among.len()]],
-            patterns: one.pattern_likeness(among),
+            own: vec![one.own_similarity(0, subset), competitors.sum_without(tool)],
+            words: vec![self.weighted_word_scores(one, 0), vec![0.0; subset.len()]],
+            patterns: one.pattern_similarities(subset),
             right: right.collect(),
         };
         let kept = self.kept(tool);
         let is_kept = (0..one.patterns(0).len()).map(|at| at < kept);
         let weights = self.fitted(&problem, one.weights(), is_kept);
-        one.weigh(weights);
+        one.set_weights(weights);
     }
 
     /// Fits the weights of all tools' patterns.
     pub(super) fn fit_weights(&mut self) {
-        let among = &self.samples.training;
-        let tools = 0..self.closeness.tools();
+        let subset = &self.samples.training;
+        let tools = 0..self.similarities.tools();
         let problem = WeightProblem {
-            own: tools.clone().map(|tool| self.closeness.own_likeness(tool, among)).collect(),
-            words: tools.map(|tool| self.worth_of_words(&self.closeness, tool)).collect(),
-            patterns: self.closeness.pattern_likeness(among),
-            right: among.iter().filter_map(|sample| self.samples.right.get(*sample)).map(Vec::as_slice).collect(),
+            own: tools.clone().map(|tool| self.similarities.own_similarity(tool, subset)).collect(),
+            words: tools.map(|tool| self.weighted_word_scores(&self.similarities, tool)).collect(),
+            patterns: self.similarities.pattern_similarities(subset),
+            right: subset.iter().filter_map(|sample| self.samples.right.get(*sample)).map(Vec::as_slice).collect(),
         };
-        let is_kept = (0..self.closeness.tools()).flat_map(|tool| {
+        let is_kept = (0..self.similarities.tools()).flat_map(|tool| {
             let kept = self.kept(tool);
-            (0..self.closeness.patterns(tool).len()).map(move |at| at < kept)
+            (0..self.similarities.patterns(tool).len()).map(move |at| at < kept)
         });
-        let weights = self.fitted(&problem, self.closeness.weights(), is_kept);
-        self.closeness.weigh(weights);
+        let weights = self.fitted(&problem, self.similarities.weights(), is_kept);
+        self.similarities.set_weights(weights);
     }
 
     /// Returns the fitted weights; patterns of people keep theirs.

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_classifier_that_corrects_the_patterns_gets_weight() {
+    fn classifiers_that_correct_the_patterns_get_weight() {
         let mut rows = vec![row([1.0, 0.0], [0.0, 1.0], &[1]); 20];
         rows.extend(vec![row([1.0, 0.0], [1.0, 0.0], &[0]); 20]);
         let choice = choose(&rows).unwrap();
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn several_right_tools_count_by_their_share() {
+    fn several_right_tools_count_proportionally() {
         let row = row([3.0, 1.0], [0.0, 0.0], &[1]);
         assert!(row.hits(0.0).abs() < 1e-9);
         let both = HeldOutScores { right: vec![0, 1], ..row };
@@ -180,13 +180,14 @@ mod tests {
     }
 
     #[test]
-    fn the_threshold_of_no_tool_spares_the_requests_with_a_tool() {
-        let of = |no_tool: f32, right: &[usize]| HeldOutScores {
+    fn threshold_of_no_tool_rarely_misses_requests_with_a_tool() {
+        let row_with = |no_tool: f32, right: &[usize]| HeldOutScores {
             no_tool: Some(no_tool),
             ..row([1.0, 0.0], [0.0; 2], right)
         };
-        let mut rows: Vec<HeldOutScores> = (0..200).map(|number| of(-2.0 + number as f32 / 100.0, &[0])).collect();
-        rows.extend([of(1.0, &[]), of(1.5, &[]), of(-1.0, &[])]);
+        let mut rows: Vec<HeldOutScores> =
+            (0..200).map(|number| row_with(-2.0 + number as f32 / 100.0, &[0])).collect();
+        rows.extend([row_with(1.0, &[]), row_with(1.5, &[]), row_with(-1.0, &[])]);
         let choice = choose(&rows).unwrap();
         let threshold = choice.weights.no_tool.unwrap();
         assert!(threshold > 0.0 && threshold < 0.1, "{threshold}");

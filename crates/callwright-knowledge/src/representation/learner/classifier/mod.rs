@@ -1,7 +1,7 @@
 //! Learns the linear classifier that complements the patterns.
 //!
-//! `solver` trains one class, `train` all of them, and `choice` decides by samples that
-//! were not trained on whether and how much the classifier counts beside the patterns.
+//! `solver` trains one class, `train` all of them, and `choice` decides by samples that were not trained on whether and
+//! how much the classifier counts beside the patterns.
 
 mod choice;
 mod solver;

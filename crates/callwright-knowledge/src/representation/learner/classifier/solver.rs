@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn both_kinds_of_features_separate() {
+    fn terms_and_vectors_separate() {
         let rows = rows();
         let separator = separate(&rows, |row| row < 2, 1);
         let margins: Vec<f32> = (0..5).map(|row| separator.margin(&rows, row)).collect();
@@ -153,7 +153,7 @@ mod tests {
 
     /// The primal and the dual objective agree at the optimum.
     #[test]
-    fn the_duality_gap_is_small() {
+    fn duality_gap_is_small() {
         let rows = rows();
         let is_positive = |row: usize| row == 0 || row == 4;
         let separator = separate(&rows, is_positive, 1);

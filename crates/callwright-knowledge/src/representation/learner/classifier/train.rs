@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_of_several_tools_belongs_to_the_class_of_each() {
+    fn requests_with_several_tools_belong_to_each_class() {
         let samples: [(&str, &[usize]); 6] = [
             ("my card is lost", &[0]),
             ("lost the card", &[0]),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_threads_changes_nothing() {
+    fn result_is_independent_of_the_number_of_threads() {
         let samples: [(&str, &[usize]); 4] =
             [("my card is lost", &[0]), ("lost card", &[0]), ("send a card", &[1]), ("send one", &[1])];
         let set = set(&samples, &[]);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_without_a_tool_are_a_class_if_there_are_enough() {
+    fn enough_requests_without_a_tool_form_a_class() {
         let samples: [(&str, &[usize]); 2] = [("lost card", &[0]), ("lost the card", &[0])];
         let texts: Vec<String> = (0..LEAST_WITHOUT_TOOL).map(|number| format!("hello there {number}")).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

@@ -10,22 +10,23 @@ const ROUNDS: usize = 25;
 /// of each cluster's vectors. A cluster of one is merged with the nearest other cluster, if there is one.
 pub(super) fn clusters(vectors: &[Vector], count: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut centres = first_centres(vectors, count.min(vectors.len()), seed);
-    let mut home = vec![usize::MAX; vectors.len()];
+    let mut assignment = vec![usize::MAX; vectors.len()];
     for _ in 0..ROUNDS {
         let now: Vec<usize> = vectors.iter().map(|vector| nearest(vector, &centres)).collect();
-        if now == home {
+        if now == assignment {
             break;
         }
-        home = now;
+        assignment = now;
         for (at, centre) in centres.iter_mut().enumerate() {
-            let members = vectors.iter().zip(&home).filter(|(_, home)| **home == at).map(|(vector, _)| vector);
+            let members =
+                vectors.iter().zip(&assignment).filter(|(_, cluster)| **cluster == at).map(|(vector, _)| vector);
             // An empty cluster keeps its centre and may gain members again.
             *centre = mean(members).unwrap_or_else(|| centre.clone());
         }
     }
-    join_the_lonely(vectors, &centres, &mut home);
+    merge_singletons(vectors, &centres, &mut assignment);
     let mut clusters = vec![Vec::new(); centres.len()];
-    for (member, cluster) in home.iter().enumerate() {
+    for (member, cluster) in assignment.iter().enumerate() {
         clusters.get_mut(*cluster).into_iter().for_each(|members| members.push(member));
     }
     clusters.retain(|members| !members.is_empty());
@@ -33,16 +34,16 @@ pub(super) fn clusters(vectors: &[Vector], count: usize, seed: u64) -> Vec<Vec<u
 }
 
 /// Moves the members of single-member clusters to the nearest other cluster.
-fn join_the_lonely(vectors: &[Vector], centres: &[Vector], home: &mut [usize]) {
-    for at in 0..home.len() {
-        let (Some(own), Some(vector)) = (home.get(at).copied(), vectors.get(at)) else { continue };
-        if home.iter().filter(|home| **home == own).count() > 1 {
+fn merge_singletons(vectors: &[Vector], centres: &[Vector], assignment: &mut [usize]) {
+    for at in 0..assignment.len() {
+        let (Some(own), Some(vector)) = (assignment.get(at).copied(), vectors.get(at)) else { continue };
+        if assignment.iter().filter(|cluster| **cluster == own).count() > 1 {
             continue;
         }
-        let others = centres.iter().enumerate().filter(|(cluster, _)| *cluster != own && home.contains(cluster));
+        let others = centres.iter().enumerate().filter(|(cluster, _)| *cluster != own && assignment.contains(cluster));
         let nearest = others.max_by(|left, right| left.1.cosine(vector).total_cmp(&right.1.cosine(vector)));
-        if let (Some((cluster, _)), Some(place)) = (nearest, home.get_mut(at)) {
-            *place = cluster;
+        if let (Some((cluster, _)), Some(slot)) = (nearest, assignment.get_mut(at)) {
+            *slot = cluster;
         }
     }
 }
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_close_comes_together() {
+    fn similar_vectors_form_a_cluster() {
         let vectors = [vector(1.0, 0.0), vector(0.0, 1.0), vector(1.0, 0.1), vector(0.1, 1.0), vector(1.0, 0.2)];
         for seed in 0..8 {
             let mut found = clusters(&vectors, 2, seed);
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_alone_but_where_there_is_nothing_else() {
+    fn singletons_are_merged_if_there_is_another_cluster() {
         let vectors = [vector(1.0, 0.0), vector(1.0, 0.1), vector(0.0, 1.0)];
         for seed in 0..8 {
             assert!(clusters(&vectors, 3, seed).iter().all(|members| members.len() > 1), "seed {seed}");
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_say_nothing_do_no_harm() {
+    fn zero_vectors_are_clustered() {
         let vectors = [Vector::zero(2), Vector::zero(2), vector(1.0, 0.0)];
         let members: usize = clusters(&vectors, 3, 1).iter().map(Vec::len).sum();
         assert_eq!(members, 3);

@@ -16,7 +16,7 @@ use callwright_types::Cost;
 use callwright_types::representation::Pattern;
 
 use kmeans::{clusters, mean};
-use pick::{Phrase, pick};
+use pick::{CasePhrase, choose_phrases};
 use terms::Background;
 
 /// Settings of the extraction.
@@ -48,7 +48,7 @@ pub struct ExtractiveProposer {
     /// Embedder of the tool search, or the built-in one.
     embedder: Arc<dyn Embedder>,
     /// Fast embedder that preselects phrases; `None` if `embedder` is fast itself.
-    narrowing: Option<Arc<dyn Embedder>>,
+    preselector: Option<Arc<dyn Embedder>>,
     background: Background,
     settings: ExtractiveSettings,
 }
@@ -61,12 +61,12 @@ impl ExtractiveProposer {
         queries: impl IntoIterator<Item = &'a str>,
         settings: ExtractiveSettings,
     ) -> Self {
-        let background = Background::of(queries);
-        let (embedder, narrowing) = match embedder {
+        let background = Background::new(queries);
+        let (embedder, preselector) = match embedder {
             Some(embedder) if embedder.id() != built_in.id() => (embedder, Some(built_in)),
             _ => (built_in, None),
         };
-        Self { embedder, narrowing, background, settings }
+        Self { embedder, preselector, background, settings }
     }
 
     async fn patterns(&self, missed: &[&str], room: usize) -> Result<Vec<Pattern>, EmbedError> {
@@ -77,7 +77,7 @@ impl ExtractiveProposer {
             let samples: Vec<&str> = members.iter().filter_map(|at| missed.get(*at).copied()).collect();
             let Some(target) = mean(members.iter().filter_map(|at| vectors.get(*at))) else { continue };
             let phrases = self.phrases(&samples).await?;
-            let description = sentence::write(&self.background.telling(&samples, self.settings.terms));
+            let description = sentence::build(&self.background.discriminative(&samples, self.settings.terms));
             sketches.push(PatternSketch { target, phrases, description });
         }
         self.finish(sketches).await
@@ -85,21 +85,21 @@ impl ExtractiveProposer {
 
     /// Returns the phrases of samples that may become cases. If the embedder is slow, the built-in one preselects those
     /// most similar to the samples.
-    async fn phrases(&self, samples: &[&str]) -> Result<Vec<Phrase<String>>, EmbedError> {
-        let mut phrases: Vec<Phrase<String>> = Vec::new();
+    async fn phrases(&self, samples: &[&str]) -> Result<Vec<CasePhrase<String>>, EmbedError> {
+        let mut phrases: Vec<CasePhrase<String>> = Vec::new();
         let mut seen = std::collections::HashSet::new();
         for (sample, text) in samples.iter().enumerate() {
             for phrase in phrases::phrases(text, self.settings.case_share) {
                 if seen.insert(phrase.to_lowercase()) {
-                    phrases.push(Phrase { text: phrase.to_owned(), sample });
+                    phrases.push(CasePhrase { text: phrase.to_owned(), sample });
                 }
             }
         }
-        let Some(narrowing) = self.narrowing.as_ref().filter(|_| phrases.len() > self.settings.candidates) else {
+        let Some(preselector) = self.preselector.as_ref().filter(|_| phrases.len() > self.settings.candidates) else {
             return Ok(phrases);
         };
-        let of_samples = narrowing.embed(owned(samples)).await?;
-        let of_phrases = narrowing.embed(phrases.iter().map(|phrase| phrase.text.clone()).collect()).await?;
+        let of_samples = preselector.embed(owned(samples)).await?;
+        let of_phrases = preselector.embed(phrases.iter().map(|phrase| phrase.text.clone()).collect()).await?;
         let Some(target) = mean(of_samples.iter()) else { return Ok(Vec::new()) };
         let mut order: Vec<(f32, usize)> = of_phrases
             .iter()
@@ -110,7 +110,7 @@ impl ExtractiveProposer {
         order.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
         order.truncate(self.settings.candidates);
         let kept = order.into_iter().filter_map(|(_, at)| phrases.get(at));
-        Ok(kept.map(|phrase| Phrase { text: phrase.text.clone(), sample: phrase.sample }).collect())
+        Ok(kept.map(|phrase| CasePhrase { text: phrase.text.clone(), sample: phrase.sample }).collect())
     }
 
     /// Chooses the cases of all sketches with one request to the embedder.
@@ -126,7 +126,7 @@ impl ExtractiveProposer {
         for PatternSketch { target, phrases, description } in sketches {
             let Some(general) = rest.next() else { break };
             let vectors: Vec<&Vector> = rest.by_ref().take(phrases.len()).collect();
-            let chosen = pick(&target, general, &phrases, &vectors, self.settings.cases);
+            let chosen = choose_phrases(&target, general, &phrases, &vectors, self.settings.cases);
             let cases: Vec<String> = chosen.into_iter().map(|phrase| phrase.text.clone()).collect();
             if !(cases.is_empty() && description.is_empty()) {
                 patterns.push(Pattern { description, cases, weight: 1.0 });
@@ -144,8 +144,8 @@ impl ExtractiveProposer {
         for (vector, text) in of_wrong.iter().zip(wrong) {
             let close = of_patterns.iter().map(|pattern| pattern.cosine(vector)).enumerate();
             let nearest = close.max_by(|left, right| left.1.total_cmp(&right.1));
-            if let Some(place) = nearest.and_then(|(at, _)| attracted.get_mut(at)) {
-                place.push(text);
+            if let Some(samples) = nearest.and_then(|(at, _)| attracted.get_mut(at)) {
+                samples.push(text);
             }
         }
         Ok(patterns.iter().zip(attracted).map(|(pattern, attracted)| weakened(pattern, &attracted)).collect())
@@ -155,7 +155,7 @@ impl ExtractiveProposer {
 /// Pattern before its cases are chosen.
 struct PatternSketch {
     target: Vector,
-    phrases: Vec<Phrase<String>>,
+    phrases: Vec<CasePhrase<String>>,
     description: String,
 }
 
@@ -169,7 +169,7 @@ fn weakened(pattern: &Pattern, attracted: &[&str]) -> Pattern {
     }
     pattern.weight *= WEAKENED;
     let tokens: Vec<Vec<String>> = attracted.iter().map(|text| callwright_search::retrieval::tokens(text)).collect();
-    if let Some(words) = sentence::read(&pattern.description) {
+    if let Some(words) = sentence::parse(&pattern.description) {
         // Removes the words that most of these texts contain.
         let mut kept: Vec<&str> = words.into_iter().collect();
         kept.retain(|word| {
@@ -179,7 +179,7 @@ fn weakened(pattern: &Pattern, attracted: &[&str]) -> Pattern {
         });
         // An empty sentence would be worse.
         if !kept.is_empty() {
-            pattern.description = sentence::write(&kept);
+            pattern.description = sentence::build(&kept);
         }
     }
     pattern
@@ -190,7 +190,7 @@ impl Proposer for ExtractiveProposer {
         "extractive"
     }
 
-    fn asks_a_model(&self) -> bool {
+    fn uses_model(&self) -> bool {
         false
     }
 
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_kind_of_request_gets_a_pattern() {
+    async fn each_cluster_of_requests_gets_a_pattern() {
         let patterns = proposer(0.6).add(addition(&MISSED)).await.unwrap();
         assert_eq!(patterns.len(), 2);
         let about = |word: &str| patterns.iter().filter(|pattern| pattern.description.contains(word)).count();
@@ -263,17 +263,17 @@ mod tests {
                     .all(|case| MISSED.iter().any(|sample| sample.contains(case.as_str()) && sample != case))
             );
         }
-        assert_eq!(patterns, proposer(0.6).add(addition(&MISSED)).await.unwrap(), "a run can be repeated");
+        assert_eq!(patterns, proposer(0.6).add(addition(&MISSED)).await.unwrap(), "runs are reproducible");
     }
 
     #[tokio::test]
-    async fn cases_are_whole_samples_where_that_is_asked_for() {
+    async fn cases_are_whole_samples_with_a_share_of_one() {
         let patterns = proposer(1.0).add(addition(&MISSED)).await.unwrap();
         assert!(patterns.iter().flat_map(|pattern| &pattern.cases).all(|case| MISSED.contains(&case.as_str())));
     }
 
     #[tokio::test]
-    async fn poor_samples_make_poor_patterns_or_none() {
+    async fn short_samples_give_at_most_one_pattern() {
         for missed in [&["?!"][..], &["card"], &["", " "], &["北京天气怎么样"]] {
             let patterns = proposer(0.6).add(Addition { missed, ..addition(&MISSED) }).await.unwrap();
             assert!(patterns.len() <= 1, "{patterns:?}");
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_attracts_the_wrong_says_less() {
+    async fn patterns_that_attract_wrong_samples_are_weakened() {
         let patterns = proposer(0.6).add(addition(&MISSED)).await.unwrap();
         let edition =
             Edition { tool: "t", description: "", patterns: &patterns, wrong: &["exchange my card for a new card"] };

@@ -3,10 +3,10 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Minimum and maximum number of words of a phrase. Single words are covered by the description.
-const WORDS: (usize, usize) = (2, 12);
+const PHRASE_WORDS: (usize, usize) = (2, 12);
 
 /// Maximum number of words of a sample that are read; the intent usually comes earlier.
-const READ: usize = 120;
+const MAX_WORDS: usize = 120;
 
 /// Returns the phrases of a text with at most `share` of its words, verbatim. A text that is too short for two-word
 /// phrases yields its words. With a share of 1, returns the whole text.
@@ -14,9 +14,9 @@ pub(super) fn phrases(text: &str, share: f32) -> Vec<&str> {
     if share >= 1.0 {
         return vec![text.trim()];
     }
-    let words: Vec<(usize, &str)> = text.unicode_word_indices().take(READ).collect();
+    let words: Vec<(usize, &str)> = text.unicode_word_indices().take(MAX_WORDS).collect();
     let most = (words.len() as f32 * share).floor() as usize;
-    let lengths = WORDS.0.min(most).max(1)..=most.min(WORDS.1);
+    let lengths = PHRASE_WORDS.0.min(most).max(1)..=most.min(PHRASE_WORDS.1);
     let phrases = lengths.flat_map(|length| words.windows(length)).filter_map(|words| {
         let (first, last) = (words.first()?, words.last()?);
         text.get(first.0..last.0 + last.1.len())
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn phrases_leave_the_rest_of_their_sample_out() {
+    fn phrases_are_parts_of_their_sample() {
         assert_eq!(phrases("I've lost (my card)!", 0.6), ["I've lost", "lost (my", "my card"]);
         assert_eq!(phrases("lost card", 0.6), ["lost", "card"]);
         assert!(phrases("lost", 0.6).is_empty(), "a single word would be the whole sample");
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_samples_are_given_where_that_is_asked_for() {
+    fn share_of_one_returns_whole_samples() {
         assert_eq!(phrases(" I lost my card! ", 1.0), ["I lost my card!"]);
     }
 
@@ -47,7 +47,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn no_phrase_holds_more_than_its_share(text in "[a-zé北 ,.'-]{0,80}", share in 0.1_f32..0.9) {
+        fn phrases_do_not_exceed_their_share(text in "[a-zé北 ,.'-]{0,80}", share in 0.1_f32..0.9) {
             let all = text.unicode_words().count() as f32;
             for phrase in phrases(&text, share) {
                 prop_assert!(text.contains(phrase));

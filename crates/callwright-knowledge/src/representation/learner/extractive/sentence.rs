@@ -7,7 +7,7 @@ const OPENING: &str = "Requests about ";
 pub(super) const CONJUNCTION: &str = "and";
 
 /// Returns a sentence with the phrases; empty without phrases.
-pub(super) fn write(words: &[impl AsRef<str>]) -> String {
+pub(super) fn build(words: &[impl AsRef<str>]) -> String {
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     match words.split_last() {
         None => String::new(),
@@ -16,8 +16,8 @@ pub(super) fn write(words: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// Returns the phrases of a sentence of [`write()`]; `None` for any other sentence.
-pub(super) fn read(sentence: &str) -> Option<Vec<&str>> {
+/// Returns the phrases of a sentence of [`build()`]; `None` for any other sentence.
+pub(super) fn parse(sentence: &str) -> Option<Vec<&str>> {
     let words = sentence.strip_prefix(OPENING)?;
     Some(words.split(", ").flat_map(|part| part.split(" and ")).collect())
 }
@@ -27,11 +27,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sentence_gives_its_words_back() {
+    fn built_sentences_are_parsed_back() {
         for words in [&["lost"][..], &["lost", "card"], &["lost", "card", "stolen"]] {
-            assert_eq!(read(&write(words)).unwrap(), words);
+            assert_eq!(parse(&build(words)).unwrap(), words);
         }
-        assert_eq!(write(&["lost", "card", "stolen"]), "Requests about lost, card and stolen");
-        assert_eq!((write(&[] as &[&str]), read("Lost cards.")), (String::new(), None));
+        assert_eq!(build(&["lost", "card", "stolen"]), "Requests about lost, card and stolen");
+        assert_eq!((build(&[] as &[&str]), parse("Lost cards.")), (String::new(), None));
     }
 }
