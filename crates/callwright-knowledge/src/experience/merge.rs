@@ -70,7 +70,7 @@ pub fn learn<'a>(
 /// Merges two lessons with the same meaning. The result has the id of the older lesson, each event once, and the
 /// wording of the lesson with more evidence. Outcome counts are not added up, because one turn may have been shown both
 /// lessons; the counts over more turns are kept.
-pub fn merged(one: &Lesson, other: &Lesson) -> Lesson {
+fn merged(one: &Lesson, other: &Lesson) -> Lesson {
     let (older, newer) =
         if (other.created_at, &other.id) < (one.created_at, &one.id) { (other, one) } else { (one, other) };
     let wording_source = if newer.evidence.len() > older.evidence.len() { newer } else { older };
@@ -97,14 +97,9 @@ pub fn merged(one: &Lesson, other: &Lesson) -> Lesson {
     }
 }
 
-/// Whether two lessons state the same about the same tools.
-pub fn is_near_duplicate(one: &Lesson, other: &Lesson, settings: &Settings) -> bool {
-    one.scope == other.scope && LessonProperties::new(one).is_near(&LessonProperties::new(other), settings)
-}
-
 /// Whether two lessons contradict each other: one from a success and one from a failure of the same call. Both are
 /// kept.
-pub fn is_conflict(one: &Lesson, other: &Lesson, settings: &Settings) -> bool {
+pub(super) fn is_conflict(one: &Lesson, other: &Lesson, settings: &Settings) -> bool {
     let (own, others) = (LessonProperties::new(one), LessonProperties::new(other));
     one.scope == other.scope
         && one.polarity != other.polarity
@@ -114,7 +109,7 @@ pub fn is_conflict(one: &Lesson, other: &Lesson, settings: &Settings) -> bool {
 }
 
 /// Returns the time of the lesson's latest event.
-pub fn latest(lesson: &Lesson) -> Option<Timestamp> {
+pub(super) fn latest(lesson: &Lesson) -> Option<Timestamp> {
     lesson.evidence.iter().map(|event| event.at).max()
 }
 
@@ -298,8 +293,9 @@ mod tests {
         let settings = Settings::default();
         let failed = lesson(KEY, VALUE, event("a", 1));
         let good = Lesson { polarity: Polarity::Positive, ..lesson(KEY, "`book` was right.", event("b", 2)) };
-        assert!(is_conflict(&failed, &good, &settings) && !is_near_duplicate(&failed, &good, &settings));
-        assert!(!is_conflict(&failed, &failed, &settings) && is_near_duplicate(&failed, &failed, &settings));
+        let [failure, success] = [&failed, &good].map(LessonProperties::new);
+        assert!(is_conflict(&failed, &good, &settings) && !failure.is_near(&success, &settings));
+        assert!(!is_conflict(&failed, &failed, &settings) && failure.is_near(&failure, &settings));
     }
 
     #[test]

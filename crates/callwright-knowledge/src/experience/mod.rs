@@ -24,7 +24,7 @@ mod wording;
 
 pub use compose::{Event, Experience, compose, wording};
 pub use lesson_store::{AvailableTool, LessonStore, RecallQuery, RecalledLesson, StoredLesson, Subject, embedded_text};
-pub use merge::{is_conflict, is_near_duplicate, latest, learn, merged, surplus};
+pub use merge::{learn, surplus};
 pub use note_taker::{NoteTaker, TrainingResult, is_right};
 pub use redaction::redacted;
 pub use reflection::{LessonCase, PrivateTexts};

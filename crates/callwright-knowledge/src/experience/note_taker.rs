@@ -1,8 +1,7 @@
 //! Model that answers questions and takes notes: the training and test stages of the paper, one question at a time (section
 //! 3.1).
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Settings;
 use super::prompts::{
@@ -15,7 +14,7 @@ use super::text::tidy;
 use super::wording::{LessonPromptData, accepted_wording};
 use callwright_openai::Role;
 use callwright_types::memory::Wording;
-use callwright_types::{Cost, Lesson};
+use callwright_types::{Cost, Lesson, Usage};
 use callwright_upstream::{Answered, Exchange, Manner, TextSource};
 
 /// Temperature 0, for reproducible answers. No response format is sent, because commands are no JSON.
@@ -27,9 +26,7 @@ pub struct NoteTaker {
     model: Arc<dyn TextSource>,
     settings: Settings,
     guide: TaskGuide,
-    requests: AtomicU64,
-    prompt_tokens: AtomicU64,
-    completion_tokens: AtomicU64,
+    cost: Mutex<Cost>,
 }
 
 /// Result of a question in the training stage.
@@ -44,14 +41,7 @@ pub struct TrainingResult {
 impl NoteTaker {
     /// Creates a note taker from a model and settings.
     pub fn new(model: Arc<dyn TextSource>, settings: Settings) -> Self {
-        Self {
-            model,
-            settings,
-            guide: TaskGuide::default(),
-            requests: AtomicU64::default(),
-            prompt_tokens: AtomicU64::default(),
-            completion_tokens: AtomicU64::default(),
-        }
+        Self { model, settings, guide: TaskGuide::default(), cost: Mutex::default() }
     }
 
     /// Uses instructions and demonstrations of a task in place of the built-in examples.
@@ -152,11 +142,7 @@ impl NoteTaker {
 
     /// Returns the cost so far, as counted by the provider.
     pub fn cost(&self) -> Cost {
-        Cost {
-            requests: self.requests.load(Ordering::Relaxed),
-            prompt_tokens: self.prompt_tokens.load(Ordering::Relaxed),
-            completion_tokens: self.completion_tokens.load(Ordering::Relaxed),
-        }
+        *self.cost.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Requests an output from the model; empty if it refuses or is cut off.
@@ -166,10 +152,9 @@ impl NoteTaker {
 
     async fn request(&self, messages: &[(Role, String)], manner: Manner<'_>) -> Result<String, String> {
         let Exchange { answered, requests, usage } = self.model.ask(messages, manner).await;
-        let usage = usage.unwrap_or_default();
-        self.requests.fetch_add(requests, Ordering::Relaxed);
-        self.prompt_tokens.fetch_add(usage.prompt_tokens, Ordering::Relaxed);
-        self.completion_tokens.fetch_add(usage.completion_tokens, Ordering::Relaxed);
+        let Usage { prompt_tokens, completion_tokens, .. } = usage.unwrap_or_default();
+        let cost = Cost { requests, prompt_tokens, completion_tokens };
+        self.cost.lock().unwrap_or_else(PoisonError::into_inner).add(cost);
         Ok(match answered? {
             Answered::Text(text) => text,
             Answered::CutOff | Answered::Refused(_) => String::new(),
@@ -190,8 +175,6 @@ fn normalized(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
     use futures_util::future::BoxFuture;
 
     use super::*;

@@ -11,18 +11,22 @@ use callwright_types::{OutputField, Plan, Procedure, ProcedureDraft};
 
 /// Input of a procedure that another procedure supplies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SuppliedInput {
+pub(super) struct SuppliedInput {
     /// Name of the input.
-    pub input: String,
+    input: String,
     /// Location of its value in the answer of the supplier's last call.
-    pub output: Pointer,
+    output: Pointer,
     /// Selected list item.
-    pub item: Item,
+    item: Item,
 }
 
 /// Returns the input of `consumer` that `supplier` supplies, if there is one. The source is a field in `outputs` of the
 /// goal's answer that has the input's name or is the key of the thing it names.
-pub fn supplied_input(supplier: &Procedure, consumer: &Procedure, outputs: &[OutputField]) -> Option<SuppliedInput> {
+pub(super) fn supplied_input(
+    supplier: &Procedure,
+    consumer: &Procedure,
+    outputs: &[OutputField],
+) -> Option<SuppliedInput> {
     let [goal] = supplier.plan.finals() else { return None };
     let goal = supplier.plan.node(goal)?;
     // A procedure that calls the goal's tool already has its output.
@@ -47,7 +51,7 @@ pub fn supplied_input(supplier: &Procedure, consumer: &Procedure, outputs: &[Out
 
 /// Composes a procedure that produces the result of `consumer` from the inputs of both, without the supplied one. It is
 /// not verified. Returns `None` if it exceeds the limits of the settings, or `consumer` has no such input.
-pub fn compose(
+pub(super) fn compose(
     supplier: &Procedure,
     consumer: &Procedure,
     supplied: &SuppliedInput,

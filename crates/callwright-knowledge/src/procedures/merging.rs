@@ -61,7 +61,7 @@ pub fn merge_draft<'a>(
 
 /// Returns the similarity of two plans, 0 to 1: the Jaccard index of their argument sources. Plans with different calls
 /// or goals have 0.
-pub fn plan_similarity(one: &Plan, other: &Plan) -> f64 {
+fn plan_similarity(one: &Plan, other: &Plan) -> f64 {
     let (tools, others) = (one.nodes().iter().map(|node| &node.tool), other.nodes().iter().map(|node| &node.tool));
     if !tools.eq(others) || goals(one) != goals(other) {
         return 0.0;

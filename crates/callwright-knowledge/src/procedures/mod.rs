@@ -5,7 +5,7 @@
 //!
 //! `abstraction` converts calls to a procedure in which every value is replaced by its origin. `merging` merges it with
 //! existing ones. [`ProcedureStore`] finds procedures for a request. [`template()`] selects one that can be followed
-//! unchanged; `preference` decides between several. [`compose`] combines two. [`import`] parses procedures from
+//! unchanged; `preference` decides between several. `composition` combines two. [`import`] parses procedures from
 //! documents. [`workflow`] lets a model create a new one from existing procedures.
 
 mod abstraction;
@@ -22,10 +22,12 @@ pub mod testing;
 mod text;
 pub mod workflow;
 
-pub use abstraction::{CompletedCall, ProcedureTool, Workflow, draft_of_calls, draft_of_plan, names_only};
-pub use composition::{SuppliedInput, compose, supplied_input};
-pub use merging::{merge_draft, plan_similarity};
+pub use abstraction::{CompletedCall, ProcedureTool, Workflow, draft_of_calls, names_only};
+pub use merging::merge_draft;
 pub use procedure_store::{ProcedureMatch, ProcedureQuery, ProcedureStore, StoredProcedure, ToolAvailability};
 pub use settings::Settings;
 pub use template::{AvailableParameters, template};
 pub use text::{ProcedureText, embedded_text};
+
+use abstraction::draft_of_plan;
+use composition::{compose, supplied_input};

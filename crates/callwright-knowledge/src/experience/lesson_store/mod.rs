@@ -51,12 +51,6 @@ impl LessonStore {
         Self { indexes: self.indexes.with(changes), settings: self.settings }
     }
 
-    /// Returns the same lessons with other settings.
-    #[must_use]
-    pub fn with_settings(&self, settings: Settings) -> Self {
-        Self { indexes: self.indexes.clone(), settings }
-    }
-
     /// Returns the lessons that match a request, best first, at most [`RecallQuery::limit`]. Each lesson belongs to the
     /// scope, is not retired, concerns an available tool or none, and shares at least one content word of its key with
     /// the request. Equal stores and queries give equal results.

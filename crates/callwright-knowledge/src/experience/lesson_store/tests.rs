@@ -95,7 +95,7 @@ fn stop_words_alone_find_nothing() {
 fn least_match_is_a_share_of_the_key() {
     let settings = Settings { least_match: 0.5, ..Settings::default() };
     let lessons = [lesson("1", "", "one two three"), lesson("2", "", "one two")];
-    let store = store(lessons).with_settings(settings);
+    let store = LessonStore::new(lessons.map(StoredLesson::from), settings);
     assert_eq!(recalled(&store, &[], "one"), ["2"]);
 }
 

@@ -10,7 +10,7 @@ use callwright_common::json::raw;
 use serde_json::json;
 
 /// Maximum number of demonstrations (paper, appendix B: two or three).
-pub const MAX_DEMONSTRATIONS: usize = 8;
+const MAX_DEMONSTRATIONS: usize = 8;
 
 /// Guide of a task: instructions, and demonstrations in place of the built-in ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

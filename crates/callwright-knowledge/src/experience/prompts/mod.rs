@@ -6,6 +6,8 @@ mod guide;
 mod output;
 mod questions;
 
-pub use guide::{Demonstration, DemonstrationNote, MAX_DEMONSTRATIONS, TaskGuide};
-pub use output::{OutputCommands, parse_output};
-pub use questions::{Feedback, NOTE_FORM, PromptNote, continuation, feedback, reflecting, solving, training, wording};
+pub use guide::{Demonstration, DemonstrationNote, TaskGuide};
+pub use questions::PromptNote;
+
+pub(super) use output::parse_output;
+pub(super) use questions::{Feedback, NOTE_FORM, continuation, feedback, reflecting, solving, training, wording};

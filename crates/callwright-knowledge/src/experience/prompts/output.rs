@@ -18,18 +18,18 @@ const MAX_ANSWER_CHARS: usize = 4_000;
 
 /// Commands of a model's output.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OutputCommands {
+pub(in crate::experience) struct OutputCommands {
     /// Key and value of each note, in order.
-    pub notes: Vec<(String, String)>,
+    pub(in crate::experience) notes: Vec<(String, String)>,
     /// Answer to the question: the text after `ANSWER`, or else the last line without a command.
-    pub answer: Option<String>,
+    pub(in crate::experience) answer: Option<String>,
     /// Whether the output contains `DONE`.
-    pub done: bool,
+    pub(in crate::experience) done: bool,
 }
 
 /// Parses an output leniently. Models put commands into lists, bold text and fences, several into one line, and omit
 /// brackets and colons, or write their contents as JSON. Recognisable commands are parsed; everything else is skipped.
-pub fn parse_output(text: &str, settings: &Settings) -> OutputCommands {
+pub(in crate::experience) fn parse_output(text: &str, settings: &Settings) -> OutputCommands {
     let end = text.char_indices().map(|(at, letter)| at + letter.len_utf8()).take_while(|end| *end <= MAX_BYTES).last();
     let text = bare(after_reasoning(text.get(..end.unwrap_or_default()).unwrap_or_default()));
     let mut parser =

@@ -66,7 +66,7 @@ Example
 number alone: convert the amount first.\"}";
 
 /// JSON Schema of a note.
-pub static NOTE_FORM: LazyLock<Value> = LazyLock::new(|| {
+pub(in crate::experience) static NOTE_FORM: LazyLock<Value> = LazyLock::new(|| {
     json!({
         "type": "object",
         "properties": {"key": {"type": "string"}, "value": {"type": "string"}},
@@ -99,17 +99,17 @@ impl<'a> From<&'a Lesson> for PromptNote<'a> {
 
 /// Feedback on an answer: the verdict and the truth only (paper, section 3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Feedback<'a> {
+pub(in crate::experience) struct Feedback<'a> {
     /// Either `right` or `wrong`.
     #[serde(rename = "feedback")]
-    pub verdict: &'static str,
+    verdict: &'static str,
     /// Expected answer.
-    pub truth: &'a str,
+    truth: &'a str,
 }
 
 impl<'a> Feedback<'a> {
     /// Creates the feedback on a right or wrong answer.
-    pub fn new(is_right: bool, truth: &'a str) -> Self {
+    pub(in crate::experience) fn new(is_right: bool, truth: &'a str) -> Self {
         Self { verdict: if is_right { "right" } else { "wrong" }, truth: shortened(truth, MAX_TEXT_CHARS) }
     }
 }
@@ -133,7 +133,7 @@ enum NotesData<'a> {
 }
 
 /// Builds the prompt of the training stage: the question without its truth.
-pub fn training(question: &str, settings: &Settings, guide: &TaskGuide) -> Vec<(Role, String)> {
+pub(in crate::experience) fn training(question: &str, settings: &Settings, guide: &TaskGuide) -> Vec<(Role, String)> {
     let system = format!(
         "You answer questions, and you keep a lesson_store of what is worth knowing the next time. First answer. Then you are told whether \
          the answer was right, and what is right. From then on you have {} messages, each with one or more of these commands:\n\n\
@@ -148,19 +148,23 @@ pub fn training(question: &str, settings: &Settings, guide: &TaskGuide) -> Vec<(
 }
 
 /// Builds the message with the feedback on the answer.
-pub fn feedback(feedback: &Feedback<'_>) -> (Role, String) {
+pub(in crate::experience) fn feedback(feedback: &Feedback<'_>) -> (Role, String) {
     (Role::User, raw(feedback).get().to_owned())
 }
 
 /// Builds the reply to a message with commands.
-pub fn continuation(left: usize) -> (Role, String) {
+pub(in crate::experience) fn continuation(left: usize) -> (Role, String) {
     let text = format!("Done as you said; {left} messages are left. Go on with THINK or NOTE, or end with DONE.");
     (Role::User, text)
 }
 
 /// Builds the prompt of the test stage: the question with the recalled notes. There are no further actions (paper,
 /// appendix B).
-pub fn solving(question: &str, notes: &[PromptNote<'_>], guide: &TaskGuide) -> Vec<(Role, String)> {
+pub(in crate::experience) fn solving(
+    question: &str,
+    notes: &[PromptNote<'_>],
+    guide: &TaskGuide,
+) -> Vec<(Role, String)> {
     let system = format!(
         "You answer questions. With each you are shown notes from earlier cases, or \"{NO_EXPERIENCE}\". Use a note where it applies to the \
          question, and pass over it where it does not.\n\n{ANSWER}\n\n{DATA}\n\n{}{}",
@@ -173,7 +177,7 @@ pub fn solving(question: &str, notes: &[PromptNote<'_>], guide: &TaskGuide) -> V
 }
 
 /// Builds the prompt for a note in the model's own words. `learned` describes a mistake or a success in general terms.
-pub fn wording(learned: &impl Serialize, settings: &Settings) -> Vec<(Role, String)> {
+pub(in crate::experience) fn wording(learned: &impl Serialize, settings: &Settings) -> Vec<(Role, String)> {
     let system = format!(
         "Assistants call tools. Of one thing that went wrong and was mended, or that went well, a program has written down what it knows. You keep a \
          lesson_store for assistants that are asked for such a thing the next time: put it into words that help them. You have {} messages, each with one \
@@ -187,7 +191,7 @@ pub fn wording(learned: &impl Serialize, settings: &Settings) -> Vec<(Role, Stri
 }
 
 /// Builds the prompt for a note that is abstracted from one case.
-pub fn reflecting(case: &impl Serialize, settings: &Settings) -> Vec<(Role, String)> {
+pub(in crate::experience) fn reflecting(case: &impl Serialize, settings: &Settings) -> Vec<(Role, String)> {
     let system = format!(
         "Assistants call tools. You are shown one case: a request, a faulty call, its diagnosis, and the call that worked. Write one note that helps \
          other assistants with other requests of this kind: what holds in general, and how a request of this kind becomes the right call.\n\n\

@@ -38,7 +38,7 @@ pub fn draft_of_calls(workflow: &Workflow<'_>, backing: Backing, settings: &Sett
 }
 
 /// Abstracts a completed plan to a procedure. Returns `None` as [`draft_of_calls`] does.
-pub fn draft_of_plan(
+pub(super) fn draft_of_plan(
     plan: &Plan,
     tools: &[ProcedureTool<'_>],
     backing: Backing,

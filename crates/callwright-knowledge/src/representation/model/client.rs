@@ -1,7 +1,6 @@
 //! Sends requests to a model of an upstream and accounts for their cost.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -10,9 +9,9 @@ use super::ModelSettings;
 use crate::representation::file::tidy;
 use crate::text::shortened;
 use callwright_openai::Role;
-use callwright_types::Cost;
+use callwright_types::{Cost, Usage};
 pub(super) use callwright_upstream::Answered;
-use callwright_upstream::{Manner, Patience, TextModel, Upstream};
+use callwright_upstream::{Exchange, Manner, Patience, TextModel, Upstream};
 
 /// Temperature 0 for reproducible answers.
 const MANNER: Manner<'static> = Manner { temperature: 0.0, form: None, requests: None };
@@ -25,9 +24,7 @@ const QUOTED_CHARS: usize = 160;
 pub struct LearnerModel {
     model: TextModel,
     pub(super) settings: ModelSettings,
-    requests: AtomicU64,
-    prompt_tokens: AtomicU64,
-    completion_tokens: AtomicU64,
+    cost: Mutex<Cost>,
 }
 
 impl LearnerModel {
@@ -37,9 +34,7 @@ impl LearnerModel {
         Self {
             model: TextModel::new(upstream, name, Patience { tries: settings.tries, max_wait }),
             settings,
-            requests: AtomicU64::default(),
-            prompt_tokens: AtomicU64::default(),
-            completion_tokens: AtomicU64::default(),
+            cost: Mutex::default(),
         }
     }
 
@@ -55,11 +50,7 @@ impl LearnerModel {
 
     /// Returns the cost so far, as counted by the provider.
     pub fn cost(&self) -> Cost {
-        Cost {
-            requests: self.requests.load(Ordering::Relaxed),
-            prompt_tokens: self.prompt_tokens.load(Ordering::Relaxed),
-            completion_tokens: self.completion_tokens.load(Ordering::Relaxed),
-        }
+        *self.cost.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends a request and retries only if there is no answer or the provider is busy. `form` is the JSON Schema of the
@@ -68,12 +59,12 @@ impl LearnerModel {
     /// # Errors
     /// Why there is no answer, and the fix.
     pub(super) async fn request(&self, messages: &[(Role, String)], form: &Value) -> Result<Answered, String> {
-        let exchange = self.model.ask(messages, Manner { form: Some(form), ..MANNER }).await;
-        let usage = exchange.usage.unwrap_or_default();
-        self.requests.fetch_add(exchange.requests, Ordering::Relaxed);
-        self.prompt_tokens.fetch_add(usage.prompt_tokens, Ordering::Relaxed);
-        self.completion_tokens.fetch_add(usage.completion_tokens, Ordering::Relaxed);
-        exchange.answered
+        let manner = Manner { form: Some(form), ..MANNER };
+        let Exchange { answered, requests, usage } = self.model.ask(messages, manner).await;
+        let Usage { prompt_tokens, completion_tokens, .. } = usage.unwrap_or_default();
+        let cost = Cost { requests, prompt_tokens, completion_tokens };
+        self.cost.lock().unwrap_or_else(PoisonError::into_inner).add(cost);
+        answered
     }
 }
 
