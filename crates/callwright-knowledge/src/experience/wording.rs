@@ -35,7 +35,8 @@ impl<'a> From<&'a Lesson> for LessonPromptData<'a> {
 /// lesson does not, or none of the lesson's tools. The composed key is appended to the model's key so that the same
 /// requests still find the lesson.
 pub(super) fn accepted_wording(lesson: &Lesson, key: &str, value: String, settings: &Settings) -> Option<Wording> {
-    let lesson_text = format!("{} {} {}", lesson.key, lesson.value, quoted(&lesson.tools)).to_lowercase();
+    let tools: Vec<String> = lesson.tools.iter().map(|name| format!("`{name}`")).collect();
+    let lesson_text = format!("{} {} {}", lesson.key, lesson.value, tools.join(" ")).to_lowercase();
     let note = format!("{key} {value}").to_lowercase();
     let is_about = lesson.tools.is_empty() || lesson.tools.iter().any(|tool| note.contains(&tool.to_lowercase()));
     if !is_about || !has_no_other_names(&note, &lesson_text) {
@@ -43,10 +44,6 @@ pub(super) fn accepted_wording(lesson: &Lesson, key: &str, value: String, settin
     }
     let key = format!("{key}, {}", lesson.key);
     Some(Wording { key: shortened(&key, settings.key_chars).to_owned(), value })
-}
-
-fn quoted(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -16,7 +16,8 @@ pub(super) struct LessonSegment {
     /// Sorted by lesson id.
     entries: Vec<Arc<LessonEntry>>,
     positions_by_id: HashMap<String, u32>,
-    shards: Vec<Shard>,
+    /// Positions of all lessons about the same tools, including retired ones, per shard.
+    shards: Vec<Vec<u32>>,
     /// Shards by tool hash; shards about no tool are under `NO_TOOL`.
     by_tool: HashMap<u64, Vec<u32>>,
     /// Names of clients' own tools that lessons are about.
@@ -30,12 +31,6 @@ pub(super) struct LessonSegment {
     /// Number of terms in each lesson's key.
     lengths: Vec<u16>,
     rows: Option<QuantisedVectors>,
-}
-
-/// Positions of all lessons about the same tools, including retired ones.
-#[derive(Debug, Default)]
-struct Shard {
-    positions: Vec<u32>,
 }
 
 /// Lessons of one shard that contain a term, the shortest key first, because the term weighs most there.
@@ -63,11 +58,11 @@ impl LessonSegment {
             let subject = Subject::from(&**lesson);
             let shard = *shards.entry(subject.key()).or_insert(next);
             if shard == next {
-                segment.shards.push(Shard::default());
+                segment.shards.push(Vec::new());
                 segment.index_tools(shard, &subject);
                 segment.client_names.extend(lesson.client.iter().map(|facts| facts.tool.name.to_string()));
             }
-            segment.shards.get_mut(shard as usize).into_iter().for_each(|shard| shard.positions.push(position));
+            segment.shards.get_mut(shard as usize).into_iter().for_each(|shard| shard.push(position));
             shard_of.push(shard);
         }
         drop(shards);
@@ -130,9 +125,9 @@ impl LessonSegment {
         let first = subject.tools().first().map_or(NO_TOOL, |tool| hash(*tool));
         let shards = self.by_tool.get(&first).into_iter().flatten();
         for shard in shards.filter_map(|shard| self.shards.get(*shard as usize)) {
-            let first = shard.positions.first().and_then(|position| self.entries.get(*position as usize));
+            let first = shard.first().and_then(|position| self.entries.get(*position as usize));
             if first.is_some_and(|entry| Subject::from(&*entry.lesson).is_same(subject)) {
-                return &shard.positions;
+                return shard;
             }
         }
         &[]
