@@ -135,8 +135,8 @@ enum NotesData<'a> {
 /// Builds the prompt of the training stage: the question without its truth.
 pub(in crate::experience) fn training(question: &str, settings: &Settings, guide: &TaskGuide) -> Vec<(Role, String)> {
     let system = format!(
-        "You answer questions, and you keep a lesson_store of what is worth knowing the next time. First answer. Then you are told whether \
-         the answer was right, and what is right. From then on you have {} messages, each with one or more of these commands:\n\n\
+        "You answer questions, and you keep notes of what is worth knowing the next time. First answer. Then you learn whether the answer \
+         was right, and the right answer. From then on you have {} messages, each with one or more of these commands:\n\n\
          {}\n\n{ANSWER}\n\n{DATA}\n\n{}{}",
         settings.note_actions,
         commands(settings),
@@ -179,10 +179,10 @@ pub(in crate::experience) fn solving(
 /// Builds the prompt for a note in the model's own words. `learned` describes a mistake or a success in general terms.
 pub(in crate::experience) fn wording(learned: &impl Serialize, settings: &Settings) -> Vec<(Role, String)> {
     let system = format!(
-        "Assistants call tools. Of one thing that went wrong and was mended, or that went well, a program has written down what it knows. You keep a \
-         lesson_store for assistants that are asked for such a thing the next time: put it into words that help them. You have {} messages, each with one \
+        "Assistants call tools. A program has recorded one mistake and its correction, or one success. You write notes for assistants that get such a \
+         request the next time: put the record into words that help them. You have {} messages, each with one \
          or more of these commands; one note is enough:\n\n{}\n\n\
-         Say nothing that does not follow from what you are shown. Write names of tools and parameters, and values, exactly as they stand there, in \
+         State nothing that does not follow from the record. Write names of tools and parameters, and values, exactly as it has them, in \
          backquotes, and no others.\n\n{DATA}\n\n{WORDING}",
         settings.note_actions + 1,
         commands(settings),
