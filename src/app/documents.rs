@@ -393,7 +393,7 @@ impl DocumentationSource {
         };
         // Embedding takes too long for the turn whose call failed first.
         let docs = catalog.toolsets().flat_map(|toolset| documentation(toolset)).collect();
-        let (explainer, failed) = Explainer::with_meanings(docs, sections, &self.settings, embedder).await;
+        let (explainer, failed) = Explainer::with_embedder(docs, sections, &self.settings, embedder).await;
         if let Some(error) = failed {
             tracing::warn!(%error, "documentation is divided and searched by keywords only");
         }

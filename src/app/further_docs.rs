@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use callwright_knowledge::explain::{self, DocumentFiles, OperationNames, Section, Ties};
+use callwright_knowledge::explain::{self, DocumentFiles, OperationGlobs, OperationNames, Section};
 use callwright_openapi::{Catalog, DocsSettings, Toolset, ToolsetSettings};
 
 /// Returns the sections of every toolset's further documentation, each with the toolset's name. Unreadable files are
@@ -40,8 +40,8 @@ fn tie(sections: &mut [Section], docs: &DocsSettings, toolset: &Toolset) {
         path: &operation.path,
         tags: &operation.tags,
     });
-    let ties = Ties { operations: &docs.operations, paths: &docs.paths, tags: &docs.tags };
-    ties.tie(sections, &names.collect::<Vec<_>>());
+    let globs = OperationGlobs { operations: &docs.operations, paths: &docs.paths, tags: &docs.tags };
+    globs.assign(sections, &names.collect::<Vec<_>>());
 }
 
 /// Returns the files of the further documentation, and the folders where files may be added.

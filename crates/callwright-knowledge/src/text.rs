@@ -1,6 +1,6 @@
 //! Text helpers: shortening texts and comparing names.
 //!
-//! Owns what several parts of this crate do with short texts. Must not know the other parts.
+//! Owns operations on short texts that several parts of this crate use. Must not depend on the other parts.
 
 /// Returns the first characters of a text.
 pub(crate) fn beginning(text: &str, chars: usize) -> &str {

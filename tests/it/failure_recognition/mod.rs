@@ -18,7 +18,7 @@ mod renderings;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use callwright_knowledge::explain::{Recognised, ToolMessage, recognise};
+use callwright_knowledge::explain::{ReportedFailure, ToolMessage, recognise};
 use callwright_test_macros::requires;
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ fn folder() -> PathBuf {
     shared.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared")).join("data")
 }
 
-fn found(text: &str) -> Option<Recognised> {
+fn found(text: &str) -> Option<ReportedFailure> {
     recognise(&ToolMessage { tool: "get_items", text }, &[]).failure()
 }
 

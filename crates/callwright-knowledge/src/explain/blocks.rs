@@ -50,8 +50,8 @@ impl DocumentBlock {
     /// Returns the codes or names that the block defines.
     pub(super) fn head(&self) -> Option<PassageHead> {
         match &self.kind {
-            BlockKind::Heading(title) => heads::of_title(title),
-            BlockKind::Item(text) | BlockKind::Prose(text) => heads::of_sentence(text),
+            BlockKind::Heading(title) => heads::title_head(title),
+            BlockKind::Item(text) | BlockKind::Prose(text) => heads::sentence_head(text),
             BlockKind::Row(record) => record.head(),
             BlockKind::Code(_) => None,
         }
@@ -67,14 +67,14 @@ pub(super) fn folded(text: &str) -> String {
         if !folded.is_empty() {
             folded.push(' ');
         }
-        folded.extend(word.chars().filter(|character| !is_unseen(*character)));
+        folded.extend(word.chars().filter(|character| !is_invisible(*character)));
     }
     folded.truncate(folded.trim_end().len());
     folded
 }
 
 /// Whether a character is a control, a bidirectional mark, or has zero width.
-fn is_unseen(character: char) -> bool {
+fn is_invisible(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whitespace_is_folded_and_what_nobody_sees_is_left_out() {
+    fn whitespace_is_folded_and_invisible_characters_are_removed() {
         assert_eq!(folded(" a\t b\u{a0}\n\nc "), "a b c");
         assert_eq!(folded("a\0b \u{202e}\u{feff}c\u{7}"), "a b c");
         assert_eq!(folded(" \u{200b} "), "");

@@ -5,11 +5,11 @@ use serde_json::{Map, Value};
 
 /// Whether a member gives a reason, in words or by a code.
 pub(super) fn has_reason(body: &Map<String, Value>) -> bool {
-    says_why(body) || body.iter().any(|(name, value)| is_code_name(name) && is_error_code(value))
+    states_reason(body) || body.iter().any(|(name, value)| is_code_name(name) && is_error_code(value))
 }
 
 /// Whether a member gives a reason in words.
-pub(super) fn says_why(body: &Map<String, Value>) -> bool {
+pub(super) fn states_reason(body: &Map<String, Value>) -> bool {
     body.iter().filter(|(name, _)| REASONS.contains(&folded(name).as_str())).any(|(_, value)| match value {
         Value::String(text) => !is_absent(text),
         Value::Array(list) => !list.is_empty(),

@@ -42,13 +42,13 @@ impl Explainer {
         let mut own = Index::builder(self.settings());
         own.add_operation(tool.name, tool.texts);
         let own = own.build();
-        let (mut found, mut failed) = self.found(&own, tool.name, &query).await;
+        let (mut matching, mut failed) = self.matching_passages(&own, tool.name, &query).await;
         for index in self.indexes_of_tool(tool.name, tool.toolsets).await {
-            let (more, failed_here) = self.found(index, tool.name, &query).await;
-            found.extend(more);
+            let (more, failed_here) = self.matching_passages(index, tool.name, &query).await;
+            matching.extend(more);
             failed |= failed_here;
         }
-        ToolExplanation { explanation: self.shown(found), is_final: !failed }
+        ToolExplanation { explanation: self.best_passages(matching), is_final: !failed }
     }
 }
 
@@ -68,14 +68,14 @@ mod tests {
         DocText { text: text.into(), source: "here".into() }
     }
 
-    fn explained(tied_to: &str, message: &str) -> Vec<String> {
-        explained_to(None, tied_to, message)
+    fn explained(named_like: &str, message: &str) -> Vec<String> {
+        explained_to(None, named_like, message)
     }
 
-    fn explained_to(toolsets: Option<&[String]>, tied_to: &str, message: &str) -> Vec<String> {
+    fn explained_to(toolsets: Option<&[String]>, named_like: &str, message: &str) -> Vec<String> {
         let docs = OperationDocs {
             toolset: "flights".into(),
-            tool: tied_to.into(),
+            tool: named_like.into(),
             texts: vec![text("`E_SEAT`: the seat is taken; ask for another row.")],
         };
         let explainer = Explainer::build(vec![docs], &Settings::default());
@@ -95,13 +95,13 @@ mod tests {
 
     #[test]
     fn documentation_that_is_tied_to_the_tools_name_explains_its_code() {
-        let told = "`E_SEAT`: the seat is taken; ask for another row.";
-        assert_eq!(explained("book", r#"{"error":{"code":"E_SEAT"}}"#)[0], told);
-        assert!(!explained("other", r#"{"error":{"code":"E_SEAT"}}"#).contains(&told.to_owned()));
+        let passage = "`E_SEAT`: the seat is taken; ask for another row.";
+        assert_eq!(explained("book", r#"{"error":{"code":"E_SEAT"}}"#)[0], passage);
+        assert!(!explained("other", r#"{"error":{"code":"E_SEAT"}}"#).contains(&passage.to_owned()));
     }
 
     #[test]
-    fn documentation_of_a_toolset_that_is_none_of_the_clients_is_not_told() {
+    fn documentation_of_other_clients_toolsets_is_not_searched() {
         let message = r#"{"error":{"code":"E_SEAT"}}"#;
         assert_eq!(explained_to(Some(&["flights".to_owned()]), "book", message).len(), 1);
         assert!(explained_to(Some(&["hotels".to_owned()]), "book", message).is_empty());
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_while_the_model_of_meaning_was_away_is_not_final() {
+    fn passages_found_without_the_embedder_are_not_final() {
         let docs = OperationDocs {
             toolset: "flights".into(),
             tool: "book".into(),
@@ -138,7 +138,7 @@ mod tests {
         };
         let embedder: Arc<dyn Embedder> = Arc::new(Away);
         let settings = Settings::default();
-        let built = Explainer::with_meanings(vec![docs], Vec::new(), &settings, &embedder);
+        let built = Explainer::with_embedder(vec![docs], Vec::new(), &settings, &embedder);
         let (explainer, _) = built.now_or_never().unwrap();
         let tool = ClientTool { name: "book", texts: &[], toolsets: None };
         let is_final =
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_is_known_about_is_not_explained() {
+    fn an_undocumented_failure_is_not_explained() {
         assert!(explained("book", "Error: the moon is full").is_empty());
     }
 }

@@ -26,17 +26,16 @@ pub(super) fn is_integer(text: &str) -> bool {
     is_digits(text.strip_prefix(['-', '\u{2212}']).unwrap_or(text))
 }
 
-/// Returns the codes and names that a text mentions: the contents of code spans, and words that look like codes.
+/// Returns the codes and names that a text mentions: the contents of code spans, and words that resemble codes.
 pub(super) fn mentioned(text: &str) -> Vec<String> {
     let spans = text.split('`').skip(1).step_by(2);
     let in_spans = spans.flat_map(words).filter_map(normal_form);
-    let in_prose =
-        text.split('`').step_by(2).flat_map(words).filter(|word| looks_like_code(word)).filter_map(normal_form);
+    let in_prose = text.split('`').step_by(2).flat_map(words).filter(|word| is_code_like(word)).filter_map(normal_form);
     in_spans.chain(in_prose).collect()
 }
 
-/// Whether a word looks like a code or an identifier: `INVALID_PARAM`, `start_date`, `P2002`, `20000`, `startDate`.
-pub(super) fn looks_like_code(word: &str) -> bool {
+/// Whether a word resembles a code or an identifier: `INVALID_PARAM`, `start_date`, `P2002`, `20000`, `startDate`.
+pub(super) fn is_code_like(word: &str) -> bool {
     let core = word.trim_matches(|character: char| !character.is_alphanumeric());
     let count = |test: fn(&char) -> bool| core.chars().filter(test).count();
     let digits = count(|character| character.is_ascii_digit());
@@ -77,7 +76,7 @@ pub(super) fn strength(word: &str) -> CodeLikelihood {
     let constant = capitals && !small && (digits > 0 || core.contains('_'));
     if number || constant || core.starts_with("0x") && digits > 1 {
         CodeLikelihood::Strong
-    } else if looks_like_code(core) && !is_version(core) && (small || digits > 0) || is_joined(core) {
+    } else if is_code_like(core) && !is_version(core) && (small || digits > 0) || is_joined(core) {
         CodeLikelihood::Weak
     } else {
         CodeLikelihood::Name
@@ -102,17 +101,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_look_like_codes_are_told_from_prose() {
+    fn codes_are_distinguished_from_prose() {
         for code in ["INVALID_PARAM", "start_date", "P2002", "20000", "startDate", "E11", "(E_FIELDS)", "EOF"] {
-            assert!(looks_like_code(code), "{code}");
+            assert!(is_code_like(code), "{code}");
         }
         for word in ["London", "a", "12", "I", "OK", "invalid", "2.5", ""] {
-            assert!(!looks_like_code(word), "{word}");
+            assert!(!is_code_like(word), "{word}");
         }
     }
 
     #[test]
-    fn some_words_look_more_like_codes_than_others() {
+    fn likelihood_of_codes_is_graded() {
         for code in ["21211", "E1001", "NOT_FOUND", "ORA-00942", "400.3", "0x80070005", "-32700"] {
             assert_eq!(strength(code), CodeLikelihood::Strong, "{code}");
         }

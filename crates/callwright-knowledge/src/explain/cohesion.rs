@@ -15,9 +15,9 @@ pub(super) struct Cohesion {
 }
 
 impl Cohesion {
-    pub(super) fn of<'a>(sentences: impl Iterator<Item = &'a str>) -> Self {
-        let telling = |text: &str| tokens(text).into_iter().filter(|word| !is_stop_word(word)).collect();
-        Self { words: sentences.map(telling).collect() }
+    pub(super) fn new<'a>(sentences: impl Iterator<Item = &'a str>) -> Self {
+        let content_words = |text: &str| tokens(text).into_iter().filter(|word| !is_stop_word(word)).collect();
+        Self { words: sentences.map(content_words).collect() }
     }
 
     /// Returns the cohesion between the sentences before number `at` and those from it on: 0 (nothing in common) to 1.
@@ -48,7 +48,7 @@ mod tests {
     fn cohesion_is_least_where_the_subject_changes() {
         let sentences =
             ["The door opens.", "The door closes the locker.", "A van leaves the depot.", "The van has parcels."];
-        let cohesion = Cohesion::of(sentences.into_iter());
+        let cohesion = Cohesion::new(sentences.into_iter());
         assert!(cohesion.at(2) < cohesion.at(1) && cohesion.at(2) < cohesion.at(3));
         assert!(cohesion.at(0) < f32::EPSILON && cohesion.at(9) < f32::EPSILON);
     }

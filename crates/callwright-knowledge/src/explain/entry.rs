@@ -103,7 +103,7 @@ impl EntryBody<'_> {
             return self.begin(label);
         }
         match text.split_once(':').filter(|(label, value)| is_label_of(label, value)) {
-            Some((_, value)) if self.is_told(value.trim()) => {}
+            Some((_, value)) if self.repeats_head(value.trim()) => {}
             Some((label, value)) => line(label.trim(), value.trim()).into_iter().for_each(|line| self.part(line)),
             None => self.part(text.to_owned()),
         }
@@ -115,14 +115,14 @@ impl EntryBody<'_> {
     }
 
     fn part(&mut self, text: String) {
-        let told = text.is_empty() || is_address(&text) || same(&text, self.title);
-        if let Some(group) = self.groups.last_mut().filter(|_| !told) {
+        let is_redundant = text.is_empty() || is_address(&text) || same(&text, self.title);
+        if let Some(group) = self.groups.last_mut().filter(|_| !is_redundant) {
             group.parts.push(text);
         }
     }
 
     /// Whether a labelled value only repeats the head.
-    fn is_told(&self, value: &str) -> bool {
+    fn repeats_head(&self, value: &str) -> bool {
         normal_form(value).is_some_and(|value| self.codes.contains(&value))
             || !value.is_empty() && self.lower.contains(&value.to_lowercase())
     }

@@ -12,13 +12,13 @@ use super::Settings;
 use super::codes::normal_form;
 use super::documents::Section;
 use super::envelope::Envelope;
-use super::failures::{FailureKind, Judged, ParsedOutcome, is_failure, shortfall, suspected_code};
+use super::failures::{FailureKind, FailureVerdict, ParsedOutcome, is_failure, shortfall, suspected_code};
 use super::index::{Index, IndexedPassage, PassageIndexBuilder};
-use super::meanings::MessageSimilarity;
+use super::passage_vectors::MessageSimilarity;
 use super::query::{FailureQuery, learn, query};
 use super::ranking::{Claim, PassageRanking};
 use super::sentence_vectors::SentenceVectors;
-use super::verdict_words::calls_it_an_error;
+use super::verdict_words::describes_error;
 use callwright_common::parallel::map_all;
 use callwright_search::embedding::{EmbedError, Embedder};
 use callwright_types::promise::Promise;
@@ -91,7 +91,7 @@ impl Explainer {
     ///
     /// The second value is the error if some vectors are missing. The affected texts, and all that would have been
     /// embedded after them, use words only.
-    pub async fn with_meanings(
+    pub async fn with_embedder(
         docs: Vec<OperationDocs>,
         sections: Vec<(String, Section)>,
         settings: &Settings,
@@ -102,7 +102,7 @@ impl Explainer {
         for (name, builder) in builders(docs, sections, settings) {
             let index = match failed {
                 None => {
-                    let (index, error) = with_meanings(builder, settings, embedder).await;
+                    let (index, error) = build_with_embedder(builder, settings, embedder).await;
                     failed = error;
                     index
                 }
@@ -157,7 +157,7 @@ impl Explainer {
             let builder = builder(&operations, &sections, &settings);
             match &embedder {
                 None => (builder.build(), None),
-                Some(embedder) => runtime.block_on(with_meanings(builder, &settings, embedder)),
+                Some(embedder) => runtime.block_on(build_with_embedder(builder, &settings, embedder)),
             }
         });
         match built.await {
@@ -197,7 +197,7 @@ impl Explainer {
         let Some(passages) = self.toolsets.get(&operation.toolset) else { return Explanation::default() };
         let Some(index) = self.index(&operation.toolset).await else { return Explanation::default() };
         let query = query(outcome, arguments, &passages.envelope.read().unwrap_or_else(PoisonError::into_inner));
-        self.shown(self.found(index, &operation.tool, &query).await.0)
+        self.best_passages(self.matching_passages(index, &operation.tool, &query).await.0)
     }
 
     /// Classifies an outcome as failed. `is_failure` decides without documentation. A body that is a bare code fails if
@@ -212,16 +212,16 @@ impl Explainer {
     ) -> Option<FailureKind> {
         let tool = format!("{}/{}", operation.toolset, operation.tool);
         let suspected = {
-            let read = ParsedOutcome::of(outcome);
-            match is_failure(&read, &tool, rules) {
-                Judged::Failed(kind) => return Some(kind),
-                Judged::Fine => return None,
-                Judged::Silent => suspected_code(&read),
+            let parsed = ParsedOutcome::new(outcome);
+            match is_failure(&parsed, &tool, rules) {
+                FailureVerdict::Failed(kind) => return Some(kind),
+                FailureVerdict::Fine => return None,
+                FailureVerdict::Undecided => suspected_code(&parsed),
             }
         };
         if let Some(code) = suspected
             && let Some(normal) = normal_form(&code)
-            && self.names_an_error(operation, &normal).await
+            && self.is_documented_error(operation, &normal).await
         {
             return Some(FailureKind::NamedCode(code));
         }
@@ -229,17 +229,17 @@ impl Explainer {
         shortfall(answer, promises).map(FailureKind::NotAsPromised)
     }
 
-    async fn names_an_error(&self, operation: &OperationRef, code: &str) -> bool {
+    async fn is_documented_error(&self, operation: &OperationRef, code: &str) -> bool {
         let Some(index) = self.index(&operation.toolset).await else { return false };
-        let Some(own) = index.places().operation(&operation.tool) else { return false };
-        let said: Vec<(bool, bool)> = index
+        let Some(own) = index.units().operation(&operation.tool) else { return false };
+        let definitions: Vec<(bool, bool)> = index
             .named(code)
             .filter(|named| named.defines)
             .filter_map(|named| Some((own.contains(&named.passage), index.passage(named.passage)?)))
-            .map(|(own, entry)| (own, calls_it_an_error(entry, code)))
+            .map(|(own, entry)| (own, describes_error(entry, code)))
             .collect();
-        let by_own = said.iter().any(|(own, _)| *own);
-        !said.is_empty() && said.into_iter().filter(|(own, _)| *own == by_own).all(|(_, error)| error)
+        let by_own = definitions.iter().any(|(own, _)| *own);
+        !definitions.is_empty() && definitions.into_iter().filter(|(own, _)| *own == by_own).all(|(_, error)| error)
     }
 
     pub(super) fn settings(&self) -> &Settings {
@@ -260,36 +260,36 @@ impl Explainer {
 
     /// Returns the matching passages, and whether embedding the query failed. The query is embedded only if no passage
     /// defines a code of the failure, because meaning adds nothing in that case.
-    pub(super) async fn found<'a>(
+    pub(super) async fn matching_passages<'a>(
         &self,
         index: &'a Index,
         tool: &str,
         query: &FailureQuery,
     ) -> (Vec<MatchingPassage<'a>>, bool) {
-        let ranking = PassageRanking::of(index, tool, query);
-        let (closeness, failed) = match index.meanings().filter(|_| !ranking.is_code_defined()) {
+        let ranking = PassageRanking::new(index, tool, query);
+        let (similarity, failed) = match index.vectors().filter(|_| !ranking.is_code_defined()) {
             None => (MessageSimilarity::default(), false),
-            Some(meanings) => match meanings.closeness(&query.said).await {
-                Ok(closeness) => (closeness, false),
+            Some(vectors) => match vectors.similarity(&query.message_text).await {
+                Ok(similarity) => (similarity, false),
                 Err(error) => {
                     tracing::warn!(%error, "embedding failed; explaining the failure by words only");
                     (MessageSimilarity::default(), true)
                 }
             },
         };
-        let claims = ranking.rank(&closeness, &self.settings);
-        let found = claims
+        let claims = ranking.rank(&similarity, &self.settings);
+        let matching = claims
             .into_iter()
             .filter_map(|claim| Some(MatchingPassage { claim, entry: index.passage(claim.passage)? }));
-        (found.collect(), failed)
+        (matching.collect(), failed)
     }
 
     /// Selects the best passages without repetition.
-    pub(super) fn shown(&self, mut found: Vec<MatchingPassage<'_>>) -> Explanation {
-        found.sort_by(|left, right| right.claim.weight.total_cmp(&left.claim.weight));
-        let best = found.first().map(|best| best.claim);
+    pub(super) fn best_passages(&self, mut matching: Vec<MatchingPassage<'_>>) -> Explanation {
+        matching.sort_by(|left, right| right.claim.weight.total_cmp(&left.claim.weight));
+        let best = matching.first().map(|best| best.claim);
         let mut passages: Vec<Passage> = Vec::new();
-        for MatchingPassage { claim, entry } in found {
+        for MatchingPassage { claim, entry } in matching {
             if passages.len() == self.settings.passages {
                 break;
             }
@@ -307,7 +307,7 @@ impl ToolsetPassages {
     fn has_tool(&self, tool: &str) -> bool {
         match (&self.deferred, self.index.get()) {
             (Some(source), _) => source.docs.tools.contains(tool),
-            (None, Some(index)) => index.places().operation(tool).is_some(),
+            (None, Some(index)) => index.units().operation(tool).is_some(),
             (None, None) => false,
         }
     }
@@ -343,23 +343,23 @@ fn builder<'s>(docs: &[OperationDocs], sections: &[Section], settings: &'s Setti
     builder
 }
 
-async fn with_meanings(
+async fn build_with_embedder(
     builder: PassageIndexBuilder<'_>,
     settings: &Settings,
     embedder: &Arc<dyn Embedder>,
 ) -> (Index, Option<EmbedError>) {
-    match SentenceVectors::of(builder.wanted_sentences(), embedder).await {
+    match SentenceVectors::embed(builder.sentences_to_embed(), embedder).await {
         Ok(vectors) => {
-            let mut index = builder.build_by(&vectors);
-            let understood = index.understand(embedder, settings.max_embedded_texts).await;
-            (index, understood.err())
+            let mut index = builder.build_with_vectors(&vectors);
+            let embedded = index.embed_passages(embedder, settings.max_embedded_texts).await;
+            (index, embedded.err())
         }
         Err(error) => (builder.build(), Some(error)),
     }
 }
 
 /// Maximum difference in weight to the best passage for other definitions of the same code.
-const WORTH_A_LOOK: f32 = 2.5;
+const MAX_WEIGHT_DIFFERENCE: f32 = 2.5;
 
 /// Whether a passage adds information to the best one. If the best passage defines the code, only these add
 /// information: other definitions of similar weight, further parts of the same entry, and passages about a parameter
@@ -368,7 +368,7 @@ fn adds(claim: &Claim, best: &Claim) -> bool {
     if !best.defines_code {
         return true;
     }
-    claim.names_parameter || claim.defines_code && claim.weight > best.weight - WORTH_A_LOOK
+    claim.names_parameter || claim.defines_code && claim.weight > best.weight - MAX_WEIGHT_DIFFERENCE
 }
 
 /// Matching passage with its index entry.
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn the_response_of_the_status_is_told() {
+    fn the_response_of_the_status_is_described() {
         assert_eq!(explained("route", 404, ""), ["No street is near the point."]);
     }
 
@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_code_fails_only_where_the_documentation_says_so() {
+    fn a_bare_code_fails_only_if_the_documentation_describes_an_error() {
         let explainer = explainer();
         let failure =
             |body: &str| explainer.failure(&operation("route"), &answered(200, body), &[], &[]).now_or_never().unwrap();
@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_api_answered_is_not_explained() {
+    fn outcomes_without_an_answer_are_not_explained() {
         let outcome = Outcome::Unknown { reason: "20000".into() };
         assert!(!now(explainer().explain(&operation("route"), &outcome, &Map::new())).is_hit());
     }

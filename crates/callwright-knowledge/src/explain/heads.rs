@@ -43,13 +43,13 @@ pub(super) struct PassageHead {
 /// Returns the codes of a heading: alone (`` `card_declined` ``), before a message (`21211: Invalid number`,
 /// `404 Not Found`), after an announcing word (`ERROR 30007`), or in brackets after the message
 /// (`Invalid number (21211)`).
-pub(super) fn of_title(title: &str) -> Option<PassageHead> {
+pub(super) fn title_head(title: &str) -> Option<PassageHead> {
     leading_of_title(title).or_else(|| trailing(title))
 }
 
 /// Returns the codes or names that a sentence or list item defines: at its head before a colon or dash
 /// (`` `A1`: because ``, `20000 - because`, `origin (query, required): because`), or alone before the explanation.
-pub(super) fn of_sentence(text: &str) -> Option<PassageHead> {
+pub(super) fn sentence_head(text: &str) -> Option<PassageHead> {
     let lead = leading(text)?;
     let head = lead.head?;
     let rest = lead.rest;
@@ -63,14 +63,14 @@ pub(super) fn of_sentence(text: &str) -> Option<PassageHead> {
 /// Returns the codes at the beginning of a text without a separator: `21211 Invalid number. The number is not valid.` A
 /// single sentence may begin with any number, but several such list items or paragraphs form a list of codes. A short
 /// number counts only beside evident codes.
-pub(super) fn of_series(text: &str) -> Option<PassageHead> {
+pub(super) fn series_head(text: &str) -> Option<PassageHead> {
     let lead = leading(text)?;
     let begins = lead.rest.starts_with(|first: char| first.is_uppercase() || matches!(first, '`' | '"' | '“'));
     lead.head.filter(|head| begins && (head.strength == CodeLikelihood::Strong || is_number(head)))
 }
 
 /// Returns the number that is the whole heading; it is a code if the neighbouring headings are codes.
-pub(super) fn of_number(title: &str) -> Option<PassageHead> {
+pub(super) fn number_head(title: &str) -> Option<PassageHead> {
     let head = PassageHead { codes: vec![normal_form(title)?], strength: CodeLikelihood::Weak, alone: true };
     is_number(&head).then_some(head)
 }
@@ -242,8 +242,8 @@ fn trailing(title: &str) -> Option<PassageHead> {
         || [" - ", " – ", " — ", ": ", " #"].iter().find_map(|mark| title.rsplit_once(mark)).map(|(_, last)| last);
     let lead = leading(bracketed.or_else(parted)?)?;
     let head = lead.head?;
-    let wanted = if bracketed.is_some() { CodeLikelihood::Weak } else { CodeLikelihood::Strong };
-    (lead.rest.is_empty() && head.strength >= wanted).then_some(head)
+    let required = if bracketed.is_some() { CodeLikelihood::Weak } else { CodeLikelihood::Strong };
+    (lead.rest.is_empty() && head.strength >= required).then_some(head)
 }
 
 #[cfg(test)]
@@ -251,11 +251,11 @@ mod tests {
     use super::*;
 
     fn title(text: &str) -> Option<String> {
-        of_title(text).map(|head| head.codes.join("+"))
+        title_head(text).map(|head| head.codes.join("+"))
     }
 
     fn sentence(text: &str) -> Option<String> {
-        of_sentence(text).map(|head| head.codes.join("+"))
+        sentence_head(text).map(|head| head.codes.join("+"))
     }
 
     #[test]
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_text_of_a_series_begins_with_its_code() {
-        let series = |text: &str| of_series(text).map(|head| head.codes.join("+"));
+        let series = |text: &str| series_head(text).map(|head| head.codes.join("+"));
         assert_eq!(series("21211 Invalid number. It is not valid.").as_deref(), Some("21211"));
         assert_eq!(series("7 Resume").as_deref(), Some("7"));
         assert_eq!(series("E_SEND `to` is missing.").as_deref(), Some("e_send"));

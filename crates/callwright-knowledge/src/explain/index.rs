@@ -7,13 +7,13 @@ use std::sync::Arc;
 use super::Settings;
 use super::codes::{CodeLikelihood, normal_form, strength};
 use super::documents::{Section, parts};
-use super::meanings::Meanings;
+use super::passage_vectors::PassageVectors;
 use super::pieces::Piece;
-use super::places::{DocumentPlace, DocumentPlaces};
 use super::runs::PassagePart;
-use super::sentence_vectors::{SentenceVectors, wanted};
+use super::sentence_vectors::{SentenceVectors, distinct_sentences};
 use super::shape::{CodeShape, shape_of};
 use super::spellings::{folded, forms};
+use super::units::{DocumentUnits, UnitId};
 use callwright_search::embedding::{EmbedError, Embedder};
 use callwright_search::retrieval::Bm25;
 use callwright_types::DocText;
@@ -28,7 +28,7 @@ pub(super) struct IndexedPassage {
     /// Response that the passage describes.
     pub(super) response: Option<DocumentedResponse>,
     /// Operation or section that the passage belongs to.
-    pub(super) place: DocumentPlace,
+    pub(super) unit: UnitId,
     /// Shape of the codes that the passage defines; `None` if it is no catalogue entry.
     pub(super) shape: Option<CodeShape>,
 }
@@ -65,18 +65,18 @@ pub(super) struct Index {
     spellings: HashMap<String, Vec<usize>>,
     /// Number of entries for each shape of codes.
     shapes: HashMap<CodeShape, usize>,
-    places: DocumentPlaces,
-    meanings: Option<Meanings>,
+    units: DocumentUnits,
+    vectors: Option<PassageVectors>,
 }
 
 impl Index {
     pub(super) fn builder(settings: &Settings) -> PassageIndexBuilder<'_> {
         PassageIndexBuilder {
             settings,
-            stretches: Vec::new(),
+            parsed: Vec::new(),
             entries: Vec::new(),
             names: HashMap::new(),
-            places: DocumentPlaces::default(),
+            units: DocumentUnits::default(),
         }
     }
 
@@ -101,22 +101,26 @@ impl Index {
         self.shapes.get(&shape).copied().unwrap_or_default()
     }
 
-    pub(super) fn places(&self) -> &DocumentPlaces {
-        &self.places
+    pub(super) fn units(&self) -> &DocumentUnits {
+        &self.units
     }
 
     /// Returns the vectors of the passages, if there are any.
-    pub(super) fn meanings(&self) -> Option<&Meanings> {
-        self.meanings.as_ref()
+    pub(super) fn vectors(&self) -> Option<&PassageVectors> {
+        self.vectors.as_ref()
     }
 
-    /// Embeds the first `most` passages.
+    /// Embeds the first `limit` passages.
     ///
     /// # Errors
     /// Returns [`EmbedError`]; the index then has no vectors.
-    pub(super) async fn understand(&mut self, embedder: &Arc<dyn Embedder>, most: usize) -> Result<(), EmbedError> {
-        let texts = self.entries.iter().take(most).map(|entry| entry.text.clone()).collect();
-        self.meanings = Some(Meanings::of(embedder, texts).await?);
+    pub(super) async fn embed_passages(
+        &mut self,
+        embedder: &Arc<dyn Embedder>,
+        limit: usize,
+    ) -> Result<(), EmbedError> {
+        let texts = self.entries.iter().take(limit).map(|entry| entry.text.clone()).collect();
+        self.vectors = Some(PassageVectors::embed(embedder, texts).await?);
         Ok(())
     }
 
@@ -126,7 +130,7 @@ impl Index {
     }
 
     /// Returns the passages that define a code in a different spelling.
-    pub(super) fn spelt_otherwise(&self, code: &str) -> impl Iterator<Item = usize> {
+    pub(super) fn defined_in_other_spelling(&self, code: &str) -> impl Iterator<Item = usize> {
         self.spellings.get(&folded(code)).into_iter().flatten().copied()
     }
 }
@@ -134,25 +138,25 @@ impl Index {
 pub(super) struct PassageIndexBuilder<'a> {
     settings: &'a Settings,
     /// Parsed documentation in its original order, not yet split into passages.
-    stretches: Vec<Stretch>,
+    parsed: Vec<ParsedUnit>,
     entries: Vec<IndexedPassage>,
     names: HashMap<String, Vec<CodeMention>>,
-    places: DocumentPlaces,
+    units: DocumentUnits,
 }
 
 /// Parsed documentation of one operation or section.
-struct Stretch {
-    owner: StretchOwner,
-    texts: Vec<StretchText>,
+struct ParsedUnit {
+    owner: UnitOwner,
+    texts: Vec<UnitText>,
 }
 
-enum StretchOwner {
+enum UnitOwner {
     Operation(String),
     Section { path: Vec<String>, tools: Arc<[String]> },
 }
 
 /// Parsed text.
-struct StretchText {
+struct UnitText {
     parts: Vec<PassagePart>,
     source: String,
     response: Option<DocumentedResponse>,
@@ -161,57 +165,57 @@ struct StretchText {
 impl PassageIndexBuilder<'_> {
     /// Parses the documentation of one operation.
     pub(super) fn add_operation(&mut self, tool: &str, texts: &[DocText]) {
-        let mut room = self.settings.max_document_chars;
+        let mut chars_left = self.settings.max_document_chars;
         let read = |DocText { text, source }: &DocText| {
-            let taken: String = text.chars().take(room).collect();
-            room = room.saturating_sub(taken.chars().count());
+            let taken: String = text.chars().take(chars_left).collect();
+            chars_left = chars_left.saturating_sub(taken.chars().count());
             let (labelled, rest) = split_label(&taken);
             let response = response_of(source).or(labelled);
-            StretchText { parts: parts(rest, self.settings), source: source.clone(), response }
+            UnitText { parts: parts(rest, self.settings), source: source.clone(), response }
         };
         let texts = texts.iter().map(read).collect();
-        self.stretches.push(Stretch { owner: StretchOwner::Operation(tool.to_owned()), texts });
+        self.parsed.push(ParsedUnit { owner: UnitOwner::Operation(tool.to_owned()), texts });
     }
 
     /// Adds a section of documentation outside of OpenAPI documents.
     pub(super) fn add_section(&mut self, section: Section) {
         let source = section.source();
         let Section { path, tools, parts, .. } = section;
-        let texts = vec![StretchText { parts, source, response: None }];
-        self.stretches.push(Stretch { owner: StretchOwner::Section { path, tools }, texts });
+        let texts = vec![UnitText { parts, source, response: None }];
+        self.parsed.push(ParsedUnit { owner: UnitOwner::Section { path, tools }, texts });
     }
 
     /// Returns the sentences to embed for splitting runs, up to the limit in the settings.
-    pub(super) fn wanted_sentences(&self) -> Vec<String> {
-        let parts = self.stretches.iter().flat_map(|stretch| &stretch.texts).flat_map(|text| &text.parts);
+    pub(super) fn sentences_to_embed(&self) -> Vec<String> {
+        let parts = self.parsed.iter().flat_map(|unit| &unit.texts).flat_map(|text| &text.parts);
         let runs = parts.filter_map(|part| match part {
             PassagePart::Run(run) => Some(run),
             PassagePart::Passage(_) => None,
         });
-        wanted(runs, self.settings.max_embedded_texts)
+        distinct_sentences(runs, self.settings.max_embedded_texts)
     }
 
-    fn add_stretch(&mut self, Stretch { owner, texts }: Stretch, vectors: &SentenceVectors) {
-        let (start, place) = (self.entries.len(), self.places.next());
-        for StretchText { parts, source, response } in texts {
+    fn add_unit(&mut self, ParsedUnit { owner, texts }: ParsedUnit, vectors: &SentenceVectors) {
+        let (start, unit) = (self.entries.len(), self.units.next_id());
+        for UnitText { parts, source, response } in texts {
             for piece in parts.into_iter().flat_map(|part| vectors.passages(part)) {
-                self.add_piece(piece, &source, response, place);
+                self.add_piece(piece, &source, response, unit);
             }
         }
         let passages = start..self.entries.len();
         match owner {
-            StretchOwner::Operation(tool) => self.places.push_operation(&tool, passages),
-            StretchOwner::Section { path, tools } => self.places.push_section(&path, &tools),
+            UnitOwner::Operation(tool) => self.units.push_operation(&tool, passages),
+            UnitOwner::Section { path, tools } => self.units.push_section(&path, &tools),
         }
     }
 
-    fn add_piece(&mut self, piece: Piece, source: &str, response: Option<DocumentedResponse>, place: DocumentPlace) {
+    fn add_piece(&mut self, piece: Piece, source: &str, response: Option<DocumentedResponse>, unit: UnitId) {
         if is_bare(&piece) {
             return;
         }
         let passage = self.entries.len();
         let shape = piece.defines.iter().filter_map(|code| shape_of(code)).max();
-        self.places.count(place, &piece.defines);
+        self.units.count(unit, &piece.defines);
         let defined = piece.defines.into_iter().map(|name| (name, true));
         for (name, defines) in defined.chain(piece.mentions.into_iter().map(|name| (name, false))) {
             let named = self.names.entry(name).or_default();
@@ -220,22 +224,22 @@ impl PassageIndexBuilder<'_> {
                 named.push(CodeMention { passage, defines });
             }
         }
-        self.entries.push(IndexedPassage { text: piece.text, source: source.to_owned(), response, place, shape });
+        self.entries.push(IndexedPassage { text: piece.text, source: source.to_owned(), response, unit, shape });
     }
 
     /// Splits the texts by words only and indexes them.
     pub(super) fn build(self) -> Index {
-        self.build_by(&SentenceVectors::default())
+        self.build_with_vectors(&SentenceVectors::default())
     }
 
     /// Splits the texts, by the meanings of sentences where vectors are available, and indexes them.
-    pub(super) fn build_by(mut self, vectors: &SentenceVectors) -> Index {
-        for stretch in std::mem::take(&mut self.stretches) {
-            self.add_stretch(stretch, vectors);
+    pub(super) fn build_with_vectors(mut self, vectors: &SentenceVectors) -> Index {
+        for unit in std::mem::take(&mut self.parsed) {
+            self.add_unit(unit, vectors);
         }
         let words = Bm25::build(self.entries.iter().map(|entry| ((), entry.text.as_str())));
         let leads = Bm25::build(self.entries.iter().map(|entry| ((), lead(&entry.text))));
-        self.places.finish();
+        self.units.finish();
         let mut spellings: HashMap<String, Vec<usize>> = HashMap::new();
         for (name, named) in &self.names {
             let defining = || named.iter().filter(|named| named.defines).map(|named| named.passage);
@@ -247,8 +251,8 @@ impl PassageIndexBuilder<'_> {
         for shape in self.entries.iter().filter_map(|entry| entry.shape) {
             *shapes.entry(shape).or_default() += 1;
         }
-        let Self { entries, names, places, .. } = self;
-        Index { entries, words, leads, names, spellings, shapes, places, meanings: None }
+        let Self { entries, names, units, .. } = self;
+        Index { entries, words, leads, names, spellings, shapes, units, vectors: None }
     }
 }
 
@@ -286,7 +290,7 @@ fn response_of(source: &str) -> Option<DocumentedResponse> {
     response(behind.split('/').next()?)
 }
 
-/// Strips the label of a response from a text such as `404: There is no such room.`. The label is the only place with
+/// Strips the label of a response from a text such as `404: There is no such room.`. Only the label has
 /// the status of a response that several operations share.
 fn split_label(text: &str) -> (Option<DocumentedResponse>, &str) {
     let labelled = text.split_once(": ").and_then(|(key, rest)| Some((response(key)?, rest)));
@@ -340,15 +344,15 @@ mod tests {
     }
 
     #[test]
-    fn the_stretch_of_an_operation_and_its_names_are_known() {
+    fn passages_and_names_of_an_operation_are_indexed() {
         let settings = Settings::default();
         let mut builder = Index::builder(&settings);
         let text = |text: &str| DocText { text: text.into(), source: "a".into() };
         builder.add_operation("first", &[text("`E_A`: see `E_B`."), text("Free text.")]);
         builder.add_operation("second", &[text("More.")]);
         let index = builder.build();
-        let stretch = |tool: &str| index.places().operation(tool);
-        assert_eq!((stretch("first"), stretch("second"), index.len()), (Some(0..2), Some(2..3), 3));
+        let passages = |tool: &str| index.units().operation(tool);
+        assert_eq!((passages("first"), passages("second"), index.len()), (Some(0..2), Some(2..3), 3));
         assert_eq!(index.named("e_a").collect::<Vec<_>>(), [CodeMention { passage: 0, defines: true }]);
         assert_eq!(index.named("e_b").collect::<Vec<_>>(), [CodeMention { passage: 0, defines: false }]);
     }
@@ -358,6 +362,6 @@ mod tests {
         let settings = Settings { max_document_chars: 10, passage_chars: 5, ..Settings::default() };
         let mut builder = Index::builder(&settings);
         builder.add_operation("x", &[DocText { text: "it is ".repeat(1_000), source: String::new() }]);
-        assert_eq!(builder.build().places().operation("x"), Some(0..2));
+        assert_eq!(builder.build().units().operation("x"), Some(0..2));
     }
 }

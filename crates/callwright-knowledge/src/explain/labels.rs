@@ -47,7 +47,7 @@ pub(super) fn role(label: &str) -> LabelRole {
 }
 
 /// Whether the label only states that its value is a code, so that it can be omitted.
-pub(super) fn says_only_code(label: &str) -> bool {
+pub(super) fn only_announces_code(label: &str) -> bool {
     let folded = folded(label);
     CODES.contains(&folded.as_str()) || NAMES.contains(&folded.as_str()) || MESSAGES.contains(&folded.as_str())
 }
@@ -55,9 +55,9 @@ pub(super) fn says_only_code(label: &str) -> bool {
 /// Whether a word before a colon is a label and not a name that is being defined.
 pub(super) fn is_label(word: &str) -> bool {
     let folded = folded(word);
-    let known =
+    let has_label_role =
         matches!(role(word), LabelRole::Description | LabelRole::Useless) || MESSAGES.contains(&folded.as_str());
-    known || PARTS.contains(&folded.as_str())
+    has_label_role || PARTS.contains(&folded.as_str())
 }
 
 /// Labels of the code itself (folded).

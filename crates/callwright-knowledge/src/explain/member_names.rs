@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_known_by_their_names() {
+    fn members_are_classified_by_their_names() {
         let cases = [
             ("code", Meaning::Code),
             ("error_subcode", Meaning::Code),

@@ -22,12 +22,12 @@ mod index;
 mod labels;
 #[cfg(test)]
 mod layout_tests;
-mod meanings;
 mod member_names;
+mod operation_globs;
 mod outline;
+mod passage_vectors;
 mod passages;
 mod pieces;
-mod places;
 mod query;
 mod ranking;
 mod records;
@@ -42,10 +42,10 @@ mod shape;
 mod shared_data_tests;
 mod siblings;
 mod spellings;
-mod ties;
+mod units;
 mod verbatim;
 mod verdict_words;
-mod word_ties;
+mod word_matches;
 
 pub use client_tool::{ClientTool, ToolExplanation};
 pub use documents::{
@@ -53,8 +53,9 @@ pub use documents::{
 };
 pub use explainer::{DeferredDocs, Explainer, OperationDocs};
 pub use failures::{
-    FailureKind, Grounds, Judged, PROMISE_RULES, RULES, Recognised, Rule, TEXT_RULES, TextRule, ToolMessage, recognise,
+    FailureEvidence, FailureKind, FailureVerdict, PROMISE_RULES, RULES, ReportedFailure, Rule, TEXT_RULES, TextRule,
+    ToolMessage, recognise,
 };
+pub use operation_globs::{OperationGlobs, OperationNames};
 pub use pieces::Piece;
 pub use settings::Settings;
-pub use ties::{OperationNames, Ties};

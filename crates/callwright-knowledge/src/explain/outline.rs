@@ -17,7 +17,7 @@ const LEAST_SERIES: usize = 3;
 const LEAST_LIST: usize = 2;
 
 /// Number of blocks below a heading in which its code is searched.
-const LOOKED_FOR_CODE: usize = 4;
+const CODE_SEARCH_BLOCKS: usize = 4;
 
 /// Content below one heading.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,9 +62,9 @@ pub(super) fn outline(mut blocks: Vec<DocumentBlock>, settings: &Settings) -> Ve
 
 /// Turns a paragraph that contains only a code (`Error code: 21211`) into a heading.
 fn promote(block: &mut DocumentBlock) {
-    let stands_alone = |head: PassageHead| head.alone && head.strength == CodeLikelihood::Strong;
+    let is_code_alone = |head: PassageHead| head.alone && head.strength == CodeLikelihood::Strong;
     let is_title =
-        matches!(block.kind, BlockKind::Prose(_)) && block.depth == FLOW && block.head().is_some_and(stands_alone);
+        matches!(block.kind, BlockKind::Prose(_)) && block.depth == FLOW && block.head().is_some_and(is_code_alone);
     if let BlockKind::Prose(text) = &mut block.kind
         && is_title
     {
@@ -104,7 +104,7 @@ fn adopt(blocks: &[DocumentBlock], heads: &mut [Option<PassageHead>]) {
         }
         let below = heads.get(at + 1..end_of(blocks, at)).unwrap_or_default();
         let stated = |head: &&PassageHead| head.alone && head.strength == CodeLikelihood::Strong;
-        let first = below.iter().take(LOOKED_FOR_CODE).flatten().find(stated).cloned();
+        let first = below.iter().take(CODE_SEARCH_BLOCKS).flatten().find(stated).cloned();
         let only = below.iter().flatten().filter(stated).take(LEAST_LIST).count() < LEAST_LIST;
         if let (Some(first), true, Some(head)) = (first, only, heads.get_mut(at)) {
             *head = Some(PassageHead { alone: false, ..first });
@@ -125,7 +125,7 @@ fn join_siblings(blocks: &[DocumentBlock], heads: &mut [Option<PassageHead>]) {
     for (block, head) in blocks.iter().zip(heads) {
         let BlockKind::Heading(title) = &block.kind else { continue };
         if head.is_none() && strong.get(block.depth).is_some_and(|count| *count >= LEAST_LIST) {
-            *head = heads::of_number(title);
+            *head = heads::number_head(title);
         }
     }
 }
@@ -144,7 +144,7 @@ fn join_series(blocks: &mut [DocumentBlock], heads: &mut [Option<PassageHead>]) 
     }
     for members in members.into_values() {
         let begins = |at: &usize| match &blocks.get(*at)?.kind {
-            BlockKind::Item(text) | BlockKind::Prose(text) => heads::of_series(text).map(|head| (*at, head)),
+            BlockKind::Item(text) | BlockKind::Prose(text) => heads::series_head(text).map(|head| (*at, head)),
             _ => None,
         };
         let found: Vec<(usize, PassageHead)> = members.iter().filter_map(begins).collect();

@@ -24,7 +24,7 @@ impl Joiner {
     pub(super) fn add_prose(&mut self, text: &str) {
         let mut defining = false;
         for sentence in sentences(text) {
-            match heads::of_sentence(sentence) {
+            match heads::sentence_head(sentence) {
                 Some(head) => {
                     self.flush();
                     defining = true;
@@ -50,7 +50,7 @@ impl Joiner {
 
     /// Ends the run of sentences; it becomes one passage if it fits.
     pub(super) fn flush(&mut self) {
-        self.done.extend(SentenceRun::ended(std::mem::take(&mut self.run), self.limit));
+        self.done.extend(SentenceRun::new_part(std::mem::take(&mut self.run), self.limit));
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_parted_where_the_subject_changes() {
+    fn long_prose_is_split_where_the_subject_changes() {
         let doors = "The door of the locker opens. The door closes the locker. The locker locks the door.";
         let vans = "A van leaves the depot. The van carries parcels to the depot.";
         assert_eq!(texts(&format!("{doors} {vans}"), 120), [doors, vans]);
@@ -96,8 +96,8 @@ mod tests {
         let text =
             "Codes:\n\n| code | why |\n|---|---|\n| 1 | `a` is bad |\n| 2 | two |\n\n- `E_X`: why x\n- `E_Y`: why y\n";
         let pieces = split(text, 99);
-        let shown: Vec<_> = pieces.iter().map(|piece| piece.text.as_str()).collect();
-        assert_eq!(shown, ["Codes:", "1\nWhy: `a` is bad", "2\nWhy: two", "`E_X`: why x", "`E_Y`: why y"]);
+        let texts: Vec<_> = pieces.iter().map(|piece| piece.text.as_str()).collect();
+        assert_eq!(texts, ["Codes:", "1\nWhy: `a` is bad", "2\nWhy: two", "`E_X`: why x", "`E_Y`: why y"]);
         assert_eq!(pieces[1].defines, ["1"]);
         assert_eq!(pieces[1].mentions, ["a"]);
         assert_eq!(pieces[3].defines, ["e_x"]);
@@ -117,15 +117,15 @@ mod tests {
             text in "([a-zé`]{1,9}[.:]? |\n|- |# ){0,60}", limit in 48_usize..160,
         ) {
             let settings = Settings { passage_chars: limit, entry_chars: limit, ..Settings::default() };
-            let mut shown = String::new();
+            let mut kept = String::new();
             for section in outline(markdown(&text), &settings) {
                 let pieces = section.parts.into_iter().flat_map(|part| SentenceVectors::default().passages(part));
                 let texts: Vec<String> = pieces.map(|piece| piece.text).collect();
                 prop_assert!(texts.iter().all(|text| text.chars().count() <= limit));
-                shown.extend(section.path.into_iter().chain(texts).flat_map(|text| [text, " ".to_owned()]));
+                kept.extend(section.path.into_iter().chain(texts).flat_map(|text| [text, " ".to_owned()]));
             }
             for word in text.split(|character: char| !character.is_alphabetic()) {
-                prop_assert!(shown.contains(word), "{word} is not in {shown}");
+                prop_assert!(kept.contains(word), "{word} is not in {kept}");
             }
         }
     }

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde_json::{Map, Value};
 
 use super::body_words::{folded, is_absent, reason_of};
-use super::codes::{is_integer, looks_like_code, normal_form, words};
+use super::codes::{is_code_like, is_integer, normal_form, words};
 use super::envelope::{BodyMember, Envelope};
 use super::member_names::{Meaning, meaning};
 use super::spellings::{derived, fragment_of_link, last_of_link};
@@ -42,7 +42,7 @@ pub(super) struct FailureQuery {
     /// Words of the body's messages. Filler words are used only if there are no others.
     pub(super) words: String,
     /// Unchanged messages, for the embedder.
-    pub(super) said: String,
+    pub(super) message_text: String,
     /// Each message of the body, the first ones.
     pub(super) messages: Vec<String>,
     /// Whether the messages consist of words that occur in any failure.
@@ -59,7 +59,7 @@ pub(super) struct CandidateCode {
     /// Code in normal form.
     pub(super) name: String,
     /// Evidence that it is a code.
-    pub(super) standing: CodeEvidence,
+    pub(super) evidence: CodeEvidence,
     /// Whether the name of its member is that of a code.
     pub(super) is_named: bool,
 }
@@ -69,7 +69,7 @@ pub(super) struct CandidateCode {
 pub(super) enum CodeEvidence {
     /// Number in a message.
     Number,
-    /// Word in a message that looks like a code. Names look similar (`OAuth2`).
+    /// Word in a message that resembles a code. Names are similar (`OAuth2`).
     Word,
     /// Part of a value in the place of a code (`4711` of `ERR-4711`), or the end of a link.
     Derived,
@@ -81,21 +81,21 @@ pub(super) enum CodeEvidence {
 /// ignored. Constant members of the API's envelope count only if the body has nothing else.
 pub(super) fn query(outcome: &Outcome, arguments: &Map<String, Value>, envelope: &Envelope) -> FailureQuery {
     let Outcome::Answered(answer) = outcome else { return FailureQuery::default() };
-    let mut reading = FailureQueryReader::new(answer.status, arguments);
-    reading.envelope = Some(envelope);
-    reading.body(&answer.body);
-    if reading.skips_all() {
-        reading = FailureQueryReader::new(answer.status, arguments);
-        reading.body(&answer.body);
+    let mut reader = FailureQueryReader::new(answer.status, arguments);
+    reader.envelope = Some(envelope);
+    reader.body(&answer.body);
+    if reader.skips_all() {
+        reader = FailureQueryReader::new(answer.status, arguments);
+        reader.body(&answer.body);
     }
-    reading.finish()
+    reader.finish()
 }
 
 /// Builds the query for a `tool` message, whose status is unknown.
 pub(super) fn query_of_message(message: &str, arguments: &Map<String, Value>) -> FailureQuery {
-    let mut reading = FailureQueryReader::new(UNTOLD_STATUS, arguments);
-    reading.body(message.as_bytes());
-    reading.finish()
+    let mut reader = FailureQueryReader::new(UNKNOWN_STATUS, arguments);
+    reader.body(message.as_bytes());
+    reader.finish()
 }
 
 /// Counts the members of an error body for the envelope of its API.
@@ -153,7 +153,7 @@ const MAX_CODE_WORDS_BYTES: usize = 100;
 const MAX_MESSAGES: usize = 8;
 
 /// Status that does not indicate a failure.
-const UNTOLD_STATUS: u16 = 200;
+const UNKNOWN_STATUS: u16 = 200;
 
 struct FailureQueryReader<'a> {
     query: FailureQuery,
@@ -238,11 +238,11 @@ impl<'a> FailureQueryReader<'a> {
             Meaning::Code => self.named_code(&number.to_string()),
             Meaning::Kind => self.code(&number.to_string(), CodeEvidence::Member),
             Meaning::Status => {
-                let told = number.as_u64().and_then(|status| u16::try_from(status).ok());
-                let told = told.filter(|status| (400..600).contains(status));
-                self.query.status = self.query.status.or(told);
+                let status = number.as_u64().and_then(|status| u16::try_from(status).ok());
+                let status = status.filter(|status| (400..600).contains(status));
+                self.query.status = self.query.status.or(status);
                 // A number that is no HTTP status is a code of the API.
-                if told.is_none() {
+                if status.is_none() {
                     self.named_code(&number.to_string());
                 }
             }
@@ -264,15 +264,15 @@ impl<'a> FailureQueryReader<'a> {
             _ => {}
         }
         let one_word = !text.trim().contains(char::is_whitespace);
-        let looks_like_code = one_word && (looks_like_code(text) || text.contains("://"));
+        let is_code = one_word && (is_code_like(text) || text.contains("://"));
         match meaning {
             Meaning::Code | Meaning::Status => self.named_code(text),
             Meaning::Kind => self.code(text, CodeEvidence::Member),
-            _ if looks_like_code => self.code(text, CodeEvidence::Member),
+            _ if is_code => self.code(text, CodeEvidence::Member),
             _ => return self.text(text),
         }
         derived(text).into_iter().for_each(|part| self.code(&part, CodeEvidence::Derived));
-        if looks_like_code { self.names_of(text) } else { self.text(text) }
+        if is_code { self.names_of(text) } else { self.text(text) }
     }
 
     /// Reads the parameters that a code names: `/items/0/price`.
@@ -295,8 +295,8 @@ impl<'a> FailureQueryReader<'a> {
         self.chars_left = self.chars_left.saturating_sub(text.chars().count() + 1);
         text.split_whitespace().filter(|word| word.contains("://")).for_each(|link| self.link(link));
         if !text.trim().is_empty() {
-            self.query.said.push_str(&text);
-            self.query.said.push(' ');
+            self.query.message_text.push_str(&text);
+            self.query.message_text.push(' ');
             if self.query.messages.len() < MAX_MESSAGES {
                 self.query.messages.push(text.clone());
             }
@@ -306,7 +306,7 @@ impl<'a> FailureQueryReader<'a> {
             self.name(word);
             self.query.repeats_status |= self.query.status.is_some() && *word == self.status.to_string();
             self.word_as_code(word, before, at == 0);
-            if says_something(word) && !self.is_echo(word) {
+            if is_search_word(word) && !self.is_echo(word) {
                 let words = if is_filler(word) { &mut self.filler } else { &mut self.query.words };
                 words.push_str(word);
                 words.push(' ');
@@ -330,19 +330,19 @@ impl<'a> FailureQueryReader<'a> {
         }
         let digits = word.bytes().filter(u8::is_ascii_digit).count();
         let numeric = is_integer(word);
-        let announced = announces_code(before) && (numeric || looks_like_code(word));
-        let standing = match (announced, numeric) {
+        let announced = announces_code(before) && (numeric || is_code_like(word));
+        let evidence = match (announced, numeric) {
             (true, _) => CodeEvidence::Member,
             // Case `4711: the widget is gone`.
             (false, true) if first && digits >= LEAST_DIGITS => CodeEvidence::Derived,
             (false, true) if digits >= LEAST_DIGITS => CodeEvidence::Number,
-            (false, false) if looks_like_code(word) => CodeEvidence::Word,
+            (false, false) if is_code_like(word) => CodeEvidence::Word,
             _ => return,
         };
         if announced {
             self.named_code(word);
         } else {
-            self.code(word, standing);
+            self.code(word, evidence);
         }
         // Numbers inside identifiers are no codes.
         if !numeric && announced {
@@ -375,16 +375,16 @@ impl<'a> FailureQueryReader<'a> {
     }
 
     /// Adds a code, unless it means "no error" (zero), repeats the status, or repeats an argument.
-    fn code(&mut self, text: &str, standing: CodeEvidence) {
+    fn code(&mut self, text: &str, evidence: CodeEvidence) {
         let Some(name) = normal_form(text) else { return };
         if is_absent(&name) || name == self.status.to_string() || self.echoes.contains(&name) {
             return;
         }
         let codes = &mut self.query.codes;
-        if let Some(known) = codes.iter_mut().find(|code| code.name == name) {
-            known.standing = known.standing.max(standing);
+        if let Some(existing) = codes.iter_mut().find(|code| code.name == name) {
+            existing.evidence = existing.evidence.max(evidence);
         } else if codes.len() < MAX_CODES {
-            codes.push(CandidateCode { name, standing, is_named: false });
+            codes.push(CandidateCode { name, evidence, is_named: false });
         }
     }
 
@@ -420,14 +420,14 @@ impl<'a> FailureQueryReader<'a> {
             self.query.is_vague = !self.filler.is_empty();
             self.query.words = self.filler;
         }
-        let has_codes = self.query.codes.iter().any(|code| code.standing >= CodeEvidence::Derived);
+        let has_codes = self.query.codes.iter().any(|code| code.evidence >= CodeEvidence::Derived);
         if self.query.words.is_empty() && !has_codes {
             self.query.repeats_status = self.query.status.is_some();
             self.query.is_vague = self.query.status.is_some();
             self.query.words = self.query.status.and_then(reason_of).unwrap_or_default().to_owned();
         }
-        if self.query.said.is_empty() {
-            self.query.said.clone_from(&self.query.words);
+        if self.query.message_text.is_empty() {
+            self.query.message_text.clone_from(&self.query.words);
         }
         self.query
     }
@@ -436,8 +436,8 @@ impl<'a> FailureQueryReader<'a> {
 /// Parses the JSON in a string, such as another API's response that an error quotes.
 fn inner_json(text: &str) -> Option<Value> {
     let text = text.trim();
-    let looks_like_it = text.starts_with('{') && text.ends_with('}') || text.starts_with('[') && text.ends_with(']');
-    looks_like_it.then(|| serde_json::from_str(text).ok()).flatten()
+    let is_json_like = text.starts_with('{') && text.ends_with('}') || text.starts_with('[') && text.ends_with(']');
+    is_json_like.then(|| serde_json::from_str(text).ok()).flatten()
 }
 
 /// Whether a code follows this word: "error 20000", "code: 17".
@@ -532,7 +532,7 @@ const FILLER: [&str; 74] = [
 ];
 
 /// Whether a word is useful for the search: no stop word, no id, and no number, which is matched as a code.
-fn says_something(word: &str) -> bool {
+fn is_search_word(word: &str) -> bool {
     let number = word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     !number && !is_id(word) && !is_stop_word(&word.to_lowercase())
 }
@@ -556,11 +556,11 @@ mod tests {
     }
 
     fn codes(query: &FailureQuery) -> Vec<(&str, CodeEvidence)> {
-        query.codes.iter().map(|code| (code.name.as_str(), code.standing)).collect()
+        query.codes.iter().map(|code| (code.name.as_str(), code.evidence)).collect()
     }
 
     #[test]
-    fn what_codes_are_hidden_in_is_taken_off() {
+    fn codes_are_extracted_from_prefixes_links_and_markup() {
         let cases = [
             (r#"{"errorCode":"ERR-4711"}"#, vec![("err-4711", CodeEvidence::Member), ("4711", CodeEvidence::Derived)]),
             (
@@ -592,7 +592,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_that_a_body_tells_counts_where_the_answer_tells_none() {
+    fn the_status_in_a_body_counts_if_the_http_status_is_no_failure() {
         assert_eq!(query_of(200, r#"{"status":422,"message":"x"}"#, json!({})).status, Some(422));
         assert_eq!(query_of(400, r#"{"status":422,"message":"x"}"#, json!({})).status, Some(400));
     }
@@ -638,7 +638,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_body_is_searched_for_by_what_the_status_says() {
+    fn an_empty_body_is_searched_for_by_the_reason_phrase() {
         assert_eq!(query_of(409, "", json!({})).words, "Conflict");
         assert_eq!(query_of(204, "", json!({})), FailureQuery::default());
     }

@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 
 use super::Settings;
 use super::index::{DocumentedResponse, Index, IndexedPassage};
-use super::meanings::MessageSimilarity;
-use super::places::Aboutness;
+use super::passage_vectors::MessageSimilarity;
 use super::query::{CandidateCode, CodeEvidence, FailureQuery};
 use super::shape::{CodeShape, shape_of};
 use super::siblings::is_sibling_of;
+use super::units::UnitRelevance;
 use super::verbatim::MessageWords;
-use super::verdict_words::says_more_than_the_status;
-use super::word_ties::{PassageWordScores, WordTie};
+use super::verdict_words::adds_to_status;
+use super::word_matches::{PassageWordScores, WordMatch};
 
 /// Passage that explains an outcome.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Claim {
     /// Index of the passage.
     pub(super) passage: usize,
-    /// Sort key: the sum of the weights of all ties.
+    /// Sort key: the sum of the weights of all matches.
     pub(super) weight: f32,
     /// Probability that the passage concerns this failure, 0 to 1.
     pub(super) confidence: f32,
@@ -28,12 +28,12 @@ pub(super) struct Claim {
     pub(super) names_parameter: bool,
 }
 
-// Weight of a tie between passage and outcome: the negative logarithm of the share of such ties that are accidental.
-// Weights of independent ties add up, and 1 - exp(-sum) is their joint confidence.
+// Weight of a match between passage and outcome: the negative logarithm of the share of such matches that are
+// accidental. Weights of independent matches add up, and 1 - exp(-sum) is their joint confidence.
 
 /// Returns the weight of a passage that defines or mentions a code, by the evidence for the code.
-fn code_tie(standing: CodeEvidence, defines: bool) -> f32 {
-    match (standing, defines) {
+fn code_weight(evidence: CodeEvidence, defines: bool) -> f32 {
+    match (evidence, defines) {
         (CodeEvidence::Member, true) => 8.0,
         (CodeEvidence::Member, false) => 1.6,
         (CodeEvidence::Derived, true) => DEFINES_DERIVED,
@@ -43,7 +43,7 @@ fn code_tie(standing: CodeEvidence, defines: bool) -> f32 {
         (CodeEvidence::Word | CodeEvidence::Number, false) => 0.0,
     }
 }
-/// Weight of a passage that defines a word that looks like a code.
+/// Weight of a passage that defines a word that resembles a code.
 const DEFINES_WORD: f32 = 3.0;
 /// Weight of a passage that defines a part of a code.
 const DEFINES_DERIVED: f32 = 6.0;
@@ -60,8 +60,8 @@ const STATUS_LISTED: f32 = 1.3;
 /// Weight of a passage of the response for this class of statuses, or of the default response.
 const SAME_CLASS: f32 = 0.7;
 /// Weight of a passage of the operation. It affects only the order, not the confidence.
-const SAME_PLACE: f32 = 3.0;
-/// Weight of a definition in an error catalogue. It affects only the order, like `SAME_PLACE`.
+const SAME_UNIT: f32 = 3.0;
+/// Weight of a definition in an error catalogue. It affects only the order, like `SAME_UNIT`.
 const IN_CATALOGUE: f32 = 1.5;
 
 /// Weight of a passage that repeats the message, as a share of its likeness above [`LEAST_LIKENESS`].
@@ -88,8 +88,9 @@ const MANY_DEFINITIONS: usize = 6;
 /// Minimum number of entries whose codes have the same shape in a catalogue.
 const LEAST_CATALOGUE: usize = 5;
 
+/// Weights of one passage, by kind of match.
 #[derive(Debug, Default)]
-struct TieWeights {
+struct PassageMatch {
     code: f32,
     name: f32,
     status: f32,
@@ -114,41 +115,42 @@ pub(super) struct PassageRanking<'a> {
     index: &'a Index,
     operation: &'a str,
     query: &'a FailureQuery,
-    about: Aboutness,
+    relevance: UnitRelevance,
 }
 
 impl<'a> PassageRanking<'a> {
-    pub(super) fn of(index: &'a Index, operation: &'a str, query: &'a FailureQuery) -> Self {
-        Self { index, operation, query, about: index.places().about(operation) }
+    pub(super) fn new(index: &'a Index, operation: &'a str, query: &'a FailureQuery) -> Self {
+        Self { index, operation, query, relevance: index.units().relevance(operation) }
     }
 
     /// Whether a passage defines a code of the failure. Such a definition outweighs any similarity in meaning.
     pub(super) fn is_code_defined(&self) -> bool {
-        let mut ties = BTreeMap::new();
-        add_codes(self.index, self.query, &mut ties);
-        let facts = code_facts(self.index, self.query, &ties);
-        let claim =
-            |(passage, ties)| claim(self.index, &self.about, passage, ties, WordTie::default(), self.query, &facts);
-        ties.into_iter().filter_map(claim).any(|claim| claim.defines_code)
+        let mut matches = BTreeMap::new();
+        add_codes(self.index, self.query, &mut matches);
+        let facts = code_facts(self.index, self.query, &matches);
+        let claim = |(passage, weights)| {
+            claim(self.index, &self.relevance, passage, weights, WordMatch::default(), self.query, &facts)
+        };
+        matches.into_iter().filter_map(claim).any(|claim| claim.defines_code)
     }
 
     /// Returns the passages that reach the minimum confidence, best first; ties are in documentation order.
-    pub(super) fn rank(&self, closeness: &MessageSimilarity, settings: &Settings) -> Vec<Claim> {
-        let Self { index, operation, query, about } = self;
-        let words = PassageWordScores::of(index, &query.words, closeness);
-        let mut ties: BTreeMap<usize, TieWeights> =
-            words.best().into_iter().map(|passage| (passage, TieWeights::default())).collect();
-        add_codes(index, query, &mut ties);
-        add_names(index, about, query, &mut ties);
-        add_status(index, operation, query, &mut ties);
-        add_likeness(index, query, &words, &mut ties);
-        let mut facts = code_facts(index, query, &ties);
-        facts.is_sibling = !facts.is_documented && is_sibling(index, query, &words, &ties);
-        let candidate = |(passage, ties)| {
-            let words = if query.is_vague { WordTie::default() } else { words.tie(passage) };
-            claim(index, about, passage, ties, words, query, &facts)
+    pub(super) fn rank(&self, similarity: &MessageSimilarity, settings: &Settings) -> Vec<Claim> {
+        let Self { index, operation, query, relevance } = self;
+        let words = PassageWordScores::new(index, &query.words, similarity);
+        let mut matches: BTreeMap<usize, PassageMatch> =
+            words.best().into_iter().map(|passage| (passage, PassageMatch::default())).collect();
+        add_codes(index, query, &mut matches);
+        add_names(index, relevance, query, &mut matches);
+        add_status(index, operation, query, &mut matches);
+        add_likeness(index, query, &words, &mut matches);
+        let mut facts = code_facts(index, query, &matches);
+        facts.is_sibling = !facts.is_documented && is_sibling(index, query, &words, &matches);
+        let candidate = |(passage, weights)| {
+            let words = if query.is_vague { WordMatch::default() } else { words.word_match(passage) };
+            claim(index, relevance, passage, weights, words, query, &facts)
         };
-        let mut claims: Vec<Claim> = ties.into_iter().filter_map(candidate).collect();
+        let mut claims: Vec<Claim> = matches.into_iter().filter_map(candidate).collect();
         // Beside a passage that is certain enough, others may be the right one.
         let is_certain = claims.iter().any(|claim| claim.confidence >= settings.min_confidence);
         let least = if is_certain { settings.min_confidence * FURTHER_PASSAGES } else { settings.min_confidence };
@@ -158,65 +160,72 @@ impl<'a> PassageRanking<'a> {
     }
 }
 
-fn add_codes(index: &Index, query: &FailureQuery, ties: &mut BTreeMap<usize, TieWeights>) {
-    for CandidateCode { name, standing, .. } in &query.codes {
+fn add_codes(index: &Index, query: &FailureQuery, matches: &mut BTreeMap<usize, PassageMatch>) {
+    for CandidateCode { name, evidence, .. } in &query.codes {
         let definitions = index.named(name).filter(|named| named.defines).count();
         let defined = definitions > 0;
         let mentions = index.named(name).count();
         for named in index.named(name) {
-            let tie = ties.entry(named.passage).or_default();
-            let only_mentioned = mentions <= FEW_MENTIONS && !defined && is_telling(name, *standing);
-            let weight = if only_mentioned { MENTIONED_ALONE } else { code_tie(*standing, named.defines) };
-            tie.code = tie.code.max(if definitions >= MANY_DEFINITIONS { weight.min(GENERIC_CODE) } else { weight });
+            let passage_match = matches.entry(named.passage).or_default();
+            let only_mentioned = mentions <= FEW_MENTIONS && !defined && identifies_error(name, *evidence);
+            let weight = if only_mentioned { MENTIONED_ALONE } else { code_weight(*evidence, named.defines) };
+            passage_match.code =
+                passage_match.code.max(if definitions >= MANY_DEFINITIONS { weight.min(GENERIC_CODE) } else { weight });
         }
-        for passage in index.spelt_otherwise(name).filter(|_| !defined) {
-            let tie = ties.entry(passage).or_default();
-            tie.code = tie.code.max(OTHER_SPELLING * code_tie(*standing, true));
+        for passage in index.defined_in_other_spelling(name).filter(|_| !defined) {
+            let passage_match = matches.entry(passage).or_default();
+            passage_match.code = passage_match.code.max(OTHER_SPELLING * code_weight(*evidence, true));
         }
     }
 }
 
-fn add_names(index: &Index, about: &Aboutness, query: &FailureQuery, ties: &mut BTreeMap<usize, TieWeights>) {
+fn add_names(
+    index: &Index,
+    relevance: &UnitRelevance,
+    query: &FailureQuery,
+    matches: &mut BTreeMap<usize, PassageMatch>,
+) {
     for name in &query.names {
         for named in index.named(name) {
             let Some(entry) = index.passage(named.passage) else { continue };
             // Many operations have a parameter of this name.
-            let share = about.of(entry.place);
+            let share = relevance.share(entry.unit);
             if share > 0.0 {
-                let tie = ties.entry(named.passage).or_default();
-                tie.name = tie.name.max(share * if named.defines { DEFINES_NAME } else { MENTIONS_NAME });
+                let passage_match = matches.entry(named.passage).or_default();
+                passage_match.name =
+                    passage_match.name.max(share * if named.defines { DEFINES_NAME } else { MENTIONS_NAME });
             }
         }
     }
 }
 
-fn add_status(index: &Index, operation: &str, query: &FailureQuery, ties: &mut BTreeMap<usize, TieWeights>) {
+fn add_status(index: &Index, operation: &str, query: &FailureQuery, matches: &mut BTreeMap<usize, PassageMatch>) {
     let Some(status) = query.status else { return };
     for named in index.named(&status.to_string()).filter(|named| named.defines) {
         // If the body contains a code, a number in the catalogue is also a code and not an HTTP status.
         let is_status =
-            |entry: &IndexedPassage| index.places().defines_statuses(entry.place) && !is_of_another_code(entry, query);
+            |entry: &IndexedPassage| index.units().defines_statuses(entry.unit) && !is_of_another_code(entry, query);
         if index.passage(named.passage).is_some_and(is_status) {
-            ties.entry(named.passage).or_default().status =
+            matches.entry(named.passage).or_default().status =
                 SAME_STATUS + if query.repeats_status { STATUS_LISTED } else { 0.0 };
         }
     }
-    for passage in index.places().operation(operation).into_iter().flatten() {
+    for passage in index.units().operation(operation).into_iter().flatten() {
         let Some(entry) = index.passage(passage) else { return };
-        let tie = match entry.response {
+        let weight = match entry.response {
             Some(DocumentedResponse::Status(documented)) if documented == status => SAME_STATUS,
             Some(DocumentedResponse::Class(class)) if class == status / 100 => SAME_CLASS,
             Some(DocumentedResponse::Default) => SAME_CLASS,
             _ => continue,
         };
-        let entry = ties.entry(passage).or_default();
-        entry.status = entry.status.max(tie);
+        let entry = matches.entry(passage).or_default();
+        entry.status = entry.status.max(weight);
     }
 }
 
 /// Whether a mention of a code identifies the error; a number may also be a quantity or the cause of another entry.
-fn is_telling(name: &str, standing: CodeEvidence) -> bool {
-    standing == CodeEvidence::Member && shape_of(name).is_some_and(|shape| shape != CodeShape::Number)
+fn identifies_error(name: &str, evidence: CodeEvidence) -> bool {
+    evidence == CodeEvidence::Member && shape_of(name).is_some_and(|shape| shape != CodeShape::Number)
 }
 
 /// Minimum share of the message's words that a passage has before the texts are compared word by word.
@@ -230,14 +239,14 @@ fn add_likeness(
     index: &Index,
     query: &FailureQuery,
     words: &PassageWordScores<'_>,
-    ties: &mut BTreeMap<usize, TieWeights>,
+    matches: &mut BTreeMap<usize, PassageMatch>,
 ) {
     let messages: Vec<MessageWords> = query.messages.iter().filter_map(|text| MessageWords::new(text)).collect();
-    let alike = ties.iter_mut().filter(|(passage, _)| words.coverage(**passage) >= COMPARED_SHARE);
-    for (passage, tie) in alike.take(MAX_COMPARED) {
+    let alike = matches.iter_mut().filter(|(passage, _)| words.coverage(**passage) >= COMPARED_SHARE);
+    for (passage, passage_match) in alike.take(MAX_COMPARED) {
         let Some(entry) = index.passage(*passage) else { continue };
         for message in &messages {
-            tie.likeness = tie.likeness.max(message.likeness(&entry.text));
+            passage_match.likeness = passage_match.likeness.max(message.likeness(&entry.text));
         }
     }
 }
@@ -247,17 +256,18 @@ fn is_sibling(
     index: &Index,
     query: &FailureQuery,
     words: &PassageWordScores<'_>,
-    ties: &BTreeMap<usize, TieWeights>,
+    matches: &BTreeMap<usize, PassageMatch>,
 ) -> bool {
-    let alike = ties.keys().filter(|passage| words.coverage(**passage) >= COMPARED_SHARE).take(MAX_COMPARED);
+    let alike = matches.keys().filter(|passage| words.coverage(**passage) >= COMPARED_SHARE).take(MAX_COMPARED);
     is_sibling_of(&query.messages, alike.filter_map(|passage| Some(&*index.passage(*passage)?.text)))
 }
 
-fn code_facts(index: &Index, query: &FailureQuery, ties: &BTreeMap<usize, TieWeights>) -> CodeFacts {
+fn code_facts(index: &Index, query: &FailureQuery, matches: &BTreeMap<usize, PassageMatch>) -> CodeFacts {
     let mut facts = CodeFacts::default();
-    for tie in ties.values().filter(|tie| tie.code >= OTHER_SPELLING * DEFINES_DERIVED) {
+    for passage_match in matches.values().filter(|passage_match| passage_match.code >= OTHER_SPELLING * DEFINES_DERIVED)
+    {
         facts.is_documented = true;
-        facts.likeness = facts.likeness.max(tie.likeness);
+        facts.likeness = facts.likeness.max(passage_match.likeness);
     }
     let named = query.codes.iter().filter(|code| code.is_named);
     let shapes = named.filter_map(|code| shape_of(&code.name));
@@ -268,59 +278,59 @@ fn code_facts(index: &Index, query: &FailureQuery, ties: &BTreeMap<usize, TieWei
 
 fn claim(
     index: &Index,
-    about: &Aboutness,
+    relevance: &UnitRelevance,
     passage: usize,
-    mut ties: TieWeights,
-    mut words: WordTie,
+    mut weights: PassageMatch,
+    mut words: WordMatch,
     query: &FailureQuery,
     facts: &CodeFacts,
 ) -> Option<Claim> {
     let entry = index.passage(passage)?;
-    let defines = ties.code >= OTHER_SPELLING * DEFINES_WORD;
+    let defines = weights.code >= OTHER_SPELLING * DEFINES_WORD;
     // A code counts regardless of the response, because some APIs return a different status than documented.
     let fits = fits_status(entry, query);
     // A passage of another operation explains this one only if it defines the code.
-    let foreign = index.places().is_operation(entry.place) && !about.is_own(entry.place);
-    if ties.code <= 0.0 && !fits || foreign && !defines {
+    let foreign = index.units().is_operation(entry.unit) && !relevance.is_own(entry.unit);
+    if weights.code <= 0.0 && !fits || foreign && !defines {
         return None;
     }
-    let is_identical = ties.likeness >= IDENTICAL;
+    let is_identical = weights.likeness >= IDENTICAL;
     let of_another = !defines && is_of_another_code(entry, query);
     // The entry of another code, or a code that the catalogue does not contain, needs the same message.
     if of_another || facts.is_unknown {
-        ties.code = if defines { ties.code } else { 0.0 };
+        weights.code = if defines { weights.code } else { 0.0 };
         words.evidence = 0.0;
         if facts.is_documented || !is_identical {
-            ties.likeness = 0.0;
+            weights.likeness = 0.0;
         }
     }
     if facts.is_sibling {
         words.evidence = 0.0;
     }
-    let mut same = SAME_MESSAGE * ((ties.likeness - LEAST_LIKENESS) / (1.0 - LEAST_LIKENESS)).max(0.0);
-    if (query.is_vague || facts.is_sibling) && ties.likeness < SAME_VAGUE_MESSAGE {
+    let mut same = SAME_MESSAGE * ((weights.likeness - LEAST_LIKENESS) / (1.0 - LEAST_LIKENESS)).max(0.0);
+    if (query.is_vague || facts.is_sibling) && weights.likeness < SAME_VAGUE_MESSAGE {
         same = 0.0;
     }
     let explains_generic = facts.is_documented && is_identical && facts.likeness < LEAST_LIKENESS;
     if explains_generic && !defines && !of_another {
         same += MESSAGE_OF_GENERIC_CODE;
     }
-    let evidence = ties.code + ties.name + ties.status + words.evidence.max(same);
-    let catalogue = if defines { IN_CATALOGUE * index.places().catalogues(entry.place) } else { 0.0 };
-    let order = words.order + same + catalogue + SAME_PLACE * about.of(entry.place);
+    let evidence = weights.code + weights.name + weights.status + words.evidence.max(same);
+    let catalogue = if defines { IN_CATALOGUE * index.units().catalogue_likelihood(entry.unit) } else { 0.0 };
+    let order = words.order + same + catalogue + SAME_UNIT * relevance.share(entry.unit);
     Some(Claim {
         passage,
-        weight: ties.code + ties.name + ties.status + order,
+        weight: weights.code + weights.name + weights.status + order,
         confidence: 1.0 - (-evidence).exp(),
-        defines_code: ties.code >= OTHER_SPELLING * DEFINES_DERIVED,
-        names_parameter: ties.name > 0.0,
+        defines_code: weights.code >= OTHER_SPELLING * DEFINES_DERIVED,
+        names_parameter: weights.name > 0.0,
     })
 }
 
 /// Whether the passage is the entry of a different code of the same shape.
 fn is_of_another_code(entry: &IndexedPassage, query: &FailureQuery) -> bool {
     let Some(shape) = entry.shape.filter(|shape| *shape != CodeShape::Words) else { return false };
-    query.codes.iter().any(|code| code.standing >= CodeEvidence::Derived && shape_of(&code.name) == Some(shape))
+    query.codes.iter().any(|code| code.evidence >= CodeEvidence::Derived && shape_of(&code.name) == Some(shape))
 }
 
 /// Whether the passage may explain an outcome of this status. Passages about another response are excluded, and so are
@@ -333,5 +343,5 @@ fn fits_status(entry: &IndexedPassage, query: &FailureQuery) -> bool {
         DocumentedResponse::Class(class) => class == status / 100,
         DocumentedResponse::Default => true,
     };
-    same && says_more_than_the_status(&entry.text, status)
+    same && adds_to_status(&entry.text, status)
 }

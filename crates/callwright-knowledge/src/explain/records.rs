@@ -2,7 +2,7 @@
 
 use super::codes::{CodeLikelihood, normal_form, strength};
 use super::heads::{self, PassageHead};
-use super::labels::{LabelRole, role, says_only_code};
+use super::labels::{LabelRole, only_announces_code, role};
 
 /// Maximum number of codes per record.
 const MAX_CODES: usize = 16;
@@ -22,7 +22,7 @@ impl LabelledRecord {
     }
 
     /// Returns the codes or names that the record defines: the value in the code column, or else the first single-word
-    /// value, and values that look like codes in other columns for codes and names.
+    /// value, and values that resemble codes in other columns for codes and names.
     pub(super) fn head(&self) -> Option<PassageHead> {
         let primary = self.primary()?;
         let (label, value) = self.fields.get(primary)?;
@@ -45,17 +45,17 @@ impl LabelledRecord {
         let is_word = |value: &str| !codes_of(value).is_empty();
         let labelled = self.fields.iter().enumerate().filter(|(_, (_, value))| is_word(value));
         let labelled = labelled.filter_map(|(at, (label, value))| match role(label) {
-            // A name is a code only if it looks like one or comes first.
+            // A name is a code only if it resembles one or comes first.
             LabelRole::Code(2) if at > 0 && strength_of(value) == CodeLikelihood::Name => None,
             LabelRole::Code(rank) => Some((rank, at)),
             _ => None,
         });
-        let by_looks = || {
+        let by_form = || {
             let mut fields = self.fields.iter().enumerate();
             fields.find(|(_, (_, value))| is_word(value) && strength_of(value) > CodeLikelihood::Name).map(|(at, _)| at)
         };
         let first = || self.fields.first().filter(|(_, value)| is_word(value)).map(|_| 0);
-        labelled.min().map(|(_, at)| at).or_else(by_looks).or_else(first)
+        labelled.min().map(|(_, at)| at).or_else(by_form).or_else(first)
     }
 
     /// Formats the record as lines. The first line contains the code and the message: `21211: Invalid number`. Labels
@@ -68,8 +68,8 @@ impl LabelledRecord {
         let first: Vec<&str> = [code.as_ref(), title.as_ref()].into_iter().flatten().map(String::as_str).collect();
         let mut lines = if first.is_empty() { Vec::new() } else { vec![first.join(": ")] };
         for (at, (label, value)) in self.fields.iter().enumerate() {
-            let is_told = Some(at) == primary || Some(at) == message || title.as_ref() == Some(value);
-            lines.extend(line(label, value).filter(|line| !is_told && !lines.contains(line)));
+            let is_repeated = Some(at) == primary || Some(at) == message || title.as_ref() == Some(value);
+            lines.extend(line(label, value).filter(|line| !is_repeated && !lines.contains(line)));
         }
         lines
     }
@@ -77,9 +77,9 @@ impl LabelledRecord {
     /// Returns the field that names the error in a few words.
     fn message(&self, primary: Option<usize>) -> Option<usize> {
         let fits = |at: usize, value: &str| Some(at) != primary && !is_empty(value);
-        let of = |wanted: fn(LabelRole) -> bool| {
+        let of = |has_role: fn(LabelRole) -> bool| {
             let mut fields = self.fields.iter().enumerate();
-            fields.find(|(at, (label, value))| wanted(role(label)) && fits(*at, value)).map(|(at, _)| at)
+            fields.find(|(at, (label, value))| has_role(role(label)) && fits(*at, value)).map(|(at, _)| at)
         };
         of(|role| role == LabelRole::Message)
             .or_else(|| of(|role| role == LabelRole::Code(2)))
@@ -96,7 +96,7 @@ pub(super) fn line(label: &str, value: &str) -> Option<String> {
         LabelRole::Useless => None,
         LabelRole::Message | LabelRole::Description => Some(value.to_owned()),
         _ if label.is_empty() => Some(value.to_owned()),
-        _ => Some(format!("{}: {value}", spoken(label))),
+        _ => Some(format!("{}: {value}", label_text(label))),
     }
 }
 
@@ -114,11 +114,11 @@ pub(super) fn joined(parts: &[String]) -> String {
 
 /// Formats the code, with its label if that states the kind of code.
 fn code_text(label: &str, value: &str) -> String {
-    if label.is_empty() || says_only_code(label) { value.to_owned() } else { format!("{label} {value}") }
+    if label.is_empty() || only_announces_code(label) { value.to_owned() } else { format!("{label} {value}") }
 }
 
 /// Formats a label: `possible_causes` → `Possible causes`.
-fn spoken(label: &str) -> String {
+fn label_text(label: &str) -> String {
     let words = label.replace(['_', '-'], " ");
     let mut characters = words.chars();
     characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
@@ -128,7 +128,7 @@ fn spoken(label: &str) -> String {
 fn codes_of(value: &str) -> Vec<String> {
     match normal_form(without_remark(value)) {
         Some(code) => vec![code],
-        None => heads::of_sentence(value).map(|head| head.codes).filter(|codes| codes.len() > 1).unwrap_or_default(),
+        None => heads::sentence_head(value).map(|head| head.codes).filter(|codes| codes.len() > 1).unwrap_or_default(),
     }
 }
 
@@ -142,7 +142,7 @@ fn strength_of(value: &str) -> CodeLikelihood {
     match normal_form(value) {
         Some(_) if value.starts_with('`') => strength(value).max(CodeLikelihood::Weak),
         Some(_) => strength(value),
-        None => heads::of_sentence(value)
+        None => heads::sentence_head(value)
             .filter(|head| head.codes.len() > 1)
             .map_or(CodeLikelihood::Name, |head| head.strength),
     }
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_told_with_its_code_first_and_without_what_tells_nothing() {
+    fn a_record_is_formatted_with_its_code_first_and_without_useless_values() {
         let record = record(&[
             ("log_level", "ERROR"),
             ("message", "Invalid number"),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_code_is_found_by_label_by_looks_or_by_place() {
+    fn the_code_is_found_by_label_by_form_or_by_position() {
         type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
         let cases: [Case<'_>; 8] = [
             (&[("Name", "Dispatch"), ("Code", "0")], &["0"]),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_keeps_the_label_that_says_what_it_is() {
+    fn a_code_keeps_the_label_that_states_its_kind() {
         assert_eq!(record(&[("info_code", "7"), ("Meaning", "No way.")]).lines(), ["info_code 7: No way."]);
         assert_eq!(
             record(&[("Code", "7"), ("Name", "Resume"), ("Client action", "Send")]).lines(),

@@ -40,7 +40,7 @@ impl SentenceRun {
     ///
     /// Sentences that fit are not split, even if their meanings differ. A similarity threshold would depend on the
     /// model, and the sentence that explains a failure is best read in context.
-    pub(super) fn ended(sentences: Vec<Sentence>, limit: usize) -> Option<PassagePart> {
+    pub(super) fn new_part(sentences: Vec<Sentence>, limit: usize) -> Option<PassagePart> {
         match fitting(&sentences, limit) {
             _ if sentences.is_empty() => None,
             fitting if fitting < sentences.len() => Some(PassagePart::Run(Self { sentences, limit })),
@@ -126,14 +126,14 @@ mod tests {
                 .map(|(number, length)| format!("{number:0>2}{}", "x".repeat(length - 1)).chars().take(40).collect())
                 .collect();
             let sentences: Vec<Sentence> = texts.iter().map(|text| Sentence::new(text, &[])).collect();
-            let passages = match SentenceRun::ended(sentences, limit) {
+            let passages = match SentenceRun::new_part(sentences, limit) {
                 Some(PassagePart::Run(run)) => run.passages(|gap| closeness[gap % closeness.len()]),
                 Some(PassagePart::Passage(piece)) => vec![piece],
                 None => Vec::new(),
             };
-            let told: Vec<&str> = passages.iter().map(|piece| piece.text.as_str()).collect();
-            prop_assert_eq!(told.join(" "), texts.join(" "));
-            prop_assert!(told.iter().all(|text| text.chars().count() <= limit), "{:?}", told);
+            let split: Vec<&str> = passages.iter().map(|piece| piece.text.as_str()).collect();
+            prop_assert_eq!(split.join(" "), texts.join(" "));
+            prop_assert!(split.iter().all(|text| text.chars().count() <= limit), "{:?}", split);
         }
     }
 }

@@ -44,11 +44,11 @@ fn a_bare_code_of_the_route_planner_fails_and_is_explained_whatever_the_status()
     for (status, kind) in [(200, FailureKind::NamedCode("20000".into())), (400, FailureKind::Status(400))] {
         let outcome = answered(status, r#"{"info_code":"20000"}"#);
         assert_eq!(explainer.failure(&operation("planRoute"), &outcome, &[], &[]).now_or_never().unwrap(), Some(kind));
-        let told = first(&explainer, "planRoute", &outcome, &arguments);
-        assert!(told.contains("the longitude precedes the latitude"), "{status}: {told}");
+        let passage = first(&explainer, "planRoute", &outcome, &arguments);
+        assert!(passage.contains("the longitude precedes the latitude"), "{status}: {passage}");
     }
-    let told = first(&explainer, "planRoute", &answered(401, r#"{"info_code":"10001"}"#), &arguments);
-    assert!(told.contains("The key is wrong"), "{told}");
+    let passage = first(&explainer, "planRoute", &answered(401, r#"{"info_code":"10001"}"#), &arguments);
+    assert!(passage.contains("The key is wrong"), "{passage}");
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn the_meeting_rooms_codes_are_explained_by_the_responses_that_define_them() {
     ];
     for (status, code, expected) in cases {
         let outcome = answered(status, &json!({"error": code}).to_string());
-        let told = first(&explainer, "createBooking", &outcome, &arguments);
-        assert!(told.contains(expected), "{code}: {told}");
+        let passage = first(&explainer, "createBooking", &outcome, &arguments);
+        assert!(passage.contains(expected), "{code}: {passage}");
     }
 }

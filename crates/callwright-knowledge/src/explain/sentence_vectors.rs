@@ -17,7 +17,7 @@ impl SentenceVectors {
     ///
     /// # Errors
     /// Returns [`EmbedError`] if the embedder fails.
-    pub(super) async fn of(texts: Vec<String>, embedder: &Arc<dyn Embedder>) -> Result<Self, EmbedError> {
+    pub(super) async fn embed(texts: Vec<String>, embedder: &Arc<dyn Embedder>) -> Result<Self, EmbedError> {
         if texts.is_empty() {
             return Ok(Self::default());
         }
@@ -35,23 +35,23 @@ impl SentenceVectors {
         match run.texts().map(|text| self.0.get(text)).collect::<Option<Vec<_>>>() {
             Some(vectors) => run.passages(|gap| closeness(&vectors, gap)),
             None => {
-                let cohesion = Cohesion::of(run.texts());
+                let cohesion = Cohesion::new(run.texts());
                 run.passages(|gap| cohesion.at(gap))
             }
         }
     }
 }
 
-/// Returns the distinct sentences to embed, at most `most`. Includes only whole runs, in order.
-pub(super) fn wanted<'a>(runs: impl Iterator<Item = &'a SentenceRun>, most: usize) -> Vec<String> {
-    let mut wanted = BTreeSet::new();
+/// Returns the distinct sentences to embed, at most `limit`. Includes only whole runs, in order.
+pub(super) fn distinct_sentences<'a>(runs: impl Iterator<Item = &'a SentenceRun>, limit: usize) -> Vec<String> {
+    let mut sentences = BTreeSet::new();
     for run in runs {
-        let new: BTreeSet<&str> = run.texts().filter(|text| !wanted.contains(text)).collect();
-        if wanted.len() + new.len() <= most {
-            wanted.extend(new);
+        let new: BTreeSet<&str> = run.texts().filter(|text| !sentences.contains(text)).collect();
+        if sentences.len() + new.len() <= limit {
+            sentences.extend(new);
         }
     }
-    wanted.into_iter().map(str::to_owned).collect()
+    sentences.into_iter().map(str::to_owned).collect()
 }
 
 /// Returns the cosine of the vector sums before and after a gap, analogous to the word counts of TextTiling.
@@ -87,7 +87,7 @@ mod tests {
     /// Embeds two subjects by one keyword each.
     #[derive(Debug, Default)]
     struct Subjects {
-        asked: AtomicUsize,
+        requests: AtomicUsize,
         fails: bool,
     }
 
@@ -101,7 +101,7 @@ mod tests {
         }
 
         fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vector>, EmbedError>> {
-            self.asked.fetch_add(1, Ordering::Relaxed);
+            self.requests.fetch_add(1, Ordering::Relaxed);
             let vector = |text: String| {
                 let is = |subject: bool| if subject { 1.0 } else { 0.1 };
                 Vector::new(vec![is(text.contains("badge")), is(text.contains("parcel"))]).unwrap()
@@ -134,12 +134,12 @@ mod tests {
         let embedder: Arc<dyn Embedder> = subjects.clone();
         let docs = toolsets.iter().map(|toolset| docs(toolset)).collect();
         let (explainer, error) =
-            Explainer::with_meanings(docs, Vec::new(), settings, &embedder).now_or_never().unwrap();
-        (explainer, error, subjects.asked.load(Ordering::Relaxed))
+            Explainer::with_embedder(docs, Vec::new(), settings, &embedder).now_or_never().unwrap();
+        (explainer, error, subjects.requests.load(Ordering::Relaxed))
     }
 
     /// Returns the passage about badges.
-    fn told(explainer: &Explainer) -> String {
+    fn badge_passage(explainer: &Explainer) -> String {
         let operation = OperationRef { toolset: "a".into(), tool: "tool".into() };
         let outcome = Outcome::Answered(ApiAnswer::new(400, "badge lent doors".to_owned()));
         let explanation = explainer.explain(&operation, &outcome, &Map::new()).now_or_never().unwrap();
@@ -150,31 +150,31 @@ mod tests {
     fn a_passage_ends_where_the_meaning_changes_although_words_go_on() {
         let badges = BADGES.replace("stolen ones", "a stolen badge");
         let (by_meaning, error, _) = built(&["a"], &settings(), false);
-        assert_eq!((told(&by_meaning), error), (badges.clone(), None));
+        assert_eq!((badge_passage(&by_meaning), error), (badges.clone(), None));
         let by_words = Explainer::build(vec![docs("a")], &settings());
-        assert_ne!(told(&by_words), badges, "words alone split elsewhere");
+        assert_ne!(badge_passage(&by_words), badges, "words alone split elsewhere");
     }
 
     #[test]
-    fn an_embedder_that_fails_is_asked_once_and_words_decide() {
-        let by_words = told(&Explainer::build(vec![docs("a")], &settings()));
-        let (explainer, error, asked) = built(&["a", "b"], &settings(), true);
-        assert_eq!((told(&explainer), asked), (by_words, 1));
+    fn a_failed_embedder_is_queried_once_and_words_decide() {
+        let by_words = badge_passage(&Explainer::build(vec![docs("a")], &settings()));
+        let (explainer, error, requests) = built(&["a", "b"], &settings(), true);
+        assert_eq!((badge_passage(&explainer), requests), (by_words, 1));
         assert!(error.is_some_and(|error| error.to_string() == "subjects: it is away"));
     }
 
     #[test]
-    fn no_more_texts_are_asked_for_than_the_settings_allow() {
-        let by_words = told(&Explainer::build(vec![docs("a")], &settings()));
+    fn no_more_texts_are_embedded_than_the_settings_allow() {
+        let by_words = badge_passage(&Explainer::build(vec![docs("a")], &settings()));
         let (explainer, error, _) = built(&["a"], &Settings { max_embedded_texts: 3, ..settings() }, false);
-        assert_eq!((told(&explainer), error), (by_words, None));
+        assert_eq!((badge_passage(&explainer), error), (by_words, None));
     }
 
     #[test]
-    fn what_fits_into_one_passage_needs_no_vectors() {
+    fn text_that_fits_into_one_passage_needs_no_vectors() {
         let wide = Settings { passage_chars: 1_000, ..settings() };
-        let (_, _, asked) = built(&["a"], &wide, false);
-        assert_eq!(asked, 1, "for the passages");
+        let (_, _, requests) = built(&["a"], &wide, false);
+        assert_eq!(requests, 1, "for the passages");
     }
 
     #[test]

@@ -58,8 +58,8 @@ fn before_identifier(text: &str, stop: usize) -> Option<usize> {
     if next.len() == behind.len() || !next.starts_with(char::is_lowercase) {
         return None;
     }
-    let looked_at = next.char_indices().nth(MAX_IDENTIFIER_CHARS).map_or(next, |(end, _)| &next[..end]);
-    let word = looked_at.split_whitespace().next()?;
+    let beginning = next.char_indices().nth(MAX_IDENTIFIER_CHARS).map_or(next, |(end, _)| &next[..end]);
+    let word = beginning.split_whitespace().next()?;
     is_identifier(word).then_some(text.len() - next.len())
 }
 
@@ -77,7 +77,7 @@ fn ends_sentence(prose: &str, end: usize) -> bool {
     }
 }
 
-/// Whether a word looks like an identifier: it has an underscore, or a capital after a small letter.
+/// Whether a word is an identifier: it has an underscore, or a capital after a small letter.
 fn is_identifier(word: &str) -> bool {
     let characters: Vec<char> = word.chars().collect();
     word.contains('_')
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sentences_end_where_a_reader_ends_them() {
+    fn sentence_boundaries_respect_abbreviations_links_and_code() {
         let cases: [(&str, &[&str]); 14] = [
             ("One. Two! Three?", &["One.", "Two!", "Three?"]),
             ("At most 6.5 decimals. See v1.2 notes.", &["At most 6.5 decimals.", "See v1.2 notes."]),

@@ -53,8 +53,8 @@ fn passages(explainer: &Explainer, record: &Value) -> Vec<String> {
 /// Whether a passage explains the record by any of its sentences.
 fn explains(passage: &str, record: &Value) -> bool {
     match &record["gold"] {
-        Value::Array(sentences) => sentences.iter().any(|gold| tells(passage, gold.as_str().unwrap())),
-        gold => tells(passage, gold.as_str().unwrap()),
+        Value::Array(sentences) => sentences.iter().any(|gold| contains_sentence(passage, gold.as_str().unwrap())),
+        gold => contains_sentence(passage, gold.as_str().unwrap()),
     }
 }
 
@@ -78,14 +78,14 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// Whether a passage contains at least four in five of the words of the sentence.
-fn tells(passage: &str, gold: &str) -> bool {
+fn contains_sentence(passage: &str, gold: &str) -> bool {
     let mut have = words(passage);
-    let want = words(gold);
-    let held = want
+    let expected = words(gold);
+    let held = expected
         .iter()
         .filter(|word| have.iter().position(|other| other == *word).map(|at| have.swap_remove(at)).is_some())
         .count();
-    held * 5 >= want.len() * 4
+    held * 5 >= expected.len() * 4
 }
 
 /// Returns the sections of the catalogues with the names of their APIs.
@@ -118,7 +118,7 @@ fn thirteen_further_catalogues_are_explained_and_unknown_errors_are_not() {
     let embedder = built_in(&embedding::Settings::default()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let settings = Settings::default();
-    let built = Explainer::with_meanings(Vec::new(), sections(&folder), &settings, &embedder);
+    let built = Explainer::with_embedder(Vec::new(), sections(&folder), &settings, &embedder);
     let (explainer, _) = runtime.block_on(built);
     for record in records.iter().chain(&unknown) {
         explainer.learn(record["api"].as_str().unwrap(), &outcome(record));

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prefixes_and_namespaces_are_taken_off() {
+    fn prefixes_and_namespaces_are_removed() {
         let cases: [(&str, &[&str]); 9] = [
             ("ERR-29", &["29"]),
             ("req_21543c3667", &[]),

@@ -42,18 +42,18 @@ impl MessageWords {
         let end = passage.char_indices().nth(MAX_CHARS).map_or(passage.len(), |(end, _)| end);
         let mut best: f32 = 0.0;
         for (at, line) in passage[..end].lines().enumerate() {
-            best = best.max(self.likeness_of(line));
+            best = best.max(self.likeness_without_remark(line));
             // The first line of an entry has the code before the message, other lines may have a label.
             for (_, behind) in [line.split_once(": ")].into_iter().flatten() {
-                best = best.max(self.likeness_of(behind));
+                best = best.max(self.likeness_without_remark(behind));
                 if let Some((_, behind)) = behind.split_once(": ").filter(|_| at == 0) {
-                    best = best.max(self.likeness_of(behind));
+                    best = best.max(self.likeness_without_remark(behind));
                 }
             }
             for sentence in sentences(line) {
-                best = best.max(self.likeness_of(sentence));
+                best = best.max(self.likeness_without_remark(sentence));
                 if let Some((_, behind)) = sentence.split_once(": ") {
-                    best = best.max(self.likeness_of(behind));
+                    best = best.max(self.likeness_without_remark(behind));
                 }
             }
         }
@@ -61,7 +61,7 @@ impl MessageWords {
     }
 
     /// Returns the likeness to a text, with and without the remark in brackets at its end.
-    fn likeness_of(&self, text: &str) -> f32 {
+    fn likeness_without_remark(&self, text: &str) -> f32 {
         let whole = self.likeness_to(text);
         match text.split_once(" (") {
             Some((before, remark)) if remark.trim_end_matches('.').ends_with(')') => {
@@ -79,9 +79,9 @@ impl MessageWords {
             return 0.0;
         }
         let free = placeholders * WORDS_PER_PLACEHOLDER;
-        let asked = self.count.saturating_sub(free).max(common).max(1);
-        let equal = 2.0 * common as f32 / (asked + length) as f32;
-        let within = if self.count >= LEAST_WORDS_WITHIN { common as f32 / asked as f32 } else { 0.0 };
+        let required = self.count.saturating_sub(free).max(common).max(1);
+        let equal = 2.0 * common as f32 / (required + length) as f32;
+        let within = if self.count >= LEAST_WORDS_WITHIN { common as f32 / required as f32 } else { 0.0 };
         // A message within a longer sentence is weaker evidence, because its words may be scattered there.
         equal.max(within * (0.5 + 0.5 * (common as f32 / length as f32)).min(0.9))
     }
@@ -105,23 +105,23 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 
 /// Removes placeholders and returns their number.
 fn without_placeholders(text: &str) -> (String, usize) {
-    let mut shown = String::with_capacity(text.len());
+    let mut kept = String::with_capacity(text.len());
     let mut count = 0;
     let mut rest = text;
     while let Some(at) = rest.find(['%', '{', '<', '[', '$']) {
         let (before, from) = rest.split_at(at);
-        shown.push_str(before);
+        kept.push_str(before);
         let taken = placeholder(from);
         count += usize::from(taken > 1);
         let first = from.chars().next().map_or(1, char::len_utf8);
         rest = from.get(taken.max(first)..).unwrap_or_default();
         if taken == 0 {
-            shown.push_str(&from[..first]);
+            kept.push_str(&from[..first]);
         }
-        shown.push(' ');
+        kept.push(' ');
     }
-    shown.push_str(rest);
-    (shown, count)
+    kept.push_str(rest);
+    (kept, count)
 }
 
 /// Maximum length in bytes of a placeholder.

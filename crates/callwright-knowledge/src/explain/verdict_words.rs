@@ -78,10 +78,10 @@ const EMPTY_WORDS: [&str; 19] = [
 ];
 
 /// Minimum number of other words that make the description of a response informative.
-const LEAST_TELLING_WORDS: usize = 2;
+const MIN_INFORMATIVE_WORDS: usize = 2;
 
 /// Whether a passage that defines a code describes an error, by its words or because it belongs to an error response.
-pub(super) fn calls_it_an_error(entry: &IndexedPassage, code: &str) -> bool {
+pub(super) fn describes_error(entry: &IndexedPassage, code: &str) -> bool {
     let about: Vec<&str> = entry.text.lines().flat_map(sentences).filter(|sentence| names(sentence, code)).collect();
     let words: Vec<String> = about.iter().flat_map(|sentence| tokens(sentence)).collect();
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
@@ -94,15 +94,15 @@ pub(super) fn calls_it_an_error(entry: &IndexedPassage, code: &str) -> bool {
 }
 
 /// Whether the description of a response adds information to its status.
-pub(super) fn says_more_than_the_status(text: &str, status: u16) -> bool {
+pub(super) fn adds_to_status(text: &str, status: u16) -> bool {
     let reason = tokens(reason_of(status).unwrap_or_default());
-    let telling = |word: &String| {
+    let is_informative = |word: &String| {
         !reason.contains(word)
             && !is_stop_word(word)
             && !EMPTY_WORDS.contains(&word.as_str())
             && *word != status.to_string()
     };
-    tokens(text).iter().filter(|word| telling(word)).count() >= LEAST_TELLING_WORDS
+    tokens(text).iter().filter(|word| is_informative(word)).count() >= MIN_INFORMATIVE_WORDS
 }
 
 fn names(sentence: &str, code: &str) -> bool {
@@ -112,20 +112,14 @@ fn names(sentence: &str, code: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::places::DocumentPlace;
+    use crate::explain::units::UnitId;
 
     fn entry(text: &str, response: Option<DocumentedResponse>) -> IndexedPassage {
-        IndexedPassage {
-            text: text.into(),
-            source: String::new(),
-            response,
-            place: DocumentPlace::default(),
-            shape: None,
-        }
+        IndexedPassage { text: text.into(), source: String::new(), response, unit: UnitId::default(), shape: None }
     }
 
     #[test]
-    fn an_error_is_called_one_by_words_or_by_its_response() {
+    fn errors_are_described_by_words_or_by_their_response() {
         let cases = [
             ("20000: invalid parameters", None, true),
             ("| code | meaning |\n| 20000 | longitude first |", Some(DocumentedResponse::Status(400)), true),
@@ -136,15 +130,15 @@ mod tests {
         ];
         for (text, response, expected) in cases {
             let code = if text.contains("20000") { "20000" } else { "10000" };
-            assert_eq!(calls_it_an_error(&entry(text, response), code), expected, "{text}");
+            assert_eq!(describes_error(&entry(text, response), code), expected, "{text}");
         }
     }
 
     #[test]
-    fn a_description_that_only_repeats_the_status_says_nothing() {
+    fn a_description_that_repeats_the_status_adds_nothing() {
         for text in ["Not Found", "Unexpected error", "404 error response.", "Error", "The request failed"] {
-            assert!(!says_more_than_the_status(text, 404), "{text}");
+            assert!(!adds_to_status(text, 404), "{text}");
         }
-        assert!(says_more_than_the_status("No room has this id.", 404));
+        assert!(adds_to_status("No room has this id.", 404));
     }
 }

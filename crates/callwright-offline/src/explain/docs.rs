@@ -46,7 +46,7 @@ impl DocumentLibrary {
         }
         let explainer = match embedder {
             None => Explainer::with_sections(Vec::new(), sections, settings),
-            Some(embedder) => match Explainer::with_meanings(Vec::new(), sections, settings, embedder).await {
+            Some(embedder) => match Explainer::with_embedder(Vec::new(), sections, settings, embedder).await {
                 (explainer, None) => explainer,
                 (_, Some(error)) => return Err(OfflineError::Unembedded(error)),
             },

@@ -10,7 +10,7 @@ use crate::pipeline::stages::plan::{MeteredModel, StageContext};
 use crate::pipeline::state::{RanCall, RunResults, Turn, TurnConversation};
 use callwright_judge::feedback;
 use callwright_judge::scanner::CompiledTool;
-use callwright_knowledge::answer_check::{AnsweredCall, doubt};
+use callwright_knowledge::answer_check::{AnsweredCall, mismatch};
 use callwright_telemetry::labels::{Label, Purpose, Stage};
 use callwright_types::Outcome;
 use callwright_types::rules::{Mode, SuccessCheck};
@@ -36,7 +36,7 @@ pub(crate) async fn check(
     let calls: Vec<CheckInput> = checked.iter().filter_map(|at| CheckInput::of(ran.results.get(*at)?, limit)).collect();
     let mut reports = Vec::with_capacity(calls.len());
     for call in &calls {
-        reports.push(doubt(&model, call.shown(&request)).await);
+        reports.push(mismatch(&model, call.shown(&request)).await);
     }
     model.charge(&mut context);
     for (at, report) in checked.into_iter().zip(reports) {

@@ -22,7 +22,7 @@ use crate::pipeline::state::{ChatDraft, ToolResult, Turn, TurnConversation, tool
 use crate::pipeline::tools::Offer;
 use callwright_judge::feedback::{MAX_TRIED, ObservedFailure};
 use callwright_judge::scanner::CompiledTool;
-use callwright_knowledge::explain::{ClientTool, FailureKind, Judged, ToolExplanation, ToolMessage, recognise};
+use callwright_knowledge::explain::{ClientTool, FailureKind, FailureVerdict, ToolExplanation, ToolMessage, recognise};
 use callwright_telemetry::labels::Stage;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::rules::{Ablation, ClientTools, Mode};
@@ -177,9 +177,9 @@ async fn look(
 async fn rule(turn: &Turn, toolsets: Option<&[String]>, result: &ToolResult) -> Option<&'static str> {
     let ToolResult { call, text, .. } = result;
     match recognise(&ToolMessage { tool: &call.name, text }, &turn.policy.explain.failures) {
-        Judged::Failed(recognised) => return Some(recognised.rule),
-        Judged::Fine => return None,
-        Judged::Silent => {}
+        FailureVerdict::Failed(recognised) => return Some(recognised.rule),
+        FailureVerdict::Fine => return None,
+        FailureVerdict::Undecided => {}
     }
     let operation = operation(turn, toolsets, &call.name)?;
     let answer = ApiAnswer::new(http::StatusCode::OK.as_u16(), text.clone());

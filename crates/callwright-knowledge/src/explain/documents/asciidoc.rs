@@ -210,32 +210,32 @@ fn bullet(line: &str) -> Option<(&str, &str)> {
         .strip_suffix('.')
         .is_some_and(|number| (1..=2).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit()));
     let same = |mark: &str, of: char| mark.len() <= 5 && mark.chars().all(|character| character == of);
-    let known = same(mark, '*') || same(mark, '.') || mark == "-" || mark == "•";
+    let is_marker = same(mark, '*') || same(mark, '.') || mark == "-" || mark == "•";
     let mark = if digits { "1." } else { mark };
-    (known || digits).then(|| (mark, rest.trim()))
+    (is_marker || digits).then(|| (mark, rest.trim()))
 }
 
 /// Removes inline markup; code is marked by backquotes.
 pub(super) fn inline(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
+    let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(['[', '<', '`', '*', '{']) {
         let (before, from) = rest.split_at(at);
         let (text, taken) = markup(before, from);
         match text {
             Some((kept, text)) => {
-                shown.push_str(kept);
-                shown.push_str(&text);
+                plain.push_str(kept);
+                plain.push_str(&text);
             }
             None => {
-                shown.push_str(before);
-                shown.push_str(&from[..taken]);
+                plain.push_str(before);
+                plain.push_str(&from[..taken]);
             }
         }
         rest = &from[taken..];
     }
-    shown.push_str(rest);
-    shown
+    plain.push_str(rest);
+    plain
 }
 
 /// Parses the markup at the start of `from`. Returns the text before it that remains with the text of the markup, and

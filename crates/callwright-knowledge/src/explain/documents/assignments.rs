@@ -89,7 +89,7 @@ struct AssignmentList {
     /// Code of the open record.
     code: String,
     fields: Vec<(String, String)>,
-    /// Number of assignments whose name looks like a code, unlike the label of a line.
+    /// Number of assignments whose name resembles a code, unlike the label of a line.
     coded: usize,
     blocks: Vec<DocumentBlock>,
 }
@@ -157,7 +157,7 @@ fn split_key(key: &str) -> (&str, &str) {
         end += part.len() + 1;
         let number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         let likely = if number { CodeLikelihood::Strong } else { strength(part) };
-        if likely > CodeLikelihood::Name && best.is_none_or(|(known, ..)| likely > known) {
+        if likely > CodeLikelihood::Name && best.is_none_or(|(most, ..)| likely > most) {
             best = Some((likely, part, end));
         }
     }

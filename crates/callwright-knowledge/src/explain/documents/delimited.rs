@@ -10,7 +10,7 @@ use crate::explain::blocks::{DocumentBlock, FLOW};
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// Parses delimited text (RFC 4180, leniently: records may have different lengths). The delimiter is the most frequent
-/// candidate in the first line. The first record is the header if it looks like one.
+/// candidate in the first line. The first record is the header if it resembles one.
 pub(super) fn delimited(text: &[u8]) -> Vec<DocumentBlock> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut reader =

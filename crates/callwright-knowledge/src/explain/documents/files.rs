@@ -201,9 +201,9 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_told_with_its_place_and_what_mends_it() {
         let folder = tempfile::tempdir().unwrap();
-        let told = |path: &str| named(&folder.path().join(path)).unwrap_err().to_string();
-        assert!(told("none").contains("none: No such file") && told("none").contains("name a file or folder"));
-        assert!(told("a{").contains("a{: ") && told("a{").contains("match any"));
+        let message = |path: &str| named(&folder.path().join(path)).unwrap_err().to_string();
+        assert!(message("none").contains("none: No such file") && message("none").contains("name a file or folder"));
+        assert!(message("a{").contains("a{: ") && message("a{").contains("match any"));
         let large = folder.path().join("large.md");
         fs::write(&large, "12345").unwrap();
         let error = read(&large, 4).unwrap_err().to_string();

@@ -22,12 +22,12 @@ const HOLDERS: [&str; 6] = ["ul", "ol", "menu", "dl", "table", "select"];
 const VOID: [&str; 13] =
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"];
 
-/// Records the end tags in a piece of HTML that is at offset `place` of a text.
-pub(super) fn note_ends(ends: &mut Ends, piece: &str, place: usize) {
+/// Records the end tags in a piece of HTML that is at `offset` of a text.
+pub(super) fn note_ends(ends: &mut Ends, piece: &str, offset: usize) {
     if piece.contains("</") {
         for token in Tokenizer::new(piece).flatten() {
             if let Token::EndTag(tag) = token {
-                ends.insert(String::from_utf8_lossy(&tag.name).into_owned(), place);
+                ends.insert(String::from_utf8_lossy(&tag.name).into_owned(), offset);
             }
         }
     }
@@ -72,9 +72,9 @@ impl Html {
     }
 
     /// Sets the offset of the next piece in the text.
-    pub(super) fn at(&mut self, place: usize) {
+    pub(super) fn at(&mut self, offset: usize) {
         if let Some((_, at)) = &mut self.ends {
-            *at = place;
+            *at = offset;
         }
     }
 
@@ -315,8 +315,8 @@ fn is_hidden(tag: &StartTag<()>) -> bool {
     let value = |name: &[u8]| tag.attributes.get(name).map(|value| String::from_utf8_lossy(value).to_ascii_lowercase());
     let style: String =
         value(b"style").unwrap_or_default().chars().filter(|character| !character.is_whitespace()).collect();
-    let shown_when_found = value(b"hidden").is_some_and(|hidden| hidden == "until-found");
-    value(b"hidden").is_some() && !shown_when_found
+    let is_until_found = value(b"hidden").is_some_and(|hidden| hidden == "until-found");
+    value(b"hidden").is_some() && !is_until_found
         || value(b"aria-hidden").is_some_and(|hidden| hidden == "true")
         || style.contains("display:none")
         || style.contains("visibility:hidden")

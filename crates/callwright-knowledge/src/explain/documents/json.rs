@@ -140,13 +140,13 @@ fn at_flow(kind: BlockKind) -> DocumentBlock {
 
 /// Whether the keys of an object are codes.
 fn is_map(members: &Map<String, Value>) -> bool {
-    let known =
+    let has_labels =
         members.keys().any(|key| matches!(role(key), LabelRole::Code(0) | LabelRole::Message | LabelRole::Description));
     let codes = members.keys().filter(|key| strength(key) > CodeLikelihood::Name || is_integer(key)).count();
     // An object whose members are all alike is a map even if its keys are plain words.
-    let told = |value: &Value| value.as_object().is_some_and(|members| is_record(members) && !has_code(members));
-    let alike = members.len() > 1 && members.values().all(told);
-    !known && (codes * 2 > members.len() || alike)
+    let is_entry = |value: &Value| value.as_object().is_some_and(|members| is_record(members) && !has_code(members));
+    let alike = members.len() > 1 && members.values().all(is_entry);
+    !has_labels && (codes * 2 > members.len() || alike)
 }
 
 /// Whether an object is one entry: scalars, and objects that only add to them.
@@ -162,13 +162,16 @@ fn is_record(members: &Map<String, Value>) -> bool {
 
 /// Whether an object has a description and otherwise only scalars and objects of scalars, such as a link.
 fn is_described(members: &Map<String, Value>) -> bool {
-    let told = members.iter().any(|(key, value)| {
+    let has_description = members.iter().any(|(key, value)| {
         value.is_string() && (is_label(key) || matches!(role(key), LabelRole::Message | LabelRole::Description))
     });
-    told && members.values().all(|value| match value {
-        Value::Object(inner) => !has_code(inner) && !inner.values().any(|value| value.is_object() || value.is_array()),
-        other => !holds_objects(other),
-    })
+    has_description
+        && members.values().all(|value| match value {
+            Value::Object(inner) => {
+                !has_code(inner) && !inner.values().any(|value| value.is_object() || value.is_array())
+            }
+            other => !holds_objects(other),
+        })
 }
 
 /// Whether a member contains the object's own code.

@@ -23,7 +23,7 @@ pub(super) fn parts(text: &str) -> Vec<String> {
 /// Whether a line starts with a label or a code.
 pub(super) fn begins_block(line: &str) -> bool {
     let labelled = line.split_once(": ").is_some_and(|(label, _)| is_label(label));
-    labelled || heads::of_sentence(line).is_some_and(|head| head.strength == CodeLikelihood::Strong)
+    labelled || heads::sentence_head(line).is_some_and(|head| head.strength == CodeLikelihood::Strong)
 }
 
 #[cfg(test)]

@@ -12,32 +12,32 @@ const LEAST_ROWS: usize = 3;
 
 /// Replaces such lists by rows.
 pub(super) fn with_rows(blocks: Vec<DocumentBlock>) -> Vec<DocumentBlock> {
-    let mut shown = Vec::with_capacity(blocks.len());
+    let mut converted = Vec::with_capacity(blocks.len());
     let mut open: Vec<DocumentBlock> = Vec::new();
     for block in blocks {
         let continues = matches!(block.kind, BlockKind::Item(_) | BlockKind::Prose(_))
             && open.first().is_none_or(|first| block.depth >= first.depth);
         if !continues {
-            close(&mut open, &mut shown);
+            close(&mut open, &mut converted);
         }
         if continues && (!open.is_empty() || matches!(block.kind, BlockKind::Item(_))) {
             open.push(block);
         } else {
-            shown.push(block);
+            converted.push(block);
         }
     }
-    close(&mut open, &mut shown);
-    shown
+    close(&mut open, &mut converted);
+    converted
 }
 
-fn close(open: &mut Vec<DocumentBlock>, shown: &mut Vec<DocumentBlock>) {
+fn close(open: &mut Vec<DocumentBlock>, converted: &mut Vec<DocumentBlock>) {
     let blocks = take(open);
     match rows(&blocks) {
         Some((depth, mut rows)) => {
             let header = rows.remove(0);
-            shown.extend(labelled(header, rows).into_iter().map(|kind| DocumentBlock { depth, kind }));
+            converted.extend(labelled(header, rows).into_iter().map(|kind| DocumentBlock { depth, kind }));
         }
-        None => shown.extend(blocks),
+        None => converted.extend(blocks),
     }
 }
 
@@ -80,11 +80,11 @@ mod tests {
     fn lists_of_lists_with_a_header_are_rows() {
         let list = ["CODE", "MEANING", "E_A", "first", "E_B", "second"];
         let blocks = list.iter().enumerate().map(|(at, text)| item(8 + at % 2, text)).collect();
-        let shown = with_rows(blocks);
-        assert_eq!(shown.len(), 2);
+        let converted = with_rows(blocks);
+        assert_eq!(converted.len(), 2);
         assert!(
-            matches!(&shown[1].kind, BlockKind::Row(record) if record.lines() == ["E_B", "MEANING: second"] || record.lines() == ["E_B: second"]),
-            "{shown:?}"
+            matches!(&converted[1].kind, BlockKind::Row(record) if record.lines() == ["E_B", "MEANING: second"] || record.lines() == ["E_B: second"]),
+            "{converted:?}"
         );
     }
 

@@ -49,12 +49,12 @@ impl PlainTextReader {
             return self.flush();
         }
         let cells: Vec<&str> = line.trim().split('\t').filter(|cell| !cell.trim().is_empty()).collect();
-        if cells.len() > 1 && heads::of_sentence(cells[0]).is_some_and(|head| head.alone) {
+        if cells.len() > 1 && heads::sentence_head(cells[0]).is_some_and(|head| head.alone) {
             let cells = cells.into_iter().map(folded).collect();
             return self.push(depth, BlockKind::Row(LabelledRecord::of_row(&[], cells)));
         }
         if depth == FLOW
-            && heads::of_sentence(&text).is_some_and(|head| head.alone && head.strength == CodeLikelihood::Strong)
+            && heads::sentence_head(&text).is_some_and(|head| head.alone && head.strength == CodeLikelihood::Strong)
         {
             return self.push(BOLD_LINE, BlockKind::Heading(text));
         }
@@ -87,7 +87,7 @@ impl PlainTextReader {
 
 /// Whether a line starts with the code or name that it defines.
 fn defines(text: &str) -> bool {
-    heads::of_sentence(text).is_some_and(|head| head.strength > CodeLikelihood::Name)
+    heads::sentence_head(text).is_some_and(|head| head.strength > CodeLikelihood::Name)
 }
 
 fn indentation(line: &str) -> usize {

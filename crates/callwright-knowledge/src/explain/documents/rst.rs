@@ -150,8 +150,8 @@ impl RstReader {
     }
 
     fn heading(&mut self, mark: char, over: bool, title: &str) {
-        let known = self.adornments.iter().position(|known| *known == (mark, over));
-        let level = known.unwrap_or_else(|| {
+        let level = self.adornments.iter().position(|adornment| *adornment == (mark, over));
+        let level = level.unwrap_or_else(|| {
             self.adornments.push((mark, over));
             self.adornments.len() - 1
         });
@@ -254,10 +254,10 @@ impl RstReader {
         let lines: Vec<&str> = rest.iter().take_while(ends).copied().collect();
         let text = lines.join("\n");
         let literal = text.ends_with("::");
-        let shown = if literal { text.trim_end_matches(':') } else { text.as_str() };
-        let is_bold = shown.len() > 4 && shown.starts_with("**") && shown.ends_with("**");
-        self.writer.strong_if(is_bold, &inline(shown));
-        if literal && shown.len() < text.len() && !shown.is_empty() {
+        let content = if literal { text.trim_end_matches(':') } else { text.as_str() };
+        let is_bold = content.len() > 4 && content.starts_with("**") && content.ends_with("**");
+        self.writer.strong_if(is_bold, &inline(content));
+        if literal && content.len() < text.len() && !content.is_empty() {
             self.writer.text(":");
         }
         self.writer.end_paragraph();
@@ -368,25 +368,25 @@ fn option<'a>(options: &[&'a str], name: &str) -> Option<&'a str> {
 /// Removes inline markup; literals and interpreted text are marked by backquotes.
 pub(super) fn inline(text: &str) -> String {
     let text = text.replace("``", "`").replace("**", "");
-    let mut shown = String::with_capacity(text.len());
+    let mut plain = String::with_capacity(text.len());
     let mut rest = text.as_str();
     while let Some((before, behind)) = rest.split_once('`') {
         let Some((inner, after)) = behind.split_once('`') else { break };
         // `:doc:` and other roles name the kind of the text that follows.
         let role = before.rfind(':').filter(|end| end + 1 == before.len()).and_then(|end| before[..end].rfind(':'));
         let before = role.filter(|at| !before[*at..].contains(' ')).map_or(before, |at| &before[..at]);
-        shown.push_str(before);
+        plain.push_str(before);
         let link = after.starts_with('_');
         let title = inner.split_once(" <").filter(|(_, target)| target.ends_with('>')).map(|(title, _)| title);
         match title {
-            Some(title) => shown.push_str(title),
-            None if link || inner.contains(' ') && role.is_some() => shown.push_str(inner),
-            None => shown.extend(["`", inner, "`"]),
+            Some(title) => plain.push_str(title),
+            None if link || inner.contains(' ') && role.is_some() => plain.push_str(inner),
+            None => plain.extend(["`", inner, "`"]),
         }
         rest = after.trim_start_matches('_');
     }
-    shown.push_str(rest);
-    shown
+    plain.push_str(rest);
+    plain
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub(super) struct DocumentTableRow {
     pub(super) first_is_header: bool,
 }
 
-/// Converts a table to blocks. The header is the row that is marked as such, or the first row if it looks like a
+/// Converts a table to blocks. The header is the row that is marked as such, or the first row if it resembles a
 /// header.
 pub(super) fn records(rows: Vec<DocumentTableRow>) -> Vec<BlockKind> {
     let marked = rows.iter().take_while(|row| row.all_headers).count();
@@ -44,7 +44,7 @@ pub(super) fn records(rows: Vec<DocumentTableRow>) -> Vec<BlockKind> {
     if let Some(records) = repeated_labels(&rows, marked) {
         return records.into_iter().map(BlockKind::Row).collect();
     }
-    if let Some(record) = lying(&rows, marked) {
+    if let Some(record) = vertical_record(&rows, marked) {
         return vec![BlockKind::Row(record)];
     }
     let reads_like_header = marked == 0 && rows.len() > 1 && rows.first().is_some_and(|(cells, _)| is_header(cells));
@@ -204,15 +204,15 @@ fn repeated_labels(rows: &[(Vec<String>, bool)], marked: usize) -> Option<Vec<La
     let members: usize = groups.iter().map(Vec::len).sum();
     let recurring: usize = counts.values().filter(|count| **count > 1).sum();
     let few = counts.len() > 1 && counts.len() <= MAX_ROW_LABELS && members >= 2 * groups.len();
-    let known = groups.iter().flatten().any(|(label, _)| is_label(label) || role(label) != LabelRole::Other);
-    let repeats = groups.len() > 1 && recurring * 5 >= members * 4 && known;
+    let has_labels = groups.iter().flatten().any(|(label, _)| is_label(label) || role(label) != LabelRole::Other);
+    let repeats = groups.len() > 1 && recurring * 5 >= members * 4 && has_labels;
     // A single record has labels that are set in bold type.
-    let single = groups.len() == 1 && are_marked && marked == 0 && known && members > 1;
+    let single = groups.len() == 1 && are_marked && marked == 0 && has_labels && members > 1;
     (few && (repeats || single)).then(|| groups.into_iter().map(|fields| LabelledRecord { fields }).collect())
 }
 
 /// Converts a two-column table whose first column contains the labels to one record.
-fn lying(rows: &[(Vec<String>, bool)], marked: usize) -> Option<LabelledRecord> {
+fn vertical_record(rows: &[(Vec<String>, bool)], marked: usize) -> Option<LabelledRecord> {
     let pairs: Option<Vec<(String, String)>> = rows
         .iter()
         .map(|(cells, _)| match cells.as_slice() {
@@ -222,14 +222,14 @@ fn lying(rows: &[(Vec<String>, bool)], marked: usize) -> Option<LabelledRecord> 
         .collect();
     let pairs = pairs?;
     let codes = with_role(&pairs, |role| matches!(role, LabelRole::Code(0 | 1)));
-    let told = with_role(&pairs, |role| matches!(role, LabelRole::Message | LabelRole::Description));
-    let stands =
+    let descriptions = with_role(&pairs, |role| matches!(role, LabelRole::Message | LabelRole::Description));
+    let has_header_column =
         rows.iter().skip(marked).all(|(_, first_is_header)| *first_is_header) && rows.len() > marked && marked == 0;
     // A header `Code | Description` has both roles in one row, and further codes below.
     let first_row_is_header =
         pairs.first().is_some_and(|(_, value)| is_label(value) || role(value) != LabelRole::Other);
-    let lies = codes == 1 && (told >= 1 || stands);
-    if !lies || first_row_is_header && told == 0 {
+    let is_vertical = codes == 1 && (descriptions >= 1 || has_header_column);
+    if !is_vertical || first_row_is_header && descriptions == 0 {
         return None;
     }
     let fields =
@@ -237,8 +237,8 @@ fn lying(rows: &[(Vec<String>, bool)], marked: usize) -> Option<LabelledRecord> 
     Some(LabelledRecord { fields: fields.collect() })
 }
 
-fn with_role(pairs: &[(String, String)], wanted: fn(LabelRole) -> bool) -> usize {
-    pairs.iter().filter(|(label, _)| wanted(role(label))).count()
+fn with_role(pairs: &[(String, String)], has_role: fn(LabelRole) -> bool) -> usize {
+    pairs.iter().filter(|(label, _)| has_role(role(label))).count()
 }
 
 /// Whether the label is the header of such a vertical record: `Property | Value`, `Field | Description`.
@@ -246,7 +246,7 @@ fn is_heading_pair(label: &str) -> bool {
     matches!(label.to_lowercase().as_str(), "property" | "field" | "attribute" | "key" | "name" | "item" | "")
 }
 
-/// Whether an unmarked row looks like a header: it contains labels and nothing like a code.
+/// Whether an unmarked row resembles a header: it contains labels and nothing like a code.
 pub(super) fn is_header(cells: &[String]) -> bool {
     cells.iter().any(|cell| is_label(cell) || role(cell) != LabelRole::Other) && !cells.iter().any(|cell| is_data(cell))
 }

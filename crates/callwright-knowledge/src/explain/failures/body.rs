@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::error_rules::RULES;
-use super::grounds::{Finding, Grounds};
+use super::evidence::{FailureEvidence, Finding};
 use super::substance::{member, members, substance};
 use super::text::text_failure;
 use crate::explain::body_words::{folded, is_absent};
@@ -30,7 +30,7 @@ const ENVELOPES: &[&str] = &[
 
 /// Members that may accompany the content of an envelope (names folded): the tool, the call and the kind of the
 /// content.
-const ON_ENVELOPES: &[&str] = &[
+const ENVELOPE_COMPANIONS: &[&str] = &[
     "type",
     "role",
     "id",
@@ -59,32 +59,35 @@ const ON_ENVELOPES: &[&str] = &[
 const BATCHES: &[&str] = &["results", "responses", "items", "operations", "answers"];
 
 /// Members whose text describes the result.
-const SAYINGS: &[&str] = &["message", "msg", "detail", "details", "description", "reason", "info", "title"];
+const TEXT_MEMBERS: &[&str] = &["message", "msg", "detail", "details", "description", "reason", "info", "title"];
 
 /// Finds an error in a value.
 pub(super) fn body_failure(value: &Value) -> Option<Finding> {
-    inside(value, MAX_ENVELOPES)
+    value_failure(value, MAX_ENVELOPES)
 }
 
-fn inside(value: &Value, levels: usize) -> Option<Finding> {
+fn value_failure(value: &Value, levels: usize) -> Option<Finding> {
     match value {
-        Value::Object(body) if !body.is_empty() => of_object(body, levels),
-        Value::Array(items) if !items.is_empty() => of_items(items, levels),
-        Value::String(text) if levels > 0 => inside_text(text, levels - 1),
+        Value::Object(body) if !body.is_empty() => object_failure(body, levels),
+        Value::Array(items) if !items.is_empty() => array_failure(items, levels),
+        Value::String(text) if levels > 0 => embedded_text_failure(text, levels - 1),
         _ => None,
     }
 }
 
-fn of_object(body: &Map<String, Value>, levels: usize) -> Option<Finding> {
-    let by_rule = RULES.iter().find(|rule| (rule.holds)(body)).map(|rule| (rule.name, Grounds::Form));
-    by_rule.or_else(|| of_batch(body)).or_else(|| in_envelope(body, levels)).or_else(|| of_saying(body))
+fn object_failure(body: &Map<String, Value>, levels: usize) -> Option<Finding> {
+    let by_rule = RULES.iter().find(|rule| (rule.holds)(body)).map(|rule| (rule.name, FailureEvidence::Form));
+    by_rule
+        .or_else(|| batch_failure(body))
+        .or_else(|| envelope_failure(body, levels))
+        .or_else(|| text_member_failure(body))
 }
 
 /// Matches a batch of which every item failed. A partial success is not a failure.
-fn of_batch(body: &Map<String, Value>) -> Option<Finding> {
+fn batch_failure(body: &Map<String, Value>) -> Option<Finding> {
     let lists = members(body, BATCHES).into_iter().filter_map(Value::as_array);
     let mut full = lists.filter(|list| !list.is_empty());
-    full.any(|list| list.iter().all(item_failed)).then_some(("all_items_failed", Grounds::Form))
+    full.any(|list| list.iter().all(item_failed)).then_some(("all_items_failed", FailureEvidence::Form))
 }
 
 fn item_failed(item: &Value) -> bool {
@@ -100,16 +103,16 @@ fn without_name(item: &Map<String, Value>) -> Map<String, Value> {
         .collect()
 }
 
-fn of_items(items: &[Value], levels: usize) -> Option<Finding> {
+fn array_failure(items: &[Value], levels: usize) -> Option<Finding> {
     if let Some(text) = text_of_blocks(items) {
-        return inside_text(&text, levels.checked_sub(1)?);
+        return embedded_text_failure(&text, levels.checked_sub(1)?);
     }
     // An array inside an envelope is a result, whatever its items are.
     if levels < MAX_ENVELOPES {
         return None;
     }
     let failed = |item: &Value| item.as_object().is_some_and(|item| RULES.iter().any(|rule| (rule.holds)(item)));
-    items.iter().all(failed).then_some(("all_items_failed", Grounds::Form))
+    items.iter().all(failed).then_some(("all_items_failed", FailureEvidence::Form))
 }
 
 /// Returns the text of content blocks: `[{"type":"text","text":"..."}]`.
@@ -121,23 +124,23 @@ fn text_of_blocks(items: &[Value]) -> Option<String> {
 }
 
 /// Classifies the content of an envelope without other members.
-fn in_envelope(body: &Map<String, Value>, levels: usize) -> Option<Finding> {
+fn envelope_failure(body: &Map<String, Value>, levels: usize) -> Option<Finding> {
     let levels = levels.checked_sub(1)?;
-    let mut held = body.iter().filter(|(name, _)| !ON_ENVELOPES.contains(&folded(name).as_str()));
-    let ((name, held), next) = (held.next()?, held.next());
-    (next.is_none() && ENVELOPES.contains(&folded(name).as_str())).then(|| inside(held, levels))?
+    let mut contents = body.iter().filter(|(name, _)| !ENVELOPE_COMPANIONS.contains(&folded(name).as_str()));
+    let ((name, content), next) = (contents.next()?, contents.next());
+    (next.is_none() && ENVELOPES.contains(&folded(name).as_str())).then(|| value_failure(content, levels))?
 }
 
 /// Matches a body that contains only a sentence that describes a failure.
-fn of_saying(body: &Map<String, Value>) -> Option<Finding> {
-    let said = SAYINGS.iter().find_map(|name| member(body, name)?.as_str()).filter(|text| !is_absent(text))?;
-    (substance(body) == 0).then(|| text_failure(said)).flatten().map(|_| ("message_says_so", Grounds::Words))
+fn text_member_failure(body: &Map<String, Value>) -> Option<Finding> {
+    let text = TEXT_MEMBERS.iter().find_map(|name| member(body, name)?.as_str()).filter(|text| !is_absent(text))?;
+    (substance(body) == 0).then(|| text_failure(text)).flatten().map(|_| ("message_says_so", FailureEvidence::Words))
 }
 
 /// Classifies a text inside JSON: nested JSON or words.
-fn inside_text(text: &str, levels: usize) -> Option<Finding> {
-    match super::reading::json(text) {
-        Some(value) => inside(&value, levels),
+fn embedded_text_failure(text: &str, levels: usize) -> Option<Finding> {
+    match super::json_text::json(text) {
+        Some(value) => value_failure(&value, levels),
         None => text_failure(text),
     }
 }

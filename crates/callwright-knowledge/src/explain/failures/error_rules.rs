@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::substance::{member, members, substance};
 use crate::explain::body_words::{
-    has_reason, is_absent, is_code_name, is_error_code, is_error_code_name, says_why, scalar,
+    has_reason, is_absent, is_code_name, is_error_code, is_error_code_name, scalar, states_reason,
 };
 
 /// Rule that recognises an error in the body of a response below status 400.
@@ -27,12 +27,12 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "error_object",
         holds: |body| {
-            let named = members(
+            let errors = members(
                 body,
                 &["error", "fault", "exception", "err", "problem", "odataerror", "errorresponse", "errordetails"],
             );
-            let told = named.into_iter().any(|error| error.as_object().is_some_and(|error| !error.is_empty()));
-            told && substance(body) <= 1
+            let has_error = errors.into_iter().any(|error| error.as_object().is_some_and(|error| !error.is_empty()));
+            has_error && substance(body) <= 1
         },
         positive: &[
             r#"{"error":{"code":"not_found","message":"No such room"}}"#,
@@ -52,8 +52,8 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "error_text",
         holds: |body| {
-            let told = members(body, &["error", "exception", "fault"]).into_iter();
-            told.filter_map(Value::as_str).any(|error| !is_absent(error)) && substance(body) == 0 && !succeeded(body)
+            let errors = members(body, &["error", "exception", "fault"]).into_iter();
+            errors.filter_map(Value::as_str).any(|error| !is_absent(error)) && substance(body) == 0 && !succeeded(body)
         },
         positive: &[
             r#"{"error":"invalid_auth"}"#,
@@ -101,7 +101,10 @@ pub const RULES: &[Rule] = &[
         name: "error_list",
         holds: |body| {
             let mut lists = members(body, &["errors", "errormessages", "faults", "error"]).into_iter();
-            lists.any(is_told) && substance(body) == 0 && !succeeded(body) && body.get("data").is_none_or(is_nothing)
+            lists.any(is_error_collection)
+                && substance(body) == 0
+                && !succeeded(body)
+                && body.get("data").is_none_or(is_nothing)
         },
         positive: &[
             r#"{"errors":["name is required"]}"#,
@@ -137,9 +140,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "status_word",
         holds: |body| {
-            let said = members(body, &["status", "result", "outcome", "stat"]).into_iter().filter_map(Value::as_str);
-            let mut said = said.map(str::to_ascii_lowercase);
-            said.any(|status| ["error", "fail", "failed", "failure"].contains(&status.as_str()))
+            let statuses =
+                members(body, &["status", "result", "outcome", "stat"]).into_iter().filter_map(Value::as_str);
+            let mut statuses = statuses.map(str::to_ascii_lowercase);
+            statuses.any(|status| ["error", "fail", "failed", "failure"].contains(&status.as_str()))
                 && substance(body) == 0
                 && body.len() > 1
         },
@@ -175,7 +179,7 @@ pub const RULES: &[Rule] = &[
         name: "error_code",
         holds: |body| {
             body.iter().any(|(name, value)| is_error_code_name(name) && is_error_code(value))
-                && (says_why(body) && substance(body) <= 1 || substance(body) == 0)
+                && (states_reason(body) && substance(body) <= 1 || substance(body) == 0)
         },
         positive: &[
             r#"{"errcode":40013,"errmsg":"invalid appid"}"#,
@@ -192,9 +196,9 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "error_message",
         holds: |body| {
-            let named = &["errormessage", "errmsg", "errormsg", "errordescription", "faultstring", "exceptionmessage"];
-            let told = members(body, named).into_iter();
-            told.filter_map(Value::as_str).any(|text| !is_absent(text))
+            let names = &["errormessage", "errmsg", "errormsg", "errordescription", "faultstring", "exceptionmessage"];
+            let messages = members(body, names).into_iter();
+            messages.filter_map(Value::as_str).any(|text| !is_absent(text))
                 && substance(body) <= 1
                 && !body.iter().any(|(name, value)| is_error_code_name(name) && !is_error_code(value))
         },
@@ -212,7 +216,7 @@ pub const RULES: &[Rule] = &[
         holds: |body| {
             let kinds =
                 members(body, &["type", "errortype", "exception", "name", "exceptiontype", "typekey"]).into_iter();
-            kinds.filter_map(Value::as_str).any(is_exception_name) && says_why(body) && substance(body) <= 1
+            kinds.filter_map(Value::as_str).any(is_exception_name) && states_reason(body) && substance(body) <= 1
         },
         positive: &[
             r#"{"__type":"com.amazon.coral.service#ThrottlingException","message":"Rate exceeded"}"#,
@@ -256,8 +260,8 @@ pub const RULES: &[Rule] = &[
         name: "detail_list",
         holds: |body| {
             let entries = member(body, "detail").and_then(Value::as_array);
-            let tells = |entry: &Value| entry.get("msg").is_some() && entry.get("loc").is_some();
-            entries.is_some_and(|list| !list.is_empty() && list.iter().all(tells)) && substance(body) == 0
+            let is_violation = |entry: &Value| entry.get("msg").is_some() && entry.get("loc").is_some();
+            entries.is_some_and(|list| !list.is_empty() && list.iter().all(is_violation)) && substance(body) == 0
         },
         positive: &[r#"{"detail":[{"loc":["query","from"],"msg":"field required","type":"value_error.missing"}]}"#],
         negative: &[r#"{"detail":[{"loc":"Rome"}]}"#, r#"{"detail":[]}"#],
@@ -286,7 +290,7 @@ fn error_list(body: &Map<String, Value>) -> Option<&Vec<Value>> {
 }
 
 /// Whether the value is a non-empty list of errors, or a non-empty object of errors by field.
-fn is_told(errors: &Value) -> bool {
+fn is_error_collection(errors: &Value) -> bool {
     match errors {
         Value::Array(list) => !list.is_empty() && list.iter().all(|entry| entry.is_object() || entry.is_string()),
         Value::Object(named) => {

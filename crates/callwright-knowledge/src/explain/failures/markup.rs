@@ -4,7 +4,7 @@ use crate::explain::body_words::reason_of;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::grounds::{Finding, Grounds};
+use super::evidence::{FailureEvidence, Finding};
 
 /// Maximum number of bytes that are examined; an error is evident at the beginning.
 const MAX_BYTES: usize = 64 * 1024;
@@ -59,9 +59,9 @@ const PAGE_TITLES: &[&str] = &[
 pub(super) fn markup_failure(text: &str) -> Option<Finding> {
     let text = text.get(..text.floor_char_boundary(MAX_BYTES))?;
     if is_page(text.as_bytes()) {
-        return page_title(text).filter(|title| is_error_title(title)).map(|_| ("error_page", Grounds::Form));
+        return page_title(text).filter(|title| is_error_title(title)).map(|_| ("error_page", FailureEvidence::Form));
     }
-    xml_failure(text).map(|rule| (rule, Grounds::Form))
+    xml_failure(text).map(|rule| (rule, FailureEvidence::Form))
 }
 
 /// Whether a text begins like an HTML document.
@@ -137,12 +137,12 @@ fn page_title(text: &str) -> Option<String> {
 fn is_error_title(title: &str) -> bool {
     let status =
         title.split(|letter: char| !letter.is_ascii_digit()).next().and_then(|number| number.parse::<u16>().ok());
-    let says_status = status.is_some_and(|status| (400..600).contains(&status)) && title.len() > 3;
+    let begins_with_status = status.is_some_and(|status| (400..600).contains(&status)) && title.len() > 3;
     let named = PAGE_TITLES.iter().any(|known| {
         title == *known || title.starts_with(&format!("{known} ")) || title.starts_with(&format!("{known}:"))
     });
     let numbered = title.starts_with("error ") || title.starts_with("http status ") || title.starts_with("http error ");
-    says_status && (PAGE_TITLES.iter().any(|known| title.contains(known)) || repeats_reason(title, status))
+    begins_with_status && (PAGE_TITLES.iter().any(|known| title.contains(known)) || repeats_reason(title, status))
         || named
         || numbered
 }

@@ -1,11 +1,11 @@
 //! Recognises failures in messages of clients' tools.
 
-use super::Judged;
+use super::FailureVerdict;
 use super::body::body_failure;
-use super::grounds::{Finding, Grounds};
-use super::reading::{json, labelled};
-use super::ruled::{OutcomeRuleInput, ruling};
-use super::telling::{FailureDetails, told_by_body, told_by_text};
+use super::details::{FailureDetails, details_of_body, details_of_text};
+use super::evidence::{FailureEvidence, Finding};
+use super::json_text::{json, labelled};
+use super::policy_rules::{OutcomeRuleInput, matching_rule};
 use super::text::text_failure;
 use callwright_types::rules::{FailureRule, RuledOutcome};
 
@@ -20,11 +20,11 @@ pub struct ToolMessage<'a> {
 
 /// Failure that a tool's message reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recognised {
+pub struct ReportedFailure {
     /// Name of the rule in traces and metrics: `policy`, or one of the built-in rules.
     pub rule: &'static str,
-    /// Grounds of the decision.
-    pub grounds: Grounds,
+    /// Evidence of the decision.
+    pub evidence: FailureEvidence,
     /// HTTP status in the message.
     pub status: Option<u16>,
     /// Error code in the message.
@@ -34,21 +34,21 @@ pub struct Recognised {
 }
 
 /// Decides whether a tool's message reports a failure. Runs in linear time on a bounded part of the text.
-pub fn recognise(message: &ToolMessage<'_>, rules: &[FailureRule]) -> Judged<Recognised> {
+pub fn recognise(message: &ToolMessage<'_>, rules: &[FailureRule]) -> FailureVerdict<ReportedFailure> {
     let json = json(message.text);
     let subject = OutcomeRuleInput { tool: message.tool, status: None, text: message.text, json: json.as_ref() };
-    let found = match ruling(rules, &subject) {
-        Some((_, RuledOutcome::Fine)) => return Judged::Fine,
-        Some((_, RuledOutcome::Failed)) => Some(("policy", Grounds::Policy)),
-        None => json.as_ref().map_or_else(|| in_words(message.text), body_failure),
+    let found = match matching_rule(rules, &subject) {
+        Some((_, RuledOutcome::Fine)) => return FailureVerdict::Fine,
+        Some((_, RuledOutcome::Failed)) => Some(("policy", FailureEvidence::Policy)),
+        None => json.as_ref().map_or_else(|| plain_text_failure(message.text), body_failure),
     };
-    let Some((rule, grounds)) = found else { return Judged::Silent };
-    let told = match &json {
-        Some(body) => told_by_body(body),
+    let Some((rule, evidence)) = found else { return FailureVerdict::Undecided };
+    let details = match &json {
+        Some(body) => details_of_body(body),
         None => match labelled(message.text) {
             Some((label, body)) => {
-                let by_body = told_by_body(&body);
-                let by_label = told_by_text(label, true);
+                let by_body = details_of_body(&body);
+                let by_label = details_of_text(label, true);
                 FailureDetails {
                     status: by_label.status.or(by_body.status),
                     code: by_body.code,
@@ -56,21 +56,27 @@ pub fn recognise(message: &ToolMessage<'_>, rules: &[FailureRule]) -> Judged<Rec
                 }
             }
             None => {
-                told_by_text(message.text, rule.starts_with("status_") || rule == "traceback" || rule == "exception")
+                details_of_text(message.text, rule.starts_with("status_") || rule == "traceback" || rule == "exception")
             }
         },
     };
-    Judged::Failed(Recognised { rule, grounds, status: told.status, code: told.code, reason: told.reason })
+    FailureVerdict::Failed(ReportedFailure {
+        rule,
+        evidence,
+        status: details.status,
+        code: details.code,
+        reason: details.reason,
+    })
 }
 
 /// Classifies a text that is not JSON: words, or JSON after a label that does not itself report a failure.
-fn in_words(text: &str) -> Option<Finding> {
+fn plain_text_failure(text: &str) -> Option<Finding> {
     match labelled(text) {
         Some((label, value)) => {
-            let by_label = text_failure(label).filter(|(_, grounds)| *grounds == Grounds::Form);
+            let by_label = text_failure(label).filter(|(_, evidence)| *evidence == FailureEvidence::Form);
             by_label
                 .or_else(|| body_failure(&value))
-                .or_else(|| is_status(label).then_some(("status_line", Grounds::Form)))
+                .or_else(|| is_status(label).then_some(("status_line", FailureEvidence::Form)))
         }
         None => text_failure(text),
     }
@@ -87,15 +93,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_policy_says_holds_first() {
+    fn policy_rules_take_precedence() {
         let rules: Vec<FailureRule> = serde_json::from_str(
             r#"[{"tools":["search"],"text":"^nothing","outcome":"failed"},{"at":"/error","present":true,"outcome":"fine"}]"#,
         )
         .unwrap();
-        let grounds = |tool, text| recognise(&ToolMessage { tool, text }, &rules).failure().map(|found| found.grounds);
-        assert_eq!(grounds("search", "nothing found"), Some(Grounds::Policy));
-        assert_eq!(grounds("list", "nothing found"), None);
-        assert_eq!(grounds("list", r#"{"error":{"code":"x"}}"#), None);
-        assert_eq!(grounds("list", r#"{"ok":false,"message":"x"}"#), Some(Grounds::Form));
+        let evidence =
+            |tool, text| recognise(&ToolMessage { tool, text }, &rules).failure().map(|found| found.evidence);
+        assert_eq!(evidence("search", "nothing found"), Some(FailureEvidence::Policy));
+        assert_eq!(evidence("list", "nothing found"), None);
+        assert_eq!(evidence("list", r#"{"error":{"code":"x"}}"#), None);
+        assert_eq!(evidence("list", r#"{"ok":false,"message":"x"}"#), Some(FailureEvidence::Form));
     }
 }

@@ -1,19 +1,19 @@
 //! Recognises failed outcomes of calls that the proxy executed ([`is_failure`]), and failures in messages of clients'
 //! tools ([`recognise`]).
 //!
-//! Rules of the policy are applied first (`ruled`). A status of 400 or more and a missing response are failures. Some
-//! APIs also return 2xx with an error in the body: [`RULES`] recognise such bodies.
+//! Rules of the policy are applied first (`policy_rules`). A status of 400 or more and a missing response are failures.
+//! Some APIs also return 2xx with an error in the body: [`RULES`] recognise such bodies.
 
 mod body;
+mod details;
 mod error_rules;
-mod grounds;
+mod evidence;
+mod json_text;
 mod markup;
 mod message;
+mod policy_rules;
 mod promise;
-mod reading;
-mod ruled;
 mod substance;
-mod telling;
 mod text;
 mod text_rules;
 
@@ -23,11 +23,11 @@ use serde_json::Value;
 
 use self::body::body_failure;
 pub use self::error_rules::{RULES, Rule};
-pub use self::grounds::Grounds;
-pub use self::message::{Recognised, ToolMessage, recognise};
+pub use self::evidence::FailureEvidence;
+pub use self::message::{ReportedFailure, ToolMessage, recognise};
+use self::policy_rules::{OutcomeRuleInput, matching_rule};
 pub use self::promise::PROMISE_RULES;
 pub(super) use self::promise::shortfall;
-use self::ruled::{OutcomeRuleInput, ruling};
 use self::text::text_failure;
 pub use self::text_rules::{TEXT_RULES, TextRule};
 use super::body_words::{is_absent, is_code_name, is_companion, scalar};
@@ -59,21 +59,21 @@ pub enum FailureKind {
 
 /// Verdict on an outcome or a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Judged<Failure = FailureKind> {
+pub enum FailureVerdict<Failure = FailureKind> {
     /// It failed.
     Failed(Failure),
     /// It did not fail: a rule of the policy matched, or nothing was attempted.
     Fine,
     /// There is no evidence of a failure.
-    Silent,
+    Undecided,
 }
 
-impl<Failure> Judged<Failure> {
+impl<Failure> FailureVerdict<Failure> {
     /// Returns the failure, if any.
     pub fn failure(self) -> Option<Failure> {
         match self {
             Self::Failed(failure) => Some(failure),
-            Self::Fine | Self::Silent => None,
+            Self::Fine | Self::Undecided => None,
         }
     }
 }
@@ -85,7 +85,7 @@ pub(super) struct ParsedOutcome<'a> {
 }
 
 impl<'a> ParsedOutcome<'a> {
-    pub(super) fn of(outcome: &'a Outcome) -> Self {
+    pub(super) fn new(outcome: &'a Outcome) -> Self {
         Self { outcome, json: OnceCell::new() }
     }
 
@@ -97,26 +97,25 @@ impl<'a> ParsedOutcome<'a> {
 }
 
 /// Classifies an outcome by itself and by the rules of the policy, without documentation. `tool` is `toolset/tool`.
-pub(super) fn is_failure(read: &ParsedOutcome<'_>, tool: &str, rules: &[FailureRule]) -> Judged {
-    match read.outcome {
-        Outcome::Answered(answer) => match ruled(read, answer, tool, rules) {
-            Some((index, RuledOutcome::Failed)) => Judged::Failed(FailureKind::Ruled(index)),
-            Some((_, RuledOutcome::Fine)) => Judged::Fine,
-            None if answer.status >= 400 => Judged::Failed(FailureKind::Status(answer.status)),
-            None => {
-                error_body(read, answer).map_or(Judged::Silent, |rule| Judged::Failed(FailureKind::ErrorBody(rule)))
-            }
+pub(super) fn is_failure(parsed: &ParsedOutcome<'_>, tool: &str, rules: &[FailureRule]) -> FailureVerdict {
+    match parsed.outcome {
+        Outcome::Answered(answer) => match rule_outcome(parsed, answer, tool, rules) {
+            Some((index, RuledOutcome::Failed)) => FailureVerdict::Failed(FailureKind::Ruled(index)),
+            Some((_, RuledOutcome::Fine)) => FailureVerdict::Fine,
+            None if answer.status >= 400 => FailureVerdict::Failed(FailureKind::Status(answer.status)),
+            None => error_body(parsed, answer)
+                .map_or(FailureVerdict::Undecided, |rule| FailureVerdict::Failed(FailureKind::ErrorBody(rule))),
         },
-        Outcome::Unreachable { .. } => Judged::Failed(FailureKind::Unreachable),
-        Outcome::Unknown { .. } => Judged::Failed(FailureKind::Unknown),
-        Outcome::Refused(_) | Outcome::Unauthorised { .. } => Judged::Failed(FailureKind::Refused),
+        Outcome::Unreachable { .. } => FailureVerdict::Failed(FailureKind::Unreachable),
+        Outcome::Unknown { .. } => FailureVerdict::Failed(FailureKind::Unknown),
+        Outcome::Refused(_) | Outcome::Unauthorised { .. } => FailureVerdict::Failed(FailureKind::Refused),
         // Nothing was attempted that documentation could explain.
-        Outcome::Unapproved(_) => Judged::Fine,
+        Outcome::Unapproved(_) => FailureVerdict::Fine,
     }
 }
 
-fn ruled(
-    read: &ParsedOutcome<'_>,
+fn rule_outcome(
+    parsed: &ParsedOutcome<'_>,
     answer: &ApiAnswer,
     tool: &str,
     rules: &[FailureRule],
@@ -124,14 +123,14 @@ fn ruled(
     if rules.is_empty() {
         return None;
     }
-    let subject = OutcomeRuleInput { tool, status: Some(answer.status), text: &answer.text(), json: read.json() };
-    ruling(rules, &subject)
+    let subject = OutcomeRuleInput { tool, status: Some(answer.status), text: &answer.text(), json: parsed.json() };
+    matching_rule(rules, &subject)
 }
 
 /// Returns the code of a body that contains only a code, such as `{"info_code":"20000"}`. Such a code can mean an error
 /// or a success, so the documentation decides.
-pub(super) fn suspected_code(read: &ParsedOutcome<'_>) -> Option<String> {
-    let body = read.json()?.as_object()?;
+pub(super) fn suspected_code(parsed: &ParsedOutcome<'_>) -> Option<String> {
+    let body = parsed.json()?.as_object()?;
     let mut codes = body.iter().filter(|(name, _)| is_code_name(name));
     let (_, value) = codes.next()?;
     let bare = body.iter().all(|(name, value)| is_code_name(name) || is_companion(name) || value.is_null());
@@ -140,16 +139,16 @@ pub(super) fn suspected_code(read: &ParsedOutcome<'_>) -> Option<String> {
 
 /// Returns the rule that recognises an error in the body. Rules based on wording alone are excluded; the documentation
 /// decides these cases.
-fn error_body(read: &ParsedOutcome<'_>, answer: &ApiAnswer) -> Option<&'static str> {
+fn error_body(parsed: &ParsedOutcome<'_>, answer: &ApiAnswer) -> Option<&'static str> {
     // RFC 9457 section 3: the media type alone marks the content as a problem.
     if answer.header("content-type").is_some_and(|kind| kind.trim().starts_with("application/problem+json")) {
         return Some("problem_details");
     }
-    let found = match read.json() {
+    let found = match parsed.json() {
         Some(body) => body_failure(body),
         None => text_failure(&answer.text()),
     };
-    found.filter(|(_, grounds)| *grounds == Grounds::Form).map(|(rule, _)| rule)
+    found.filter(|(_, evidence)| *evidence == FailureEvidence::Form).map(|(rule, _)| rule)
 }
 
 #[cfg(test)]

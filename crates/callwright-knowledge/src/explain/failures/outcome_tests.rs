@@ -10,7 +10,7 @@ fn answered(status: u16, body: &str) -> Outcome {
 }
 
 fn failed(outcome: &Outcome) -> Option<FailureKind> {
-    is_failure(&ParsedOutcome::of(outcome), "api/tool", &[]).failure()
+    is_failure(&ParsedOutcome::new(outcome), "api/tool", &[]).failure()
 }
 
 fn failure(status: u16, body: &str) -> Option<FailureKind> {
@@ -18,18 +18,19 @@ fn failure(status: u16, body: &str) -> Option<FailureKind> {
 }
 
 #[test]
-fn what_policy_says_holds_before_status_and_body() {
+fn policy_rules_take_precedence_over_status_and_body() {
     let rules: Vec<FailureRule> = serde_json::from_str(
         r#"[{"tools":["api/get"],"status":[404],"outcome":"fine"},{"at":"/state","values":["broken"],"outcome":"failed"},
             {"at":"/error/soft","values":[true],"outcome":"fine"}]"#,
     )
     .unwrap();
-    let judged = |tool: &str, status, body: &str| is_failure(&ParsedOutcome::of(&answered(status, body)), tool, &rules);
-    assert_eq!(judged("api/get", 404, ""), Judged::Fine);
-    assert_eq!(judged("api/put", 404, ""), Judged::Failed(FailureKind::Status(404)));
-    assert_eq!(judged("api/put", 200, r#"{"state":"broken"}"#), Judged::Failed(FailureKind::Ruled(1)));
-    assert_eq!(judged("api/put", 200, r#"{"error":{"soft":true}}"#), Judged::Fine);
-    assert_eq!(judged("api/put", 200, r#"{"state":"fine"}"#), Judged::Silent);
+    let judged =
+        |tool: &str, status, body: &str| is_failure(&ParsedOutcome::new(&answered(status, body)), tool, &rules);
+    assert_eq!(judged("api/get", 404, ""), FailureVerdict::Fine);
+    assert_eq!(judged("api/put", 404, ""), FailureVerdict::Failed(FailureKind::Status(404)));
+    assert_eq!(judged("api/put", 200, r#"{"state":"broken"}"#), FailureVerdict::Failed(FailureKind::Ruled(1)));
+    assert_eq!(judged("api/put", 200, r#"{"error":{"soft":true}}"#), FailureVerdict::Fine);
+    assert_eq!(judged("api/put", 200, r#"{"state":"fine"}"#), FailureVerdict::Undecided);
 }
 
 #[test]
@@ -62,7 +63,7 @@ fn a_status_of_400_or_more_fails_whatever_the_body() {
 }
 
 #[test]
-fn what_never_got_an_answer_failed() {
+fn unanswered_requests_are_failures() {
     let reason = String::new();
     assert_eq!(failed(&Outcome::Unknown { reason: reason.clone() }), Some(FailureKind::Unknown));
     assert_eq!(failed(&Outcome::Unreachable { reason: reason.clone() }), Some(FailureKind::Unreachable));
@@ -86,12 +87,12 @@ fn ordinary_bodies_do_not_fail() {
         "<items><error>no</error></items>",
     ] {
         assert_eq!(failure(200, body), None, "{body}");
-        assert_eq!(suspected_code(&ParsedOutcome::of(&answered(200, body))), None, "{body}");
+        assert_eq!(suspected_code(&ParsedOutcome::new(&answered(200, body))), None, "{body}");
     }
 }
 
 #[test]
-fn a_problem_is_told_by_its_media_type() {
+fn problem_details_are_recognised_by_media_type() {
     let headers = vec![("content-type".to_owned(), "application/problem+json; charset=utf-8".to_owned())];
     let answer = ApiAnswer { status: 200, headers, body: "{}".into(), truncated: false, paging: Default::default() };
     assert_eq!(failed(&Outcome::Answered(answer)), Some(FailureKind::ErrorBody("problem_details")));
@@ -100,16 +101,19 @@ fn a_problem_is_told_by_its_media_type() {
 #[test]
 fn a_bare_code_is_suspected_and_a_code_beside_results_is_not() {
     assert_eq!(
-        suspected_code(&ParsedOutcome::of(&answered(200, r#"{"info_code":"20000"}"#))).as_deref(),
+        suspected_code(&ParsedOutcome::new(&answered(200, r#"{"info_code":"20000"}"#))).as_deref(),
         Some("20000")
     );
-    assert_eq!(suspected_code(&ParsedOutcome::of(&answered(200, r#"{"code":7,"message":"x"}"#))).as_deref(), Some("7"));
+    assert_eq!(
+        suspected_code(&ParsedOutcome::new(&answered(200, r#"{"code":7,"message":"x"}"#))).as_deref(),
+        Some("7")
+    );
     for body in [
         r#"{"info_code":"10000","routes":[]}"#,
         r#"{"code":0}"#,
         r#"{"postcode":"20000"}"#,
         r#"{"code":"A","error_code":"B"}"#,
     ] {
-        assert_eq!(suspected_code(&ParsedOutcome::of(&answered(200, body))), None, "{body}");
+        assert_eq!(suspected_code(&ParsedOutcome::new(&answered(200, body))), None, "{body}");
     }
 }

@@ -14,7 +14,7 @@ use callwright_types::promise::{Promise, PromisedShape, PromisedValue, Shortfall
 pub const PROMISE_RULES: [&str; 3] = ["empty_result", "page_for_json", "broken_json"];
 
 /// Name of the rule, and a description of the content received.
-type Lack = (&'static str, &'static str);
+type Deviation = (&'static str, &'static str);
 
 /// Returns how the response falls short of the promise for its status.
 pub(in crate::explain) fn shortfall(answer: &ApiAnswer, promises: &[Promise]) -> Option<Shortfall> {
@@ -23,11 +23,11 @@ pub(in crate::explain) fn shortfall(answer: &ApiAnswer, promises: &[Promise]) ->
         return None;
     }
     let promise = promises.iter().find(|promise| promise.statuses.contains(&answer.status))?;
-    let (rule, came) = lack(answer, promise)?;
+    let (rule, came) = deviation(answer, promise)?;
     Some(Shortfall { rule, came, promised: promise.told() })
 }
 
-fn lack(answer: &ApiAnswer, promise: &Promise) -> Option<Lack> {
+fn deviation(answer: &ApiAnswer, promise: &Promise) -> Option<Deviation> {
     let [empty, page, broken] = PROMISE_RULES;
     let body = answer.body.trim_ascii();
     let value = promise.value.as_ref();
@@ -43,13 +43,14 @@ fn lack(answer: &ApiAnswer, promise: &Promise) -> Option<Lack> {
     match serde_json::from_slice::<Value>(body) {
         Ok(body) => missing(&body, value?).map(|came| (empty, came)),
         Err(_) => {
-            let is_broken = promise.only_json && says_json(answer) && value?.demands_content() && is_no_json(body);
+            let is_broken =
+                promise.only_json && has_json_media_type(answer) && value?.demands_content() && is_no_json(body);
             is_broken.then_some((broken, "something that is not JSON"))
         }
     }
 }
 
-fn says_json(answer: &ApiAnswer) -> bool {
+fn has_json_media_type(answer: &ApiAnswer) -> bool {
     let essence = answer.header("content-type").and_then(|kind| kind.split(';').next()).unwrap_or_default();
     let essence = essence.trim().to_ascii_lowercase();
     essence == "application/json" || essence == "text/json" || essence.ends_with("+json")

@@ -17,7 +17,7 @@ fn cases(lines: &str) -> Vec<String> {
     cases
 }
 
-fn found(text: &str) -> Option<Recognised> {
+fn found(text: &str) -> Option<ReportedFailure> {
     recognise(&ToolMessage { tool: "t", text }, &[]).failure()
 }
 
@@ -43,12 +43,12 @@ fn every_rule_for_texts_recognises_its_example_and_no_rule_a_look_alike() {
 
 #[test]
 fn every_rule_has_a_case_that_it_alone_decides_in_order() {
-    let mut silent: Vec<&str> = TEXT_RULES.iter().map(|rule| rule.name).collect();
+    let mut unused: Vec<&str> = TEXT_RULES.iter().map(|rule| rule.name).collect();
     for text in cases(REPORTS) {
         let by = found(&text).map(|found| found.rule);
-        silent.retain(|name| Some(*name) != by);
+        unused.retain(|name| Some(*name) != by);
     }
-    assert!(silent.is_empty(), "{silent:?}");
+    assert!(unused.is_empty(), "{unused:?}");
 }
 
 #[test]
@@ -76,13 +76,13 @@ fn large_deep_and_broken_messages_are_bounded() {
 }
 
 #[test]
-fn what_a_failure_tells_is_taken_from_json_from_texts_and_from_both() {
-    let told = |text: &str| found(text).map(|found| (found.status, found.code, found.reason)).unwrap();
+fn details_are_taken_from_json_from_texts_and_from_both() {
+    let details = |text: &str| found(text).map(|found| (found.status, found.code, found.reason)).unwrap();
     let owned = |text: &str| Some(text.to_owned());
-    assert_eq!(told(r#"{"error":{"code":"E17","message":"late"}}"#), (None, owned("E17"), owned("late")));
-    assert_eq!(told("Error: 422 Unprocessable Entity: {\"message\":\"late\"}"), (Some(422), None, owned("late")));
+    assert_eq!(details(r#"{"error":{"code":"E17","message":"late"}}"#), (None, owned("E17"), owned("late")));
+    assert_eq!(details("Error: 422 Unprocessable Entity: {\"message\":\"late\"}"), (Some(422), None, owned("late")));
     assert_eq!(
-        told("Request failed with status code 404"),
+        details("Request failed with status code 404"),
         (Some(404), None, owned("Request failed with status code 404"))
     );
 }
@@ -92,10 +92,10 @@ fn rows() -> Vec<String> {
     let bodies = RULES.iter().map(|rule| (rule.name, rule.positive.first(), rule.negative.first()));
     let bodies = bodies.filter_map(|(name, positive, negative)| Some((name, *positive?, *negative?)));
     let texts = TEXT_RULES.iter().map(|rule| (rule.name, rule.example, rule.look_alike));
-    let shown = |text: &str| text.replace('`', "").replace('\n', " ⏎ ").replace('|', "\\|");
+    let in_cell = |text: &str| text.replace('`', "").replace('\n', " ⏎ ").replace('|', "\\|");
     bodies
         .chain(texts)
-        .map(|(name, is, is_not)| format!("| `{name}` | `{}` | `{}` |", shown(is), shown(is_not)))
+        .map(|(name, is, is_not)| format!("| `{name}` | `{}` | `{}` |", in_cell(is), in_cell(is_not)))
         .collect()
 }
 

@@ -1,6 +1,6 @@
 //! Recognises failures in texts by their first line and their length.
 
-use super::grounds::{Finding, Grounds};
+use super::evidence::{FailureEvidence, Finding};
 use super::markup::markup_failure;
 use super::text_rules::{TEXT_RULES, TextRuleInput};
 
@@ -19,14 +19,14 @@ pub(super) fn text_failure(text: &str) -> Option<Finding> {
     if text.starts_with('<') {
         return markup_failure(text);
     }
-    let said = said(text)?;
+    let input = rule_input(text)?;
     TEXT_RULES
         .iter()
-        .find(|rule| (rule.grounds == Grounds::Form || said.short) && (rule.holds)(&said))
-        .map(|rule| (rule.name, rule.grounds))
+        .find(|rule| (rule.evidence == FailureEvidence::Form || input.short) && (rule.holds)(&input))
+        .map(|rule| (rule.name, rule.evidence))
 }
 
-fn said(text: &str) -> Option<TextRuleInput<'_>> {
+fn rule_input(text: &str) -> Option<TextRuleInput<'_>> {
     let text = text.get(..text.floor_char_boundary(MAX_BYTES))?;
     let line = text.lines().find(|line| !line.trim().is_empty())?;
     let line = line.get(..line.floor_char_boundary(MAX_LINE_BYTES))?;

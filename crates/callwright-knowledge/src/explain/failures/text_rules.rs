@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::grounds::Grounds;
+use super::evidence::FailureEvidence;
 
 /// Text as input of the rules.
 #[derive(Debug, Clone, Copy)]
@@ -24,8 +24,8 @@ pub(super) struct TextRuleInput<'a> {
 pub struct TextRule {
     /// Name of the rule in traces.
     pub name: &'static str,
-    /// Grounds of the rule. Rules based on wording apply only to short texts.
-    pub grounds: Grounds,
+    /// Evidence that the rule provides. Rules based on wording apply only to short texts.
+    pub evidence: FailureEvidence,
     pub(super) holds: fn(&TextRuleInput<'_>) -> bool,
     /// Text that the rule recognises.
     pub example: &'static str,
@@ -37,83 +37,83 @@ pub struct TextRule {
 pub const TEXT_RULES: &[TextRule] = &[
     TextRule {
         name: "traceback",
-        grounds: Grounds::Form,
-        holds: |said| TRACEBACK.is_match(said.text) && RAISED.is_match(said.text),
+        evidence: FailureEvidence::Form,
+        holds: |input| TRACEBACK.is_match(input.text) && RAISED.is_match(input.text),
         example: "Traceback (most recent call last):\n  File \"a.py\", line 3, in run\nKeyError: 'city'",
         look_alike: "In Python, a `Traceback (most recent call last):` ends with the error:\nKeyError: 'city'",
     },
     TextRule {
         name: "status_line",
-        grounds: Grounds::Form,
-        holds: |said| status_line(said.line),
+        evidence: FailureEvidence::Form,
+        holds: |input| status_line(input.line),
         example: "404 Client Error: Not Found for url: https://api.example.org/rooms/9",
         look_alike: "404 rooms were found",
     },
     TextRule {
         name: "status_told",
-        grounds: Grounds::Form,
-        holds: |said| STATUS_TOLD.is_match(said.line),
+        evidence: FailureEvidence::Form,
+        holds: |input| STATUS_REPORTED.is_match(input.line),
         example: "Request failed with status code 422",
         look_alike: "Status code 422 means that the content cannot be processed.",
     },
     TextRule {
         name: "exception",
-        grounds: Grounds::Form,
-        holds: |said| EXCEPTION.is_match(said.line) && !EXPLAINS.is_match(said.line),
+        evidence: FailureEvidence::Form,
+        holds: |input| EXCEPTION.is_match(input.line) && !EXPLAINS.is_match(input.line),
         example: "requests.exceptions.ConnectTimeout: HTTPSConnectionPool(host='api.example.org', port=443)",
         look_alike: "KeyError: raised when a key is not in a dictionary.",
     },
     TextRule {
         name: "error_word",
-        grounds: Grounds::Form,
-        holds: |said| error_word(said.line) && !is_log(said),
+        evidence: FailureEvidence::Form,
+        holds: |input| error_word(input.line) && !is_log(input),
         example: "Error: payment method not found",
         look_alike: "Error: none",
     },
     TextRule {
         name: "error_while",
-        grounds: Grounds::Form,
-        holds: |said| ERROR_WHILE.is_match(said.line) && !EXPLAINS.is_match(said.line),
+        evidence: FailureEvidence::Form,
+        holds: |input| ERROR_WHILE.is_match(input.line) && !EXPLAINS.is_match(input.line),
         example: "Error executing tool get_room: no such room",
         look_alike: "Error handling in distributed systems: a survey",
     },
     TextRule {
         name: "error_occurred",
-        grounds: Grounds::Form,
-        holds: |said| OCCURRED.is_match(said.line),
+        evidence: FailureEvidence::Form,
+        holds: |input| OCCURRED.is_match(input.line),
         example: "An error occurred while running the tool. Please try again.",
         look_alike: "An error budget is what a service may spend on failures.",
     },
     TextRule {
         name: "call_failed",
-        grounds: Grounds::Form,
-        holds: |said| CALL_FAILED.is_match(said.line) && !TELLS.is_match(said.line),
+        evidence: FailureEvidence::Form,
+        holds: |input| CALL_FAILED.is_match(input.line) && !REPORTS_RESULT.is_match(input.line),
         example: "Tool execution failed: the room is taken",
         look_alike: "Request failed three times last week, said the report; since then it works.",
     },
     TextRule {
         name: "transport",
-        grounds: Grounds::Words,
-        holds: |said| TRANSPORT.is_match(said.line) && !TELLS.is_match(said.line),
+        evidence: FailureEvidence::Words,
+        holds: |input| TRANSPORT.is_match(input.line) && !REPORTS_RESULT.is_match(input.line),
         example: "connect ECONNREFUSED 127.0.0.1:8080",
         look_alike: "The server restarted after the connection timeout was raised to 30 s.",
     },
     TextRule {
         name: "unable",
-        grounds: Grounds::Words,
-        holds: |said| UNABLE.is_match(said.line) && !said.text.contains('?'),
+        evidence: FailureEvidence::Words,
+        holds: |input| UNABLE.is_match(input.line) && !input.text.contains('?'),
         example: "Unable to find a room for 12 persons",
         look_alike: "Unable to sleep? Try these five hotels.",
     },
     TextRule {
         name: "refusal",
-        grounds: Grounds::Words,
-        holds: |said| {
-            REFUSAL.is_match(said.text)
-                && !TELLS.is_match(said.line)
-                && !EXPLAINS.is_match(said.line)
-                && !said.text.contains('?')
-                && said.text.lines().count() <= 2
+        evidence: FailureEvidence::Words,
+        holds: |input| {
+            REFUSAL.is_match(input.text)
+                && !REPORTS_RESULT.is_match(input.line)
+                && !EXPLAINS.is_match(input.line)
+                && !input.text.contains('?')
+                && input.text.lines().count() <= 2
         },
         example: "Gift card balance is not enough",
         look_alike: "Booked room 12. Breakfast is not available on Mondays.",
@@ -133,7 +133,7 @@ expressions! {
     TRACEBACK: r"(?i)^(?:[^\n]{0,80}:\s*)?traceback \(most recent call last\)|^(?:exception in thread|unhandled exception|caused by:)[^\n]*\n\s+at ";
     RAISED: r"(?m)^(?:[A-Za-z_][\w.]*\.)?[A-Za-z_]\w*(?::|$)|^\s+at ";
     STATUS_LINE: r"(?i)^(?:error:?\s*)?(?:http(?:/[0-9.]+)?\s*)?\(?([45][0-9]{2})\)?(?:\s+(client error|server error|error)\b|[\s:,-]+([a-z' -]+?)\s*(?:$|[:.,({\[\n<-]|for url)|\s*$)";
-    STATUS_TOLD: r#"(?i)^(?:\w+error:?\s*|error:?\s*)?(?:(?:the )?(?:\w+ )?(?:request|call|api|server|service|tool)\b[^.:]{0,60}?\b(?:failed|returned|responded|answered|replied)\b[^.:]{0,30}?(?:with |an? )?(?:http )?(?:error )?(?:status )?(?:code )?:?|http[ -]?(?:error|status)!?(?: status| code)?[:=( ]*(?:status[:= ]*)?|(?:error|status) code:|received (?:http )?(?:status )?(?:code )?|unexpected (?:http )?status(?: code)?:?|\w*(?:http\w*|api|status)(?:error|exception)\()\s*["'(]?[45][0-9]{2}\b(?:[^a-z]|$|[ ]?[-:,.(])"#;
+    STATUS_REPORTED: r#"(?i)^(?:\w+error:?\s*|error:?\s*)?(?:(?:the )?(?:\w+ )?(?:request|call|api|server|service|tool)\b[^.:]{0,60}?\b(?:failed|returned|responded|answered|replied)\b[^.:]{0,30}?(?:with |an? )?(?:http )?(?:error )?(?:status )?(?:code )?:?|http[ -]?(?:error|status)!?(?: status| code)?[:=( ]*(?:status[:= ]*)?|(?:error|status) code:|received (?:http )?(?:status )?(?:code )?|unexpected (?:http )?status(?: code)?:?|\w*(?:http\w*|api|status)(?:error|exception)\()\s*["'(]?[45][0-9]{2}\b(?:[^a-z]|$|[ ]?[-:,.(])"#;
     EXCEPTION: r"^(?:[Ee]rror:\s*)?(?:[A-Za-z_][\w.]*[.:])?[A-Z]\w*(?:Error|Exception|Timeout|Failure|Fault|Interrupt|Exit|NotFound|Denied)(?:\s*$|:\s|\(|:$|\s+\[)";
     EXPLAINS: r"(?i)\b(?:(?:is |are )?(?:raised|thrown|returned|given|used) (?:when|if|where|by|for)|occurs (?:when|if)|means|explained|how to|a (?:guide|survey|review)|is an? )\b";
     ERROR_WORD: ERROR_WORDS;
@@ -143,7 +143,7 @@ expressions! {
     CALL_FAILED: r"(?i)^(?:the |your |this )?(?:\S+ ){0,2}?(?:tool|function|api|request|call|action|operation|command|query|execution|step|task|login|authentication|authorization|validation|connection|upload|download|payment|booking|transaction|invocation|lookup|search|update|deletion|creation)\s+(?:\S+ ){0,2}?(?:has |was |is )?(?:failed|errored|failure|timed out|aborted|denied|rejected|refused|unsuccessful|declined)(?:\s*$|\s*[:.!;,(-]|\s+(?:with|because|due to|after|for|on|to|by)\b)";
     TRANSPORT: r"(?i)\b(?:timed out|time[- ]?out(?: (?:after|of|exceeded|waiting|reached|occurred|expired|while)|[:.!]|$)|econn\w+|enotfound|etimedout|eai_again|enoent|eacces|connection (?:refused|reset|aborted|closed|error|lost)|name or service not known|no route to host|host (?:is )?unreachable|network (?:is )?unreachable|deadline exceeded|max retries exceeded|temporary failure in name resolution|certificate verify failed|socket hang up|broken pipe|bad gateway|gateway timeout|service (?:is )?(?:temporarily )?unavailable|circuit breaker is open|no response from|remote end closed)(?:\b|$)";
     UNABLE: r"(?i)^(?:sorry,? |i(?:'m| am|'m sorry,? i)? |we(?:'re| are)? |the \w+ )?(?:(?:failed|unable|not able|was unable|were unable) to\b|(?:could not|couldn['’]t|cannot|can['’]t|can not) (?:be )?\w+)";
-    TELLS: r"(?i)^(?:i(?:'ve| have)? (?:told|sent|informed|opened|notified|found|created|booked|updated|added|saved|asked)|done|ok\b|found\b|no errors?\b|0 |booked|created|updated|added|deleted|removed|saved|sent|cancell?ed|refunded|scheduled|moved|returned|imported|retried|here (?:is|are)|results? (?:of|for)|subject:|test result|success|successful|[0-9]+[.)] |#|\||def |class |import |from |function \w*\(|const |- |\w+ successfully)|\bsuccessfully\b|\b[0-9]+ passed\b|\bno (?:\w+ )?(?:errors|problems|issues|failures)\b";
+    REPORTS_RESULT: r"(?i)^(?:i(?:'ve| have)? (?:told|sent|informed|opened|notified|found|created|booked|updated|added|saved|asked)|done|ok\b|found\b|no errors?\b|0 |booked|created|updated|added|deleted|removed|saved|sent|cancell?ed|refunded|scheduled|moved|returned|imported|retried|here (?:is|are)|results? (?:of|for)|subject:|test result|success|successful|[0-9]+[.)] |#|\||def |class |import |from |function \w*\(|const |- |\w+ successfully)|\bsuccessfully\b|\b[0-9]+ passed\b|\bno (?:\w+ )?(?:errors|problems|issues|failures)\b";
     REFUSAL: REFUSALS;
 }
 
@@ -188,11 +188,11 @@ fn starts_with_ignoring_case(text: &str, beginning: &str) -> bool {
 /// Whether the line is `Error: ...` or `[ERROR] ...` in any language, followed by a description.
 fn error_word(line: &str) -> bool {
     let found = ERROR_WORD.captures(line).or_else(|| BRACKETED.captures(line));
-    found.and_then(|found| found.get(1)).is_some_and(|rest| tells(rest.as_str()))
+    found.and_then(|found| found.get(1)).is_some_and(|rest| describes_error(rest.as_str()))
 }
 
 /// Whether the text after "Error:" describes an error: more than a number or a word for none.
-fn tells(rest: &str) -> bool {
+fn describes_error(rest: &str) -> bool {
     let rest = rest.trim().trim_end_matches(['.', ',', ';']);
     let is_number = rest.trim_end_matches('%').parse::<f64>().is_ok();
     let none = [
@@ -203,7 +203,7 @@ fn tells(rest: &str) -> bool {
 }
 
 /// Whether the text is a log, which contains more than its errors.
-fn is_log(said: &TextRuleInput<'_>) -> bool {
+fn is_log(input: &TextRuleInput<'_>) -> bool {
     let marks = ["INFO", "DEBUG", "WARN", "info:", "debug:", "warning:"];
-    said.text.lines().skip(1).any(|line| marks.iter().any(|mark| line.contains(mark)))
+    input.text.lines().skip(1).any(|line| marks.iter().any(|mark| line.contains(mark)))
 }

@@ -49,7 +49,7 @@ fn nothing_where_something_is_promised_is_an_empty_result() {
 }
 
 #[test]
-fn what_holds_anything_or_may_be_empty_is_none() {
+fn content_or_permitted_emptiness_is_no_shortfall() {
     let room = promise(object(&["id", "name"], None));
     let null = PromisedValue { nullable: true, ..object(&["id"], None) };
     let wrapped_null = PromisedValue { nullable: true, ..object(&["id"], None) };
@@ -85,7 +85,7 @@ fn a_page_instead_of_json_is_recognised_by_its_mark() {
 }
 
 #[test]
-fn what_says_that_it_is_json_and_is_not_is_broken() {
+fn malformed_json_with_a_json_media_type_is_broken() {
     let room = promise(object(&["id"], None));
     for broken in [r#"{"id": 1, "na"#, "[{\"id\":", "upstream gave up", "id=1"] {
         assert_eq!(rule(&room, broken), Some("broken_json"), "{broken}");

@@ -23,12 +23,12 @@ pub(super) struct OutcomeRuleInput<'a> {
 }
 
 /// Returns the index and outcome of the first matching rule.
-pub(super) fn ruling(rules: &[FailureRule], subject: &OutcomeRuleInput<'_>) -> Option<(usize, RuledOutcome)> {
-    let fitting = rules.iter().enumerate().find(|(_, rule)| fits(rule, subject));
-    fitting.map(|(index, rule)| (index, rule.outcome))
+pub(super) fn matching_rule(rules: &[FailureRule], subject: &OutcomeRuleInput<'_>) -> Option<(usize, RuledOutcome)> {
+    let matching = rules.iter().enumerate().find(|(_, rule)| matches(rule, subject));
+    matching.map(|(index, rule)| (index, rule.outcome))
 }
 
-fn fits(rule: &FailureRule, subject: &OutcomeRuleInput<'_>) -> bool {
+fn matches(rule: &FailureRule, subject: &OutcomeRuleInput<'_>) -> bool {
     let status_fits = match subject.status {
         Some(status) if !rule.status.is_empty() => rule.status.contains(&status),
         status => rule.status.is_empty() && status.is_none_or(|status| status < 400),
@@ -44,21 +44,21 @@ fn condition_holds(rule: &FailureRule, subject: &OutcomeRuleInput<'_>) -> bool {
         return true;
     }
     let Some(json) = subject.json else { return false };
-    let places = places(json, rule.at.as_ref().unwrap_or(&Pointer::root()));
+    let values = values_at(json, rule.at.as_ref().unwrap_or(&Pointer::root()));
     if rule.present == Some(false) {
-        return places.iter().all(|place| place.is_none_or(Value::is_null));
+        return values.iter().all(|value| value.is_none_or(Value::is_null));
     }
-    !places.is_empty() && places.into_iter().all(|place| place.is_some_and(|value| holds(rule, value)))
+    !values.is_empty() && values.into_iter().all(|value| value.is_some_and(|value| holds(rule, value)))
 }
 
 fn holds(rule: &FailureRule, value: &Value) -> bool {
-    let one_of = |values: &[Value]| values.iter().any(|known| same(known, value));
+    let one_of = |values: &[Value]| values.iter().any(|expected| same(expected, value));
     rule.values.as_deref().is_none_or(one_of)
         && rule.except.as_deref().is_none_or(|values| !value.is_null() && !one_of(values))
         && rule.range.is_none_or(|range| number(value).is_some_and(|number| range.contains(number)))
         && rule.present.is_none_or(|present| present != value.is_null())
         && rule.empty.is_none_or(|empty| empty == is_empty(value))
-        && rule.text.as_ref().is_none_or(|expression| is_found(expression, value))
+        && rule.text.as_ref().is_none_or(|expression| matches_text(expression, value))
 }
 
 /// Compares numbers and strings as text, because vendors use both for the same code.
@@ -80,7 +80,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-fn is_found(expression: &LinearRegex, value: &Value) -> bool {
+fn matches_text(expression: &LinearRegex, value: &Value) -> bool {
     scalar_text(value).is_some_and(|text| expression.is_found_in(beginning(&text)))
 }
 
@@ -89,7 +89,7 @@ fn beginning(text: &str) -> &str {
 }
 
 /// Returns the values at a pointer: several if it contains `*`, and `None` for each missing one.
-fn places<'a>(json: &'a Value, at: &Pointer) -> Vec<Option<&'a Value>> {
+fn values_at<'a>(json: &'a Value, at: &Pointer) -> Vec<Option<&'a Value>> {
     let mut found = vec![Some(json)];
     for token in at.tokens() {
         found = found.into_iter().flat_map(|value| children(value, &token)).collect();
@@ -115,10 +115,10 @@ mod tests {
         serde_json::from_str(text).unwrap()
     }
 
-    fn does_fit(text: &str, body: &str) -> bool {
+    fn does_match(text: &str, body: &str) -> bool {
         let json = serde_json::from_str(body).ok();
         let subject = OutcomeRuleInput { tool: "maps/route", status: Some(200), text: body, json: json.as_ref() };
-        fits(&rule(text), &subject)
+        matches(&rule(text), &subject)
     }
 
     #[test]
@@ -149,8 +149,8 @@ mod tests {
             (r#"{"at":"/1","values":[true],"outcome":"failed"}"#, "[0,true]", "[0]"),
         ];
         for (rule, fitting, other) in cases {
-            assert!(does_fit(rule, fitting), "{rule} {fitting}");
-            assert!(!does_fit(rule, other), "{rule} {other}");
+            assert!(does_match(rule, fitting), "{rule} {fitting}");
+            assert!(!does_match(rule, other), "{rule} {other}");
         }
     }
 
@@ -158,26 +158,28 @@ mod tests {
     fn a_rule_holds_for_its_tools_and_statuses() {
         let subject = |tool, status| OutcomeRuleInput { tool, status, text: "x", json: None };
         let answers = rule(r#"{"tools":["crm/*"],"status":[404],"outcome":"fine"}"#);
-        assert!(fits(&answers, &subject("crm/get", Some(404))));
-        assert!(!fits(&answers, &subject("crm/get", Some(500))) && !fits(&answers, &subject("maps/get", Some(404))));
-        assert!(!fits(&answers, &subject("crm/get", None)));
+        assert!(matches(&answers, &subject("crm/get", Some(404))));
+        assert!(
+            !matches(&answers, &subject("crm/get", Some(500))) && !matches(&answers, &subject("maps/get", Some(404)))
+        );
+        assert!(!matches(&answers, &subject("crm/get", None)));
         let below_400 = rule(r#"{"text":"x","outcome":"failed"}"#);
-        assert!(fits(&below_400, &subject("a", Some(200))) && fits(&below_400, &subject("a", None)));
-        assert!(!fits(&below_400, &subject("a", Some(400))));
+        assert!(matches(&below_400, &subject("a", Some(200))) && matches(&below_400, &subject("a", None)));
+        assert!(!matches(&below_400, &subject("a", Some(400))));
     }
 
     #[test]
     fn the_first_rule_that_fits_decides() {
         let rules = [r#"{"text":"x","outcome":"fine"}"#, r#"{"text":"xy","outcome":"failed"}"#].map(rule);
         let subject = OutcomeRuleInput { tool: "t", status: None, text: "xy", json: None };
-        assert_eq!(ruling(&rules, &subject), Some((0, RuledOutcome::Fine)));
-        assert_eq!(ruling(&rules, &OutcomeRuleInput { text: "z", ..subject }), None);
+        assert_eq!(matching_rule(&rules, &subject), Some((0, RuledOutcome::Fine)));
+        assert_eq!(matching_rule(&rules, &OutcomeRuleInput { text: "z", ..subject }), None);
     }
 
     #[test]
-    fn an_expression_is_looked_for_at_the_beginning_alone() {
+    fn expressions_are_searched_only_in_the_beginning() {
         let long = format!("{}é{}", "a".repeat(MAX_SEARCHED_BYTES - 1), "b");
-        assert!(!does_fit(r#"{"text":"b$","outcome":"failed"}"#, &long));
-        assert!(does_fit(r#"{"text":"a$","outcome":"failed"}"#, &long));
+        assert!(!does_match(r#"{"text":"b$","outcome":"failed"}"#, &long));
+        assert!(does_match(r#"{"text":"a$","outcome":"failed"}"#, &long));
     }
 }

@@ -29,14 +29,14 @@ pub(super) struct FailureDetails {
 }
 
 /// Extracts the details from a JSON body, outermost first; the first value of each kind counts.
-pub(super) fn told_by_body(value: &Value) -> FailureDetails {
-    let mut told = FailureDetails::default();
-    read(value, &mut told, MAX_DEPTH);
-    told
+pub(super) fn details_of_body(value: &Value) -> FailureDetails {
+    let mut details = FailureDetails::default();
+    read(value, &mut details, MAX_DEPTH);
+    details
 }
 
 /// Extracts the details from a text.
-pub(super) fn told_by_text(text: &str, has_status: bool) -> FailureDetails {
+pub(super) fn details_of_text(text: &str, has_status: bool) -> FailureDetails {
     let mut line = text.lines().map(str::trim).filter(|line| !line.is_empty());
     // The last line of a traceback is the exception.
     let line = if text.contains("Traceback (most recent call last)") { line.next_back() } else { line.next() };
@@ -45,32 +45,32 @@ pub(super) fn told_by_text(text: &str, has_status: bool) -> FailureDetails {
     FailureDetails { status, code: None, reason: Some(reason).filter(|reason| !reason.is_empty()) }
 }
 
-fn read(value: &Value, told: &mut FailureDetails, levels: usize) {
+fn read(value: &Value, details: &mut FailureDetails, levels: usize) {
     let Some(levels) = levels.checked_sub(1) else { return };
     match value {
         Value::Object(body) => {
-            read_members(body, told);
+            read_members(body, details);
             body.values()
                 .filter(|value| value.is_object() || value.is_array())
-                .for_each(|value| read(value, told, levels));
+                .for_each(|value| read(value, details, levels));
         }
         // The first item is taken as representative of the others.
-        Value::Array(items) => items.iter().take(1).for_each(|item| read(item, told, levels)),
+        Value::Array(items) => items.iter().take(1).for_each(|item| read(item, details, levels)),
         _ => {}
     }
 }
 
-fn read_members(body: &Map<String, Value>, told: &mut FailureDetails) {
+fn read_members(body: &Map<String, Value>, details: &mut FailureDetails) {
     for (name, value) in body {
         let Some(text) = scalar(value).filter(|text| !is_absent(text)) else { continue };
         let is_status = is_code_name(name) || ["status", "httpStatus", "http_status"].contains(&name.as_str());
         match text.parse::<u16>() {
-            Ok(status) if is_status && (400..600).contains(&status) => drop(told.status.get_or_insert(status)),
-            _ if is_code_name(name) => drop(told.code.get_or_insert_with(|| shortened(&text))),
+            Ok(status) if is_status && (400..600).contains(&status) => drop(details.status.get_or_insert(status)),
+            _ if is_code_name(name) => drop(details.code.get_or_insert_with(|| shortened(&text))),
             _ => {}
         }
     }
-    let says = [
+    let reason_members = [
         "message",
         "msg",
         "errormessage",
@@ -84,8 +84,10 @@ fn read_members(body: &Map<String, Value>, told: &mut FailureDetails) {
         "reason",
         "text",
     ];
-    if let Some(text) = says.iter().find_map(|name| member(body, name)?.as_str().filter(|text| !is_absent(text))) {
-        told.reason.get_or_insert_with(|| shortened(text));
+    if let Some(text) =
+        reason_members.iter().find_map(|name| member(body, name)?.as_str().filter(|text| !is_absent(text)))
+    {
+        details.reason.get_or_insert_with(|| shortened(text));
     }
 }
 
@@ -100,20 +102,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_tells_its_status_code_and_words() {
-        let told = told_by_body(&json!({"status": 422, "error": {"code": "E17", "message": "`from` is late"}}));
+    fn status_code_and_reason_are_taken_from_a_body() {
+        let details = details_of_body(&json!({"status": 422, "error": {"code": "E17", "message": "`from` is late"}}));
         assert_eq!(
-            (told.status, told.code.as_deref(), told.reason.as_deref()),
+            (details.status, details.code.as_deref(), details.reason.as_deref()),
             (Some(422), Some("E17"), Some("`from` is late"))
         );
-        assert_eq!(told_by_body(&json!({"code": 0, "message": ""})), FailureDetails::default());
+        assert_eq!(details_of_body(&json!({"code": 0, "message": ""})), FailureDetails::default());
     }
 
     #[test]
-    fn a_text_tells_its_first_line_and_a_traceback_its_last() {
-        let told = told_by_text("\nError code: 404 - gone\nmore", true);
-        assert_eq!((told.status, told.reason.as_deref()), (Some(404), Some("Error code: 404 - gone")));
-        let told = told_by_text("Traceback (most recent call last):\n  File\nKeyError: 'a'\n", false);
-        assert_eq!((told.status, told.reason.as_deref()), (None, Some("KeyError: 'a'")));
+    fn the_reason_of_a_text_is_its_first_line_and_of_a_traceback_its_last() {
+        let details = details_of_text("\nError code: 404 - gone\nmore", true);
+        assert_eq!((details.status, details.reason.as_deref()), (Some(404), Some("Error code: 404 - gone")));
+        let details = details_of_text("Traceback (most recent call last):\n  File\nKeyError: 'a'\n", false);
+        assert_eq!((details.status, details.reason.as_deref()), (None, Some("KeyError: 'a'")));
     }
 }

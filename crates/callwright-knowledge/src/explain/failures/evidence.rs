@@ -1,8 +1,8 @@
-//! Grounds of a decision.
+//! Evidence of a decision.
 
-/// Grounds on which a failure was recognised, the most certain first.
+/// Evidence by which a failure was recognised, the most certain first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Grounds {
+pub enum FailureEvidence {
     /// A rule of the policy matched.
     Policy,
     /// The message has the form of an error: an error body, a traceback, or an HTTP status line.
@@ -11,5 +11,5 @@ pub enum Grounds {
     Words,
 }
 
-/// Name of the rule that matched, and its grounds.
-pub(super) type Finding = (&'static str, Grounds);
+/// Name of the rule that matched, and its evidence.
+pub(super) type Finding = (&'static str, FailureEvidence);

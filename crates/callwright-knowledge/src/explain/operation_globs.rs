@@ -23,7 +23,7 @@ pub struct OperationNames<'a> {
 /// Globs for names of operations, at least one of which must match. Without globs, documentation belongs to the whole
 /// toolset.
 #[derive(Debug, Clone, Copy)]
-pub struct Ties<'a> {
+pub struct OperationGlobs<'a> {
     /// Globs for names of tools and `operationId`s.
     pub operations: &'a ToolGlobs,
     /// Globs for paths.
@@ -32,10 +32,10 @@ pub struct Ties<'a> {
     pub tags: &'a ToolGlobs,
 }
 
-impl Ties<'_> {
+impl OperationGlobs<'_> {
     /// Assigns operations to each section: those that match the globs and that its headings name, or all that match the
     /// globs if the headings name none.
-    pub fn tie(&self, sections: &mut [Section], operations: &[OperationNames<'_>]) {
+    pub fn assign(&self, sections: &mut [Section], operations: &[OperationNames<'_>]) {
         let open = self.operations.is_empty() && self.paths.is_empty() && self.tags.is_empty();
         let fitting: Vec<_> = operations.iter().filter(|operation| open || self.fit(operation)).collect();
         // All sections share one list, because there may be thousands of both.
@@ -95,9 +95,9 @@ mod tests {
         ToolGlobs::new(texts.iter().map(|text| (*text).to_owned()).collect()).unwrap()
     }
 
-    fn tied(headings: &[&str], operations: &[&str], paths: &[&str], tags: &[&str]) -> Vec<String> {
+    fn assigned(headings: &[&str], operations: &[&str], paths: &[&str], tags: &[&str]) -> Vec<String> {
         let (sms, admin) = (["sms".to_owned()], ["admin".to_owned()]);
-        let known = [
+        let named = [
             OperationNames { tool: "send", id: Some("sendMessage"), method: "POST", path: "/messages", tags: &sms },
             OperationNames { tool: "list", id: None, method: "GET", path: "/messages", tags: &sms },
             OperationNames { tool: "remove", id: None, method: "DELETE", path: "/keys/{id}", tags: &admin },
@@ -105,36 +105,40 @@ mod tests {
         let mut sections =
             [Section { path: headings.iter().map(|text| (*text).to_owned()).collect(), ..Section::default() }];
         let (operations, paths, tags) = (globs(operations), globs(paths), globs(tags));
-        Ties { operations: &operations, paths: &paths, tags: &tags }.tie(&mut sections, &known);
+        OperationGlobs { operations: &operations, paths: &paths, tags: &tags }.assign(&mut sections, &named);
         sections[0].tools.to_vec()
     }
 
     #[test]
     fn sections_that_belong_to_the_same_operations_share_their_names() {
-        let known = [OperationNames { tool: "send", id: None, method: "POST", path: "/messages", tags: &[] }];
+        let named = [OperationNames { tool: "send", id: None, method: "POST", path: "/messages", tags: &[] }];
         let mut sections = [Section::default(), Section::default()];
         let (all, none) = (globs(&["*"]), globs(&[]));
-        Ties { operations: &all, paths: &none, tags: &none }.tie(&mut sections, &known);
+        OperationGlobs { operations: &all, paths: &none, tags: &none }.assign(&mut sections, &named);
         assert_eq!(sections[0].tools.to_vec(), ["send"]);
         assert!(Arc::ptr_eq(&sections[0].tools, &sections[1].tools));
     }
 
     #[test]
     fn sections_belong_to_the_operations_that_the_operator_names() {
-        assert!(tied(&["Errors"], &[], &[], &[]).is_empty(), "the whole toolset");
-        assert_eq!(tied(&["Errors"], &["send*"], &[], &[]), ["send"]);
-        assert_eq!(tied(&["Errors"], &["sendM*"], &[], &[]), ["send"]);
-        assert_eq!(tied(&["Errors"], &[], &["/mess*"], &[]), ["send", "list"]);
-        assert_eq!(tied(&["Errors"], &["remove"], &[], &["sms"]), ["send", "list", "remove"]);
+        assert!(assigned(&["Errors"], &[], &[], &[]).is_empty(), "the whole toolset");
+        assert_eq!(assigned(&["Errors"], &["send*"], &[], &[]), ["send"]);
+        assert_eq!(assigned(&["Errors"], &["sendM*"], &[], &[]), ["send"]);
+        assert_eq!(assigned(&["Errors"], &[], &["/mess*"], &[]), ["send", "list"]);
+        assert_eq!(assigned(&["Errors"], &["remove"], &[], &["sms"]), ["send", "list", "remove"]);
     }
 
     #[test]
     fn sections_belong_to_the_operations_that_their_headings_name() {
-        assert_eq!(tied(&["Reference", "`sendMessage`", "Errors"], &[], &[], &[]), ["send"]);
-        assert_eq!(tied(&["list"], &[], &[], &[]), ["list"]);
-        assert_eq!(tied(&["POST /messages"], &[], &[], &[]), ["send"]);
-        assert_eq!(tied(&["Errors of /messages/"], &[], &[], &[]), ["send", "list"]);
-        assert_eq!(tied(&["DELETE `/keys/{id}`"], &[], &[], &["sms"]), ["send", "list"], "not one that the globs fit");
-        assert!(tied(&["Send a list"], &[], &[], &[]).is_empty());
+        assert_eq!(assigned(&["Reference", "`sendMessage`", "Errors"], &[], &[], &[]), ["send"]);
+        assert_eq!(assigned(&["list"], &[], &[], &[]), ["list"]);
+        assert_eq!(assigned(&["POST /messages"], &[], &[], &[]), ["send"]);
+        assert_eq!(assigned(&["Errors of /messages/"], &[], &[], &[]), ["send", "list"]);
+        assert_eq!(
+            assigned(&["DELETE `/keys/{id}`"], &[], &[], &["sms"]),
+            ["send", "list"],
+            "not one that the globs fit"
+        );
+        assert!(assigned(&["Send a list"], &[], &[], &[]).is_empty());
     }
 }

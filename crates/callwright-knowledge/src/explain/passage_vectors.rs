@@ -6,7 +6,7 @@ use callwright_search::embedding::{EmbedError, Embedder, Vector};
 
 /// Vectors of one toolset's passages, in order.
 #[derive(Debug)]
-pub(super) struct Meanings {
+pub(super) struct PassageVectors {
     embedder: Arc<dyn Embedder>,
     vectors: Vec<Vector>,
     /// Mean and standard deviation of the similarity of passages to one another.
@@ -27,12 +27,12 @@ pub(super) struct MessageSimilarity {
 /// Number of passages that are considered for their meaning alone.
 const BEST_BY_MEANING: usize = 16;
 
-impl Meanings {
+impl PassageVectors {
     /// Embeds passages.
     ///
     /// # Errors
     /// Returns [`EmbedError`] if the embedder fails or does not return one vector per text.
-    pub(super) async fn of(embedder: &Arc<dyn Embedder>, texts: Vec<String>) -> Result<Self, EmbedError> {
+    pub(super) async fn embed(embedder: &Arc<dyn Embedder>, texts: Vec<String>) -> Result<Self, EmbedError> {
         let count = texts.len();
         let vectors = embedder.embed(texts).await?;
         if vectors.len() == count {
@@ -47,9 +47,9 @@ impl Meanings {
     ///
     /// # Errors
     /// Returns [`EmbedError`] if the embedder fails.
-    pub(super) async fn closeness(&self, text: &str) -> Result<MessageSimilarity, EmbedError> {
-        let asked = self.embedder.embed_query(text.to_owned()).await?;
-        let cosine = |vector: &Vector| asked.cosine(vector);
+    pub(super) async fn similarity(&self, text: &str) -> Result<MessageSimilarity, EmbedError> {
+        let query = self.embedder.embed_query(text.to_owned()).await?;
+        let cosine = |vector: &Vector| query.cosine(vector);
         let cosines: Vec<f32> = self.vectors.iter().map(cosine).collect();
         let best = cosines.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
         Ok(MessageSimilarity { cosines, best, mean: self.mean, deviation: self.deviation })
@@ -78,7 +78,8 @@ impl MessageSimilarity {
     /// Returns the passages with the most similar meaning.
     pub(super) fn best(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.cosines.len()).collect();
-        let by_cosine = |left: &usize, right: &usize| self.of(*right).total_cmp(&self.of(*left)).then(left.cmp(right));
+        let by_cosine =
+            |left: &usize, right: &usize| self.cosine(*right).total_cmp(&self.cosine(*left)).then(left.cmp(right));
         if order.len() > BEST_BY_MEANING {
             order.select_nth_unstable_by(BEST_BY_MEANING, by_cosine);
             order.truncate(BEST_BY_MEANING);
@@ -87,23 +88,23 @@ impl MessageSimilarity {
     }
 
     /// Returns the cosine similarity of a passage; 0 without vectors.
-    pub(super) fn of(&self, passage: usize) -> f32 {
+    pub(super) fn cosine(&self, passage: usize) -> f32 {
         self.cosines.get(passage).copied().unwrap_or_default()
     }
 
     /// Returns by how many standard deviations a passage is more similar to the message than passages are to one another
     /// on average, independent of the model's scale; 0 without vectors.
     pub(super) fn prominence(&self, passage: usize) -> f32 {
-        if self.deviation > f32::EPSILON { (self.of(passage) - self.mean) / self.deviation } else { 0.0 }
+        if self.deviation > f32::EPSILON { (self.cosine(passage) - self.mean) / self.deviation } else { 0.0 }
     }
 
     /// Whether there are vectors.
-    pub(super) fn is_known(&self) -> bool {
+    pub(super) fn is_available(&self) -> bool {
         !self.cosines.is_empty()
     }
 
     /// Returns the cosine similarity relative to the highest one.
     pub(super) fn relative(&self, passage: usize) -> f32 {
-        (self.of(passage) / self.best.max(f32::MIN_POSITIVE)).max(0.0)
+        (self.cosine(passage) / self.best.max(f32::MIN_POSITIVE)).max(0.0)
     }
 }

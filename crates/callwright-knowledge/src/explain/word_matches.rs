@@ -1,13 +1,13 @@
 //! Weight of the words that a passage shares with a message.
 
 use super::index::Index;
-use super::meanings::MessageSimilarity;
+use super::passage_vectors::MessageSimilarity;
 use callwright_search::retrieval::{Score, Scores};
 
 /// Weight of shared words.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct WordTie {
-    /// Evidence: the negative logarithm of the share of such ties that are accidental.
+pub(super) struct WordMatch {
+    /// Evidence: the negative logarithm of the share of such matches that are accidental.
     pub(super) evidence: f32,
     /// Contribution to the sort key.
     pub(super) order: f32,
@@ -68,10 +68,10 @@ pub(super) struct PassageWordScores<'a> {
 }
 
 impl<'a> PassageWordScores<'a> {
-    pub(super) fn of(index: &Index, words: &str, meaning: &'a MessageSimilarity) -> Self {
+    pub(super) fn new(index: &Index, words: &str, meaning: &'a MessageSimilarity) -> Self {
         let all = 0..index.len();
-        let texts = Field::of(index.words().scores(words, all.clone()));
-        Self { meaning, crowd: texts.crowd(), texts, leads: Field::of(index.leads().scores(words, all)) }
+        let texts = Field::new(index.words().scores(words, all.clone()));
+        Self { meaning, crowd: texts.crowd(), texts, leads: Field::new(index.leads().scores(words, all)) }
     }
 
     /// Returns the passages with the best scores by words or meaning.
@@ -89,21 +89,21 @@ impl<'a> PassageWordScores<'a> {
     }
 
     /// Returns the weight of the words that a passage shares with the message, and of their meaning.
-    pub(super) fn tie(&self, passage: usize) -> WordTie {
+    pub(super) fn word_match(&self, passage: usize) -> WordMatch {
         let (text, lead) = (self.texts.scores.of(passage), self.leads.scores.of(passage));
         let order = BEST_WORDS * self.texts.relative(text)
             + BEST_LEAD * self.leads.relative(lead)
             + CLOSEST * self.meaning.relative(passage);
         let coverage = self.coverage(passage);
         let rarity = text.map_or(0.0, |text| text.evidence).ln_1p();
-        let logit = if self.meaning.is_known() {
+        let logit = if self.meaning.is_available() {
             WITH_MEANING.logit(coverage, rarity, self.meaning.prominence(passage))
         } else {
             BY_WORDS.logit(coverage, rarity, 0.0)
         };
         // Words that many passages share as fully single out none of them.
         let sure = if self.crowd > MAX_CROWD { 0.0 } else { 1.0 / (1.0 + (-logit).exp()) };
-        WordTie { evidence: -(1.0 - sure.min(MOST_BY_WORDS)).ln(), order }
+        WordMatch { evidence: -(1.0 - sure.min(MOST_BY_WORDS)).ln(), order }
     }
 }
 
@@ -115,7 +115,7 @@ struct Field {
 }
 
 impl Field {
-    fn of(scores: Scores) -> Self {
+    fn new(scores: Scores) -> Self {
         let best = scores.best(BEST_BY_WORDS);
         let best_score = best.first().and_then(|best| scores.of(*best)).map_or(1.0, |best| best.score);
         Self { scores, best, best_score }

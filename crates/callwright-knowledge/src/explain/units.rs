@@ -12,7 +12,7 @@ use callwright_search::retrieval::{Bm25, tokens};
 
 /// Index of an operation or section of a toolset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub(super) struct DocumentPlace(u32);
+pub(super) struct UnitId(u32);
 
 /// Minimum share of an operation's name, weighted by rarity of the words, that a section's headings must contain.
 const LEAST_SHARE: f32 = 0.34;
@@ -32,7 +32,7 @@ fn spaced(name: &str) -> String {
     name.replace(|character: char| !character.is_alphanumeric(), " ")
 }
 
-/// Counts of passages of one place that define codes, numbers and HTTP statuses.
+/// Counts of passages of one unit that define codes, numbers and HTTP statuses.
 #[derive(Debug, Clone, Copy, Default)]
 struct DefinitionCounts {
     codes: u32,
@@ -50,40 +50,40 @@ fn is_status(name: &str) -> bool {
 struct SectionGroup {
     /// Keeps the list allocated, because its address is the key in `by_list`.
     _tools: Arc<[String]>,
-    sections: Vec<DocumentPlace>,
+    sections: Vec<UnitId>,
 }
 
 /// All operations and sections of a toolset.
 #[derive(Debug, Default)]
-pub(super) struct DocumentPlaces {
-    /// Whether each place is an operation or a section that belongs to one.
-    of_operations: Vec<bool>,
+pub(super) struct DocumentUnits {
+    /// Whether each unit is an operation or a section that belongs to one.
+    is_operation: Vec<bool>,
     /// Operations by tool name, with their passages.
-    operations: HashMap<String, (DocumentPlace, Range<usize>)>,
+    operations: HashMap<String, (UnitId, Range<usize>)>,
     /// Groups of sections with the same operations.
     groups: Vec<SectionGroup>,
     /// Groups by the address of their list of tools.
     by_list: HashMap<usize, usize>,
     /// Groups of sections by the names of the tools that they belong to.
-    tied: HashMap<String, Vec<usize>>,
-    titles: Vec<(DocumentPlace, String)>,
-    /// Numbers of defined codes by place.
+    groups_by_tool: HashMap<String, Vec<usize>>,
+    titles: Vec<(UnitId, String)>,
+    /// Numbers of defined codes by unit.
     defined: Vec<DefinitionCounts>,
     most_defined: u32,
-    /// Whether the headings of each place mention errors.
-    of_errors: Vec<bool>,
-    headings: Option<Bm25<DocumentPlace>>,
+    /// Whether the headings of each unit mention errors.
+    mentions_errors: Vec<bool>,
+    headings: Option<Bm25<UnitId>>,
 }
 
-impl DocumentPlaces {
-    /// Returns the index of the next place.
-    pub(super) fn next(&self) -> DocumentPlace {
-        DocumentPlace(u32::try_from(self.of_operations.len()).unwrap_or(u32::MAX))
+impl DocumentUnits {
+    /// Returns the index of the next unit.
+    pub(super) fn next_id(&self) -> UnitId {
+        UnitId(u32::try_from(self.is_operation.len()).unwrap_or(u32::MAX))
     }
 
-    /// Counts the definitions in a passage of `place`.
-    pub(super) fn count(&mut self, place: DocumentPlace, names: &[String]) {
-        let number = place.0 as usize;
+    /// Counts the definitions in a passage of `unit`.
+    pub(super) fn count(&mut self, unit: UnitId, names: &[String]) {
+        let number = unit.0 as usize;
         if self.defined.len() <= number {
             self.defined.resize(number + 1, DefinitionCounts::default());
         }
@@ -96,51 +96,51 @@ impl DocumentPlaces {
         self.most_defined = self.most_defined.max(defined.codes);
     }
 
-    /// Returns how likely a place is an error catalogue, 0 to 1: whether its headings mention errors, and the logarithm
-    /// of its number of codes relative to the place with the most codes.
-    pub(super) fn catalogues(&self, place: DocumentPlace) -> f32 {
-        let number = place.0 as usize;
+    /// Returns how likely a unit is an error catalogue, 0 to 1: whether its headings mention errors, and the logarithm
+    /// of its number of codes relative to the unit with the most codes.
+    pub(super) fn catalogue_likelihood(&self, unit: UnitId) -> f32 {
+        let number = unit.0 as usize;
         let codes = self.defined.get(number).map_or(0, |defined| defined.codes);
         let share = (codes as f32).ln_1p() / (self.most_defined.max(1) as f32).ln_1p();
-        let said = self.of_errors.get(number).is_some_and(|said| *said);
-        (share + f32::from(u8::from(said))) / 2.0
+        let mentions_errors = self.mentions_errors.get(number).is_some_and(|mentions| *mentions);
+        (share + f32::from(u8::from(mentions_errors))) / 2.0
     }
 
-    /// Whether the numbers that a place defines are HTTP statuses, and not codes that happen to look alike.
-    pub(super) fn defines_statuses(&self, place: DocumentPlace) -> bool {
-        let defined = self.defined.get(place.0 as usize).copied().unwrap_or_default();
+    /// Whether the numbers that a unit defines are HTTP statuses, and not codes of the same form.
+    pub(super) fn defines_statuses(&self, unit: UnitId) -> bool {
+        let defined = self.defined.get(unit.0 as usize).copied().unwrap_or_default();
         defined.statuses * STATUS_SHARE.1 >= defined.numbers * STATUS_SHARE.0
     }
 
-    pub(super) fn push_operation(&mut self, tool: &str, stretch: Range<usize>) {
-        self.operations.insert(tool.to_owned(), (self.next(), stretch));
-        self.of_errors.push(false);
-        self.of_operations.push(true);
+    pub(super) fn push_operation(&mut self, tool: &str, passages: Range<usize>) {
+        self.operations.insert(tool.to_owned(), (self.next_id(), passages));
+        self.mentions_errors.push(false);
+        self.is_operation.push(true);
     }
 
     /// Adds a section that belongs to the operations of `tools`, or to none.
     pub(super) fn push_section(&mut self, path: &[String], tools: &Arc<[String]>) {
-        let place = self.next();
+        let unit = self.next_id();
         if !tools.is_empty() {
-            self.tie(place, tools);
+            self.assign(unit, tools);
         }
         let title = spaced(&path.join("\n"));
-        self.of_errors.push(tokens(&title).iter().any(|word| ERROR_WORDS.contains(&word.as_str())));
-        self.titles.push((place, title));
-        self.of_operations.push(!tools.is_empty());
+        self.mentions_errors.push(tokens(&title).iter().any(|word| ERROR_WORDS.contains(&word.as_str())));
+        self.titles.push((unit, title));
+        self.is_operation.push(!tools.is_empty());
     }
 
-    fn tie(&mut self, place: DocumentPlace, tools: &Arc<[String]>) {
+    fn assign(&mut self, unit: UnitId, tools: &Arc<[String]>) {
         let group = *self.by_list.entry(tools.as_ptr().addr()).or_insert_with(|| {
             let number = self.groups.len();
             for tool in tools.iter() {
-                self.tied.entry(tool.clone()).or_default().push(number);
+                self.groups_by_tool.entry(tool.clone()).or_default().push(number);
             }
             self.groups.push(SectionGroup { _tools: Arc::clone(tools), sections: Vec::new() });
             number
         });
         if let Some(group) = self.groups.get_mut(group) {
-            group.sections.push(place);
+            group.sections.push(unit);
         }
     }
 
@@ -153,8 +153,8 @@ impl DocumentPlaces {
         self.operations.get(tool).map(|(_, passages)| passages.clone())
     }
 
-    /// Returns the relevance of each place to an operation.
-    pub(super) fn about(&self, tool: &str) -> Aboutness {
+    /// Returns the relevance of each unit to an operation.
+    pub(super) fn relevance(&self, tool: &str) -> UnitRelevance {
         let mut shares = HashMap::new();
         let hits = self.headings.as_ref().map(|headings| headings.search(&spaced(tool), headings.len()));
         let hits = hits.unwrap_or_default();
@@ -165,35 +165,34 @@ impl DocumentPlaces {
             let brevity = 1.0 - BREVITY_SHARE * (1.0 - hit.score / best_score);
             shares.insert(*hit.id, (hit.coverage / best).powi(2) * brevity);
         }
-        let groups = self.tied.get(tool).into_iter().flatten().filter_map(|group| self.groups.get(*group));
-        let own = self.operations.get(tool).map(|(place, _)| place);
-        let own: HashSet<DocumentPlace> =
-            own.into_iter().chain(groups.flat_map(|group| &group.sections)).copied().collect();
-        shares.extend(own.iter().map(|place| (*place, 1.0)));
-        Aboutness { shares, own }
+        let groups = self.groups_by_tool.get(tool).into_iter().flatten().filter_map(|group| self.groups.get(*group));
+        let own = self.operations.get(tool).map(|(unit, _)| unit);
+        let own: HashSet<UnitId> = own.into_iter().chain(groups.flat_map(|group| &group.sections)).copied().collect();
+        shares.extend(own.iter().map(|unit| (*unit, 1.0)));
+        UnitRelevance { shares, own }
     }
 
-    /// Whether the place is an operation, or a section that belongs to one.
-    pub(super) fn is_operation(&self, place: DocumentPlace) -> bool {
-        self.of_operations.get(place.0 as usize).is_some_and(|belongs| *belongs)
+    /// Whether the unit is an operation, or a section that belongs to one.
+    pub(super) fn is_operation(&self, unit: UnitId) -> bool {
+        self.is_operation.get(unit.0 as usize).is_some_and(|belongs| *belongs)
     }
 }
 
-/// Relevance of places to an operation.
+/// Relevance of units to an operation.
 #[derive(Debug, Default)]
-pub(super) struct Aboutness {
-    shares: HashMap<DocumentPlace, f32>,
-    own: HashSet<DocumentPlace>,
+pub(super) struct UnitRelevance {
+    shares: HashMap<UnitId, f32>,
+    own: HashSet<UnitId>,
 }
 
-impl Aboutness {
-    /// Returns the relevance of a place: 0 for none, 1 for the operation's own.
-    pub(super) fn of(&self, place: DocumentPlace) -> f32 {
-        self.shares.get(&place).copied().unwrap_or_default()
+impl UnitRelevance {
+    /// Returns the relevance of a unit: 0 for none, 1 for the operation's own.
+    pub(super) fn share(&self, unit: UnitId) -> f32 {
+        self.shares.get(&unit).copied().unwrap_or_default()
     }
 
-    /// Whether the place is the operation itself or a section that belongs to it.
-    pub(super) fn is_own(&self, place: DocumentPlace) -> bool {
-        self.own.contains(&place)
+    /// Whether the unit is the operation itself or a section that belongs to it.
+    pub(super) fn is_own(&self, unit: UnitId) -> bool {
+        self.own.contains(&unit)
     }
 }

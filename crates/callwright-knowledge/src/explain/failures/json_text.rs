@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_found_whole_fenced_and_as_python_writes_it() {
+    fn json_is_found_whole_fenced_and_in_python_notation() {
         for text in ["{\"a\": [1, null]}", "```json\n{\"a\": [1, null]}\n```", "  {\"a\":[1,null]}\n"] {
             assert_eq!(json(text), Some(json!({"a": [1, null]})), "{text}");
         }
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_may_stand_before_it() {
+    fn a_label_may_precede_json() {
         assert_eq!(labelled("Result: {\"a\":1}"), Some(("Result: ", json!({"a": 1}))));
         assert_eq!(labelled(&format!("{} {{\"a\":1}}", "long ".repeat(60))), None);
     }
