@@ -99,7 +99,7 @@ pub(super) fn load_notations(settings: &repair::Settings, base_dir: &Path) -> Re
 /// Reads the planner's edges file (confirmed and forbidden sources of arguments). Without one, nothing is confirmed or
 /// forbidden.
 pub(super) fn load_edges(settings: &planner::Settings, base_dir: &Path) -> Result<Arc<Edges>, FileError> {
-    edges_file(settings, base_dir).map_or_else(|| Ok(Arc::default()), |file| Edges::of_file(&file).map(Arc::new))
+    edges_file(settings, base_dir).map_or_else(|| Ok(Arc::default()), |file| Edges::from_file(&file).map(Arc::new))
 }
 
 /// Reads the edges file again when it changes, and calls `on_result` with every result that differs from the previous one.
@@ -111,7 +111,7 @@ pub(super) fn watch_edges(
 ) -> Result<Watcher, WatchError> {
     let Some(file) = edges_file(settings, base_dir) else { return Ok(Watcher::idle()) };
     let trigger = Trigger::new(settings.reload_quiet_milliseconds, settings.reload);
-    reload_file(file, trigger, "edges-reload", before, |file| Edges::of_file(file).map(Arc::new), on_result)
+    reload_file(file, trigger, "edges-reload", before, |file| Edges::from_file(file).map(Arc::new), on_result)
 }
 
 fn edges_file(settings: &planner::Settings, base_dir: &Path) -> Option<PathBuf> {

@@ -11,7 +11,7 @@ use super::errors::{BadLines, VerbResult};
 use super::progress::answer_lines;
 use super::setup::{runtime, threads};
 use super::shared_arguments::{ModelArguments, VectorArguments};
-use callwright_knowledge::planner::drawing::{Completion, DrawSettings};
+use callwright_knowledge::planner::generation::{Completion, GenerationSettings};
 use callwright_knowledge::planner::producers::Edges;
 use callwright_offline::{self as offline, CandidatesJob, CandidatesSummary, DrawJob, DrawSummary};
 use callwright_upstream::{Patience, TextModel};
@@ -70,19 +70,19 @@ struct PlanDrawingOptions {
     #[command(flatten)]
     of: ModelArguments,
     /// Maximum number of calls on a path from a goal to the first call.
-    #[arg(long, value_name = "N", default_value_t = DrawSettings::default().depth)]
+    #[arg(long, value_name = "N", default_value_t = GenerationSettings::default().depth)]
     depth: usize,
     /// Maximum number of calls per plan.
-    #[arg(long, value_name = "N", default_value_t = DrawSettings::default().nodes)]
+    #[arg(long, value_name = "N", default_value_t = GenerationSettings::default().nodes)]
     max_calls: usize,
     /// Maximum number of model requests per plan.
-    #[arg(long, value_name = "N", default_value_t = DrawSettings::default().requests)]
+    #[arg(long, value_name = "N", default_value_t = GenerationSettings::default().requests)]
     max_requests: u64,
     /// Maximum number of tokens per plan.
-    #[arg(long, value_name = "N", default_value_t = DrawSettings::default().tokens)]
+    #[arg(long, value_name = "N", default_value_t = GenerationSettings::default().tokens)]
     max_tokens: u64,
     /// Sampling temperature of the model.
-    #[arg(long, value_name = "T", default_value_t = DrawSettings::default().temperature)]
+    #[arg(long, value_name = "T", default_value_t = GenerationSettings::default().temperature)]
     temperature: f64,
     /// Method of requesting the arguments of a call: `all` in one prompt, `one-by-one`, or in `three-steps` (values
     /// from the conversation before values from tools). The last two exist for comparison with `all`.
@@ -136,8 +136,8 @@ pub(super) fn run(arguments: PlanArguments) -> VerbResult {
 fn draw(arguments: PlanArguments, model: &str) -> VerbResult {
     let PlanArguments { tools, records, output, edges, k, vectors, details, jobs, drawing, .. } = arguments;
     let PlanDrawingOptions { of, depth, max_calls, max_requests, max_tokens, temperature, completion } = drawing;
-    let defaults = DrawSettings::default();
-    let settings = DrawSettings {
+    let defaults = GenerationSettings::default();
+    let settings = GenerationSettings {
         depth,
         nodes: max_calls,
         requests: max_requests,
@@ -156,7 +156,7 @@ fn draw(arguments: PlanArguments, model: &str) -> VerbResult {
         tools,
         records,
         plans: output,
-        edges: edges.as_deref().map(Edges::of_file).transpose()?.unwrap_or_default(),
+        edges: edges.as_deref().map(Edges::from_file).transpose()?.unwrap_or_default(),
         embedder: vectors.embedder()?,
         model,
         settings,
@@ -189,7 +189,7 @@ fn print_plans(summary: &DrawSummary, took: Duration) {
 
 fn find_candidates(arguments: PlanArguments) -> VerbResult {
     let PlanArguments { tools, records, output, edges, k, vectors, details, jobs, auto, .. } = arguments;
-    let edges = edges.as_deref().map(Edges::of_file).transpose()?.unwrap_or_default();
+    let edges = edges.as_deref().map(Edges::from_file).transpose()?.unwrap_or_default();
     let embedder = vectors.embedder()?;
     let (count, jobs) = (k.map_or(CANDIDATES, NonZeroUsize::get), threads(jobs));
     let job = CandidatesJob { tools, records, candidates: output, edges, count, embedder, details, auto, jobs };

@@ -78,9 +78,9 @@ fn measure(kind: &str, operations: usize) {
         let things: Vec<&str> = (0..3).map(|_| names[random.usize(0..names.len())].as_str()).collect();
         format!("Find {}, then get the {} of that and finally update its {}.", things[0], things[1], things[2])
     };
-    let requests: Vec<Request> = (0..REQUESTS).map(|_| Request::read(&text())).collect();
-    let asked_times = times(&requests, |request| producers.ask(request, &[]));
-    let asked: Vec<_> = requests.iter().map(|request| producers.ask(request, &[])).collect();
+    let requests: Vec<Request> = (0..REQUESTS).map(|_| Request::parse(&text())).collect();
+    let asked_times = times(&requests, |request| producers.score(request, &[]));
+    let asked: Vec<_> = requests.iter().map(|request| producers.score(request, &[])).collect();
     let lookups: Vec<(usize, usize)> =
         (0..LOOKUPS).map(|_| (random.usize(0..arguments.len()), random.usize(0..asked.len()))).collect();
     let lookup_times = times(&lookups, |(argument, request)| {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Inspection;
-use callwright_knowledge::planner::producers::Asked;
+use callwright_knowledge::planner::producers::RequestScores;
 use callwright_knowledge::representation::{RepresentationError, RepresentationFile, render, shared_id};
 use callwright_openapi::{Export, Operation, Report, Toolset, export};
 use callwright_types::representation::{Pattern, Representation, SharedRepresentation};
@@ -246,9 +246,9 @@ impl Inspection {
             .toolsets()
             .flat_map(|toolset| toolset.operations.iter().map(|operation| (toolset.name.as_str(), operation)))
             .collect();
-        let asked = Asked::default();
+        let scores = RequestScores::default();
         let sources = producers.arguments(position).map(|argument: &str| {
-            let candidates = producers.candidates(position, argument, &asked, SHOWN_SOURCES);
+            let candidates = producers.candidates(position, argument, &scores, SHOWN_SOURCES);
             let shown = candidates.into_iter().filter(|candidate| candidate.score > 0.0).filter_map(|candidate| {
                 let (toolset, operation) = operations.get(candidate.tool)?;
                 Some(SourceShown {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use callwright_judge::scanner::Expectations;
-use callwright_knowledge::planner::progress::{Next, Progress};
+use callwright_knowledge::planner::progress::{Progress, ProgressStep};
 use callwright_types::{Call, Cost, Outcome, Plan, PlanChoice, PlanDeviation, PlanNote, PlanResult, PlanStep};
 
 use super::answer::JudgedAnswer;
@@ -94,7 +94,7 @@ impl PlanRun {
         let calls: Vec<Call> = judged.calls().map(|call| call.repaired.clone()).collect();
         for call in &calls {
             if let Ok(arguments) = serde_json::from_str(&call.arguments) {
-                self.waiting.progress.spelled(&call.id, arguments);
+                self.waiting.progress.set_arguments(&call.id, arguments);
             }
         }
         let repairs = judged.calls().flat_map(|call| call.repairs.iter().cloned()).collect();
@@ -111,7 +111,7 @@ impl PlanRun {
             let progress = &mut self.waiting.progress;
             let is_planned = match (&result.outcome, &result.explanation) {
                 (Outcome::Answered(answer), None) => progress.answered(id, value_of(&answer.body)),
-                (Outcome::Unapproved(_), _) if progress.unmade(id) => {
+                (Outcome::Unapproved(_), _) if progress.reset(id) => {
                     (self.standing, self.waiting.unapproved) = (PlanRunState::Held, true);
                     true
                 }
@@ -148,12 +148,12 @@ impl PlanRun {
             PlanRunState::Over(result) => result,
             PlanRunState::Held => PlanResult::Handed,
             PlanRunState::UnderWay => match progress.next() {
-                Next::Ask(_) => PlanResult::Asked,
-                Next::Done => PlanResult::Complete,
+                ProgressStep::Ask(_) => PlanResult::Asked,
+                ProgressStep::Done => PlanResult::Complete,
                 _ => PlanResult::Handed,
             },
         };
-        let mut made: Vec<String> = progress.made().into_iter().collect();
+        let mut made: Vec<String> = progress.answered_calls().into_iter().collect();
         made.sort_unstable();
         turn.record.trace_mut().plan = Some(PlanNote {
             result,

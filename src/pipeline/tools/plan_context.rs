@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use callwright_judge::scanner::{ToolSet, Validators};
-use callwright_knowledge::planner::drawing::{PlanTool, Tools};
-use callwright_knowledge::planner::producers::{Asked, Producers, Request};
+use callwright_knowledge::planner::generation::{PlanTool, Tools};
+use callwright_knowledge::planner::producers::{Producers, Request, RequestScores};
 use callwright_knowledge::planner::when::Prerequisite;
 use callwright_search::embedding::Embedder;
 use callwright_telemetry::labels::Stage;
@@ -108,18 +108,18 @@ impl PlanContext {
     }
 
     /// Analyses a request text. Uses vectors only if the embedder returns them at once.
-    pub(crate) async fn analyse_at_once(&self, pipeline: &Pipeline, turn: &Turn, text: &str) -> Asked {
+    pub(crate) async fn analyse_at_once(&self, pipeline: &Pipeline, turn: &Turn, text: &str) -> RequestScores {
         let embedder = turn.snapshot.toolset_index.embedder().filter(|embedder| embedder.is_immediate());
         self.analyse_by(pipeline, embedder, text).await
     }
 
     /// Analyses a request text. Falls back to keywords if the vectors are not ready in time, which is counted.
-    pub(crate) async fn analyse(&self, pipeline: &Pipeline, turn: &Turn, text: &str) -> Asked {
+    pub(crate) async fn analyse(&self, pipeline: &Pipeline, turn: &Turn, text: &str) -> RequestScores {
         self.analyse_by(pipeline, turn.snapshot.toolset_index.embedder(), text).await
     }
 
-    async fn analyse_by(&self, pipeline: &Pipeline, embedder: Option<&Arc<dyn Embedder>>, text: &str) -> Asked {
-        let request = Request::read(text);
+    async fn analyse_by(&self, pipeline: &Pipeline, embedder: Option<&Arc<dyn Embedder>>, text: &str) -> RequestScores {
+        let request = Request::parse(text);
         if let Some(embedder) = embedder {
             self.indexed.take_own_vectors(embedder.as_ref()).await;
         }
@@ -127,7 +127,7 @@ impl PlanContext {
             Some(embedder) => query_vectors(pipeline, embedder, &request.texts(), Stage::Plan).await,
             None => None,
         };
-        self.indexed.producers.ask(&request, &vectors.unwrap_or_default())
+        self.indexed.producers.score(&request, &vectors.unwrap_or_default())
     }
 }
 

@@ -11,7 +11,7 @@ use indexmap::Equivalent;
 use callwright_common::cache::{ByteCache, FirstSight, Usage};
 use callwright_executor::Permissions;
 use callwright_knowledge::planner::Settings;
-use callwright_knowledge::planner::drawing::{PlanTool, Tools};
+use callwright_knowledge::planner::generation::{PlanTool, Tools};
 use callwright_knowledge::planner::producers::{CatalogProducers, Edges, Producers, Segment, ToolShape};
 use callwright_knowledge::planner::when::{Prerequisite, any_names_a_key, requires_key};
 use callwright_openapi::{Catalog, Operation, Toolset};
@@ -146,7 +146,7 @@ pub(crate) struct IndexedTools {
 impl ProducerIndex {
     /// Builds the index of a catalog. Reuses the unchanged parts of `before`.
     pub fn fill(catalog: &Catalog, edges: Arc<Edges>, settings: &Settings, before: Option<&Self>) -> Self {
-        let of_catalog = CatalogProducers::of(catalog, before.map(|before| &before.of_catalog));
+        let of_catalog = CatalogProducers::new(catalog, before.map(|before| &before.of_catalog));
         Self::of(of_catalog, edges, settings)
     }
 
@@ -267,7 +267,7 @@ impl IndexedTools {
             // A client tool shadows the catalog tool of the same name.
             barred.extend(callable.producers.position(&tool.name));
         }
-        let producers = callable.producers.and(Arc::clone(&segment)).without(barred).with_edges(edges);
+        let producers = callable.producers.with_segment(Arc::clone(&segment)).without(barred).with_edges(edges);
         Self::new(producers, callable, client, Some(segment), edges)
     }
 
@@ -324,7 +324,7 @@ impl IndexedTools {
     pub(crate) fn prerequisites(&self, position: usize, tools: &dyn Tools) -> Arc<[Prerequisite]> {
         let known = self.prerequisites.lock().unwrap_or_else(PoisonError::into_inner).get(&position).map(Arc::clone);
         known.unwrap_or_else(|| {
-            let found: Arc<[Prerequisite]> = Prerequisite::all_of(tools, &self.producers, position).into();
+            let found: Arc<[Prerequisite]> = Prerequisite::of_tool(tools, &self.producers, position).into();
             let mut known = self.prerequisites.lock().unwrap_or_else(PoisonError::into_inner);
             known.insert(position, Arc::clone(&found));
             found

@@ -93,7 +93,7 @@ impl Fixture {
 /// Returns the names of the tools that can supply an argument, best first.
 fn suppliers(tools: &IndexedTools, tool: &str, argument: &str) -> Vec<String> {
     let producers = &tools.producers;
-    let asked = producers.ask(&Request::read("whatever"), &[]);
+    let asked = producers.score(&Request::parse("whatever"), &[]);
     let found = producers.candidates(producers.position(tool).unwrap(), argument, &asked, 10);
     found.iter().map(|candidate| tools.tool(candidate.tool).unwrap().0.name.clone()).collect()
 }

@@ -1,6 +1,6 @@
 //! Misleading catalogs: drawing ends within its limits and with a usable result, regardless of the model's answers.
 
-use callwright_knowledge::planner::drawing::{DrawSettings, Drawn, Undrawn};
+use callwright_knowledge::planner::generation::{GenerationError, GenerationOutcome, GenerationSettings};
 use callwright_types::Plan;
 use serde_json::{Value, json};
 
@@ -20,18 +20,18 @@ fn tool(name: &str, takes: &[&str], gives: &[&str]) -> Value {
 /// Draws plans with a model that always answers "tool", with several seeds. Each ends within the limits, with a plan
 /// that requests its open inputs, or at a limit.
 fn always_tool(tools: &Toolset) -> Vec<Plan> {
-    let settings = DrawSettings { requests: 20, nodes: 6, depth: 4, ..DrawSettings::default() };
+    let settings = GenerationSettings { requests: 20, nodes: 6, depth: 4, ..GenerationSettings::default() };
     let mut plans = Vec::new();
     for seed in 0..20 {
         let model = Anything::but_always_a_tool(seed);
-        let Drawn { result, .. } = tools.draw("Please book it", &model, &settings);
+        let GenerationOutcome { result, .. } = tools.draw("Please book it", &model, &settings);
         assert!(model.asked() <= settings.requests, "seed {seed}");
         match result {
             Ok(plan) => {
                 assert!((1..=settings.nodes).contains(&plan.nodes().len()), "seed {seed}");
                 plans.push(plan);
             }
-            Err(Undrawn::Limit(_) | Undrawn::Nothing | Undrawn::Unusable(_)) => {}
+            Err(GenerationError::Limit(_) | GenerationError::NoTool | GenerationError::Unusable(_)) => {}
             Err(other) => panic!("seed {seed}: {other}"),
         }
     }
@@ -61,7 +61,7 @@ fn of_hundreds_of_equal_candidates_a_few_are_named() {
         (0..400).map(|number| tool(&format!("look_up_{number}"), &["text"], &["room_id"])).collect();
     all.insert(0, tool("book", &["room_id"], &["done"]));
     let tools = toolset(&all);
-    let settings = DrawSettings::default();
+    let settings = GenerationSettings::default();
     let script = Script::of(&[
         json!({"goals": [{"tool": "book", "task": "book it"}]}),
         json!({"arguments": [{"name": "room_id", "source": "ask"}]}),
@@ -82,7 +82,7 @@ fn a_required_parameter_of_no_type_takes_what_was_said_or_is_asked_for() {
     let goal = json!({"goals": [{"tool": "book", "task": "book it"}]});
     let said = json!({"arguments": [value("a", json!({"x": ["it"]}), "book it"), value("b", json!(null), "book it")]});
     let script = Script::of(&[goal, said.clone(), said]);
-    let plan = tools.draw("Please book it", &script, &DrawSettings::default()).result.unwrap();
+    let plan = tools.draw("Please book it", &script, &GenerationSettings::default()).result.unwrap();
     let node = plan.node("call1").unwrap();
     assert_eq!(node.argument("a").unwrap().source.written(), json!({"x": ["it"]}));
     let missing: Vec<_> = plan.missing().map(|missing| missing.argument).collect();

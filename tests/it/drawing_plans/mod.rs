@@ -18,7 +18,7 @@ mod templates;
 use std::collections::{BTreeMap, BTreeSet};
 
 use callwright_common::tokens::estimated;
-use callwright_knowledge::planner::drawing::{Completion, DrawSettings};
+use callwright_knowledge::planner::generation::{Completion, GenerationSettings};
 
 use callwright_test_macros::requires;
 use oracle::Oracle;
@@ -40,10 +40,10 @@ struct Tally {
 }
 
 impl Tally {
-    fn draw(&mut self, record: &Record, toolset: &Toolset, oracle: &Oracle, settings: &DrawSettings) {
+    fn draw(&mut self, record: &Record, toolset: &Toolset, oracle: &Oracle, settings: &GenerationSettings) {
         self.records += 1;
         let drawn = toolset.draw(&record.query, oracle, settings);
-        let total = drawn.spent.total();
+        let total = drawn.cost.total();
         let is_exact = drawn.result.as_ref().is_ok_and(|plan| canonical(&as_calls(plan)) == canonical(&record.gold));
         if !is_exact {
             let failed = oracle.failed.lock().unwrap().join("; ");
@@ -70,7 +70,7 @@ impl Tally {
 #[test]
 fn an_oracle_that_knows_the_plan_draws_it_through_the_real_prompts() {
     let (records, toolsets) = shared();
-    let settings = DrawSettings::default();
+    let settings = GenerationSettings::default();
     let (mut valid, mut unpromised) = (Tally::default(), Tally::default());
     let (mut invalid, mut misfits, mut why) = (Vec::new(), 0, BTreeMap::<&str, u32>::new());
     for record in &records {
@@ -135,7 +135,8 @@ fn an_oracle_that_knows_the_plan_draws_it_through_the_real_prompts() {
 fn the_oracle_draws_plans_by_more_questions_too() {
     let (records, toolsets) = shared();
     for completion in [Completion::All, Completion::OneByOne, Completion::ThreeSteps] {
-        let settings = DrawSettings { completion, requests: 200, tokens: 2_000_000, ..DrawSettings::default() };
+        let settings =
+            GenerationSettings { completion, requests: 200, tokens: 2_000_000, ..GenerationSettings::default() };
         let mut tally = Tally::default();
         for record in &records {
             let toolset = &toolsets[&record.toolset];
@@ -162,7 +163,7 @@ fn with_an_oracle_that_errs_the_plan_is_right_or_a_question_is_asked() {
     let (records, toolsets) = shared();
     let (mut right, mut asked, mut without, mut all) = (0, 0, 0, 0);
     let mut kinds: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
-    let settings = DrawSettings::default();
+    let settings = GenerationSettings::default();
     let fitted = records.iter().map(|record| toolsets[&record.toolset].fitted(record));
     let valid: Vec<Record> = fitted.filter(|record| toolsets[&record.toolset].faults_of(record).is_empty()).collect();
     for seed in 0..3 {
@@ -171,7 +172,7 @@ fn with_an_oracle_that_errs_the_plan_is_right_or_a_question_is_asked() {
             all += 1;
             let oracle = Oracle::erring(record, seed << 32 | number as u64);
             let drawn = toolset.draw(&record.query, &oracle, &settings);
-            assert!(drawn.spent.total().requests <= settings.requests);
+            assert!(drawn.cost.total().requests <= settings.requests);
             let is_right =
                 drawn.result.as_ref().is_ok_and(|plan| canonical(&as_calls(plan)) == canonical(&record.gold));
             let is_asked = drawn.result.as_ref().is_ok_and(|plan| plan.missing().next().is_some());

@@ -2,7 +2,9 @@
 
 use std::sync::Mutex;
 
-use callwright_knowledge::planner::drawing::{AskError, Completion, PlanningModel, Purpose, Question, Reply};
+use callwright_knowledge::planner::generation::{
+    Completion, PlanningModel, PlanningModelError, Purpose, Question, Reply,
+};
 use callwright_openai::Role;
 use callwright_upstream::Answered;
 use futures_util::future::BoxFuture;
@@ -188,7 +190,7 @@ impl Oracle {
 }
 
 impl PlanningModel for Oracle {
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, AskError>> {
+    fn query<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, PlanningModelError>> {
         Box::pin(async move {
             let (_, user) = question.messages.iter().find(|(role, _)| *role == Role::User).unwrap();
             let data: Value = serde_json::from_str(user).unwrap();
@@ -209,7 +211,7 @@ impl PlanningModel for Oracle {
                     text = spoiled;
                 }
             }
-            Ok(Reply { said: Answered::Text(text), prompt_tokens: None, completion_tokens: None, requests: 1 })
+            Ok(Reply { answer: Answered::Text(text), prompt_tokens: None, completion_tokens: None, requests: 1 })
         })
     }
 }

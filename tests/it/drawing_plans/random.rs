@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use callwright_knowledge::planner::drawing::{
-    AskError, DrawSettings, PlanningModel, Purpose, Question, Reply, Undrawn,
+use callwright_knowledge::planner::generation::{
+    GenerationError, GenerationSettings, PlanningModel, PlanningModelError, Purpose, Question, Reply,
 };
 use callwright_openai::Role;
 use callwright_upstream::Answered;
@@ -33,15 +33,15 @@ impl Anything {
 }
 
 impl PlanningModel for Anything {
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, AskError>> {
+    fn query<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, PlanningModelError>> {
         Box::pin(async move {
             let rng = &mut *self.rng.lock().unwrap();
             *self.asked.lock().unwrap() += 1;
             let (_, user) = question.messages.iter().find(|(role, _)| *role == Role::User).unwrap();
             let data: Value = serde_json::from_str(user).unwrap();
             let odd = if self.always_tool { 99 } else { rng.u8(..60) };
-            let said = match odd {
-                0 => return Err(AskError("gone".to_owned())),
+            let answer = match odd {
+                0 => return Err(PlanningModelError("gone".to_owned())),
                 1 => Answered::CutOff,
                 2 => Answered::Refused("no".to_owned()),
                 3 => Answered::Text("}{".repeat(rng.usize(..50))),
@@ -50,7 +50,7 @@ impl PlanningModel for Anything {
                 _ => Answered::Text(completion(&data["wanted"], self.always_tool, rng).to_string()),
             };
             let tokens = rng.bool().then(|| rng.u64(..3000));
-            Ok(Reply { said, prompt_tokens: tokens, completion_tokens: tokens, requests: rng.u64(..3) })
+            Ok(Reply { answer, prompt_tokens: tokens, completion_tokens: tokens, requests: rng.u64(..3) })
         })
     }
 }
@@ -119,12 +119,12 @@ fn drawing_ends_within_its_limits_whatever_a_model_answers() {
     for seed in 0..600 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let toolset = toolset(&tools(&mut rng));
-        let settings = DrawSettings {
+        let settings = GenerationSettings {
             depth: rng.usize(1..5),
             nodes: rng.usize(1..12),
             requests: rng.u64(1..30),
             tokens: rng.u64(2_000..100_000),
-            ..DrawSettings::default()
+            ..GenerationSettings::default()
         };
         let always_tool = seed % 4 == 0;
         let model = Anything { rng: Mutex::new(rng), always_tool, asked: Mutex::default() };
@@ -146,7 +146,7 @@ fn drawing_ends_within_its_limits_whatever_a_model_answers() {
                     assert!(tool.parameters().all(is_there), "seed {seed}: every required argument has a source");
                 }
             }
-            Err(Undrawn::Limit(_)) => limits += 1,
+            Err(GenerationError::Limit(_)) => limits += 1,
             Err(_) => without += 1,
         }
     }

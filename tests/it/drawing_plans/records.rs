@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use callwright_judge::repair::repair_call;
 use callwright_judge::scanner::{CompiledTool, Settings, ToolSet, Validators, scan};
-use callwright_knowledge::planner::drawing::{
-    DrawSettings, Drawn, Occasion, PlanningModel, Present, Renewal, ToolList, Tools, draw, draw_from, redraw,
+use callwright_knowledge::planner::generation::{
+    GenerationOutcome, GenerationSettings, PlanInputs, PlanningModel, PresentPlan, Renewal, ToolList, Tools, generate,
+    generate_from_template, regenerate,
 };
-use callwright_knowledge::planner::producers::{Producers, Request, ToolShape, told_fields};
+use callwright_knowledge::planner::producers::{Producers, Request, ToolShape, documented_fields};
 use callwright_types::rules::{RepairRules, Report, ScanRules};
 use callwright_types::{Call, FaultCode, Message, Owner, Plan, Speaker, Tool};
 use serde_json::{Map, Value};
@@ -90,7 +91,7 @@ fn gold_call(call: &Value) -> GoldCall {
 
 /// Builds the tools of a line, `{"name", "description", "parameters", "output"}` each.
 pub(crate) fn toolset(tools: &[Value]) -> Toolset {
-    let outputs: Vec<_> = tools.iter().map(|tool| told_fields(&tool["output"])).collect();
+    let outputs: Vec<_> = tools.iter().map(|tool| documented_fields(&tool["output"])).collect();
     let names: Vec<(String, String)> =
         tools.iter().map(|tool| (text(&tool["name"]), text(&tool["description"]))).collect();
     let shapes = tools.iter().zip(&names).zip(&outputs).map(|((tool, (name, description)), outputs)| ToolShape {
@@ -101,7 +102,7 @@ pub(crate) fn toolset(tools: &[Value]) -> Toolset {
         http: None,
         links: &[],
     });
-    let producers = Producers::of(&shapes.collect::<Vec<_>>());
+    let producers = Producers::from_tools(&shapes.collect::<Vec<_>>());
     let made: Vec<Arc<Tool>> = tools
         .iter()
         .zip(&names)
@@ -133,43 +134,52 @@ pub(crate) fn toolset(tools: &[Value]) -> Toolset {
 
 impl Toolset {
     /// Draws the plan of a request with all tools offered.
-    pub(crate) fn draw(&self, query: &str, model: &dyn PlanningModel, settings: &DrawSettings) -> Drawn {
-        self.on(&[said(Speaker::User, query)], |occasion| waited(draw(occasion, model, settings)))
+    pub(crate) fn draw(
+        &self,
+        query: &str,
+        model: &dyn PlanningModel,
+        settings: &GenerationSettings,
+    ) -> GenerationOutcome {
+        self.on(&[said(Speaker::User, query)], |occasion| waited(generate(occasion, model, settings)))
     }
 
     /// Draws the plan of a request from a known plan, with all tools offered.
-    pub(crate) fn draw_from(
+    pub(crate) fn generate_from_template(
         &self,
         query: &str,
         template: &Plan,
         model: &dyn PlanningModel,
-        settings: &DrawSettings,
-    ) -> Drawn {
+        settings: &GenerationSettings,
+    ) -> GenerationOutcome {
         let said = [said(Speaker::User, query)];
-        self.on(&said, |occasion| waited(draw_from(occasion, Some(template), model, settings)))
+        self.on(&said, |occasion| waited(generate_from_template(occasion, Some(template), model, settings)))
     }
 
     /// Draws a part of a plan again, with all tools offered.
-    pub(crate) fn redraw(
+    pub(crate) fn regenerate(
         &self,
         conversation: &[Message],
-        present: &Present<'_>,
+        present: &PresentPlan<'_>,
         renewal: &Renewal<'_>,
         model: &dyn PlanningModel,
-        settings: &DrawSettings,
-    ) -> Drawn {
-        self.on(conversation, |occasion| waited(redraw(occasion, present, renewal, model, settings)))
+        settings: &GenerationSettings,
+    ) -> GenerationOutcome {
+        self.on(conversation, |occasion| waited(regenerate(occasion, present, renewal, model, settings)))
     }
 
-    fn on(&self, conversation: &[Message], drawn: impl FnOnce(&Occasion<'_>) -> Drawn) -> Drawn {
+    fn on(
+        &self,
+        conversation: &[Message],
+        drawn: impl FnOnce(&PlanInputs<'_>) -> GenerationOutcome,
+    ) -> GenerationOutcome {
         let requests = conversation.iter().filter(|message| message.speaker == Speaker::User);
         let query = requests.map(|message| message.text.as_str()).collect::<Vec<_>>().join("\n");
-        let asked = self.producers.ask(&Request::read(&query), &[]);
+        let scores = self.producers.score(&Request::parse(&query), &[]);
         let offered: Vec<usize> = (0..self.count).collect();
-        drawn(&Occasion {
+        drawn(&PlanInputs {
             tools: &self.list as &dyn Tools,
             producers: &self.producers,
-            asked: &asked,
+            scores: &scores,
             offered: &offered,
             conversation,
             memory: &[],
@@ -274,7 +284,7 @@ pub(crate) fn said(speaker: Speaker, text: &str) -> Message {
     Message { speaker, text: text.to_owned(), calls: Vec::new(), answers: None, name: None }
 }
 
-fn waited(drawing: impl Future<Output = Drawn>) -> Drawn {
+fn waited(drawing: impl Future<Output = GenerationOutcome>) -> GenerationOutcome {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(drawing)
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use callwright_knowledge::planner::drawing::{DrawSettings, Drawn, Present, Renewal, Undrawn};
+use callwright_knowledge::planner::generation::{
+    GenerationError, GenerationOutcome, GenerationSettings, PresentPlan, Renewal,
+};
 use callwright_types::plan::{Argument, Item, Node, Reference, Source};
 use callwright_types::{Message, Plan, Speaker};
 use serde_json::{Value, json};
@@ -56,32 +58,32 @@ struct Again {
     plan: Plan,
     made: HashSet<String>,
     heard: Vec<Message>,
-    settings: DrawSettings,
+    settings: GenerationSettings,
 }
 
 impl Again {
     fn of(plan: Plan, made: &[&str], later: &[(Speaker, &str)]) -> Self {
         let made = made.iter().map(|label| (*label).to_owned()).collect();
-        Self { plan, made, heard: heard(later), settings: DrawSettings::default() }
+        Self { plan, made, heard: heard(later), settings: GenerationSettings::default() }
     }
 
-    fn draw(&self, renewal: &Renewal<'_>, answers: &[Value]) -> (Drawn, Script) {
+    fn draw(&self, renewal: &Renewal<'_>, answers: &[Value]) -> (GenerationOutcome, Script) {
         let script = Script::of(answers);
-        let present = Present { plan: &self.plan, made: &self.made };
-        (rooms().redraw(&self.heard, &present, renewal, &script, &self.settings), script)
+        let present = PresentPlan { plan: &self.plan, executed: &self.made };
+        (rooms().regenerate(&self.heard, &present, renewal, &script, &self.settings), script)
     }
 
-    fn calls(&self, labels: &[&str], answers: &[Value]) -> (Drawn, Script) {
+    fn calls(&self, labels: &[&str], answers: &[Value]) -> (GenerationOutcome, Script) {
         let labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
         self.draw(&Renewal::Calls { labels: &labels }, answers)
     }
 
-    fn goals(&self, answers: &[Value]) -> (Drawn, Script) {
+    fn goals(&self, answers: &[Value]) -> (GenerationOutcome, Script) {
         self.draw(&Renewal::Goals, answers)
     }
 }
 
-fn labels(drawn: &Drawn) -> Vec<(&str, &str)> {
+fn labels(drawn: &GenerationOutcome) -> Vec<(&str, &str)> {
     let nodes = drawn.result.as_ref().unwrap().nodes();
     let mut labels: Vec<_> = nodes.iter().map(|node| (node.label.as_str(), node.tool.as_str())).collect();
     labels.sort_unstable();
@@ -184,7 +186,7 @@ fn a_goal_that_is_given_up_takes_along_what_only_it_needed() {
     let (drawn, _) = again.goals(&[json!({"goals": [{"tool": "who_am_i", "task": "tell"}]})]);
     assert_eq!(labels(&drawn), [("call2", "who_am_i"), ("jack", "find_person")]);
     let (drawn, _) = again.goals(&[json!({"goals": []})]);
-    assert_eq!(drawn.result, Err(Undrawn::Nothing));
+    assert_eq!(drawn.result, Err(GenerationError::NoTool));
 }
 
 #[test]
@@ -264,7 +266,7 @@ fn calls_that_are_kept_count_among_a_plans() {
         json!({"goals": [{"tool": "book_room", "task": "book the room"}, {"tool": "who_am_i", "task": "tell"}]});
     let (drawn, _) = again.goals(&[goals]);
     assert_eq!((labels(&drawn), drawn.notes.len()), (ALL.to_vec(), 1), "{:?}", drawn.notes);
-    again.settings = DrawSettings { depth: 1, ..DrawSettings::default() };
+    again.settings = GenerationSettings { depth: 1, ..GenerationSettings::default() };
     let (_, script) = again.calls(&["rooms"], &[start()]);
     assert_eq!(script.data(0)["wanted"]["needed_for"][0]["tool"], json!("book_room"));
 }

@@ -1,21 +1,21 @@
 //! Rules of drawing, one by one, with scripted answers.
 
-use callwright_knowledge::planner::drawing::{DrawSettings, Drawn, Limit, Undrawn};
+use callwright_knowledge::planner::generation::{GenerationError, GenerationOutcome, GenerationSettings, Limit};
 use callwright_types::Plan;
 use serde_json::{Value, json};
 
 use crate::drawing_plans::script::{QUERY, Script, booking, call, goal, jack, output, rooms, start, value};
 
-fn drawn(answers: &[Value], settings: &DrawSettings) -> (Drawn, Script) {
+fn drawn(answers: &[Value], settings: &GenerationSettings) -> (GenerationOutcome, Script) {
     let script = Script::of(answers);
     (rooms().draw(QUERY, &script, settings), script)
 }
 
-fn draw(answers: &[Value]) -> (Drawn, Script) {
-    drawn(answers, &DrawSettings::default())
+fn draw(answers: &[Value]) -> (GenerationOutcome, Script) {
+    drawn(answers, &GenerationSettings::default())
 }
 
-fn plan(drawn: &Drawn) -> &Plan {
+fn plan(drawn: &GenerationOutcome) -> &Plan {
     drawn.result.as_ref().unwrap()
 }
 
@@ -27,8 +27,8 @@ const MEETING: &str = "call1: find_room\n  start = \"9:00\" (\"from 9:00\")\ncal
 fn a_plan_is_drawn_backward_with_one_question_for_each_call() {
     let (drawn, script) = draw(&[goal(), booking(), start(), jack()]);
     assert_eq!(plan(&drawn).to_string(), MEETING);
-    assert_eq!((drawn.spent.selection.requests, drawn.spent.completion.requests, script.count()), (1, 3, 4));
-    assert_eq!((drawn.spent.total().prompt_tokens, drawn.spent.total().completion_tokens), (400, 40));
+    assert_eq!((drawn.cost.selection.requests, drawn.cost.completion.requests, script.count()), (1, 3, 4));
+    assert_eq!((drawn.cost.total().prompt_tokens, drawn.cost.total().completion_tokens), (400, 40));
     assert!(drawn.notes.is_empty(), "{:?}", drawn.notes);
     let told = script.data(2);
     assert_eq!(
@@ -43,9 +43,9 @@ fn a_faulty_answer_is_told_once_what_is_wrong() {
     assert_eq!(plan(&drawn).to_string(), MEETING);
     assert!(script.told(1).contains("not one JSON object"), "{}", script.told(1));
     let (drawn, _) = draw(&[json!("no"), json!("again no")]);
-    assert!(matches!(drawn.result, Err(Undrawn::Unusable(_))), "{:?}", drawn.result);
+    assert!(matches!(drawn.result, Err(GenerationError::Unusable(_))), "{:?}", drawn.result);
     let (drawn, _) = draw(&[json!({"goals": []})]);
-    assert_eq!(drawn.result, Err(Undrawn::Nothing));
+    assert_eq!(drawn.result, Err(GenerationError::NoTool));
 }
 
 #[test]
@@ -132,20 +132,20 @@ fn a_tool_without_arguments_costs_no_question() {
 
 #[test]
 fn limits_hold() {
-    let settings = DrawSettings { depth: 1, ..DrawSettings::default() };
+    let settings = GenerationSettings { depth: 1, ..GenerationSettings::default() };
     let (flat, script) = drawn(&[goal(), booking(), booking()], &settings);
     assert_eq!(script.data(1)["wanted"]["tools"], json!([]));
     assert_eq!((plan(&flat).nodes().len(), plan(&flat).missing().count()), (1, 2));
-    let settings = DrawSettings { nodes: 2, ..DrawSettings::default() };
+    let settings = GenerationSettings { nodes: 2, ..GenerationSettings::default() };
     let (small, script) = drawn(&[goal(), booking(), booking(), start()], &settings);
     assert!(script.told(2).contains("no room for more than 1 further calls"), "{}", script.told(2));
     assert_eq!((plan(&small).nodes().len(), plan(&small).missing().count()), (2, 1));
-    let settings = DrawSettings { requests: 3, ..DrawSettings::default() };
+    let settings = GenerationSettings { requests: 3, ..GenerationSettings::default() };
     let (costly, script) = drawn(&[goal(), booking(), start(), jack()], &settings);
-    assert_eq!((costly.result, script.count()), (Err(Undrawn::Limit(Limit::Requests(3))), 3));
-    let settings = DrawSettings { tokens: 50, ..DrawSettings::default() };
+    assert_eq!((costly.result, script.count()), (Err(GenerationError::Limit(Limit::Requests(3))), 3));
+    let settings = GenerationSettings { tokens: 50, ..GenerationSettings::default() };
     let (costly, script) = drawn(&[goal()], &settings);
-    assert_eq!((costly.result, script.count()), (Err(Undrawn::Limit(Limit::Tokens(50))), 0));
+    assert_eq!((costly.result, script.count()), (Err(GenerationError::Limit(Limit::Tokens(50))), 0));
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn what_is_asked_for_by_the_model_is_missing() {
 fn a_model_that_is_gone_ends_it() {
     let (drawn, _) = draw(&[goal()]);
     assert!(
-        matches!(&drawn.result, Err(Undrawn::Unanswered(reason)) if reason.contains("ended")),
+        matches!(&drawn.result, Err(GenerationError::Unanswered(reason)) if reason.contains("ended")),
         "{:?}",
         drawn.result
     );

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use callwright_knowledge::planner::drawing::{AskError, PlanningModel, Question, Reply};
+use callwright_knowledge::planner::generation::{PlanningModel, PlanningModelError, Question, Reply};
 use callwright_openai::Role;
 use callwright_upstream::Answered;
 use futures_util::future::BoxFuture;
@@ -18,11 +18,17 @@ pub(crate) struct Script {
 }
 
 impl PlanningModel for Script {
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, AskError>> {
+    fn query<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, PlanningModelError>> {
         Box::pin(async move {
             self.asked.lock().unwrap().push(question.clone());
-            let text = self.answers.lock().unwrap().pop().ok_or(AskError("the script has ended".to_owned()))?;
-            Ok(Reply { said: Answered::Text(text), prompt_tokens: Some(100), completion_tokens: Some(10), requests: 1 })
+            let text =
+                self.answers.lock().unwrap().pop().ok_or(PlanningModelError("the script has ended".to_owned()))?;
+            Ok(Reply {
+                answer: Answered::Text(text),
+                prompt_tokens: Some(100),
+                completion_tokens: Some(10),
+                requests: 1,
+            })
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Plan templates: the number of queries that they save, and the cases in which they do not apply.
 
-use callwright_knowledge::planner::drawing::{DrawSettings, Drawn};
+use callwright_knowledge::planner::generation::{GenerationOutcome, GenerationSettings};
 use callwright_test_macros::requires;
 use callwright_types::Plan;
 use callwright_types::plan::Source;
@@ -13,7 +13,7 @@ use crate::drawing_plans::script::{QUERY, Script, booking, goal, jack, output, r
 /// Returns the paper's meeting room as a plan with missing inputs.
 fn template() -> Plan {
     let script = Script::of(&[goal(), booking(), start(), jack()]);
-    let drawn = rooms().draw(QUERY, &script, &DrawSettings::default());
+    let drawn = rooms().draw(QUERY, &script, &GenerationSettings::default());
     without_values(&drawn.result.unwrap(), |_, argument| argument.to_owned())
 }
 
@@ -39,7 +39,7 @@ const LEAST_FILLED_IN: f64 = 0.95;
 #[test]
 fn the_shared_requests_are_planned_by_one_question_when_they_come_again() {
     let (records, toolsets) = shared();
-    let settings = DrawSettings::default();
+    let settings = GenerationSettings::default();
     let (mut plans, mut filled_in, mut before, mut after) = (0_u32, 0_u32, (0, 0), (0, 0));
     for record in &records {
         let toolset = &toolsets[&record.toolset];
@@ -51,14 +51,14 @@ fn the_shared_requests_are_planned_by_one_question_when_they_come_again() {
         let Ok(plan) = &first.result else { continue };
         plans += 1;
         let known = without_values(plan, |task, argument| format!("{task} {argument}"));
-        let again = toolset.draw_from(&record.query, &known, &Oracle::of(&record), &settings);
+        let again = toolset.generate_from_template(&record.query, &known, &Oracle::of(&record), &settings);
         if !again.from_template {
             println!("not filled in: {}: {:?}", record.id, again.notes);
             continue;
         }
         let again_plan = again.result.unwrap();
         assert_eq!(canonical(&as_calls(&again_plan)), canonical(&as_calls(plan)), "{}", record.id);
-        let (one, other) = (first.spent.total(), again.spent.total());
+        let (one, other) = (first.cost.total(), again.cost.total());
         filled_in += 1;
         before = (before.0 + one.requests, before.1 + one.prompt_tokens);
         after = (after.0 + other.requests, after.1 + other.prompt_tokens);
@@ -75,9 +75,9 @@ fn the_shared_requests_are_planned_by_one_question_when_they_come_again() {
     assert!(after.0 <= u64::from(filled_in), "one question each, and none where nothing is to be asked");
 }
 
-fn drawn(answers: &[Value]) -> (Drawn, Script) {
+fn drawn(answers: &[Value]) -> (GenerationOutcome, Script) {
     let script = Script::of(answers);
-    (rooms().draw_from(QUERY, &template(), &script, &DrawSettings::default()), script)
+    (rooms().generate_from_template(QUERY, &template(), &script, &GenerationSettings::default()), script)
 }
 
 fn inputs(inputs: &[Value]) -> Value {
@@ -95,10 +95,10 @@ fn all() -> Value {
 #[test]
 fn a_template_saves_the_selection_and_all_completions_but_one() {
     let anew = Script::of(&[goal(), booking(), start(), jack()]);
-    let drawn_anew = rooms().draw(QUERY, &anew, &DrawSettings::default());
+    let drawn_anew = rooms().draw(QUERY, &anew, &GenerationSettings::default());
     let (drawn, script) = drawn(&[all()]);
     assert_eq!((anew.count(), script.count()), (4, 1));
-    assert_eq!((drawn.spent.selection.requests, drawn.spent.completion.requests), (0, 1));
+    assert_eq!((drawn.cost.selection.requests, drawn.cost.completion.requests), (0, 1));
     assert!(drawn.from_template && !drawn_anew.from_template);
     assert_eq!(drawn.result.unwrap().to_string(), drawn_anew.result.unwrap().to_string());
     let known = &script.data(0)["known"];
@@ -162,11 +162,11 @@ fn a_template_whose_tools_are_gone_or_that_is_too_large_costs_nothing() {
     let mut gone = serde_json::to_value(template()).unwrap();
     gone["nodes"][0]["tool"] = json!("find_rooms");
     let gone: Plan = serde_json::from_value(gone).unwrap();
-    let drawn = rooms().draw_from(QUERY, &gone, &script, &DrawSettings::default());
+    let drawn = rooms().generate_from_template(QUERY, &gone, &script, &GenerationSettings::default());
     assert!(drawn.result.is_ok() && !drawn.from_template);
     assert_eq!(script.count(), 4);
     let script = Script::of(&[goal(), booking(), start(), jack()]);
-    let small = DrawSettings { depth: 1, ..DrawSettings::default() };
-    assert!(!rooms().draw_from(QUERY, &template(), &script, &small).from_template);
+    let small = GenerationSettings { depth: 1, ..GenerationSettings::default() };
+    assert!(!rooms().generate_from_template(QUERY, &template(), &script, &small).from_template);
     assert_eq!(script.data(0).get("known"), None, "no question about it");
 }

@@ -3,7 +3,7 @@
 //! Owns the inputs of a plan, its generation and its progress. Must not depend on turns, HTTP or the executor of a
 //! call. Requests to models go through `upstream` only.
 
-pub mod drawing;
+pub mod generation;
 pub mod producers;
 pub mod progress;
 mod settings;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::drawing::{Completion, DrawSettings};
+use super::generation::{Completion, GenerationSettings};
 use callwright_types::Limits;
 
 /// Settings of plan generation and of the search for argument sources (`[planner]`). The budget of a plan is part of
@@ -50,20 +50,20 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        let drawing = DrawSettings::default();
+        let generation = GenerationSettings::default();
         Self {
             alias: String::new(),
-            temperature: drawing.temperature,
+            temperature: generation.temperature,
             tries: 2,
             max_wait_seconds: 5,
-            candidates: drawing.candidates,
-            outputs: drawing.outputs,
-            arguments: drawing.arguments,
-            conversation_chars: drawing.conversation_chars,
-            description_chars: drawing.description_chars,
-            schema_bytes: drawing.schema_bytes,
-            options: drawing.options,
-            option_chars: drawing.option_chars,
+            candidates: generation.candidates,
+            outputs: generation.outputs,
+            arguments: generation.arguments,
+            conversation_chars: generation.conversation_chars,
+            description_chars: generation.description_chars,
+            schema_bytes: generation.schema_bytes,
+            options: generation.options,
+            option_chars: generation.option_chars,
             edges: String::new(),
             reload: true,
             reload_quiet_milliseconds: 500,
@@ -74,8 +74,8 @@ impl Default for Settings {
 
 impl Settings {
     /// Returns the settings of plan generation within these limits.
-    pub fn drawing(&self, limits: &Limits) -> DrawSettings {
-        DrawSettings {
+    pub fn generation(&self, limits: &Limits) -> GenerationSettings {
+        GenerationSettings {
             depth: limits.plan_depth as usize,
             nodes: limits.plan_calls as usize,
             requests: u64::from(limits.plan_requests),

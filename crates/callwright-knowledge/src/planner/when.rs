@@ -6,7 +6,7 @@
 //! can be that key. Its producer is evident (confirmed by the operator, linked in the document, or returning the key of
 //! the same thing) and changes nothing.
 
-mod said;
+mod conversation_keys;
 #[cfg(test)]
 mod shared_data_tests;
 #[cfg(test)]
@@ -14,19 +14,19 @@ mod tests;
 
 use serde_json::Value;
 
-pub use self::said::Said;
-use super::drawing::{Occasion, PlanTool, Tools};
+pub use self::conversation_keys::ConversationKeys;
+use super::generation::{PlanInputs, PlanTool, Tools};
 use super::producers::words::{is_opaque, is_verb, name_words, writes};
-use super::producers::{Asked, Candidate, Evidence, Producers};
+use super::producers::{Candidate, Evidence, Producers, RequestScores};
 use callwright_judge::scanner::Parameter;
 use callwright_types::Plan;
 
 /// Number of candidates considered per argument: those that a plan's prompt would list first.
-const LOOKED_AT: usize = 5;
+const MAX_CANDIDATES: usize = 5;
 
 /// Reason for a plan.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Why {
+pub struct PlanTrigger {
     /// Position of the requested tool.
     pub tool: usize,
     /// Name of its argument that no one supplied.
@@ -37,17 +37,17 @@ pub struct Why {
 
 /// Returns the first reason for a plan in the order of the request, if there is one: a missing key, or a value that an
 /// earlier step of the request yields. No model is called.
-pub fn needs_plan(occasion: &Occasion<'_>) -> Option<Why> {
-    missing_key(occasion).or_else(|| chained_value(occasion))
+pub fn needs_plan(inputs: &PlanInputs<'_>) -> Option<PlanTrigger> {
+    missing_key(inputs).or_else(|| chained_value(inputs))
 }
 
 /// Returns an argument of a later step that takes a value from an earlier step of the same request: the step gives
 /// fewer values than its tool requires, and the earlier step's tool returns one by the argument's name.
-fn chained_value(occasion: &Occasion<'_>) -> Option<Why> {
-    let leaders = occasion.producers.clause_leaders(occasion.asked);
+fn chained_value(inputs: &PlanInputs<'_>) -> Option<PlanTrigger> {
+    let leaders = inputs.producers.clause_leaders(inputs.scores);
     for (at, leader) in leaders.iter().enumerate().skip(1) {
         let earlier: Vec<usize> = leaders.iter().take(at).map(|leader| leader.tool).collect();
-        let Some(tool) = occasion.tools.tool(leader.tool).filter(|_| occasion.offered.contains(&leader.tool)) else {
+        let Some(tool) = inputs.tools.tool(leader.tool).filter(|_| inputs.offered.contains(&leader.tool)) else {
             continue;
         };
         let required: Vec<Parameter<'_>> =
@@ -59,12 +59,12 @@ fn chained_value(occasion: &Occasion<'_>) -> Option<Why> {
             if !is_lacking {
                 continue;
             }
-            let candidates = occasion.producers.candidates(leader.tool, parameter.name, occasion.asked, 1);
-            let found = candidates.into_iter().find(|candidate| {
-                earlier.contains(&candidate.tool) && yields_by_name(candidate) && may_run(occasion, candidate)
+            let candidates = inputs.producers.candidates(leader.tool, parameter.name, inputs.scores, 1);
+            let producer = candidates.into_iter().find(|candidate| {
+                earlier.contains(&candidate.tool) && yields_by_name(candidate) && may_run(inputs, candidate)
             });
-            if let Some(producer) = found {
-                return Some(Why { tool: leader.tool, argument: parameter.name.to_owned(), producer });
+            if let Some(producer) = producer {
+                return Some(PlanTrigger { tool: leader.tool, argument: parameter.name.to_owned(), producer });
             }
         }
     }
@@ -78,14 +78,14 @@ fn yields_by_name(candidate: &Candidate) -> bool {
     !is_contrary
         && (weight(candidate, Evidence::SameName) > 0.0
             || weight(candidate, Evidence::SharedWords) >= 1.0
-            || weight(candidate, Evidence::TakenUp) >= NAMED_FIELD)
+            || weight(candidate, Evidence::FieldInConsumerClause) >= NAMED_FIELD)
 }
 
-fn may_run(occasion: &Occasion<'_>, candidate: &Candidate) -> bool {
-    occasion.tools.tool(candidate.tool).is_some_and(|tool| !tool.outputs.is_empty())
+fn may_run(inputs: &PlanInputs<'_>, candidate: &Candidate) -> bool {
+    inputs.tools.tool(candidate.tool).is_some_and(|tool| !tool.outputs.is_empty())
 }
 
-/// Weight of [`Evidence::TakenUp`] for a field of which a step names at least half.
+/// Weight of [`Evidence::FieldInConsumerClause`] for a field of which a step names at least half.
 const NAMED_FIELD: f32 = 1.0;
 
 fn is_preset(parameter: &Parameter<'_>) -> bool {
@@ -96,17 +96,17 @@ fn is_numeric(parameter: &Parameter<'_>) -> bool {
     matches!(parameter.schema.get("type").and_then(Value::as_str), Some("number" | "integer"))
 }
 
-fn missing_key(occasion: &Occasion<'_>) -> Option<Why> {
-    let said = std::cell::OnceCell::new();
-    let leaders = occasion.producers.leaders(occasion.asked).into_iter();
-    leaders.filter(|leader| occasion.offered.contains(leader)).find_map(|leader| {
-        let tool = occasion.tools.tool(leader)?;
+fn missing_key(inputs: &PlanInputs<'_>) -> Option<PlanTrigger> {
+    let given = std::cell::OnceCell::new();
+    let leaders = inputs.producers.leaders(inputs.scores).into_iter();
+    leaders.filter(|leader| inputs.offered.contains(leader)).find_map(|leader| {
+        let tool = inputs.tools.tool(leader)?;
         let missing = tool.tool.parameters().filter(|parameter| parameter.required && is_key(parameter));
         missing.into_iter().find_map(|parameter| {
-            let producer = evident_producer(occasion, leader, parameter.name)?;
-            let said = said.get_or_init(|| Said::read(texts(occasion)));
+            let producer = evident_producer(inputs, leader, parameter.name)?;
+            let given = given.get_or_init(|| ConversationKeys::collect(texts(inputs)));
             let words = things(&tool, parameter.name);
-            (!said.can_be(parameter.schema, &words)).then(|| Why {
+            (!given.may_contain(parameter.schema, &words)).then(|| PlanTrigger {
                 tool: leader,
                 argument: parameter.name.to_owned(),
                 producer,
@@ -126,11 +126,11 @@ pub struct EvidentlySupplied {
 
 /// Returns the first value that a plan requests from the user although a tool evidently supplies it. Such a plan is
 /// worse than none: the model would look the value up.
-pub fn asked_in_vain(occasion: &Occasion<'_>, plan: &Plan) -> Option<EvidentlySupplied> {
+pub fn needless_question(inputs: &PlanInputs<'_>, plan: &Plan) -> Option<EvidentlySupplied> {
     for missing in plan.missing() {
-        let Some(consumer) = occasion.producers.position(&missing.node.tool) else { continue };
-        let Some(producer) = evident_producer(occasion, consumer, missing.argument) else { continue };
-        let Some(tool) = occasion.tools.tool(producer.tool) else { continue };
+        let Some(consumer) = inputs.producers.position(&missing.node.tool) else { continue };
+        let Some(producer) = evident_producer(inputs, consumer, missing.argument) else { continue };
+        let Some(tool) = inputs.tools.tool(producer.tool) else { continue };
         return Some(EvidentlySupplied {
             argument: missing.argument.to_owned(),
             producer: tool.tool.name().to_owned(),
@@ -141,25 +141,25 @@ pub fn asked_in_vain(occasion: &Occasion<'_>, plan: &Plan) -> Option<EvidentlySu
 
 /// Returns the number of keys that the request lacks and that no tool evidently supplies: the maximum over the
 /// requested tools.
-pub fn lacking(occasion: &Occasion<'_>) -> usize {
-    let said = Said::read(texts(occasion));
-    let leaders = occasion.producers.leaders(occasion.asked).into_iter();
-    let lacks = leaders.filter(|leader| occasion.offered.contains(leader)).filter_map(|leader| {
-        let tool = occasion.tools.tool(leader)?;
+pub fn unsupplied_keys(inputs: &PlanInputs<'_>) -> usize {
+    let given = ConversationKeys::collect(texts(inputs));
+    let leaders = inputs.producers.leaders(inputs.scores).into_iter();
+    let counts = leaders.filter(|leader| inputs.offered.contains(leader)).filter_map(|leader| {
+        let tool = inputs.tools.tool(leader)?;
         let keys = tool.tool.parameters().filter(|parameter| parameter.required && is_key(parameter));
-        let lacking = keys.filter(|parameter| {
-            !said.can_be(parameter.schema, &things(&tool, parameter.name))
-                && evident_producer(occasion, leader, parameter.name).is_none()
+        let unsupplied = keys.filter(|parameter| {
+            !given.may_contain(parameter.schema, &things(&tool, parameter.name))
+                && evident_producer(inputs, leader, parameter.name).is_none()
         });
-        Some(lacking.count())
+        Some(unsupplied.count())
     });
-    lacks.max().unwrap_or_default()
+    counts.max().unwrap_or_default()
 }
 
 /// Returns the texts of the conversation and the memory.
-fn texts<'a>(occasion: &Occasion<'a>) -> impl Iterator<Item = &'a str> {
-    let texts = occasion.conversation.iter().map(|message| message.text.as_str());
-    texts.chain(occasion.memory.iter().map(String::as_str))
+fn texts<'a>(inputs: &PlanInputs<'a>) -> impl Iterator<Item = &'a str> {
+    let texts = inputs.conversation.iter().map(|message| message.text.as_str());
+    texts.chain(inputs.memory.iter().map(String::as_str))
 }
 
 /// Whether a tool requires a key, so that a plan can be necessary. If no offered tool does, the request need not be
@@ -203,9 +203,9 @@ fn things(tool: &PlanTool, argument: &str) -> Vec<String> {
 }
 
 /// Returns the best candidate that evidently supplies the argument.
-fn evident_producer(occasion: &Occasion<'_>, tool: usize, argument: &str) -> Option<Candidate> {
-    let candidates = occasion.producers.candidates(tool, argument, occasion.asked, LOOKED_AT);
-    candidates.into_iter().find(|candidate| is_evident(occasion.tools, argument, candidate))
+fn evident_producer(inputs: &PlanInputs<'_>, tool: usize, argument: &str) -> Option<Candidate> {
+    let candidates = inputs.producers.candidates(tool, argument, inputs.scores, MAX_CANDIDATES);
+    candidates.into_iter().find(|candidate| is_evident(inputs.tools, argument, candidate))
 }
 
 /// Required key argument of a tool, with the tools that evidently supply it.
@@ -219,12 +219,12 @@ pub struct Prerequisite {
 
 impl Prerequisite {
     /// Returns the prerequisites of a tool, independent of the request.
-    pub fn all_of(tools: &dyn Tools, producers: &Producers, position: usize) -> Vec<Self> {
+    pub fn of_tool(tools: &dyn Tools, producers: &Producers, position: usize) -> Vec<Self> {
         let Some(tool) = tools.tool(position) else { return Vec::new() };
-        let nothing = Asked::default();
+        let no_request = RequestScores::default();
         let keys = tool.tool.parameters().filter(|parameter| parameter.required && is_key(parameter));
         let all = keys.map(|parameter| {
-            let candidates = producers.candidates(position, parameter.name, &nothing, LOOKED_AT).into_iter();
+            let candidates = producers.candidates(position, parameter.name, &no_request, MAX_CANDIDATES).into_iter();
             let evident = candidates.filter(|candidate| is_evident(tools, parameter.name, candidate));
             Self {
                 schema: parameter.schema.clone(),
@@ -236,8 +236,8 @@ impl Prerequisite {
     }
 
     /// Whether the conversation contains a possible value of the argument.
-    pub fn is_given(&self, said: &Said) -> bool {
-        said.can_be(&self.schema, &self.things)
+    pub fn is_given(&self, given: &ConversationKeys) -> bool {
+        given.may_contain(&self.schema, &self.things)
     }
 }
 
@@ -271,9 +271,9 @@ const FULL_KEY: f32 = 2.0;
 /// required key of another identifies. If none does, no request needs a plan ([`needs_plan`]), unless the operator
 /// confirmed a source.
 pub fn any_names_a_key(tools: &[PlanTool]) -> bool {
-    tools.iter().any(|taker| {
-        let keys = taker.tool.parameters().filter(|parameter| parameter.required && is_key(parameter));
-        keys.into_iter().any(|key| tools.iter().any(|maker| names_thing(maker, key.name)))
+    tools.iter().any(|consumer| {
+        let keys = consumer.tool.parameters().filter(|parameter| parameter.required && is_key(parameter));
+        keys.into_iter().any(|key| tools.iter().any(|producer| names_thing(producer, key.name)))
     })
 }
 

@@ -17,7 +17,9 @@ use crate::output::OutputWriter;
 use crate::{OfflineError, Watcher};
 use callwright_common::json::raw;
 use callwright_judge::scanner::{self, Validators};
-use callwright_knowledge::planner::drawing::{DrawSettings, Drawn, Occasion, PlanningModel, Undrawn, draw};
+use callwright_knowledge::planner::generation::{
+    GenerationError, GenerationOutcome, GenerationSettings, PlanInputs, PlanningModel, generate,
+};
 use callwright_knowledge::planner::producers::{Edges, Request};
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_types::Cost;
@@ -40,7 +42,7 @@ pub struct DrawJob {
     /// Model that draws the plans.
     pub model: Arc<dyn PlanningModel>,
     /// Settings and limits of drawing.
-    pub settings: DrawSettings,
+    pub settings: GenerationSettings,
     /// Whether graph, cost and rejected drafts are written too.
     pub details: bool,
     /// Number of plans drawn in parallel.
@@ -115,7 +117,7 @@ async fn of_batch(
     for line in &batch.lines {
         let read = line.text.as_deref().map_err(Clone::clone).and_then(PlanRecord::read);
         match read.and_then(|record| toolsets.get(&record.toolset).map(|toolset| (record, toolset))) {
-            Ok((record, toolset)) => records.push((line, Request::read(&record.query), record, toolset)),
+            Ok((record, toolset)) => records.push((line, Request::parse(&record.query), record, toolset)),
             Err(message) => answers.problem(line.problem(file, message)),
         }
     }
@@ -130,10 +132,10 @@ async fn of_batch(
         vectors = others;
         drawing.push(of_record(job, toolset, request, of_request, record));
     }
-    let drawn: Vec<Drawn> = stream::iter(drawing).buffered(job.jobs.max(1)).collect().await;
+    let drawn: Vec<GenerationOutcome> = stream::iter(drawing).buffered(job.jobs.max(1)).collect().await;
     for ((line, _, record, _), drawn) in records.iter().zip(&drawn) {
         answers.summary.count(drawn);
-        if let Err(reason @ (Undrawn::Unanswered(_) | Undrawn::Unusable(_))) = &drawn.result {
+        if let Err(reason @ (GenerationError::Unanswered(_) | GenerationError::Unusable(_))) = &drawn.result {
             answers.problem(line.problem(file, reason.to_string()));
         }
         answers.lines.extend_from_slice(raw(&written(record, drawn, job.details)).get().as_bytes());
@@ -148,37 +150,37 @@ async fn of_record(
     request: &Request,
     vectors: &[Vector],
     record: &PlanRecord,
-) -> Drawn {
+) -> GenerationOutcome {
     let text = record.query.clone();
     let said = Message { speaker: Speaker::User, text, calls: Vec::new(), answers: None, name: None };
-    let asked = toolset.producers().ask(request, vectors);
+    let scores = toolset.producers().score(request, vectors);
     let offered: Vec<usize> = (0..toolset.len()).collect();
-    let occasion = Occasion {
+    let inputs = PlanInputs {
         tools: toolset.tools(),
         producers: toolset.producers(),
-        asked: &asked,
+        scores: &scores,
         offered: &offered,
         conversation: &[said],
         memory: &[],
         outline: &[],
     };
-    draw(&occasion, job.model.as_ref(), &job.settings).await
+    generate(&inputs, job.model.as_ref(), &job.settings).await
 }
 
 impl DrawSummary {
-    fn count(&mut self, drawn: &Drawn) {
+    fn count(&mut self, drawn: &GenerationOutcome) {
         self.records += 1;
-        self.cost.add(drawn.spent.total());
+        self.cost.add(drawn.cost.total());
         match &drawn.result {
             Ok(plan) => {
                 self.plans += 1;
                 self.asking += u64::from(plan.missing().next().is_some());
                 self.calls += plan.nodes().len() as u64;
             }
-            Err(Undrawn::Nothing) => self.unserved += 1,
-            Err(Undrawn::Limit(_)) => self.limited += 1,
+            Err(GenerationError::NoTool) => self.unserved += 1,
+            Err(GenerationError::Limit(_)) => self.limited += 1,
             // Reported as a problem of its line.
-            Err(Undrawn::Unanswered(_) | Undrawn::Unusable(_)) => {}
+            Err(GenerationError::Unanswered(_) | GenerationError::Unusable(_)) => {}
         }
     }
 }
@@ -205,7 +207,7 @@ impl LineSummary for DrawSummary {
 }
 
 /// Returns a line of the output.
-fn written(record: &PlanRecord, drawn: &Drawn, details: bool) -> Map<String, Value> {
+fn written(record: &PlanRecord, drawn: &GenerationOutcome, details: bool) -> Map<String, Value> {
     let mut line = Map::from_iter([("id".to_owned(), record.id.clone())]);
     match &drawn.result {
         Ok(plan) => {
@@ -225,7 +227,7 @@ fn written(record: &PlanRecord, drawn: &Drawn, details: bool) -> Map<String, Val
     }
     if details {
         line.insert("graph".to_owned(), drawn.result.as_ref().map_or(Value::Null, |plan| json!(plan)));
-        line.insert("spent".to_owned(), json!(drawn.spent));
+        line.insert("spent".to_owned(), json!(drawn.cost));
         line.insert("notes".to_owned(), json!(drawn.notes));
     }
     line

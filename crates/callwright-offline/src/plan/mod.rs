@@ -88,7 +88,7 @@ fn of_batch(
     for line in &batch.lines {
         let read = line.text.as_deref().map_err(Clone::clone).and_then(PlanRecord::read);
         match read.and_then(|record| toolsets.get(&record.toolset).map(|toolset| (record, toolset))) {
-            Ok((record, toolset)) => records.push((Request::read(&record.query), record, toolset)),
+            Ok((record, toolset)) => records.push((Request::parse(&record.query), record, toolset)),
             Err(message) => answers.problem(line.problem(file, message)),
         }
     }

@@ -8,7 +8,7 @@ use super::record::{PlanRecord, told};
 use super::toolsets::PlanToolset;
 use crate::answers::AnswerLines;
 use callwright_common::json::raw;
-use callwright_knowledge::planner::drawing::Occasion;
+use callwright_knowledge::planner::generation::PlanInputs;
 use callwright_knowledge::planner::producers::Request;
 use callwright_knowledge::planner::when::needs_plan;
 use callwright_search::embedding::Vector;
@@ -34,10 +34,10 @@ pub(super) fn write(
     let (text, speaker) = (record.query.clone(), Speaker::User);
     let conversation = [Message { speaker, text, calls: Vec::new(), answers: None, name: None }];
     let offered: Vec<usize> = (0..toolset.len()).collect();
-    let why = needs_plan(&Occasion {
+    let why = needs_plan(&PlanInputs {
         tools: toolset.tools(),
         producers: toolset.producers(),
-        asked: &toolset.producers().ask(request, vectors),
+        scores: &toolset.producers().score(request, vectors),
         offered: &offered,
         conversation: &conversation,
         memory: &[],

@@ -15,8 +15,10 @@ use crate::{OfflineError, Watcher};
 use callwright_common::json::scalar_text;
 use callwright_common::text::excerpt;
 use callwright_judge::scanner::Validators;
-use callwright_knowledge::planner::drawing::ToolList;
-use callwright_knowledge::planner::producers::{Candidate, Edges, Producers, Request, Segment, ToolShape, told_fields};
+use callwright_knowledge::planner::generation::ToolList;
+use callwright_knowledge::planner::producers::{
+    Candidate, Edges, Producers, Request, Segment, ToolShape, documented_fields,
+};
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_types::{Owner, Tool};
 
@@ -151,7 +153,7 @@ impl PlanToolsets {
 
 impl PlanToolset {
     async fn of(listed: Vec<ToolsetTool>, from: Ingredients<'_>) -> Result<Self, OfflineError> {
-        let outputs: Vec<_> = listed.iter().map(|tool| told_fields(&tool.form.output)).collect();
+        let outputs: Vec<_> = listed.iter().map(|tool| documented_fields(&tool.form.output)).collect();
         let shapes = listed.iter().zip(&outputs).map(|(tool, outputs)| ToolShape {
             name: &tool.name,
             description: tool.form.description.as_deref().unwrap_or_default(),
@@ -198,7 +200,7 @@ impl PlanToolset {
         count: usize,
     ) -> FoundCandidates {
         let mut found = FoundCandidates::default();
-        let mut asked = self.producers.ask(request, vectors);
+        let mut asked = self.producers.score(request, vectors);
         let mut wanted: Vec<usize> = (0..self.names.len()).collect();
         if let Some(calls) = calls {
             let called: HashSet<&str> = calls.iter().map(String::as_str).collect();

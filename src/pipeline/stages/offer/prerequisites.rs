@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::Turn;
 use crate::pipeline::tools::{ChosenTools, Offering, Pick, PlanContext, Pool, ToolAt};
-use callwright_knowledge::planner::drawing::Tools;
-use callwright_knowledge::planner::when::Said;
+use callwright_knowledge::planner::generation::Tools;
+use callwright_knowledge::planner::when::ConversationKeys;
 use callwright_types::OfferReason;
 
 /// Finds the tools that supply required keys.
@@ -30,7 +30,7 @@ impl Prerequisites {
     /// Returns the tools that supply the missing required keys of the tools selected in the last step, in the order of
     /// those. A key is missing if `user_messages` does not contain it. Excludes tools that are selected themselves.
     pub(super) fn of_step(&self, chosen: &ChosenTools, pools: &[Pool], user_messages: &[String]) -> Vec<ToolAt> {
-        let user_messages = Said::read(user_messages.iter().map(String::as_str));
+        let user_messages = ConversationKeys::collect(user_messages.iter().map(String::as_str));
         let new: Vec<&Pick> = chosen.picks.iter().filter(|pick| pick.used == chosen.step).collect();
         let mut tools: Vec<ToolAt> = Vec::new();
         for pick in new.iter().filter(|pick| is_needed(pick)) {

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::pipeline::state::PlanRun;
-use callwright_knowledge::planner::drawing::Chance;
-use callwright_knowledge::planner::progress::{Options, by_words};
+use callwright_knowledge::planner::generation::ChoiceInputs;
+use callwright_knowledge::planner::progress::{ItemOptions, choose_by_words};
 use callwright_types::plan::Item;
 use callwright_types::{ChosenBy, Message, PlanChoice, PlanResult, Speaker};
 
@@ -26,7 +26,7 @@ pub(super) struct ItemChoice {
 }
 
 impl ItemChoice {
-    pub(super) fn of(options: Options<'_>) -> Self {
+    pub(super) fn of(options: ItemOptions<'_>) -> Self {
         let (items, mut values): (Vec<Value>, Vec<Value>) = options.items.into_iter().unzip();
         let taken = options.node.arguments.iter().flat_map(|argument| argument.source.references());
         let of_list = taken.filter(|taken| taken.node == options.from.node && taken.item == Item::Chosen);
@@ -52,7 +52,7 @@ impl ItemChoice {
         }
         let users = conversation.iter().filter(|message| message.speaker == Speaker::User);
         let said: Vec<&str> = users.map(|message| message.text.as_str()).chain([self.task.as_str()]).collect();
-        by_words(&self.items, &said).map(|item| (item, ChosenBy::Said))
+        choose_by_words(&self.items, &said).map(|item| (item, ChosenBy::Said))
     }
 }
 
@@ -79,7 +79,7 @@ async fn by_model(
 ) -> Option<usize> {
     let tool = context.offering.offer().tool_set.get(&choice.tool);
     let schema = tool.and_then(|tool| Some(tool.parameter(&choice.argument)?.schema.clone())).unwrap_or_default();
-    let chance = Chance {
+    let inputs = ChoiceInputs {
         conversation,
         memory: &[],
         tool: &choice.tool,
@@ -88,8 +88,8 @@ async fn by_model(
         schema: &schema,
         options: &choice.items,
     };
-    let chosen = drawing::choose_item(context, plan_run, &chance).await;
-    plan_run.notes.extend(chosen.undecided.map(|undecided| undecided.to_string()));
+    let chosen = drawing::choose_item(context, plan_run, &inputs).await;
+    plan_run.notes.extend(chosen.error.map(|error| error.to_string()));
     chosen.index
 }
 
@@ -113,7 +113,7 @@ mod tests {
             let node = Node { label, tool, task, arguments };
             let from = reference("/0/city");
             let items = items.iter().map(|item| (item.clone(), item["city"].clone())).collect();
-            ItemChoice::of(Options { node: &node, argument: "city", from: &from, items }).by_rule(&[])
+            ItemChoice::of(ItemOptions { node: &node, argument: "city", from: &from, items }).by_rule(&[])
         };
         assert_eq!(rule(&["city"]), Some((0, ChosenBy::Only)));
         assert_eq!(rule(&["city", "day"]), None);

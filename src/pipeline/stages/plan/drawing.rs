@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use crate::pipeline::state::PlanRun;
 use crate::pipeline::tools::PlanContext;
-use callwright_knowledge::planner::drawing::{
-    Chance, Chosen, DrawSettings, Drawn, Need, Occasion, Present, Renewal, Undrawn, choose, draw_from, need, redraw,
+use callwright_knowledge::planner::generation::{
+    ChoiceInputs, ChoiceResult, GenerationError, GenerationOutcome, GenerationSettings, PlanInputs, PlanNeed,
+    PresentPlan, Renewal, choose, generate_from_template, need, regenerate,
 };
-use callwright_knowledge::planner::producers::Asked;
-use callwright_knowledge::planner::when::{EvidentlySupplied, asked_in_vain};
+use callwright_knowledge::planner::producers::RequestScores;
+use callwright_knowledge::planner::when::{EvidentlySupplied, needless_question};
 use callwright_telemetry::labels::Purpose;
 use callwright_types::{Cost, Message, Plan, PlanResult, Procedure};
 
@@ -20,18 +21,18 @@ use super::stage_context::StageContext;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PlanSketch<'a> {
     pub(super) tools: &'a PlanContext,
-    pub(super) asked: &'a Asked,
+    pub(super) scores: &'a RequestScores,
     pub(super) conversation: &'a [Message],
     /// Outline from similar requests.
     pub(super) outline: &'a [String],
 }
 
 impl PlanSketch<'_> {
-    pub(super) fn occasion(&self) -> Occasion<'_> {
-        Occasion {
+    pub(super) fn inputs(&self) -> PlanInputs<'_> {
+        PlanInputs {
             tools: self.tools,
             producers: self.tools.producers(),
-            asked: self.asked,
+            scores: self.scores,
             offered: self.tools.offered(),
             conversation: self.conversation,
             memory: &[],
@@ -51,10 +52,10 @@ pub(super) async fn is_chain(context: &mut StageContext<'_>, sketch: &PlanSketch
     }
     let mut settings = remaining_limits(context, Cost::default());
     settings.requests = settings.requests.min(NEED_REQUESTS);
-    let Need { is_chain, undecided, .. } = need(&sketch.occasion(), &model, &settings).await;
-    if let Some(undecided) = undecided {
-        tracing::debug!(%undecided, "the planning model does not report whether a plan is needed");
-        report_unusable(context, &model, Some(&undecided));
+    let PlanNeed { is_chain, error, .. } = need(&sketch.inputs(), &model, &settings).await;
+    if let Some(error) = error {
+        tracing::debug!(%error, "the planning model does not report whether a plan is needed");
+        report_unusable(context, &model, Some(&error));
     }
     model.charge(context);
     is_chain
@@ -78,10 +79,10 @@ pub(super) async fn begin(
     let mut cost = Cost::default();
     let template = procedure.as_ref().map(|procedure| &procedure.plan);
     let settings = remaining_limits(context, cost);
-    let drawn = draw_from(&sketch.occasion(), template, &model, &settings).await;
-    let Drawn { result, from_template, notes, .. } = drawn;
-    let in_vain = result.as_ref().ok().and_then(|plan| asked_in_vain(&sketch.occasion(), plan));
-    if in_vain.is_some() {
+    let drawn = generate_from_template(&sketch.inputs(), template, &model, &settings).await;
+    let GenerationOutcome { result, from_template, notes, .. } = drawn;
+    let needless = result.as_ref().ok().and_then(|plan| needless_question(&sketch.inputs(), plan));
+    if needless.is_some() {
         context.pipeline.planner_backoff.report(context.turn.tenant(), model.name(), false);
     } else {
         report_unusable(context, &model, result.as_ref().err());
@@ -100,7 +101,7 @@ pub(super) async fn begin(
     }
     if let Some(undrawn) = &undrawn {
         plan_run.end(result_of(undrawn), undrawn.to_string());
-    } else if let Some(EvidentlySupplied { argument, producer }) = in_vain {
+    } else if let Some(EvidentlySupplied { argument, producer }) = needless {
         let note = format!("the plan requests `{argument}` from the user, which {producer} supplies");
         plan_run.end(PlanResult::GivenUp, note);
     }
@@ -110,11 +111,11 @@ pub(super) async fn begin(
 
 /// Records whether the planning model yielded something usable. A report that no tool serves the request, or a limit of
 /// the turn, is no evidence about the model.
-fn report_unusable(context: &StageContext<'_>, model: &MeteredModel, undrawn: Option<&Undrawn>) {
+fn report_unusable(context: &StageContext<'_>, model: &MeteredModel, undrawn: Option<&GenerationError>) {
     let is_usable = match undrawn {
         None => true,
-        Some(Undrawn::Unusable(_) | Undrawn::Unanswered(_)) => false,
-        Some(Undrawn::Nothing | Undrawn::Limit(_)) => return,
+        Some(GenerationError::Unusable(_) | GenerationError::Unanswered(_)) => false,
+        Some(GenerationError::NoTool | GenerationError::Limit(_)) => return,
     };
     context.pipeline.planner_backoff.report(context.turn.tenant(), model.name(), is_usable);
 }
@@ -122,46 +123,50 @@ fn report_unusable(context: &StageContext<'_>, model: &MeteredModel, undrawn: Op
 /// Generates a part of the plan again; `mends` is whether a call had failed.
 ///
 /// # Errors
-/// [`Undrawn`] if there is no plan any more.
+/// [`GenerationError`] if there is no plan any more.
 pub(super) async fn renew(
     context: &mut StageContext<'_>,
     plan_run: &mut PlanRun,
     sketch: &PlanSketch<'_>,
     renewal: Renewal<'_>,
     mends: bool,
-) -> Result<(), Undrawn> {
-    let (plan, made) = (plan_run.waiting.progress.plan().clone(), plan_run.waiting.progress.made());
-    let present = Present { plan: &plan, made: &made };
+) -> Result<(), GenerationError> {
+    let (plan, executed) = (plan_run.waiting.progress.plan().clone(), plan_run.waiting.progress.answered_calls());
+    let present = PresentPlan { plan: &plan, executed: &executed };
     let model = MeteredModel::new(context, Purpose::Plan);
     let settings = remaining_limits(context, plan_run.cost);
-    let drawn = redraw(&sketch.occasion(), &present, &renewal, &model, &settings).await;
+    let drawn = regenerate(&sketch.inputs(), &present, &renewal, &model, &settings).await;
     plan_run.cost.add(model.charge(context));
-    let Drawn { result, notes, .. } = drawn;
+    let GenerationOutcome { result, notes, .. } = drawn;
     plan_run.notes.extend(notes);
     plan_run.waiting.progress.replace(result?, mends);
     Ok(())
 }
 
 /// Requests the choice of a list item from the model.
-pub(super) async fn choose_item(context: &mut StageContext<'_>, plan_run: &mut PlanRun, chance: &Chance<'_>) -> Chosen {
+pub(super) async fn choose_item(
+    context: &mut StageContext<'_>,
+    plan_run: &mut PlanRun,
+    inputs: &ChoiceInputs<'_>,
+) -> ChoiceResult {
     let model = MeteredModel::new(context, Purpose::Plan);
     let settings = remaining_limits(context, plan_run.cost);
-    let chosen = choose(chance, &model, &settings).await;
+    let chosen = choose(inputs, &model, &settings).await;
     plan_run.cost.add(model.charge(context));
     chosen
 }
 
 /// Returns the result in the trace for a plan that was not generated.
-pub(super) fn result_of(undrawn: &Undrawn) -> PlanResult {
+pub(super) fn result_of(undrawn: &GenerationError) -> PlanResult {
     match undrawn {
-        Undrawn::Limit(_) => PlanResult::Limit,
-        Undrawn::Nothing | Undrawn::Unusable(_) | Undrawn::Unanswered(_) => PlanResult::Undrawn,
+        GenerationError::Limit(_) => PlanResult::Limit,
+        GenerationError::NoTool | GenerationError::Unusable(_) | GenerationError::Unanswered(_) => PlanResult::Undrawn,
     }
 }
 
 /// Returns the limits of the next model requests, after requests of this cost.
-fn remaining_limits(context: &StageContext<'_>, cost: Cost) -> DrawSettings {
-    let mut settings = context.pipeline.planner.drawing(&context.turn.policy.limits);
+fn remaining_limits(context: &StageContext<'_>, cost: Cost) -> GenerationSettings {
+    let mut settings = context.pipeline.planner.generation(&context.turn.policy.limits);
     settings.requests = settings.requests.saturating_sub(cost.requests);
     settings.tokens = settings.tokens.saturating_sub(cost.tokens());
     settings

@@ -26,9 +26,9 @@ pub(crate) async fn keep(
     let Some(message) = settled.message() else { return };
     let sent: Vec<&str> = message.calls().iter().map(|call| call.id.as_str()).collect();
     let progress = &mut plan_run.waiting.progress;
-    for id in progress.under_way() {
+    for id in progress.in_flight() {
         if !sent.contains(&id.as_str()) {
-            progress.unmade(&id);
+            progress.reset(&id);
         }
     }
     let key = if sent.iter().any(|id| ids::handle_of(id) == Some(progress.handle())) {

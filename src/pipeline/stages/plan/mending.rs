@@ -2,7 +2,7 @@
 
 use crate::pipeline::state::PlanRun;
 use crate::pipeline::tools::PlanContext;
-use callwright_knowledge::planner::drawing::{Renewal, Undrawn};
+use callwright_knowledge::planner::generation::{GenerationError, Renewal};
 use callwright_types::{PlanResult, Speaker};
 
 use super::drawing::{self, PlanSketch};
@@ -10,7 +10,7 @@ use super::stage_context::StageContext;
 
 /// Regenerates a call that failed or cannot be made, at most as often as the limit of dynamic feedback rounds.
 pub(super) async fn mend(context: &mut StageContext<'_>, plan_run: &mut PlanRun, label: String, why: String) {
-    if plan_run.waiting.progress.mended() >= context.turn.policy.limits.dynamic_feedback {
+    if plan_run.waiting.progress.repairs() >= context.turn.policy.limits.dynamic_feedback {
         return plan_run.end(PlanResult::GivenUp, why);
     }
     let before = plan_run.waiting.progress.plan().clone();
@@ -28,18 +28,18 @@ pub(super) async fn mend(context: &mut StageContext<'_>, plan_run: &mut PlanRun,
 /// Regenerates a part of the plan from the current conversation; `mends` is whether a call had failed.
 ///
 /// # Errors
-/// [`Undrawn`] if there is no plan any more.
+/// [`GenerationError`] if there is no plan any more.
 pub(super) async fn renew(
     context: &mut StageContext<'_>,
     plan_run: &mut PlanRun,
     renewal: Renewal<'_>,
     mends: bool,
-) -> Result<(), Undrawn> {
+) -> Result<(), GenerationError> {
     let tools = PlanContext::new(context.pipeline, context.turn, context.offering).await;
     let conversation = context.conversation();
     let last = conversation.iter().rev().find(|message| message.speaker == Speaker::User);
     let request = last.map_or("", |message| message.text.as_str());
-    let asked = tools.analyse(context.pipeline, context.turn, request).await;
-    let sketch = PlanSketch { tools: &tools, asked: &asked, conversation: &conversation, outline: &[] };
+    let scores = tools.analyse(context.pipeline, context.turn, request).await;
+    let sketch = PlanSketch { tools: &tools, scores: &scores, conversation: &conversation, outline: &[] };
     drawing::renew(context, plan_run, &sketch, renewal, mends).await
 }

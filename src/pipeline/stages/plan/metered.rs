@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Turn, milliseconds};
-use callwright_knowledge::planner::drawing::{AskError, PlanningModel, Question, Reply};
+use callwright_knowledge::planner::generation::{PlanningModel, PlanningModelError, Question, Reply};
 use callwright_openai::Role;
 use callwright_telemetry::labels::{Label, Purpose};
 use callwright_types::trace::Attempt;
@@ -108,10 +108,11 @@ fn planning_model(pipeline: &Pipeline, turn: &Turn) -> (Arc<Upstream>, String) {
 }
 
 impl PlanningModel for MeteredModel {
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, AskError>> {
+    fn query<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, PlanningModelError>> {
         Box::pin(async move {
             let started = Instant::now();
-            let asked = self.in_time(PlanningModel::ask(&self.model, question)).await.map_err(AskError).flatten();
+            let asked =
+                self.in_time(PlanningModel::query(&self.model, question)).await.map_err(PlanningModelError).flatten();
             match &asked {
                 Ok(reply) => {
                     let prompt_tokens = reply.prompt_tokens.unwrap_or_default();

@@ -30,8 +30,8 @@ use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{JudgedAnswer, PlanRun, Turn, TurnConversation};
 use crate::pipeline::tools::{Offering, PlanContext};
-use callwright_knowledge::planner::drawing::Tools;
-use callwright_knowledge::planner::when::{lacking, needs_plan};
+use callwright_knowledge::planner::generation::Tools;
+use callwright_knowledge::planner::when::{needs_plan, unsupplied_keys};
 use callwright_openai::{Completion, ModelRequest, ToolChoice};
 use callwright_telemetry::OperationKind;
 use callwright_telemetry::labels::Stage;
@@ -108,8 +108,8 @@ async fn begin(context: &mut StageContext<'_>) -> Option<PlanRun> {
     let (mut reason, lacks) = needed(context, &tools, &conversation, &request, past.is_some()).await;
     let is_outlined = is_outlined || lacks;
     if reason.is_none() && mode == PlanMode::Ask {
-        let asked = tools.analyse_at_once(context.pipeline, context.turn, &request).await;
-        let sketch = PlanSketch { tools: &tools, asked: &asked, conversation: &conversation, outline: &[] };
+        let scores = tools.analyse_at_once(context.pipeline, context.turn, &request).await;
+        let sketch = PlanSketch { tools: &tools, scores: &scores, conversation: &conversation, outline: &[] };
         reason = drawing::is_chain(context, &sketch).await.then_some(PlanReason::Reported);
     }
     if reason.is_none() && !is_outlined {
@@ -124,8 +124,8 @@ async fn begin(context: &mut StageContext<'_>) -> Option<PlanRun> {
         outline = past.outline(context, &tools, &request).await;
     }
     let reason = reason?;
-    let asked = tools.analyse(context.pipeline, context.turn, &request).await;
-    let sketch = PlanSketch { tools: &tools, asked: &asked, conversation: &conversation, outline: &outline };
+    let scores = tools.analyse(context.pipeline, context.turn, &request).await;
+    let sketch = PlanSketch { tools: &tools, scores: &scores, conversation: &conversation, outline: &outline };
     drawing::begin(context, &sketch, reason, procedure).await
 }
 
@@ -159,19 +159,19 @@ async fn needed(
         return (None, false);
     }
     // A simple turn must not wait for vectors.
-    let asked = tools.analyse_at_once(context.pipeline, context.turn, request).await;
-    let sketch = PlanSketch { tools, asked: &asked, conversation, outline: &[] };
+    let scores = tools.analyse_at_once(context.pipeline, context.turn, request).await;
+    let sketch = PlanSketch { tools, scores: &scores, conversation, outline: &[] };
     let reason = match mode {
         PlanMode::Off => None,
         PlanMode::Always => Some(PlanReason::Always),
         PlanMode::Ask | PlanMode::Auto => reason(&sketch),
     };
-    (reason, has_past && lacking(&sketch.occasion()) >= LACKING)
+    (reason, has_past && unsupplied_keys(&sketch.inputs()) >= LACKING)
 }
 
 /// Returns why the request needs a plan; `None` if it needs none.
 fn reason(sketch: &PlanSketch<'_>) -> Option<PlanReason> {
-    let why = needs_plan(&sketch.occasion())?;
+    let why = needs_plan(&sketch.inputs())?;
     let (tool, producer) = (sketch.tools.tool(why.tool), sketch.tools.tool(why.producer.tool));
     let [tool, producer] = [&tool, &producer].map(|tool| tool.as_ref().map_or("", |tool| tool.tool.name()).to_owned());
     Some(PlanReason::Missing { tool, argument: why.argument, producer })

@@ -9,7 +9,7 @@ use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::state::Turn;
 use crate::pipeline::tools::PlanContext;
 use callwright_knowledge::experience::{Settings, draw};
-use callwright_knowledge::planner::drawing::Tools;
+use callwright_knowledge::planner::generation::Tools;
 use callwright_knowledge::procedures::workflow::{Budget, OutlineRequest, ProcedureLookup, outline};
 use callwright_knowledge::procedures::{ProcedureQuery, template};
 use callwright_search::embedding::Vector;

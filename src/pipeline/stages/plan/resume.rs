@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{PlanRun, Turn, WaitingPlan, value_of};
-use callwright_knowledge::planner::drawing::{Renewal, Undrawn};
-use callwright_knowledge::planner::progress::{Next, SeenCall};
+use callwright_knowledge::planner::generation::{GenerationError, Renewal};
+use callwright_knowledge::planner::progress::{ProgressStep, SeenCall};
 use callwright_openai::MessageView;
 use callwright_store::{PlanRow, StoreError};
 use callwright_telemetry::labels::Stage;
@@ -46,7 +46,7 @@ pub(super) async fn resume(context: &mut StageContext<'_>) -> Option<PlanRun> {
     if plan_run.waiting.progress.plan().finals().is_empty() {
         return dropped(context, plan_run, &returned).await;
     }
-    let is_done = plan_run.waiting.progress.next() == Next::Done;
+    let is_done = plan_run.waiting.progress.next() == ProgressStep::Done;
     if is_done && (returned.user_spoke || returned.client_answered) {
         // The plan ended in an earlier turn.
         ended(context.pipeline, context.turn, &plan_run).await;
@@ -93,7 +93,7 @@ async fn spoken(context: &mut StageContext<'_>, plan_run: &mut PlanRun) {
     let before = plan_run.waiting.progress.plan().clone();
     match renew(context, plan_run, Renewal::Goals, false).await {
         Ok(()) => plan_run.deviations.extend(changed_goals(&before, plan_run.waiting.progress.plan())),
-        Err(Undrawn::Nothing) => {
+        Err(GenerationError::NoTool) => {
             plan_run.deviations.push(PlanDeviation { kind: DeviationKind::GoalDropped, call: String::new() });
             plan_run.end(PlanResult::Dropped, "");
         }

@@ -8,7 +8,7 @@ use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::state::PlanRun;
 use crate::pipeline::tools::Offer;
 use callwright_common::json::raw;
-use callwright_knowledge::planner::progress::Next;
+use callwright_knowledge::planner::progress::ProgressStep;
 use callwright_openai::{Completion, ToolChoice};
 use callwright_types::{Call, PlanResult, Usage};
 
@@ -71,12 +71,12 @@ struct ReadyCall {
 fn next(plan_run: &PlanRun) -> Move {
     let owned = str::to_owned;
     match plan_run.waiting.progress.next() {
-        Next::Failed(node) => Move::Mend(node.label.clone(), format!("{} failed", node.tool)),
-        Next::Absent(node, from) => {
+        ProgressStep::Failed(node) => Move::Mend(node.label.clone(), format!("{} failed", node.tool)),
+        ProgressStep::Absent(node, from) => {
             let place = if from.output.is_root() { "anything" } else { from.output.as_str() };
             Move::Mend(node.label.clone(), format!("{} did not answer with {place}", from.node))
         }
-        Next::Ask(missing) => {
+        ProgressStep::Ask(missing) => {
             let missing = missing.into_iter().map(|input| MissingPlanInput {
                 tool: input.node.tool.clone(),
                 argument: owned(input.argument),
@@ -84,7 +84,7 @@ fn next(plan_run: &PlanRun) -> Move {
             });
             Move::Ask(missing.collect())
         }
-        Next::Calls(ready) => {
+        ProgressStep::Calls(ready) => {
             let ready = ready.into_iter().map(|ready| ReadyCall {
                 label: ready.node.label.clone(),
                 tool: ready.node.tool.clone(),
@@ -92,9 +92,9 @@ fn next(plan_run: &PlanRun) -> Move {
             });
             Move::Call(ready.collect())
         }
-        Next::Choose(options) => Move::Choose(ItemChoice::of(options)),
-        Next::Wait => Move::End(PlanResult::GivenUp, "some of its calls were not answered"),
-        Next::Done => Move::End(PlanResult::Complete, ""),
+        ProgressStep::Choose(options) => Move::Choose(ItemChoice::of(options)),
+        ProgressStep::Wait => Move::End(PlanResult::GivenUp, "some of its calls were not answered"),
+        ProgressStep::Done => Move::End(PlanResult::Complete, ""),
     }
 }
 

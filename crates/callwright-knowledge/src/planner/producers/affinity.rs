@@ -40,82 +40,91 @@ pub(super) struct ConsumerArgument<'a> {
 }
 
 /// Adds the evidence for a producing tool that does not depend on the output field.
-pub(super) fn of_tool(taker: &ConsumerArgument<'_>, maker: &ToolFeatures, is_itself: bool, tally: &mut EvidenceScore) {
-    tally.add(Evidence::Named, share(&maker.subject, &taker.profile.said));
-    tally.add(Evidence::SameSubject, share(&taker.tool.subject, &maker.subject));
-    if maker.writes {
-        tally.add(Evidence::Writes, -1.0);
+pub(super) fn add_tool_evidence(
+    consumer: &ConsumerArgument<'_>,
+    producer: &ToolFeatures,
+    is_itself: bool,
+    evidence: &mut EvidenceScore,
+) {
+    evidence.add(Evidence::Named, share(&producer.subject, &consumer.profile.description_words));
+    evidence.add(Evidence::SameSubject, share(&consumer.tool.subject, &producer.subject));
+    if producer.writes {
+        evidence.add(Evidence::Writes, -1.0);
     }
-    if maker.ready {
-        tally.add(Evidence::Ready, 1.0);
+    if producer.ready {
+        evidence.add(Evidence::Ready, 1.0);
     }
-    if taker.input.collection.is_some() && taker.input.collection == maker.path {
-        tally.add(Evidence::Collection, 1.0);
+    if consumer.input.collection.is_some() && consumer.input.collection == producer.path {
+        evidence.add(Evidence::Collection, 1.0);
     }
     if is_itself {
-        tally.add(Evidence::Itself, -ITSELF);
+        evidence.add(Evidence::Itself, -ITSELF);
     }
-    if needs_value(taker, maker) {
-        tally.add(Evidence::Needs, -NEEDS);
+    if needs_value(consumer, producer) {
+        evidence.add(Evidence::Needs, -NEEDS);
     }
 }
 
 /// Whether a tool requires the value that it would supply: an argument of the same name that identifies a thing.
-fn needs_value(taker: &ConsumerArgument<'_>, maker: &ToolFeatures) -> bool {
-    let argument = taker.profile;
-    argument.stands_for_thing() && !argument.is_bare() && maker.needed.binary_search(&argument.whole).is_ok()
+fn needs_value(consumer: &ConsumerArgument<'_>, producer: &ToolFeatures) -> bool {
+    let argument = consumer.profile;
+    argument.is_identifying() && !argument.is_bare() && producer.needed.binary_search(&argument.whole).is_ok()
 }
 
 /// Adds the evidence for a tool without documented outputs: the words that its name shares with the argument. A tool
 /// about the thing that the argument identifies most likely returns its key.
-pub(super) fn of_answer(taker: &ConsumerArgument<'_>, maker: &ToolFeatures, tally: &mut EvidenceScore) {
-    tally.add(Evidence::SharedWords, share(&taker.profile.words, &maker.subject));
-    let things = &taker.input.things;
-    if taker.profile.stands_for_thing() && !things.is_empty() {
-        let known = things.iter().filter(|thing| maker.things.binary_search(thing).is_ok()).count();
-        tally.add(Evidence::Key, known as f32 / things.len() as f32);
+pub(super) fn add_answer_evidence(
+    consumer: &ConsumerArgument<'_>,
+    producer: &ToolFeatures,
+    evidence: &mut EvidenceScore,
+) {
+    evidence.add(Evidence::SharedWords, share(&consumer.profile.words, &producer.subject));
+    let things = &consumer.input.things;
+    if consumer.profile.is_identifying() && !things.is_empty() {
+        let common = things.iter().filter(|thing| producer.things.binary_search(thing).is_ok()).count();
+        evidence.add(Evidence::Key, common as f32 / things.len() as f32);
     }
 }
 
 /// Adds the evidence for an output field. `bearers` is the number of tools in its segment with a field of this name.
-pub(super) fn of_field(
-    taker: &ConsumerArgument<'_>,
-    maker: &ToolFeatures,
+pub(super) fn add_field_evidence(
+    consumer: &ConsumerArgument<'_>,
+    producer: &ToolFeatures,
     output: &OutputFeatures,
     field: &Profile,
     bearers: u32,
-    tally: &mut EvidenceScore,
+    evidence: &mut EvidenceScore,
 ) {
-    let argument = taker.profile;
-    by_name(taker, maker, field, bearers, tally);
-    let told = shared(&argument.said, &field.told);
-    if told > 0.0 {
-        tally.add(Evidence::Description, told / sum(&argument.said));
+    let argument = consumer.profile;
+    by_name(consumer, producer, field, bearers, evidence);
+    let common = shared(&argument.description_words, &field.all_words);
+    if common > 0.0 {
+        evidence.add(Evidence::Description, common / sum(&argument.description_words));
     }
-    tally.add(Evidence::Type, fit(field.kind, argument.kind));
-    by_values(argument, field, tally);
-    if is_of_other_thing(taker, field) {
-        tally.add(Evidence::Identifies, -1.0);
-    } else if argument.stands_for_thing() && field.stands_for_thing() {
-        tally.add(Evidence::Identifies, 1.0);
-    } else if argument.stands_for_thing() || field.identifies {
-        tally.add(Evidence::Identifies, -1.0);
+    evidence.add(Evidence::Type, fit(field.kind, argument.kind));
+    by_values(argument, field, evidence);
+    if is_of_other_thing(consumer, field) {
+        evidence.add(Evidence::Identifies, -1.0);
+    } else if argument.is_identifying() && field.is_identifying() {
+        evidence.add(Evidence::Identifies, 1.0);
+    } else if argument.is_identifying() || field.identifies {
+        evidence.add(Evidence::Identifies, -1.0);
     }
     if output.in_list {
-        tally.add(Evidence::InList, -IN_LIST);
+        evidence.add(Evidence::InList, -IN_LIST);
     }
-    tally.add(Evidence::Nested, -(LEVEL * f32::from(output.depth)).min(MAX_LEVELS));
-    if maker.needed.binary_search(&field.whole).is_ok() {
-        tally.add(Evidence::Echo, -1.0);
+    evidence.add(Evidence::Nested, -(LEVEL * f32::from(output.depth)).min(MAX_LEVELS));
+    if producer.needed.binary_search(&field.whole).is_ok() {
+        evidence.add(Evidence::Echo, -1.0);
     }
-    if taker.segment.links(maker, output, taker) {
-        tally.add(Evidence::Linked, LINK);
+    if consumer.segment.links(producer, output, consumer) {
+        evidence.add(Evidence::Linked, LINK);
     }
 }
 
 /// Whether the field identifies another thing than the argument does, by their names: `review_id` for `product_id`.
-fn is_of_other_thing(taker: &ConsumerArgument<'_>, field: &Profile) -> bool {
-    let argument = taker.profile;
+fn is_of_other_thing(consumer: &ConsumerArgument<'_>, field: &Profile) -> bool {
+    let argument = consumer.profile;
     let both = argument.identifies && field.identifies && !argument.things.is_empty() && !field.things.is_empty();
     both && !argument
         .things
@@ -124,39 +133,39 @@ fn is_of_other_thing(taker: &ConsumerArgument<'_>, field: &Profile) -> bool {
 }
 
 fn by_name(
-    taker: &ConsumerArgument<'_>,
-    maker: &ToolFeatures,
+    consumer: &ConsumerArgument<'_>,
+    producer: &ToolFeatures,
     field: &Profile,
     bearers: u32,
-    tally: &mut EvidenceScore,
+    evidence: &mut EvidenceScore,
 ) {
-    let argument = taker.profile;
+    let argument = consumer.profile;
     // Names such as `id` are the same for all things.
     if argument.whole == field.whole && !argument.is_bare() {
-        tally.add(Evidence::SameName, 1.0 + 1.0 / (1.0 + (bearers.max(1) as f32).ln()));
+        evidence.add(Evidence::SameName, 1.0 + 1.0 / (1.0 + (bearers.max(1) as f32).ln()));
     }
     // Two bare keys share no meaningful words; the things they identify are compared below.
     if !field.is_bare() {
-        tally.add(Evidence::SharedWords, share(&field.words, &argument.words));
+        evidence.add(Evidence::SharedWords, share(&field.words, &argument.words));
     }
-    if !taker.input.things.is_empty() && field.identifies && (argument.whole != field.whole || argument.is_bare()) {
-        let known = taker.input.things.iter().filter(|thing| {
-            [&maker.things, &field.holders, &field.things].iter().any(|things| things.binary_search(thing).is_ok())
+    if !consumer.input.things.is_empty() && field.identifies && (argument.whole != field.whole || argument.is_bare()) {
+        let common = consumer.input.things.iter().filter(|thing| {
+            [&producer.things, &field.holders, &field.things].iter().any(|things| things.binary_search(thing).is_ok())
         });
-        let known = known.count();
-        tally.add(Evidence::Key, KEY * known as f32 / taker.input.things.len() as f32);
+        let common = common.count();
+        evidence.add(Evidence::Key, KEY * common as f32 / consumer.input.things.len() as f32);
     }
     if argument.schema.is_some() && argument.schema == field.schema {
-        tally.add(Evidence::SameSchema, 1.0);
+        evidence.add(Evidence::SameSchema, 1.0);
     }
 }
 
-fn by_values(argument: &Profile, field: &Profile, tally: &mut EvidenceScore) {
-    if let (Some(wanted), Some(given)) = (argument.format, field.format) {
-        tally.add(Evidence::Format, if wanted == given { 1.0 } else { -0.5 });
+fn by_values(argument: &Profile, field: &Profile, evidence: &mut EvidenceScore) {
+    if let (Some(required), Some(given)) = (argument.format, field.format) {
+        evidence.add(Evidence::Format, if required == given { 1.0 } else { -0.5 });
     }
     if !argument.values.is_empty() {
-        tally.add(
+        evidence.add(
             Evidence::Values,
             match field.values.is_empty() {
                 true => -0.5,
@@ -166,7 +175,7 @@ fn by_values(argument: &Profile, field: &Profile, tally: &mut EvidenceScore) {
         );
     }
     if have_common(&argument.examples, &field.examples) {
-        tally.add(Evidence::Example, 1.0);
+        evidence.add(Evidence::Example, 1.0);
     }
 }
 
@@ -181,10 +190,10 @@ pub(super) fn is_possible(field: &Profile, argument: &Profile) -> bool {
 }
 
 /// Returns the compatibility of two kinds: 1 for equal, -1 for incompatible, 0 if either is unknown.
-fn fit(given: Option<ValueKind>, wanted: Option<ValueKind>) -> f32 {
+fn fit(given: Option<ValueKind>, required: Option<ValueKind>) -> f32 {
     use ValueKind::{Array, Boolean, Integer, Number, Object, String};
-    let (Some(given), Some(wanted)) = (given, wanted) else { return 0.0 };
-    match (given, wanted) {
+    let (Some(given), Some(required)) = (given, required) else { return 0.0 };
+    match (given, required) {
         (Boolean, Boolean) | (Array, Array) | (Object, Object) => 1.0,
         (Integer, Number) | (Number, Integer) => 0.9,
         (Boolean, _) | (_, Boolean) => -1.0,
@@ -206,9 +215,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_be_written_or_chosen_fits_better_than_what_cannot() {
+    fn convertible_kinds_fit_better_than_incompatible_ones() {
         use ValueKind::{Array, Boolean, Integer, Number, Object, String};
-        let fit = |given, wanted| fit(Some(given), Some(wanted));
+        let fit = |given, required| fit(Some(given), Some(required));
         assert!(fit(String, String) > fit(Integer, Number) && fit(Integer, Number) > fit(Integer, String));
         assert!(fit(Integer, String) > fit(Array, String) && fit(Array, String) > fit(Object, String));
         assert!(fit(Boolean, Number) < fit(Object, Number));

@@ -81,13 +81,13 @@ pub enum Evidence {
     /// The tool belongs to another toolset: -1.
     Elsewhere,
     /// The request matches the tool: up to 3.
-    Asked,
+    RequestMatch,
     /// The position in the request relative to the consumer, before or after it: up to 2.
     Order,
     /// The request names the field: up to 2.
-    FieldAsked,
+    FieldInRequest,
     /// The consumer's clause names the field: up to 2 ("encrypt that password").
-    TakenUp,
+    FieldInConsumerClause,
     /// The caller declares the tool as used: 3.
     Used,
 }
@@ -118,10 +118,10 @@ impl fmt::Display for Evidence {
             Self::Ready => "the tool needs no lookup",
             Self::Itself => "it is the tool itself",
             Self::Elsewhere => "it belongs to another toolset",
-            Self::Asked => "the request matches the tool",
+            Self::RequestMatch => "the request matches the tool",
             Self::Order => "the order in the request",
-            Self::FieldAsked => "the request names the field",
-            Self::TakenUp => "the same step of the request names the field",
+            Self::FieldInRequest => "the request names the field",
+            Self::FieldInConsumerClause => "the same step of the request names the field",
             Self::Used => "the caller declares the tool as used",
         })
     }
@@ -135,7 +135,7 @@ pub(super) struct EvidenceScore {
 }
 
 impl EvidenceScore {
-    /// Creates a tally that keeps the reasons.
+    /// Creates a score that keeps the reasons.
     pub(super) fn explained() -> Self {
         Self { score: 0.0, reasons: Some(Vec::new()) }
     }

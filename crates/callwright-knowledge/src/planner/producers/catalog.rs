@@ -31,11 +31,11 @@ impl DeferredSegment {
 
 impl CatalogProducers {
     /// Prepares the index of the toolsets of a catalog. Segments of unchanged toolsets are reused from `before`.
-    pub fn of(catalog: &Catalog, before: Option<&Self>) -> Self {
+    pub fn new(catalog: &Catalog, before: Option<&Self>) -> Self {
         let segments = catalog.toolsets().map(|toolset| {
-            let known = before.and_then(|before| before.segments.get(&toolset.name));
-            let known = known.filter(|known| Arc::ptr_eq(&known.toolset, toolset));
-            let segment = known.map(|known| Arc::clone(&known.segment)).unwrap_or_default();
+            let existing = before.and_then(|before| before.segments.get(&toolset.name));
+            let existing = existing.filter(|existing| Arc::ptr_eq(&existing.toolset, toolset));
+            let segment = existing.map(|existing| Arc::clone(&existing.segment)).unwrap_or_default();
             (toolset.name.clone(), DeferredSegment { toolset: Arc::clone(toolset), segment })
         });
         Self { segments: segments.collect() }
@@ -48,7 +48,8 @@ impl CatalogProducers {
 
     /// Builds the segments of these toolsets in parallel, as far as they are not built.
     pub fn prepare(&self, toolsets: &[&str]) {
-        let is_missing = |name: &&str| self.segments.get(*name).is_some_and(|known| known.segment.get().is_none());
+        let is_missing =
+            |name: &&str| self.segments.get(*name).is_some_and(|deferred| deferred.segment.get().is_none());
         let missing: Vec<&str> = toolsets.iter().copied().filter(is_missing).collect();
         if missing.len() > 1 {
             map_all(&missing, |toolset| self.segment(toolset));
@@ -66,7 +67,7 @@ impl CatalogProducers {
 /// Builds the segment of one toolset, with its tools in order and under their offered names.
 pub fn segment_of(toolset: &Toolset) -> Segment {
     let operations: Vec<OperationParts<'_>> =
-        toolset.operations.iter().map(|operation| OperationParts::of(operation, toolset)).collect();
+        toolset.operations.iter().map(|operation| OperationParts::new(operation, toolset)).collect();
     Segment::build(&operations.iter().map(OperationParts::shape).collect::<Vec<_>>())
 }
 
@@ -78,7 +79,7 @@ struct OperationParts<'a> {
 }
 
 impl<'a> OperationParts<'a> {
-    fn of(operation: &'a Operation, toolset: &Toolset) -> Self {
+    fn new(operation: &'a Operation, toolset: &Toolset) -> Self {
         let mut path = operation.path.clone();
         for binding in operation.bindings.iter().filter(|binding| binding.location == Location::Path) {
             path = path.replace(&format!("{{{}}}", binding.name), &format!("{{{}}}", binding.argument));
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_supply_one_another_s_arguments_and_a_reload_keeps_what_is_as_it_was() {
+    fn operations_supply_one_another_s_arguments_and_a_reload_keeps_unchanged_segments() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name);
         fs::write(file("users.json"), document(users())).unwrap();
@@ -140,11 +141,11 @@ mod tests {
         };
         let settings: BTreeMap<_, _> = [of("users"), of("other")].into();
         let (catalog, _) = Catalog::load(&settings, folder.path(), &Offline).unwrap();
-        let before = CatalogProducers::of(&catalog, None);
+        let before = CatalogProducers::new(&catalog, None);
 
         let producers = before.all();
         let tool = producers.position("getUser").unwrap();
-        let candidates = producers.candidates(tool, "id", &producers.ask(&Request::read("get a user"), &[]), 5);
+        let candidates = producers.candidates(tool, "id", &producers.score(&Request::parse("get a user"), &[]), 5);
         assert_eq!(
             (Some(candidates[0].tool), candidates[0].output.as_str()),
             (producers.position("listUsers"), "/0/id")
@@ -155,7 +156,7 @@ mod tests {
         let changes = Changes::Files([fs::canonicalize(file("other.json")).unwrap()].into());
         let (catalog, errors) = catalog.reload(&settings, folder.path(), &Offline, &changes).unwrap();
         assert!(errors.is_empty());
-        let after = CatalogProducers::of(&catalog, Some(&before));
+        let after = CatalogProducers::new(&catalog, Some(&before));
         let same = |name: &str| Arc::ptr_eq(before.segment(name).unwrap(), after.segment(name).unwrap());
         assert!(same("users") && !same("other"));
     }

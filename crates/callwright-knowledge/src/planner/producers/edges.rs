@@ -48,8 +48,8 @@ impl Edges {
     /// Reads and parses a file.
     ///
     /// # Errors
-    /// [`FileError`] with the file, the place and the fix.
-    pub fn of_file(path: &Path) -> Result<Self, FileError> {
+    /// [`FileError`] with the file, the location and the fix.
+    pub fn from_file(path: &Path) -> Result<Self, FileError> {
         let text = read_file(path, MAX_BYTES, "remove edges that are inferred anyway")?;
         Self::parse(&text).map_err(|problem| {
             let YamlProblem { line, column, message } = problem;
@@ -60,37 +60,37 @@ impl Edges {
     /// Parses a file's text.
     ///
     /// # Errors
-    /// The problem with its place and fix.
+    /// The problem with its location and fix.
     pub fn parse(text: &str) -> Result<Self, YamlProblem> {
         if yaml::is_blank(text) {
             return Ok(Self::default());
         }
         let EdgesFileForm { confirmed, forbidden } = yaml::read(text, BOUNDS)?;
         let edges = Self { confirmed, forbidden };
-        match edges.mistake() {
+        match edges.first_mistake() {
             None => Ok(edges),
-            Some((place, message)) => Err(yaml::problem_at(text, &place, message, BOUNDS)),
+            Some((location, message)) => Err(yaml::problem_at(text, &location, message, BOUNDS)),
         }
     }
 
-    /// Returns the first invalid or contradictory edge, with its place.
-    fn mistake(&self) -> Option<(Pointer, String)> {
+    /// Returns the first invalid or contradictory edge, with its location.
+    fn first_mistake(&self) -> Option<(Pointer, String)> {
         let all = [("confirmed", &self.confirmed), ("forbidden", &self.forbidden)];
         for (list, edges) in all {
             for (at, edge) in edges.iter().enumerate() {
-                let place = Pointer::root().child(list).item(at);
-                let (place, message) = if edge.from.trim().is_empty() || edge.to.trim().is_empty() {
-                    (place, "`from` and `to` are names of tools; give both")
+                let location = Pointer::root().child(list).item(at);
+                let (location, message) = if edge.from.trim().is_empty() || edge.to.trim().is_empty() {
+                    (location, "`from` and `to` are names of tools; give both")
                 } else if list == "confirmed" && edge.argument.is_none() {
-                    (place, "`argument` is missing; name the argument that the tool supplies")
+                    (location, "`argument` is missing; name the argument that the tool supplies")
                 } else if list == "forbidden" && edge.output.is_some() {
-                    (place.child("output"), "a forbidden edge covers the whole answer; remove `output`")
+                    (location.child("output"), "a forbidden edge covers the whole answer; remove `output`")
                 } else if edge.output.as_deref().is_some_and(|output| !output.is_empty() && !output.starts_with('/')) {
-                    (place.child("output"), "not a JSON Pointer; write `/rooms/0/id`, or remove it")
+                    (location.child("output"), "not a JSON Pointer; write `/rooms/0/id`, or remove it")
                 } else {
                     continue;
                 };
-                return Some((place, message.to_owned()));
+                return Some((location, message.to_owned()));
             }
         }
         let at = self.confirmed.iter().position(|edge| {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_confirmed_and_forbidden_is_read() {
+    fn confirmed_and_forbidden_edges_are_parsed() {
         let text = "confirmed:\n- {from: people, output: /0/id, to: book, argument: person_id}\n\
                     forbidden:\n- {from: rooms, to: book, argument: person_id}\n- {from: log, to: book}\n";
         let edges = Edges::parse(text).unwrap();
@@ -123,8 +123,8 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_their_place_and_what_mends_them() {
-        for (text, line, told) in [
+    fn mistakes_are_reported_with_their_location_and_fix() {
+        for (text, line, expected) in [
             ("confirmed:\n- {from: a, to: b}\n", 2, "`argument` is missing"),
             ("confirmed:\n- {from: a, to: '', argument: c}\n", 2, "give both"),
             ("confirmed:\n- from: a\n  to: b\n  argument: c\n  output: id\n", 5, "not a JSON Pointer"),
@@ -135,14 +135,14 @@ mod tests {
             ("confirmed: [", 1, ""),
         ] {
             let problem = Edges::parse(text).unwrap_err();
-            assert!(problem.message.contains(told), "{text:?}: {problem:?}");
+            assert!(problem.message.contains(expected), "{text:?}: {problem:?}");
             assert_eq!(problem.line, line, "{text:?}: {problem:?}");
         }
     }
 
     #[test]
     fn a_file_that_cannot_be_read_is_named() {
-        let error = Edges::of_file(Path::new("/nowhere/edges.yaml")).unwrap_err().to_string();
+        let error = Edges::from_file(Path::new("/nowhere/edges.yaml")).unwrap_err().to_string();
         assert!(error.contains("/nowhere/edges.yaml"), "{error}");
     }
 }

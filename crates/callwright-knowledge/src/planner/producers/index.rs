@@ -3,13 +3,13 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::affinity::{ConsumerArgument, is_possible, of_answer, of_field, of_tool};
-use super::asked::{SegmentScores, ToolRequestScore};
+use super::affinity::{ConsumerArgument, add_answer_evidence, add_field_evidence, add_tool_evidence, is_possible};
 use super::candidate::{Candidate, Evidence, EvidenceScore};
 use super::edges::Edges;
 use super::profile::Profile;
 use super::request::{ClauseValues, Request};
 use super::segment::Segment;
+use super::segment_scores::{SegmentScores, ToolRequestScore};
 use super::shape::ToolShape;
 use super::tool::{OutputFeatures, ToolFeatures};
 use callwright_search::embedding::Vector;
@@ -17,14 +17,14 @@ use callwright_search::retrieval::Term;
 
 /// Maximum number of tools considered because of their score for the request: of the argument's own toolset, and of all
 /// toolsets together.
-const ASKED: usize = 24;
-const ASKED_ELSEWHERE: usize = 12;
+const MAX_REQUEST_TOOLS: usize = 24;
+const MAX_REQUEST_TOOLS_OVERALL: usize = 12;
 
 /// Weight of evidence from the request. It counts twice, because other evidence is not specific to the request.
-const ASKED_WEIGHT: f32 = 2.0;
+const REQUEST_WEIGHT: f32 = 2.0;
 
 /// Maximum number of tools per key. Keys of more tools do not discriminate.
-const MOST_ELSEWHERE: usize = 16;
+const MAX_TOOLS_PER_KEY: usize = 16;
 
 /// Minimum score of a candidate, absolute and relative to the best one. Below it, only type and position speak for the
 /// tool.
@@ -45,7 +45,7 @@ const USED: f32 = 3.0;
 #[derive(Debug, Clone, Default)]
 pub struct Producers {
     pub(super) parts: Arc<[SegmentPart]>,
-    word: Arc<OperatorsWord>,
+    operator_edges: Arc<OperatorEdges>,
     /// Tools whose answers contain the key of a thing, for lookups across toolsets. Unlike other names, names of keys
     /// have the same meaning in all toolsets.
     keys: Arc<Keys>,
@@ -60,7 +60,7 @@ type Source = (usize, Option<Box<str>>);
 
 /// Edges of the operator's file, with resolved tool positions.
 #[derive(Debug, Default)]
-struct OperatorsWord {
+struct OperatorEdges {
     /// Confirmed sources by consuming tool and argument.
     confirmed: HashMap<(usize, Box<str>), Vec<Source>>,
     /// Forbidden pairs of producer and consumer, for one argument or for all.
@@ -76,7 +76,7 @@ pub(super) struct SegmentPart {
 
 /// Scores of a request, computed once for all arguments.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct RequestScores {
     pub(super) segments: Vec<SegmentScores>,
     /// Positions of the tools with the highest scores, best first.
     best: Vec<usize>,
@@ -90,7 +90,7 @@ pub struct Asked {
 
 impl Producers {
     /// Builds the producers of one toolset.
-    pub fn of(tools: &[ToolShape<'_>]) -> Self {
+    pub fn from_tools(tools: &[ToolShape<'_>]) -> Self {
         Self::new([Arc::new(Segment::build(tools))])
     }
 
@@ -104,20 +104,20 @@ impl Producers {
             part.add_keys(&mut keys);
             parts.push(part);
         }
-        Self { parts: parts.into(), word: Arc::default(), keys: Arc::new(keys), barred: Vec::new() }
+        Self { parts: parts.into(), operator_edges: Arc::default(), keys: Arc::new(keys), barred: Vec::new() }
     }
 
     /// Appends a toolset; this is cheap if its tools have no documented outputs. The operator's edges have to be
     /// applied again.
     #[must_use]
-    pub fn and(&self, segment: Arc<Segment>) -> Self {
+    pub fn with_segment(&self, segment: Arc<Segment>) -> Self {
         let part = SegmentPart { first: self.len(), segment };
         let mut keys = Arc::clone(&self.keys);
         if part.segment.keys().next().is_some() {
             part.add_keys(Arc::make_mut(&mut keys));
         }
         let parts = self.parts.iter().cloned().chain([part]).collect();
-        Self { parts, word: Arc::default(), keys, barred: self.barred.clone() }
+        Self { parts, operator_edges: Arc::default(), keys, barred: self.barred.clone() }
     }
 
     /// Excludes tools that may not be called. They supply no values and their names do not resolve.
@@ -142,7 +142,7 @@ impl Producers {
     /// Applies the operator's edges. Edges that name unknown tools are ignored.
     #[must_use]
     pub fn with_edges(mut self, edges: &Edges) -> Self {
-        let mut word = OperatorsWord::default();
+        let mut resolved = OperatorEdges::default();
         for edge in &edges.confirmed {
             let (Some(argument), Some(from), Some(to)) =
                 (edge.argument.as_deref(), self.position(&edge.from), self.position(&edge.to))
@@ -150,14 +150,14 @@ impl Producers {
                 continue;
             };
             let output = edge.output.as_deref().map(Box::from);
-            word.confirmed.entry((to, argument.into())).or_default().push((from, output));
+            resolved.confirmed.entry((to, argument.into())).or_default().push((from, output));
         }
         for edge in &edges.forbidden {
             if let (Some(from), Some(to)) = (self.position(&edge.from), self.position(&edge.to)) {
-                word.forbidden.insert((from, to, edge.argument.as_deref().map(Box::from)));
+                resolved.forbidden.insert((from, to, edge.argument.as_deref().map(Box::from)));
             }
         }
-        self.word = Arc::new(word);
+        self.operator_edges = Arc::new(resolved);
         self
     }
 
@@ -185,41 +185,44 @@ impl Producers {
 
     /// Scores the tools and their order in a request. `vectors` are the embeddings of [`Request::texts`] by the
     /// embedder of the tools' vectors. Without any, only words are compared.
-    pub fn ask(&self, request: &Request, vectors: &[Vector]) -> Asked {
-        let segments: Vec<SegmentScores> =
-            self.parts.iter().map(|part| SegmentScores::of(&part.segment, request, vectors, ASKED)).collect();
+    pub fn score(&self, request: &Request, vectors: &[Vector]) -> RequestScores {
+        let segments: Vec<SegmentScores> = self
+            .parts
+            .iter()
+            .map(|part| SegmentScores::new(&part.segment, request, vectors, MAX_REQUEST_TOOLS))
+            .collect();
         let mut best: Vec<(f32, usize)> = Vec::new();
-        for (part, asked) in self.parts.iter().zip(&segments) {
-            best.extend(asked.best().iter().filter_map(|tool| {
-                let asking = asked.of_tool(*tool)?;
-                Some((asking.fit + asking.lead, part.first + *tool as usize))
+        for (part, scores) in self.parts.iter().zip(&segments) {
+            best.extend(scores.best().iter().filter_map(|tool| {
+                let score = scores.tool(*tool)?;
+                Some((score.fit + score.lead, part.first + *tool as usize))
             }));
         }
         best.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
-        best.truncate(ASKED_ELSEWHERE);
+        best.truncate(MAX_REQUEST_TOOLS_OVERALL);
         let best = best.into_iter().map(|(_, tool)| tool).collect();
         let values = request.clause_values().collect();
-        Asked { segments, best, used: Vec::new(), requested: Vec::new(), values }
+        RequestScores { segments, best, used: Vec::new(), requested: Vec::new(), values }
     }
 
     /// Returns the arguments of a tool in the order of its schema.
     pub fn arguments(&self, tool: usize) -> impl Iterator<Item = &str> {
-        let known = self.part_of(tool).and_then(|(_, part)| part.segment.tool(tool - part.first));
-        known.into_iter().flat_map(|known| &known.inputs).map(|input| &*input.name)
+        let features = self.part_of(tool).and_then(|(_, part)| part.segment.tool(tool - part.first));
+        features.into_iter().flat_map(|features| &features.inputs).map(|input| &*input.name)
     }
 
     /// Returns the tools whose answers can supply an argument, best first. Each tool occurs once, with its best field.
     /// Unknown tools and arguments have none. Ties keep the order of the tools.
-    pub fn candidates(&self, tool: usize, argument: &str, asked: &Asked, at_most: usize) -> Vec<Candidate> {
-        let Some(search) = ProducerSearch::new(self, tool, argument, asked) else { return Vec::new() };
+    pub fn candidates(&self, tool: usize, argument: &str, scores: &RequestScores, at_most: usize) -> Vec<Candidate> {
+        let Some(search) = ProducerSearch::new(self, tool, argument, scores) else { return Vec::new() };
         let mut found: Vec<(f32, usize, Option<usize>)> =
-            search.places().into_iter().filter_map(|maker| search.best_field(maker)).collect();
+            search.positions().into_iter().filter_map(|producer| search.best_field(producer)).collect();
         found.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
         let best = found.first().map_or(0.0, |(score, ..)| *score);
         let floor = (FLOOR * best).max(LEAST_SCORE);
-        found.retain(|(score, maker, _)| *score >= floor || search.is_confirmed(*maker));
+        found.retain(|(score, producer, _)| *score >= floor || search.is_confirmed(*producer));
         found.truncate(at_most);
-        found.into_iter().filter_map(|(_, maker, field)| search.candidate(maker, field)).collect()
+        found.into_iter().filter_map(|(_, producer, field)| search.candidate(producer, field)).collect()
     }
 
     fn part_of(&self, tool: usize) -> Option<(usize, &SegmentPart)> {
@@ -233,14 +236,14 @@ impl SegmentPart {
     fn add_keys(&self, keys: &mut Keys) {
         for (key, tool) in self.segment.keys() {
             let tools = keys.entry(key).or_default();
-            if tools.len() < MOST_ELSEWHERE {
+            if tools.len() < MAX_TOOLS_PER_KEY {
                 tools.push(self.first + tool as usize);
             }
         }
     }
 }
 
-impl Asked {
+impl RequestScores {
     /// Declares the tools that are used; they are ranked first.
     #[must_use]
     pub fn using(self, tools: impl IntoIterator<Item = usize>) -> Self {
@@ -264,54 +267,56 @@ fn sorted(tools: impl IntoIterator<Item = usize>) -> Vec<usize> {
 /// Search for the producers of one argument.
 struct ProducerSearch<'a> {
     producers: &'a Producers,
-    asked: &'a Asked,
+    scores: &'a RequestScores,
     position: usize,
     part: &'a SegmentPart,
-    taker: ConsumerArgument<'a>,
+    consumer: ConsumerArgument<'a>,
     /// Scores of the request in the consumer's toolset.
     own: Option<&'a SegmentScores>,
     /// Score of the request for the consumer.
-    asking: Option<&'a ToolRequestScore>,
+    request_score: Option<&'a ToolRequestScore>,
     /// Confirmed sources of the argument.
     confirmed: &'a [Source],
 }
 
 impl<'a> ProducerSearch<'a> {
-    fn new(producers: &'a Producers, tool: usize, argument: &str, asked: &'a Asked) -> Option<Self> {
+    fn new(producers: &'a Producers, tool: usize, argument: &str, scores: &'a RequestScores) -> Option<Self> {
         let (at, part) = producers.part_of(tool)?;
-        let known = part.segment.tool(tool - part.first)?;
-        let input = known.input(argument)?;
+        let features = part.segment.tool(tool - part.first)?;
+        let input = features.input(argument)?;
         let profile = part.segment.profile(input.profile)?;
-        let taker = ConsumerArgument { segment: &part.segment, tool: known, input, profile };
-        let of_tool = u32::try_from(tool - part.first).ok()?;
-        let own = asked.segments.get(at);
-        let asking = own.and_then(|asked| asked.of_tool(of_tool));
-        let confirmed = producers.word.confirmed.get(&(tool, argument.into())).map_or(&[] as &[_], Vec::as_slice);
-        Some(Self { producers, asked, position: tool, part, taker, own, asking, confirmed })
+        let consumer = ConsumerArgument { segment: &part.segment, tool: features, input, profile };
+        let position = u32::try_from(tool - part.first).ok()?;
+        let own = scores.segments.get(at);
+        let request_score = own.and_then(|scores| scores.tool(position));
+        let confirmed =
+            producers.operator_edges.confirmed.get(&(tool, argument.into())).map_or(&[] as &[_], Vec::as_slice);
+        Some(Self { producers, scores, position: tool, part, consumer, own, request_score, confirmed })
     }
 
     /// Returns the positions of the tools to consider, in ascending order.
-    fn places(&self) -> Vec<usize> {
-        let likely = self.part.segment.likely(self.taker.input).iter().map(|at| self.part.first + *at as usize);
+    fn positions(&self) -> Vec<usize> {
+        let likely = self.part.segment.likely(self.consumer.input).iter().map(|at| self.part.first + *at as usize);
         let own = self.own.into_iter().flat_map(SegmentScores::best).map(|at| self.part.first + *at as usize);
-        let asked = self.asked.best.iter().chain(&self.asked.used).copied().chain(own);
-        let key = self.taker.profile.key.filter(|_| self.producers.parts.len() > 1);
+        let requested = self.scores.best.iter().chain(&self.scores.used).copied().chain(own);
+        let key = self.consumer.profile.key.filter(|_| self.producers.parts.len() > 1);
         let elsewhere = key.and_then(|key| self.producers.keys.get(&key)).into_iter().flatten().copied();
-        let mut places: Vec<usize> =
-            likely.chain(elsewhere).chain(asked).chain(self.confirmed.iter().map(|(from, _)| *from)).collect();
-        places.sort_unstable();
-        places.dedup();
-        places.retain(|from| !self.is_forbidden(*from) && !self.producers.is_barred(*from) && self.may_supply(*from));
-        places
+        let mut positions: Vec<usize> =
+            likely.chain(elsewhere).chain(requested).chain(self.confirmed.iter().map(|(from, _)| *from)).collect();
+        positions.sort_unstable();
+        positions.dedup();
+        positions
+            .retain(|from| !self.is_forbidden(*from) && !self.producers.is_barred(*from) && self.may_supply(*from));
+        positions
     }
 
     /// Whether a tool may be called for the sake of the argument: it changes nothing, or the operator, the caller or the
     /// request confirms its call.
     fn may_supply(&self, from: usize) -> bool {
-        let Some(maker) = self.maker(from).filter(|maker| maker.known.writes) else { return true };
-        let is_requested = maker.asking.is_some_and(|asking| asking.lead >= CLEARLY_REQUESTED);
+        let Some(producer) = self.producer(from).filter(|producer| producer.features.writes) else { return true };
+        let is_requested = producer.request_score.is_some_and(|score| score.lead >= CLEARLY_REQUESTED);
         self.is_confirmed(from)
-            || [&self.asked.used, &self.asked.requested].iter().any(|tools| tools.binary_search(&from).is_ok())
+            || [&self.scores.used, &self.scores.requested].iter().any(|tools| tools.binary_search(&from).is_ok())
             || is_requested && from != self.position
     }
 
@@ -320,112 +325,118 @@ impl<'a> ProducerSearch<'a> {
     }
 
     fn is_forbidden(&self, from: usize) -> bool {
-        let forbidden = &self.producers.word.forbidden;
+        let forbidden = &self.producers.operator_edges.forbidden;
         !forbidden.is_empty()
             && (forbidden.contains(&(from, self.position, None))
-                || forbidden.contains(&(from, self.position, Some(self.taker.input.name.clone()))))
+                || forbidden.contains(&(from, self.position, Some(self.consumer.input.name.clone()))))
     }
 
     /// Returns the score and best output field of a tool; no field if its outputs are not documented.
-    fn best_field(&self, maker: usize) -> Option<(f32, usize, Option<usize>)> {
-        let maker = self.maker(maker)?;
-        let mut of_maker = EvidenceScore::default();
-        self.weigh_tool(&maker, &mut of_maker);
+    fn best_field(&self, producer: usize) -> Option<(f32, usize, Option<usize>)> {
+        let producer = self.producer(producer)?;
+        let mut tool_evidence = EvidenceScore::default();
+        self.weigh_tool(&producer, &mut tool_evidence);
         let mut best: Option<(f32, usize)> = None;
-        for (at, output) in maker.known.outputs.iter().enumerate() {
-            let field = maker.part.segment.profile(output.profile);
-            let Some(field) = field.filter(|field| is_possible(field, self.taker.profile)) else { continue };
-            let mut tally = EvidenceScore::default();
-            self.weigh_field(&maker, output, field, &mut tally);
-            if best.is_none_or(|(score, _)| tally.score > score) {
-                best = Some((tally.score, at));
+        for (at, output) in producer.features.outputs.iter().enumerate() {
+            let field = producer.part.segment.profile(output.profile);
+            let Some(field) = field.filter(|field| is_possible(field, self.consumer.profile)) else { continue };
+            let mut evidence = EvidenceScore::default();
+            self.weigh_field(&producer, output, field, &mut evidence);
+            if best.is_none_or(|(score, _)| evidence.score > score) {
+                best = Some((evidence.score, at));
             }
         }
         if let Some((score, at)) = best {
-            return Some((of_maker.score + score, maker.position, Some(at)));
+            return Some((tool_evidence.score + score, producer.position, Some(at)));
         }
         // The whole answer is a candidate only if its outputs are unknown or the operator confirmed it. Otherwise no
         // field fits.
-        let is_open = maker.known.outputs.is_empty() || self.is_confirmed(maker.position);
-        of_answer(&self.taker, maker.known, &mut of_maker);
-        is_open.then_some((of_maker.score, maker.position, None))
+        let is_open = producer.features.outputs.is_empty() || self.is_confirmed(producer.position);
+        add_answer_evidence(&self.consumer, producer.features, &mut tool_evidence);
+        is_open.then_some((tool_evidence.score, producer.position, None))
     }
 
-    fn candidate(&self, maker: usize, field: Option<usize>) -> Option<Candidate> {
-        let maker = self.maker(maker)?;
-        let mut tally = EvidenceScore::explained();
-        self.weigh_tool(&maker, &mut tally);
+    fn candidate(&self, producer: usize, field: Option<usize>) -> Option<Candidate> {
+        let producer = self.producer(producer)?;
+        let mut evidence = EvidenceScore::explained();
+        self.weigh_tool(&producer, &mut evidence);
         let (mut pointer, mut in_list) = (String::new(), false);
-        match field.and_then(|field| maker.known.outputs.get(field)) {
-            None => of_answer(&self.taker, maker.known, &mut tally),
+        match field.and_then(|field| producer.features.outputs.get(field)) {
+            None => add_answer_evidence(&self.consumer, producer.features, &mut evidence),
             Some(output) => {
-                self.weigh_field(&maker, output, maker.part.segment.profile(output.profile)?, &mut tally);
+                self.weigh_field(&producer, output, producer.part.segment.profile(output.profile)?, &mut evidence);
                 (pointer, in_list) = (output.pointer.to_string(), output.in_list);
             }
         }
         // A confirmed location overrides the documented schema.
-        let word = self.confirmed.iter().find(|(from, _)| *from == maker.position);
-        if let Some(told) = word.and_then(|(_, output)| output.as_deref()) {
-            (pointer, in_list) = (told.to_owned(), told.split('/').any(|token| token == "0"));
+        let confirmed = self.confirmed.iter().find(|(from, _)| *from == producer.position);
+        if let Some(location) = confirmed.and_then(|(_, output)| output.as_deref()) {
+            (pointer, in_list) = (location.to_owned(), location.split('/').any(|token| token == "0"));
         }
         Some(Candidate {
-            tool: maker.position,
+            tool: producer.position,
             output: pointer,
             in_list,
-            score: tally.score,
-            reasons: tally.into_reasons(),
+            score: evidence.score,
+            reasons: evidence.into_reasons(),
         })
     }
 
-    fn maker(&self, position: usize) -> Option<Maker<'a>> {
+    fn producer(&self, position: usize) -> Option<ProducerTool<'a>> {
         let (at, part) = self.producers.part_of(position)?;
-        let known = part.segment.tool(position - part.first)?;
-        let asked = self.asked.segments.get(at);
-        let asking = asked.and_then(|asked| asked.of_tool(u32::try_from(position - part.first).ok()?));
-        Some(Maker { position, part, known, asked, asking })
+        let features = part.segment.tool(position - part.first)?;
+        let scores = self.scores.segments.get(at);
+        let request_score = scores.and_then(|scores| scores.tool(u32::try_from(position - part.first).ok()?));
+        Some(ProducerTool { position, part, features, scores, request_score })
     }
 
-    fn weigh_tool(&self, maker: &Maker<'_>, tally: &mut EvidenceScore) {
-        of_tool(&self.taker, maker.known, maker.position == self.position, tally);
-        if self.is_confirmed(maker.position) {
-            tally.add(Evidence::Confirmed, CONFIRMED);
+    fn weigh_tool(&self, producer: &ProducerTool<'_>, evidence: &mut EvidenceScore) {
+        add_tool_evidence(&self.consumer, producer.features, producer.position == self.position, evidence);
+        if self.is_confirmed(producer.position) {
+            evidence.add(Evidence::Confirmed, CONFIRMED);
         }
-        if maker.part.first != self.part.first {
-            tally.add(Evidence::Elsewhere, -1.0);
+        if producer.part.first != self.part.first {
+            evidence.add(Evidence::Elsewhere, -1.0);
         }
-        if self.asked.used.binary_search(&maker.position).is_ok() {
-            tally.add(Evidence::Used, USED);
+        if self.scores.used.binary_search(&producer.position).is_ok() {
+            evidence.add(Evidence::Used, USED);
         }
-        let Some(asking) = maker.asking else { return };
-        tally.add(Evidence::Asked, asking.fit + ASKED_WEIGHT * asking.lead);
-        let Some(own) = self.asking else { return };
+        let Some(score) = producer.request_score else { return };
+        evidence.add(Evidence::RequestMatch, score.fit + REQUEST_WEIGHT * score.lead);
+        let Some(own) = self.request_score else { return };
         // The direct predecessor counts twice.
-        let order = match (asking.clause, own.clause) {
-            (maker, taker) if maker + 1 == taker => 2.0,
-            (maker, taker) if maker < taker => 1.0,
-            (maker, taker) if maker > taker => -1.0,
+        let order = match (score.clause, own.clause) {
+            (producer, consumer) if producer + 1 == consumer => 2.0,
+            (producer, consumer) if producer < consumer => 1.0,
+            (producer, consumer) if producer > consumer => -1.0,
             _ => 0.0,
         };
-        tally.add(Evidence::Order, order * asking.lead);
+        evidence.add(Evidence::Order, order * score.lead);
     }
 
-    fn weigh_field(&self, maker: &Maker<'_>, output: &OutputFeatures, field: &Profile, tally: &mut EvidenceScore) {
-        let bearers = maker.part.segment.bearers(field.whole);
-        of_field(&self.taker, maker.known, output, field, bearers, tally);
-        let Some(asked) = maker.asked else { return };
-        let own = self.asking.map(|asking| asking.clause);
-        tally.add(Evidence::FieldAsked, ASKED_WEIGHT * asked.says(&field.words, own));
-        if let Some(own) = own.filter(|_| maker.position != self.position) {
-            tally.add(Evidence::TakenUp, ASKED_WEIGHT * asked.says_in(&field.words, own));
+    fn weigh_field(
+        &self,
+        producer: &ProducerTool<'_>,
+        output: &OutputFeatures,
+        field: &Profile,
+        evidence: &mut EvidenceScore,
+    ) {
+        let bearers = producer.part.segment.bearers(field.whole);
+        add_field_evidence(&self.consumer, producer.features, output, field, bearers, evidence);
+        let Some(scores) = producer.scores else { return };
+        let own = self.request_score.map(|score| score.clause);
+        evidence.add(Evidence::FieldInRequest, REQUEST_WEIGHT * scores.best_clause_share(&field.words, own));
+        if let Some(own) = own.filter(|_| producer.position != self.position) {
+            evidence.add(Evidence::FieldInConsumerClause, REQUEST_WEIGHT * scores.clause_share(&field.words, own));
         }
     }
 }
 
 /// Tool that may supply the argument.
-struct Maker<'a> {
+struct ProducerTool<'a> {
     position: usize,
     part: &'a SegmentPart,
-    known: &'a ToolFeatures,
-    asked: Option<&'a SegmentScores>,
-    asking: Option<&'a ToolRequestScore>,
+    features: &'a ToolFeatures,
+    scores: Option<&'a SegmentScores>,
+    request_score: Option<&'a ToolRequestScore>,
 }

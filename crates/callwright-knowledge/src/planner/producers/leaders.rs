@@ -1,6 +1,6 @@
 //! Selects the tools to which a request clearly refers.
 
-use super::index::{Asked, Producers};
+use super::index::{Producers, RequestScores};
 
 /// Tolerance of score comparisons: sums of equal tools may differ by the order of addition.
 const ROUNDING: f32 = 1e-4;
@@ -19,11 +19,11 @@ pub(in crate::planner) struct ClauseLeader {
 impl Producers {
     /// Returns the tools that some clause of the request ranks first without a tie, in the order of the clauses. Tools
     /// that may not be called are ignored. Unclear clauses yield no tool.
-    pub fn leaders(&self, asked: &Asked) -> Vec<usize> {
-        let clauses = asked.segments.iter().map(|segment| segment.foremost().len()).max().unwrap_or_default();
+    pub fn leaders(&self, scores: &RequestScores) -> Vec<usize> {
+        let clauses = scores.segments.iter().map(|segment| segment.clause_tools().len()).max().unwrap_or_default();
         let mut leaders = Vec::new();
         for clause in 0..clauses {
-            if let Some(leader) = self.leader(asked, clause).filter(|leader| !leaders.contains(leader)) {
+            if let Some(leader) = self.leader(scores, clause).filter(|leader| !leaders.contains(leader)) {
                 leaders.push(leader);
             }
         }
@@ -31,21 +31,21 @@ impl Producers {
     }
 
     /// Returns the clauses that refer clearly to one tool, with the tool, in order; each tool once.
-    pub(in crate::planner) fn clause_leaders(&self, asked: &Asked) -> Vec<ClauseLeader> {
+    pub(in crate::planner) fn clause_leaders(&self, scores: &RequestScores) -> Vec<ClauseLeader> {
         let mut leaders: Vec<ClauseLeader> = Vec::new();
-        for (clause, values) in asked.values.iter().enumerate() {
-            let Some(tool) = self.leader(asked, clause) else { continue };
-            if leaders.iter().all(|known| known.tool != tool) {
+        for (clause, values) in scores.values.iter().enumerate() {
+            let Some(tool) = self.leader(scores, clause) else { continue };
+            if leaders.iter().all(|leader| leader.tool != tool) {
                 leaders.push(ClauseLeader { tool, numbers: values.numbers, texts: values.texts });
             }
         }
         leaders
     }
 
-    fn leader(&self, asked: &Asked, clause: usize) -> Option<usize> {
-        let of_clause = self.parts.iter().zip(&asked.segments).flat_map(|(part, segment)| {
-            let foremost = segment.foremost().get(clause).into_iter().flatten();
-            foremost.map(|(fit, tool)| (*fit, part.first + *tool as usize))
+    fn leader(&self, scores: &RequestScores, clause: usize) -> Option<usize> {
+        let of_clause = self.parts.iter().zip(&scores.segments).flat_map(|(part, segment)| {
+            let clause_tools = segment.clause_tools().get(clause).into_iter().flatten();
+            clause_tools.map(|(fit, tool)| (*fit, part.first + *tool as usize))
         });
         let (mut best, mut second): (Option<(f32, usize)>, f32) = (None, 0.0);
         for (fit, tool) in of_clause.filter(|(_, tool)| !self.is_barred(*tool)) {

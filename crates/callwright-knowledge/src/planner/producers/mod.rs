@@ -1,11 +1,10 @@
 //! Finds tools that can supply an argument, without a model.
 //!
 //! [`Producers`] is computed when tools are loaded and is immutable. It has one part per toolset ([`Segment`]), which a
-//! reload reuses for unchanged toolsets. A request is scored once ([`Producers::ask`]); the candidates of an argument
+//! reload reuses for unchanged toolsets. A request is scored once ([`Producers::score`]); the candidates of an argument
 //! are then a lookup.
 
 mod affinity;
-mod asked;
 mod candidate;
 mod catalog;
 mod edges;
@@ -14,6 +13,7 @@ mod leaders;
 mod profile;
 mod request;
 mod segment;
+mod segment_scores;
 mod shape;
 #[cfg(test)]
 mod shared_data_tests;
@@ -26,8 +26,8 @@ pub(in crate::planner) mod words;
 pub use candidate::{Candidate, Evidence, Reason};
 pub use catalog::{CatalogProducers, segment_of};
 pub use edges::{Edge, Edges};
-pub use index::{Asked, Producers};
+pub use index::{Producers, RequestScores};
 pub use request::Request;
 pub use segment::Segment;
 pub use shape::{Http, ToolShape};
-pub use tool::{output_fields, told_fields};
+pub use tool::{documented_fields, output_fields};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::vocabulary::{ToolTermCounts, WeightedTerms, union};
-use super::words::{identifies, is_verb, name_words, said_words, terms};
+use super::words::{content_words, identifies, is_verb, name_words, terms};
 use crate::text::beginning;
 use callwright_search::retrieval::{Term, is_stop_word};
 use callwright_types::{OutputField, ValueKind};
@@ -17,9 +17,9 @@ pub(super) struct Profile {
     /// Words of its name.
     pub(super) words: WeightedTerms,
     /// Words of its description.
-    pub(super) said: WeightedTerms,
+    pub(super) description_words: WeightedTerms,
     /// Words of its name and description.
-    pub(super) told: WeightedTerms,
+    pub(super) all_words: WeightedTerms,
     /// Name without separators.
     pub(super) whole: Term,
     /// Name of the key that it is, such as `person_id`, also for the `id` of a person; `None` if it is no key.
@@ -31,7 +31,7 @@ pub(super) struct Profile {
     /// Whether its name contains an identifying word.
     pub(super) identifies: bool,
     /// Whether its description starts with an identifying word.
-    pub(super) said_to_identify: bool,
+    pub(super) description_identifies: bool,
     pub(super) kind: Option<ValueKind>,
     pub(super) format: Option<Term>,
     /// Allowed values, in ascending order like `examples`.
@@ -55,7 +55,7 @@ pub(super) struct ProfileSource {
 
 impl ProfileSource {
     /// Converts an output field, or an argument in the form of one.
-    pub(super) fn of(field: &OutputField) -> Self {
+    pub(super) fn new(field: &OutputField) -> Self {
         Self {
             name: field.name().into_owned(),
             description: Arc::clone(&field.description),
@@ -70,32 +70,32 @@ impl ProfileSource {
 }
 
 impl Profile {
-    pub(super) fn of(described: &ProfileSource, vocabulary: &ToolTermCounts) -> Self {
-        let named = name_words(&described.name);
-        let said = said_words(&described.description);
-        let (words, said_terms) = (vocabulary.weigh(&terms(&named)), vocabulary.weigh(&terms(&said)));
-        let owner = described.owner.as_deref().map(name_words).unwrap_or_default();
+    pub(super) fn new(source: &ProfileSource, vocabulary: &ToolTermCounts) -> Self {
+        let named = name_words(&source.name);
+        let description = content_words(&source.description);
+        let (words, description_words) = (vocabulary.weigh(&terms(&named)), vocabulary.weigh(&terms(&description)));
+        let owner = source.owner.as_deref().map(name_words).unwrap_or_default();
         Self {
-            told: union(&words, &said_terms),
+            all_words: union(&words, &description_words),
             whole: whole(&named),
             key: key(&named, &owner),
             things: things(&named),
-            holders: terms(&owner.iter().chain(&said).cloned().collect::<Vec<_>>()).into(),
+            holders: terms(&owner.iter().chain(&description).cloned().collect::<Vec<_>>()).into(),
             identifies: is_identifier(&named),
-            said_to_identify: is_said_to_identify(&described.description),
-            kind: described.kind,
-            format: described.format.as_deref().map(Term::of),
-            values: folded(&described.values),
-            examples: folded(&described.examples),
-            schema: described.schema.as_deref().map(Term::of),
+            description_identifies: description_begins_with_identifier(&source.description),
+            kind: source.kind,
+            format: source.format.as_deref().map(Term::of),
+            values: folded(&source.values),
+            examples: folded(&source.examples),
+            schema: source.schema.as_deref().map(Term::of),
             words,
-            said: said_terms,
+            description_words,
         }
     }
 
     /// Whether its name or description identifies a thing.
-    pub(super) fn stands_for_thing(&self) -> bool {
-        self.identifies || self.said_to_identify
+    pub(super) fn is_identifying(&self) -> bool {
+        self.identifies || self.description_identifies
     }
 
     /// Whether its name only states that it is an identifier, like `id`.
@@ -108,21 +108,23 @@ impl Profile {
 /// `num_offers`.
 fn is_identifier(named: &[String]) -> bool {
     let last = named.len().saturating_sub(1);
-    named.iter().enumerate().any(|(at, word)| identifies(word) && (word != COUNTED || at == last))
+    named.iter().enumerate().any(|(at, word)| identifies(word) && (word != COUNT_WORD || at == last))
 }
 
 /// Whether a description begins with an identifying word, except a count (`number of`).
-fn is_said_to_identify(description: &str) -> bool {
-    let words = name_words(beginning(description, MOST_READ));
-    let mut told = words.iter().enumerate().filter(|(_, word)| !is_stop_word(word)).take(FIRST_WORDS);
-    told.any(|(at, word)| identifies(word) && !(word == COUNTED && words.get(at + 1).is_some_and(|next| next == "of")))
+fn description_begins_with_identifier(description: &str) -> bool {
+    let words = name_words(beginning(description, MAX_SEARCHED_CHARS));
+    let mut first_words = words.iter().enumerate().filter(|(_, word)| !is_stop_word(word)).take(FIRST_WORDS);
+    first_words.any(|(at, word)| {
+        identifies(word) && !(word == COUNT_WORD && words.get(at + 1).is_some_and(|next| next == "of"))
+    })
 }
 
 /// Word that counts things unless it ends a name.
-const COUNTED: &str = "number";
+const COUNT_WORD: &str = "number";
 
 /// Maximum number of characters of a description whose first words are searched for an identifying word.
-const MOST_READ: usize = 200;
+const MAX_SEARCHED_CHARS: usize = 200;
 
 /// Returns the name of a field or an argument without separators.
 pub(super) fn whole(words: &[String]) -> Term {
@@ -166,7 +168,7 @@ mod tests {
     fn profile(name: &str, description: &str) -> Profile {
         let field =
             OutputField { pointer: format!("/{name}"), description: description.into(), ..OutputField::default() };
-        Profile::of(&ProfileSource::of(&field), &ToolTermCounts::default())
+        Profile::new(&ProfileSource::new(&field), &ToolTermCounts::default())
     }
 
     #[test]
@@ -187,18 +189,18 @@ mod tests {
     #[test]
     fn a_number_identifies_at_the_end_of_a_name() {
         assert!(profile("account_number", "").identifies && !profile("num_offers", "").identifies);
-        assert!(!profile("total", "The number of rooms").stands_for_thing());
-        assert!(profile("room", "The number on the door").stands_for_thing());
+        assert!(!profile("total", "The number of rooms").is_identifying());
+        assert!(profile("room", "The number on the door").is_identifying());
     }
 
     #[test]
-    fn what_stands_for_a_thing_is_known_by_name_or_description() {
+    fn identifiers_are_recognised_by_name_or_description() {
         assert!(profile("person_id", "").identifies && !profile("person_id", "").is_bare());
         assert!(profile("id", "").is_bare());
-        assert!(profile("country", "ISO 3166 code, such as NO").stands_for_thing());
+        assert!(profile("country", "ISO 3166 code, such as NO").is_identifying());
         assert!(
             !profile("message", "What is written to everybody who takes part in the next meeting, before the code.")
-                .stands_for_thing()
+                .is_identifying()
         );
     }
 }

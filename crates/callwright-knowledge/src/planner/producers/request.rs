@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::words::{said_words, terms};
+use super::words::{content_words, terms};
 use callwright_search::retrieval::Term;
 
 /// Maximum number of clauses; the rest of the text belongs to the last one.
@@ -12,13 +12,13 @@ pub(super) const MAX_CLAUSES: usize = 32;
 
 /// Clause boundaries: the end of a sentence, a comma, a new line, or an English connective. Other languages only have
 /// punctuation.
-#[allow(clippy::unwrap_used, reason = "a constant pattern, which a test reads")]
+#[allow(clippy::unwrap_used, reason = "a constant pattern, which a test compiles")]
 static BETWEEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)[.;:?!]\s|[,\n，。；、？！]|\b(?:and|then|finally|also|next|afterwards|after that)\b").unwrap()
 });
 
 /// Texts in quotation marks.
-#[allow(clippy::unwrap_used, reason = "a constant pattern, which a test reads")]
+#[allow(clippy::unwrap_used, reason = "a constant pattern, which a test compiles")]
 static QUOTED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new("\"[^\"]+\"|(?:^|\\s)'[^']+'|“[^”]+”|‘[^’]+’|«[^»]+»|「[^」]+」").unwrap());
 
@@ -39,13 +39,13 @@ struct Clause {
 
 impl Request {
     /// Splits a text into clauses.
-    pub fn read(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let parts = BETWEEN.splitn(text, MAX_CLAUSES).map(str::trim);
-        let clauses = parts.map(Clause::of);
+        let clauses = parts.map(Clause::new);
         Self { clauses: clauses.filter(|clause| !clause.terms.is_empty()).collect() }
     }
 
-    /// Returns the texts of the clauses, whose vectors can be passed to [`Producers::ask`](super::Producers::ask).
+    /// Returns the texts of the clauses, whose vectors can be passed to [`Producers::score`](super::Producers::score).
     pub fn texts(&self) -> Vec<String> {
         self.clauses.iter().map(|clause| clause.text.clone()).collect()
     }
@@ -57,7 +57,7 @@ impl Request {
 
     /// Returns the number of values in each clause.
     pub(super) fn clause_values(&self) -> impl Iterator<Item = ClauseValues> {
-        self.clauses.iter().map(|clause| ClauseValues::of(&clause.text))
+        self.clauses.iter().map(|clause| ClauseValues::count(&clause.text))
     }
 
     /// Returns the terms of a clause that are written like values. They only refer to tools that contain them.
@@ -76,7 +76,7 @@ pub(super) struct ClauseValues {
 }
 
 impl ClauseValues {
-    fn of(clause: &str) -> Self {
+    fn count(clause: &str) -> Self {
         let mut values = Self { texts: QUOTED.find_iter(clause).count(), ..Self::default() };
         let plain = QUOTED.replace_all(clause, " ");
         let mut is_in_name = false;
@@ -96,9 +96,8 @@ impl ClauseValues {
 }
 
 impl Clause {
-    fn of(text: &str) -> Self {
-        let said = said_words(text);
-        Self { text: text.to_owned(), terms: terms(&said), values: values(text) }
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), terms: terms(&content_words(text)), values: values(text) }
     }
 }
 
@@ -110,7 +109,7 @@ fn values(clause: &str) -> Vec<Term> {
         let first = word.chars().find(|letter| letter.is_alphanumeric());
         word.contains(char::is_numeric) || *at > 0 && first.is_some_and(char::is_uppercase)
     });
-    terms(&values.flat_map(|(_, word)| said_words(word)).collect::<Vec<_>>())
+    terms(&values.flat_map(|(_, word)| content_words(word)).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -118,25 +117,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_one_after_the_other_is_told_apart() {
-        let request = Request::read("Find a room for 9.30, book it, and then tell Jack. Thanks!");
+    fn consecutive_tasks_are_separate_clauses() {
+        let request = Request::parse("Find a room for 9.30, book it, and then tell Jack. Thanks!");
         assert_eq!(request.texts(), ["Find a room for 9.30", "book it", "tell Jack", "Thanks!"]);
-        assert!(Request::read(" , . the and ").texts().is_empty());
+        assert!(Request::parse(" , . the and ").texts().is_empty());
     }
 
     #[test]
     fn numbers_and_names_are_values() {
-        let request = Request::read("Book a room for Jack from 9:30 to 10");
+        let request = Request::parse("Book a room for Jack from 9:30 to 10");
         let expected: Vec<String> = ["jack", "9", "30", "10"].map(str::to_owned).into();
         assert_eq!(request.values(0), terms(&expected));
-        assert!(Request::read("Rooms").values(0).is_empty());
+        assert!(Request::parse("Rooms").values(0).is_empty());
         assert!(request.values(1).is_empty());
     }
 
     #[test]
     fn values_are_counted_by_their_form() {
         let of = |clause: &str| {
-            let ClauseValues { numbers, texts } = ClauseValues::of(clause);
+            let ClauseValues { numbers, texts } = ClauseValues::count(clause);
             (numbers, texts)
         };
         assert_eq!(of("Buy 2 tickets from New York to Boston at 10:30"), (1, 3));
@@ -146,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_request_of_any_length_has_a_bounded_number_of_clauses() {
-        let request = Request::read(&"room one, ".repeat(1000));
+        let request = Request::parse(&"room one, ".repeat(1000));
         assert_eq!(request.clauses().len(), MAX_CLAUSES);
     }
 }

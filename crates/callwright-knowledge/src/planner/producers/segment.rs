@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
-use super::affinity::{ConsumerArgument, of_answer, of_field, of_tool};
+use super::affinity::{ConsumerArgument, add_answer_evidence, add_field_evidence, add_tool_evidence};
 use super::candidate::EvidenceScore;
 use super::profile::Profile;
 use super::shape::ToolShape;
@@ -47,11 +47,11 @@ impl Segment {
     /// Indexes the tools of one toolset. Of tools with the same name, the first is used.
     pub fn build(tools: &[ToolShape<'_>]) -> Self {
         let texts: Vec<Vec<Term>> = tools.iter().map(text_terms).collect();
-        let vocabulary = ToolTermCounts::of(texts.iter().map(Vec::as_slice));
+        let vocabulary = ToolTermCounts::new(texts.iter().map(Vec::as_slice));
         let mut profiles = Profiles::default();
-        let known: Vec<ToolFeatures> =
-            tools.iter().map(|tool| ToolFeatures::read(tool, &vocabulary, &mut profiles)).collect();
-        let mut segment = Self { tools: known, profiles: profiles.into_all(), vocabulary, ..Self::default() };
+        let features: Vec<ToolFeatures> =
+            tools.iter().map(|tool| ToolFeatures::new(tool, &vocabulary, &mut profiles)).collect();
+        let mut segment = Self { tools: features, profiles: profiles.into_all(), vocabulary, ..Self::default() };
         for (at, tool) in (0_u32..).zip(tools) {
             segment.positions.entry(tool.name.into()).or_insert(at);
             if !tool.links.is_empty() {
@@ -141,13 +141,20 @@ impl Segment {
     }
 
     /// Whether an OpenAPI link connects an output to an argument.
-    pub(super) fn links(&self, maker: &ToolFeatures, output: &OutputFeatures, taker: &ConsumerArgument<'_>) -> bool {
+    pub(super) fn links(
+        &self,
+        producer: &ToolFeatures,
+        output: &OutputFeatures,
+        consumer: &ConsumerArgument<'_>,
+    ) -> bool {
         if self.links.is_empty() {
             return false;
         }
-        let links = self.links.get(&maker.name).map_or(&[] as &[OutputLink], |links| links);
+        let links = self.links.get(&producer.name).map_or(&[] as &[OutputLink], |links| links);
         links.iter().any(|link| {
-            *link.tool == *taker.tool.name && *link.argument == *taker.input.name && *link.pointer == *output.pointer
+            *link.tool == *consumer.tool.name
+                && *link.argument == *consumer.input.name
+                && *link.pointer == *output.pointer
         })
     }
 
@@ -164,58 +171,59 @@ impl Segment {
     }
 
     fn find_likely(&mut self) {
-        let index = Makers::of(self);
-        let mut known: HashMap<LikelyKey, u32> = HashMap::new();
+        let index = FeatureIndex::new(self);
+        let mut list_of_key: HashMap<LikelyKey, u32> = HashMap::new();
         let mut lists: Vec<Box<[u32]>> = Vec::new();
-        let mut places: Vec<Vec<u32>> = Vec::with_capacity(self.tools.len());
+        let mut positions: Vec<Vec<u32>> = Vec::with_capacity(self.tools.len());
         for tool in &self.tools {
-            let mut of_tool = Vec::with_capacity(tool.inputs.len());
+            let mut lists_of_tool = Vec::with_capacity(tool.inputs.len());
             for input in &tool.inputs {
                 let key = (input.profile, input.things.clone(), input.collection.clone());
-                let list = *known.entry(key).or_insert_with(|| {
+                let list = *list_of_key.entry(key).or_insert_with(|| {
                     lists.push(self.likely_for(tool, input, &index));
                     u32::try_from(lists.len() - 1).unwrap_or(u32::MAX)
                 });
-                of_tool.push(list);
+                lists_of_tool.push(list);
             }
-            places.push(of_tool);
+            positions.push(lists_of_tool);
         }
-        for (tool, places) in self.tools.iter_mut().zip(places) {
-            for (input, place) in tool.inputs.iter_mut().zip(places) {
-                input.likely = place;
+        for (tool, positions) in self.tools.iter_mut().zip(positions) {
+            for (input, position) in tool.inputs.iter_mut().zip(positions) {
+                input.likely = position;
             }
         }
         self.likely = lists;
     }
 
     /// Returns the best of the tools that have features in common with an argument.
-    fn likely_for(&self, tool: &ToolFeatures, input: &InputFeatures, index: &Makers) -> Box<[u32]> {
+    fn likely_for(&self, tool: &ToolFeatures, input: &InputFeatures, index: &FeatureIndex) -> Box<[u32]> {
         let Some(profile) = self.profile(input.profile) else { return Box::default() };
-        let taker = ConsumerArgument { segment: self, tool, input, profile };
-        let mut found: Vec<(f32, u32)> = index.in_common(&taker).into_iter().map(|(at, weight)| (weight, at)).collect();
+        let consumer = ConsumerArgument { segment: self, tool, input, profile };
+        let mut found: Vec<(f32, u32)> =
+            index.in_common(&consumer).into_iter().map(|(at, weight)| (weight, at)).collect();
         keep_best(&mut found, COMPARED);
         let mut scored: Vec<(f32, u32)> = found
             .into_iter()
-            .filter_map(|(_, at)| Some((self.best_score(&taker, self.tool(at as usize)?), at)))
+            .filter_map(|(_, at)| Some((self.best_score(&consumer, self.tool(at as usize)?), at)))
             .collect();
         keep_best(&mut scored, LIKELY);
         scored.into_iter().map(|(_, at)| at).collect()
     }
 
-    fn best_score(&self, taker: &ConsumerArgument<'_>, maker: &ToolFeatures) -> f32 {
-        let mut of_maker = EvidenceScore::default();
-        of_tool(taker, maker, false, &mut of_maker);
-        let scores = maker.outputs.iter().filter_map(|output| {
+    fn best_score(&self, consumer: &ConsumerArgument<'_>, producer: &ToolFeatures) -> f32 {
+        let mut tool_evidence = EvidenceScore::default();
+        add_tool_evidence(consumer, producer, false, &mut tool_evidence);
+        let scores = producer.outputs.iter().filter_map(|output| {
             let field = self.profile(output.profile)?;
-            let mut tally = EvidenceScore::default();
-            of_field(taker, maker, output, field, self.bearers(field.whole), &mut tally);
-            Some(tally.score)
+            let mut evidence = EvidenceScore::default();
+            add_field_evidence(consumer, producer, output, field, self.bearers(field.whole), &mut evidence);
+            Some(evidence.score)
         });
         let best = scores.reduce(f32::max);
-        if maker.outputs.is_empty() {
-            of_answer(taker, maker, &mut of_maker);
+        if producer.outputs.is_empty() {
+            add_answer_evidence(consumer, producer, &mut tool_evidence);
         }
-        of_maker.score + best.unwrap_or_default()
+        tool_evidence.score + best.unwrap_or_default()
     }
 }
 
@@ -237,7 +245,7 @@ fn best_first(left: &(f32, u32), right: &(f32, u32)) -> Ordering {
 }
 
 /// Inverted indexes of producers, used while a segment is built.
-struct Makers {
+struct FeatureIndex {
     /// Tools with a word in the name of a field.
     by_field_word: HashMap<Term, Vec<u32>>,
     /// Tools with a field of this name.
@@ -252,9 +260,9 @@ struct Makers {
     by_link: HashMap<(String, String), Vec<u32>>,
 }
 
-impl Makers {
-    fn of(segment: &Segment) -> Self {
-        let mut makers = Self {
+impl FeatureIndex {
+    fn new(segment: &Segment) -> Self {
+        let mut index = Self {
             by_field_word: HashMap::new(),
             by_whole: HashMap::new(),
             by_thing: HashMap::new(),
@@ -265,50 +273,50 @@ impl Makers {
         for (at, tool) in (0_u32..).zip(&segment.tools) {
             if tool.outputs.is_empty() {
                 // The outputs are not documented, so the name indicates the subject.
-                tool.things.iter().for_each(|thing| push(&mut makers.by_thing, *thing, at));
-                tool.subject.iter().for_each(|(term, _)| push(&mut makers.by_subject, *term, at));
+                tool.things.iter().for_each(|thing| push(&mut index.by_thing, *thing, at));
+                tool.subject.iter().for_each(|(term, _)| push(&mut index.by_subject, *term, at));
                 continue;
             }
             let profiles = tool.outputs.iter().filter_map(|output| segment.profile(output.profile));
             for profile in profiles {
-                profile.words.iter().for_each(|(term, _)| push(&mut makers.by_field_word, *term, at));
-                push(&mut makers.by_whole, profile.whole, at);
+                profile.words.iter().for_each(|(term, _)| push(&mut index.by_field_word, *term, at));
+                push(&mut index.by_whole, profile.whole, at);
                 if profile.identifies {
                     let things = profile.things.iter().chain(&profile.holders).chain(&tool.things);
-                    things.for_each(|thing| push(&mut makers.by_thing, *thing, at));
+                    things.for_each(|thing| push(&mut index.by_thing, *thing, at));
                 }
             }
-            tool.subject.iter().for_each(|(term, _)| push(&mut makers.by_subject, *term, at));
+            tool.subject.iter().for_each(|(term, _)| push(&mut index.by_subject, *term, at));
             if let Some(path) = &tool.path {
-                makers.by_path.entry(path.clone()).or_default().push(at);
+                index.by_path.entry(path.clone()).or_default().push(at);
             }
             for link in segment.links.get(&tool.name).into_iter().flatten() {
-                makers.by_link.entry((link.tool.clone(), link.argument.clone())).or_default().push(at);
+                index.by_link.entry((link.tool.clone(), link.argument.clone())).or_default().push(at);
             }
         }
-        makers
+        index
     }
 
     /// Returns the tools with features in common with an argument and a rough score, as a preselection.
-    fn in_common(&self, taker: &ConsumerArgument<'_>) -> HashMap<u32, f32> {
+    fn in_common(&self, consumer: &ConsumerArgument<'_>) -> HashMap<u32, f32> {
         let mut found: HashMap<u32, f32> = HashMap::new();
         let mut add = |tools: Option<&Vec<u32>>, weight: f32| {
             for at in tools.into_iter().flatten() {
                 *found.entry(*at).or_default() += weight;
             }
         };
-        let profile = taker.profile;
+        let profile = consumer.profile;
         add(self.by_whole.get(&profile.whole), if profile.is_bare() { 0.1 } else { 2.0 });
         for (term, rarity) in &profile.words {
             add(self.by_field_word.get(term), rarity / 4.0);
         }
-        taker.input.things.iter().for_each(|thing| add(self.by_thing.get(thing), 1.0));
-        for (term, rarity) in &profile.said {
+        consumer.input.things.iter().for_each(|thing| add(self.by_thing.get(thing), 1.0));
+        for (term, rarity) in &profile.description_words {
             add(self.by_subject.get(term), rarity / 8.0);
         }
-        add(taker.input.collection.as_ref().and_then(|path| self.by_path.get(path)), 4.0);
+        add(consumer.input.collection.as_ref().and_then(|path| self.by_path.get(path)), 4.0);
         if !self.by_link.is_empty() {
-            add(self.by_link.get(&(taker.tool.name.to_string(), taker.input.name.to_string())), 8.0);
+            add(self.by_link.get(&(consumer.tool.name.to_string(), consumer.input.name.to_string())), 8.0);
         }
         found
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Producers, Request, Segment, ToolShape, told_fields};
+use super::{Producers, Request, Segment, ToolShape, documented_fields};
 use callwright_search::embedding::{Settings, Vector, built_in};
 
 /// Minimum shares among the first, the first three and the first five candidates, with the built-in vectors.
@@ -61,7 +61,7 @@ fn measure(has_vectors: bool) -> Option<BTreeMap<String, Recall>> {
     let mut by_id = HashMap::new();
     for toolset in &toolsets {
         let tools = toolset["tools"].as_array().unwrap();
-        let outputs: Vec<_> = tools.iter().map(|tool| told_fields(&tool["output"])).collect();
+        let outputs: Vec<_> = tools.iter().map(|tool| documented_fields(&tool["output"])).collect();
         let (mut shapes, mut names) = (Vec::<ToolShape<'_>>::new(), Vec::new());
         for (tool, outputs) in tools.iter().zip(&outputs) {
             let name = tool["name"].as_str().unwrap();
@@ -83,28 +83,28 @@ fn measure(has_vectors: bool) -> Option<BTreeMap<String, Recall>> {
     for record in &records {
         let id = record["toolset"].as_str().unwrap();
         let (names, producers) = &by_id[id];
-        let request = Request::read(record["query"].as_str().unwrap());
+        let request = Request::parse(record["query"].as_str().unwrap());
         let vectors = if has_vectors { embed(request.texts()) } else { Vec::new() };
-        let asked = producers.ask(&request, &vectors);
+        let scores = producers.score(&request, &vectors);
         let gold = record["gold"].as_array().unwrap();
         let labels: HashMap<&str, &str> =
             gold.iter().filter_map(|call| Some((call["label"].as_str()?, call["name"].as_str()?))).collect();
         for call in gold {
             for (argument, value) in call["arguments"].as_object().unwrap() {
-                let wanted = producers_of(value, &labels);
-                if wanted.is_empty() {
+                let expected = producers_of(value, &labels);
+                if expected.is_empty() {
                     continue;
                 }
                 let tool = call["name"].as_str().unwrap();
                 let position = producers.position(tool);
-                let candidates = position.map(|at| producers.candidates(at, argument, &asked, 5)).unwrap_or_default();
+                let candidates = position.map(|at| producers.candidates(at, argument, &scores, 5)).unwrap_or_default();
                 let ranked: Vec<&str> = candidates.iter().map(|candidate| names[candidate.tool]).collect();
-                let place = ranked.iter().position(|name| wanted.contains(name));
+                let rank = ranked.iter().position(|name| expected.contains(name));
                 for recall in ["all", id].map(str::to_owned) {
                     let recall = recalls.entry(recall).or_default();
                     recall.arguments += 1;
                     for (hits, most) in recall.at.iter_mut().zip([1, 3, 5]) {
-                        *hits += u32::from(place.is_some_and(|place| place < most));
+                        *hits += u32::from(rank.is_some_and(|rank| rank < most));
                     }
                 }
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Candidate, Edges, Evidence, Http, Producers, Request, Segment, ToolShape, told_fields};
+use super::{Candidate, Edges, Evidence, Http, Producers, Request, Segment, ToolShape, documented_fields};
 use callwright_types::OutputLink;
 
 /// Tool of a test: name, description, parameters and output in the form of a file.
@@ -28,7 +28,7 @@ fn operation(method: &'static str, path: &'static str, name: &'static str, requi
 }
 
 fn segment(samples: &[Sample]) -> Arc<Segment> {
-    let outputs: Vec<_> = samples.iter().map(|sample| told_fields(&sample.output)).collect();
+    let outputs: Vec<_> = samples.iter().map(|sample| documented_fields(&sample.output)).collect();
     let shapes = samples.iter().zip(&outputs).map(|(sample, outputs)| ToolShape {
         name: sample.name,
         description: sample.description,
@@ -41,14 +41,14 @@ fn segment(samples: &[Sample]) -> Arc<Segment> {
 }
 
 /// Returns the candidates of `tool.argument` for a request.
-fn found(producers: &Producers, place: &str, request: &str) -> Vec<Candidate> {
-    let (tool, argument) = place.split_once('.').unwrap();
-    let asked = producers.ask(&Request::read(request), &[]);
-    producers.candidates(producers.position(tool).unwrap(), argument, &asked, 5)
+fn found(producers: &Producers, argument: &str, request: &str) -> Vec<Candidate> {
+    let (tool, argument) = argument.split_once('.').unwrap();
+    let scores = producers.score(&Request::parse(request), &[]);
+    producers.candidates(producers.position(tool).unwrap(), argument, &scores, 5)
 }
 
 /// Returns the positions and pointers of the candidates.
-fn places(candidates: &[Candidate]) -> Vec<(usize, &str)> {
+fn locations(candidates: &[Candidate]) -> Vec<(usize, &str)> {
     candidates.iter().map(|candidate| (candidate.tool, candidate.output.as_str())).collect()
 }
 
@@ -76,10 +76,10 @@ fn meeting_rooms() -> Vec<Sample> {
 fn a_key_comes_from_the_thing_that_it_names() {
     let producers = Producers::new([segment(&meeting_rooms())]);
     let rooms = found(&producers, "book_room.room_id", "Book a room for Jack from 9 to 10");
-    assert_eq!(places(&rooms)[0], (1, "/0/id"));
+    assert_eq!(locations(&rooms)[0], (1, "/0/id"));
     assert!(has(&rooms[0], Evidence::Key) && has(&rooms[0], Evidence::InList) && rooms[0].in_list);
     let people = found(&producers, "book_room.person_id", "Book a room for Jack from 9 to 10");
-    assert_eq!(places(&people)[0], (2, "/0/id"), "{people:?}");
+    assert_eq!(locations(&people)[0], (2, "/0/id"), "{people:?}");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn scores_are_the_sums_of_their_reasons_and_fall() {
 }
 
 #[test]
-fn what_a_path_picks_one_of_comes_from_what_lists_it() {
+fn a_path_parameter_comes_from_the_collection() {
     let user = json!({"type": "object", "title": "User", "properties": {"id": {"type": "string"}}});
     let list = json!({"type": "array", "items": user});
     let samples = [
@@ -111,7 +111,7 @@ fn what_a_path_picks_one_of_comes_from_what_lists_it() {
     ];
     let producers = Producers::new([segment(&samples)]);
     let candidates = found(&producers, "getUser.id", "");
-    assert_eq!(places(&candidates)[0], (2, "/0/id"), "what only tells comes before what changes something");
+    assert_eq!(locations(&candidates)[0], (2, "/0/id"), "reads come before writes");
     assert!(has(&candidates[0], Evidence::Collection) && has(&candidates[0], Evidence::Key));
     assert!(candidates.iter().all(|candidate| candidate.tool != 1), "nothing is created for the sake of a key");
     let requested = found(&producers, "getUser.id", "create a user, then get it");
@@ -148,10 +148,10 @@ fn a_request_decides_where_an_argument_takes_anything() {
 }
 
 #[test]
-fn tools_that_are_said_to_be_used_come_first() {
+fn tools_declared_as_used_come_first() {
     let producers = Producers::new([segment(&meeting_rooms())]);
-    let asked = producers.ask(&Request::read("Book a room"), &[]).using([0, 3]);
-    let candidates = producers.candidates(0, "start", &asked, 5);
+    let scores = producers.score(&Request::parse("Book a room"), &[]).using([0, 3]);
+    let candidates = producers.candidates(0, "start", &scores, 5);
     assert!(candidates[0].tool == 3 && has(&candidates[0], Evidence::Used), "{candidates:?}");
 }
 
@@ -164,7 +164,7 @@ fn an_operator_confirms_and_forbids() {
     );
     let producers = Producers::new([segment(&meeting_rooms())]).with_edges(&edges.unwrap());
     let candidates = found(&producers, "book_room.room_id", "List the rooms, find people, book one");
-    assert_eq!(places(&candidates)[0], (3, "/hall/0/key"), "an operator knows what no schema promises");
+    assert_eq!(locations(&candidates)[0], (3, "/hall/0/key"), "a confirmed location overrides the schema");
     assert!(has(&candidates[0], Evidence::Confirmed) && candidates[0].in_list);
     assert!(candidates.iter().all(|candidate| ![1, 2].contains(&candidate.tool)), "{candidates:?}");
     let start = found(&producers, "book_room.start", "List the rooms, find people, book one");
@@ -172,7 +172,7 @@ fn an_operator_confirms_and_forbids() {
 }
 
 #[test]
-fn tools_of_other_toolsets_supply_what_their_names_say() {
+fn tools_of_other_toolsets_supply_keys_by_name() {
     let billing = [tool("pay_invoice", "Pays an invoice.", &["customer_id"], json!({}))];
     let crm = [
         tool("find_customer", "Finds a customer.", &["name"], json!({"customer_id": {"type": "string"}})),
@@ -180,19 +180,19 @@ fn tools_of_other_toolsets_supply_what_their_names_say() {
     ];
     let producers = Producers::new([segment(&billing), segment(&crm)]);
     let candidates = found(&producers, "pay_invoice.customer_id", "");
-    assert_eq!(places(&candidates), [(1, "/customer_id")]);
+    assert_eq!(locations(&candidates), [(1, "/customer_id")]);
     assert!(has(&candidates[0], Evidence::Elsewhere));
 }
 
 #[test]
-fn answers_of_which_nothing_is_known_are_candidates_as_a_whole() {
+fn undocumented_answers_are_candidates_as_a_whole() {
     let samples = [
         tool("open", "Opens an account.", &["account_id"], Value::Null),
         tool("find_account_id", "Finds an account.", &["name"], Value::Null),
         tool("sing", "Sings.", &[], Value::Null),
     ];
     let candidates = found(&Producers::new([segment(&samples)]), "open.account_id", "Find the account, then open it");
-    assert_eq!(places(&candidates)[0], (1, ""));
+    assert_eq!(locations(&candidates)[0], (1, ""));
 }
 
 #[test]
@@ -204,11 +204,11 @@ fn circles_and_tools_that_feed_themselves_have_candidates_too() {
     ];
     let producers = Producers::new([segment(&samples)]);
     assert_eq!(
-        places(&found(&producers, "open_door.chest_id", "")),
+        locations(&found(&producers, "open_door.chest_id", "")),
         [(1, "/chest_id")],
         "a tool that needs the value itself is below the floor"
     );
-    assert_eq!(places(&found(&producers, "find_chest.door_id", ""))[0], (0, "/door_id"));
+    assert_eq!(locations(&found(&producers, "find_chest.door_id", ""))[0], (0, "/door_id"));
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn hundreds_of_equal_candidates_keep_their_order_and_are_bounded() {
 }
 
 #[test]
-fn what_is_not_known_has_no_candidates_and_broken_schemas_do_no_harm() {
+fn unknown_arguments_and_broken_schemas_have_no_candidates() {
     let mut samples = meeting_rooms();
     for (at, parameters) in
         [json!(null), json!([]), json!({"properties": 7}), json!({"properties": {"x": 7}, "required": "x"})]
@@ -232,21 +232,21 @@ fn what_is_not_known_has_no_candidates_and_broken_schemas_do_no_harm() {
     }
     let producers = Producers::new([segment(&samples)]);
     assert_eq!(producers.arguments(0).count() + producers.arguments(1).count() + producers.arguments(2).count(), 0);
-    let asked = producers.ask(&Request::read("book a room"), &[]);
-    assert!(producers.candidates(0, "room_id", &asked, 5).is_empty());
-    assert!(producers.candidates(99, "x", &asked, 5).is_empty());
-    assert!(producers.candidates(3, "x", &asked, 5).len() <= 5, "an argument without a type is one all the same");
-    assert!(producers.candidates(3, "x", &asked, 0).is_empty());
+    let scores = producers.score(&Request::parse("book a room"), &[]);
+    assert!(producers.candidates(0, "room_id", &scores, 5).is_empty());
+    assert!(producers.candidates(99, "x", &scores, 5).is_empty());
+    assert!(producers.candidates(3, "x", &scores, 5).len() <= 5, "an argument without a type is accepted");
+    assert!(producers.candidates(3, "x", &scores, 0).is_empty());
     let none = Producers::default();
-    assert!(none.is_empty() && none.candidates(0, "x", &none.ask(&Request::read("x"), &[]), 5).is_empty());
+    assert!(none.is_empty() && none.candidates(0, "x", &none.score(&Request::parse("x"), &[]), 5).is_empty());
 }
 
 #[test]
-fn a_reading_of_other_producers_is_no_danger() {
-    let asked =
-        Producers::new([segment(&meeting_rooms())]).ask(&Request::read("Lists the rooms, tells the weather"), &[]);
+fn scores_of_other_producers_are_harmless() {
+    let scores =
+        Producers::new([segment(&meeting_rooms())]).score(&Request::parse("Lists the rooms, tells the weather"), &[]);
     let other = Producers::new([segment(&meeting_rooms()[..2])]);
-    assert!(other.candidates(0, "room_id", &asked, 5).iter().all(|candidate| candidate.tool < 2));
+    assert!(other.candidates(0, "room_id", &scores, 5).iter().all(|candidate| candidate.tool < 2));
 }
 
 #[test]
@@ -276,8 +276,8 @@ fn a_tool_that_changes_something_supplies_nothing_unless_it_is_confirmed() {
     let producers = Producers::new([segment(&samples)]);
     assert!(!supplies(&producers, "Show me the ticket about the printer"));
     assert!(supplies(&producers, "Create a ticket, then get the ticket"));
-    let asked = producers.ask(&Request::read("Show me the ticket"), &[]);
-    for confirmed in [asked.clone().using([1]), asked.clone().requesting([1])] {
+    let scores = producers.score(&Request::parse("Show me the ticket"), &[]);
+    for confirmed in [scores.clone().using([1]), scores.clone().requesting([1])] {
         assert_eq!(producers.candidates(0, "ticket_id", &confirmed, 5)[0].tool, 1);
     }
     let edges = Edges::parse("confirmed:\n- {from: create_ticket, to: get_ticket, argument: ticket_id}\n").unwrap();
@@ -294,5 +294,5 @@ fn the_key_of_another_thing_is_no_key() {
     ];
     let producers = Producers::new([segment(&samples)]);
     let candidates = found(&producers, "list_offers.product_id", "List the offers for the review");
-    assert_eq!(places(&candidates)[0], (2, "/id"), "{candidates:?}");
+    assert_eq!(locations(&candidates)[0], (2, "/id"), "{candidates:?}");
 }

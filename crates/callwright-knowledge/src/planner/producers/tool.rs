@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::profile::{Profile, ProfileSource, subjects, things};
 use super::shape::ToolShape;
 use super::vocabulary::{ToolTermCounts, WeightedTerms, sum};
-use super::words::{name_words, said_words, terms, writes};
+use super::words::{content_words, name_words, terms, writes};
 use crate::text::beginning;
 use callwright_search::retrieval::Term;
 use callwright_types::OutputField;
@@ -72,19 +72,19 @@ pub(super) struct OutputFeatures {
 /// Distinct profiles of a segment.
 #[derive(Debug, Default)]
 pub(super) struct Profiles {
-    known: HashMap<ProfileSource, u32>,
+    positions: HashMap<ProfileSource, u32>,
     all: Vec<Profile>,
 }
 
 impl Profiles {
-    fn of(&mut self, field: &OutputField, vocabulary: &ToolTermCounts) -> u32 {
-        let described = ProfileSource::of(field);
-        if let Some(at) = self.known.get(&described) {
+    fn position(&mut self, field: &OutputField, vocabulary: &ToolTermCounts) -> u32 {
+        let source = ProfileSource::new(field);
+        if let Some(at) = self.positions.get(&source) {
             return *at;
         }
         let at = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
-        self.all.push(Profile::of(&described, vocabulary));
-        self.known.insert(described, at);
+        self.all.push(Profile::new(&source, vocabulary));
+        self.positions.insert(source, at);
         at
     }
 
@@ -99,14 +99,14 @@ impl Profiles {
 
 /// Returns the distinct terms of a tool's name and description.
 pub(super) fn text_terms(tool: &ToolShape<'_>) -> Vec<Term> {
-    let mut words = said_words(tool.name);
-    words.extend(said_words(beginning(tool.description, MAX_DESCRIPTION_CHARS)));
+    let mut words = content_words(tool.name);
+    words.extend(content_words(beginning(tool.description, MAX_DESCRIPTION_CHARS)));
     terms(&words)
 }
 
 impl ToolFeatures {
-    pub(super) fn read(tool: &ToolShape<'_>, vocabulary: &ToolTermCounts, profiles: &mut Profiles) -> Self {
-        let named = said_words(tool.name);
+    pub(super) fn new(tool: &ToolShape<'_>, vocabulary: &ToolTermCounts, profiles: &mut Profiles) -> Self {
+        let named = content_words(tool.name);
         let subject = vocabulary.weigh(&terms(&named));
         let text: WeightedTerms = text_terms(tool)
             .into_iter()
@@ -119,7 +119,7 @@ impl ToolFeatures {
         let required = required(tool.parameters);
         let (mut inputs, mut needed, mut ready) = (Vec::new(), Vec::new(), true);
         for argument in arguments(tool.parameters) {
-            let at = profiles.of(&argument, vocabulary);
+            let at = profiles.position(&argument, vocabulary);
             let Some(profile) = profiles.get(at) else { continue };
             let name = argument.name().into_owned();
             if required.contains(&name.as_str()) {
@@ -140,7 +140,7 @@ impl ToolFeatures {
             name: tool.name.into(),
             text_sum: sum(&text),
             text,
-            outputs: tool.outputs.iter().map(|field| OutputFeatures::of(field, vocabulary, profiles)).collect(),
+            outputs: tool.outputs.iter().map(|field| OutputFeatures::new(field, vocabulary, profiles)).collect(),
             writes: tool.http.map_or_else(|| writes(&named), |http| !SAFE_METHODS.contains(&http.method)),
             path: tool.http.map(|http| skeleton(http.path).into()),
             needed: needed.into(),
@@ -157,10 +157,10 @@ impl ToolFeatures {
 }
 
 impl OutputFeatures {
-    fn of(field: &OutputField, vocabulary: &ToolTermCounts, profiles: &mut Profiles) -> Self {
+    fn new(field: &OutputField, vocabulary: &ToolTermCounts, profiles: &mut Profiles) -> Self {
         Self {
             pointer: field.pointer.as_str().into(),
-            profile: profiles.of(field, vocabulary),
+            profile: profiles.position(field, vocabulary),
             depth: depth(&field.pointer),
             in_list: field.is_in_list(),
         }
@@ -229,7 +229,7 @@ pub fn output_fields(schema: &Value) -> Vec<OutputField> {
 }
 
 /// Returns the output fields of a tool's answer in a file: a JSON Schema, or a map from members to schemas.
-pub fn told_fields(output: &Value) -> Vec<OutputField> {
+pub fn documented_fields(output: &Value) -> Vec<OutputField> {
     if is_schema(output) {
         return output_fields(output);
     }
@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_path_before_a_parameter_is_what_lists_it() {
+    fn the_path_before_a_parameter_is_its_collection() {
         assert_eq!(before_parameter("/users/{id}/friends", "id"), Some(("/users", "users")));
         assert_eq!(before_parameter("/a/{b}/c/{d}", "d"), Some(("/a/{b}/c", "c")));
         assert_eq!(before_parameter("/a/{b}/{d}", "d"), Some(("/a/{b}", "a")));
@@ -262,8 +262,9 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_says_of_an_answer_is_a_schema_or_its_members() {
-        let pointers = |output: Value| told_fields(&output).into_iter().map(|field| field.pointer).collect::<Vec<_>>();
+    fn documented_outputs_are_a_schema_or_a_map_of_members() {
+        let pointers =
+            |output: Value| documented_fields(&output).into_iter().map(|field| field.pointer).collect::<Vec<_>>();
         assert_eq!(pointers(json!({"type": "object", "properties": {"id": {}}})), ["/id"]);
         assert_eq!(pointers(json!({"id": {"type": "string"}, "type": {"type": "string"}})), ["/id", "/type"]);
         assert_eq!(pointers(json!({"type": "string"})), [""]);

@@ -16,7 +16,7 @@ pub(super) struct ToolTermCounts {
 
 impl ToolTermCounts {
     /// Counts the distinct terms of each tool.
-    pub(super) fn of<'a>(tools: impl Iterator<Item = &'a [Term]>) -> Self {
+    pub(super) fn new<'a>(tools: impl Iterator<Item = &'a [Term]>) -> Self {
         let mut vocabulary = Self::default();
         for terms in tools {
             vocabulary.tools += 1.0;
@@ -83,15 +83,15 @@ mod tests {
     }
 
     #[test]
-    fn rare_words_say_more_and_unknown_ones_most() {
-        let vocabulary = ToolTermCounts::of([terms("get room"), terms("get user")].iter().map(Vec::as_slice));
+    fn rarer_words_weigh_more() {
+        let vocabulary = ToolTermCounts::new([terms("get room"), terms("get user")].iter().map(Vec::as_slice));
         let rarity = |word: &str| vocabulary.rarity(Term::of(word));
         assert!(0.0 < rarity("get") && rarity("get") < rarity("room") && rarity("room") < rarity("pizza"));
     }
 
     #[test]
-    fn what_two_texts_share_is_weighed() {
-        let vocabulary = ToolTermCounts::of([terms("a b"), terms("b c")].iter().map(Vec::as_slice));
+    fn shared_words_are_weighted() {
+        let vocabulary = ToolTermCounts::new([terms("a b"), terms("b c")].iter().map(Vec::as_slice));
         let weigh = |words: &str| vocabulary.weigh(&terms(words));
         assert!((share(&weigh("a b"), &weigh("b a c")) - 1.0).abs() < 1e-6);
         let part = share(&weigh("a b"), &weigh("b"));

@@ -135,7 +135,7 @@ fn singular(word: &str) -> &str {
 }
 
 /// Returns the words of a text or a tool's name without stop words.
-pub(super) fn said_words(text: &str) -> Vec<String> {
+pub(super) fn content_words(text: &str) -> Vec<String> {
     let mut words = name_words(text);
     words.retain(|word| !is_stop_word(word));
     words
@@ -187,18 +187,18 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_whatever_their_notation() {
+    fn names_are_split_in_any_notation() {
         for name in ["sender_accounts", "SenderAccount", "sender-acct", "Sender account"] {
             assert_eq!(name_words(name), ["sender", "account"], "{name}");
         }
         assert_eq!(name_words("number_of_rooms"), ["number", "of", "room"]);
-        assert_eq!(said_words("the_number_of_rooms"), ["number", "room"]);
+        assert_eq!(content_words("the_number_of_rooms"), ["number", "room"]);
         assert_eq!(name_words("listPeople"), name_words("list_person"));
         assert!(name_words("…").is_empty());
     }
 
     #[test]
-    fn the_first_verb_of_a_tool_s_name_says_what_it_does() {
+    fn the_first_verb_of_a_name_decides_whether_the_tool_writes() {
         let writes = |name: &str| writes(&name_words(name));
         assert!(writes("Hotels.BookHouse") && writes("createOrder") && writes("order_pizza"));
         assert!(!writes("get_order") && !writes("searchBooks") && !writes("weather"));

@@ -34,13 +34,13 @@ impl Progress {
                 continue;
             }
             let tool = node.tool.clone();
-            let Some(made) = self.calls.get(&label).cloned() else {
-                self.already_made(&label, &tool, seen);
+            let Some(record) = self.calls.get(&label).cloned() else {
+                self.take_own_call(&label, &tool, seen);
                 continue;
             };
-            match seen.iter().find(|call| call.id == made.id) {
-                Some(call) if call.result.is_some() => self.take_over(&label, &made, call, &mut deviations),
-                None if !self.is_answer_seen(made.answer, seen) => {
+            match seen.iter().find(|call| call.id == record.id) {
+                Some(call) if call.result.is_some() => self.take_result(&label, &record, call, &mut deviations),
+                None if !self.is_answer_seen(record.answer, seen) => {
                     // The answer never arrived, or was requested again.
                     self.calls.remove(&label);
                 }
@@ -49,26 +49,32 @@ impl Progress {
                     self.drop_call(&label);
                 }
             }
-            self.repeated(&label, &tool, seen, &mut deviations);
+            self.take_repetition(&label, &tool, seen, &mut deviations);
         }
         deviations
     }
 
     /// Removes a call and all calls that depend on it.
     pub fn drop_call(&mut self, label: &str) {
-        let made = self.calls.keys().filter(|made| *made != label).cloned().collect();
-        let plan = self.plan.without(label, &made);
+        let others = self.calls.keys().filter(|other| *other != label).cloned().collect();
+        let plan = self.plan.without(label, &others);
         self.calls.retain(|label, _| plan.node(label).is_some());
         self.plan = plan;
     }
 
     fn is_answer_seen(&self, answer: u32, seen: &[SeenCall]) -> bool {
-        let mut of_answer = self.calls.values().filter(|made| made.answer == answer);
-        of_answer.any(|made| seen.iter().any(|call| call.id == made.id))
+        let mut of_answer = self.calls.values().filter(|record| record.answer == answer);
+        of_answer.any(|record| seen.iter().any(|call| call.id == record.id))
     }
 
-    fn take_over(&mut self, label: &str, made: &PlanCallRecord, call: &SeenCall, deviations: &mut Vec<PlanDeviation>) {
-        let is_changed = call.arguments != made.arguments;
+    fn take_result(
+        &mut self,
+        label: &str,
+        record: &PlanCallRecord,
+        call: &SeenCall,
+        deviations: &mut Vec<PlanDeviation>,
+    ) {
+        let is_changed = call.arguments != record.arguments;
         if is_changed {
             note(deviations, DeviationKind::Changed, label);
         }
@@ -76,16 +82,16 @@ impl Progress {
     }
 
     /// Handles a call that the client repeated under its own id: its last result counts.
-    fn repeated(&mut self, label: &str, tool: &str, seen: &[SeenCall], deviations: &mut Vec<PlanDeviation>) {
-        let Some(made) = self.calls.get(label).cloned() else { return };
-        if let Some(again) = self.own_call(tool, &made.arguments, seen).cloned() {
+    fn take_repetition(&mut self, label: &str, tool: &str, seen: &[SeenCall], deviations: &mut Vec<PlanDeviation>) {
+        let Some(record) = self.calls.get(label).cloned() else { return };
+        if let Some(again) = self.own_call(tool, &record.arguments, seen).cloned() {
             note(deviations, DeviationKind::Repeated, label);
             self.learn(label, &again, false);
         }
     }
 
     /// Handles a ready call that the client made by itself.
-    fn already_made(&mut self, label: &str, tool: &str, seen: &[SeenCall]) {
+    fn take_own_call(&mut self, label: &str, tool: &str, seen: &[SeenCall]) {
         let Some(node) = self.plan.node(label) else { return };
         let Ok(arguments) = self.arguments(node).map(Value::Object) else { return };
         let Some(call) = self.own_call(tool, &arguments, seen).cloned() else { return };
@@ -96,27 +102,27 @@ impl Progress {
     /// Returns the client's latest answered call with these arguments that the plan did not request.
     fn own_call<'c>(&self, tool: &str, arguments: &Value, seen: &'c [SeenCall]) -> Option<&'c SeenCall> {
         seen.iter().rev().find(|call| {
-            call.tool == tool && call.arguments == *arguments && call.result.is_some() && !self.is_ours(&call.id)
+            call.tool == tool && call.arguments == *arguments && call.result.is_some() && !self.is_planned(&call.id)
         })
     }
 
-    fn is_ours(&self, id: &str) -> bool {
-        self.calls.values().any(|made| made.id == id)
+    fn is_planned(&self, id: &str) -> bool {
+        self.calls.values().any(|record| record.id == id)
     }
 
     /// Records the result of a call. If the result changed, calls that used the previous one are reset and made again.
     fn learn(&mut self, label: &str, call: &SeenCall, is_changed: bool) {
-        let Some(made) = self.calls.get_mut(label) else { return };
+        let Some(record) = self.calls.get_mut(label) else { return };
         let state = match &call.result {
             _ if call.failed => PlanCallState::Failed,
             Some(result) => PlanCallState::Answered(result.clone()),
             None => PlanCallState::Sent,
         };
-        let was_answered = matches!(made.state, PlanCallState::Answered(_)) && made.state != state;
+        let was_answered = matches!(record.state, PlanCallState::Answered(_)) && record.state != state;
         if is_changed {
-            made.arguments = call.arguments.clone();
+            record.arguments = call.arguments.clone();
         }
-        made.state = state;
+        record.state = state;
         if was_answered {
             let dependents: Vec<String> = self.plan.dependents(label).into_iter().map(str::to_owned).collect();
             self.calls.retain(|label, _| !dependents.contains(label));

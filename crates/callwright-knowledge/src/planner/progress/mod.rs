@@ -20,7 +20,7 @@ use callwright_judge::scanner::{Expectation, Expectations};
 use callwright_types::plan::{Item, MissingInput, Node, Reference, Source};
 use callwright_types::{Plan, ids};
 
-pub use choice::by_words;
+pub use choice::choose_by_words;
 pub use follow::SeenCall;
 use values::ValueLookup;
 
@@ -40,8 +40,8 @@ pub struct Progress {
     /// Number of the plan's answers so far. Calls of the same answer belong together.
     answers: u32,
     /// Number of times that the plan was repaired after a failure.
-    #[serde(default)]
-    mended: u32,
+    #[serde(default, rename = "mended")]
+    repairs: u32,
 }
 
 /// Call that was made.
@@ -67,15 +67,15 @@ enum PlanCallState {
 
 /// Next step of a plan.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Next<'a> {
+pub enum ProgressStep<'a> {
     /// A call failed and has to be planned again.
     Failed(&'a Node),
     /// The user has to supply these inputs, in one question.
     Ask(Vec<MissingInput<'a>>),
     /// These calls are ready.
-    Calls(Vec<Ready<'a>>),
+    Calls(Vec<ReadyPlanCall<'a>>),
     /// A list item has to be chosen first.
-    Choose(Options<'a>),
+    Choose(ItemOptions<'a>),
     /// A call cannot be made as planned, because an answer lacks the referenced value.
     Absent(&'a Node, &'a Reference),
     /// Calls are in flight and everything else depends on their answers.
@@ -86,7 +86,7 @@ pub enum Next<'a> {
 
 /// Call that is ready.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ready<'a> {
+pub struct ReadyPlanCall<'a> {
     /// Call.
     pub node: &'a Node,
     /// Its arguments.
@@ -95,7 +95,7 @@ pub struct Ready<'a> {
 
 /// Options of a choice.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Options<'a> {
+pub struct ItemOptions<'a> {
     /// Call that takes the value.
     pub node: &'a Node,
     /// Argument that takes the value.
@@ -116,7 +116,7 @@ impl Progress {
             chosen: BTreeMap::new(),
             ids: 0,
             answers: 0,
-            mended: 0,
+            repairs: 0,
         }
     }
 
@@ -131,51 +131,51 @@ impl Progress {
     }
 
     /// Returns the labels of the answered calls.
-    pub fn made(&self) -> HashSet<String> {
-        let answered = self.calls.iter().filter(|(_, made)| matches!(made.state, PlanCallState::Answered(_)));
+    pub fn answered_calls(&self) -> HashSet<String> {
+        let answered = self.calls.iter().filter(|(_, record)| matches!(record.state, PlanCallState::Answered(_)));
         answered.map(|(label, _)| label.clone()).collect()
     }
 
     /// Returns how many times the plan was repaired after a failure.
-    pub fn mended(&self) -> u32 {
-        self.mended
+    pub fn repairs(&self) -> u32 {
+        self.repairs
     }
 
     /// Replaces the plan. Calls with the same labels keep their state unless they failed; other state is dropped.
-    /// `mends` reports whether the new plan repairs a failure.
-    pub fn replace(&mut self, plan: Plan, mends: bool) {
-        self.mended += u32::from(mends);
-        self.calls.retain(|label, made| plan.node(label).is_some() && made.state != PlanCallState::Failed);
+    /// `is_repair` reports whether the new plan repairs a failure.
+    pub fn replace(&mut self, plan: Plan, is_repair: bool) {
+        self.repairs += u32::from(is_repair);
+        self.calls.retain(|label, record| plan.node(label).is_some() && record.state != PlanCallState::Failed);
         self.chosen.retain(|label, _| plan.node(label).is_some());
         self.plan = plan;
     }
 
     /// Returns the next step. Failures come first, then missing inputs, so that no call is made for a plan that may be
     /// abandoned.
-    pub fn next(&self) -> Next<'_> {
+    pub fn next(&self) -> ProgressStep<'_> {
         if let Some(failed) =
             self.plan.nodes().iter().find(|node| self.state(&node.label) == Some(&PlanCallState::Failed))
         {
-            return Next::Failed(failed);
+            return ProgressStep::Failed(failed);
         }
         let missing = self.plan.missing().filter(|input| !self.calls.contains_key(&input.node.label));
         let missing: Vec<MissingInput<'_>> = missing.collect();
         if !missing.is_empty() {
-            return Next::Ask(missing);
+            return ProgressStep::Ask(missing);
         }
-        let made = self.made();
-        let (mut ready, mut held) = (Vec::new(), None);
-        for node in self.plan.ready(&made).filter(|node| !self.calls.contains_key(&node.label)) {
+        let answered = self.answered_calls();
+        let (mut ready, mut blocked) = (Vec::new(), None);
+        for node in self.plan.ready(&answered).filter(|node| !self.calls.contains_key(&node.label)) {
             match self.arguments(node) {
-                Ok(arguments) => ready.push(Ready { node, arguments }),
-                Err(next) => held = held.or(Some(next)),
+                Ok(arguments) => ready.push(ReadyPlanCall { node, arguments }),
+                Err(next) => blocked = blocked.or(Some(next)),
             }
         }
-        match held {
-            _ if !ready.is_empty() => Next::Calls(ready),
+        match blocked {
+            _ if !ready.is_empty() => ProgressStep::Calls(ready),
             Some(next) => next,
-            None if self.calls.values().any(|made| made.state == PlanCallState::Sent) => Next::Wait,
-            None => Next::Done,
+            None if self.calls.values().any(|record| record.state == PlanCallState::Sent) => ProgressStep::Wait,
+            None => ProgressStep::Done,
         }
     }
 
@@ -192,29 +192,33 @@ impl Progress {
 
     /// Records that a call was sent with this id and these arguments, whose spelling may differ from the plan.
     pub fn sent(&mut self, label: &str, id: &str, arguments: Value) {
-        let made = PlanCallRecord { id: id.to_owned(), answer: self.answers, arguments, state: PlanCallState::Sent };
+        let record = PlanCallRecord { id: id.to_owned(), answer: self.answers, arguments, state: PlanCallState::Sent };
         if self.plan.node(label).is_some() {
-            self.calls.insert(label.to_owned(), made);
+            self.calls.insert(label.to_owned(), record);
         }
     }
 
     /// Sets the actual arguments of a call in flight.
-    pub fn spelled(&mut self, id: &str, arguments: Value) {
-        if let Some(made) = self.calls.values_mut().find(|made| made.id == id) {
-            made.arguments = arguments;
+    pub fn set_arguments(&mut self, id: &str, arguments: Value) {
+        if let Some(record) = self.calls.values_mut().find(|record| record.id == id) {
+            record.arguments = arguments;
         }
     }
 
     /// Resets a call that was not made after all. Returns whether it belongs to the plan.
-    pub fn unmade(&mut self, id: &str) -> bool {
+    pub fn reset(&mut self, id: &str) -> bool {
         let before = self.calls.len();
-        self.calls.retain(|_, made| made.id != id);
+        self.calls.retain(|_, record| record.id != id);
         self.calls.len() < before
     }
 
     /// Returns the ids of the calls in flight.
-    pub fn under_way(&self) -> Vec<String> {
-        self.calls.values().filter(|made| made.state == PlanCallState::Sent).map(|made| made.id.clone()).collect()
+    pub fn in_flight(&self) -> Vec<String> {
+        self.calls
+            .values()
+            .filter(|record| record.state == PlanCallState::Sent)
+            .map(|record| record.id.clone())
+            .collect()
     }
 
     /// Records the answer of a call. Returns whether it belongs to the plan.
@@ -228,8 +232,8 @@ impl Progress {
     }
 
     /// Records the item that a call takes from the list of another call.
-    pub fn choose(&mut self, taker: &str, from: &str, item: usize) {
-        self.chosen.entry(taker.to_owned()).or_default().insert(from.to_owned(), item);
+    pub fn choose(&mut self, consumer: &str, from: &str, item: usize) {
+        self.chosen.entry(consumer.to_owned()).or_default().insert(from.to_owned(), item);
     }
 
     /// Returns the expected sources of values for calls that are not made yet. Failed calls and calls in flight are
@@ -237,9 +241,9 @@ impl Progress {
     pub fn expectations(&self) -> Expectations {
         let open = self.plan.edges().filter(|edge| !self.calls.contains_key(edge.to));
         let expected = open.filter_map(|edge| {
-            let (taker, feeder) = (self.plan.node(edge.to)?, self.plan.node(&edge.from.node)?);
+            let (consumer, feeder) = (self.plan.node(edge.to)?, self.plan.node(&edge.from.node)?);
             // A composed value equals none of its outputs.
-            if !matches!(taker.argument(edge.argument)?.source, Source::Output(_)) {
+            if !matches!(consumer.argument(edge.argument)?.source, Source::Output(_)) {
                 return None;
             }
             let values = match self.state(&feeder.label) {
@@ -248,22 +252,22 @@ impl Progress {
                 None => Vec::new(),
             };
             let path = Pointer::root().child(edge.argument);
-            Some(Expectation { tool: taker.tool.clone(), path, source: feeder.tool.clone(), values })
+            Some(Expectation { tool: consumer.tool.clone(), path, source: feeder.tool.clone(), values })
         });
         Expectations { expected: expected.collect() }
     }
 
     fn state(&self, label: &str) -> Option<&PlanCallState> {
-        self.calls.get(label).map(|made| &made.state)
+        self.calls.get(label).map(|record| &record.state)
     }
 
     fn set(&mut self, id: &str, state: PlanCallState) -> bool {
-        let known = self.calls.values_mut().find(|made| made.id == id);
-        known.map(|made| made.state = state).is_some()
+        let call = self.calls.values_mut().find(|record| record.id == id);
+        call.map(|record| record.state = state).is_some()
     }
 
     /// Returns the arguments of a call whose dependencies are answered, or the obstacle.
-    fn arguments<'a>(&'a self, node: &'a Node) -> Result<Map<String, Value>, Next<'a>> {
+    fn arguments<'a>(&'a self, node: &'a Node) -> Result<Map<String, Value>, ProgressStep<'a>> {
         let mut arguments = Map::new();
         for argument in &node.arguments {
             let value = match &argument.source {
@@ -281,18 +285,18 @@ impl Progress {
         Ok(arguments)
     }
 
-    fn value<'a>(&'a self, node: &'a Node, argument: &'a str, from: &'a Reference) -> Result<Value, Next<'a>> {
+    fn value<'a>(&'a self, node: &'a Node, argument: &'a str, from: &'a Reference) -> Result<Value, ProgressStep<'a>> {
         let Some(PlanCallState::Answered(output)) = self.state(&from.node) else {
-            return Err(Next::Absent(node, from));
+            return Err(ProgressStep::Absent(node, from));
         };
         match values::find(output, from) {
-            ValueLookup::Nothing => Err(Next::Absent(node, from)),
+            ValueLookup::Nothing => Err(ProgressStep::Absent(node, from)),
             ValueLookup::Value(value) => Ok(value),
             ValueLookup::Items(items) if from.item == Item::Chosen => {
                 let chosen = self.chosen.get(&node.label).and_then(|chosen| chosen.get(&from.node));
                 match chosen.and_then(|item| items.get(*item)) {
                     Some((_, value)) => Ok(value.clone()),
-                    None => Err(Next::Choose(Options { node, argument, from, items })),
+                    None => Err(ProgressStep::Choose(ItemOptions { node, argument, from, items })),
                 }
             }
             ValueLookup::Items(items) => Ok(Value::Array(items.into_iter().map(|(_, value)| value).collect())),

@@ -31,7 +31,7 @@ fn meeting() -> Progress {
 
 /// Sends the ready calls and returns their labels and ids.
 fn send(progress: &mut Progress) -> Vec<(String, String)> {
-    let Next::Calls(ready) = progress.next() else { panic!("{:?}", progress.next()) };
+    let ProgressStep::Calls(ready) = progress.next() else { panic!("{:?}", progress.next()) };
     let ready: Vec<(String, Value)> =
         ready.into_iter().map(|ready| (ready.node.label.clone(), Value::Object(ready.arguments))).collect();
     progress.begin_answer();
@@ -56,47 +56,47 @@ fn independent_calls_go_together_and_their_answers_become_arguments() {
     let mut progress = meeting();
     let sent = send(&mut progress);
     assert_eq!(sent.iter().map(|(label, _)| label.as_str()).collect::<Vec<_>>(), ["person", "room"]);
-    assert_eq!(progress.next(), Next::Wait);
+    assert_eq!(progress.next(), ProgressStep::Wait);
     assert!(progress.answered(&sent[0].1, json!({"id": "P1"})));
-    assert_eq!(progress.next(), Next::Wait);
+    assert_eq!(progress.next(), ProgressStep::Wait);
     assert!(progress.answered(&sent[1].1, json!([{"id": "R1", "name": "Oslo"}, {"id": "R2", "name": "Rome"}])));
-    let Next::Choose(options) = progress.next() else { panic!("{:?}", progress.next()) };
+    let ProgressStep::Choose(options) = progress.next() else { panic!("{:?}", progress.next()) };
     assert_eq!((options.node.label.as_str(), options.argument, options.items.len()), ("book", "room_id", 2));
     progress.choose("book", "room", 1);
-    let Next::Calls(ready) = progress.next() else { panic!() };
+    let ProgressStep::Calls(ready) = progress.next() else { panic!() };
     assert_eq!(Value::Object(ready[0].arguments.clone()), json!({"person_id": "P1", "room_id": "R2"}));
     let sent = send(&mut progress);
     progress.answered(&sent[0].1, json!({"status": "booked"}));
-    assert_eq!(progress.next(), Next::Done);
+    assert_eq!(progress.next(), ProgressStep::Done);
     assert!(!progress.answered("another", json!(1)));
 }
 
 #[test]
-fn what_nobody_knows_is_asked_for_before_anything_is_done_and_all_at_once() {
+fn missing_inputs_are_requested_together_before_any_call() {
     let missing = |question: &str| Source::Missing { question: question.to_owned() };
     let first = node("first", "a", &[("x", missing("x?"))]);
     let second = node("second", "b", &[("y", missing("y?")), ("z", output("first", "/z", Item::Whole))]);
     let free = node("free", "c", &[]);
     let progress =
         Progress::begin(Plan::new(vec![first, second, free], vec!["second".to_owned(), "free".to_owned()]).unwrap());
-    let Next::Ask(missing) = progress.next() else { panic!() };
+    let ProgressStep::Ask(missing) = progress.next() else { panic!() };
     assert_eq!(missing.iter().map(|input| input.question).collect::<Vec<_>>(), ["x?", "y?"]);
 }
 
 #[test]
-fn a_failure_and_an_answer_without_the_value_are_told() {
+fn failures_and_answers_without_the_value_are_reported() {
     let mut progress = meeting();
     let sent = send(&mut progress);
     progress.failed(&sent[0].1);
-    assert!(matches!(progress.next(), Next::Failed(node) if node.label == "person"));
+    assert!(matches!(progress.next(), ProgressStep::Failed(node) if node.label == "person"));
     progress.answered(&sent[0].1, json!({"name": "Jack"}));
     progress.answered(&sent[1].1, json!([{"id": "R1"}]));
-    let Next::Absent(taker, from) = progress.next() else { panic!("{:?}", progress.next()) };
-    assert_eq!((taker.label.as_str(), from.node.as_str()), ("book", "person"));
+    let ProgressStep::Absent(consumer, from) = progress.next() else { panic!("{:?}", progress.next()) };
+    assert_eq!((consumer.label.as_str(), from.node.as_str()), ("book", "person"));
 }
 
 #[test]
-fn a_plan_travels_as_json_and_is_known_by_the_ids_of_its_calls() {
+fn a_plan_round_trips_as_json_and_call_ids_contain_its_handle() {
     let mut progress = meeting();
     let sent = send(&mut progress);
     let read: Progress = serde_json::from_str(&serde_json::to_string(&progress).unwrap()).unwrap();
@@ -105,21 +105,21 @@ fn a_plan_travels_as_json_and_is_known_by_the_ids_of_its_calls() {
 }
 
 #[test]
-fn another_plan_keeps_what_was_made_and_forgets_what_failed() {
+fn a_new_plan_keeps_answered_calls_and_drops_failed_ones() {
     let mut progress = meeting();
     let sent = send(&mut progress);
     progress.answered(&sent[0].1, json!({"id": "P1"}));
     progress.failed(&sent[1].1);
     let plan = progress.plan().clone();
     progress.replace(plan, true);
-    assert_eq!((progress.made(), progress.mended()), (HashSet::from(["person".to_owned()]), 1));
+    assert_eq!((progress.answered_calls(), progress.repairs()), (HashSet::from(["person".to_owned()]), 1));
     let again = send(&mut progress);
     assert_eq!(again[0].0, "room");
     assert_ne!(again[0].1, sent[1].1);
 }
 
 #[test]
-fn what_comes_from_other_calls_is_expected_from_them() {
+fn outputs_of_other_calls_are_expected() {
     let mut progress = meeting();
     let expected = |progress: &Progress| -> Vec<(String, Vec<Value>)> {
         let expected = progress.expectations().expected.into_iter();
@@ -181,24 +181,24 @@ fn a_client_that_deviates_is_followed() {
     for (what, seen, deviations, left, booked) in cases {
         let mut progress = before.clone();
         assert_eq!(progress.follow(&seen, |_| true), deviations, "{what}");
-        if let Next::Choose(options) = progress.next() {
+        if let ProgressStep::Choose(options) = progress.next() {
             assert_eq!(options.items.len(), 1, "{what}");
             progress.choose("book", "room", 0);
         }
         match progress.next() {
-            Next::Calls(ready) => {
+            ProgressStep::Calls(ready) => {
                 assert_eq!(ready.iter().map(|ready| ready.node.label.as_str()).collect::<Vec<_>>(), left, "{what}");
                 if let Some(booked) = booked {
                     assert_eq!(Value::Object(ready[0].arguments.clone()), booked, "{what}");
                 }
             }
-            next => assert!(left.is_empty() && next == Next::Done, "{what}: {next:?}"),
+            next => assert!(left.is_empty() && next == ProgressStep::Done, "{what}: {next:?}"),
         }
     }
 }
 
 #[test]
-fn another_answer_of_a_call_invalidates_only_what_was_made_with_it() {
+fn a_changed_answer_invalidates_only_its_dependents() {
     let mut progress = meeting();
     let sent = send(&mut progress);
     progress.answered(&sent[0].1, json!({"id": "P1"}));
@@ -209,8 +209,8 @@ fn another_answer_of_a_call_invalidates_only_what_was_made_with_it() {
     let person = seen(&sent[0].1, "find_person", json!({"name": "Jill"}), Some(json!({"id": "P2"})));
     let room = seen(&sent[1].1, "find_rooms", json!({"start": "09:00"}), Some(json!([{"id": "R1"}])));
     assert_eq!(progress.follow(&[person, room], |_| true), [deviation(Changed, "person")]);
-    assert_eq!(progress.made(), HashSet::from(["person".to_owned(), "room".to_owned()]));
-    assert!(matches!(progress.next(), Next::Calls(ready) if ready[0].arguments["person_id"] == json!("P2")));
+    assert_eq!(progress.answered_calls(), HashSet::from(["person".to_owned(), "room".to_owned()]));
+    assert!(matches!(progress.next(), ProgressStep::Calls(ready) if ready[0].arguments["person_id"] == json!("P2")));
 }
 
 #[test]
@@ -218,15 +218,15 @@ fn a_call_that_the_client_made_by_itself_is_not_made_again() {
     let mut progress = meeting();
     let own = seen("own_id", "find_person", json!({"name": "Jack"}), Some(json!({"id": "P1"})));
     assert!(progress.follow(&[own], |_| true).is_empty());
-    assert_eq!(progress.made(), HashSet::from(["person".to_owned()]));
+    assert_eq!(progress.answered_calls(), HashSet::from(["person".to_owned()]));
     assert_eq!(send(&mut progress).len(), 1);
 }
 
 #[test]
-fn calls_that_the_proxy_makes_are_not_looked_for_in_the_client_s_conversation() {
+fn calls_of_the_proxy_are_not_expected_in_the_client_s_conversation() {
     let mut progress = meeting();
     let sent = send(&mut progress);
     progress.answered(&sent[0].1, json!({"id": "P1"}));
     assert!(progress.follow(&[], |tool| tool != "find_person").is_empty());
-    assert_eq!(progress.made(), HashSet::from(["person".to_owned()]));
+    assert_eq!(progress.answered_calls(), HashSet::from(["person".to_owned()]));
 }

@@ -9,7 +9,7 @@ use callwright_types::plan::{Item, Reference};
 /// Maximum number of items of one answer that are considered.
 const MAX_ITEMS: usize = 1_000;
 
-/// Maximum depth of the search for a field at an undocumented place.
+/// Maximum depth of the search for a field at an undocumented location.
 const SEARCHED_DEPTH: usize = 8;
 
 /// Result of a lookup in an answer.
@@ -28,9 +28,9 @@ pub(super) enum ValueLookup {
 /// whose name is unique.
 pub(super) fn find(output: &Value, reference: &Reference) -> ValueLookup {
     let tokens = reference.output.tokens();
-    let mut walk = ValueWalker { found: Vec::new(), in_list: false };
-    walk.go(output, &tokens, None);
-    if walk.found.is_empty() && !tokens.is_empty() {
+    let mut walker = ValueWalker { found: Vec::new(), in_list: false };
+    walker.go(output, &tokens, None);
+    if walker.found.is_empty() && !tokens.is_empty() {
         if !output.is_array() && !output.is_object() && !output.is_null() {
             return ValueLookup::Value(output.clone());
         }
@@ -44,12 +44,12 @@ pub(super) fn find(output: &Value, reference: &Reference) -> ValueLookup {
             _ => ValueLookup::Nothing,
         };
     }
-    match (reference.item, walk.in_list) {
+    match (reference.item, walker.in_list) {
         (Item::Index(index), true) => {
-            walk.found.into_iter().nth(index).map_or(ValueLookup::Nothing, |(_, value)| ValueLookup::Value(value))
+            walker.found.into_iter().nth(index).map_or(ValueLookup::Nothing, |(_, value)| ValueLookup::Value(value))
         }
-        (_, true) if !walk.found.is_empty() => ValueLookup::Items(walk.found),
-        _ => walk.found.into_iter().next().map_or(ValueLookup::Nothing, |(_, value)| ValueLookup::Value(value)),
+        (_, true) if !walker.found.is_empty() => ValueLookup::Items(walker.found),
+        _ => walker.found.into_iter().next().map_or(ValueLookup::Nothing, |(_, value)| ValueLookup::Value(value)),
     }
 }
 
@@ -81,12 +81,12 @@ pub(super) fn composed(template: &Value, outputs: &[Value]) -> Value {
 fn filled(text: &str, outputs: &[Value]) -> Value {
     let numbered = outputs.iter().enumerate().map(|(at, output)| (format!("{{{}}}", at + 1), output));
     let mut text = text.to_owned();
-    for (place, output) in numbered {
-        if text == place {
+    for (placeholder, output) in numbered {
+        if text == placeholder {
             return output.clone();
         }
         // Inserted text is not scanned again, because an answer may contain `{2}`.
-        let parts: Vec<&str> = text.split(&place).collect();
+        let parts: Vec<&str> = text.split(&placeholder).collect();
         let written = scalar_text(output).unwrap_or_else(|| output.to_string());
         if parts.len() > 1 {
             text = parts.join(&written.replace('{', "\u{0}"));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_taken_from_where_it_was_promised() {
+    fn a_value_is_taken_from_its_documented_location() {
         let output = json!({"user": {"id": 7}, "rooms": [{"id": "A", "seats": [1, 2]}, {"id": "B", "seats": [3]}]});
         assert_eq!(found(&output, "/user/id", Item::Whole), ValueLookup::Value(json!(7)));
         assert_eq!(found(&output, "", Item::Whole), ValueLookup::Value(output.clone()));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_are_not_as_promised_are_understood_where_that_is_certain() {
+    fn unambiguous_deviations_from_the_documentation_are_accepted() {
         assert_eq!(found(&json!("P-17"), "/id", Item::Whole), ValueLookup::Value(json!("P-17")));
         assert_eq!(found(&json!({"id": "A"}), "/0/id", Item::Chosen), ValueLookup::Value(json!("A")));
         assert_eq!(
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_are_put_into_their_places_and_not_read_again() {
+    fn placeholders_are_replaced_once() {
         let outputs = [json!("{2}"), json!(5)];
         assert_eq!(composed(&json!({"q": ["{1}", "a {1}-{2}", "{2}"]}), &outputs), json!({"q": ["{2}", "a {2}-5", 5]}));
         assert_eq!(composed(&json!(7), &outputs), json!(7));

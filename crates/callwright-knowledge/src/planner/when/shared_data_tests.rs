@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{is_key, needs_plan};
-use crate::planner::drawing::{Occasion, ToolList, Tools};
+use crate::planner::generation::{PlanInputs, ToolList, Tools};
 use crate::planner::producers::{Producers, Request, segment_of};
 use callwright_judge::scanner::{Settings, Validators};
 use callwright_openapi::{Catalog, Offline, Toolset, ToolsetSettings};
@@ -31,14 +31,14 @@ fn specs() -> PathBuf {
 /// Uses the documented descriptions of operations without required keys as requests.
 #[requires("data/specs/readme_oas_examples")]
 #[test]
-fn what_needs_no_key_is_asked_for_without_a_plan() {
+fn requests_without_required_keys_need_no_plan() {
     let settings = ToolsetSettings { document: specs().display().to_string(), ..ToolsetSettings::default() };
     let (catalog, _) = Catalog::load(&[("specs".to_owned(), settings)].into(), Path::new("."), &Offline).unwrap();
     let (mut requests, mut alarms) = (0, Vec::new());
     for toolset in catalog.toolsets().filter(|toolset| SIZES.contains(&toolset.operations.len())) {
         if requests < REQUESTS {
-            let (asked, mut found) = alarms_of(toolset);
-            requests += asked;
+            let (count, mut found) = alarms_of(toolset);
+            requests += count;
             alarms.append(&mut found);
         }
     }
@@ -62,19 +62,19 @@ fn alarms_of(toolset: &Toolset) -> (usize, Vec<String>) {
         if needs_key || in_path || text.is_empty() {
             continue;
         }
-        let asked = producers.ask(&Request::read(&text), &[]);
+        let scores = producers.score(&Request::parse(&text), &[]);
         let conversation = [Message { speaker: Speaker::User, text, calls: Vec::new(), answers: None, name: None }];
-        let occasion = Occasion {
+        let inputs = PlanInputs {
             tools: &tools,
             producers: &producers,
-            asked: &asked,
+            scores: &scores,
             offered: &offered,
             conversation: &conversation,
             memory: &[],
             outline: &[],
         };
         requests += 1;
-        alarms.extend(needs_plan(&occasion).map(|why| {
+        alarms.extend(needs_plan(&inputs).map(|why| {
             let called = |at: usize| toolset.operations[at].tool.name.clone();
             format!(
                 "{}: {:?} is taken for {}({}) of {}",

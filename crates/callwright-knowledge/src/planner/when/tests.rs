@@ -5,13 +5,13 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{any_names_a_key, needs_plan};
-use crate::planner::drawing::{Occasion, ToolList, Tools};
-use crate::planner::producers::{Edges, Producers, Request, ToolShape, told_fields};
+use crate::planner::generation::{PlanInputs, ToolList, Tools};
+use crate::planner::producers::{Edges, Producers, Request, ToolShape, documented_fields};
 use callwright_judge::scanner::{Settings, Validators};
 use callwright_types::{Message, Owner, Speaker, Tool};
 
 /// Tools and earlier conversation of a test.
-struct Scene {
+struct PlanCase {
     tools: Vec<Value>,
     edges: &'static str,
     before: Vec<(Speaker, &'static str)>,
@@ -24,8 +24,8 @@ fn tool(name: &str, description: &str, parameters: &Value, output: &Value) -> Va
     json!({"name": name, "description": description, "parameters": parameters, "output": output})
 }
 
-/// Returns a scene with tools for rooms, people and bookings.
-fn scene() -> Scene {
+/// Returns a case with tools for rooms, people and bookings.
+fn meeting_case() -> PlanCase {
     let text = json!({"type": "string"});
     let person = json!({"person_id": text, "name": text});
     let people = json!({"type": "object", "properties": {"people": {"type": "array", "items": {"type": "object", "properties": person}}}});
@@ -40,13 +40,13 @@ fn scene() -> Scene {
         tool("list_rooms", "Lists the meeting rooms.", &json!({}), &json!({"rooms": {"type": "array"}})),
         tool("weather", "The weather of a city.", &json!({"city": text}), &json!({"degrees": {"type": "number"}})),
     ];
-    Scene { tools, edges: "", before: Vec::new(), offered: None }
+    PlanCase { tools, edges: "", before: Vec::new(), offered: None }
 }
 
-impl Scene {
+impl PlanCase {
     /// Returns tool, argument and producer of the reason for a plan.
     fn why(&self, request: &str) -> Option<[String; 3]> {
-        let outputs: Vec<_> = self.tools.iter().map(|tool| told_fields(&tool["output"])).collect();
+        let outputs: Vec<_> = self.tools.iter().map(|tool| documented_fields(&tool["output"])).collect();
         let shapes: Vec<ToolShape<'_>> = self
             .tools
             .iter()
@@ -60,7 +60,7 @@ impl Scene {
                 links: &[],
             })
             .collect();
-        let producers = Producers::of(&shapes).with_edges(&Edges::parse(self.edges).unwrap());
+        let producers = Producers::from_tools(&shapes).with_edges(&Edges::parse(self.edges).unwrap());
         let compiled = self.tools.iter().zip(&outputs).map(|(tool, outputs)| {
             let text = |member: &str| tool[member].as_str().unwrap().to_owned();
             let parameters = Arc::new(tool["parameters"].clone());
@@ -84,17 +84,17 @@ impl Scene {
             Some(names) => names.iter().map(|name| producers.position(name).unwrap()).collect(),
             None => (0..self.tools.len()).collect(),
         };
-        let asked = producers.ask(&Request::read(request), &[]);
-        let occasion = Occasion {
+        let scores = producers.score(&Request::parse(request), &[]);
+        let inputs = PlanInputs {
             tools: &tools,
             producers: &producers,
-            asked: &asked,
+            scores: &scores,
             offered: &offered,
             conversation: &conversation,
             memory: &[],
             outline: &[],
         };
-        let why = needs_plan(&occasion)?;
+        let why = needs_plan(&inputs)?;
         let name = |at: usize| shapes[at].name.to_owned();
         Some([name(why.tool), why.argument, name(why.producer.tool)])
     }
@@ -107,9 +107,11 @@ impl Scene {
 const CALENDAR: &str = "Show me the calendar of the person Jack";
 
 #[test]
-fn a_key_that_nobody_gave_and_that_another_tool_answers_with_needs_a_plan() {
-    assert_eq!(scene().why(CALENDAR).unwrap(), ["get_calendar", "person_id", "find_people"]);
-    assert!(scene().needs("Show me the calendar of the person Jack on 2026-05-12 at 10:30, for 2 hours, below $300"));
+fn a_missing_key_that_another_tool_returns_needs_a_plan() {
+    assert_eq!(meeting_case().why(CALENDAR).unwrap(), ["get_calendar", "person_id", "find_people"]);
+    assert!(
+        meeting_case().needs("Show me the calendar of the person Jack on 2026-05-12 at 10:30, for 2 hours, below $300")
+    );
 }
 
 #[test]
@@ -117,33 +119,33 @@ fn simple_requests_need_none() {
     for request in
         ["Which meeting rooms are there?", "What is the weather in Paris?", "Find people named Jack", "Hello!", ""]
     {
-        assert!(!scene().needs(request), "{request}");
+        assert!(!meeting_case().needs(request), "{request}");
     }
 }
 
 #[test]
-fn a_key_that_was_given_needs_none_whoever_gave_it() {
+fn a_key_given_by_any_speaker_needs_no_plan() {
     for given in
         ["48151", "person 7", "#7", "u_17", "8f14e45f-ceea-4a7f-b7c9-0d5c5b3a1f00", "\"jack\"", "'jack'", "id 12"]
     {
-        assert!(!scene().needs(&format!("Show me the calendar of the person {given}")), "{given}");
+        assert!(!meeting_case().needs(&format!("Show me the calendar of the person {given}")), "{given}");
     }
     for speaker in [Speaker::Tool, Speaker::Model, Speaker::User, Speaker::Other] {
         let before = vec![(speaker, "{\"people\": [{\"person_id\": \"p17\", \"name\": \"Jack\"}]}")];
-        assert!(!Scene { before, ..scene() }.needs(CALENDAR));
+        assert!(!PlanCase { before, ..meeting_case() }.needs(CALENDAR));
     }
-    let mut whole = scene();
+    let mut whole = meeting_case();
     whole.tools[1]["parameters"]["properties"]["person_id"] = json!({"type": "integer"});
-    assert!(whole.needs("Show me the calendar of the person u_17"), "no whole number was said");
+    assert!(whole.needs("Show me the calendar of the person u_17"), "the conversation has no integer");
     assert!(!whole.needs("Show me the calendar of the person 1700"));
 }
 
 #[test]
-fn arguments_that_need_not_be_looked_up_need_none() {
+fn arguments_without_a_lookup_need_no_plan() {
     let change = |schema: Value| {
-        let mut scene = scene();
-        scene.tools[1]["parameters"]["properties"]["person_id"] = schema;
-        scene.needs(CALENDAR)
+        let mut case = meeting_case();
+        case.tools[1]["parameters"]["properties"]["person_id"] = schema;
+        case.needs(CALENDAR)
     };
     assert!(change(json!({})));
     for schema in
@@ -151,31 +153,31 @@ fn arguments_that_need_not_be_looked_up_need_none() {
     {
         assert!(!change(schema.clone()), "{schema}");
     }
-    let mut optional = scene();
+    let mut optional = meeting_case();
     optional.tools[1]["parameters"]["required"] = json!([]);
     assert!(!optional.needs(CALENDAR));
-    let mut known = scene();
-    known.tools[1] = tool("get_calendar", "Shows the calendar of a person.", &json!({"person_name": {}}), &json!({}));
-    assert!(!known.needs(CALENDAR), "names are said by people");
+    let mut by_name = meeting_case();
+    by_name.tools[1] = tool("get_calendar", "Shows the calendar of a person.", &json!({"person_name": {}}), &json!({}));
+    assert!(!by_name.needs(CALENDAR), "people give names");
 }
 
 #[test]
 fn without_an_evident_producer_there_is_nothing_to_plan() {
-    let mut without = scene();
+    let mut without = meeting_case();
     without.tools.remove(0);
     assert!(!without.needs(CALENDAR));
-    let mut writes = scene();
+    let mut writes = meeting_case();
     writes.tools[0]["name"] = json!("create_person");
-    assert!(!writes.needs(CALENDAR), "nothing is changed for the sake of a key");
+    assert!(!writes.needs(CALENDAR), "a write is no lookup");
     let confirmed = "confirmed:\n- {from: create_person, to: get_calendar, argument: person_id}\n";
-    assert!(Scene { edges: confirmed, ..writes }.needs(CALENDAR));
+    assert!(PlanCase { edges: confirmed, ..writes }.needs(CALENDAR));
     let forbidden = "forbidden:\n- {from: find_people, to: get_calendar}\n";
-    assert!(!Scene { edges: forbidden, ..scene() }.needs(CALENDAR));
+    assert!(!PlanCase { edges: forbidden, ..meeting_case() }.needs(CALENDAR));
 }
 
 #[test]
-fn a_tool_of_which_nobody_knows_what_it_answers_is_evident_by_its_name_alone() {
-    let mut unknown = scene();
+fn an_undocumented_tool_is_evident_by_its_name() {
+    let mut unknown = meeting_case();
     unknown.tools.iter_mut().for_each(|tool| tool["output"] = Value::Null);
     unknown.tools[0]["name"] = json!("find_person");
     assert_eq!(unknown.why(CALENDAR).unwrap()[2], "find_person");
@@ -184,22 +186,22 @@ fn a_tool_of_which_nobody_knows_what_it_answers_is_evident_by_its_name_alone() {
 }
 
 #[test]
-fn what_is_not_offered_or_not_evidently_asked_for_needs_none() {
-    assert!(!Scene { offered: Some(vec!["find_people", "weather"]), ..scene() }.needs(CALENDAR));
-    let mut equals = scene();
+fn tools_that_are_not_offered_or_not_clearly_requested_need_no_plan() {
+    assert!(!PlanCase { offered: Some(vec!["find_people", "weather"]), ..meeting_case() }.needs(CALENDAR));
+    let mut equals = meeting_case();
     let twin = tool("show_calendar", "Shows the calendar of a person.", &json!({"person_id": {}}), &json!({}));
     equals.tools[1]["name"] = json!("calendar");
     equals.tools.push(json!({"name": "calendar_2", "description": twin["description"], "parameters": twin["parameters"], "output": {}}));
     equals.tools[1]["name"] = json!("calendar_1");
-    assert!(!equals.needs(CALENDAR), "two tools are asked for as much");
+    assert!(!equals.needs(CALENDAR), "two tools fit the request equally");
 }
 
 #[test]
 fn a_conversation_of_any_length_is_read_within_bounds() {
     let long: &'static str = Box::leak("word ".repeat(100_000).into_boxed_str());
     assert!(
-        !Scene { before: vec![(Speaker::User, long)], ..scene() }.needs(CALENDAR),
-        "in so many words there may be a key"
+        !PlanCase { before: vec![(Speaker::User, long)], ..meeting_case() }.needs(CALENDAR),
+        "a long conversation may contain a key"
     );
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::error::Undrawn;
+use super::error::GenerationError;
 use super::finish;
 use super::tools::PlanTool;
 use callwright_types::Plan;
@@ -34,14 +34,14 @@ pub(super) struct DraftNode {
     pub(super) needed_for: Option<(usize, Vec<String>)>,
     /// Arguments; for a reopened call, the previous ones.
     pub(super) arguments: Vec<Argument>,
-    pub(super) standing: DraftNodeStatus,
+    pub(super) status: DraftNodeStatus,
 }
 
 /// Whether the call is part of the present plan, with its label there, and whether its arguments are open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DraftNodeStatus {
     /// Executed call of the present plan; it does not change.
-    Made(String),
+    Executed(String),
     /// Call of the present plan that is kept unchanged.
     Kept(String),
     /// Call of the present plan whose arguments are requested again.
@@ -53,7 +53,7 @@ pub(super) enum DraftNodeStatus {
 impl DraftNodeStatus {
     fn label(&self) -> Option<&str> {
         match self {
-            Self::Made(label) | Self::Kept(label) | Self::Reopened(label) => Some(label),
+            Self::Executed(label) | Self::Kept(label) | Self::Reopened(label) => Some(label),
             Self::New => None,
         }
     }
@@ -67,7 +67,7 @@ impl DraftNodeStatus {
 impl DraftNode {
     /// Creates a new call, for a goal or for another call.
     pub(super) fn new(tool: PlanTool, position: usize, task: String) -> Self {
-        Self { tool, position, task, depth: 1, needed_for: None, arguments: Vec::new(), standing: DraftNodeStatus::New }
+        Self { tool, position, task, depth: 1, needed_for: None, arguments: Vec::new(), status: DraftNodeStatus::New }
     }
 }
 
@@ -108,14 +108,14 @@ impl PlanDraft {
 
     /// Returns the tools whose calls are requested or executed: those of the goals, and of executed calls.
     pub(super) fn confirmed(&self) -> Vec<usize> {
-        let made = self.nodes.iter().filter(|node| matches!(node.standing, DraftNodeStatus::Made(_)));
+        let executed = self.nodes.iter().filter(|node| matches!(node.status, DraftNodeStatus::Executed(_)));
         let goals = self.goals.iter().filter_map(|at| self.get(*at));
-        goals.chain(made).map(|node| node.position).collect()
+        goals.chain(executed).map(|node| node.position).collect()
     }
 
     /// Returns the label of a call, also for a position that is not added yet.
     pub(super) fn label(&self, at: usize) -> String {
-        let own = self.get(at).and_then(|node| node.standing.label());
+        let own = self.get(at).and_then(|node| node.status.label());
         own.map_or_else(|| format!("{}{}", self.prefix, at + 1), str::to_owned)
     }
 
@@ -129,8 +129,8 @@ impl PlanDraft {
         self.nodes.len() - 1
     }
 
-    pub(super) fn set_aside(&mut self, node: Node, standing: DraftNodeStatus) {
-        self.aside.push((node, standing));
+    pub(super) fn set_aside(&mut self, node: Node, status: DraftNodeStatus) {
+        self.aside.push((node, status));
     }
 
     /// Sets the calls that serve the goals; duplicates are removed.
@@ -152,23 +152,23 @@ impl PlanDraft {
     /// Marks a call for another request of its arguments, unless it was executed.
     pub(super) fn reopen(&mut self, at: usize) {
         if let Some(node) = self.nodes.get_mut(at)
-            && let DraftNodeStatus::Kept(label) = &node.standing
+            && let DraftNodeStatus::Kept(label) = &node.status
         {
-            node.standing = DraftNodeStatus::Reopened(label.clone());
+            node.status = DraftNodeStatus::Reopened(label.clone());
         }
     }
 
     /// Sets the depth and the consumer of each call: the consumer on the shortest path to a goal.
     pub(super) fn measure(&mut self) {
         let mut open: Vec<usize> = self.goals.clone();
-        let mut known: HashSet<usize> = open.iter().copied().collect();
+        let mut seen: HashSet<usize> = open.iter().copied().collect();
         let mut depth = 1;
         while !open.is_empty() {
             let mut next = Vec::new();
             for at in open {
                 self.nodes.iter_mut().skip(at).take(1).for_each(|node| node.depth = depth);
                 for feeder in self.feeders(at) {
-                    if known.insert(feeder) {
+                    if seen.insert(feeder) {
                         let supplies = self.supplies(feeder, at);
                         self.nodes
                             .iter_mut()
@@ -187,14 +187,15 @@ impl PlanDraft {
     fn supplies(&self, feeder: usize, at: usize) -> Vec<String> {
         let label = self.label(feeder);
         let arguments = self.get(at).into_iter().flat_map(|node| &node.arguments);
-        let fed = arguments.filter(|argument| argument.source.references().iter().any(|from| from.node == label));
-        fed.map(|argument| argument.name.clone()).collect()
+        let supplied = arguments.filter(|argument| argument.source.references().iter().any(|from| from.node == label));
+        supplied.map(|argument| argument.name.clone()).collect()
     }
 
     /// Returns the calls that are part of the plan: the goals, executed calls, and all their dependencies.
     pub(super) fn needed(&self) -> HashSet<usize> {
-        let made = self.nodes().filter(|(_, node)| matches!(node.standing, DraftNodeStatus::Made(_))).map(|(at, _)| at);
-        let mut open: Vec<usize> = self.goals.iter().copied().chain(made).collect();
+        let executed =
+            self.nodes().filter(|(_, node)| matches!(node.status, DraftNodeStatus::Executed(_))).map(|(at, _)| at);
+        let mut open: Vec<usize> = self.goals.iter().copied().chain(executed).collect();
         let mut needed = HashSet::new();
         while let Some(at) = open.pop() {
             if needed.insert(at) {
@@ -206,7 +207,7 @@ impl PlanDraft {
 
     /// Returns how many further calls fit into a plan of `at_most` calls.
     pub(super) fn room(&self, at_most: usize) -> usize {
-        let aside = self.aside.iter().filter(|(_, standing)| matches!(standing, DraftNodeStatus::Made(_)));
+        let aside = self.aside.iter().filter(|(_, status)| matches!(status, DraftNodeStatus::Executed(_)));
         at_most.saturating_sub(self.needed().len() + aside.count())
     }
 
@@ -222,18 +223,18 @@ impl PlanDraft {
     }
 
     /// Returns the tool names on a path of data from one call to another, if there is one. A call reaches itself.
-    pub(super) fn way(&self, from: usize, to: usize) -> Option<Vec<String>> {
+    pub(super) fn data_path(&self, from: usize, to: usize) -> Option<Vec<String>> {
         let mut reached: HashMap<usize, Option<usize>> = HashMap::from([(to, None)]);
         let mut open = vec![to];
         while let Some(at) = open.pop() {
             if at == from {
-                let mut way = Vec::new();
+                let mut path = Vec::new();
                 let mut step = Some(at);
                 while let Some(at) = step {
-                    way.extend(self.get(at).map(|node| node.tool.tool.name().to_owned()));
+                    path.extend(self.get(at).map(|node| node.tool.tool.name().to_owned()));
                     step = reached.get(&at).copied().flatten();
                 }
-                return Some(way);
+                return Some(path);
             }
             for feeder in self.feeders(at) {
                 reached.entry(feeder).or_insert_with(|| {
@@ -248,21 +249,21 @@ impl PlanDraft {
     /// Returns the calls on which a call directly depends.
     fn feeders(&self, at: usize) -> Vec<usize> {
         let arguments = self.get(at).map_or(&[] as &[Argument], |node| node.arguments.as_slice());
-        let referred = arguments.iter().flat_map(|argument| argument.source.references());
-        referred.filter_map(|reference| self.at(&reference.node)).collect()
+        let references = arguments.iter().flat_map(|argument| argument.source.references());
+        references.filter_map(|reference| self.at(&reference.node)).collect()
     }
 
     /// Converts the draft to a plan ([`finish::plan`]).
     ///
     /// # Errors
-    /// [`Undrawn::Unusable`]: the calls form a cycle; the error contains its path.
-    pub(super) fn into_plan(self) -> Result<Plan, Undrawn> {
+    /// [`GenerationError::Unusable`]: the calls form a cycle; the error contains its path.
+    pub(super) fn into_plan(self) -> Result<Plan, GenerationError> {
         let goals = self.goals.iter().map(|at| self.label(*at)).collect();
         let labels: Vec<String> = (0..self.len()).map(|at| self.label(at)).collect();
-        let drawn = self.nodes.into_iter().zip(labels).map(|(node, label)| {
+        let calls = self.nodes.into_iter().zip(labels).map(|(node, label)| {
             let tool = node.tool.tool.name().to_owned();
-            (Node { label, tool, task: node.task, arguments: node.arguments }, node.standing)
+            (Node { label, tool, task: node.task, arguments: node.arguments }, node.status)
         });
-        finish::plan(drawn.chain(self.aside).collect(), goals, &self.present)
+        finish::plan(calls.chain(self.aside).collect(), goals, &self.present)
     }
 }

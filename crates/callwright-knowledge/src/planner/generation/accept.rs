@@ -6,29 +6,29 @@ use serde_json::Value;
 
 use super::QUOTED_CHARS;
 use super::answer::{
-    ArgumentAnswer, ArgumentOrigin, CompletionAnswer, NewCall, SelectedGoal, Selection, TakenOutput, read,
+    ArgumentAnswer, ArgumentOrigin, CompletionAnswer, NewCall, SelectedGoal, Selection, TakenOutput, parse,
 };
 use super::converse::CheckedAnswer;
 use super::draft::{DraftNode, PlanDraft};
 use super::fitting::ToolParameters;
-use super::ground::DrawingContext;
-use super::place::{kind_of, may_have, place};
-use super::shown::named;
+use super::grounding::GroundingTexts;
+use super::output_location::{kind_of, location, may_have};
+use super::prompt_data::type_name;
 use super::tools::PlanTool;
 use crate::text::letters;
 use callwright_common::text::excerpt;
 use callwright_types::plan::{Argument, Reference, Source};
 
 /// Parses and validates the goals of a selection. `tools` are the allowed names; a plan has room for `at_most` calls.
-pub(super) fn selected(text: &str, tools: &HashSet<&str>, at_most: usize) -> CheckedAnswer<Vec<SelectedGoal>> {
-    match read::<Selection>(text) {
-        Ok(Selection { goals }) => selected_of(goals, tools, at_most),
+pub(super) fn parse_selection(text: &str, tools: &HashSet<&str>, at_most: usize) -> CheckedAnswer<Vec<SelectedGoal>> {
+    match parse::<Selection>(text) {
+        Ok(Selection { goals }) => validate_goals(goals, tools, at_most),
         Err(fault) => CheckedAnswer::unusable(fault),
     }
 }
 
-/// Validates parsed goals like [`selected`].
-pub(super) fn selected_of(
+/// Validates parsed goals like [`parse_selection`].
+pub(super) fn validate_goals(
     goals: Vec<SelectedGoal>,
     tools: &HashSet<&str>,
     at_most: usize,
@@ -38,7 +38,7 @@ pub(super) fn selected_of(
     for goal in goals {
         if !tools.contains(goal.tool.as_str()) {
             faults.push(format!("`{}` is none of the tools", quoted(&goal.tool)));
-        } else if !taken.iter().any(|known| is_same(&known.tool, &known.task, &goal.tool, &goal.task)) {
+        } else if !taken.iter().any(|other| is_same(&other.tool, &other.task, &goal.tool, &goal.task)) {
             taken.push(goal);
         }
     }
@@ -69,7 +69,7 @@ pub(super) struct AnswerContext<'a> {
     pub(super) suppliers: &'a HashMap<String, (usize, PlanTool)>,
     /// Number of further calls that fit into the plan.
     pub(super) room: usize,
-    pub(super) ground: &'a DrawingContext,
+    pub(super) grounding: &'a GroundingTexts,
 }
 
 /// Arguments and new calls of a valid answer.
@@ -84,55 +84,55 @@ pub(super) struct AcceptedArguments {
 /// State of the conversion of one answer.
 struct AnswerConversion<'c> {
     /// New calls that the answer declares.
-    told: &'c [NewCall],
+    declared: &'c [NewCall],
     /// Declared calls that are used so far.
-    made: Vec<&'c NewCall>,
+    used: Vec<&'c NewCall>,
     /// Objections to an argument that do not reject it. The model receives them once and may repeat its answer.
     doubts: Vec<String>,
 }
 
 impl AnswerContext<'_> {
     /// Validates an answer. A faulty argument becomes missing, or is omitted if it is optional.
-    pub(super) fn judge(&self, text: &str) -> CheckedAnswer<AcceptedArguments> {
-        let CompletionAnswer { calls, arguments } = match read(text) {
+    pub(super) fn validate(&self, text: &str) -> CheckedAnswer<AcceptedArguments> {
+        let CompletionAnswer { calls, arguments } = match parse(text) {
             Ok(completion) => completion,
             Err(fault) => return CheckedAnswer::unusable(fault),
         };
         let mut faults = Vec::new();
-        let mut taking = AnswerConversion { told: &calls, made: Vec::new(), doubts: Vec::new() };
-        let mut known: HashMap<&str, &ArgumentAnswer> = HashMap::new();
+        let mut conversion = AnswerConversion { declared: &calls, used: Vec::new(), doubts: Vec::new() };
+        let mut answers: HashMap<&str, &ArgumentAnswer> = HashMap::new();
         for given in &arguments {
-            let Some(asked) = self.asked(&given.name) else {
+            let Some(requested) = self.requested_argument(&given.name) else {
                 let tool = quoted(self.tool.tool.name());
                 faults.push(format!("`{tool}` has no argument `{}`", quoted(&given.name)));
                 continue;
             };
-            if known.insert(&asked.name, given).is_some() {
+            if answers.insert(&requested.name, given).is_some() {
                 faults.push(format!("the argument `{}` stands there twice", quoted(&given.name)));
             }
         }
         let mut completed = AcceptedArguments::default();
-        for asked in self.arguments {
-            let before = taking.made.len();
-            let source = match known.get(asked.name.as_str()) {
-                Some(given) => self.source(asked, given, &mut taking).map(Some),
-                None if asked.required => match self.fitting().default_of(&asked.name) {
+        for requested in self.arguments {
+            let before = conversion.used.len();
+            let source = match answers.get(requested.name.as_str()) {
+                Some(given) => self.source(requested, given, &mut conversion).map(Some),
+                None if requested.required => match self.fitting().default_of(&requested.name) {
                     Some(value) => Ok(Some(Source::Value { value, words: String::new() })),
                     None => Err("it is required, and is not there; say where it comes from".to_owned()),
                 },
                 None => Ok(None),
             };
             let source = source.unwrap_or_else(|fault| {
-                taking.made.truncate(before);
-                taking.doubts.clear();
-                faults.push(format!("the argument `{}`: {fault}", quoted(&asked.name)));
-                asked.required.then(|| self.missing(&asked.name))
+                conversion.used.truncate(before);
+                conversion.doubts.clear();
+                faults.push(format!("the argument `{}`: {fault}", quoted(&requested.name)));
+                requested.required.then(|| self.missing(&requested.name))
             });
-            let doubts = taking.doubts.drain(..);
-            faults.extend(doubts.map(|doubt| format!("the argument `{}`: {doubt}", quoted(&asked.name))));
-            completed.arguments.extend(source.map(|source| Argument { name: asked.name.clone(), source }));
+            let doubts = conversion.doubts.drain(..);
+            faults.extend(doubts.map(|doubt| format!("the argument `{}`: {doubt}", quoted(&requested.name))));
+            completed.arguments.extend(source.map(|source| Argument { name: requested.name.clone(), source }));
         }
-        for (number, call) in taking.made.iter().enumerate() {
+        for (number, call) in conversion.used.iter().enumerate() {
             let label = self.draft.label(self.draft.len() + number);
             let supplies = completed
                 .arguments
@@ -147,34 +147,35 @@ impl AnswerContext<'_> {
 
     /// Returns the argument of this name, or else the only one whose name has the same letters in another notation
     /// (`sortBy`, `sort_by`).
-    fn asked(&self, name: &str) -> Option<&RequestedArgument> {
-        let exact = self.arguments.iter().find(|asked| asked.name == name);
-        let mut alike = self.arguments.iter().filter(|asked| letters(&asked.name) == letters(name));
+    fn requested_argument(&self, name: &str) -> Option<&RequestedArgument> {
+        let exact = self.arguments.iter().find(|requested| requested.name == name);
+        let mut alike = self.arguments.iter().filter(|requested| letters(&requested.name) == letters(name));
         exact.or_else(|| alike.next().filter(|_| alike.next().is_none()))
     }
 
     /// Returns a completion in which the user supplies every required argument.
     pub(super) fn all_missing(&self) -> AcceptedArguments {
-        let required = self.arguments.iter().filter(|asked| asked.required);
-        let missing = required.map(|asked| Argument { name: asked.name.clone(), source: self.missing(&asked.name) });
+        let required = self.arguments.iter().filter(|requested| requested.required);
+        let missing =
+            required.map(|requested| Argument { name: requested.name.clone(), source: self.missing(&requested.name) });
         AcceptedArguments { arguments: missing.collect(), calls: Vec::new() }
     }
 
     fn source<'c>(
         &self,
-        asked: &RequestedArgument,
+        requested: &RequestedArgument,
         given: &ArgumentAnswer,
-        taking: &mut AnswerConversion<'c>,
+        conversion: &mut AnswerConversion<'c>,
     ) -> Result<Source, String> {
         match given.source {
-            ArgumentOrigin::Ask => Ok(given.question_source().unwrap_or_else(|| self.missing(&asked.name))),
-            ArgumentOrigin::Value => self.value(asked, given),
+            ArgumentOrigin::Ask => Ok(given.question_source().unwrap_or_else(|| self.missing(&requested.name))),
+            ArgumentOrigin::Value => self.value(requested, given),
             ArgumentOrigin::Tool => {
                 let outputs = given.outputs.as_deref().unwrap_or_default();
                 let references: Result<Vec<_>, _> =
-                    outputs.iter().map(|taken| self.reference(asked, taken, taking)).collect();
-                let source = self.made_of(asked, &given.value, references?)?;
-                taking.doubts.extend(self.misfit(asked, &source, taking));
+                    outputs.iter().map(|taken| self.reference(requested, taken, conversion)).collect();
+                let source = self.source_of(requested, &given.value, references?)?;
+                conversion.doubts.extend(self.misfit(requested, &source, conversion));
                 Ok(source)
             }
         }
@@ -182,112 +183,117 @@ impl AnswerContext<'_> {
 
     /// Returns why the type of an output can never fit the argument. This is a doubt, not an error, because documented
     /// outputs may be wrong.
-    fn misfit(&self, asked: &RequestedArgument, source: &Source, taking: &AnswerConversion<'_>) -> Option<String> {
+    fn misfit(
+        &self,
+        requested: &RequestedArgument,
+        source: &Source,
+        conversion: &AnswerConversion<'_>,
+    ) -> Option<String> {
         let Source::Output(reference) = source else { return None };
         let planned = self.draft.at(&reference.node).and_then(|at| self.draft.get(at)).map(|node| &node.tool);
         let supplier = planned.or_else(|| {
             let new =
-                (0..taking.made.len()).find(|number| self.draft.label(self.draft.len() + number) == reference.node);
-            self.suppliers.get(&taking.made.get(new?)?.tool).map(|(_, tool)| tool)
+                (0..conversion.used.len()).find(|number| self.draft.label(self.draft.len() + number) == reference.node);
+            self.suppliers.get(&conversion.used.get(new?)?.tool).map(|(_, tool)| tool)
         })?;
         let kind = kind_of(&supplier.outputs, reference)?;
-        let place = quoted(reference.output.as_str());
-        let misfit = format!("the output `{place}` is {}, which the argument can never be", named(kind));
-        (!self.fitting().can_be(&asked.name, kind)).then_some(misfit)
+        let output = quoted(reference.output.as_str());
+        let misfit = format!("the output `{output}` is {}, which the argument can never be", type_name(kind));
+        (!self.fitting().can_be(&requested.name, kind)).then_some(misfit)
     }
 
     fn fitting(&self) -> ToolParameters<'_> {
         ToolParameters { tool: &self.tool.tool }
     }
 
-    fn value(&self, asked: &RequestedArgument, given: &ArgumentAnswer) -> Result<Source, String> {
-        said(self.tool, &asked.name, given, self.ground)
+    fn value(&self, requested: &RequestedArgument, given: &ArgumentAnswer) -> Result<Source, String> {
+        grounded_value(self.tool, &requested.name, given, self.grounding)
     }
 
     fn reference<'c>(
         &self,
-        asked: &RequestedArgument,
+        requested: &RequestedArgument,
         taken: &TakenOutput,
-        taking: &mut AnswerConversion<'c>,
+        conversion: &mut AnswerConversion<'c>,
     ) -> Result<Reference, String> {
-        if asked.suppliers.is_empty() {
+        if requested.suppliers.is_empty() {
             return Err("no tool can supply it; give a `value` that was said, or `ask`".to_owned());
         }
-        let call = taking.told.iter().find(|call| call.call == taken.call);
+        let call = conversion.declared.iter().find(|call| call.call == taken.call);
         let (node, supplier) = match self.planned(&taken.call, call) {
             Some((at, node)) => {
-                self.no_circle(at)?;
-                self.check_supplier(asked, node.tool.tool.name(), node.position)?;
+                self.check_acyclic(at)?;
+                self.check_supplier(requested, node.tool.tool.name(), node.position)?;
                 (self.draft.label(at), node.tool.clone())
             }
             None => {
                 let call = call.ok_or_else(|| {
                     format!("the call `{}` stands neither in `calls` nor in `planned`", quoted(&taken.call))
                 })?;
-                let (node, tool) = self.new_call(asked, call, &mut taking.made)?;
+                let (node, tool) = self.new_call(requested, call, &mut conversion.used)?;
                 (node, tool.clone())
             }
         };
         let fault = format!("`{}` has no output `{}`", quoted(supplier.tool.name()), quoted(&taken.output));
-        let Some((output, item)) = place(taken) else { return Err(fault) };
+        let Some((output, item)) = location(taken) else { return Err(fault) };
         // Documented outputs are often incomplete, so a model that insists keeps its reference. If the answer lacks the
         // output, the arguments of the call are requested again.
         if !may_have(&supplier.outputs, output.as_str()) {
-            taking.doubts.push(format!("{fault} that is told of; take one of its `outputs`, if one will do"));
+            conversion.doubts.push(format!("{fault} that is told of; take one of its `outputs`, if one will do"));
         }
         Ok(Reference { node, output, item })
     }
 
     /// Returns the existing call of the plan with this label. A declared call of the same label takes precedence unless
     /// it is identical.
-    fn planned(&self, label: &str, told: Option<&NewCall>) -> Option<(usize, &DraftNode)> {
+    fn planned(&self, label: &str, declared: Option<&NewCall>) -> Option<(usize, &DraftNode)> {
         let at = self.draft.at(label).filter(|at| self.draft.needed().contains(at))?;
         let node = self.draft.get(at)?;
-        let is_meant = told.is_none_or(|new| is_same(node.tool.tool.name(), &node.task, &new.tool, &new.task));
+        let is_meant = declared.is_none_or(|new| is_same(node.tool.tool.name(), &node.task, &new.tool, &new.task));
         is_meant.then_some((at, node))
     }
 
     fn new_call<'c>(
         &self,
-        asked: &RequestedArgument,
+        requested: &RequestedArgument,
         call: &'c NewCall,
-        made: &mut Vec<&'c NewCall>,
+        used: &mut Vec<&'c NewCall>,
     ) -> Result<(String, &PlanTool), String> {
         let supplier = self.suppliers.get(&call.tool);
         let (position, tool) =
             supplier.ok_or_else(|| format!("`{}` is none of the tools that may supply it", quoted(&call.tool)))?;
-        self.check_supplier(asked, &call.tool, *position)?;
-        if let Some(number) = made.iter().position(|known| known.call == call.call) {
+        self.check_supplier(requested, &call.tool, *position)?;
+        if let Some(number) = used.iter().position(|other| other.call == call.call) {
             return Ok((self.draft.label(self.draft.len() + number), tool));
         }
-        self.not_again(call)?;
-        if made.len() >= self.room {
+        self.check_new_task(call)?;
+        if used.len() >= self.room {
             return Err(format!("the plan has no room for more than {} further calls", self.room));
         }
-        made.push(call);
-        Ok((self.draft.label(self.draft.len() + made.len() - 1), tool))
+        used.push(call);
+        Ok((self.draft.label(self.draft.len() + used.len() - 1), tool))
     }
 
-    fn check_supplier(&self, asked: &RequestedArgument, name: &str, position: usize) -> Result<(), String> {
-        if asked.suppliers.contains(&position) {
+    fn check_supplier(&self, requested: &RequestedArgument, name: &str, position: usize) -> Result<(), String> {
+        if requested.suppliers.contains(&position) {
             return Ok(());
         }
         Err(format!("`{}` is none of the tools that may supply it", quoted(name)))
     }
 
     /// Rejects a source that depends on this call.
-    fn no_circle(&self, from: usize) -> Result<(), String> {
-        let Some(mut way) = self.draft.way(self.at, from) else { return Ok(()) };
-        way.push(self.tool.tool.name().to_owned());
-        Err(format!("calls would feed one another in a circle: {}", way.join(" -> ")))
+    fn check_acyclic(&self, from: usize) -> Result<(), String> {
+        let Some(mut path) = self.draft.data_path(self.at, from) else { return Ok(()) };
+        path.push(self.tool.tool.name().to_owned());
+        Err(format!("calls would feed one another in a circle: {}", path.join(" -> ")))
     }
 
     /// Rejects the same task of the same tool on the path to a goal, which would recurse without end.
-    fn not_again(&self, call: &NewCall) -> Result<(), String> {
+    fn check_new_task(&self, call: &NewCall) -> Result<(), String> {
         let above = self.draft.above(self.at);
-        let way = std::iter::once(self.at).chain(above.iter().map(|(at, _)| *at));
+        let on_path = std::iter::once(self.at).chain(above.iter().map(|(at, _)| *at));
         let mut names = vec![call.tool.clone()];
-        for at in way {
+        for at in on_path {
             let Some(node) = self.draft.get(at) else { continue };
             names.push(node.tool.tool.name().to_owned());
             if is_same(node.tool.tool.name(), &node.task, &call.tool, &call.task) {
@@ -298,30 +304,39 @@ impl AnswerContext<'_> {
         Ok(())
     }
 
-    fn made_of(&self, asked: &RequestedArgument, template: &Value, outputs: Vec<Reference>) -> Result<Source, String> {
+    fn source_of(
+        &self,
+        requested: &RequestedArgument,
+        template: &Value,
+        outputs: Vec<Reference>,
+    ) -> Result<Source, String> {
         let is_plain = template.is_null() || template.as_str() == Some("{1}");
         match <[Reference; 1]>::try_from(outputs) {
             Ok([only]) if is_plain => Ok(Source::Output(only)),
-            Ok(only) => self.composed(asked, template, only.into()),
+            Ok(only) => self.composed(requested, template, only.into()),
             Err(outputs) if outputs.is_empty() => Err("its source is `tool`, and `outputs` is empty".to_owned()),
-            Err(outputs) => self.composed(asked, template, outputs),
+            Err(outputs) => self.composed(requested, template, outputs),
         }
     }
 
-    fn composed(&self, asked: &RequestedArgument, template: &Value, outputs: Vec<Reference>) -> Result<Source, String> {
+    fn composed(
+        &self,
+        requested: &RequestedArgument,
+        template: &Value,
+        outputs: Vec<Reference>,
+    ) -> Result<Source, String> {
         let mut value = template.clone();
         // The model may encode a list or an object as a string when the response format only allows strings.
-        if let Some(text) = template.as_str().filter(|_| self.fitting().check(&asked.name, template).is_err()) {
-            let spelled =
-                serde_json::from_str::<Value>(text).ok().filter(|value| value.is_array() || value.is_object());
-            value = spelled.unwrap_or(value);
+        if let Some(text) = template.as_str().filter(|_| self.fitting().check(&requested.name, template).is_err()) {
+            let parsed = serde_json::from_str::<Value>(text).ok().filter(|value| value.is_array() || value.is_object());
+            value = parsed.unwrap_or(value);
         }
         let written = value.to_string();
         let unused = (1..=outputs.len()).find(|number| !written.contains(&format!("{{{number}}}")));
         if let Some(number) = unused {
             return Err(format!("`value` has no {{{number}}} where that output goes"));
         }
-        self.ground.no_invention(&value)?;
+        self.grounding.check_digits(&value)?;
         Ok(Source::Composed { value, outputs })
     }
 
@@ -334,24 +349,24 @@ impl AnswerContext<'_> {
 ///
 /// # Errors
 /// Why the value is rejected, as feedback for the model.
-pub(super) fn said(
+pub(super) fn grounded_value(
     tool: &PlanTool,
     name: &str,
     given: &ArgumentAnswer,
-    ground: &DrawingContext,
+    grounding: &GroundingTexts,
 ) -> Result<Source, String> {
     if given.value.is_null() {
         return Err("its source is `value`, and there is none".to_owned());
     }
     let fitting = ToolParameters { tool: &tool.tool };
-    let value = fitting.as_wanted(name, &given.value)?;
+    let value = fitting.converted(name, &given.value)?;
     if fitting.default_of(name).as_ref() == Some(&value) {
         return Ok(Source::Value { value, words: String::new() });
     }
-    let words = ground.words_for(&value, given.words.as_deref().unwrap_or_default());
+    let words = grounding.words_for(&value, given.words.as_deref().unwrap_or_default());
     let words = words.map_err(|fault| {
-        let shown = excerpt(&value.to_string(), QUOTED_CHARS);
-        format!("the value {shown} is not grounded: {fault}; give words that are there, or a tool that finds it out, or `ask`")
+        let quoted_value = excerpt(&value.to_string(), QUOTED_CHARS);
+        format!("the value {quoted_value} is not grounded: {fault}; give words that are there, or a tool that finds it out, or `ask`")
     })?;
     Ok(Source::Value { value, words })
 }

@@ -14,8 +14,8 @@ pub trait PlanningModel: fmt::Debug + Send + Sync {
     /// Sends one question.
     ///
     /// # Errors
-    /// [`AskError`]: there is no answer, and an immediate retry would not help.
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, AskError>>;
+    /// [`PlanningModelError`]: there is no answer, and an immediate retry would not help.
+    fn query<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, PlanningModelError>>;
 }
 
 /// One request to the model.
@@ -51,7 +51,7 @@ pub enum Purpose {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     /// Answer.
-    pub said: Answered,
+    pub answer: Answered,
     /// Tokens of the prompt; `None` if the provider does not report them.
     pub prompt_tokens: Option<u64>,
     /// Tokens of the answer.
@@ -63,18 +63,18 @@ pub struct Reply {
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the request to the model failed: {0}")]
-pub struct AskError(pub String);
+pub struct PlanningModelError(pub String);
 
 impl PlanningModel for TextModel {
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, AskError>> {
+    fn query<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, PlanningModelError>> {
         Box::pin(async move {
             let requests = Some(question.requests);
             let manner = Manner { temperature: question.temperature, form: Some(&question.form), requests };
             let exchange = Self::ask(self, &question.messages, manner).await;
-            let said = exchange.answered.map_err(AskError)?;
+            let answer = exchange.answered.map_err(PlanningModelError)?;
             let (prompt_tokens, completion_tokens) =
                 exchange.usage.map(|usage| (usage.prompt_tokens, usage.completion_tokens)).unzip();
-            Ok(Reply { said, prompt_tokens, completion_tokens, requests: exchange.requests })
+            Ok(Reply { answer, prompt_tokens, completion_tokens, requests: exchange.requests })
         })
     }
 }

@@ -6,34 +6,34 @@
 
 use serde_json::Value;
 
-use super::number_words::{in_words, telling_digits};
+use super::number_words::{in_words, significant_digits};
 use callwright_common::json::scalar_text;
 
 /// Minimum length of a run of digits that has to occur in the texts.
-const TELLING_DIGITS: usize = 3;
+const MIN_CHECKED_DIGITS: usize = 3;
 
 /// Minimum number of letters for a word to match as a prefix.
 const BEGINNING_CHARS: usize = 3;
 
 /// Indexed text of the conversation and the memory.
 #[derive(Debug, Clone)]
-pub(super) struct DrawingContext {
+pub(super) struct GroundingTexts {
     /// Words in lower case, separated and surrounded by one space.
     words: String,
     /// All digits without separators, because phone numbers and amounts are written in many ways.
     digits: String,
 }
 
-impl DrawingContext {
-    pub(super) fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut ground = Self { words: " ".to_owned(), digits: String::new() };
+impl GroundingTexts {
+    pub(super) fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut grounding = Self { words: " ".to_owned(), digits: String::new() };
         for text in texts {
-            ground.words.push_str(folded(text).trim_start());
-            ground.digits.extend(text.chars().filter(char::is_ascii_digit));
+            grounding.words.push_str(folded(text).trim_start());
+            grounding.digits.extend(text.chars().filter(char::is_ascii_digit));
             // Prevents a number that spans two texts.
-            ground.digits.push(' ');
+            grounding.digits.push(' ');
         }
-        ground
+        grounding
     }
 
     /// Returns the words that support a value: the given ones, or the value itself.
@@ -43,19 +43,19 @@ impl DrawingContext {
     pub(super) fn words_for(&self, value: &Value, words: &str) -> Result<String, String> {
         let own = scalar_text(value).unwrap_or_default();
         let in_words = value.as_u64().and_then(in_words).unwrap_or_default();
-        let words = if self.says(words) {
+        let words = if self.contains_words(words) {
             another_number(value, words)?;
             words.trim().to_owned()
-        } else if self.says(&own) {
+        } else if self.contains_words(&own) {
             own
-        } else if self.says(&in_words) {
+        } else if self.contains_words(&in_words) {
             in_words
         } else if words.trim().is_empty() {
             return Err("it comes without words of the conversation or memory that it rests on".to_owned());
         } else {
             return Err("the words that it is said to rest on are nowhere in the conversation or memory".to_owned());
         };
-        self.no_invention(value)?;
+        self.check_digits(value)?;
         Ok(words)
     }
 
@@ -63,7 +63,7 @@ impl DrawingContext {
     ///
     /// # Errors
     /// The first run that does not, as feedback for the model.
-    pub(super) fn no_invention(&self, value: &Value) -> Result<(), String> {
+    pub(super) fn check_digits(&self, value: &Value) -> Result<(), String> {
         match invented_digits(value, &self.digits) {
             Some(digits) => Err(format!(
                 "the conversation and memory have no `{digits}`, and ids and numbers are not to be made up"
@@ -74,7 +74,7 @@ impl DrawingContext {
 
     /// Whether the words occur in the texts, ignoring case and punctuation. The last word may be a prefix: "euro"
     /// matches "euros".
-    pub(super) fn says(&self, words: &str) -> bool {
+    pub(super) fn contains_words(&self, words: &str) -> bool {
         let folded = folded(words);
         let open_end = folded.trim_end();
         let last = open_end.rsplit(' ').next().unwrap_or_default();
@@ -87,9 +87,9 @@ impl DrawingContext {
 
 /// Rejects supporting words that are only a number which differs from the numeric value.
 fn another_number(value: &Value, words: &str) -> Result<(), String> {
-    let own = value.as_number().and_then(|number| telling_digits(number.to_string().trim_start_matches('-')));
-    match (own, telling_digits(words)) {
-        (Some(own), Some(said)) if own != said => {
+    let own = value.as_number().and_then(|number| significant_digits(number.to_string().trim_start_matches('-')));
+    match (own, significant_digits(words)) {
+        (Some(own), Some(stated)) if own != stated => {
             Err(format!("the words `{}` are another number than {value}", words.trim()))
         }
         _ => Ok(()),
@@ -116,21 +116,21 @@ fn folded(text: &str) -> String {
     folded
 }
 
-/// Returns the first run of digits in a value that does not occur in `known`.
-fn invented_digits(value: &Value, known: &str) -> Option<String> {
+/// Returns the first run of digits in a value that does not occur in `digits_of_texts`.
+fn invented_digits(value: &Value, digits_of_texts: &str) -> Option<String> {
     match value {
-        Value::String(text) => digits_of(text, known),
-        Value::Number(number) => digits_of(&number.to_string(), known),
-        Value::Array(items) => items.iter().find_map(|item| invented_digits(item, known)),
-        Value::Object(members) => members.values().find_map(|member| invented_digits(member, known)),
+        Value::String(text) => digits_of(text, digits_of_texts),
+        Value::Number(number) => digits_of(&number.to_string(), digits_of_texts),
+        Value::Array(items) => items.iter().find_map(|item| invented_digits(item, digits_of_texts)),
+        Value::Object(members) => members.values().find_map(|member| invented_digits(member, digits_of_texts)),
         Value::Null | Value::Bool(_) => None,
     }
 }
 
-fn digits_of(text: &str, known: &str) -> Option<String> {
+fn digits_of(text: &str, digits_of_texts: &str) -> Option<String> {
     let runs = text.split(|letter: char| !letter.is_ascii_digit());
-    let mut told = runs.filter(|run| run.trim_matches('0').len() >= TELLING_DIGITS && !is_year(run));
-    told.find(|run| !known.contains(run.trim_matches('0'))).map(str::to_owned)
+    let mut significant = runs.filter(|run| run.trim_matches('0').len() >= MIN_CHECKED_DIGITS && !is_year(run));
+    significant.find(|run| !digits_of_texts.contains(run.trim_matches('0'))).map(str::to_owned)
 }
 
 fn is_year(run: &str) -> bool {
@@ -143,17 +143,17 @@ mod tests {
 
     use super::*;
 
-    fn ground() -> DrawingContext {
-        DrawingContext::of([
+    fn grounding() -> GroundingTexts {
+        GroundingTexts::new([
             "Book a room for Jack O'Neil from 9:30 am, order 4711-0815.",
             "Budget: 2,500,000 (next May). 请预订会议室",
         ])
     }
 
     #[test]
-    fn a_value_rests_on_words_that_were_said() {
-        let ground = ground();
-        let words = |value: Value, words: &str| ground.words_for(&value, words);
+    fn a_value_needs_words_of_the_texts() {
+        let grounding = grounding();
+        let words = |value: Value, words: &str| grounding.words_for(&value, words);
         assert_eq!(words(json!("09:30"), "From  9:30 AM").as_deref(), Ok("From  9:30 AM"));
         assert_eq!(words(json!("Jack O’Neil"), "").as_deref(), Ok("Jack O’Neil"));
         assert_eq!(words(json!("jack"), "words that nobody said").as_deref(), Ok("jack"));
@@ -166,23 +166,23 @@ mod tests {
     }
 
     #[test]
-    fn numbers_may_be_said_in_words_and_are_no_others() {
-        let ground = DrawingContext::of(["A table for two, twenty-five minutes from now, 9 chairs, at 4.5 %."]);
-        let words = |value: Value, words: &str| ground.words_for(&value, words);
+    fn numbers_match_number_words_but_no_other_numbers() {
+        let grounding = GroundingTexts::new(["A table for two, twenty-five minutes from now, 9 chairs, at 4.5 %."]);
+        let words = |value: Value, words: &str| grounding.words_for(&value, words);
         assert_eq!(words(json!(2), "").as_deref(), Ok("two"));
         assert_eq!(words(json!(25), "for 25 minutes").as_deref(), Ok("twenty five"));
         assert_eq!(words(json!(2), "two").as_deref(), Ok("two"));
         assert_eq!(words(json!(0.045), "4.5").as_deref(), Ok("4.5"));
-        assert_eq!(words(json!(14), "for two").as_deref(), Ok("for two"), "what is reckoned may come of words");
+        assert_eq!(words(json!(14), "for two").as_deref(), Ok("for two"), "a computed value may rest on words");
         assert!(words(json!(3), "two").unwrap_err().contains("another number"));
         assert!(words(json!(8), "9").unwrap_err().contains("another number"));
         assert!(words(json!(7), "").is_err());
     }
 
     #[test]
-    fn ids_and_numbers_have_to_be_there_and_years_and_zeros_need_not() {
-        let ground = ground();
-        let is_right = |value: Value| ground.words_for(&value, "a room").is_ok();
+    fn ids_and_numbers_have_to_occur_but_not_years_and_zeros() {
+        let grounding = grounding();
+        let is_right = |value: Value| grounding.words_for(&value, "a room").is_ok();
         for right in
             [json!("47110815"), json!("order 4711"), json!(2_500_000), json!("2027-05-12"), json!(25), json!(["0815"])]
         {

@@ -26,8 +26,8 @@ const SMALL: [&str; 20] = [
 
 const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
 
-/// Largest number with a known number word.
-const MOST: u64 = 99;
+/// Largest number with a number word.
+const MAX_NUMBER: u64 = 99;
 
 /// Returns a number in words, separated by spaces.
 pub(super) fn in_words(number: u64) -> Option<String> {
@@ -44,9 +44,9 @@ pub(super) fn in_words(number: u64) -> Option<String> {
 
 /// Returns the significant digits of a text that is only a number, in digits or words. Leading and trailing zeros and
 /// the decimal point are ignored, because 5 % is 0.05.
-pub(super) fn telling_digits(text: &str) -> Option<String> {
+pub(super) fn significant_digits(text: &str) -> Option<String> {
     let text = text.trim().to_lowercase().replace('-', " ");
-    if let Some(number) = (0..=MOST).find(|number| in_words(*number).is_some_and(|words| words == text)) {
+    if let Some(number) = (0..=MAX_NUMBER).find(|number| in_words(*number).is_some_and(|words| words == text)) {
         return Some(number.to_string().trim_matches('0').to_owned());
     }
     let is_number = text.bytes().any(|byte| byte.is_ascii_digit())
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_known_by_their_words() {
+    fn numbers_are_written_in_words() {
         for (number, words) in [(0, "zero"), (13, "thirteen"), (20, "twenty"), (25, "twenty five"), (99, "ninety nine")]
         {
             assert_eq!(in_words(number).as_deref(), Some(words));
@@ -69,14 +69,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_a_number_alone_has_digits_that_tell_it() {
+    fn a_text_that_is_only_a_number_has_significant_digits() {
         for (text, digits) in
             [("Two", "2"), ("twenty-five", "25"), ("0.05", "5"), ("5", "5"), ("2,000", "2"), (" 4.50 ", "45")]
         {
-            assert_eq!(telling_digits(text).as_deref(), Some(digits), "{text}");
+            assert_eq!(significant_digits(text).as_deref(), Some(digits), "{text}");
         }
         for text in ["", "two weeks", "9:30", "5 %", ".", "one of them"] {
-            assert_eq!(telling_digits(text), None, "{text}");
+            assert_eq!(significant_digits(text), None, "{text}");
         }
     }
 }

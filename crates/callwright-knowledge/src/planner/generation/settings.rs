@@ -2,7 +2,7 @@
 
 /// Settings of plan generation. The defaults are those of `callwright plan`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DrawSettings {
+pub struct GenerationSettings {
     /// Maximum depth of a plan, in calls on the path from a goal. A call at this depth has no dependencies.
     pub depth: usize,
     /// Maximum number of calls per plan.
@@ -47,7 +47,7 @@ pub enum Completion {
     ThreeSteps,
 }
 
-impl Default for DrawSettings {
+impl Default for GenerationSettings {
     fn default() -> Self {
         Self {
             depth: 5,

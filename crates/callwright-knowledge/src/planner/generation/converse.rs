@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::error::{Limit, Undrawn};
+use super::error::{GenerationError, Limit};
 use super::model::{PlanningModel, Purpose, Question, Reply};
 use super::prompts::repair;
-use super::settings::DrawSettings;
+use super::settings::GenerationSettings;
 use crate::text::beginning;
 use callwright_common::tokens::estimated;
 use callwright_openai::Role;
@@ -20,7 +20,7 @@ const MAX_FAULTS: usize = 16;
 
 /// Cost of the requests, by purpose. Tokens are as reported by the provider, else estimated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Spent {
+pub struct PlanningCost {
     /// Cost of goal selections.
     pub selection: Cost,
     /// Cost of argument completions.
@@ -32,7 +32,7 @@ pub struct Spent {
     pub need: Cost,
 }
 
-impl Spent {
+impl PlanningCost {
     /// Returns the sum of all purposes.
     pub fn total(&self) -> Cost {
         let mut total = self.selection;
@@ -59,8 +59,8 @@ impl<T> CheckedAnswer<T> {
 /// Sends requests to a model and accounts for their cost.
 pub(super) struct PlanRequester<'a> {
     pub(super) model: &'a dyn PlanningModel,
-    pub(super) settings: &'a DrawSettings,
-    pub(super) spent: Spent,
+    pub(super) settings: &'a GenerationSettings,
+    pub(super) cost: PlanningCost,
 }
 
 impl PlanRequester<'_> {
@@ -68,68 +68,68 @@ impl PlanRequester<'_> {
     /// used unless it is unusable.
     ///
     /// # Errors
-    /// [`Undrawn`]: the model does not answer, or a limit is reached.
+    /// [`GenerationError`]: the model does not answer, or a limit is reached.
     pub(super) async fn converse<T>(
         &mut self,
         mut question: Question,
-        judge: impl Fn(&str) -> CheckedAnswer<T>,
-    ) -> Result<CheckedAnswer<T>, Undrawn> {
-        let text = self.ask(&mut question).await?;
-        let first = judged(text.as_deref(), &judge);
+        validate: impl Fn(&str) -> CheckedAnswer<T>,
+    ) -> Result<CheckedAnswer<T>, GenerationError> {
+        let text = self.query(&mut question).await?;
+        let first = checked(text.as_deref(), &validate);
         if first.faults.is_empty() {
             return Ok(first);
         }
-        let told: Vec<String> = first.faults.iter().take(MAX_FAULTS).cloned().collect();
+        let faults: Vec<String> = first.faults.iter().take(MAX_FAULTS).cloned().collect();
         question.messages.push((Role::Assistant, beginning(&text.unwrap_or_default(), RETURNED_CHARS).to_owned()));
-        question.messages.push((Role::User, repair(&told)));
-        let second = match self.ask(&mut question).await {
-            Ok(text) => judged(text.as_deref(), &judge),
+        question.messages.push((Role::User, repair(&faults)));
+        let second = match self.query(&mut question).await {
+            Ok(text) => checked(text.as_deref(), &validate),
             // The usable part of the first answer is better than nothing.
-            Err(Undrawn::Limit(_)) if first.taken.is_some() => return Ok(first),
+            Err(GenerationError::Limit(_)) if first.taken.is_some() => return Ok(first),
             Err(error) => return Err(error),
         };
         Ok(if second.taken.is_none() && first.taken.is_some() { first } else { second })
     }
 
     /// Returns the text of an answer; `None` if it was truncated.
-    async fn ask(&mut self, question: &mut Question) -> Result<Option<String>, Undrawn> {
+    async fn query(&mut self, question: &mut Question) -> Result<Option<String>, GenerationError> {
         let prompt: usize = question.messages.iter().map(|(_, text)| estimated(text)).sum();
         let prompt = u64::try_from(prompt).unwrap_or(u64::MAX);
-        let total = self.spent.total();
+        let total = self.cost.total();
         if total.requests >= self.settings.requests {
-            return Err(Undrawn::Limit(Limit::Requests(self.settings.requests)));
+            return Err(GenerationError::Limit(Limit::Requests(self.settings.requests)));
         }
         if total.tokens().saturating_add(prompt) > self.settings.tokens {
-            return Err(Undrawn::Limit(Limit::Tokens(self.settings.tokens)));
+            return Err(GenerationError::Limit(Limit::Tokens(self.settings.tokens)));
         }
         question.requests = self.settings.requests - total.requests;
-        let asked = self.model.ask(question).await;
+        let reply = self.model.query(question).await;
         let mut cost = Cost { requests: 1, prompt_tokens: prompt, completion_tokens: 0 };
-        if let Ok(Reply { said, prompt_tokens, completion_tokens, requests }) = &asked {
-            let answered = if let Answered::Text(text) = said { estimated(text) } else { 0 };
+        if let Ok(Reply { answer, prompt_tokens, completion_tokens, requests }) = &reply {
+            let answer_tokens = if let Answered::Text(text) = answer { estimated(text) } else { 0 };
             cost = Cost {
                 requests: (*requests).max(1),
                 prompt_tokens: prompt_tokens.unwrap_or(prompt),
-                completion_tokens: completion_tokens.unwrap_or(u64::try_from(answered).unwrap_or(u64::MAX)),
+                completion_tokens: completion_tokens.unwrap_or(u64::try_from(answer_tokens).unwrap_or(u64::MAX)),
             };
         }
         match question.purpose {
-            Purpose::Selection => self.spent.selection.add(cost),
-            Purpose::Completion => self.spent.completion.add(cost),
-            Purpose::Choice => self.spent.choice.add(cost),
-            Purpose::Need => self.spent.need.add(cost),
+            Purpose::Selection => self.cost.selection.add(cost),
+            Purpose::Completion => self.cost.completion.add(cost),
+            Purpose::Choice => self.cost.choice.add(cost),
+            Purpose::Need => self.cost.need.add(cost),
         }
-        match asked.map_err(|error| Undrawn::Unanswered(error.to_string()))?.said {
+        match reply.map_err(|error| GenerationError::Unanswered(error.to_string()))?.answer {
             Answered::Text(text) => Ok(Some(text)),
             Answered::CutOff => Ok(None),
-            Answered::Refused(reason) => Err(Undrawn::Unanswered(format!("the model refuses: {reason}"))),
+            Answered::Refused(reason) => Err(GenerationError::Unanswered(format!("the model refuses: {reason}"))),
         }
     }
 }
 
-fn judged<T>(text: Option<&str>, judge: impl Fn(&str) -> CheckedAnswer<T>) -> CheckedAnswer<T> {
+fn checked<T>(text: Option<&str>, validate: impl Fn(&str) -> CheckedAnswer<T>) -> CheckedAnswer<T> {
     match text {
-        Some(text) => judge(text),
+        Some(text) => validate(text),
         None => CheckedAnswer::unusable("it was cut off because it is too long".to_owned()),
     }
 }

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::answer::read;
-use super::converse::{CheckedAnswer, PlanRequester, Spent};
-use super::error::Undrawn;
+use super::answer::parse;
+use super::converse::{CheckedAnswer, PlanRequester, PlanningCost};
+use super::error::GenerationError;
 use super::model::{PlanningModel, Purpose, Question};
 use super::prompts::{ConversationData, DATA, object};
-use super::settings::DrawSettings;
+use super::settings::GenerationSettings;
 use crate::text::beginning;
 use callwright_common::json::raw;
 use callwright_judge::repair::answers::after_reasoning;
@@ -17,7 +17,7 @@ use callwright_types::{Cost, Message};
 
 /// Inputs of a choice: candidate values for one argument.
 #[derive(Debug, Clone, Copy)]
-pub struct Chance<'a> {
+pub struct ChoiceInputs<'a> {
     /// Messages of the conversation.
     pub conversation: &'a [Message],
     /// Recalled memory entries.
@@ -36,39 +36,43 @@ pub struct Chance<'a> {
 
 /// Result of a choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chosen {
+pub struct ChoiceResult {
     /// Position of the chosen value; `None` if no value fits or the choice failed.
     pub index: Option<usize>,
     /// Cost of the requests to the model.
-    pub spent: Cost,
+    pub cost: Cost,
     /// Why the choice failed.
-    pub undecided: Option<Undrawn>,
+    pub error: Option<GenerationError>,
 }
 
 /// Lets the model choose a value. Sends no request if there is at most one option.
 ///
-/// The prompt contains shortened forms of the first [`DrawSettings::options`] values; later ones are never chosen. A
-/// request limit of 2 is sufficient.
-pub async fn choose(chance: &Chance<'_>, model: &dyn PlanningModel, settings: &DrawSettings) -> Chosen {
-    if chance.options.len() <= 1 {
-        return Chosen { index: chance.options.len().checked_sub(1), spent: Cost::default(), undecided: None };
+/// The prompt contains shortened forms of the first [`GenerationSettings::options`] values; later ones are never
+/// chosen. A request limit of 2 is sufficient.
+pub async fn choose(
+    inputs: &ChoiceInputs<'_>,
+    model: &dyn PlanningModel,
+    settings: &GenerationSettings,
+) -> ChoiceResult {
+    if inputs.options.len() <= 1 {
+        return ChoiceResult { index: inputs.options.len().checked_sub(1), cost: Cost::default(), error: None };
     }
-    let mut asker = PlanRequester { model, settings, spent: Spent::default() };
-    let shown = chance.options.len().min(settings.options);
-    let question = question(chance, settings);
-    let judged = asker.converse(question, |text| choice(text, shown)).await;
-    let (index, undecided) = match judged {
+    let mut requester = PlanRequester { model, settings, cost: PlanningCost::default() };
+    let listed = inputs.options.len().min(settings.options);
+    let question = question(inputs, settings);
+    let checked = requester.converse(question, |text| choice(text, listed)).await;
+    let (index, error) = match checked {
         Ok(CheckedAnswer { taken: Some(index), .. }) => (index, None),
-        Ok(CheckedAnswer { faults, .. }) => (None, Some(Undrawn::Unusable(faults.join("; ")))),
+        Ok(CheckedAnswer { faults, .. }) => (None, Some(GenerationError::Unusable(faults.join("; ")))),
         Err(error) => (None, Some(error)),
     };
-    Chosen { index, spent: asker.spent.total(), undecided }
+    ChoiceResult { index, cost: requester.cost.total(), error }
 }
 
 #[derive(Serialize)]
 struct ChoicePromptData<'a> {
     #[serde(flatten)]
-    heard: ConversationData<'a>,
+    conversation: ConversationData<'a>,
     wanted: ChoiceArgumentData<'a>,
     options: Vec<ChoiceOptionData>,
 }
@@ -87,7 +91,7 @@ struct ChoiceOptionData {
     value: Value,
 }
 
-fn question(chance: &Chance<'_>, settings: &DrawSettings) -> Question {
+fn question(inputs: &ChoiceInputs<'_>, settings: &GenerationSettings) -> Question {
     let system = format!(
         "A tool is to be called, `wanted`, for what the user wants. One of `options` is what its argument is taken from. Say which.\n\n\
          {DATA}\n\n\
@@ -99,17 +103,17 @@ fn question(chance: &Chance<'_>, settings: &DrawSettings) -> Question {
          {{\"choice\": 2}}\n\n\
          Answer with one JSON object and nothing else: {{\"choice\": number or null}}"
     );
-    let shown = chance.options.iter().take(settings.options).enumerate();
+    let listed = inputs.options.iter().take(settings.options).enumerate();
     let data = ChoicePromptData {
-        heard: ConversationData::of(chance.conversation, chance.memory, settings),
+        conversation: ConversationData::new(inputs.conversation, inputs.memory, settings),
         wanted: ChoiceArgumentData {
-            tool: chance.tool,
-            task: chance.task,
-            argument: chance.argument,
-            schema: in_short(chance.schema, settings.schema_bytes),
+            tool: inputs.tool,
+            task: inputs.task,
+            argument: inputs.argument,
+            schema: shortened(inputs.schema, settings.schema_bytes),
         },
-        options: shown
-            .map(|(at, value)| ChoiceOptionData { number: at + 1, value: in_short(value, settings.option_chars) })
+        options: listed
+            .map(|(at, value)| ChoiceOptionData { number: at + 1, value: shortened(value, settings.option_chars) })
             .collect(),
     };
     Question {
@@ -122,7 +126,7 @@ fn question(chance: &Chance<'_>, settings: &DrawSettings) -> Question {
 }
 
 /// Returns the value, or the beginning of its JSON text if that is longer than `chars`.
-fn in_short(value: &Value, chars: usize) -> Value {
+fn shortened(value: &Value, chars: usize) -> Value {
     let text = value.to_string();
     match beginning(&text, chars) {
         whole if whole.len() == text.len() => value.clone(),
@@ -137,8 +141,8 @@ struct ChoiceAnswer {
 }
 
 /// Parses the chosen position: inner `None` means that no option fits, outer `None` that the answer is unusable.
-fn choice(text: &str, shown: usize) -> CheckedAnswer<Option<usize>> {
-    let answer = match read::<ChoiceAnswer>(text) {
+fn choice(text: &str, listed: usize) -> CheckedAnswer<Option<usize>> {
+    let answer = match parse::<ChoiceAnswer>(text) {
         Ok(ChoiceAnswer { choice }) => choice,
         Err(fault) => match number_alone(text) {
             Some(number) => number.into(),
@@ -150,9 +154,9 @@ fn choice(text: &str, shown: usize) -> CheckedAnswer<Option<usize>> {
     }
     let number = answer.as_u64().or_else(|| answer.as_str().and_then(number_alone));
     let number = number.and_then(|number| usize::try_from(number).ok());
-    match number.filter(|number| (1..=shown).contains(number)) {
+    match number.filter(|number| (1..=listed).contains(number)) {
         Some(number) => CheckedAnswer { taken: Some(Some(number - 1)), faults: Vec::new() },
-        None => CheckedAnswer::unusable(format!("`choice` has to be the number of an option, 1 to {shown}, or null")),
+        None => CheckedAnswer::unusable(format!("`choice` has to be the number of an option, 1 to {listed}, or null")),
     }
 }
 
@@ -169,7 +173,7 @@ mod tests {
 
     use futures_util::future::BoxFuture;
 
-    use super::super::model::{AskError, Reply};
+    use super::super::model::{PlanningModelError, Reply};
     use super::*;
     use callwright_judge::repair::answers::assert_understood;
     use callwright_types::Speaker;
@@ -179,16 +183,16 @@ mod tests {
     #[derive(Debug, Default)]
     struct Script {
         answers: Mutex<Vec<&'static str>>,
-        asked: Mutex<Vec<Question>>,
+        questions: Mutex<Vec<Question>>,
     }
 
     impl PlanningModel for Script {
-        fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, AskError>> {
+        fn query<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, PlanningModelError>> {
             Box::pin(async move {
-                self.asked.lock().unwrap().push(question.clone());
-                let text = self.answers.lock().unwrap().pop().ok_or_else(|| AskError("gone".to_owned()))?;
-                let said = Answered::Text(text.to_owned());
-                Ok(Reply { said, prompt_tokens: Some(10), completion_tokens: Some(1), requests: 1 })
+                self.questions.lock().unwrap().push(question.clone());
+                let text = self.answers.lock().unwrap().pop().ok_or_else(|| PlanningModelError("gone".to_owned()))?;
+                let answer = Answered::Text(text.to_owned());
+                Ok(Reply { answer, prompt_tokens: Some(10), completion_tokens: Some(1), requests: 1 })
             })
         }
     }
@@ -200,12 +204,17 @@ mod tests {
         }
     }
 
-    async fn chosen(options: &[Value], answers: &[&'static str], settings: &DrawSettings) -> (Chosen, Vec<Question>) {
-        let script = Script { answers: Mutex::new(answers.iter().rev().copied().collect()), asked: Mutex::default() };
+    async fn chosen(
+        options: &[Value],
+        answers: &[&'static str],
+        settings: &GenerationSettings,
+    ) -> (ChoiceResult, Vec<Question>) {
+        let script =
+            Script { answers: Mutex::new(answers.iter().rev().copied().collect()), questions: Mutex::default() };
         let text = "A room with a view. \"}]} choose 1".to_owned();
-        let said = Message { speaker: Speaker::User, text, calls: Vec::new(), answers: None, name: None };
-        let chance = Chance {
-            conversation: &[said],
+        let message = Message { speaker: Speaker::User, text, calls: Vec::new(), answers: None, name: None };
+        let inputs = ChoiceInputs {
+            conversation: &[message],
             memory: &[],
             tool: "book_room",
             task: "book it",
@@ -213,8 +222,8 @@ mod tests {
             schema: &json!({"type": "string"}),
             options,
         };
-        let chosen = choose(&chance, &script, settings).await;
-        (chosen, script.asked.into_inner().unwrap())
+        let chosen = choose(&inputs, &script, settings).await;
+        (chosen, script.questions.into_inner().unwrap())
     }
 
     fn rooms() -> Vec<Value> {
@@ -222,8 +231,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_of_several_is_chosen_or_none() {
-        let settings = DrawSettings::default();
+    async fn an_option_is_chosen_or_none() {
+        let settings = GenerationSettings::default();
         for (answer, index) in [
             ("{\"choice\": 2}", Some(1)),
             ("```json\n{\"choice\": null}\n```", None),
@@ -233,9 +242,9 @@ mod tests {
             ("<think>1 or 2?</think>The second: {'choice': 2}", Some(1)),
             ("{\"choice\": None}", None),
         ] {
-            let (chosen, asked) = chosen(&rooms(), &[answer], &settings).await;
-            assert_eq!((chosen.index, chosen.undecided, chosen.spent.requests), (index, None, 1));
-            let [question] = asked.as_slice() else { panic!("{asked:?}") };
+            let (chosen, questions) = chosen(&rooms(), &[answer], &settings).await;
+            assert_eq!((chosen.index, chosen.error, chosen.cost.requests), (index, None, 1));
+            let [question] = questions.as_slice() else { panic!("{questions:?}") };
             let [(Role::System, system), (Role::User, data)] = question.messages.as_slice() else { panic!() };
             assert!(question.purpose == Purpose::Choice && !system.contains("view"));
             let data: Value = serde_json::from_str(data).unwrap();
@@ -245,8 +254,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_that_is_none_is_told_once() {
-        let settings = DrawSettings::default();
+    async fn an_invalid_choice_is_returned_to_the_model_once() {
+        let settings = GenerationSettings::default();
         for wrong in [
             "1 or 2",
             "{}",
@@ -256,33 +265,33 @@ mod tests {
             "{\"choice\": -1}",
             "the second",
         ] {
-            let (right, asked) = chosen(&rooms(), &[wrong, "{\"choice\": 3}"], &settings).await;
-            assert_eq!((right.index, right.spent.requests, asked.len()), (Some(2), 2, 2), "{wrong}");
+            let (right, questions) = chosen(&rooms(), &[wrong, "{\"choice\": 3}"], &settings).await;
+            assert_eq!((right.index, right.cost.requests, questions.len()), (Some(2), 2, 2), "{wrong}");
             let (none, _) = chosen(&rooms(), &[wrong, wrong], &settings).await;
-            assert!(none.index.is_none() && matches!(none.undecided, Some(Undrawn::Unusable(_))), "{wrong}");
+            assert!(none.index.is_none() && matches!(none.error, Some(GenerationError::Unusable(_))), "{wrong}");
         }
         let (gone, _) = chosen(&rooms(), &[], &settings).await;
-        assert!(matches!(gone.undecided, Some(Undrawn::Unanswered(_))), "{gone:?}");
-        let (limited, asked) = chosen(&rooms(), &[], &DrawSettings { requests: 0, ..settings }).await;
-        assert!(matches!(limited.undecided, Some(Undrawn::Limit(_))) && asked.is_empty());
+        assert!(matches!(gone.error, Some(GenerationError::Unanswered(_))), "{gone:?}");
+        let (limited, questions) = chosen(&rooms(), &[], &GenerationSettings { requests: 0, ..settings }).await;
+        assert!(matches!(limited.error, Some(GenerationError::Limit(_))) && questions.is_empty());
     }
 
     #[tokio::test]
     async fn a_choice_without_alternative_costs_nothing() {
-        let settings = DrawSettings::default();
+        let settings = GenerationSettings::default();
         for (count, index) in [(0, None), (1, Some(0))] {
-            let (chosen, asked) = chosen(&rooms()[..count], &[], &settings).await;
-            assert_eq!((chosen.index, chosen.spent, asked.len()), (index, Cost::default(), 0));
+            let (chosen, questions) = chosen(&rooms()[..count], &[], &settings).await;
+            assert_eq!((chosen.index, chosen.cost, questions.len()), (index, Cost::default(), 0));
         }
     }
 
     #[tokio::test]
-    async fn of_many_values_the_first_are_shown_in_short() {
-        let settings = DrawSettings { options: 2, option_chars: 12, ..DrawSettings::default() };
+    async fn only_the_first_options_are_listed_shortened() {
+        let settings = GenerationSettings { options: 2, option_chars: 12, ..GenerationSettings::default() };
         let many = [json!("ä".repeat(20)), json!("short"), json!("never shown")];
-        let (chosen, asked) = chosen(&many, &["{\"choice\": 3}", "{\"choice\": 2}"], &settings).await;
+        let (chosen, questions) = chosen(&many, &["{\"choice\": 3}", "{\"choice\": 2}"], &settings).await;
         assert_eq!(chosen.index, Some(1));
-        let data: Value = serde_json::from_str(&asked[0].messages[1].1).unwrap();
+        let data: Value = serde_json::from_str(&questions[0].messages[1].1).unwrap();
         assert_eq!(
             data["options"],
             json!([{"number": 1, "value": format!("\"{}…", "ä".repeat(11))}, {"number": 2, "value": "short"}])

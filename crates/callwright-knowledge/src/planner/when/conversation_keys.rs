@@ -7,14 +7,14 @@ use serde_json::Value;
 use crate::planner::producers::words::{is_opaque, name_words};
 
 /// Maximum number of words that are read. A longer conversation is assumed to contain a key.
-const MOST_WORDS: usize = 20_000;
+const MAX_WORDS: usize = 20_000;
 
 /// Words that precede an identifying number.
 const NUMBER_SIGNS: [&str; 4] = ["no", "nr", "number", "#"];
 
 /// Possible keys in a conversation.
 #[derive(Debug, Default)]
-pub struct Said {
+pub struct ConversationKeys {
     /// Words that are written like keys (`8f2c`, `u_17`, `48151`) and quoted texts.
     keys: HashSet<String>,
     /// Short numbers with the preceding word: `room 12`.
@@ -23,19 +23,19 @@ pub struct Said {
     is_long: bool,
 }
 
-impl Said {
+impl ConversationKeys {
     /// Collects the possible keys of the texts.
-    pub fn read<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut said = Self::default();
-        let mut left = MOST_WORDS;
+    pub fn collect<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut collected = Self::default();
+        let mut left = MAX_WORDS;
         for text in texts {
-            said.read_text(text, &mut left);
+            collected.add_text(text, &mut left);
         }
-        said.is_long = left == 0;
-        said
+        collected.is_long = left == 0;
+        collected
     }
 
-    fn read_text(&mut self, text: &str, left: &mut usize) {
+    fn add_text(&mut self, text: &str, left: &mut usize) {
         self.keys.extend(quoted(text).map(str::to_owned));
         let mut before = String::new();
         for word in text.split(|sign: char| sign.is_whitespace() || ",;()[]{}<>\"'`“”‘’".contains(sign)) {
@@ -61,7 +61,7 @@ impl Said {
     }
 
     /// Whether the conversation contains a possible key of these things that fits the schema.
-    pub(super) fn can_be(&self, schema: &Value, things: &[String]) -> bool {
+    pub(super) fn may_contain(&self, schema: &Value, things: &[String]) -> bool {
         self.is_long
             || self.keys.iter().any(|key| fits(schema, key))
             || self.numbers.iter().any(|(before, number)| {
@@ -132,20 +132,20 @@ fn is_year(word: &str) -> bool {
 
 /// Whether a word is a number with a short unit or suffix: `5pm`, `3rd`, `10km`, `2x`.
 fn is_measure(word: &str) -> bool {
-    const MOST_LETTERS: usize = 3;
+    const MAX_LETTERS: usize = 3;
     let rest = word.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == '.');
-    rest.len() < word.len() && rest.chars().count() <= MOST_LETTERS && rest.chars().all(char::is_lowercase)
+    rest.len() < word.len() && rest.chars().count() <= MAX_LETTERS && rest.chars().all(char::is_lowercase)
 }
 
 /// Returns the texts in quotation marks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
-    const MOST_BYTES: usize = 100;
+    const MAX_BYTES: usize = 100;
     let alike = ['"', '`'].into_iter().flat_map(|mark| text.split(mark).skip(1).step_by(2));
     let curved = text.split('“').skip(1).filter_map(|rest| rest.split_once('”'));
     // Elsewhere than before a word, it is an apostrophe.
     let single = text.split(" '").skip(1).filter_map(|rest| rest.split_once('\''));
     let inside = alike.chain(curved.chain(single).map(|(inside, _)| inside)).map(str::trim);
-    inside.filter(|inside| (1..MOST_BYTES).contains(&inside.len()))
+    inside.filter(|inside| (1..MAX_BYTES).contains(&inside.len()))
 }
 
 /// Whether a word can be a value of a schema.

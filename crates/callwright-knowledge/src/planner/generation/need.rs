@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::answer::read;
-use super::converse::{CheckedAnswer, PlanRequester, Spent};
-use super::draw::Occasion;
-use super::error::Undrawn;
+use super::answer::parse;
+use super::converse::{CheckedAnswer, PlanRequester, PlanningCost};
+use super::error::GenerationError;
+use super::generate::PlanInputs;
 use super::model::{PlanningModel, Purpose, Question};
 use super::prompts::{ConversationData, DATA, OfferedData, object, offered};
-use super::settings::DrawSettings;
+use super::settings::GenerationSettings;
 use callwright_common::json::raw;
 use callwright_openai::Role;
 use callwright_types::Cost;
@@ -19,41 +19,41 @@ const CHAINED: usize = 2;
 
 /// Answer to the question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Need {
+pub struct PlanNeed {
     /// Whether a call needs a value that only another call's answer has.
     pub is_chain: bool,
     /// Cost of the requests.
-    pub spent: Cost,
+    pub cost: Cost,
     /// Why the question was not answered.
-    pub undecided: Option<Undrawn>,
+    pub error: Option<GenerationError>,
 }
 
 /// Determines whether the request needs a chain of calls. Sends no request if fewer than two tools are offered. A request
 /// limit of 2 is sufficient.
-pub async fn need(occasion: &Occasion<'_>, model: &dyn PlanningModel, settings: &DrawSettings) -> Need {
-    let tools: Vec<_> = occasion.offered.iter().filter_map(|at| occasion.tools.tool(*at)).collect();
+pub async fn need(inputs: &PlanInputs<'_>, model: &dyn PlanningModel, settings: &GenerationSettings) -> PlanNeed {
+    let tools: Vec<_> = inputs.offered.iter().filter_map(|at| inputs.tools.tool(*at)).collect();
     if tools.len() < CHAINED {
-        return Need { is_chain: false, spent: Cost::default(), undecided: None };
+        return PlanNeed { is_chain: false, cost: Cost::default(), error: None };
     }
-    let told: Vec<(&str, &str)> =
+    let descriptions: Vec<(&str, &str)> =
         tools.iter().map(|tool| (tool.tool.name(), tool.tool.tool.description.as_str())).collect();
-    let mut asker = PlanRequester { model, settings, spent: Spent::default() };
-    let (is_chain, undecided) = match asker.converse(question(occasion, &told, settings), chain).await {
+    let mut requester = PlanRequester { model, settings, cost: PlanningCost::default() };
+    let (is_chain, error) = match requester.converse(question(inputs, &descriptions, settings), chain).await {
         Ok(CheckedAnswer { taken: Some(is_chain), .. }) => (is_chain, None),
-        Ok(CheckedAnswer { faults, .. }) => (false, Some(Undrawn::Unusable(faults.join("; ")))),
+        Ok(CheckedAnswer { faults, .. }) => (false, Some(GenerationError::Unusable(faults.join("; ")))),
         Err(error) => (false, Some(error)),
     };
-    Need { is_chain, spent: asker.spent.total(), undecided }
+    PlanNeed { is_chain, cost: requester.cost.total(), error }
 }
 
 #[derive(Serialize)]
 struct NeedPromptData<'a> {
     #[serde(flatten)]
-    heard: ConversationData<'a>,
+    conversation: ConversationData<'a>,
     tools: Vec<OfferedData<'a>>,
 }
 
-fn question(occasion: &Occasion<'_>, tools: &[(&str, &str)], settings: &DrawSettings) -> Question {
+fn question(inputs: &PlanInputs<'_>, tools: &[(&str, &str)], settings: &GenerationSettings) -> Question {
     let system = format!(
         "Say whether the last message of the user takes a chain of calls of `tools`: a call that needs a value which neither the conversation nor \
          the memory has, and which the answer of another tool has.\n\n{DATA}\n\n\
@@ -64,8 +64,8 @@ fn question(occasion: &Occasion<'_>, tools: &[(&str, &str)], settings: &DrawSett
          \"Which plants are there?\" it is {{\"chain\": false}}\n\n\
          Answer with one JSON object and nothing else: {{\"chain\": true or false}}"
     );
-    let heard = ConversationData::of(occasion.conversation, occasion.memory, settings);
-    let data = NeedPromptData { heard, tools: offered(tools, settings) };
+    let conversation = ConversationData::new(inputs.conversation, inputs.memory, settings);
+    let data = NeedPromptData { conversation, tools: offered(tools, settings) };
     Question {
         purpose: Purpose::Need,
         messages: vec![(Role::System, system), (Role::User, raw(&data).get().to_owned())],
@@ -81,7 +81,7 @@ struct NeedAnswer {
 }
 
 fn chain(text: &str) -> CheckedAnswer<bool> {
-    let answer = match read::<NeedAnswer>(text) {
+    let answer = match parse::<NeedAnswer>(text) {
         Ok(NeedAnswer { chain }) => truth(&chain),
         Err(fault) => match word_alone(text) {
             Some(chain) => Some(chain),

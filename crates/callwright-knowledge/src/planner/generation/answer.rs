@@ -96,7 +96,7 @@ pub(super) enum ItemSelection {
 ///
 /// # Errors
 /// Feedback for the model: the fault and its fix.
-pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     if text.len() > MAX_BYTES {
         return Err(format!("the answer is longer than {MAX_BYTES} bytes"));
     }
@@ -110,17 +110,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_selection_is_read_in_every_habit() {
+    fn a_selection_is_parsed_in_every_notation() {
         const ONE: &str = r#"{"goals": [{"tool": "a", "task": "b", "why": 1}]}"#;
         let expected = vec![SelectedGoal { tool: "a".to_owned(), task: "b".to_owned() }];
-        assert_understood("selection", ONE, &expected, |text| Some(read::<Selection>(text).ok()?.goals));
+        assert_understood("selection", ONE, &expected, |text| Some(parse::<Selection>(text).ok()?.goals));
     }
 
     #[test]
-    fn a_completion_may_leave_out_what_does_not_apply() {
+    fn a_completion_may_omit_members_that_do_not_apply() {
         let text = r#"{"arguments": [{"name": "a", "source": "tool", "outputs": [{"call": "x", "output": "/id", "item": "choose"}], "value": null}]}"#;
         for text in habits(text) {
-            let completion: CompletionAnswer = read(&text).unwrap();
+            let completion: CompletionAnswer = parse(&text).unwrap();
             let [given] = completion.arguments.as_slice() else { panic!("{text}") };
             assert_eq!((given.source, given.words.as_deref()), (ArgumentOrigin::Tool, None), "{text}");
             assert_eq!(given.outputs.as_ref().unwrap()[0].item, Some(ItemSelection::Choose), "{text}");
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_else_is_refused_in_words_that_say_what_is_wrong() {
+    fn other_answers_are_rejected_with_a_reason() {
         for (text, expected) in [
             ("", "is empty"),
             ("I cannot help.", "not one JSON object"),
@@ -137,15 +137,15 @@ mod tests {
             ("{}", "missing field `goals`"),
             ("{\"goals\": [{}]}", "missing field `tool`"),
         ] {
-            let error = read::<Selection>(text).unwrap_err();
+            let error = parse::<Selection>(text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
         }
         assert!(
-            read::<CompletionAnswer>(r#"{"arguments": [{"name": "a", "source": "guess"}]}"#)
+            parse::<CompletionAnswer>(r#"{"arguments": [{"name": "a", "source": "guess"}]}"#)
                 .unwrap_err()
                 .contains("guess")
         );
-        assert!(read::<Selection>(&"[".repeat(MAX_BYTES)).is_err());
-        assert!(read::<Selection>(&" ".repeat(MAX_BYTES + 1)).unwrap_err().contains("longer"));
+        assert!(parse::<Selection>(&"[".repeat(MAX_BYTES)).is_err());
+        assert!(parse::<Selection>(&" ".repeat(MAX_BYTES + 1)).unwrap_err().contains("longer"));
     }
 }

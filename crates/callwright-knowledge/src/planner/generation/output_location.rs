@@ -6,10 +6,10 @@ use callwright_types::plan::{Item, Reference};
 use callwright_types::{OutputField, ValueKind};
 
 /// Returns the pointer of a value in an answer and the selected list item; `None` if the item index cannot be parsed.
-pub(super) fn place(taken: &TakenOutput) -> Option<(Pointer, Item)> {
-    let written = Pointer::from(taken.output.as_str());
+pub(super) fn location(taken: &TakenOutput) -> Option<(Pointer, Item)> {
+    let pointer = Pointer::from(taken.output.as_str());
     let (mut output, mut index) = (Pointer::root(), None);
-    for token in written.tokens() {
+    for token in pointer.tokens() {
         if is_index(&token) {
             index = Some(token.parse::<usize>().ok()?);
             output = output.item(0);

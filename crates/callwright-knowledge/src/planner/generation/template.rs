@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::QUOTED_CHARS;
-use super::accept::{missing, said};
-use super::answer::{ArgumentAnswer, ArgumentOrigin, read};
+use super::accept::{grounded_value, missing};
+use super::answer::{ArgumentAnswer, ArgumentOrigin, parse};
 use super::converse::CheckedAnswer;
-use super::draw::PlanGeneration;
-use super::error::Undrawn;
+use super::error::GenerationError;
 use super::fitting::ToolParameters;
-use super::ground::DrawingContext;
+use super::generate::PlanGeneration;
+use super::grounding::GroundingTexts;
 use super::model::{Purpose, Question};
+use super::prompt_data::prompt_schema;
 use super::prompts::{ConversationData, DATA, object};
-use super::shown::shown_schema;
 use super::tools::PlanTool;
 use crate::text::beginning;
 use callwright_common::json::raw;
@@ -40,15 +40,15 @@ struct TemplateInputUse<'t> {
 }
 
 /// Sources of the arguments that take inputs, by call label and argument name. Omitted arguments have no entry.
-type Filled = HashMap<(String, String), Source>;
+type InputSources = HashMap<(String, String), Source>;
 
 impl PlanGeneration<'_> {
     /// Completes a template with inputs from the conversation. Returns `None` if the model reports that the template
     /// does not fit, its answers are unusable, a tool is unavailable, or the plan exceeds the limits.
     ///
     /// # Errors
-    /// [`Undrawn`]: the model does not answer, or a limit is reached.
-    pub(super) async fn fill(&mut self, template: &Plan) -> Result<Option<Plan>, Undrawn> {
+    /// [`GenerationError`]: the model does not answer, or a limit is reached.
+    pub(super) async fn fill(&mut self, template: &Plan) -> Result<Option<Plan>, GenerationError> {
         let Some(tools) = self.tools_of(template) else { return Ok(None) };
         let inputs = inputs(template, &tools);
         let question = Question {
@@ -58,14 +58,14 @@ impl PlanGeneration<'_> {
             temperature: self.settings.temperature,
             requests: self.settings.requests,
         };
-        let ground = &self.ground;
-        let judged = self.asker.converse(question, |text| judge(text, &inputs, ground)).await?;
-        let Some(Some(filled)) = judged.taken else {
+        let grounding = &self.grounding;
+        let checked = self.requester.converse(question, |text| validate(text, &inputs, grounding)).await?;
+        let Some(Some(filled)) = checked.taken else {
             self.notes.push("the known plan does not fit the request".to_owned());
             return Ok(None);
         };
-        self.notes.extend(judged.faults);
-        Ok(filled_in(template, &filled))
+        self.notes.extend(checked.faults);
+        Ok(completed_plan(template, &filled))
     }
 
     /// Returns the tools of the template's calls in order, if all are available and the plan is within the limits.
@@ -78,7 +78,7 @@ impl PlanGeneration<'_> {
         let tools = tools?;
         // Only offered tools may end a plan.
         let ends = nodes.iter().zip(&tools).filter(|(node, _)| template.finals().contains(&node.label));
-        let is_offered = ends.map(|(_, (position, _))| position).all(|at| self.occasion.offered.contains(at));
+        let is_offered = ends.map(|(_, (position, _))| position).all(|at| self.inputs.offered.contains(at));
         is_offered.then(|| tools.into_iter().map(|(_, tool)| tool).collect())
     }
 
@@ -99,40 +99,52 @@ impl PlanGeneration<'_> {
              Answer with one JSON object and nothing else: {{\"fits\": true, \"inputs\": [{{\"name\", \"source\", \"value\", \"words\", \
              \"question\"}}]}}. What does not apply is null."
         );
-        let user = raw(&TemplatePromptData { heard: &self.heard, known: self.known_data(template, tools, inputs) });
+        let user = raw(&TemplatePromptData {
+            conversation: &self.conversation,
+            known: self.template_data(template, tools, inputs),
+        });
         vec![(Role::System, system), (Role::User, user.get().to_owned())]
     }
 
-    fn known_data<'t>(&self, template: &'t Plan, tools: &'t [PlanTool], inputs: &[TemplateInput<'t>]) -> KnownData<'t> {
+    fn template_data<'t>(
+        &self,
+        template: &'t Plan,
+        tools: &'t [PlanTool],
+        inputs: &[TemplateInput<'t>],
+    ) -> TemplateData<'t> {
         let steps = template.nodes().iter().zip(tools).map(|(node, tool)| StepData {
             call: &node.label,
             tool: &node.tool,
             description: beginning(&tool.tool.tool.description, self.settings.description_chars),
-            arguments: node.arguments.iter().map(|argument| (argument.name.clone(), told(&argument.source))).collect(),
+            arguments: node
+                .arguments
+                .iter()
+                .map(|argument| (argument.name.clone(), written_source(&argument.source)))
+                .collect(),
         });
         let inputs = inputs.iter().map(|input| {
             let first = input.uses.first();
             let parameter = first.and_then(|first| first.tool.tool.parameter(first.argument));
             InputData {
                 name: input.name,
-                required: input.uses.iter().any(|taker| taker.required),
-                schema: parameter.map_or(Value::Null, |parameter| shown_schema(&parameter, self.settings)),
+                required: input.uses.iter().any(|input_use| input_use.required),
+                schema: parameter.map_or(Value::Null, |parameter| prompt_schema(&parameter, self.settings)),
             }
         });
         let goals = template.finals().iter().map(String::as_str).collect();
-        KnownData { goals, steps: steps.collect(), inputs: inputs.collect() }
+        TemplateData { goals, steps: steps.collect(), inputs: inputs.collect() }
     }
 }
 
 #[derive(Serialize)]
 struct TemplatePromptData<'a> {
     #[serde(flatten)]
-    heard: &'a ConversationData<'a>,
-    known: KnownData<'a>,
+    conversation: &'a ConversationData<'a>,
+    known: TemplateData<'a>,
 }
 
 #[derive(Serialize)]
-struct KnownData<'a> {
+struct TemplateData<'a> {
     /// Calls whose answers are the result.
     goals: Vec<&'a str>,
     steps: Vec<StepData<'a>>,
@@ -155,7 +167,7 @@ struct InputData<'a> {
     schema: Value,
 }
 
-fn told(source: &Source) -> Value {
+fn written_source(source: &Source) -> Value {
     match source {
         Source::Missing { question } => format!("$input.{question}$").into(),
         source => source.written(),
@@ -181,10 +193,11 @@ fn inputs<'t>(template: &'t Plan, tools: &[PlanTool]) -> Vec<TemplateInput<'t>> 
             let Source::Missing { question } = &argument.source else { continue };
             let parameter = tool.tool.parameter(&argument.name);
             let required = parameter.is_some_and(|parameter| parameter.required);
-            let taker = TemplateInputUse { label: &node.label, argument: &argument.name, tool: tool.clone(), required };
+            let input_use =
+                TemplateInputUse { label: &node.label, argument: &argument.name, tool: tool.clone(), required };
             match inputs.iter_mut().find(|input| input.name == question) {
-                Some(input) => input.uses.push(taker),
-                None => inputs.push(TemplateInput { name: question, uses: vec![taker] }),
+                Some(input) => input.uses.push(input_use),
+                None => inputs.push(TemplateInput { name: question, uses: vec![input_use] }),
             }
         }
     }
@@ -214,15 +227,19 @@ struct TemplateAnswer {
 }
 
 /// Validates an answer; the inner value is `None` if the template does not fit.
-fn judge(text: &str, inputs: &[TemplateInput<'_>], ground: &DrawingContext) -> CheckedAnswer<Option<Filled>> {
-    let answer: TemplateAnswer = match read(text) {
+fn validate(
+    text: &str,
+    inputs: &[TemplateInput<'_>],
+    grounding: &GroundingTexts,
+) -> CheckedAnswer<Option<InputSources>> {
+    let answer: TemplateAnswer = match parse(text) {
         Ok(answer) => answer,
         Err(fault) => return CheckedAnswer::unusable(fault),
     };
     if !answer.fits {
         return CheckedAnswer { taken: Some(None), faults: Vec::new() };
     }
-    let (mut filled, mut faults) = (Filled::new(), Vec::new());
+    let (mut filled, mut faults) = (InputSources::new(), Vec::new());
     for given in answer.inputs.iter().filter(|given| inputs.iter().all(|input| input.name != given.name)) {
         faults.push(format!("the plan has no input `{}`", excerpt(&given.name, QUOTED_CHARS)));
     }
@@ -233,13 +250,13 @@ fn judge(text: &str, inputs: &[TemplateInput<'_>], ground: &DrawingContext) -> C
         if given.next().is_some() {
             faults.push(format!("the input `{name}` stands there twice"));
         }
-        for taker in &input.uses {
-            let source = taker.source(first, ground).unwrap_or_else(|fault| {
+        for input_use in &input.uses {
+            let source = input_use.source(first, grounding).unwrap_or_else(|fault| {
                 faults.push(format!("the input `{name}`: {fault}"));
-                taker.required.then(|| missing(&taker.tool, taker.argument))
+                input_use.required.then(|| missing(&input_use.tool, input_use.argument))
             });
-            let place = (taker.label.to_owned(), taker.argument.to_owned());
-            filled.extend(source.map(|source| (place, source)));
+            let key = (input_use.label.to_owned(), input_use.argument.to_owned());
+            filled.extend(source.map(|source| (key, source)));
         }
     }
     faults.dedup();
@@ -251,7 +268,7 @@ impl TemplateInputUse<'_> {
     ///
     /// # Errors
     /// Feedback for the model: the fault of the given input.
-    fn source(&self, given: Option<&ArgumentAnswer>, ground: &DrawingContext) -> Result<Option<Source>, String> {
+    fn source(&self, given: Option<&ArgumentAnswer>, grounding: &GroundingTexts) -> Result<Option<Source>, String> {
         let Some(given) = given else {
             if !self.required {
                 return Ok(None);
@@ -266,17 +283,17 @@ impl TemplateInputUse<'_> {
             ArgumentOrigin::Ask => {
                 Ok(Some(given.question_source().unwrap_or_else(|| missing(&self.tool, self.argument))))
             }
-            ArgumentOrigin::Value => said(&self.tool, self.argument, given, ground).map(Some),
+            ArgumentOrigin::Value => grounded_value(&self.tool, self.argument, given, grounding).map(Some),
             ArgumentOrigin::Tool => Err("its source is `value` or `ask`".to_owned()),
         }
     }
 }
 
-fn filled_in(template: &Plan, filled: &Filled) -> Option<Plan> {
+fn completed_plan(template: &Plan, sources: &InputSources) -> Option<Plan> {
     let nodes = template.nodes().iter().map(|node| {
         let arguments = node.arguments.iter().filter_map(|argument| {
             let source = match &argument.source {
-                Source::Missing { .. } => filled.get(&(node.label.clone(), argument.name.clone()))?.clone(),
+                Source::Missing { .. } => sources.get(&(node.label.clone(), argument.name.clone()))?.clone(),
                 source => source.clone(),
             };
             Some(Argument { name: argument.name.clone(), source })
@@ -297,13 +314,13 @@ mod tests {
         let one = r#"{"fits": true, "inputs": [{"name": "litres", "source": "ask", "value": null, "words": null, "question": "How many litres, or \"all\"?"}]}"#;
         let expected = (true, "litres".to_owned(), Some("How many litres, or \"all\"?".to_owned()));
         assert_understood("template", one, &expected, |text| {
-            let TemplateAnswer { fits, inputs } = read(text).ok()?;
+            let TemplateAnswer { fits, inputs } = parse(text).ok()?;
             let [input] = <[ArgumentAnswer; 1]>::try_from(inputs).ok()?;
             (input.source == ArgumentOrigin::Ask).then_some((fits, input.name, input.question))
         });
         let other = r#"{"fits": false, "inputs": []}"#;
         assert_understood("template", other, &(false, 0), |text| {
-            let TemplateAnswer { fits, inputs } = read(text).ok()?;
+            let TemplateAnswer { fits, inputs } = parse(text).ok()?;
             Some((fits, inputs.len()))
         });
     }

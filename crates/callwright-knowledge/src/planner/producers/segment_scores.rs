@@ -13,7 +13,7 @@ use callwright_search::retrieval::Term;
 const CLEAR: f32 = 0.3;
 
 /// Maximum number of best tools kept per clause. More than one is kept because some may be excluded later.
-const FOREMOST: usize = 8;
+const MAX_CLAUSE_TOOLS: usize = 8;
 
 /// Standard deviations above the mean cosine from which on a tool is semantically similar.
 const MARGIN: f32 = 1.0;
@@ -29,7 +29,7 @@ pub(super) struct SegmentScores {
     best: Vec<u32>,
     clauses: Vec<WeightedTerms>,
     /// Per clause, the scores and tools that it refers to clearly, best first.
-    foremost: Vec<Vec<(f32, u32)>>,
+    clause_tools: Vec<Vec<(f32, u32)>>,
     /// Bit set of the clauses that contain a term.
     words: HashMap<Term, u32>,
 }
@@ -47,37 +47,37 @@ pub(super) struct ToolRequestScore {
 
 impl SegmentScores {
     /// Scores the tools of a segment for a request. At most `keep` best tools are kept.
-    pub(super) fn of(segment: &Segment, request: &Request, vectors: &[Vector], keep: usize) -> Self {
+    pub(super) fn new(segment: &Segment, request: &Request, vectors: &[Vector], keep: usize) -> Self {
         let clauses: Vec<WeightedTerms> = request.clauses().map(|terms| segment.vocabulary().weigh(terms)).collect();
         let mut words: HashMap<Term, u32> = HashMap::new();
         let mut tools: HashMap<u32, ToolRequestScore> = HashMap::new();
-        let mut foremost = Vec::with_capacity(clauses.len().min(MAX_CLAUSES));
+        let mut clause_tools = Vec::with_capacity(clauses.len().min(MAX_CLAUSES));
         for (number, clause) in clauses.iter().enumerate().take(MAX_CLAUSES) {
             clause.iter().for_each(|(term, _)| *words.entry(*term).or_default() |= 1 << number);
-            let fits = fits_of(segment, clause, vectors.get(number));
-            let most = most_of(&fits);
-            foremost.push(foremost_of(segment, clause, request.values(number), vectors.get(number), &fits));
+            let fits = tool_fits(segment, clause, vectors.get(number));
+            let most = highest_fit(&fits);
+            clause_tools.push(clear_tools(segment, clause, request.values(number), vectors.get(number), &fits));
             for (tool, fit) in fits {
                 let lead = fit / most * (most / CLEAR).min(1.0);
-                let asking = tools.entry(tool).or_insert(ToolRequestScore { clause: number, fit: 0.0, lead: 0.0 });
-                asking.lead = asking.lead.max(lead);
-                if fit > asking.fit {
-                    (asking.clause, asking.fit) = (number, fit);
+                let score = tools.entry(tool).or_insert(ToolRequestScore { clause: number, fit: 0.0, lead: 0.0 });
+                score.lead = score.lead.max(lead);
+                if fit > score.fit {
+                    (score.clause, score.fit) = (number, fit);
                 }
             }
         }
-        let mut best: Vec<(f32, u32)> = tools.iter().map(|(tool, asking)| (asking.lead + asking.fit, *tool)).collect();
+        let mut best: Vec<(f32, u32)> = tools.iter().map(|(tool, score)| (score.lead + score.fit, *tool)).collect();
         best.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
-        Self { tools, best: best.into_iter().take(keep).map(|(_, tool)| tool).collect(), clauses, foremost, words }
+        Self { tools, best: best.into_iter().take(keep).map(|(_, tool)| tool).collect(), clauses, clause_tools, words }
     }
 
-    pub(super) fn of_tool(&self, tool: u32) -> Option<&ToolRequestScore> {
+    pub(super) fn tool(&self, tool: u32) -> Option<&ToolRequestScore> {
         self.tools.get(&tool)
     }
 
     /// Returns the best tools of each clause with their scores.
-    pub(super) fn foremost(&self) -> &[Vec<(f32, u32)>] {
-        &self.foremost
+    pub(super) fn clause_tools(&self) -> &[Vec<(f32, u32)>] {
+        &self.clause_tools
     }
 
     pub(super) fn best(&self) -> &[u32] {
@@ -86,69 +86,69 @@ impl SegmentScores {
 
     /// Returns the weighted share of a name's terms in the clause that contains most of them; 0 if that clause is
     /// `except`.
-    pub(super) fn says(&self, name: &[(Term, f32)], except: Option<usize>) -> f32 {
-        let known: Vec<(u32, f32)> =
+    pub(super) fn best_clause_share(&self, name: &[(Term, f32)], except: Option<usize>) -> f32 {
+        let in_clauses: Vec<(u32, f32)> =
             name.iter().filter_map(|(term, rarity)| Some((*self.words.get(term)?, *rarity))).collect();
-        let all = known.iter().fold(0, |all, (clauses, _)| all | clauses);
+        let all = in_clauses.iter().fold(0, |all, (clauses, _)| all | clauses);
         if all == 0 {
             return 0.0;
         }
         // Only the best clause counts. If it is the argument's own clause, the share is 0.
         let mut most = (0.0, None);
         for clause in (0..self.clauses.len()).filter(|clause| all >> clause & 1 == 1) {
-            let said = known.iter().filter(|(clauses, _)| clauses >> clause & 1 == 1);
-            let said: f32 = said.map(|(_, rarity)| rarity).sum();
-            if said > most.0 {
-                most = (said, Some(clause));
+            let shared = in_clauses.iter().filter(|(clauses, _)| clauses >> clause & 1 == 1);
+            let shared: f32 = shared.map(|(_, rarity)| rarity).sum();
+            if shared > most.0 {
+                most = (shared, Some(clause));
             }
         }
         if most.1 == except { 0.0 } else { most.0 / sum(name) }
     }
 
     /// Returns the weighted share of a name's terms in one clause.
-    pub(super) fn says_in(&self, name: &[(Term, f32)], clause: usize) -> f32 {
+    pub(super) fn clause_share(&self, name: &[(Term, f32)], clause: usize) -> f32 {
         let all = sum(name);
-        let said = self.clauses.get(clause).map_or(0.0, |clause| shared(name, clause));
-        if all > 0.0 { said / all } else { 0.0 }
+        let shared = self.clauses.get(clause).map_or(0.0, |clause| shared(name, clause));
+        if all > 0.0 { shared / all } else { 0.0 }
     }
 }
 
 /// Returns the tools that a clause clearly refers to. Literal values that occur in no tool's text are ignored here:
 /// "for Jack from 9 to 10" does not indicate a tool for room bookings. They do count in the comparison of tools, where
 /// they separate clauses of different specificity.
-fn foremost_of(
+fn clear_tools(
     segment: &Segment,
     clause: &[(Term, f32)],
     values: &[Term],
     vector: Option<&Vector>,
     fits: &HashMap<u32, f32>,
 ) -> Vec<(f32, u32)> {
-    let mut asking = clause.to_vec();
-    asking.retain(|(term, _)| values.binary_search(term).is_err() || !segment.with_word(*term).is_empty());
-    if asking.len() == clause.len() {
-        return if most_of(fits) >= CLEAR { best_of(fits) } else { Vec::new() };
+    let mut words = clause.to_vec();
+    words.retain(|(term, _)| values.binary_search(term).is_err() || !segment.with_word(*term).is_empty());
+    if words.len() == clause.len() {
+        return if highest_fit(fits) >= CLEAR { best_tools(fits) } else { Vec::new() };
     }
-    let fits = fits_of(segment, &asking, vector);
-    if most_of(&fits) >= CLEAR { best_of(&fits) } else { Vec::new() }
+    let fits = tool_fits(segment, &words, vector);
+    if highest_fit(&fits) >= CLEAR { best_tools(&fits) } else { Vec::new() }
 }
 
 /// Returns the score of each tool for a clause, by words and semantic similarity.
-fn fits_of(segment: &Segment, clause: &[(Term, f32)], vector: Option<&Vector>) -> HashMap<u32, f32> {
-    let mut fits = fits(segment, clause);
+fn tool_fits(segment: &Segment, clause: &[(Term, f32)], vector: Option<&Vector>) -> HashMap<u32, f32> {
+    let mut fits = lexical_fits(segment, clause);
     if let Some(vector) = vector {
         add_meaning(segment, vector, &mut fits);
     }
     fits
 }
 
-fn most_of(fits: &HashMap<u32, f32>) -> f32 {
+fn highest_fit(fits: &HashMap<u32, f32>) -> f32 {
     fits.values().copied().fold(0.0, f32::max)
 }
 
-fn best_of(fits: &HashMap<u32, f32>) -> Vec<(f32, u32)> {
+fn best_tools(fits: &HashMap<u32, f32>) -> Vec<(f32, u32)> {
     let mut best: Vec<(f32, u32)> = fits.iter().map(|(tool, fit)| (*fit, *tool)).collect();
     best.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
-    best.truncate(FOREMOST);
+    best.truncate(MAX_CLAUSE_TOOLS);
     best
 }
 
@@ -168,7 +168,7 @@ fn add_meaning(segment: &Segment, clause: &Vector, fits: &mut HashMap<u32, f32>)
 
 /// Returns the lexical score of each tool that shares words with a clause: the geometric mean of the covered share of
 /// the tool's text and the covered share of the clause. Either share alone would favour short or long descriptions.
-fn fits(segment: &Segment, clause: &[(Term, f32)]) -> HashMap<u32, f32> {
+fn lexical_fits(segment: &Segment, clause: &[(Term, f32)]) -> HashMap<u32, f32> {
     let mut found: HashMap<u32, (f32, f32)> = HashMap::new();
     for (term, rarity) in clause {
         for (tool, weight) in segment.with_word(*term) {
@@ -177,10 +177,14 @@ fn fits(segment: &Segment, clause: &[(Term, f32)]) -> HashMap<u32, f32> {
             both.1 += rarity;
         }
     }
-    let asked = sum(clause);
-    let fits = found.into_iter().map(|(tool, (of_tool, of_clause))| {
+    let clause_sum = sum(clause);
+    let fits = found.into_iter().map(|(tool, (tool_weight, clause_weight))| {
         let text = segment.tool(tool as usize).map_or(0.0, |tool| tool.text_sum);
-        let fit = if text > 0.0 && asked > 0.0 { (of_tool / text * (of_clause / asked)).sqrt() } else { 0.0 };
+        let fit = if text > 0.0 && clause_sum > 0.0 {
+            (tool_weight / text * (clause_weight / clause_sum)).sqrt()
+        } else {
+            0.0
+        };
         (tool, fit)
     });
     fits.filter(|(_, fit)| *fit > 0.0).collect()

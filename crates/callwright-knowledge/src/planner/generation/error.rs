@@ -4,10 +4,10 @@ use callwright_types::plan::PlanError;
 
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Undrawn {
+pub enum GenerationError {
     /// No tool is offered, or the model reports that none serves the request.
     #[error("no tool serves the request")]
-    Nothing,
+    NoTool,
     /// The model's answers about the goals are unusable.
     #[error("the model's answers cannot be used: {0}")]
     Unusable(String),
@@ -30,7 +30,7 @@ pub enum Limit {
     Tokens(u64),
 }
 
-impl From<PlanError> for Undrawn {
+impl From<PlanError> for GenerationError {
     fn from(error: PlanError) -> Self {
         Self::Unusable(error.to_string())
     }

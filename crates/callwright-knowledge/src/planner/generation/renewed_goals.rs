@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::accept::selected_of;
-use super::answer::{SelectedGoal, read};
+use super::accept::validate_goals;
+use super::answer::{SelectedGoal, parse};
 use super::converse::CheckedAnswer;
 use super::prompts::{ConversationData, DATA, OfferedData, goals_form, object, offered};
-use super::settings::DrawSettings;
+use super::settings::GenerationSettings;
 use callwright_common::json::raw;
 use callwright_openai::Role;
 
@@ -39,17 +39,17 @@ pub(super) struct PresentCall<'a> {
 #[derive(Serialize)]
 struct RenewalPromptData<'a> {
     #[serde(flatten)]
-    heard: &'a ConversationData<'a>,
+    conversation: &'a ConversationData<'a>,
     present: &'a PresentData<'a>,
     tools: Vec<OfferedData<'a>>,
 }
 
 /// Builds the prompt that requests the current goals.
 pub(super) fn question(
-    heard: &ConversationData<'_>,
+    conversation: &ConversationData<'_>,
     present: &PresentData<'_>,
     tools: &[(&str, &str)],
-    settings: &DrawSettings,
+    settings: &GenerationSettings,
 ) -> Vec<(Role, String)> {
     let system = format!(
         "You plan calls of tools backward, from what the user wants. A plan is under way, `present`, and the user has said something more. Say \
@@ -66,7 +66,7 @@ pub(super) fn question(
          \"task\": \"tell Ada\"}}], \"changed\": [\"call1\"]}}\n\n\
          Answer with one JSON object and nothing else: {{\"goals\": [{{\"tool\": \"...\", \"task\": \"...\"}}], \"changed\": [\"...\"]}}"
     );
-    let user = raw(&RenewalPromptData { heard, present, tools: offered(tools, settings) });
+    let user = raw(&RenewalPromptData { conversation, present, tools: offered(tools, settings) });
     vec![(Role::System, system), (Role::User, user.get().to_owned())]
 }
 
@@ -87,17 +87,17 @@ pub(super) struct RenewalAnswer {
 }
 
 /// Parses and validates an answer.
-pub(super) fn renewed(
+pub(super) fn parse_renewal(
     text: &str,
     present: &PresentData<'_>,
     tools: &HashSet<&str>,
     at_most: usize,
 ) -> CheckedAnswer<RenewalAnswer> {
-    let RenewalAnswer { goals, mut changed } = match read(text) {
-        Ok(renewed) => renewed,
+    let RenewalAnswer { goals, mut changed } = match parse(text) {
+        Ok(renewal) => renewal,
         Err(fault) => return CheckedAnswer::unusable(fault),
     };
-    let CheckedAnswer { taken, mut faults } = selected_of(goals, tools, at_most);
+    let CheckedAnswer { taken, mut faults } = validate_goals(goals, tools, at_most);
     let before = changed.len();
     changed.retain(|label| present.calls.iter().any(|call| call.call == *label));
     if changed.len() < before {
@@ -120,9 +120,9 @@ mod tests {
         let goal = SelectedGoal { tool: "water".to_owned(), task: "the fern's pot".to_owned() };
         let expected = RenewalAnswer { goals: vec![goal], changed: vec!["call1".to_owned()] };
         let tools = HashSet::from(["water"]);
-        assert_understood("renewal", one, &expected, |text| renewed(text, &present, &tools, 4).taken);
+        assert_understood("renewal", one, &expected, |text| parse_renewal(text, &present, &tools, 4).taken);
         let none = RenewalAnswer { goals: Vec::new(), changed: Vec::new() };
         let nothing = r#"{"goals": [], "changed": []}"#;
-        assert_understood("renewal", nothing, &none, |text| renewed(text, &present, &tools, 4).taken);
+        assert_understood("renewal", nothing, &none, |text| parse_renewal(text, &present, &tools, 4).taken);
     }
 }

@@ -2,41 +2,42 @@
 
 use serde_json::{Map, Value};
 
-use super::settings::DrawSettings;
+use super::settings::GenerationSettings;
 use crate::text::beginning;
 use callwright_common::text::excerpt;
 use callwright_judge::scanner::Parameter;
 use callwright_types::{OutputField, ValueKind};
 
 /// Returns a parameter's schema, reduced if it is too large.
-pub(super) fn shown_schema(parameter: &Parameter<'_>, settings: &DrawSettings) -> Value {
+pub(super) fn prompt_schema(parameter: &Parameter<'_>, settings: &GenerationSettings) -> Value {
     if parameter.schema.to_string().len() <= settings.schema_bytes {
         return parameter.schema.clone();
     }
     let kept =
         ["type", "format"].into_iter().filter_map(|key| Some((key.to_owned(), parameter.schema.get(key)?.clone())));
-    let mut shown: Map<String, Value> = kept.collect();
+    let mut reduced: Map<String, Value> = kept.collect();
     if let Some(about) = parameter.schema.get("description").and_then(Value::as_str) {
-        shown.insert("description".to_owned(), beginning(about, settings.description_chars).into());
+        reduced.insert("description".to_owned(), beginning(about, settings.description_chars).into());
     }
-    Value::Object(shown)
+    Value::Object(reduced)
 }
 
 /// Returns the output fields of a tool for a prompt: the fields in `first`, then others up to the limit.
-pub(super) fn shown_outputs(
+pub(super) fn prompt_outputs(
     fields: &[OutputField],
     first: &[&str],
-    settings: &DrawSettings,
+    settings: &GenerationSettings,
 ) -> Option<Map<String, Value>> {
     let (mut ordered, rest): (Vec<_>, Vec<_>) =
         fields.iter().partition(|field| first.contains(&field.pointer.as_str()));
     ordered.extend(rest);
-    let shown = ordered.into_iter().take(settings.outputs).map(|field| (field.pointer.clone(), told(field, settings)));
-    (!fields.is_empty()).then(|| shown.collect())
+    let listed =
+        ordered.into_iter().take(settings.outputs).map(|field| (field.pointer.clone(), field_text(field, settings)));
+    (!fields.is_empty()).then(|| listed.collect())
 }
 
 /// Returns the JSON Schema type name of a kind.
-pub(super) fn named(kind: ValueKind) -> &'static str {
+pub(super) fn type_name(kind: ValueKind) -> &'static str {
     match kind {
         ValueKind::Boolean => "boolean",
         ValueKind::Integer => "integer",
@@ -47,8 +48,8 @@ pub(super) fn named(kind: ValueKind) -> &'static str {
     }
 }
 
-fn told(field: &OutputField, settings: &DrawSettings) -> Value {
-    let kind = field.kind.map(named);
+fn field_text(field: &OutputField, settings: &GenerationSettings) -> Value {
+    let kind = field.kind.map(type_name);
     let about = excerpt(&field.description, settings.description_chars);
     match (kind, about.is_empty()) {
         (Some(kind), true) => kind.into(),
@@ -64,20 +65,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_schema_is_told_in_short() {
-        let settings = DrawSettings { schema_bytes: 60, description_chars: 4, ..DrawSettings::default() };
+    fn a_large_schema_is_reduced() {
+        let settings = GenerationSettings { schema_bytes: 60, description_chars: 4, ..GenerationSettings::default() };
         let large = json!({"type": "string", "description": "long text", "enum": ["a".repeat(60)]});
-        let parameter = |schema| shown_schema(&Parameter { name: "a", required: true, schema }, &settings);
+        let parameter = |schema| prompt_schema(&Parameter { name: "a", required: true, schema }, &settings);
         assert_eq!(parameter(&large), json!({"type": "string", "description": "long"}));
         assert_eq!(parameter(&json!({"type": "string"})), json!({"type": "string"}));
     }
 
     #[test]
-    fn the_likeliest_outputs_are_shown_in_any_case() {
+    fn the_likeliest_outputs_come_first() {
         let field = |pointer: &str| OutputField { pointer: pointer.to_owned(), ..OutputField::default() };
-        let settings = DrawSettings { outputs: 2, ..DrawSettings::default() };
-        let shown = shown_outputs(&[field("/a"), field("/b"), field("/c")], &["/c"], &settings).unwrap();
-        assert_eq!(shown.keys().collect::<Vec<_>>(), ["/c", "/a"]);
-        assert!(shown_outputs(&[], &[], &settings).is_none());
+        let settings = GenerationSettings { outputs: 2, ..GenerationSettings::default() };
+        let outputs = prompt_outputs(&[field("/a"), field("/b"), field("/c")], &["/c"], &settings).unwrap();
+        assert_eq!(outputs.keys().collect::<Vec<_>>(), ["/c", "/a"]);
+        assert!(prompt_outputs(&[], &[], &settings).is_none());
     }
 }

@@ -24,12 +24,12 @@ impl ToolParameters<'_> {
     ///
     /// # Errors
     /// Feedback for the model: the violations of the schema.
-    pub(super) fn as_wanted(&self, name: &str, value: &Value) -> Result<Value, String> {
+    pub(super) fn converted(&self, name: &str, value: &Value) -> Result<Value, String> {
         let Err(fault) = self.check(name, value) else { return Ok(value.clone()) };
         let parsed = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
         let digits = (value.is_i64() || value.is_u64()).then(|| Value::from(value.to_string()));
-        let mut ways = [self.mended(name, value), parsed, digits].into_iter().flatten();
-        let fits = ways.find(|value| self.check(name, value).is_ok());
+        let mut candidates = [self.repaired(name, value), parsed, digits].into_iter().flatten();
+        let fits = candidates.find(|value| self.check(name, value).is_ok());
         fits.ok_or_else(|| format!("the value {} does not fit: {fault}", excerpt(&value.to_string(), QUOTED_CHARS)))
     }
 
@@ -38,7 +38,7 @@ impl ToolParameters<'_> {
     /// # Errors
     /// The messages of the scanner.
     pub(super) fn check(&self, name: &str, value: &Value) -> Result<(), String> {
-        let Err(found) = scan(&self.call(name, value), 0, &self.book(), &rules()) else { return Ok(()) };
+        let Err(found) = scan(&self.call(name, value), 0, &self.tool_set(), &rules()) else { return Ok(()) };
         // The other arguments are absent, which is not a fault of this one.
         let of_value =
             found.iter().filter(|diagnosis| diagnosis.path.tokens().first().is_some_and(|first| first == name));
@@ -46,11 +46,11 @@ impl ToolParameters<'_> {
         if messages.is_empty() { Ok(()) } else { Err(messages.join("; ")) }
     }
 
-    fn mended(&self, name: &str, value: &Value) -> Option<Value> {
+    fn repaired(&self, name: &str, value: &Value) -> Option<Value> {
         // Repairs the value only: missing arguments stay missing, and unknown names were rejected before.
         let repair = RepairRules { rescue: RescueRules::default(), names: false, values: true, defaults: false };
-        let mended = repair_call(&self.call(name, value), 0, &self.book(), &rules(), &repair);
-        serde_json::from_str::<Map<String, Value>>(&mended.call.arguments).ok()?.remove(name)
+        let repaired = repair_call(&self.call(name, value), 0, &self.tool_set(), &rules(), &repair);
+        serde_json::from_str::<Map<String, Value>>(&repaired.call.arguments).ok()?.remove(name)
     }
 
     fn call(&self, name: &str, value: &Value) -> Call {
@@ -58,7 +58,7 @@ impl ToolParameters<'_> {
         Call { id: String::new(), name: self.tool.name().to_owned(), arguments: raw(&arguments).get().to_owned() }
     }
 
-    fn book(&self) -> ToolSet {
+    fn tool_set(&self) -> ToolSet {
         ToolSet::of(Arc::clone(self.tool))
     }
 
@@ -78,11 +78,11 @@ impl ToolParameters<'_> {
             Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
             _ => return true,
         };
-        types.iter().any(|wanted| match (kind, *wanted) {
+        types.iter().any(|accepted| match (kind, *accepted) {
             (_, "string" | "array") | (ValueKind::String, _) => true,
-            (ValueKind::Object, wanted) => wanted == "object",
-            (ValueKind::Boolean, wanted) => wanted == "boolean",
-            (ValueKind::Integer | ValueKind::Number, wanted) => matches!(wanted, "integer" | "number"),
+            (ValueKind::Object, accepted) => accepted == "object",
+            (ValueKind::Boolean, accepted) => accepted == "boolean",
+            (ValueKind::Integer | ValueKind::Number, accepted) => matches!(accepted, "integer" | "number"),
             (ValueKind::Array, _) => false,
         })
     }
@@ -106,9 +106,9 @@ mod tests {
         "class":{"type":"string","enum":["economy","first"]}}}}]"#;
 
     #[test]
-    fn what_loses_nothing_is_mended_and_all_else_refused() {
-        let book = tool_set(TOOLS);
-        let fitting = ToolParameters { tool: book.tools().first().unwrap() };
+    fn lossless_conversions_are_applied_and_others_rejected() {
+        let tools = tool_set(TOOLS);
+        let fitting = ToolParameters { tool: tools.tools().first().unwrap() };
         for (name, value, expected) in [
             ("text", json!("a"), Some(json!("a"))),
             ("text", json!(7), Some(json!("7"))),
@@ -131,14 +131,14 @@ mod tests {
             ("class", json!("Economy"), Some(json!("economy"))),
             ("open", json!([null]), Some(json!([null]))),
         ] {
-            assert_eq!(fitting.as_wanted(name, &value).ok(), expected, "{name} {value}");
+            assert_eq!(fitting.converted(name, &value).ok(), expected, "{name} {value}");
         }
     }
 
     #[test]
-    fn kinds_that_can_never_be_an_argument_are_known() {
-        let book = tool_set(TOOLS);
-        let fitting = ToolParameters { tool: book.tools().first().unwrap() };
+    fn incompatible_kinds_are_recognised() {
+        let tools = tool_set(TOOLS);
+        let fitting = ToolParameters { tool: tools.tools().first().unwrap() };
         for (name, kind, expected) in [
             ("text", ValueKind::Object, true),
             ("list", ValueKind::Number, true),
