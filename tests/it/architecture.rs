@@ -32,7 +32,7 @@ const PARTS: &[(&str, Parts)] = &[
             ("text", &[]),
             ("memory", &[]),
             ("answer_check", &["text"]),
-            ("explain", &[]),
+            ("explain", &["text"]),
             ("planner", &["text"]),
             ("experience", &["memory", "text"]),
             ("procedures", &["memory", "text"]),

@@ -13,18 +13,15 @@ pub(super) struct DocumentBlock {
     pub(super) kind: BlockKind,
 }
 
-/// Kind of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BlockKind {
     /// Heading, or its equivalent: a bold line, or the summary of a collapsible section.
     Heading(String),
     /// First paragraph of a list item, or a defined term.
     Item(String),
-    /// Paragraph.
     Prose(String),
     /// Row of a table, or an object: values with labels.
     Row(LabelledRecord),
-    /// Lines of code.
     Code(String),
 }
 

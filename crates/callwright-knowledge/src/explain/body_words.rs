@@ -1,5 +1,6 @@
 //! Vocabulary of error bodies: member names, and values that mean "no error".
 
+use crate::text::letters;
 use callwright_common::json::scalar_text;
 use serde_json::{Map, Value};
 
@@ -10,7 +11,7 @@ pub(super) fn has_reason(body: &Map<String, Value>) -> bool {
 
 /// Whether a member gives a reason in words.
 pub(super) fn states_reason(body: &Map<String, Value>) -> bool {
-    body.iter().filter(|(name, _)| REASONS.contains(&folded(name).as_str())).any(|(_, value)| match value {
+    body.iter().filter(|(name, _)| REASONS.contains(&letters(name).as_str())).any(|(_, value)| match value {
         Value::String(text) => !is_absent(text),
         Value::Array(list) => !list.is_empty(),
         _ => false,
@@ -60,13 +61,13 @@ const COMPANIONS: [&str; 19] = [
 
 /// Whether the member may accompany an error without being a result.
 pub(super) fn is_companion(name: &str) -> bool {
-    let name = folded(name);
+    let name = letters(name);
     COMPANIONS.contains(&name.as_str()) || REASONS.contains(&name.as_str())
 }
 
 /// Whether the name is `code` or a vendor's equivalent: `info_code`, `errcode`, `resultCode`, `errno`.
 pub(super) fn is_code_name(name: &str) -> bool {
-    let name = folded(name);
+    let name = letters(name);
     name == "errno" || CODE_PREFIXES.iter().any(|prefix| name.strip_prefix(prefix) == Some("code"))
 }
 
@@ -76,7 +77,7 @@ const CODE_PREFIXES: [&str; 12] =
 
 /// Whether the name denotes a code that only errors have.
 pub(super) fn is_error_code_name(name: &str) -> bool {
-    matches!(folded(name).as_str(), "errcode" | "errorcode" | "errno" | "faultcode")
+    matches!(letters(name).as_str(), "errcode" | "errorcode" | "errno" | "faultcode")
 }
 
 /// Whether the code is neither empty nor the customary zero of success.
@@ -102,9 +103,4 @@ pub(super) fn scalar(value: &Value) -> Option<String> {
 /// Returns the reason phrase of an HTTP status (RFC 9110 section 15).
 pub(super) fn reason_of(status: u16) -> Option<&'static str> {
     http::StatusCode::from_u16(status).ok()?.canonical_reason()
-}
-
-/// Returns a name in lower case without separators.
-pub(super) fn folded(name: &str) -> String {
-    name.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

@@ -1,5 +1,7 @@
 //! Exact-match fields: the codes and names that a text mentions or defines.
 
+use crate::text::is_digits;
+
 /// Maximum length of a code in bytes; longer text is data.
 const MAX_CODE_BYTES: usize = 100;
 
@@ -15,10 +17,6 @@ pub(super) fn normal_form(text: &str) -> Option<String> {
     let before = end.strip_suffix(core)?;
     let is_negative = is_digits(core) && before.ends_with(['-', '\u{2212}']) && !before.ends_with("--");
     one_word.then(|| if is_negative { format!("-{core}") } else { core.to_lowercase() })
-}
-
-fn is_digits(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Whether the text is a decimal number, with or without a sign.

@@ -16,8 +16,8 @@ pub(super) struct Cohesion {
 
 impl Cohesion {
     pub(super) fn new<'a>(sentences: impl Iterator<Item = &'a str>) -> Self {
-        let content_words = |text: &str| tokens(text).into_iter().filter(|word| !is_stop_word(word)).collect();
-        Self { words: sentences.map(content_words).collect() }
+        let words = sentences.map(|text| tokens(text).into_iter().filter(|word| !is_stop_word(word)).collect());
+        Self { words: words.collect() }
     }
 
     /// Returns the cohesion between the sentences before number `at` and those from it on: 0 (nothing in common) to 1.

@@ -1,13 +1,13 @@
 //! Catalogue entry → passage that explains a code and its remedy.
 
 use super::blocks::{BlockKind, DocumentBlock};
-use super::body_words::folded;
 use super::codes::{mentioned, normal_form};
 use super::heads::PassageHead;
 use super::labels::{LabelRole, is_label, role};
 use super::pieces::{Piece, cut, exceeds};
 use super::records::{is_address, joined, line};
 use super::sentences::sentences;
+use crate::text::letters;
 
 /// When an entry is split, the head takes at most 1/`HEAD_SHARE` of each passage.
 const HEAD_SHARE: usize = 4;
@@ -139,7 +139,7 @@ fn is_label_of(label: &str, value: &str) -> bool {
 
 /// Whether two texts are equal except for case and punctuation.
 fn same(left: &str, right: &str) -> bool {
-    left.len() <= right.len() * 2 && right.len() <= left.len() * 2 && folded(left) == folded(right)
+    left.len() <= right.len() * 2 && right.len() <= left.len() * 2 && letters(left) == letters(right)
 }
 
 /// Joins the lines to one text, or to several of similar length and at most `limit` characters that each start with the

@@ -115,13 +115,10 @@ impl Explainer {
     }
 
     fn new(toolsets: BTreeMap<String, Index>, settings: &Settings) -> Self {
-        let built = |index| ToolsetPassages {
-            index: OnceCell::new_with(Some(index)),
-            deferred: None,
-            envelope: RwLock::default(),
-        };
-        let toolsets = toolsets.into_iter().map(|(name, index)| (name, built(index))).collect();
-        Self { toolsets, settings: settings.clone() }
+        let toolsets = toolsets
+            .into_iter()
+            .map(|(name, index)| (name, ToolsetPassages::new(OnceCell::new_with(Some(index)), None)));
+        Self { toolsets: toolsets.collect(), settings: settings.clone() }
     }
 
     /// Creates an explainer that indexes the documentation of a toolset when it is needed first, on a blocking thread
@@ -132,13 +129,11 @@ impl Explainer {
         settings: &Settings,
         embedder: Option<&Arc<dyn Embedder>>,
     ) -> Self {
-        let waiting = |docs| ToolsetPassages {
-            index: OnceCell::new(),
-            deferred: Some(IndexSource { docs: Arc::new(docs), embedder: embedder.cloned() }),
-            envelope: RwLock::default(),
-        };
-        let toolsets = toolsets.into_iter().map(|(name, docs)| (name, waiting(docs))).collect();
-        Self { toolsets, settings: settings.clone() }
+        let toolsets = toolsets.into_iter().map(|(name, docs)| {
+            let source = IndexSource { docs: Arc::new(docs), embedder: embedder.cloned() };
+            (name, ToolsetPassages::new(OnceCell::new(), Some(source)))
+        });
+        Self { toolsets: toolsets.collect(), settings: settings.clone() }
     }
 
     /// Returns the index of a toolset. Builds it if it is needed first.
@@ -232,14 +227,14 @@ impl Explainer {
     async fn is_documented_error(&self, operation: &OperationRef, code: &str) -> bool {
         let Some(index) = self.index(&operation.toolset).await else { return false };
         let Some(own) = index.units().operation(&operation.tool) else { return false };
-        let definitions: Vec<(bool, bool)> = index
-            .named(code)
-            .filter(|named| named.defines)
-            .filter_map(|named| Some((own.contains(&named.passage), index.passage(named.passage)?)))
-            .map(|(own, entry)| (own, describes_error(entry, code)))
-            .collect();
-        let by_own = definitions.iter().any(|(own, _)| *own);
-        !definitions.is_empty() && definitions.into_iter().filter(|(own, _)| *own == by_own).all(|(_, error)| error)
+        // Definitions of the operation take precedence over those of the toolset.
+        let (mut own_errors, mut other_errors) = (None, None);
+        for named in index.named(code).filter(|named| named.defines) {
+            let Some(entry) = index.passage(named.passage) else { continue };
+            let are_errors = if own.contains(&named.passage) { &mut own_errors } else { &mut other_errors };
+            *are_errors = Some(are_errors.unwrap_or(true) && describes_error(entry, code));
+        }
+        own_errors.or(other_errors).unwrap_or(false)
     }
 
     pub(super) fn settings(&self) -> &Settings {
@@ -304,6 +299,10 @@ impl Explainer {
 }
 
 impl ToolsetPassages {
+    fn new(index: OnceCell<Index>, deferred: Option<IndexSource>) -> Self {
+        Self { index, deferred, envelope: RwLock::default() }
+    }
+
     fn has_tool(&self, tool: &str) -> bool {
         match (&self.deferred, self.index.get()) {
             (Some(source), _) => source.docs.tools.contains(tool),
@@ -489,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_claimed_below_the_floor() {
+    fn nothing_is_explained_below_the_minimum_confidence() {
         assert!(explained("route", 500, "").is_empty(), "the description only repeats the status");
         assert!(explained("route", 418, r#"{"message":"I am a teapot of the day"}"#).is_empty());
         let elsewhere = OperationRef { toolset: "flights".into(), tool: "route".into() };

@@ -40,6 +40,13 @@ pub(super) struct PassageHead {
     pub(super) alone: bool,
 }
 
+impl PassageHead {
+    /// Whether the text is only a code.
+    pub(super) fn is_only_code(&self) -> bool {
+        self.alone && self.strength == CodeLikelihood::Strong
+    }
+}
+
 /// Returns the codes of a heading: alone (`` `card_declined` ``), before a message (`21211: Invalid number`,
 /// `404 Not Found`), after an announcing word (`ERROR 30007`), or in brackets after the message
 /// (`Invalid number (21211)`).

@@ -12,13 +12,13 @@ use super::pieces::Piece;
 use super::runs::PassagePart;
 use super::sentence_vectors::{SentenceVectors, distinct_sentences};
 use super::shape::{CodeShape, shape_of};
-use super::spellings::{folded, forms};
+use super::spellings::forms;
 use super::units::{DocumentUnits, UnitId};
+use crate::text::{beginning, letters};
 use callwright_search::embedding::{EmbedError, Embedder};
 use callwright_search::retrieval::Bm25;
 use callwright_types::DocText;
 
-/// Indexed passage.
 #[derive(Debug, Clone)]
 pub(super) struct IndexedPassage {
     /// Text for display.
@@ -131,7 +131,7 @@ impl Index {
 
     /// Returns the passages that define a code in a different spelling.
     pub(super) fn defined_in_other_spelling(&self, code: &str) -> impl Iterator<Item = usize> {
-        self.spellings.get(&folded(code)).into_iter().flatten().copied()
+        self.spellings.get(&letters(code)).into_iter().flatten().copied()
     }
 }
 
@@ -155,7 +155,6 @@ enum UnitOwner {
     Section { path: Vec<String>, tools: Arc<[String]> },
 }
 
-/// Parsed text.
 struct UnitText {
     parts: Vec<PassagePart>,
     source: String,
@@ -166,15 +165,15 @@ impl PassageIndexBuilder<'_> {
     /// Parses the documentation of one operation.
     pub(super) fn add_operation(&mut self, tool: &str, texts: &[DocText]) {
         let mut chars_left = self.settings.max_document_chars;
-        let read = |DocText { text, source }: &DocText| {
-            let taken: String = text.chars().take(chars_left).collect();
-            chars_left = chars_left.saturating_sub(taken.chars().count());
-            let (labelled, rest) = split_label(&taken);
+        let mut parsed = Vec::with_capacity(texts.len());
+        for DocText { text, source } in texts {
+            let taken = beginning(text, chars_left);
+            chars_left -= taken.chars().count();
+            let (labelled, rest) = split_label(taken);
             let response = response_of(source).or(labelled);
-            UnitText { parts: parts(rest, self.settings), source: source.clone(), response }
-        };
-        let texts = texts.iter().map(read).collect();
-        self.parsed.push(ParsedUnit { owner: UnitOwner::Operation(tool.to_owned()), texts });
+            parsed.push(UnitText { parts: parts(rest, self.settings), source: source.clone(), response });
+        }
+        self.parsed.push(ParsedUnit { owner: UnitOwner::Operation(tool.to_owned()), texts: parsed });
     }
 
     /// Adds a section of documentation outside of OpenAPI documents.
@@ -242,9 +241,9 @@ impl PassageIndexBuilder<'_> {
         self.units.finish();
         let mut spellings: HashMap<String, Vec<usize>> = HashMap::new();
         for (name, named) in &self.names {
-            let defining = || named.iter().filter(|named| named.defines).map(|named| named.passage);
-            for form in forms(name).filter(|_| defining().next().is_some()) {
-                spellings.entry(form).or_default().extend(defining());
+            let defining: Vec<usize> = named.iter().filter(|named| named.defines).map(|named| named.passage).collect();
+            for form in forms(name).filter(|_| !defining.is_empty()) {
+                spellings.entry(form).or_default().extend(&defining);
             }
         }
         let mut shapes: HashMap<CodeShape, usize> = HashMap::new();
@@ -281,7 +280,7 @@ const LEAD_LINES: usize = 2;
 
 fn lead(text: &str) -> &str {
     let of_lines = text.match_indices('\n').nth(LEAD_LINES - 1).and_then(|(end, _)| text.get(..end)).unwrap_or(text);
-    of_lines.char_indices().nth(LEAD_CHARS).and_then(|(end, _)| of_lines.get(..end)).unwrap_or(of_lines)
+    beginning(of_lines, LEAD_CHARS)
 }
 
 /// Parses the response from a source such as `api.yaml#/paths/~1x/get/responses/404/description`.
@@ -330,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_response_is_read_from_the_label_and_the_label_is_taken_off() {
+    fn the_response_is_parsed_from_the_label_which_is_removed() {
         let cases = [
             ("404: `E_X`: no such room.", Some(DocumentedResponse::Status(404)), "`E_X`: no such room."),
             ("default: Any error.", Some(DocumentedResponse::Default), "Any error."),
@@ -358,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn documentation_beyond_the_bound_is_left_out() {
+    fn documentation_beyond_the_limit_is_omitted() {
         let settings = Settings { max_document_chars: 10, passage_chars: 5, ..Settings::default() };
         let mut builder = Index::builder(&settings);
         builder.add_operation("x", &[DocText { text: "it is ".repeat(1_000), source: String::new() }]);

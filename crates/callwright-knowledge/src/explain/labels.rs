@@ -1,6 +1,6 @@
 //! Classifies table columns and object members by their names, which are similar across error catalogues.
 
-use super::body_words::folded;
+use crate::text::letters;
 
 /// Role of a labelled value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,7 +25,7 @@ pub(super) fn role(label: &str) -> LabelRole {
     if label.split_whitespace().nth(MAX_LABEL_WORDS).is_some() {
         return LabelRole::Other;
     }
-    let folded = folded(label);
+    let folded = letters(label);
     let is = |list: &[&str]| list.contains(&folded.as_str());
     if is(&CODES) || folded.ends_with("errorcode") {
         LabelRole::Code(0)
@@ -48,13 +48,13 @@ pub(super) fn role(label: &str) -> LabelRole {
 
 /// Whether the label only states that its value is a code, so that it can be omitted.
 pub(super) fn only_announces_code(label: &str) -> bool {
-    let folded = folded(label);
+    let folded = letters(label);
     CODES.contains(&folded.as_str()) || NAMES.contains(&folded.as_str()) || MESSAGES.contains(&folded.as_str())
 }
 
 /// Whether a word before a colon is a label and not a name that is being defined.
 pub(super) fn is_label(word: &str) -> bool {
-    let folded = folded(word);
+    let folded = letters(word);
     let has_label_role =
         matches!(role(word), LabelRole::Description | LabelRole::Useless) || MESSAGES.contains(&folded.as_str());
     has_label_role || PARTS.contains(&folded.as_str())

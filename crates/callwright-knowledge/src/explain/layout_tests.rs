@@ -374,7 +374,7 @@ fn markdown() {
 }
 
 #[test]
-fn rows_that_are_keyed_by_their_message() {
+fn rows_with_messages_as_keys() {
     let mut text =
         "# API\n\n## Water a bed\n\n|Error message|How to fix|\n|:---|:---|\n**BadRequest (status code 400)**|\n"
             .to_owned();

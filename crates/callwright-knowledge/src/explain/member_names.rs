@@ -3,20 +3,16 @@
 //! The lists are broader than those that recognise a failure: a value taken for a code here is used only if the
 //! documentation defines it.
 
-use super::body_words::folded;
+use crate::text::letters;
 
 /// Meaning of a member's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// Error code.
     Code,
-    /// Kind of error.
     Kind,
     /// HTTP status, or a code.
     Status,
-    /// Name of a parameter.
     Parameter,
-    /// URL of a page.
     Link,
     /// Value that differs between failures of the same kind: ids, times, hosts.
     Noise,
@@ -60,7 +56,7 @@ const NOISE: [&str; 12] = [
 
 /// Returns the meaning of a member by its name.
 pub(super) fn meaning(name: &str) -> Meaning {
-    let name = folded(name);
+    let name = letters(name);
     let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
     match name.as_str() {
         "status" | "statuscode" | "httpstatus" | "httpstatuscode" | "httpcode" => Meaning::Status,

@@ -1,6 +1,6 @@
 //! Blocks → sections of passages: separates catalogue entries from prose.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::Settings;
 use super::blocks::{BOLD_LINE, BlockKind, DocumentBlock, FLOW};
@@ -62,11 +62,9 @@ pub(super) fn outline(mut blocks: Vec<DocumentBlock>, settings: &Settings) -> Ve
 
 /// Turns a paragraph that contains only a code (`Error code: 21211`) into a heading.
 fn promote(block: &mut DocumentBlock) {
-    let is_code_alone = |head: PassageHead| head.alone && head.strength == CodeLikelihood::Strong;
-    let is_title =
-        matches!(block.kind, BlockKind::Prose(_)) && block.depth == FLOW && block.head().is_some_and(is_code_alone);
-    if let BlockKind::Prose(text) = &mut block.kind
-        && is_title
+    if block.depth == FLOW
+        && let BlockKind::Prose(text) = &mut block.kind
+        && heads::sentence_head(text).is_some_and(|head| head.is_only_code())
     {
         *block = DocumentBlock { depth: BOLD_LINE, kind: BlockKind::Heading(std::mem::take(text)) };
     }
@@ -75,20 +73,13 @@ fn promote(block: &mut DocumentBlock) {
 /// Returns the codes that each block defines. Items and paragraphs do not define a code that has a heading of its own.
 fn heads(blocks: &[DocumentBlock]) -> Vec<Option<PassageHead>> {
     let mut heads: Vec<Option<PassageHead>> = blocks.iter().map(DocumentBlock::head).collect();
-    let mut titled: HashMap<String, usize> = HashMap::new();
-    for (at, (block, head)) in blocks.iter().zip(&heads).enumerate() {
-        if let (BlockKind::Heading(_), Some(head)) = (&block.kind, head) {
-            head.codes.iter().for_each(|code| {
-                titled.entry(code.clone()).or_insert(at);
-            });
-        }
-    }
+    let titles = blocks.iter().zip(&heads).filter(|(block, _)| matches!(block.kind, BlockKind::Heading(_)));
+    let titled: HashSet<String> = titles.filter_map(|(_, head)| Some(head.as_ref()?.codes.clone())).flatten().collect();
     adopt(blocks, &mut heads);
     join_siblings(blocks, &mut heads);
     for (block, head) in blocks.iter().zip(&mut heads) {
-        let refers = |head: &PassageHead| head.codes.iter().all(|code| titled.contains_key(code));
-        if matches!(block.kind, BlockKind::Item(_) | BlockKind::Prose(_)) && head.as_ref().is_some_and(refers) {
-            *head = None;
+        if matches!(block.kind, BlockKind::Item(_) | BlockKind::Prose(_)) {
+            head.take_if(|head| head.codes.iter().all(|code| titled.contains(code)));
         }
     }
     heads
@@ -103,9 +94,8 @@ fn adopt(blocks: &[DocumentBlock], heads: &mut [Option<PassageHead>]) {
             continue;
         }
         let below = heads.get(at + 1..end_of(blocks, at)).unwrap_or_default();
-        let stated = |head: &&PassageHead| head.alone && head.strength == CodeLikelihood::Strong;
-        let first = below.iter().take(CODE_SEARCH_BLOCKS).flatten().find(stated).cloned();
-        let only = below.iter().flatten().filter(stated).take(LEAST_LIST).count() < LEAST_LIST;
+        let first = below.iter().take(CODE_SEARCH_BLOCKS).flatten().find(|head| head.is_only_code()).cloned();
+        let only = below.iter().flatten().filter(|head| head.is_only_code()).take(LEAST_LIST).count() < LEAST_LIST;
         if let (Some(first), true, Some(head)) = (first, only, heads.get_mut(at)) {
             *head = Some(PassageHead { alone: false, ..first });
         }

@@ -49,8 +49,7 @@ impl PassageVectors {
     /// Returns [`EmbedError`] if the embedder fails.
     pub(super) async fn similarity(&self, text: &str) -> Result<MessageSimilarity, EmbedError> {
         let query = self.embedder.embed_query(text.to_owned()).await?;
-        let cosine = |vector: &Vector| query.cosine(vector);
-        let cosines: Vec<f32> = self.vectors.iter().map(cosine).collect();
+        let cosines: Vec<f32> = self.vectors.iter().map(|vector| query.cosine(vector)).collect();
         let best = cosines.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
         Ok(MessageSimilarity { cosines, best, mean: self.mean, deviation: self.deviation })
     }

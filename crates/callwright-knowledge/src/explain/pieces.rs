@@ -1,5 +1,7 @@
 //! Passages before indexing, and how texts are cut to length.
 
+use crate::text::beginning;
+
 /// Passage before indexing: a few neighbouring sentences, or an entry of a catalogue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Piece {
@@ -18,7 +20,7 @@ pub(super) fn exceeds(text: &str, limit: usize) -> bool {
 
 /// Splits a text of more than `limit` characters at the last space before the limit, or at the limit if there is none.
 pub(super) fn cut(text: &str, limit: usize) -> (&str, &str) {
-    let hard = text.char_indices().nth(limit).map_or(text.len(), |(at, _)| at);
+    let hard = beginning(text, limit).len();
     let soft = text[..hard].rfind(char::is_whitespace).filter(|at| *at > 0).unwrap_or(hard);
     (text[..soft].trim_end(), text[soft..].trim_start())
 }

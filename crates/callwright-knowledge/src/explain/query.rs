@@ -5,11 +5,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value};
 
-use super::body_words::{folded, is_absent, reason_of};
+use super::body_words::{is_absent, reason_of};
 use super::codes::{is_code_like, is_integer, normal_form, words};
 use super::envelope::{BodyMember, Envelope};
 use super::member_names::{Meaning, meaning};
 use super::spellings::{derived, fragment_of_link, last_of_link};
+use crate::text::{beginning, letters};
 use callwright_common::json::scalar_text;
 use callwright_search::retrieval::is_stop_word;
 use callwright_types::Outcome;
@@ -278,8 +279,8 @@ impl<'a> FailureQueryReader<'a> {
     /// Reads the parameters that a code names: `/items/0/price`.
     fn names_of(&mut self, text: &str) {
         words(text).for_each(|word| self.name(word));
-        if let Some(link) = Some(text).filter(|text| text.contains("://")) {
-            self.link(link);
+        if text.contains("://") {
+            self.link(text);
         }
     }
 
@@ -290,19 +291,19 @@ impl<'a> FailureQueryReader<'a> {
             self.filler.push_str(text);
             return;
         }
-        let text: String = text.chars().take(self.chars_left).collect();
+        let text = beginning(text, self.chars_left);
         // One more for the separator.
         self.chars_left = self.chars_left.saturating_sub(text.chars().count() + 1);
         text.split_whitespace().filter(|word| word.contains("://")).for_each(|link| self.link(link));
         if !text.trim().is_empty() {
-            self.query.message_text.push_str(&text);
+            self.query.message_text.push_str(text);
             self.query.message_text.push(' ');
             if self.query.messages.len() < MAX_MESSAGES {
-                self.query.messages.push(text.clone());
+                self.query.messages.push(text.to_owned());
             }
         }
         let mut before = "";
-        for (at, word) in words(&text).enumerate() {
+        for (at, word) in words(text).enumerate() {
             self.name(word);
             self.query.repeats_status |= self.query.status.is_some() && *word == self.status.to_string();
             self.word_as_code(word, before, at == 0);
@@ -319,8 +320,8 @@ impl<'a> FailureQueryReader<'a> {
     fn repeats_code(&self, text: &str) -> bool {
         let is_short = text.len() <= MAX_CODE_WORDS_BYTES && text.contains(' ');
         is_short && {
-            let letters = folded(text);
-            self.query.codes.iter().any(|code| folded(&code.name) == letters)
+            let message = letters(text);
+            self.query.codes.iter().any(|code| letters(&code.name) == message)
         }
     }
 

@@ -128,10 +128,10 @@ impl<'a> PassageRanking<'a> {
         let mut matches = BTreeMap::new();
         add_codes(self.index, self.query, &mut matches);
         let facts = code_facts(self.index, self.query, &matches);
-        let claim = |(passage, weights)| {
+        let mut claims = matches.into_iter().filter_map(|(passage, weights)| {
             claim(self.index, &self.relevance, passage, weights, WordMatch::default(), self.query, &facts)
-        };
-        matches.into_iter().filter_map(claim).any(|claim| claim.defines_code)
+        });
+        claims.any(|claim| claim.defines_code)
     }
 
     /// Returns the passages that reach the minimum confidence, best first; ties are in documentation order.

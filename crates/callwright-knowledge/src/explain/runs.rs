@@ -20,7 +20,6 @@ impl Sentence {
 /// Parsed text: a passage, or sentences that are too long for one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PassagePart {
-    /// Passage.
     Passage(Piece),
     /// Sentences that are still to be split.
     Run(SentenceRun),

@@ -1,5 +1,6 @@
 //! Prose → sentences.
 
+use crate::text::beginning;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Splits prose into sentences without losing any character except the whitespace between them.
@@ -58,8 +59,7 @@ fn before_identifier(text: &str, stop: usize) -> Option<usize> {
     if next.len() == behind.len() || !next.starts_with(char::is_lowercase) {
         return None;
     }
-    let beginning = next.char_indices().nth(MAX_IDENTIFIER_CHARS).map_or(next, |(end, _)| &next[..end]);
-    let word = beginning.split_whitespace().next()?;
+    let word = beginning(next, MAX_IDENTIFIER_CHARS).split_whitespace().next()?;
     is_identifier(word).then_some(text.len() - next.len())
 }
 
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_gives_no_sentence() {
+    fn blank_text_has_no_sentence() {
         assert!(sentences(" \n ").is_empty());
     }
 

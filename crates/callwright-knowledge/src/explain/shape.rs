@@ -3,7 +3,6 @@
 
 use super::codes::{CodeLikelihood, is_integer, strength};
 
-/// Shape of a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum CodeShape {
     /// Words such as `not_found`.

@@ -3,6 +3,8 @@
 //! A catalogue that explains `order not found` and `invoice not found` has most words of `customer not found`, and
 //! explains it with neither. A paraphrase differs in more than one word, or in the order of the words.
 
+use super::verbatim::words;
+
 /// Minimum number of words of a message that is compared; of two words, one is no pattern.
 const LEAST_WORDS: usize = 3;
 
@@ -69,11 +71,6 @@ fn forms(message: &str) -> Vec<Vec<String>> {
             None => return forms,
         }
     }
-}
-
-fn words(text: &str) -> impl Iterator<Item = String> {
-    let words = text.split(|mark: char| !mark.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase)
 }
 
 fn has_digit(word: &str) -> bool {

@@ -1,5 +1,7 @@
 //! Alternative spellings of codes, because APIs and their documentation may spell a code differently.
 
+use crate::text::{is_digits, letters};
+
 /// Minimum number of digits of a number that is a code by itself.
 const LEAST_DIGITS: usize = 3;
 
@@ -14,16 +16,10 @@ pub(super) fn derived(code: &str) -> Vec<String> {
     found
 }
 
-/// Returns the alternative spellings of a documented code: without separators, and its number only.
+/// Returns the alternative spellings of a documented code, given in normal form: without separators, and its number only.
 pub(super) fn forms(code: &str) -> impl Iterator<Item = String> {
-    let folded = folded(code);
     let number = number(code).map(str::to_owned);
-    [Some(folded), number].into_iter().flatten().filter(move |form| form != code)
-}
-
-/// Returns the code without separators.
-pub(super) fn folded(code: &str) -> String {
-    code.chars().filter(|character| character.is_alphanumeric()).collect()
+    [Some(letters(code)), number].into_iter().flatten().filter(move |form| form != code)
 }
 
 /// Returns the trailing digits of a code whose other characters are letters: `00942` of `ORA-00942`. A text with
@@ -41,7 +37,7 @@ fn is_number(text: &str) -> bool {
     let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     match hexadecimal {
         Some(digits) => !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
-        None => !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()),
+        None => is_digits(text),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Compares a failure's message with the messages in a passage, word by word and in order.
 
+use crate::text::beginning;
 use std::collections::HashMap;
 
 use super::sentences::sentences;
@@ -39,9 +40,8 @@ impl MessageWords {
     /// Returns how much of the message a passage repeats, 0 to 1: 1 if a line or sentence of it equals the message.
     /// Values in the place of a placeholder (`%s`, `{0}`, `<name>`) count as equal.
     pub(super) fn likeness(&self, passage: &str) -> f32 {
-        let end = passage.char_indices().nth(MAX_CHARS).map_or(passage.len(), |(end, _)| end);
         let mut best: f32 = 0.0;
-        for (at, line) in passage[..end].lines().enumerate() {
+        for (at, line) in beginning(passage, MAX_CHARS).lines().enumerate() {
             best = best.max(self.likeness_without_remark(line));
             // The first line of an entry has the code before the message, other lines may have a label.
             for (_, behind) in [line.split_once(": ")].into_iter().flatten() {
@@ -98,7 +98,8 @@ impl MessageWords {
     }
 }
 
-fn words(text: &str) -> impl Iterator<Item = String> {
+/// Returns the words of a text in lower case.
+pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
     let words = text.split(|mark: char| !mark.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase)
 }

@@ -96,13 +96,14 @@ pub(super) fn describes_error(entry: &IndexedPassage, code: &str) -> bool {
 /// Whether the description of a response adds information to its status.
 pub(super) fn adds_to_status(text: &str, status: u16) -> bool {
     let reason = tokens(reason_of(status).unwrap_or_default());
-    let is_informative = |word: &String| {
+    let mut words = tokens(text);
+    words.retain(|word| {
         !reason.contains(word)
             && !is_stop_word(word)
             && !EMPTY_WORDS.contains(&word.as_str())
             && *word != status.to_string()
-    };
-    tokens(text).iter().filter(|word| is_informative(word)).count() >= MIN_INFORMATIVE_WORDS
+    });
+    words.len() >= MIN_INFORMATIVE_WORDS
 }
 
 fn names(sentence: &str, code: &str) -> bool {

@@ -8,7 +8,6 @@ use crate::explain::blocks::{DEEPEST_HEADING, DocumentBlock};
 /// Minimum length of the line that delimits a block.
 const LEAST_DELIMITER: usize = 4;
 
-/// Parses AsciiDoc.
 pub(super) fn asciidoc(text: &str) -> Vec<DocumentBlock> {
     let mut reader = AsciidocReader::default();
     let mut lines = text.lines().map(str::trim_end);

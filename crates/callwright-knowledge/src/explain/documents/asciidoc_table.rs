@@ -60,7 +60,6 @@ fn columns(specification: &str) -> usize {
 /// Maximum number of copies of a cell.
 const MAX_COPIES: usize = 20;
 
-/// Cell of a table.
 #[derive(Debug)]
 struct Cell {
     text: String,
@@ -102,7 +101,6 @@ impl AsciidocTable {
         })
     }
 
-    /// Adds a line.
     pub(super) fn line(&mut self, line: &str) {
         if self.options.is_delimited {
             return self.raw.push(line.to_owned());

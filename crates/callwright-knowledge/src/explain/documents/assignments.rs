@@ -5,6 +5,7 @@ use super::tables::CODE_LABEL;
 use crate::explain::blocks::{BlockKind, DocumentBlock, FLOW, folded};
 use crate::explain::codes::{CodeLikelihood, is_integer, strength};
 use crate::explain::records::{LabelledRecord, joined};
+use crate::text::is_digits;
 
 /// Minimum number of assignments in such a list.
 const LEAST_ASSIGNMENTS: usize = 3;
@@ -38,7 +39,6 @@ pub(super) fn assignments(text: &str) -> Option<Vec<DocumentBlock>> {
     (assigned >= LEAST_ASSIGNMENTS && assigned >= other && 2 * list.coded >= assigned).then_some(list.blocks)
 }
 
-/// Assignment in one line.
 struct Assignment<'a> {
     name: &'a str,
     value: &'a str,
@@ -155,7 +155,7 @@ fn split_key(key: &str) -> (&str, &str) {
     let mut end = 0;
     for part in key.split(['.', '[', ']', '/']) {
         end += part.len() + 1;
-        let number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let number = is_digits(part);
         let likely = if number { CodeLikelihood::Strong } else { strength(part) };
         if likely > CodeLikelihood::Name && best.is_none_or(|(most, ..)| likely > most) {
             best = Some((likely, part, end));

@@ -57,11 +57,11 @@ fn pieces(sections: &[Section]) -> Vec<Piece> {
 }
 
 /// Asserts that exactly one passage defines each code and that it contains all parts.
-fn assert_tells_all(layout: &str, name: &str, text: &str) {
-    assert_tells(layout, name, text, &ERRORS);
+fn assert_all_passages_contain(layout: &str, name: &str, text: &str) {
+    assert_passage_contains(layout, name, text, &ERRORS);
 }
 
-fn assert_tells(layout: &str, name: &str, text: &str, errors: &[Error]) {
+fn assert_passage_contains(layout: &str, name: &str, text: &str, errors: &[Error]) {
     let sections = read(name, text);
     let pieces = pieces(&sections);
     for error in errors {
@@ -93,14 +93,18 @@ fn markdown_with_a_heading_for_each_code() {
              #### Possible solutions\n\n- {solution}\n\n#### Log level\n\nERROR\n"
         )
     });
-    assert_tells_all("headings", "errors.md", &format!("# Errors\n\nAll errors of the lockers.\n\n## API\n\n{text}"));
+    assert_all_passages_contain(
+        "headings",
+        "errors.md",
+        &format!("# Errors\n\nAll errors of the lockers.\n\n## API\n\n{text}"),
+    );
     let bare = each(|error| {
         let Error { code, message, description, cause, solution } = error;
         format!(
             "## ERROR {code}\n\n**{message}**\n\n{description}\n\nPossible causes:\n* {cause}\n\nSolution: {solution}\n"
         )
     });
-    assert_tells_all("announced headings", "errors.md", &bare);
+    assert_all_passages_contain("announced headings", "errors.md", &bare);
 }
 
 #[test]
@@ -109,19 +113,19 @@ fn markdown_with_the_code_behind_or_below_the_heading() {
         let Error { code, message, description, cause, solution } = error;
         format!("## {message} (error {code})\n\n{description}\n\n**Cause:** {cause}  \n**Solution:** {solution}\n")
     });
-    assert_tells_all("code behind the message", "errors.md", &behind);
+    assert_all_passages_contain("code behind the message", "errors.md", &behind);
     let below = each(|error| {
         let Error { code, message, description, cause, solution } = error;
         format!(
             "## {message}\n\n- **Code:** {code}\n- **Description:** {description}\n- **Cause:** {cause}\n- **Fix:** {solution}\n"
         )
     });
-    assert_tells_all("code below the heading", "errors.md", &format!("# Errors\n\n{below}"));
+    assert_all_passages_contain("code below the heading", "errors.md", &format!("# Errors\n\n{below}"));
     let line = each(|error| {
         let Error { code, message, description, cause, solution } = error;
         format!("## {message}\n\nError code: `{code}`\n\n{description}\n\n{cause}.\n\n{solution}\n")
     });
-    assert_tells_all("code in a line below the heading", "errors.md", &format!("# Errors\n\n{line}"));
+    assert_all_passages_contain("code in a line below the heading", "errors.md", &format!("# Errors\n\n{line}"));
 }
 
 #[test]
@@ -135,13 +139,13 @@ fn markdown_tables() {
     let text = format!(
         "## Errors\n\n| Code | Message | Description | Possible causes | What to do | Docs |\n|---|:-:|---|---|---|---|\n{rows}\n"
     );
-    assert_tells_all("table", "errors.md", &text);
+    assert_all_passages_contain("table", "errors.md", &text);
     let rows = each(|error| {
         let Error { code, message, description, cause, solution } = error;
         format!("| {message} | `{code}` | 400 | {description}<br>{cause}<br/>{solution} |")
     });
     let text = format!("| Error | Code | HTTP status | Meaning |\n|---|---|---|---|\n{rows}\n\nMore text.");
-    assert_tells_all("table with the code in the middle", "errors.md", &text);
+    assert_all_passages_contain("table with the code in the middle", "errors.md", &text);
     let tables = each(|error| {
         let Error { code, message, description, cause, solution } = error;
         format!(
@@ -164,22 +168,22 @@ fn markdown_lists() {
         let Error { code, message, description, cause, solution } = error;
         format!("- **{code}** - {message}\n  - {description}\n  - Cause: {cause}\n  - Solution: {solution}")
     });
-    assert_tells_all("nested list", "errors.md", &format!("Errors:\n\n{nested}\n"));
+    assert_all_passages_contain("nested list", "errors.md", &format!("Errors:\n\n{nested}\n"));
     let flat = each(|error| {
         let Error { code, message, description, cause, solution } = error;
         format!("* `{code}`: {message}. {description} {cause}. {solution}")
     });
-    assert_tells_all("flat list", "errors.md", &flat);
+    assert_all_passages_contain("flat list", "errors.md", &flat);
     let definitions = each(|error| {
         let Error { code, message, description, cause, solution } = error;
         format!("`{code}`\n: {message}. {description}\n\n: Cause: {cause}\n\n: {solution}\n")
     });
-    assert_tells_all("definition list", "errors.md", &definitions);
+    assert_all_passages_contain("definition list", "errors.md", &definitions);
     let bold = each(|error| {
         let Error { code, message, description, cause, solution } = error;
         format!("**Error {code}: {message}**\n\n{description}\n\n*Cause*: {cause}\n\n*Solution*: {solution}\n")
     });
-    assert_tells_all("bold lines", "errors.md", &format!("# Errors\n\n{bold}"));
+    assert_all_passages_contain("bold lines", "errors.md", &format!("# Errors\n\n{bold}"));
 }
 
 #[test]
@@ -212,16 +216,24 @@ fn html_tables_lists_and_headings() {
         )
     };
     let header = "<thead><tr><th>Code</th><th>Message</th><th>Description</th></tr></thead>";
-    assert_tells_all("HTML table", "errors.html", &page(&format!("<table>{header}<tbody>{rows}</tbody></table>")));
+    assert_all_passages_contain(
+        "HTML table",
+        "errors.html",
+        &page(&format!("<table>{header}<tbody>{rows}</tbody></table>")),
+    );
     let unmarked = "<tr><td>Code<td>Message<td>Description</tr>";
-    assert_tells_all("HTML table without th", "errors.html", &page(&format!("<table>{unmarked}{rows}</table>")));
+    assert_all_passages_contain(
+        "HTML table without th",
+        "errors.html",
+        &page(&format!("<table>{unmarked}{rows}</table>")),
+    );
     let list = each(|error| {
         let Error { code, message, description, cause, solution } = error;
         format!(
             "<dt><code>{code}</code></dt><dd><p>{message}</p><p>{description}</p></dd><dd>{cause}</dd><dd>{solution}</dd>"
         )
     });
-    assert_tells_all("HTML definition list", "errors.html", &page(&format!("<dl>{list}</dl>")));
+    assert_all_passages_contain("HTML definition list", "errors.html", &page(&format!("<dl>{list}</dl>")));
     let headings = each(|error| {
         let Error { code, message, description, cause, solution } = error;
         format!(
@@ -229,22 +241,22 @@ fn html_tables_lists_and_headings() {
              <h4>Possible solutions</h4><ul><li>{solution}</ul></section>"
         )
     });
-    assert_tells_all("HTML headings", "errors.html", &page(&headings));
+    assert_all_passages_contain("HTML headings", "errors.html", &page(&headings));
     let cards = each(|error| {
         let Error { code, message, description, cause, solution } = error;
         format!(
             "<li class=card><h3>{code}</h3><p><b>{message}</b></p><p>{description}</p><div>{cause}</div><div>{solution}</div></li>"
         )
     });
-    assert_tells_all("HTML cards", "errors.html", &page(&format!("<ul>{cards}</ul>")));
+    assert_all_passages_contain("HTML cards", "errors.html", &page(&format!("<ul>{cards}</ul>")));
     let folded = each(|error| {
         let Error { code, message, description, cause, solution } = error;
         format!(
             "<details><summary>Error {code}: {message}</summary><div>{description}</div><p>{cause}</p><p>{solution}</p></details>"
         )
     });
-    assert_tells_all("HTML details", "errors.html", &page(&folded));
-    assert_tells_all(
+    assert_all_passages_contain("HTML details", "errors.html", &page(&folded));
+    assert_all_passages_contain(
         "HTML within Markdown",
         "errors.md",
         &format!("# Errors\n\n<table>\n{header}\n\n{rows}\n\n</table>\n"),
@@ -261,7 +273,7 @@ fn html_without_structure() {
             format!("<div class=r><div>{code}</div><div>{message}</div><div>{description}</div><div>{cause}</div><div>{solution}</div></div>")
         })
         .collect();
-    assert_tells("HTML boxes", "errors.html", &boxes.concat(), &ERRORS[..3]);
+    assert_passage_contains("HTML boxes", "errors.html", &boxes.concat(), &ERRORS[..3]);
 }
 
 #[test]
@@ -274,9 +286,13 @@ fn json_lists_and_maps() {
         })
     };
     let list: Vec<_> = ERRORS.iter().map(object).collect();
-    assert_tells_all("JSON list", "errors.json", &json!(list).to_string());
-    assert_tells_all("JSON list within", "errors.json", &json!({"version": 2, "data": {"errors": list}}).to_string());
-    assert_tells_all("JSON Lines", "errors.jsonl", &each(|error| object(error).to_string()));
+    assert_all_passages_contain("JSON list", "errors.json", &json!(list).to_string());
+    assert_all_passages_contain(
+        "JSON list within",
+        "errors.json",
+        &json!({"version": 2, "data": {"errors": list}}).to_string(),
+    );
+    assert_all_passages_contain("JSON Lines", "errors.jsonl", &each(|error| object(error).to_string()));
     let other: Vec<_> = ERRORS
         .iter()
         .map(|error| {
@@ -284,7 +300,7 @@ fn json_lists_and_maps() {
                    "resolutions": [{"cause": error.cause, "action": error.solution}]})
         })
         .collect();
-    assert_tells_all(
+    assert_all_passages_contain(
         "JSON with other names",
         "errors.json",
         &json!([{"group": "Lockers", "items": other}]).to_string(),
@@ -296,14 +312,14 @@ fn json_lists_and_maps() {
             (error.code.to_owned(), json!({"name": error.message, "explanation": text}))
         })
         .collect();
-    assert_tells_all("JSON map", "errors.json", &json!(keyed).to_string());
-    assert_tells_all(
+    assert_all_passages_contain("JSON map", "errors.json", &json!(keyed).to_string());
+    assert_all_passages_contain(
         "JSON map within",
         "errors.json",
         &json!({"info": {"title": "Lockers"}, "errors": keyed}).to_string(),
     );
     let grouped = json!({"lockers": {"61003": keyed["61003"], "61004": keyed["61004"]}, "depots": {"61017": keyed["61017"], "7": keyed["7"]}});
-    assert_tells_all("JSON maps in groups", "errors.json", &grouped.to_string());
+    assert_all_passages_contain("JSON maps in groups", "errors.json", &grouped.to_string());
     let texts: serde_json::Map<_, _> = ERRORS
         .iter()
         .map(|error| {
@@ -311,12 +327,12 @@ fn json_lists_and_maps() {
             (error.code.to_owned(), json!(text))
         })
         .collect();
-    assert_tells_all("JSON map of texts", "errors.json", &json!(texts).to_string());
+    assert_all_passages_contain("JSON map of texts", "errors.json", &json!(texts).to_string());
     let rows: Vec<_> = ERRORS
         .iter()
         .map(|error| json!([error.code, error.message, error.description, error.cause, error.solution]))
         .collect();
-    assert_tells_all("JSON rows", "errors.json", &json!(rows).to_string());
+    assert_all_passages_contain("JSON rows", "errors.json", &json!(rows).to_string());
 }
 
 #[test]
@@ -325,8 +341,8 @@ fn csv_with_any_delimiter_with_and_without_header() {
         let row = |cells: [&str; 5]| cells.map(|cell| format!("\"{cell}\"")).join(delimiter);
         let rows = each(|error| row([error.message, error.code, error.description, error.cause, error.solution]));
         let header = row(["Message", "Error code", "Description", "Cause", "Solution"]);
-        assert_tells_all("CSV", "errors.csv", &format!("{header}\r\n{rows}"));
-        assert_tells_all("CSV without header", "errors.csv", &rows);
+        assert_all_passages_contain("CSV", "errors.csv", &format!("{header}\r\n{rows}"));
+        assert_all_passages_contain("CSV without header", "errors.csv", &rows);
     }
 }
 
@@ -336,7 +352,7 @@ fn plain_text() {
         let Error { code, message, description, cause, solution } = error;
         format!("{code}: {message}\n    {description}\n    Cause: {cause}\n    {solution}\n")
     });
-    assert_tells_all("indented text", "errors.txt", &format!("Errors\n======\n\n{indented}"));
+    assert_all_passages_contain("indented text", "errors.txt", &format!("Errors\n======\n\n{indented}"));
     let columns = each(|error| [error.code, error.message, error.description, error.cause, error.solution].join("\t"));
     let sections = read("errors.txt", &columns);
     assert_eq!(pieces(&sections).len(), ERRORS.len(), "{sections:#?}");
@@ -346,7 +362,7 @@ fn plain_text() {
             "Error code: {code}\nMessage: {message}\nDescription: {description}\nCause: {cause}\nSolution: {solution}\n"
         )
     });
-    assert_tells_all("labelled lines", "errors.txt", &labelled);
+    assert_all_passages_contain("labelled lines", "errors.txt", &labelled);
 }
 
 #[test]
@@ -357,9 +373,13 @@ fn lists_and_paragraphs_that_begin_with_codes_and_no_mark_behind_them() {
             format!("{begin}{code}{end} {message}. {description} {cause} {solution}\n\n")
         })
     };
-    assert_tells_all("list", "errors.md", &format!("# Errors\n\n{}", all("- **", "**")));
-    assert_tells_all("paragraphs", "errors.md", &format!("# Errors\n\nThese are all errors.\n\n{}", all("", "")));
-    assert_tells_all("HTML paragraphs", "errors.html", &all("<p><b>", "</b>").replace("\n\n", "</p>"));
+    assert_all_passages_contain("list", "errors.md", &format!("# Errors\n\n{}", all("- **", "**")));
+    assert_all_passages_contain(
+        "paragraphs",
+        "errors.md",
+        &format!("# Errors\n\nThese are all errors.\n\n{}", all("", "")),
+    );
+    assert_all_passages_contain("HTML paragraphs", "errors.html", &all("<p><b>", "</b>").replace("\n\n", "</p>"));
 }
 
 #[test]

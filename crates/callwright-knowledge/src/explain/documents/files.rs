@@ -41,10 +41,8 @@ const GLOB_MARKS: [char; 4] = ['*', '?', '[', '{'];
 /// Maximum nesting depth of searched folders.
 const MAX_FOLDER_DEPTH: usize = 64;
 
-/// Documentation file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct DocumentationFile {
-    /// Path of the file.
     pub(super) path: PathBuf,
     /// Path relative to the searched folder, with `/` as separator.
     pub(super) name: String,
@@ -160,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_a_known_kind_are_found_in_order_at_any_depth() {
+    fn files_with_documentation_endings_are_found_in_order_at_any_depth() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["b.md", "a/c.HTML", "a/d/e.csv", "a/x.png", ".hidden/f.md", ".g.md"] {
             let path = folder.path().join(name);
@@ -177,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_awaited_where_its_folders_end() {
+    fn the_first_missing_folder_of_a_path_is_watched() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a.md"), "text").unwrap();
         let awaited = |path: &str| {
@@ -199,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_with_its_place_and_what_mends_it() {
+    fn unreadable_paths_are_reported_with_their_fix() {
         let folder = tempfile::tempdir().unwrap();
         let message = |path: &str| named(&folder.path().join(path)).unwrap_err().to_string();
         assert!(message("none").contains("none: No such file") && message("none").contains("name a file or folder"));

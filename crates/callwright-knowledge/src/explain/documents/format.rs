@@ -7,19 +7,14 @@ use std::path::Path;
 pub(super) enum DocumentFormat {
     /// Markdown, also with HTML or components in it.
     Markdown,
-    /// HTML.
     Html,
-    /// reStructuredText.
     Rst,
-    /// AsciiDoc.
     Asciidoc,
     /// JSON or JSON Lines.
     Json,
-    /// YAML.
     Yaml,
     /// Values separated by commas, semicolons, tabs or bars.
     Delimited,
-    /// Plain text.
     Plain,
 }
 

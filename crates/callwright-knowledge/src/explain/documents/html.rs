@@ -33,7 +33,6 @@ pub(super) fn note_ends(ends: &mut Ends, piece: &str, offset: usize) {
     }
 }
 
-/// Parses HTML.
 pub(super) fn html(text: &str) -> Vec<DocumentBlock> {
     let mut html = Html::default();
     html.read(text);

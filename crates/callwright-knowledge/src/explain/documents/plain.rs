@@ -15,7 +15,6 @@ const MAX_LEVELS: usize = 8;
 /// Number of columns per indentation level.
 const STEP: usize = 2;
 
-/// Parses plain text.
 pub(super) fn plain(text: &str) -> Vec<DocumentBlock> {
     let mut reader = PlainTextReader::default();
     let mut lines = text.lines().peekable();

@@ -62,7 +62,6 @@ const ADMONITIONS: [&str; 19] = [
     "glossary",
 ];
 
-/// Parses reStructuredText.
 pub(super) fn rst(text: &str) -> Vec<DocumentBlock> {
     let text = text.replace('\t', "        ");
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();

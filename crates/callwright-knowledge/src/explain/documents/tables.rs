@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use crate::explain::blocks::{BlockKind, folded};
-use crate::explain::body_words;
 use crate::explain::codes::{CodeLikelihood, is_integer, normal_form, strength};
 use crate::explain::labels::{LabelRole, is_label, role};
 use crate::explain::records::{LabelledRecord, joined};
+use crate::text::letters;
 
 /// Maximum number of cells per row or members per object in one record, because each is compared with the others.
 /// Further cells are omitted; further members form additional records.
@@ -22,7 +22,6 @@ const MAX_ROW_LABELS: usize = 12;
 /// Maximum length in bytes of a cell that the rows below inherit.
 const MAX_INHERITED_BYTES: usize = 120;
 
-/// Parsed table row.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct DocumentTableRow {
     /// Text of each cell; lines within a cell are separated by line feeds.
@@ -188,11 +187,11 @@ fn repeated_labels(rows: &[(Vec<String>, bool)], marked: usize) -> Option<Vec<La
             groups.push(Vec::new());
             continue;
         }
-        let key = body_words::folded(label);
+        let key = letters(label);
         *counts.entry(key.clone()).or_default() += 1;
         are_marked &= *first_is_header;
         let field = (label.clone(), if std::ptr::eq(label, value) { String::new() } else { value.clone() });
-        if open.iter().any(|(earlier, _)| body_words::folded(earlier) == key) {
+        if open.iter().any(|(earlier, _)| letters(earlier) == key) {
             groups.push(vec![field]);
         } else if open.len() > MAX_ROW_LABELS {
             return None;

@@ -11,7 +11,6 @@ const MAX_NESTING: usize = 32;
 /// Maximum number of rows that a cell spans.
 const MAX_SPANNED_ROWS: usize = 1_000;
 
-/// Container of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Container {
     /// List or definition list.
@@ -164,7 +163,6 @@ impl BlockWriter {
         }
     }
 
-    /// Starts a list.
     pub(super) fn begin_list(&mut self) {
         self.end_paragraph();
         self.containers.push(Container::List);
@@ -186,7 +184,6 @@ impl BlockWriter {
         }
     }
 
-    /// Ends an item.
     pub(super) fn end_item(&mut self) {
         self.end_paragraph();
         self.open = OpenBlockKind::Prose;
@@ -204,7 +201,6 @@ impl BlockWriter {
         }
     }
 
-    /// Starts a table.
     pub(super) fn begin_table(&mut self) {
         match self.table.as_mut() {
             Some(table) => table.within += 1,
@@ -274,7 +270,6 @@ impl BlockWriter {
         }
     }
 
-    /// Ends a cell.
     pub(super) fn end_cell(&mut self) {
         let is_bold = self.has_strong && !self.has_plain;
         let Some(table) = self.own_table().filter(|table| table.in_cell) else { return };

@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::error_rules::RULES;
+use super::error_rules::{RULES, Rule};
 use super::evidence::{FailureEvidence, Finding};
 use super::substance::{member, members, substance};
 use super::text::text_failure;
-use crate::explain::body_words::{folded, is_absent};
+use crate::explain::body_words::is_absent;
+use crate::text::letters;
 
 /// Maximum number of nested envelopes that are opened; frameworks wrap twice, sometimes three times.
 const MAX_ENVELOPES: usize = 4;
@@ -76,11 +77,15 @@ fn value_failure(value: &Value, levels: usize) -> Option<Finding> {
 }
 
 fn object_failure(body: &Map<String, Value>, levels: usize) -> Option<Finding> {
-    let by_rule = RULES.iter().find(|rule| (rule.holds)(body)).map(|rule| (rule.name, FailureEvidence::Form));
-    by_rule
+    matching_rule(body)
+        .map(|rule| (rule.name, FailureEvidence::Form))
         .or_else(|| batch_failure(body))
         .or_else(|| envelope_failure(body, levels))
         .or_else(|| text_member_failure(body))
+}
+
+fn matching_rule(body: &Map<String, Value>) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| (rule.holds)(body))
 }
 
 /// Matches a batch of which every item failed. A partial success is not a failure.
@@ -91,7 +96,7 @@ fn batch_failure(body: &Map<String, Value>) -> Option<Finding> {
 }
 
 fn item_failed(item: &Value) -> bool {
-    item.as_object().map(without_name).is_some_and(|item| RULES.iter().any(|rule| (rule.holds)(&item)))
+    item.as_object().map(without_name).is_some_and(|item| matching_rule(&item).is_some())
 }
 
 /// Returns an item without the members that identify it, which a separate response would not have.
@@ -111,24 +116,28 @@ fn array_failure(items: &[Value], levels: usize) -> Option<Finding> {
     if levels < MAX_ENVELOPES {
         return None;
     }
-    let failed = |item: &Value| item.as_object().is_some_and(|item| RULES.iter().any(|rule| (rule.holds)(item)));
-    items.iter().all(failed).then_some(("all_items_failed", FailureEvidence::Form))
+    let all_failed = items.iter().all(|item| item.as_object().and_then(matching_rule).is_some());
+    all_failed.then_some(("all_items_failed", FailureEvidence::Form))
 }
 
 /// Returns the text of content blocks: `[{"type":"text","text":"..."}]`.
 fn text_of_blocks(items: &[Value]) -> Option<String> {
-    let text = |item: &Value| {
-        (item.get("type")?.as_str()? == "text").then(|| item.get("text")?.as_str().map(str::to_owned))?
-    };
-    items.iter().map(text).collect::<Option<Vec<_>>>().map(|texts| texts.join("\n"))
+    let mut texts = Vec::with_capacity(items.len());
+    for item in items {
+        if item.get("type")?.as_str()? != "text" {
+            return None;
+        }
+        texts.push(item.get("text")?.as_str()?);
+    }
+    Some(texts.join("\n"))
 }
 
 /// Classifies the content of an envelope without other members.
 fn envelope_failure(body: &Map<String, Value>, levels: usize) -> Option<Finding> {
     let levels = levels.checked_sub(1)?;
-    let mut contents = body.iter().filter(|(name, _)| !ENVELOPE_COMPANIONS.contains(&folded(name).as_str()));
+    let mut contents = body.iter().filter(|(name, _)| !ENVELOPE_COMPANIONS.contains(&letters(name).as_str()));
     let ((name, content), next) = (contents.next()?, contents.next());
-    (next.is_none() && ENVELOPES.contains(&folded(name).as_str())).then(|| value_failure(content, levels))?
+    (next.is_none() && ENVELOPES.contains(&letters(name).as_str())).then(|| value_failure(content, levels))?
 }
 
 /// Matches a body that contains only a sentence that describes a failure.

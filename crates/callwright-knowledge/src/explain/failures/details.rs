@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::substance::member;
 use crate::explain::body_words::{is_absent, is_code_name, scalar};
+use crate::text::beginning;
 
 /// Maximum length of the reason in characters.
 const MAX_REASON_CHARS: usize = 400;
@@ -40,7 +41,7 @@ pub(super) fn details_of_text(text: &str, has_status: bool) -> FailureDetails {
     let mut line = text.lines().map(str::trim).filter(|line| !line.is_empty());
     // The last line of a traceback is the exception.
     let line = if text.contains("Traceback (most recent call last)") { line.next_back() } else { line.next() };
-    let reason: String = line.unwrap_or_default().chars().take(MAX_REASON_CHARS).collect();
+    let reason = shortened(line.unwrap_or_default());
     let status = STATUS.captures(&reason).filter(|_| has_status).and_then(|found| found.get(1)?.as_str().parse().ok());
     FailureDetails { status, code: None, reason: Some(reason).filter(|reason| !reason.is_empty()) }
 }
@@ -92,7 +93,7 @@ fn read_members(body: &Map<String, Value>, details: &mut FailureDetails) {
 }
 
 fn shortened(text: &str) -> String {
-    text.chars().take(MAX_REASON_CHARS).collect()
+    beginning(text, MAX_REASON_CHARS).to_owned()
 }
 
 #[cfg(test)]

@@ -260,8 +260,11 @@ pub const RULES: &[Rule] = &[
         name: "detail_list",
         holds: |body| {
             let entries = member(body, "detail").and_then(Value::as_array);
-            let is_violation = |entry: &Value| entry.get("msg").is_some() && entry.get("loc").is_some();
-            entries.is_some_and(|list| !list.is_empty() && list.iter().all(is_violation)) && substance(body) == 0
+            entries.is_some_and(|list| {
+                !list.is_empty()
+                    && list.iter().all(|entry| entry.get("msg").is_some() && entry.get("loc").is_some())
+                    && substance(body) == 0
+            })
         },
         positive: &[r#"{"detail":[{"loc":["query","from"],"msg":"field required","type":"value_error.missing"}]}"#],
         negative: &[r#"{"detail":[{"loc":"Rome"}]}"#, r#"{"detail":[]}"#],

@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::markup::is_page;
-use crate::explain::body_words::folded;
+use crate::text::letters;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::promise::{Promise, PromisedShape, PromisedValue, Shortfall};
 
@@ -106,8 +106,8 @@ fn missing_members(
 /// Whether any of the members is present, here or one level below because APIs may wrap the documented object. Ignores
 /// case and separators.
 fn has_any(members: &Map<String, Value>, required: &[String]) -> bool {
-    let required: Vec<String> = required.iter().map(|name| folded(name)).collect();
-    let has = |members: &Map<String, Value>| members.keys().any(|name| required.contains(&folded(name)));
+    let required: Vec<String> = required.iter().map(|name| letters(name)).collect();
+    let has = |members: &Map<String, Value>| members.keys().any(|name| required.contains(&letters(name)));
     let below = |value: &Value| match value {
         Value::Object(inner) => has(inner),
         Value::Array(items) => items.first().and_then(Value::as_object).is_some_and(has),

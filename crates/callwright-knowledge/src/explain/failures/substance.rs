@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::explain::body_words::{folded, is_code_name, is_companion};
+use crate::explain::body_words::{is_code_name, is_companion};
+use crate::text::letters;
 
 /// Members that accompany errors, in addition to the companions of any response (names folded): the request, the error
 /// location, parts of an HTTP message, and support data.
@@ -86,12 +87,12 @@ const BESIDE_ERRORS: &[&str] = &[
 
 /// Returns a member by its name, ignoring case and separators.
 pub(super) fn member<'a>(body: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
-    body.iter().find(|(key, _)| folded(key) == name).map(|(_, value)| value)
+    body.iter().find(|(key, _)| letters(key) == name).map(|(_, value)| value)
 }
 
 /// Returns the members with one of these names, ignoring case and separators.
 pub(super) fn members<'a>(body: &'a Map<String, Value>, names: &[&str]) -> Vec<&'a Value> {
-    body.iter().filter(|(key, _)| names.contains(&folded(key).as_str())).map(|(_, value)| value).collect()
+    body.iter().filter(|(key, _)| names.contains(&letters(key).as_str())).map(|(_, value)| value).collect()
 }
 
 /// Returns the number of members that are results: not empty, and not typical of errors. A response with results is no
@@ -102,7 +103,7 @@ pub(super) fn substance(body: &Map<String, Value>) -> usize {
 }
 
 fn comes_with_errors(name: &str, value: &Value, is_rpc: bool) -> bool {
-    let folded = folded(name);
+    let folded = letters(name);
     is_companion(name)
         || is_code_name(name)
         || folded.starts_with("error") && !value.is_number()

@@ -28,7 +28,7 @@ fn every_case_that_reports_a_failure_is_recognised() {
 }
 
 #[test]
-fn no_case_that_reports_none_is_recognised() {
+fn no_negative_case_is_recognised() {
     let wrong: Vec<_> = cases(OTHERS).into_iter().filter_map(|text| Some((found(&text)?.rule, text))).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -169,7 +169,7 @@ impl AnswerContext<'_> {
     ) -> Result<Source, String> {
         match given.source {
             ArgumentOrigin::Ask => Ok(given.question_source().unwrap_or_else(|| self.missing(&requested.name))),
-            ArgumentOrigin::Value => self.value(requested, given),
+            ArgumentOrigin::Value => grounded_value(self.tool, &requested.name, given, self.grounding),
             ArgumentOrigin::Tool => {
                 let outputs = given.outputs.as_deref().unwrap_or_default();
                 let references: Result<Vec<_>, _> =
@@ -204,10 +204,6 @@ impl AnswerContext<'_> {
 
     fn fitting(&self) -> ToolParameters<'_> {
         ToolParameters { tool: &self.tool.tool }
-    }
-
-    fn value(&self, requested: &RequestedArgument, given: &ArgumentAnswer) -> Result<Source, String> {
-        grounded_value(self.tool, &requested.name, given, self.grounding)
     }
 
     fn reference<'c>(

@@ -7,12 +7,10 @@ use super::answer::parse;
 use super::converse::{CheckedAnswer, PlanRequester, PlanningCost};
 use super::error::GenerationError;
 use super::model::{PlanningModel, Purpose, Question};
-use super::prompts::{ConversationData, DATA, object};
+use super::prompts::{ConversationData, DATA, messages, object};
 use super::settings::GenerationSettings;
 use crate::text::beginning;
-use callwright_common::json::raw;
 use callwright_judge::repair::answers::after_reasoning;
-use callwright_openai::Role;
 use callwright_types::{Cost, Message};
 
 /// Inputs of a choice: candidate values for one argument.
@@ -116,13 +114,12 @@ fn question(inputs: &ChoiceInputs<'_>, settings: &GenerationSettings) -> Questio
             .map(|(at, value)| ChoiceOptionData { number: at + 1, value: shortened(value, settings.option_chars) })
             .collect(),
     };
-    Question {
-        purpose: Purpose::Choice,
-        messages: vec![(Role::System, system), (Role::User, raw(&data).get().to_owned())],
-        form: object(json!({"choice": {"type": ["integer", "null"]}})),
-        temperature: settings.temperature,
-        requests: settings.requests,
-    }
+    Question::new(
+        Purpose::Choice,
+        messages(system, &data),
+        object(json!({"choice": {"type": ["integer", "null"]}})),
+        settings,
+    )
 }
 
 /// Returns the value, or the beginning of its JSON text if that is longer than `chars`.
@@ -150,12 +147,12 @@ fn choice(text: &str, listed: usize) -> CheckedAnswer<Option<usize>> {
         },
     };
     if answer.is_null() {
-        return CheckedAnswer { taken: Some(None), faults: Vec::new() };
+        return CheckedAnswer::usable(None);
     }
     let number = answer.as_u64().or_else(|| answer.as_str().and_then(number_alone));
     let number = number.and_then(|number| usize::try_from(number).ok());
     match number.filter(|number| (1..=listed).contains(number)) {
-        Some(number) => CheckedAnswer { taken: Some(Some(number - 1)), faults: Vec::new() },
+        Some(number) => CheckedAnswer::usable(Some(number - 1)),
         None => CheckedAnswer::unusable(format!("`choice` has to be the number of an option, 1 to {listed}, or null")),
     }
 }
@@ -176,6 +173,7 @@ mod tests {
     use super::super::model::{PlanningModelError, Reply};
     use super::*;
     use callwright_judge::repair::answers::assert_understood;
+    use callwright_openai::Role;
     use callwright_types::Speaker;
     use callwright_upstream::Answered;
 

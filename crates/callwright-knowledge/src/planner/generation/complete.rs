@@ -100,13 +100,12 @@ impl PlanGeneration<'_> {
             planned: planned.collect(),
             tools,
         };
-        let question = Question {
-            purpose: Purpose::Completion,
-            messages: completion(&self.conversation, &call),
-            form: completion_form(&call),
-            temperature: self.settings.temperature,
-            requests: self.settings.requests,
-        };
+        let question = Question::new(
+            Purpose::Completion,
+            completion(&self.conversation, &call),
+            completion_form(&call),
+            self.settings,
+        );
         let context = AnswerContext {
             draft: &self.draft,
             at,

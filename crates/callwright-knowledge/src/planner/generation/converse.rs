@@ -51,6 +51,10 @@ pub(super) struct CheckedAnswer<T> {
 }
 
 impl<T> CheckedAnswer<T> {
+    pub(super) fn usable(taken: T) -> Self {
+        Self { taken: Some(taken), faults: Vec::new() }
+    }
+
     pub(super) fn unusable(fault: String) -> Self {
         Self { taken: None, faults: vec![fault] }
     }

@@ -22,7 +22,6 @@ pub(super) struct PlanDraft {
     prefix: String,
 }
 
-/// Call of a draft.
 #[derive(Debug, Clone)]
 pub(super) struct DraftNode {
     pub(super) tool: PlanTool,
@@ -46,7 +45,6 @@ pub(super) enum DraftNodeStatus {
     Kept(String),
     /// Call of the present plan whose arguments are requested again.
     Reopened(String),
-    /// New call.
     New,
 }
 
@@ -166,17 +164,15 @@ impl PlanDraft {
         while !open.is_empty() {
             let mut next = Vec::new();
             for at in open {
-                self.nodes.iter_mut().skip(at).take(1).for_each(|node| node.depth = depth);
-                for feeder in self.feeders(at) {
-                    if seen.insert(feeder) {
-                        let supplies = self.supplies(feeder, at);
-                        self.nodes
-                            .iter_mut()
-                            .skip(feeder)
-                            .take(1)
-                            .for_each(|node| node.needed_for = Some((at, supplies.clone())));
-                        next.push(feeder);
+                if let Some(node) = self.nodes.get_mut(at) {
+                    node.depth = depth;
+                }
+                for feeder in self.feeders(at).into_iter().filter(|feeder| seen.insert(*feeder)) {
+                    let supplies = self.supplies(feeder, at);
+                    if let Some(node) = self.nodes.get_mut(feeder) {
+                        node.needed_for = Some((at, supplies));
                     }
+                    next.push(feeder);
                 }
             }
             (open, depth) = (next, depth + 1);

@@ -150,13 +150,12 @@ impl<'a> PlanGeneration<'a> {
         let descriptions: Vec<(&str, &str)> =
             offered.iter().map(|(_, tool)| (tool.tool.name(), tool.tool.tool.description.as_str())).collect();
         let names: HashSet<&str> = descriptions.iter().map(|(name, _)| *name).collect();
-        let question = Question {
-            purpose: Purpose::Selection,
-            messages: selection(&self.conversation, &descriptions, self.settings),
-            form: selection_form(&descriptions),
-            temperature: self.settings.temperature,
-            requests: self.settings.requests,
-        };
+        let question = Question::new(
+            Purpose::Selection,
+            selection(&self.conversation, &descriptions, self.settings),
+            selection_form(&descriptions),
+            self.settings,
+        );
         let limit = self.settings.nodes;
         let checked = self.requester.converse(question, |text| parse_selection(text, &names, limit)).await?;
         let goals = checked.taken.ok_or_else(|| GenerationError::Unusable(checked.faults.join("; ")))?;

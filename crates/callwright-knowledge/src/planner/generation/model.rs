@@ -6,6 +6,7 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::settings::GenerationSettings;
 use callwright_openai::Role;
 use callwright_upstream::{Answered, Manner, TextModel};
 
@@ -31,6 +32,17 @@ pub struct Question {
     pub temperature: f64,
     /// Maximum number of upstream requests for the answer, retries at a busy provider included. 0 counts as 1.
     pub requests: u64,
+}
+
+impl Question {
+    pub(super) fn new(
+        purpose: Purpose,
+        messages: Vec<(Role, String)>,
+        form: Value,
+        settings: &GenerationSettings,
+    ) -> Self {
+        Self { purpose, messages, form, temperature: settings.temperature, requests: settings.requests }
+    }
 }
 
 /// Purpose of a request.

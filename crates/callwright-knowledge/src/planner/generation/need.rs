@@ -8,10 +8,8 @@ use super::converse::{CheckedAnswer, PlanRequester, PlanningCost};
 use super::error::GenerationError;
 use super::generate::PlanInputs;
 use super::model::{PlanningModel, Purpose, Question};
-use super::prompts::{ConversationData, DATA, OfferedData, object, offered};
+use super::prompts::{ConversationData, DATA, OfferedData, messages, object, offered};
 use super::settings::GenerationSettings;
-use callwright_common::json::raw;
-use callwright_openai::Role;
 use callwright_types::Cost;
 
 /// Minimum number of tools of a chain.
@@ -28,8 +26,8 @@ pub struct PlanNeed {
     pub error: Option<GenerationError>,
 }
 
-/// Determines whether the request needs a chain of calls. Sends no request if fewer than two tools are offered. A request
-/// limit of 2 is sufficient.
+/// Determines whether the request needs a chain of calls. Sends no request if fewer than two tools are offered. A
+/// request limit of 2 is sufficient.
 pub async fn need(inputs: &PlanInputs<'_>, model: &dyn PlanningModel, settings: &GenerationSettings) -> PlanNeed {
     let tools: Vec<_> = inputs.offered.iter().filter_map(|at| inputs.tools.tool(*at)).collect();
     if tools.len() < CHAINED {
@@ -66,13 +64,7 @@ fn question(inputs: &PlanInputs<'_>, tools: &[(&str, &str)], settings: &Generati
     );
     let conversation = ConversationData::new(inputs.conversation, inputs.memory, settings);
     let data = NeedPromptData { conversation, tools: offered(tools, settings) };
-    Question {
-        purpose: Purpose::Need,
-        messages: vec![(Role::System, system), (Role::User, raw(&data).get().to_owned())],
-        form: object(json!({"chain": {"type": "boolean"}})),
-        temperature: settings.temperature,
-        requests: settings.requests,
-    }
+    Question::new(Purpose::Need, messages(system, &data), object(json!({"chain": {"type": "boolean"}})), settings)
 }
 
 #[derive(Deserialize)]
@@ -89,7 +81,7 @@ fn chain(text: &str) -> CheckedAnswer<bool> {
         },
     };
     match answer {
-        Some(is_chain) => CheckedAnswer { taken: Some(is_chain), faults: Vec::new() },
+        Some(is_chain) => CheckedAnswer::usable(is_chain),
         None => CheckedAnswer::unusable("`chain` has to be true or false".to_owned()),
     }
 }

@@ -1,6 +1,7 @@
 //! Locates a referenced value in an answer.
 
 use super::answer::{ItemSelection, TakenOutput};
+use crate::text::is_digits;
 use callwright_common::json::Pointer;
 use callwright_types::plan::{Item, Reference};
 use callwright_types::{OutputField, ValueKind};
@@ -10,7 +11,7 @@ pub(super) fn location(taken: &TakenOutput) -> Option<(Pointer, Item)> {
     let pointer = Pointer::from(taken.output.as_str());
     let (mut output, mut index) = (Pointer::root(), None);
     for token in pointer.tokens() {
-        if is_index(&token) {
+        if is_digits(&token) {
             index = Some(token.parse::<usize>().ok()?);
             output = output.item(0);
         } else {
@@ -49,13 +50,9 @@ fn with_item(output: Pointer, index: Option<usize>) -> Pointer {
     if index.is_some() { output } else { output.item(0) }
 }
 
-fn is_index(token: &str) -> bool {
-    !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit())
-}
-
 /// Returns the kind of the referenced value, if known.
 pub(super) fn kind_of(fields: &[OutputField], reference: &Reference) -> Option<ValueKind> {
     let field = fields.iter().find(|field| field.pointer == reference.output.as_str())?;
-    let is_of_all = reference.item == Item::Whole && reference.output.tokens().iter().any(|token| is_index(token));
+    let is_of_all = reference.item == Item::Whole && reference.output.tokens().iter().any(|token| is_digits(token));
     if is_of_all { Some(ValueKind::Array) } else { field.kind }
 }

@@ -90,6 +90,11 @@ impl<'a> ConversationData<'a> {
     }
 }
 
+/// Returns the messages of a prompt: the instructions, and the data as one JSON object.
+pub(super) fn messages(system: String, data: &impl Serialize) -> Vec<(Role, String)> {
+    vec![(Role::System, system), (Role::User, raw(data).get().to_owned())]
+}
+
 /// Builds the prompt that selects the final tools of the request.
 pub(super) fn selection(
     conversation: &ConversationData<'_>,
@@ -108,8 +113,7 @@ pub(super) fn selection(
          Answer with one JSON object and nothing else: {{\"goals\": [{{\"tool\": \"...\", \"task\": \"...\"}}]}}",
         conversation.outlined()
     );
-    let user = raw(&ToolSelectionData { conversation, tools: offered(tools, settings) });
-    vec![(Role::System, system), (Role::User, user.get().to_owned())]
+    messages(system, &ToolSelectionData { conversation, tools: offered(tools, settings) })
 }
 
 #[derive(Serialize)]
@@ -151,7 +155,6 @@ pub(super) fn goals_form(tools: &[(&str, &str)]) -> Value {
 pub(super) struct RequestedCallData<'a> {
     pub(super) tool: &'a str,
     pub(super) description: &'a str,
-    /// Task of the call.
     pub(super) task: &'a str,
     /// Consumers of its answer, the direct one first; empty for a goal.
     pub(super) needed_for: Vec<ConsumerData<'a>>,
@@ -223,8 +226,7 @@ pub(super) fn completion(conversation: &ConversationData<'_>, call: &RequestedCa
          null.",
         conversation.outlined()
     );
-    let user = raw(&CompletionData { conversation, wanted: call });
-    vec![(Role::System, system), (Role::User, user.get().to_owned())]
+    messages(system, &CompletionData { conversation, wanted: call })
 }
 
 #[derive(Serialize)]

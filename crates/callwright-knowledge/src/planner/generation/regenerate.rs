@@ -155,13 +155,12 @@ impl PlanGeneration<'_> {
             tools.iter().map(|(_, tool)| (tool.tool.name(), tool.tool.tool.description.as_str())).collect();
         let names: HashSet<&str> = descriptions.iter().map(|(name, _)| *name).collect();
         let present = present_data(&self.draft);
-        let question = Question {
-            purpose: Purpose::Selection,
-            messages: question(&self.conversation, &present, &descriptions, self.settings),
-            form: form(&present, &descriptions),
-            temperature: self.settings.temperature,
-            requests: self.settings.requests,
-        };
+        let question = Question::new(
+            Purpose::Selection,
+            question(&self.conversation, &present, &descriptions, self.settings),
+            form(&present, &descriptions),
+            self.settings,
+        );
         let limit = self.settings.nodes;
         let checked = self.requester.converse(question, |text| parse_renewal(text, &present, &names, limit)).await?;
         let renewal = checked.taken.ok_or_else(|| GenerationError::Unusable(checked.faults.join("; ")))?;

@@ -8,9 +8,8 @@ use serde_json::{Map, Value, json};
 use super::accept::validate_goals;
 use super::answer::{SelectedGoal, parse};
 use super::converse::CheckedAnswer;
-use super::prompts::{ConversationData, DATA, OfferedData, goals_form, object, offered};
+use super::prompts::{ConversationData, DATA, OfferedData, goals_form, messages, object, offered};
 use super::settings::GenerationSettings;
-use callwright_common::json::raw;
 use callwright_openai::Role;
 
 /// Plan in progress, as shown in the prompt.
@@ -66,8 +65,7 @@ pub(super) fn question(
          \"task\": \"tell Ada\"}}], \"changed\": [\"call1\"]}}\n\n\
          Answer with one JSON object and nothing else: {{\"goals\": [{{\"tool\": \"...\", \"task\": \"...\"}}], \"changed\": [\"...\"]}}"
     );
-    let user = raw(&RenewalPromptData { conversation, present, tools: offered(tools, settings) });
-    vec![(Role::System, system), (Role::User, user.get().to_owned())]
+    messages(system, &RenewalPromptData { conversation, present, tools: offered(tools, settings) })
 }
 
 /// Returns the JSON Schema of its answer.

@@ -15,10 +15,9 @@ use super::generate::PlanGeneration;
 use super::grounding::GroundingTexts;
 use super::model::{Purpose, Question};
 use super::prompt_data::prompt_schema;
-use super::prompts::{ConversationData, DATA, object};
+use super::prompts::{ConversationData, DATA, messages, object};
 use super::tools::PlanTool;
 use crate::text::beginning;
-use callwright_common::json::raw;
 use callwright_common::text::excerpt;
 use callwright_openai::Role;
 use callwright_types::Plan;
@@ -32,7 +31,6 @@ struct TemplateInput<'t> {
 
 /// Argument that takes an input.
 struct TemplateInputUse<'t> {
-    /// Label of the call.
     label: &'t str,
     argument: &'t str,
     tool: PlanTool,
@@ -51,13 +49,8 @@ impl PlanGeneration<'_> {
     pub(super) async fn fill(&mut self, template: &Plan) -> Result<Option<Plan>, GenerationError> {
         let Some(tools) = self.tools_of(template) else { return Ok(None) };
         let inputs = inputs(template, &tools);
-        let question = Question {
-            purpose: Purpose::Completion,
-            messages: self.question(template, &tools, &inputs),
-            form: form(&inputs),
-            temperature: self.settings.temperature,
-            requests: self.settings.requests,
-        };
+        let question =
+            Question::new(Purpose::Completion, self.question(template, &tools, &inputs), form(&inputs), self.settings);
         let grounding = &self.grounding;
         let checked = self.requester.converse(question, |text| validate(text, &inputs, grounding)).await?;
         let Some(Some(filled)) = checked.taken else {
@@ -99,11 +92,13 @@ impl PlanGeneration<'_> {
              Answer with one JSON object and nothing else: {{\"fits\": true, \"inputs\": [{{\"name\", \"source\", \"value\", \"words\", \
              \"question\"}}]}}. What does not apply is null."
         );
-        let user = raw(&TemplatePromptData {
-            conversation: &self.conversation,
-            known: self.template_data(template, tools, inputs),
-        });
-        vec![(Role::System, system), (Role::User, user.get().to_owned())]
+        messages(
+            system,
+            &TemplatePromptData {
+                conversation: &self.conversation,
+                known: self.template_data(template, tools, inputs),
+            },
+        )
     }
 
     fn template_data<'t>(
@@ -237,7 +232,7 @@ fn validate(
         Err(fault) => return CheckedAnswer::unusable(fault),
     };
     if !answer.fits {
-        return CheckedAnswer { taken: Some(None), faults: Vec::new() };
+        return CheckedAnswer::usable(None);
     }
     let (mut filled, mut faults) = (InputSources::new(), Vec::new());
     for given in answer.inputs.iter().filter(|given| inputs.iter().all(|input| input.name != given.name)) {

@@ -8,7 +8,6 @@ const ROUNDING: f32 = 1e-4;
 /// Tool to which a clause of the request clearly refers, with the number of values in the clause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::planner) struct ClauseLeader {
-    /// Position of the tool.
     pub(in crate::planner) tool: usize,
     /// Numbers in the clause.
     pub(in crate::planner) numbers: usize,

@@ -16,7 +16,6 @@ const FIRST_WORDS: usize = 6;
 pub(super) struct Profile {
     /// Words of its name.
     pub(super) words: WeightedTerms,
-    /// Words of its description.
     pub(super) description_words: WeightedTerms,
     /// Words of its name and description.
     pub(super) all_words: WeightedTerms,

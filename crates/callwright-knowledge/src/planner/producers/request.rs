@@ -28,7 +28,6 @@ pub struct Request {
     clauses: Vec<Clause>,
 }
 
-/// Clause of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Clause {
     text: String,
@@ -69,7 +68,6 @@ impl Request {
 /// Number of values in a clause, by their form.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ClauseValues {
-    /// Numbers.
     pub(super) numbers: usize,
     /// Quoted texts, runs of proper names, and words with digits that are no numbers.
     pub(super) texts: usize,

@@ -196,7 +196,7 @@ fn undocumented_answers_are_candidates_as_a_whole() {
 }
 
 #[test]
-fn circles_and_tools_that_feed_themselves_have_candidates_too() {
+fn cycles_and_tools_that_supply_themselves_have_candidates() {
     let id = json!({"type": "string"});
     let samples = [
         tool("open_door", "First.", &["chest_id"], json!({"door_id": id, "chest_id": id})),

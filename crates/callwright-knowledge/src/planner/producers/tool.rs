@@ -22,7 +22,6 @@ const MAX_DESCRIPTION_CHARS: usize = 2000;
 /// Safe methods (RFC 9110, section 9.2.1, and `QUERY`).
 const SAFE_METHODS: [&str; 5] = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"];
 
-/// Features of a tool.
 #[derive(Debug, Clone)]
 pub(super) struct ToolFeatures {
     pub(super) name: Box<str>,
@@ -46,7 +45,6 @@ pub(super) struct ToolFeatures {
     pub(super) path: Option<Box<str>>,
 }
 
-/// Argument of a tool.
 #[derive(Debug, Clone)]
 pub(super) struct InputFeatures {
     pub(super) name: Box<str>,

@@ -134,7 +134,7 @@ fn outputs_of_other_calls_are_expected() {
 
 /// Client messages after the first two calls, the resulting deviations, and the labels of the remaining calls.
 #[test]
-fn a_client_that_deviates_is_followed() {
+fn deviations_of_the_client_are_followed() {
     let arguments = |label: &str| if label == "person" { json!({"name": "Jack"}) } else { json!({"start": "09:00"}) };
     let tool = |label: &str| if label == "person" { "find_person" } else { "find_rooms" };
     let result = |label: &str| if label == "person" { json!({"id": "P1"}) } else { json!([{"id": "R1"}]) };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::text::letters;
+use crate::text::{is_digits, letters};
 use callwright_common::json::scalar_text;
 use callwright_types::plan::{Item, Reference};
 
@@ -15,9 +15,7 @@ const SEARCHED_DEPTH: usize = 8;
 /// Result of a lookup in an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ValueLookup {
-    /// No value.
     Nothing,
-    /// One value.
     Value(Value),
     /// List items with their values.
     Items(Vec<(Value, Value)>),
@@ -34,7 +32,7 @@ pub(super) fn find(output: &Value, reference: &Reference) -> ValueLookup {
         if !output.is_array() && !output.is_object() && !output.is_null() {
             return ValueLookup::Value(output.clone());
         }
-        let named = tokens.iter().rev().find(|token| !is_index(token));
+        let named = tokens.iter().rev().find(|token| !is_digits(token));
         let mut elsewhere = Vec::new();
         if let Some(name) = named {
             fields(output, name, SEARCHED_DEPTH, &mut elsewhere);
@@ -116,22 +114,18 @@ impl ValueWalker {
         match at {
             Value::Array(items) => {
                 self.in_list = true;
-                let rest = if is_index(token) { rest } else { tokens };
+                let rest = if is_digits(token) { rest } else { tokens };
                 items.iter().for_each(|each| self.go(each, rest, item.or(Some(each))));
             }
             Value::Object(members) => match members.get(token) {
                 Some(member) => self.go(member, rest, item),
                 // One value instead of the documented list.
-                None if is_index(token) => self.go(at, rest, item),
+                None if is_digits(token) => self.go(at, rest, item),
                 None => {}
             },
             _ => {}
         }
     }
-}
-
-fn is_index(token: &str) -> bool {
-    !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Collects the values of all fields of this name, ignoring case and punctuation.

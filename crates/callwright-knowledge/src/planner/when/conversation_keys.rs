@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::planner::producers::words::{is_opaque, name_words};
+use crate::text::is_digits;
 
 /// Maximum number of words that are read. A longer conversation is assumed to contain a key.
 const MAX_WORDS: usize = 20_000;
@@ -79,7 +80,6 @@ enum WordKind {
     Plain,
     /// Short number that may identify anything.
     Number,
-    /// Key.
     Key,
 }
 
@@ -93,7 +93,7 @@ fn kind(word: &str) -> WordKind {
         return WordKind::Plain;
     }
     let parts: Vec<&str> = word.split(['.', '-']).collect();
-    if parts.iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())) {
+    if parts.iter().all(|part| is_digits(part)) {
         let is_fraction = parts.len() == 2 && word.contains('.');
         let is_short = digits <= 2 || digits == 4 && is_year(word);
         return if is_fraction {
@@ -118,7 +118,7 @@ fn is_date_or_time(word: &str) -> bool {
 fn is_date(text: &str) -> bool {
     let parts: Vec<&str> = text.split(['-', '/', '.']).collect();
     (parts.len() == 3 || parts.len() == 2 && text.contains('/'))
-        && parts.iter().all(|part| matches!(part.len(), 1 | 2 | 4) && part.bytes().all(|byte| byte.is_ascii_digit()))
+        && parts.iter().all(|part| matches!(part.len(), 1 | 2 | 4) && is_digits(part))
 }
 
 fn is_time(text: &str) -> bool {

@@ -115,7 +115,7 @@ fn a_missing_key_that_another_tool_returns_needs_a_plan() {
 }
 
 #[test]
-fn simple_requests_need_none() {
+fn simple_requests_need_no_plan() {
     for request in
         ["Which meeting rooms are there?", "What is the weather in Paris?", "Find people named Jack", "Hello!", ""]
     {

@@ -27,7 +27,7 @@ fn rule(promise: &Promise, body: &str) -> Option<&'static str> {
 }
 
 #[test]
-fn nothing_where_something_is_promised_is_an_empty_result() {
+fn missing_promised_content_is_an_empty_result() {
     let room = promise(object(&["id", "name"], None));
     let some = promise(list(2));
     let wrapped = promise(object(&["data"], Some(("data", object(&["id"], None)))));
