@@ -148,7 +148,7 @@ impl PlanRun {
             PlanRunState::Over(result) => result,
             PlanRunState::Held => PlanResult::Handed,
             PlanRunState::UnderWay => match progress.next() {
-                ProgressStep::Ask(_) => PlanResult::Asked,
+                ProgressStep::RequestInputs(_) => PlanResult::Asked,
                 ProgressStep::Done => PlanResult::Complete,
                 _ => PlanResult::Handed,
             },

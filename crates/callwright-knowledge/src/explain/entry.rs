@@ -132,7 +132,7 @@ impl EntryBody<'_> {
     }
 }
 
-/// Whether `label` is a known label of entries, followed by its value in the same line.
+/// Whether `label` is a usual label of entries, followed by its value in the same line.
 fn is_label_of(label: &str, value: &str) -> bool {
     value.starts_with(' ') && (is_label(label) || matches!(role(label), LabelRole::Code(_)))
 }

@@ -76,7 +76,7 @@ fn next(plan_run: &PlanRun) -> Move {
             let place = if from.output.is_root() { "anything" } else { from.output.as_str() };
             Move::Mend(node.label.clone(), format!("{} did not answer with {place}", from.node))
         }
-        ProgressStep::Ask(missing) => {
+        ProgressStep::RequestInputs(missing) => {
             let missing = missing.into_iter().map(|input| MissingPlanInput {
                 tool: input.node.tool.clone(),
                 argument: owned(input.argument),

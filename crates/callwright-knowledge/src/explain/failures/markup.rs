@@ -138,11 +138,11 @@ fn is_error_title(title: &str) -> bool {
     let status =
         title.split(|letter: char| !letter.is_ascii_digit()).next().and_then(|number| number.parse::<u16>().ok());
     let begins_with_status = status.is_some_and(|status| (400..600).contains(&status)) && title.len() > 3;
-    let named = PAGE_TITLES.iter().any(|known| {
-        title == *known || title.starts_with(&format!("{known} ")) || title.starts_with(&format!("{known}:"))
+    let named = PAGE_TITLES.iter().any(|phrase| {
+        title == *phrase || title.starts_with(&format!("{phrase} ")) || title.starts_with(&format!("{phrase}:"))
     });
     let numbered = title.starts_with("error ") || title.starts_with("http status ") || title.starts_with("http error ");
-    begins_with_status && (PAGE_TITLES.iter().any(|known| title.contains(known)) || repeats_reason(title, status))
+    begins_with_status && (PAGE_TITLES.iter().any(|phrase| title.contains(phrase)) || repeats_reason(title, status))
         || named
         || numbered
 }

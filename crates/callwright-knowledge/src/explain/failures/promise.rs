@@ -14,7 +14,7 @@ use callwright_types::promise::{Promise, PromisedShape, PromisedValue, Shortfall
 pub const PROMISE_RULES: [&str; 3] = ["empty_result", "page_for_json", "broken_json"];
 
 /// Name of the rule, and a description of the content received.
-type Deviation = (&'static str, &'static str);
+type PromiseDeviation = (&'static str, &'static str);
 
 /// Returns how the response falls short of the promise for its status.
 pub(in crate::explain) fn shortfall(answer: &ApiAnswer, promises: &[Promise]) -> Option<Shortfall> {
@@ -27,7 +27,7 @@ pub(in crate::explain) fn shortfall(answer: &ApiAnswer, promises: &[Promise]) ->
     Some(Shortfall { rule, came, promised: promise.told() })
 }
 
-fn deviation(answer: &ApiAnswer, promise: &Promise) -> Option<Deviation> {
+fn deviation(answer: &ApiAnswer, promise: &Promise) -> Option<PromiseDeviation> {
     let [empty, page, broken] = PROMISE_RULES;
     let body = answer.body.trim_ascii();
     let value = promise.value.as_ref();

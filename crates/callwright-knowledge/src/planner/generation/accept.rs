@@ -168,7 +168,7 @@ impl AnswerContext<'_> {
         conversion: &mut AnswerConversion<'c>,
     ) -> Result<Source, String> {
         match given.source {
-            ArgumentOrigin::Ask => Ok(given.question_source().unwrap_or_else(|| self.missing(&requested.name))),
+            ArgumentOrigin::User => Ok(given.question_source().unwrap_or_else(|| self.missing(&requested.name))),
             ArgumentOrigin::Value => grounded_value(self.tool, &requested.name, given, self.grounding),
             ArgumentOrigin::Tool => {
                 let outputs = given.outputs.as_deref().unwrap_or_default();

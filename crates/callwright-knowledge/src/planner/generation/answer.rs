@@ -70,7 +70,8 @@ impl ArgumentAnswer {
 pub(super) enum ArgumentOrigin {
     Value,
     Tool,
-    Ask,
+    #[serde(rename = "ask")]
+    User,
 }
 
 /// Output value of another call.

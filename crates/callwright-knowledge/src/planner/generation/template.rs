@@ -1,4 +1,4 @@
-//! Completes a known plan: one request obtains all of its inputs.
+//! Completes a template: one request obtains all of its inputs.
 
 use std::collections::HashMap;
 
@@ -274,8 +274,8 @@ impl TemplateInputUse<'_> {
         };
         match given.source {
             // An optional argument does not justify a question to the user.
-            ArgumentOrigin::Ask if !self.required => Ok(None),
-            ArgumentOrigin::Ask => {
+            ArgumentOrigin::User if !self.required => Ok(None),
+            ArgumentOrigin::User => {
                 Ok(Some(given.question_source().unwrap_or_else(|| missing(&self.tool, self.argument))))
             }
             ArgumentOrigin::Value => grounded_value(&self.tool, self.argument, given, grounding).map(Some),
@@ -311,7 +311,7 @@ mod tests {
         assert_understood("template", one, &expected, |text| {
             let TemplateAnswer { fits, inputs } = parse(text).ok()?;
             let [input] = <[ArgumentAnswer; 1]>::try_from(inputs).ok()?;
-            (input.source == ArgumentOrigin::Ask).then_some((fits, input.name, input.question))
+            (input.source == ArgumentOrigin::User).then_some((fits, input.name, input.question))
         });
         let other = r#"{"fits": false, "inputs": []}"#;
         assert_understood("template", other, &(false, 0), |text| {

@@ -71,7 +71,7 @@ pub enum ProgressStep<'a> {
     /// A call failed and has to be planned again.
     Failed(&'a Node),
     /// The user has to supply these inputs, in one question.
-    Ask(Vec<MissingInput<'a>>),
+    RequestInputs(Vec<MissingInput<'a>>),
     /// These calls are ready.
     Calls(Vec<ReadyPlanCall<'a>>),
     /// A list item has to be chosen first.
@@ -161,7 +161,7 @@ impl Progress {
         let missing = self.plan.missing().filter(|input| !self.calls.contains_key(&input.node.label));
         let missing: Vec<MissingInput<'_>> = missing.collect();
         if !missing.is_empty() {
-            return ProgressStep::Ask(missing);
+            return ProgressStep::RequestInputs(missing);
         }
         let answered = self.answered_calls();
         let (mut ready, mut blocked) = (Vec::new(), None);

@@ -79,7 +79,7 @@ fn missing_inputs_are_requested_together_before_any_call() {
     let free = node("free", "c", &[]);
     let progress =
         Progress::begin(Plan::new(vec![first, second, free], vec!["second".to_owned(), "free".to_owned()]).unwrap());
-    let ProgressStep::Ask(missing) = progress.next() else { panic!() };
+    let ProgressStep::RequestInputs(missing) = progress.next() else { panic!() };
     assert_eq!(missing.iter().map(|input| input.question).collect::<Vec<_>>(), ["x?", "y?"]);
 }
 
