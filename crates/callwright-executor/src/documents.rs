@@ -14,7 +14,7 @@ use super::address::{Lookup, SystemLookup};
 use super::client::{ApiClient, RequestFailure};
 use super::request::ApiRequest;
 use super::{BuildError, Settings};
-use callwright_openapi::{Fetch, FetchBounds, Fetched, RemoteFile};
+use callwright_openapi::{Fetch, FetchBounds, FetchedFile, RemoteFile};
 use callwright_types::outcome::ApiAnswer;
 
 /// `Accept` header for documents. `*/*` admits servers that only send `text/plain`.
@@ -51,7 +51,7 @@ impl DocumentFetcher {
     }
 
     /// Returns the file at `url`; `None` if it is unchanged according to the conditional `headers`.
-    fn get(&self, url: &Url, headers: HeaderMap, bounds: FetchBounds) -> Result<Option<Fetched>, String> {
+    fn get(&self, url: &Url, headers: HeaderMap, bounds: FetchBounds) -> Result<Option<FetchedFile>, String> {
         let runtime = self.runtime.as_ref().ok_or("the fetcher has ended")?;
         let fetching = self.fetched(url, headers, bounds);
         thread::scope(|scope| {
@@ -62,7 +62,12 @@ impl DocumentFetcher {
         })
     }
 
-    async fn fetched(&self, url: &Url, mut headers: HeaderMap, bounds: FetchBounds) -> Result<Option<Fetched>, String> {
+    async fn fetched(
+        &self,
+        url: &Url,
+        mut headers: HeaderMap,
+        bounds: FetchBounds,
+    ) -> Result<Option<FetchedFile>, String> {
         headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
         let request = ApiRequest { method: Method::GET, url: url.clone(), headers, body: None };
         let max_bytes = usize::try_from(bounds.bytes).unwrap_or(usize::MAX);
@@ -89,16 +94,16 @@ impl DocumentFetcher {
                 body.len()
             ));
         }
-        Ok(Some(Fetched { url: received.url, bytes: body.to_vec(), etag, last_modified }))
+        Ok(Some(FetchedFile { url: received.url, bytes: body.to_vec(), etag, last_modified }))
     }
 }
 
 impl Fetch for DocumentFetcher {
-    fn fetch(&self, url: &Url, bounds: FetchBounds) -> Result<Fetched, String> {
+    fn fetch(&self, url: &Url, bounds: FetchBounds) -> Result<FetchedFile, String> {
         self.get(url, HeaderMap::new(), bounds)?.ok_or_else(|| "its server answers with status 304".to_owned())
     }
 
-    fn fetch_again(&self, file: &RemoteFile, bounds: FetchBounds) -> Result<Option<Fetched>, String> {
+    fn fetch_again(&self, file: &RemoteFile, bounds: FetchBounds) -> Result<Option<FetchedFile>, String> {
         let mut headers = HeaderMap::new();
         for (name, value) in [(IF_NONE_MATCH, &file.etag), (IF_MODIFIED_SINCE, &file.last_modified)] {
             if let Some(value) = value.as_ref().and_then(|value| HeaderValue::from_str(value).ok()) {

@@ -24,13 +24,13 @@ pub(super) fn offered_names(names: &[&str], taken: &HashSet<String>) -> Vec<Stri
     offered
 }
 
-/// Returns `wish` if it is not in `taken`, else the first free name of `wish_2`, `wish_3`, ...
-pub(super) fn free_name(wish: &str, taken: &HashSet<String>) -> String {
+/// Returns `preferred` if it is not in `taken`, else the first free name of `preferred_2`, `preferred_3`, ...
+pub(super) fn free_name(preferred: &str, taken: &HashSet<String>) -> String {
     let numbered = (2..).map(|number| {
         let end = format!("_{number}");
-        format!("{}{end}", cut(wish, MAX_CHARS - end.len()))
+        format!("{}{end}", cut(preferred, MAX_CHARS - end.len()))
     });
-    std::iter::once(wish.to_owned()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or_default()
+    std::iter::once(preferred.to_owned()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
 fn is_offered(name: &str) -> bool {
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_every_provider_takes_stay() {
+    fn names_accepted_by_every_provider_are_unchanged() {
         for name in ["id", "X-Request-ID", "a.b", "_", "9", &"x".repeat(64)] {
             assert_eq!(offered_names(&[name], &HashSet::new()), [name]);
         }

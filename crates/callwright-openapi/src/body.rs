@@ -68,14 +68,14 @@ pub(super) fn body<'d>(
     notes: &mut LoadNotes,
 ) -> Result<Option<OperationBody<'d>>, String> {
     let Some(body) = operation.member("requestBody").filter(|body| !body.value.is_null()) else { return Ok(None) };
-    let place = body.at.clone();
-    let body = document.follow(body).map_err(|error| format!("request body {place}: {error}"))?;
+    let position = body.at.clone();
+    let body = document.follow(body).map_err(|error| format!("request body {position}: {error}"))?;
     if !body.value.is_object() {
-        return Err(format!("request body {place} is not an object"));
+        return Err(format!("request body {position} is not an object"));
     }
     let (sendable, media) = best_media(document, &body).unwrap_or_else(|| {
-        notes.place(&place, "the request body has no media type; it is sent as JSON");
-        (SendableMediaType::of("application/json"), body.clone())
+        notes.remark_at(&position, "the request body has no media type; it is sent as JSON");
+        (SendableMediaType::new("application/json"), body.clone())
     });
     let schema = schema(&media);
     let schema = schema.filter(|schema| match document.follow(schema.clone()) {
@@ -105,14 +105,16 @@ fn best_media<'d>(document: &'d ApiDocument, body: &LocatedValue<'d>) -> Option<
     let best = content
         .members()
         .filter(|(key, _)| key.contains('/'))
-        .map(|(key, media)| (SendableMediaType::of(key), document.follow(media.clone()).unwrap_or(media)))
+        .map(|(key, media)| (SendableMediaType::new(key), document.follow(media.clone()).unwrap_or(media)))
         .min_by_key(|(sendable, media)| (loses_files(document, &content, sendable, media), sendable.rank()));
     best.or_else(|| {
         content.value.as_object().filter(|members| !members.is_empty())?;
         let named = content.members().find(|(key, media)| media.value.is_object() && *key != "schema");
         Some(match named {
-            Some((key, media)) if !is_schema(&content) => (SendableMediaType::of(&format!("application/{key}")), media),
-            _ => (SendableMediaType::of("application/json"), content),
+            Some((key, media)) if !is_schema(&content) => {
+                (SendableMediaType::new(&format!("application/{key}")), media)
+            }
+            _ => (SendableMediaType::new("application/json"), content),
         })
     })
 }
@@ -135,7 +137,7 @@ impl<'d> OperationBody<'d> {
     /// Returns the kind of the value for XML and binary bodies.
     pub(super) fn content(&self, document: &ApiDocument) -> Content {
         match (self.format, &self.schema) {
-            (BodyFormat::Xml, Some(schema)) => Content::Xml(XmlShape::of(document, schema)),
+            (BodyFormat::Xml, Some(schema)) => Content::Xml(XmlShape::new(document, schema)),
             (BodyFormat::Bytes, schema) => match content(document, schema.as_ref(), None) {
                 Content::Base64 => Content::Base64,
                 _ => Content::File,
@@ -205,7 +207,7 @@ fn loses_files(
     sendable: &SendableMediaType,
     media: &LocatedValue<'_>,
 ) -> bool {
-    offered.members().any(|(key, _)| SendableMediaType::of(key).format == BodyFormat::Multipart)
+    offered.members().any(|(key, _)| SendableMediaType::new(key).format == BodyFormat::Multipart)
         && sendable.format.has_members()
         && sendable.format != BodyFormat::Multipart
         && properties(document, schema(media).as_ref())

@@ -41,7 +41,7 @@ pub(super) fn content(document: &ApiDocument, schema: Option<&LocatedValue<'_>>,
         return Content::Base64;
     }
     if media_type.is_some_and(is_xml) {
-        return Content::Xml(XmlShape::of(document, schema));
+        return Content::Xml(XmlShape::new(document, schema));
     }
     let media = parts.iter().find_map(|part| part.text("contentMediaType"));
     let is_file = is_text && (is_sent_as_bytes || media.is_some_and(is_binary));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_known_in_every_version_s_way() {
+    fn files_are_recognised_in_every_version() {
         let files = [
             (json!({"type": "string", "format": "binary"}), None),
             (json!({"type": "file"}), None),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_stays_what_it_is() {
+    fn non_files_keep_their_schema() {
         let values = [
             (json!({"type": "string"}), None),
             (json!({"type": "string", "format": "uuid"}), None),

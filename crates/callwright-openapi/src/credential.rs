@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn each_form_is_told_by_its_keys() {
+    fn each_form_is_recognised_by_its_keys() {
         assert_eq!(read(json!("k")).unwrap(), Secret::new("k").into());
         let file = read(json!({"file": "/run/secrets/key"})).unwrap();
         assert_eq!(file, Credential::Fixed(SecretSource::File { file: "/run/secrets/key".into() }));
@@ -280,8 +280,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_of_the_forms_is_said_without_the_secret() {
-        for (value, says) in [
+    fn an_invalid_credential_is_an_error_without_the_secret() {
+        for (value, expected) in [
             (json!({}), "`client_id`"),
             (json!({"client_id": "me"}), "`client_secret` is missing"),
             (json!({"file": "f", "client_id": "me"}), "beside `file`"),
@@ -290,7 +290,7 @@ mod tests {
             (json!(5), "a secret"),
         ] {
             let error = read(value.clone()).unwrap_err();
-            assert!(error.contains(says) && !error.contains("canary"), "{value}: {error}");
+            assert!(error.contains(expected) && !error.contains("canary"), "{value}: {error}");
         }
     }
 
@@ -302,8 +302,8 @@ mod tests {
             ..ClientCredentials::default()
         };
         for credential in [Secret::new("canary").into(), Credential::Client(Box::new(client))] {
-            let shown = format!("{credential:?} {}", serde_json::to_string(&credential).unwrap());
-            assert!(!shown.contains("canary"), "{shown}");
+            let text = format!("{credential:?} {}", serde_json::to_string(&credential).unwrap());
+            assert!(!text.contains("canary"), "{text}");
         }
     }
 

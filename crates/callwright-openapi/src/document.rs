@@ -6,8 +6,8 @@ use percent_encoding::{PercentDecode, percent_decode_str};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::detour::detour;
 use super::files::{DocumentFileSet, Fetch, Loader, Origin, RemoteFile, SourceFile, ValuePosition};
+use super::lenient_reference::resolve_leniently;
 use super::parse::other_kind;
 use super::{LoadError, ToolsetSettings};
 use callwright_common::json::{Pointer, scalar_text};
@@ -35,7 +35,7 @@ pub(super) enum Version {
     V3_2,
 }
 
-/// A value of a document with its place.
+/// A value of a document with its position.
 #[derive(Debug, Clone)]
 pub(super) struct LocatedValue<'d> {
     pub(super) value: &'d Value,
@@ -115,17 +115,17 @@ impl ApiDocument {
 
     /// Follows `$ref`s until the value is not a reference.
     pub(super) fn follow<'d>(&'d self, start: LocatedValue<'d>) -> Result<LocatedValue<'d>, ReferenceError> {
-        let mut here = start;
+        let mut current = start;
         for _ in 0..MAX_REFERENCE_HOPS {
-            match here.reference() {
-                None => return Ok(here),
-                Some(reference) => here = self.lookup(reference, here.at.file())?,
+            match current.reference() {
+                None => return Ok(current),
+                Some(reference) => current = self.lookup(reference, current.at.file())?,
             }
         }
-        Err(ReferenceError::Cycle(here.reference().unwrap_or_default().to_owned()))
+        Err(ReferenceError::Cycle(current.reference().unwrap_or_default().to_owned()))
     }
 
-    /// Follows `$ref`s from `value`, and returns the target with its file, without its place.
+    /// Follows `$ref`s from `value`, and returns the target with its file, without its position.
     pub(super) fn end_of<'d>(&'d self, value: &'d Value, file: &'d SourceFile) -> Option<(&'d Value, &'d SourceFile)> {
         let end = self.follow(LocatedValue { value, at: ValuePosition::root(file) }).ok()?;
         Some((end.value, end.at.file()))
@@ -139,7 +139,7 @@ impl ApiDocument {
         from: &'d SourceFile,
     ) -> Result<LocatedValue<'d>, ReferenceError> {
         self.by_letter(reference, from).or_else(|error| match error {
-            ReferenceError::Missing(_) => detour(self, reference, from).ok_or(error),
+            ReferenceError::Missing(_) => resolve_leniently(self, reference, from).ok_or(error),
             other => Err(other),
         })
     }
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn references_with_escapes_and_percent_signs_are_found() {
+    fn references_with_escapes_and_percent_signs_are_resolved() {
         let document = document(json!({"paths": {"/a/{b}": {"get": 1}}, "x~y": 2}));
         let at = |reference| document.lookup(reference, document.root().at.file()).map(|target| target.value);
         assert_eq!(at("#/paths/~1a~1%7Bb%7D/get").unwrap(), &json!(1));
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn references_that_lead_nowhere_say_why() {
+    fn unresolvable_references_have_a_reason() {
         let document = document(json!({}));
         let lookup = |reference| document.lookup(reference, document.root().at.file());
         assert!(matches!(lookup("#/none"), Err(ReferenceError::Missing(_))));
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remarkable_about_a_document_is_said() {
+    fn unusual_documents_are_remarked() {
         let remarks = |root: Value| ApiDocument::new(root, Path::new("x.yaml")).unwrap().remarks().join("; ");
         let paths = json!({"/a": {}});
         assert_eq!(remarks(json!({"openapi": "3.2.0", "paths": paths})), "");

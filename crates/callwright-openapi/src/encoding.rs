@@ -64,7 +64,7 @@ fn encoding<'d>(document: &'d ApiDocument, entry: &LocatedValue<'d>, notes: &mut
         }
         match fixed_value(document, &header) {
             Some(value) => drop(headers.insert(name.clone(), value)),
-            None => notes.place(&header.at, "the header of a part has no fixed value; it is not sent"),
+            None => notes.remark_at(&header.at, "the header of a part has no fixed value; it is not sent"),
         }
     }
     Encoding {

@@ -25,8 +25,8 @@ const KEY_CHARS: u64 = 36;
 /// Minimum length of a generated key if the document limits it: 64 random bits in hexadecimal digits.
 const MIN_KEY_CHARS: u64 = 16;
 
-/// The idempotency key parameter of an operation. It is not an argument of the tool, because only the sender knows
-/// whether a request is a retry.
+/// The idempotency key parameter of an operation. It is not an argument of the tool, because only the sender can
+/// determine whether a request is a retry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IdempotencyKey {
     /// Name of the argument in the operation's bindings or body, under which the key is inserted.
@@ -55,9 +55,12 @@ pub(super) fn take_key(
             ArgumentSchema::Document(schema) => document.follow(schema.clone()).ok(),
             ArgumentSchema::Object(_) | ArgumentSchema::Own(_) => None,
         };
-        let told =
+        let descriptions =
             argument.description.into_iter().chain(schema.as_ref().and_then(|schema| schema.text("description")));
-        is_key(wire_name, told).then(|| max_chars(schema.as_ref())).flatten().map(|max_chars| (position, max_chars))
+        is_key(wire_name, descriptions)
+            .then(|| max_chars(schema.as_ref()))
+            .flatten()
+            .map(|max_chars| (position, max_chars))
     });
     let (position, max_chars) = found?;
     let argument = joined.arguments.remove(position).name;
@@ -148,7 +151,7 @@ mod tests {
                 "{name}"
             );
             assert!(operation.tool.parameters["properties"].get(name).is_none(), "{}", operation.tool.parameters);
-            assert_eq!(operation.bindings.len(), 1, "it still has its place");
+            assert_eq!(operation.bindings.len(), 1, "it is still bound");
         }
     }
 
@@ -163,13 +166,13 @@ mod tests {
 
     #[test]
     fn a_token_is_a_key_where_its_description_says_so() {
-        let told = "A unique token that you provide to ensure the idempotency of the request.";
+        let description = "A unique token that you provide to ensure the idempotency of the request.";
         for name in ["X-Amz-Client-Token", "clientToken", "ClientRequestToken", "request_id"] {
-            assert!(of_header(name, json!({"type": "string"}), told).idempotency_key.is_some(), "{name}");
+            assert!(of_header(name, json!({"type": "string"}), description).idempotency_key.is_some(), "{name}");
             assert!(of_header(name, json!({"type": "string"}), "A token.").idempotency_key.is_none(), "{name}");
         }
         for name in ["id", "sequence", "key", "name", "accessToken"] {
-            assert!(of_header(name, json!({"type": "string"}), told).idempotency_key.is_none(), "{name}");
+            assert!(of_header(name, json!({"type": "string"}), description).idempotency_key.is_none(), "{name}");
         }
     }
 
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_uuid_does_not_fit_is_left_to_the_model() {
+    fn a_key_that_cannot_hold_a_uuid_stays_an_argument() {
         for schema in [
             json!({"type": "integer"}),
             json!({"type": "string", "enum": ["a"]}),

@@ -72,7 +72,7 @@
 //! # Ok::<(), callwright_openapi::LoadError>(())
 //! ```
 //!
-//! # Where to look next
+//! # Entry points
 //!
 //! - [`load_document`] loads a file, [`load_from`] any [`Origin`], [`Catalog`] all toolsets of a configuration,
 //!   [`discover`] finds the documents of a folder.
@@ -91,7 +91,6 @@ mod body;
 mod content;
 mod credential;
 mod description;
-mod detour;
 pub mod dialect;
 mod discovery;
 mod document;
@@ -101,6 +100,7 @@ mod export;
 mod files;
 mod hidden;
 mod idempotency;
+mod lenient_reference;
 mod load;
 mod load_error;
 mod markup;
@@ -108,6 +108,7 @@ mod media_type;
 mod naming;
 mod notes;
 mod operation;
+mod operation_list;
 mod operations;
 mod outputs;
 mod parameter;
@@ -129,20 +130,19 @@ mod snapshot;
 mod source;
 mod swagger;
 mod toolset;
-mod walk;
 mod xml;
 
 pub use advice::{Review, Rule, review, reviewed};
 pub use binding::{Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Encoding, Location, Style};
 pub use credential::{ClientAuthentication, ClientCredentials, Credential, SecretSource};
-pub use discovery::{DOCUMENT_ENDINGS, Discovered, Discovery, discover};
+pub use discovery::{DOCUMENT_ENDINGS, DiscoveredDocument, Discovery, discover};
 pub use export::{Export, export};
-pub use files::{Fetch, FetchBounds, Fetched, Offline, Origin, RemoteFile};
+pub use files::{Fetch, FetchBounds, FetchedFile, Offline, Origin, RemoteFile};
 pub use idempotency::IdempotencyKey;
 pub use load::{load_document, load_from};
 pub use load_error::LoadError;
 pub use operation::{FixedArgument, Operation, Placement};
-pub use report::{Advice, HiddenParameter, Renamed, Report, Simplified, Skipped};
+pub use report::{Advice, HiddenParameter, RenamedTool, Report, Simplification, SkippedOperation};
 pub use security::{Requirement, SecurityScheme};
 pub use settings::{DocsSettings, DocumentLimits, MissingCredentials, Settings, ToolsetSettings};
 pub use snapshot::{Catalog, Changes};

@@ -10,12 +10,12 @@ use super::files::{Fetch, Offline, Origin};
 use super::hidden::HiddenParameterRules;
 use super::naming::{NameSource, tool_names};
 use super::notes::LoadNotes;
+use super::operation_list::{DocumentOperation, operations};
 use super::operations::{LoadedOperations, read_operations};
 use super::outputs::attach_links;
 use super::reader::OperationReader;
 use super::report::Report;
 use super::server::Servers;
-use super::walk::{DocumentOperation, operations};
 use super::{Credential, LoadError, Operation, Toolset, ToolsetSettings, documentation, security};
 use callwright_common::json::scalar_text;
 
@@ -36,7 +36,7 @@ pub fn load_from(
     settings: &ToolsetSettings,
     fetch: &dyn Fetch,
 ) -> Result<Toolset, LoadError> {
-    read(&ApiDocument::load(origin, settings, fetch)?, name, &origin.to_path(), settings)
+    toolset_from(&ApiDocument::load(origin, settings, fetch)?, name, &origin.to_path(), settings)
 }
 
 /// Converts the document `root` as if it had been read from `path`.
@@ -47,11 +47,11 @@ pub(super) fn toolset_of(
     path: &Path,
     settings: &ToolsetSettings,
 ) -> Result<Toolset, LoadError> {
-    read(&ApiDocument::new(root, path)?, name, path, settings)
+    toolset_from(&ApiDocument::new(root, path)?, name, path, settings)
 }
 
 /// Converts a document that was read from `path` to a toolset.
-pub(super) fn read(
+pub(super) fn toolset_from(
     document: &ApiDocument,
     name: &str,
     path: &Path,
@@ -60,13 +60,13 @@ pub(super) fn read(
     let mut notes = LoadNotes::default();
     document.remarks().into_iter().for_each(|remark| notes.remark(remark));
     let own_schemes = security::schemes(document, &mut notes);
-    let servers = Servers::read(document, name, settings, &mut notes)?;
+    let servers = Servers::new(document, name, settings, &mut notes)?;
 
-    let (found, mut skipped) = operations(document);
-    let names = names_of(&found);
-    let hidden = HiddenParameterRules::of(document, &found, &own_schemes);
+    let (sources, mut skipped) = operations(document);
+    let names = names_of(&sources);
+    let hidden = HiddenParameterRules::new(document, &sources, &own_schemes);
     let reader = || OperationReader::new(document, name, &settings.limits, &servers, &hidden);
-    let LoadedOperations { mut loaded, skipped: unreadable } = read_operations(&found, &names, reader, &mut notes);
+    let LoadedOperations { mut loaded, skipped: unreadable } = read_operations(&sources, &names, reader, &mut notes);
     skipped.extend(unreadable);
 
     attach_links(document, &mut loaded);
@@ -86,7 +86,7 @@ pub(super) fn read(
         credentials: settings.credentials.clone(),
         other_files: document.other_files(),
         remote_files: document.remote_files().to_vec(),
-        operation_files: operation_files(document, &found),
+        operation_files: operation_files(document, &sources),
         documentation: documentation::of_document(document),
         missing_credentials: settings.missing_credentials,
         report: Report {
@@ -125,23 +125,23 @@ pub(super) fn check_credentials(
     })
 }
 
-/// Returns the tool names of `found`, in the same order.
-pub(super) fn names_of(found: &[DocumentOperation<'_>]) -> Vec<String> {
-    tool_names(&found.iter().map(name_source).collect::<Vec<_>>())
+/// Returns the tool names of `sources`, in the same order.
+pub(super) fn names_of(sources: &[DocumentOperation<'_>]) -> Vec<String> {
+    tool_names(&sources.iter().map(name_source).collect::<Vec<_>>())
 }
 
-fn name_source<'d>(found: &DocumentOperation<'d>) -> NameSource<'d> {
+fn name_source<'d>(source: &DocumentOperation<'d>) -> NameSource<'d> {
     NameSource {
-        operation_id: found.operation.text("operationId"),
-        method: found.method.as_str().to_ascii_lowercase(),
-        path: found.path,
+        operation_id: source.operation.text("operationId"),
+        method: source.method.as_str().to_ascii_lowercase(),
+        path: source.path,
     }
 }
 
 /// Returns the local files with operations, without the document's main file.
-fn operation_files(document: &ApiDocument, found: &[DocumentOperation<'_>]) -> BTreeSet<PathBuf> {
+fn operation_files(document: &ApiDocument, sources: &[DocumentOperation<'_>]) -> BTreeSet<PathBuf> {
     let main = document.root().at.file();
-    let files = found.iter().map(|found| found.operation.at.file()).filter(|file| !ptr::eq(*file, main));
+    let files = sources.iter().map(|source| source.operation.at.file()).filter(|file| !ptr::eq(*file, main));
     let paths: BTreeSet<&Path> = files.filter_map(|file| file.path()).collect();
     paths.into_iter().map(|path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())).collect()
 }

@@ -35,7 +35,7 @@ pub(super) struct SendableMediaType {
 
 impl SendableMediaType {
     /// Returns the media type to send for a key of a `content` map, which may be a range such as `application/*`.
-    pub(super) fn of(key: &str) -> Self {
+    pub(super) fn new(key: &str) -> Self {
         let media_type = match key.trim() {
             "" | "*/*" | "application/*" => "application/json",
             "text/*" => "text/plain",
@@ -120,7 +120,7 @@ mod tests {
             ("nonsense", BodyFormat::Bytes),
         ];
         for (key, format) in cases {
-            assert_eq!(SendableMediaType::of(key).format, format, "{key}");
+            assert_eq!(SendableMediaType::new(key).format, format, "{key}");
         }
     }
 
@@ -139,7 +139,7 @@ mod tests {
         ];
         let mut keys = best_first;
         keys.reverse();
-        keys.sort_by_key(|key| SendableMediaType::of(key).rank());
+        keys.sort_by_key(|key| SendableMediaType::new(key).rank());
         assert_eq!(keys, best_first);
     }
 }

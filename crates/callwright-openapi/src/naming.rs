@@ -32,37 +32,37 @@ pub(super) struct NameSource<'a> {
 
 /// Returns one name for each source, in the same order.
 pub(super) fn tool_names(sources: &[NameSource<'_>]) -> Vec<String> {
-    let wishes = long_names(sources);
-    let mut wanted: HashMap<&str, usize> = HashMap::new();
-    for wish in &wishes {
-        *wanted.entry(wish).or_default() += 1;
+    let names = long_names(sources);
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for name in &names {
+        *counts.entry(name).or_default() += 1;
     }
     let mut taken: HashSet<String> =
-        wanted.iter().filter(|(_, times)| **times == 1).map(|(wish, _)| (*wish).to_owned()).collect();
-    let mut names = Vec::with_capacity(wishes.len());
-    for (source, wish) in sources.iter().zip(&wishes) {
-        names.push(match wanted.get(wish.as_str()) {
-            Some(1) => wish.clone(),
-            _ => hashed_name(wish, seed(source), &mut taken),
+        counts.iter().filter(|(_, times)| **times == 1).map(|(name, _)| (*name).to_owned()).collect();
+    let mut unique = Vec::with_capacity(names.len());
+    for (source, name) in sources.iter().zip(&names) {
+        unique.push(match counts.get(name.as_str()) {
+            Some(1) => name.clone(),
+            _ => hashed_name(name, seed(source), &mut taken),
         });
     }
-    names
+    unique
 }
 
-/// Returns the wishes of all sources with at most [`MAX_NAME`] characters. Those that several operations share have
+/// Returns the names of all sources with at most [`MAX_NAME`] characters. Those that several operations share have
 /// method and path, because an `operationId` should be unique.
 fn long_names(sources: &[NameSource<'_>]) -> Vec<String> {
-    let mut wishes: Vec<String> = sources.iter().map(wish).collect();
-    let mut wanted: HashMap<String, usize> = HashMap::new();
-    for wish in &wishes {
-        *wanted.entry(wish.clone()).or_default() += 1;
+    let mut names: Vec<String> = sources.iter().map(base_name).collect();
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for name in &names {
+        *counts.entry(name.clone()).or_default() += 1;
     }
-    for (wish, source) in wishes.iter_mut().zip(sources) {
-        if source.operation_id.is_some() && wanted.get(wish).is_some_and(|times| *times > 1) {
-            *wish = sanitised(&format!("{wish}_{}_{}", source.method, source.path));
+    for (name, source) in names.iter_mut().zip(sources) {
+        if source.operation_id.is_some() && counts.get(name).is_some_and(|times| *times > 1) {
+            *name = sanitised(&format!("{name}_{}_{}", source.method, source.path));
         }
     }
-    shortened(&wishes, sources)
+    shortened(&names, sources)
 }
 
 /// Shortens the names that are too long.
@@ -128,9 +128,8 @@ fn shorten_words(words: &[&str], room: usize, kept: Option<usize>) -> String {
     let mut joined = String::from(first);
     let mut spent = 0;
     for (index, word) in middle.iter().enumerate() {
-        let is_kept = kept == Some(index + 1);
         let word = cut(word, longest);
-        if is_kept {
+        if kept == Some(index + 1) {
             joined.extend(distinct.as_deref());
         } else if spent + word.len() <= left {
             spent += word.len();
@@ -182,14 +181,14 @@ fn tail(text: &str, bytes: usize) -> &str {
 /// Returns a name for the tool `name` of `toolset` that is unique among all toolsets and not in `taken`.
 pub(super) fn prefixed(toolset: &str, name: &str, taken: &mut HashSet<String>) -> String {
     let long = sanitised(&format!("{toolset}_{name}"));
-    let wish = if long.len() <= MAX_NAME { long } else { with_hash(&long, &format!("{toolset} {name}")) };
-    if taken.insert(wish.clone()) { wish } else { hashed_name(&wish, format!("{toolset} {name}"), taken) }
+    let prefixed = if long.len() <= MAX_NAME { long } else { with_hash(&long, &format!("{toolset} {name}")) };
+    if taken.insert(prefixed.clone()) { prefixed } else { hashed_name(&prefixed, format!("{toolset} {name}"), taken) }
 }
 
-/// Appends a hash to `wish`; on a collision, hashes again with an extended seed.
-fn hashed_name(wish: &str, mut seed: String, taken: &mut HashSet<String>) -> String {
+/// Appends a hash to `name`; on a collision, hashes again with an extended seed.
+fn hashed_name(name: &str, mut seed: String, taken: &mut HashSet<String>) -> String {
     loop {
-        let name = with_hash(wish, &seed);
+        let name = with_hash(name, &seed);
         if taken.insert(name.clone()) {
             return name;
         }
@@ -198,7 +197,7 @@ fn hashed_name(wish: &str, mut seed: String, taken: &mut HashSet<String>) -> Str
 }
 
 /// Returns the name of a source without regard to its length.
-fn wish(source: &NameSource<'_>) -> String {
+fn base_name(source: &NameSource<'_>) -> String {
     let from_id = source.operation_id.filter(|id| is_readable(id)).map(sanitised).filter(|name| !name.is_empty());
     from_id.unwrap_or_else(|| sanitised(&format!("{}_{}", source.method, source.path)))
 }
@@ -279,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_that_want_one_name_all_have_method_and_path() {
+    fn operations_with_the_same_name_all_get_method_and_path() {
         let one = source(Some("get.pet"), "get", "/pets/{id}");
         let other = source(Some("get pet"), "get", "/cats/{id}");
         let names = tool_names(&[one.clone(), other.clone()]);
@@ -329,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_is_cut_and_bears_a_hash_even_when_alone() {
+    fn a_long_name_is_shortened_and_gets_a_hash_even_without_a_conflict() {
         let long = "a".repeat(65);
         let name = tool_names(&[source(Some(&long), "get", "/a")]).remove(0);
         assert_eq!(name.len(), MAX_NAME);
@@ -357,10 +356,10 @@ mod tests {
             let fewer = tool_names(&some);
             for (source, name) in some.iter().zip(&fewer) {
                 let before = &names[all.iter().position(|other| other == source).unwrap()];
-                let short = |source: &NameSource<'_>| shorten_words(&words(&wish(source)), MAX_NAME - HASH_CHARS - 1, None);
+                let short = |source: &NameSource<'_>| shorten_words(&words(&base_name(source)), MAX_NAME - HASH_CHARS - 1, None);
                 let alone = all.iter().filter(|other| short(other) == short(source)).count() == 1;
-                let still_shared = some.iter().filter(|other| wish(other) == wish(source)).count() > 1;
-                if alone || still_shared && wish(source).len() <= MAX_NAME / 2 {
+                let still_shared = some.iter().filter(|other| base_name(other) == base_name(source)).count() > 1;
+                if alone || still_shared && base_name(source).len() <= MAX_NAME / 2 {
                     prop_assert_eq!(name, before);
                 }
             }

@@ -3,17 +3,18 @@
 use std::collections::{HashMap, HashSet};
 
 use super::files::ValuePosition;
-use super::report::{HiddenParameter, Simplified};
+use super::report::{HiddenParameter, Simplification};
 
-/// Collector of losses and guesses. A remark about a place of the document is recorded once, even if several
-/// operations share the place.
+/// Collector of losses and guesses. A remark about a position in the document is recorded once, even if several
+/// operations share the position.
 #[derive(Debug, Default)]
 pub(super) struct LoadNotes {
     operation: String,
-    simplified: Vec<Simplified>,
-    /// Whether each remark is about a place.
-    is_place: Vec<bool>,
-    places: HashSet<String>,
+    simplified: Vec<Simplification>,
+    /// Whether each remark is about a position.
+    has_position: Vec<bool>,
+    /// The remarks about positions.
+    positioned: HashSet<String>,
     /// Number of remarks, including repetitions.
     count: usize,
     hidden: Vec<HiddenParameter>,
@@ -33,16 +34,16 @@ impl LoadNotes {
         self.push(what.into(), false);
     }
 
-    fn push(&mut self, what: String, is_place: bool) {
-        self.simplified.push(Simplified { operation: self.operation.clone(), what });
-        self.is_place.push(is_place);
+    fn push(&mut self, what: String, has_position: bool) {
+        self.simplified.push(Simplification { operation: self.operation.clone(), what });
+        self.has_position.push(has_position);
     }
 
-    /// Adds a remark about one place, which several operations may share.
-    pub(super) fn place(&mut self, at: &ValuePosition<'_>, what: impl std::fmt::Display) {
+    /// Adds a remark about one position, which several operations may share.
+    pub(super) fn remark_at(&mut self, at: &ValuePosition<'_>, what: impl std::fmt::Display) {
         self.count += 1;
         let what = format!("{at}: {what}");
-        if self.places.insert(what.clone()) {
+        if self.positioned.insert(what.clone()) {
             self.push(what, true);
         }
     }
@@ -58,16 +59,16 @@ impl LoadNotes {
         let key = serde_json::json!([parameter, location, value, reason]).to_string();
         let index = *self.hidden_index.entry(key).or_insert(self.hidden.len());
         match self.hidden.get_mut(index) {
-            Some(known) => known.operations.extend(hidden.operations),
+            Some(merged) => merged.operations.extend(hidden.operations),
             None => self.hidden.push(hidden),
         }
     }
 
     /// Adds the remarks of a later part of the document.
     pub(super) fn append(&mut self, later: Self) {
-        for (simplified, is_place) in later.simplified.into_iter().zip(later.is_place) {
-            if !is_place || self.places.insert(simplified.what.clone()) {
-                self.is_place.push(is_place);
+        for (simplified, has_position) in later.simplified.into_iter().zip(later.has_position) {
+            if !has_position || self.positioned.insert(simplified.what.clone()) {
+                self.has_position.push(has_position);
                 self.simplified.push(simplified);
             }
         }
@@ -76,13 +77,13 @@ impl LoadNotes {
         }
     }
 
-    /// Returns the number of remarks so far, including repetitions about one place.
+    /// Returns the number of remarks so far, including repetitions about one position.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
     /// Returns the remarks and the hidden parameters, in order.
-    pub(super) fn finish(self) -> (Vec<Simplified>, Vec<HiddenParameter>) {
+    pub(super) fn finish(self) -> (Vec<Simplification>, Vec<HiddenParameter>) {
         (self.simplified, self.hidden)
     }
 }

@@ -10,7 +10,7 @@ use url::Url;
 use super::Requirement;
 use super::binding::{Binding, BodyBinding, BodyMember, BodyShape};
 use super::idempotency::IdempotencyKey;
-use super::report::Renamed;
+use super::report::RenamedTool;
 use callwright_types::promise::Promise;
 use callwright_types::{DocText, OutputField, OutputLink, Owner, Tool};
 
@@ -68,7 +68,7 @@ pub struct FixedArgument {
     pub value: Value,
 }
 
-/// The arguments of one call, mapped to their places in the request.
+/// The arguments of one call, mapped to their locations in the request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placement<'a> {
     /// Parameters with a value, in the order of the document.
@@ -84,9 +84,9 @@ impl Operation {
     }
 
     /// Returns the report entry of a tool whose name differs from the `operationId`.
-    pub(super) fn renamed(&self) -> Option<Renamed> {
+    pub(super) fn renamed(&self) -> Option<RenamedTool> {
         let to = &self.tool.name;
-        (self.operation_id.as_ref() != Some(to)).then(|| Renamed {
+        (self.operation_id.as_ref() != Some(to)).then(|| RenamedTool {
             operation: self.label(),
             from: self.operation_id.clone(),
             to: to.clone(),

@@ -6,9 +6,9 @@ use std::thread;
 
 use super::Operation;
 use super::notes::LoadNotes;
+use super::operation_list::DocumentOperation;
 use super::reader::OperationReader;
-use super::report::Skipped;
-use super::walk::DocumentOperation;
+use super::report::SkippedOperation;
 use callwright_common::parallel::{WorkLimits, in_order};
 
 /// Number of operations up to which one thread is faster.
@@ -24,7 +24,7 @@ const BATCHES_AHEAD: usize = 8;
 #[derive(Default)]
 pub(super) struct LoadedOperations<'d> {
     pub(super) loaded: Vec<(&'d DocumentOperation<'d>, Operation)>,
-    pub(super) skipped: Vec<Skipped>,
+    pub(super) skipped: Vec<SkippedOperation>,
 }
 
 /// Result of one batch.
@@ -33,44 +33,44 @@ struct ReadBatch<'d> {
     notes: LoadNotes,
 }
 
-/// Reads the operations `found` as tools with these names. `reader` creates a reader; each thread has one.
+/// Reads the operations `sources` as tools with these names. `reader` creates a reader; each thread has one.
 pub(super) fn read_operations<'d>(
-    found: &'d [DocumentOperation<'d>],
+    sources: &'d [DocumentOperation<'d>],
     names: &[String],
     reader: impl Fn() -> OperationReader<'d> + Sync,
     notes: &mut LoadNotes,
 ) -> LoadedOperations<'d> {
     let workers = thread::available_parallelism().map_or(1, usize::from);
     if workers > 1
-        && found.len() > FEW_OPERATIONS
-        && let Ok((read, remarks)) = in_threads(found, names, &reader, workers)
+        && sources.len() > FEW_OPERATIONS
+        && let Ok((read, remarks)) = in_threads(sources, names, &reader, workers)
     {
         notes.append(remarks);
         return read;
     }
-    let ReadBatch { operations, notes: remarks } = batch(&mut reader(), found, names);
+    let ReadBatch { operations, notes: remarks } = batch(&mut reader(), sources, names);
     notes.append(remarks);
     operations
 }
 
 fn in_threads<'d>(
-    found: &'d [DocumentOperation<'d>],
+    sources: &'d [DocumentOperation<'d>],
     names: &[String],
     reader: &(impl Fn() -> OperationReader<'d> + Sync),
     workers: usize,
 ) -> io::Result<(LoadedOperations<'d>, LoadNotes)> {
     let idle: Mutex<Vec<OperationReader<'d>>> = Mutex::default();
     let limits = WorkLimits { workers, weight: u64::MAX, ahead: workers * BATCHES_AHEAD };
-    let batches = found.chunks(BATCH_OPERATIONS).zip(names.chunks(BATCH_OPERATIONS));
+    let batches = sources.chunks(BATCH_OPERATIONS).zip(names.chunks(BATCH_OPERATIONS));
     let (mut all, mut notes) = (LoadedOperations::default(), LoadNotes::default());
     in_order(
         limits,
         batches,
         |_| 0,
-        |(found, names)| {
+        |(sources, names)| {
             let waiting = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let mut reader = waiting.unwrap_or_else(reader);
-            let read = batch(&mut reader, found, names);
+            let read = batch(&mut reader, sources, names);
             idle.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
             read
         },
@@ -84,13 +84,17 @@ fn in_threads<'d>(
     Ok((all, notes))
 }
 
-fn batch<'d>(reader: &mut OperationReader<'d>, found: &'d [DocumentOperation<'d>], names: &[String]) -> ReadBatch<'d> {
+fn batch<'d>(
+    reader: &mut OperationReader<'d>,
+    sources: &'d [DocumentOperation<'d>],
+    names: &[String],
+) -> ReadBatch<'d> {
     let mut read = ReadBatch { operations: LoadedOperations::default(), notes: LoadNotes::default() };
-    for (found, name) in found.iter().zip(names) {
-        read.notes.begin(&found.label());
-        match reader.read(found, name.clone(), &mut read.notes) {
-            Ok(operation) => read.operations.loaded.push((found, operation)),
-            Err(reason) => read.operations.skipped.push(Skipped { operation: found.label(), reason }),
+    for (source, name) in sources.iter().zip(names) {
+        read.notes.begin(&source.label());
+        match reader.tool(source, name.clone(), &mut read.notes) {
+            Ok(operation) => read.operations.loaded.push((source, operation)),
+            Err(reason) => read.operations.skipped.push(SkippedOperation { operation: source.label(), reason }),
         }
     }
     read

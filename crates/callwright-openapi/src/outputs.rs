@@ -10,7 +10,7 @@ use super::Operation;
 use super::binding::BodyFormat;
 use super::document::{ApiDocument, LocatedValue, Version};
 use super::media_type::SendableMediaType;
-use super::walk::DocumentOperation;
+use super::operation_list::DocumentOperation;
 use callwright_types::output::{SchemaNode, fields_of};
 use callwright_types::{OutputField, OutputLink};
 
@@ -20,7 +20,7 @@ const MAX_LINKS: usize = 64;
 /// Reads the fields of responses. Operations that share a response schema share its fields.
 #[derive(Debug, Default)]
 pub(super) struct OutputReader {
-    known: HashMap<OutputKey, Arc<[OutputField]>>,
+    by_schema: HashMap<OutputKey, Arc<[OutputField]>>,
     texts: HashSet<Arc<str>>,
     lists: HashSet<Arc<[String]>>,
 }
@@ -36,20 +36,20 @@ enum OutputKey {
 
 impl OutputReader {
     /// Returns the fields of the first successful response with a JSON body.
-    pub(super) fn read<'d>(&mut self, document: &'d ApiDocument, operation: &LocatedValue<'d>) -> Arc<[OutputField]> {
+    pub(super) fn fields<'d>(&mut self, document: &'d ApiDocument, operation: &LocatedValue<'d>) -> Arc<[OutputField]> {
         let Some(schema) = responses(document, operation).find_map(|response| schema_of(document, &response)) else {
             return Arc::default();
         };
-        let key = OutputKey::of(&schema);
-        if let Some(known) = self.known.get(&key) {
-            return Arc::clone(known);
+        let key = OutputKey::new(&schema);
+        if let Some(fields) = self.by_schema.get(&key) {
+            return Arc::clone(fields);
         }
         let mut fields = fields_of(OutputSchema { document, at: schema });
         for field in &mut fields {
             self.share(field);
         }
         let fields: Arc<[OutputField]> = fields.into();
-        self.known.insert(key, Arc::clone(&fields));
+        self.by_schema.insert(key, Arc::clone(&fields));
         fields
     }
 
@@ -65,16 +65,16 @@ impl OutputReader {
     }
 }
 
-/// Replaces `value` by an equal known one, or remembers it.
-fn share<T: ?Sized + Eq + Hash>(known: &mut HashSet<Arc<T>>, value: &mut Arc<T>) {
-    match known.get(&**value) {
-        Some(shared) => *value = Arc::clone(shared),
-        None => drop(known.insert(Arc::clone(value))),
+/// Replaces `value` by an equal one in `shared`, or adds it.
+fn share<T: ?Sized + Eq + Hash>(shared: &mut HashSet<Arc<T>>, value: &mut Arc<T>) {
+    match shared.get(&**value) {
+        Some(equal) => *value = Arc::clone(equal),
+        None => drop(shared.insert(Arc::clone(value))),
     }
 }
 
 impl OutputKey {
-    fn of(schema: &LocatedValue<'_>) -> Self {
+    fn new(schema: &LocatedValue<'_>) -> Self {
         let is_alone = schema.value.as_object().is_some_and(|members| members.len() == 1);
         match schema.reference().filter(|_| is_alone) {
             Some(reference) => Self::Reference(std::ptr::from_ref(schema.at.file()) as usize, reference.to_owned()),
@@ -96,7 +96,7 @@ impl<'d> SchemaNode<'d> for OutputSchema<'d> {
     }
 
     fn inside(&self, value: &'d Value) -> Self {
-        // Keeps the place of the parent: only its file matters, for resolving references.
+        // Keeps the position of the parent: only its file matters, for resolving references.
         Self { document: self.document, at: LocatedValue { value, at: self.at.at.clone() } }
     }
 
@@ -125,7 +125,7 @@ fn schema_of<'d>(document: &ApiDocument, response: &LocatedValue<'d>) -> Option<
     }
     let content = response.member("content")?;
     let mut media =
-        content.members().filter(|(media_type, _)| SendableMediaType::of(media_type).format == BodyFormat::Json);
+        content.members().filter(|(media_type, _)| SendableMediaType::new(media_type).format == BodyFormat::Json);
     media.find_map(|(_, media)| media.member("schema"))
 }
 
@@ -133,10 +133,10 @@ fn schema_of<'d>(document: &ApiDocument, response: &LocatedValue<'d>) -> Option<
 /// a value of the body, and links to operations that are not tools.
 pub(super) fn attach_links(document: &ApiDocument, loaded: &mut [(&DocumentOperation<'_>, Operation)]) {
     let mut links: Vec<Vec<OutputLink>> = Vec::with_capacity(loaded.len());
-    let targets = LinkTargets::of(loaded);
-    for (found, _) in loaded.iter() {
+    let targets = LinkTargets::new(loaded);
+    for (source, _) in loaded.iter() {
         let mut of_operation = Vec::new();
-        for response in responses(document, &found.operation) {
+        for response in responses(document, &source.operation) {
             for (_, link) in response.member("links").iter().flat_map(LocatedValue::members) {
                 let Ok(link) = document.follow(link) else { continue };
                 of_operation.extend(targets.links_of(&link));
@@ -157,13 +157,13 @@ struct LinkTargets<'a> {
 }
 
 impl<'a> LinkTargets<'a> {
-    fn of(loaded: &'a [(&DocumentOperation<'a>, Operation)]) -> Self {
+    fn new(loaded: &'a [(&DocumentOperation<'a>, Operation)]) -> Self {
         let mut targets = Self { by_id: HashMap::new(), by_path: HashMap::new() };
-        for (found, operation) in loaded {
+        for (source, operation) in loaded {
             if let Some(id) = operation.operation_id.as_deref() {
                 targets.by_id.entry(id).or_insert(operation);
             }
-            targets.by_path.insert((found.path, found.method.as_str().to_ascii_lowercase()), operation);
+            targets.by_path.insert((source.path, source.method.as_str().to_ascii_lowercase()), operation);
         }
         targets
     }

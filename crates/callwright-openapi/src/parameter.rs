@@ -64,7 +64,7 @@ pub(super) fn parameter<'d>(
     let content = content.map(|(media_type, media)| (media_type, document.follow(media.clone()).unwrap_or(media)));
     let schema = content.as_ref().map_or_else(|| at.member("schema"), |(_, media)| media.member("schema"));
     if schema.is_none() && content.is_none() {
-        notes.place(&at.at, format_args!("parameter `{name}` has no schema; any value is accepted"));
+        notes.remark_at(&at.at, format_args!("parameter `{name}` has no schema; any value is accepted"));
     }
     OperationParameter {
         required: location == Location::Path || at.flag("required") == Some(true),
@@ -104,7 +104,7 @@ fn style(parameter: &LocatedValue<'_>, location: Location, notes: &mut LoadNotes
         _ => None,
     };
     style.unwrap_or_else(|| {
-        notes.place(
+        notes.remark_at(
             &parameter.at,
             format_args!("style {given} is not allowed for a {} parameter; the default is used", location.as_str()),
         );

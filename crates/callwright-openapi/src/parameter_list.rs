@@ -8,14 +8,14 @@ use serde_json::Value;
 use super::binding::Location;
 use super::document::{ApiDocument, LocatedValue, Version};
 use super::notes::LoadNotes;
+use super::operation_list::DocumentOperation;
 use super::parameter::{self, OperationParameter, ParameterLists, is_ignored};
 use super::path_template::slots;
 use super::query_string;
 use super::swagger;
-use super::walk::DocumentOperation;
 use callwright_common::json::scalar_text;
 
-/// Parses the parameters of `found`. An operation's parameters override those of its path item with the same name and
+/// Parses the parameters of `source`. An operation's parameters override those of its path item with the same name and
 /// location (OpenAPI 3.0.4, Operation Object).
 ///
 /// # Errors
@@ -24,18 +24,18 @@ use callwright_common::json::scalar_text;
 /// methods, a request without it could have a larger effect than intended.
 pub(super) fn lists<'d>(
     document: &'d ApiDocument,
-    found: &DocumentOperation<'d>,
+    source: &DocumentOperation<'d>,
     notes: &mut LoadNotes,
 ) -> Result<ParameterLists<'d>, String> {
     let mut all = ParameterLists::default();
-    for holder in [&found.path_item, &found.operation] {
+    for holder in [&source.path_item, &source.operation] {
         let mut own = ParameterLists::default();
         match entries(document, holder) {
-            Err(reason) => left_out(found, Err(reason), notes)?,
+            Err(reason) => left_out(source, Err(reason), notes)?,
             Ok(entries) => {
                 for entry in entries {
-                    let added = own.add(document, found.path, entry, notes);
-                    left_out(found, added, notes)?;
+                    let added = own.add(document, source.path, entry, notes);
+                    left_out(source, added, notes)?;
                 }
             }
         }
@@ -45,9 +45,9 @@ pub(super) fn lists<'d>(
 }
 
 /// Reports the fault of a safe operation instead of returning it.
-fn left_out(found: &DocumentOperation<'_>, result: Result<(), String>, notes: &mut LoadNotes) -> Result<(), String> {
+fn left_out(source: &DocumentOperation<'_>, result: Result<(), String>, notes: &mut LoadNotes) -> Result<(), String> {
     match result {
-        Err(reason) if found.method.is_safe() => {
+        Err(reason) if source.method.is_safe() => {
             notes.remark(format!("{reason}; left out"));
             Ok(())
         }
@@ -94,13 +94,13 @@ impl<'d> ParameterLists<'d> {
         entry: ParameterEntry<'d>,
         notes: &mut LoadNotes,
     ) -> Result<(), String> {
-        let place = entry.at.at.clone();
+        let position = entry.at.at.clone();
         let reference = entry.at.reference();
         let at = match document.follow(entry.at) {
             Ok(at) => at,
             // A template expression is a string by default, so its parameter may be omitted.
             Err(_) if reference.is_some_and(|reference| names_slot(reference, path)) => return Ok(()),
-            Err(error) => return Err(format!("parameter {place}: {error}")),
+            Err(error) => return Err(format!("parameter {position}: {error}")),
         };
         let given = at.text("in").unwrap_or_default().to_ascii_lowercase();
         if given == "body" {
@@ -110,11 +110,11 @@ impl<'d> ParameterLists<'d> {
             return Ok(());
         }
         if !at.value.is_object() {
-            return Err(format!("parameter {place} is not an object"));
+            return Err(format!("parameter {position} is not an object"));
         }
         let name = at.value.get("name").and_then(scalar_text).filter(|name| !name.is_empty());
         let name = name.or_else(|| entry.key.map(str::to_owned));
-        let name = name.ok_or_else(|| format!("parameter {place} has no name"))?;
+        let name = name.ok_or_else(|| format!("parameter {position} has no name"))?;
         if ["formdata", "form"].contains(&given.as_str()) {
             put(&mut self.fields, at, |field| swagger::name(field) == Some(&name));
             return Ok(());
@@ -124,8 +124,8 @@ impl<'d> ParameterLists<'d> {
             return Ok(());
         }
         let location = location(&at, &given, &name, path).ok_or_else(|| {
-            let found = at.value.get("in").map_or_else(|| "none".to_owned(), Value::to_string);
-            format!("parameter `{name}` ({place}) needs `in: {}`; it has {found}", places(document.version))
+            let given = at.value.get("in").map_or_else(|| "none".to_owned(), Value::to_string);
+            format!("parameter `{name}` ({position}) needs `in: {}`; it has {given}", locations(document.version))
         })?;
         if is_ignored(location, &name) {
             return Ok(());
@@ -184,7 +184,7 @@ fn names_slot(reference: &str, path: &str) -> bool {
     reference.rsplit(['/', '#']).next().is_some_and(|name| is_slot(name, path))
 }
 
-fn places(version: Version) -> &'static str {
+fn locations(version: Version) -> &'static str {
     match version {
         Version::V2_0 => "path|query|header|formData|body",
         _ => "path|query|header|cookie",

@@ -3,9 +3,9 @@
 use super::binding::{Location, Style};
 use super::document::LocatedValue;
 use super::notes::LoadNotes;
+use super::operation_list::DocumentOperation;
 use super::parameter::OperationParameter;
-use super::path_template::{PathSlot, mended, slots};
-use super::walk::DocumentOperation;
+use super::path_template::{PathSlot, normalised_template, slots};
 
 /// A path and the parameters of its operation, one for each template expression.
 pub(super) struct TemplateParameters<'d> {
@@ -16,42 +16,42 @@ pub(super) struct TemplateParameters<'d> {
 
 /// Assigns a parameter to every template expression of the path. Drops path parameters without an expression, which
 /// cannot be sent. An expression without a described parameter accepts any string.
-pub(super) fn place<'d>(
-    found: &DocumentOperation<'d>,
+pub(super) fn match_template<'d>(
+    source: &DocumentOperation<'d>,
     mut parameters: Vec<OperationParameter<'d>>,
     notes: &mut LoadNotes,
 ) -> Result<TemplateParameters<'d>, String> {
     let in_path = parameters.iter().filter(|parameter| parameter.location == Location::Path);
     let described: Vec<&str> = in_path.map(|parameter| parameter.name.as_str()).collect();
-    let path = mended(found.path, &described);
-    if path != found.path {
+    let path = normalised_template(source.path, &described);
+    if path != source.path {
         notes.remark(format!("the path is read as `{path}`"));
     }
     let mut empty = slots(&path)?;
-    for is_meant in [is_named, is_named_alike, is_only_one] {
-        fill(&mut parameters, &mut empty, is_meant, notes);
+    for matches in [is_named, is_named_alike, is_only_one] {
+        fill(&mut parameters, &mut empty, matches, notes);
     }
     parameters.retain(|parameter| {
-        let has_place = parameter.location != Location::Path || parameter.slot.is_some();
-        if !has_place {
+        let is_sendable = parameter.location != Location::Path || parameter.slot.is_some();
+        if !is_sendable {
             notes.remark(format!("path parameter `{}` has no place in the path; left out", parameter.name));
         }
-        has_place
+        is_sendable
     });
     let mut all: Vec<OperationParameter<'d>> = Vec::new();
     for slot in &empty {
         notes.remark(format!("path parameter `{}` is not described; any text is accepted", slot.name));
-        all.push(described_nowhere(slot, &found.operation));
+        all.push(undescribed(slot, &source.operation));
     }
     all.extend(parameters);
     Ok(TemplateParameters { path, parameters: all })
 }
 
-/// Whether the parameter `name` belongs to `slot`. `left` has the numbers of unassigned slots and parameters.
-type IsMeant = fn(name: &str, slot: &PathSlot, left: (usize, usize)) -> bool;
+/// Whether the parameter `name` belongs to `slot`. `unassigned` has the numbers of unassigned slots and parameters.
+type SlotMatcher = fn(name: &str, slot: &PathSlot, unassigned: (usize, usize)) -> bool;
 
 fn is_named(name: &str, slot: &PathSlot, _: (usize, usize)) -> bool {
-    [&slot.token, &slot.name].into_iter().any(|known| known == name)
+    name == slot.token || name == slot.name
 }
 
 /// Whether the names differ only in case and separators: `petId` matches `{pet_id}`.
@@ -61,23 +61,24 @@ fn is_named_alike(name: &str, slot: &PathSlot, _: (usize, usize)) -> bool {
     !name.is_empty() && name == slot
 }
 
-fn is_only_one(_: &str, _: &PathSlot, left: (usize, usize)) -> bool {
-    left == (1, 1)
+fn is_only_one(_: &str, _: &PathSlot, unassigned: (usize, usize)) -> bool {
+    unassigned == (1, 1)
 }
 
 /// Removes the slots from `empty` that match an unassigned parameter, and assigns them.
 fn fill(
     parameters: &mut [OperationParameter<'_>],
     empty: &mut Vec<PathSlot>,
-    is_meant: IsMeant,
+    matches: SlotMatcher,
     notes: &mut LoadNotes,
 ) {
-    let left = (empty.len(), parameters.iter().filter(|parameter| is_left(parameter)).count());
+    let unassigned = (empty.len(), parameters.iter().filter(|parameter| is_unassigned(parameter)).count());
     empty.retain(|slot| {
-        let parameter =
-            parameters.iter_mut().find(|parameter| is_left(parameter) && is_meant(&parameter.name, slot, left));
+        let parameter = parameters
+            .iter_mut()
+            .find(|parameter| is_unassigned(parameter) && matches(&parameter.name, slot, unassigned));
         let Some(parameter) = parameter else { return true };
-        if !is_named(&parameter.name, slot, left) {
+        if !is_named(&parameter.name, slot, unassigned) {
             notes.remark(format!("path parameter `{}` is used for `{{{}}}` in the path", parameter.name, slot.token));
         }
         parameter.slot = Some(slot.token.clone());
@@ -87,11 +88,11 @@ fn fill(
 }
 
 /// Whether it is a path parameter without a template expression.
-fn is_left(parameter: &OperationParameter<'_>) -> bool {
+fn is_unassigned(parameter: &OperationParameter<'_>) -> bool {
     parameter.location == Location::Path && parameter.slot.is_none()
 }
 
-fn described_nowhere<'d>(slot: &PathSlot, operation: &LocatedValue<'d>) -> OperationParameter<'d> {
+fn undescribed<'d>(slot: &PathSlot, operation: &LocatedValue<'d>) -> OperationParameter<'d> {
     OperationParameter {
         name: slot.name.clone(),
         slot: Some(slot.token.clone()),

@@ -38,7 +38,7 @@ pub(super) fn slots(path: &str) -> Result<Vec<PathSlot>, String> {
 /// `{name:pattern}`, `{name?}`, `{*name}`, `{name=projects/*}`. Doubled or unclosed braces are treated as one pair.
 /// An expression without a name gets the name of the unassigned parameter. `{?a,b}` of RFC 6570 denotes query
 /// parameters, which a document describes separately, and is removed.
-pub(super) fn mended(path: &str, described: &[&str]) -> String {
+pub(super) fn normalised_template(path: &str, described: &[&str]) -> String {
     let mut written = String::new();
     let mut rest = path;
     while let Some((before, behind)) = rest.split_once('{') {
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slots_are_found_whatever_operators_they_bear() {
+    fn slots_are_recognised_with_every_operator() {
         let cases = [
             ("/pets/{petId}", vec!["petId"]),
             ("/#X-Amz-Target=A.{b}", vec![]),
@@ -133,14 +133,14 @@ mod tests {
             ("/{+}", vec!["+"]),
         ];
         for (path, names) in cases {
-            let found: Vec<String> = slots(path).unwrap().into_iter().map(|slot| slot.name).collect();
-            assert_eq!(found, names, "{path}");
+            let parsed: Vec<String> = slots(path).unwrap().into_iter().map(|slot| slot.name).collect();
+            assert_eq!(parsed, names, "{path}");
         }
         assert!(slots("/{Key+}").unwrap()[0].is_reserved);
     }
 
     #[test]
-    fn places_in_other_notations_are_read_as_places() {
+    fn template_expressions_in_other_notations_are_normalised() {
         for (path, described, expected) in [
             ("/pets/{petId}", vec!["petId"], "/pets/{petId}"),
             ("/pets/:id/toys/:name", vec!["id"], "/pets/{id}/toys/:name"),
@@ -158,12 +158,12 @@ mod tests {
             ("/{Bucket}/{Key+}#x=A.{b}", vec!["Bucket"], "/{Bucket}/{Key+}#x=A.{b}"),
             ("/a:b/{c}:run", vec![], "/a:b/{c}:run"),
         ] {
-            assert_eq!(mended(path, &described), expected, "{path}");
+            assert_eq!(normalised_template(path, &described), expected, "{path}");
         }
     }
 
     #[test]
-    fn braces_that_name_nothing_are_an_error() {
+    fn braces_without_a_name_are_an_error() {
         for path in ["/{open", "/{}", "/{a/{b}}"] {
             assert!(slots(path).is_err(), "{path}");
         }

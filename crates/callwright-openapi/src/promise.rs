@@ -134,12 +134,12 @@ fn in_swagger<'d>(
 
 /// Whether the media type is JSON. A range such as `*/*` guarantees nothing.
 fn is_json(media_type: &str) -> bool {
-    !media_type.contains('*') && SendableMediaType::of(media_type).format == BodyFormat::Json
+    !media_type.contains('*') && SendableMediaType::new(media_type).format == BodyFormat::Json
 }
 
 fn value_of<'d>(document: &'d ApiDocument, schema: &LocatedValue<'d>, may_wrap: bool) -> Option<PromisedValue> {
     let mut parts = CombinedSchema::default();
-    parts.read(document, schema, MAX_PARTS_DEPTH)?;
+    parts.merge(document, schema, MAX_PARTS_DEPTH)?;
     let kind = match (parts.kind.as_deref(), parts.required.is_empty() && parts.properties.is_empty()) {
         (Some(kind), _) => kind,
         (None, false) => "object",
@@ -170,7 +170,7 @@ struct CombinedSchema<'d> {
     min_properties: u64,
     required: Vec<&'d str>,
     properties: Vec<(&'d str, LocatedValue<'d>)>,
-    read: usize,
+    parts: usize,
 }
 
 /// Maximum number of schemas that are combined; nested shared parts multiply quickly.
@@ -178,10 +178,10 @@ const MAX_PARTS: usize = 256;
 
 impl<'d> CombinedSchema<'d> {
     /// Adds the constraints of `schema`. Returns `None` if it has alternatives or cannot be resolved.
-    fn read(&mut self, document: &'d ApiDocument, schema: &LocatedValue<'d>, levels: usize) -> Option<()> {
+    fn merge(&mut self, document: &'d ApiDocument, schema: &LocatedValue<'d>, levels: usize) -> Option<()> {
         let levels = levels.checked_sub(1)?;
-        self.read += 1;
-        if self.read > MAX_PARTS {
+        self.parts += 1;
+        if self.parts > MAX_PARTS {
             return None;
         }
         let members = schema.value.as_object()?;
@@ -191,7 +191,7 @@ impl<'d> CombinedSchema<'d> {
         self.nullable |= schema.flag("nullable") == Some(true) || schema.flag("x-nullable") == Some(true);
         if schema.reference().is_some() {
             let target = document.follow(schema.clone()).ok()?;
-            self.read(document, &target, levels)?;
+            self.merge(document, &target, levels)?;
         }
         self.kind(members.get("type"))?;
         let [items, properties] =
@@ -207,7 +207,7 @@ impl<'d> CombinedSchema<'d> {
             .member("allOf")
             .iter()
             .flat_map(LocatedValue::items)
-            .try_for_each(|part| self.read(document, &part, levels))
+            .try_for_each(|part| self.merge(document, &part, levels))
     }
 
     /// Records the type. Returns `None` if several types are allowed or the type is invalid.
@@ -227,7 +227,7 @@ impl<'d> CombinedSchema<'d> {
     }
 
     fn property(&self, name: &str) -> Option<LocatedValue<'d>> {
-        self.properties.iter().find(|(known, _)| *known == name).map(|(_, schema)| schema.clone())
+        self.properties.iter().find(|(property, _)| *property == name).map(|(_, schema)| schema.clone())
     }
 
     /// Returns the members that a response must have, without those for requests only (OpenAPI 3.0.4, Schema Object,
@@ -237,7 +237,7 @@ impl<'d> CombinedSchema<'d> {
         for name in &self.required {
             let schema = self.property(name).and_then(|schema| document.follow(schema).ok());
             let is_sent_only = schema.is_some_and(|schema| schema.flag("writeOnly") == Some(true));
-            if !is_sent_only && required.len() < MAX_REQUIRED && !required.iter().any(|known| known == name) {
+            if !is_sent_only && required.len() < MAX_REQUIRED && !required.iter().any(|added| added == name) {
                 required.push((*name).to_owned());
             }
         }

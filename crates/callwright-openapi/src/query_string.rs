@@ -24,7 +24,7 @@ pub(super) fn parameters<'d>(
     let broken = |what: &str| format!("parameter `{name}` ({}) is the query string as a whole, but {what}", at.at);
     let media = at.member("content").and_then(|content| content.members().next());
     let (media_type, media) = media.ok_or_else(|| broken("has no `content`"))?;
-    if SendableMediaType::of(media_type).format != BodyFormat::Form {
+    if SendableMediaType::new(media_type).format != BodyFormat::Form {
         return Err(broken(&format!("of the media type {media_type}; application/x-www-form-urlencoded is supported")));
     }
     let schema = document.follow(media).ok().and_then(|media| media.member("schema"));

@@ -6,20 +6,20 @@ use super::arguments::{JoinedArguments, join};
 use super::body::{OperationBody, body};
 use super::description::tool_description;
 use super::document::{ApiDocument, LocatedValue, Version};
-use super::documentation::DocumentationLibrary;
+use super::documentation::SharedDocTexts;
 use super::hidden::{FixedParameter, HiddenParameterRules};
 use super::idempotency::take_key;
 use super::notes::LoadNotes;
+use super::operation_list::DocumentOperation;
 use super::outputs::OutputReader;
 use super::parameter::OperationParameter;
 use super::parameter_list::lists;
-use super::path_parameters::{TemplateParameters, place};
+use super::path_parameters::{TemplateParameters, match_template};
 use super::promise::promises;
 use super::report::HiddenParameter;
 use super::schema::{SchemaWriter, ToolSchema};
 use super::server::Servers;
 use super::settings::DocumentLimits;
-use super::walk::DocumentOperation;
 use super::{FixedArgument, Operation, documentation, security, swagger};
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ pub(super) struct OperationReader<'d> {
     servers: &'d Servers<'d>,
     hidden: &'d HiddenParameterRules,
     schemas: SchemaWriter<'d>,
-    texts: DocumentationLibrary,
+    texts: SharedDocTexts,
     outputs: OutputReader,
 }
 
@@ -52,53 +52,53 @@ impl<'d> OperationReader<'d> {
             servers,
             hidden,
             schemas: SchemaWriter::new(document, limits),
-            texts: DocumentationLibrary::default(),
+            texts: SharedDocTexts::default(),
             outputs: OutputReader::default(),
         }
     }
 
-    /// Converts `found` to the tool `name`.
+    /// Converts `source` to the tool `name`.
     ///
     /// # Errors
     ///
     /// Returns the reason why the operation is skipped.
-    pub(super) fn read(
+    pub(super) fn tool(
         &mut self,
-        found: &DocumentOperation<'d>,
+        source: &DocumentOperation<'d>,
         name: String,
         notes: &mut LoadNotes,
     ) -> Result<Operation, String> {
-        let DocumentOperation { path_item, operation, .. } = found;
-        let (written, mut body) = request(self.document, found, notes)?;
+        let DocumentOperation { path_item, operation, .. } = source;
+        let (written, mut body) = request(self.document, source, notes)?;
         let documentation = documentation::of_operation(self.document, path_item, operation, &written, body.as_ref());
-        let TemplateParameters { path, mut parameters } = place(found, written, notes)?;
+        let TemplateParameters { path, mut parameters } = match_template(source, written, notes)?;
         let mut security = security::requirements(self.document, operation, notes);
         self.hidden.take(&mut parameters, &mut security, notes);
         self.hidden.take_fields(&mut body, &security, notes);
         let version = self.hidden.version(self.document, &parameters);
         let mut joined = join(self.document, parameters, body, notes);
-        let idempotency_key = take_key(self.document, &found.method, &mut joined, notes);
+        let idempotency_key = take_key(self.document, &source.method, &mut joined, notes);
         let mut fixed: Vec<FixedArgument> =
             version.and_then(|version| take_fixed(&mut joined, version, notes)).into_iter().collect();
         let ToolSchema { schema, single_values } = self.schemas.write(&joined.arguments, notes)?;
         fixed.extend(single_values.iter().map(|single| single_value(&joined, single, notes)));
         let tool = Tool {
-            description: tool_description(operation, &found.label(), self.limits.description_chars),
+            description: tool_description(operation, &source.label(), self.limits.description_chars),
             parameters: schema,
             free_text: false,
-            reads: Some(found.method.is_safe()),
+            reads: Some(source.method.is_safe()),
             owner: Owner::Proxy(OperationRef { toolset: self.toolset.to_owned(), tool: name.clone() }),
             name,
         };
         Ok(Operation {
             tool: Arc::new(tool),
             operation_id: operation.text("operationId").map(str::to_owned),
-            method: found.method.clone(),
+            method: source.method.clone(),
             path,
-            servers: self.servers.of(path_item, operation, notes),
-            outputs: self.outputs.read(self.document, operation),
+            servers: self.servers.servers_of(path_item, operation, notes),
+            outputs: self.outputs.fields(self.document, operation),
             links: Vec::new(),
-            promises: promises(self.document, operation, &found.method, &joined.bindings),
+            promises: promises(self.document, operation, &source.method, &joined.bindings),
             bindings: joined.bindings,
             body: joined.body,
             idempotency_key,
@@ -142,12 +142,12 @@ fn take_fixed(
 /// migrated from Swagger 2.0 may still have.
 pub(super) fn request<'d>(
     document: &'d ApiDocument,
-    found: &DocumentOperation<'d>,
+    source: &DocumentOperation<'d>,
     notes: &mut LoadNotes,
 ) -> Result<(Vec<OperationParameter<'d>>, Option<OperationBody<'d>>), String> {
-    let lists = lists(document, found, notes)?;
-    let Some(body) = body(document, &found.operation, notes)? else {
-        return swagger::request(document, found, lists, notes);
+    let lists = lists(document, source, notes)?;
+    let Some(body) = body(document, &source.operation, notes)? else {
+        return swagger::request(document, source, lists, notes);
     };
     if lists.has_body() {
         notes.remark("the parameters have a body beside `requestBody`; it is left out");

@@ -11,12 +11,12 @@ pub struct Report {
     pub file: String,
     /// Number of operations that became tools.
     pub operations_loaded: usize,
-    /// Skipped operations with their reasons. Together with `operations_loaded` they cover the whole document.
-    pub operations_skipped: Vec<Skipped>,
+    /// SkippedOperation operations with their reasons. Together with `operations_loaded` they cover the whole document.
+    pub operations_skipped: Vec<SkippedOperation>,
     /// Tools whose name differs from their `operationId`.
-    pub renamed: Vec<Renamed>,
+    pub renamed: Vec<RenamedTool>,
     /// Parts of the document that were converted with a loss or an assumption.
-    pub simplified: Vec<Simplified>,
+    pub simplified: Vec<Simplification>,
     /// Reason why the whole document could not be loaded; `None` on success.
     pub error: Option<String>,
     /// Advice to the document's author; only a [`review`](super::review()) produces it.
@@ -27,16 +27,16 @@ pub struct Report {
 
 /// An operation that was not converted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Skipped {
+pub struct SkippedOperation {
     /// Method and path: `GET /pets/{petId}`.
     pub operation: String,
-    /// The fault and its place.
+    /// The fault and its position.
     pub reason: String,
 }
 
 /// A tool whose name is not its `operationId`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Renamed {
+pub struct RenamedTool {
     /// Method and path: `GET /pets/{petId}`.
     pub operation: String,
     /// The `operationId`; `None` if the document gives none.
@@ -45,12 +45,12 @@ pub struct Renamed {
     pub to: String,
 }
 
-/// A place of a document that was converted with a loss or an assumption.
+/// A part of a document that was converted with a loss or an assumption.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Simplified {
+pub struct Simplification {
     /// Method and path; empty for the whole document.
     pub operation: String,
-    /// The loss or assumption, and its place.
+    /// The loss or assumption, and its position.
     pub what: String,
 }
 

@@ -57,13 +57,13 @@ impl From<&str> for Requirement {
 pub(super) fn schemes(document: &ApiDocument, notes: &mut LoadNotes) -> BTreeMap<String, SecurityScheme> {
     let mut schemes = BTreeMap::new();
     let holders: Vec<LocatedValue<'_>> = definitions(document).collect();
-    for (name, place) in holders.iter().flat_map(LocatedValue::members) {
-        let scheme = match document.follow(place.clone()) {
+    for (name, entry) in holders.iter().flat_map(LocatedValue::members) {
+        let scheme = match document.follow(entry.clone()) {
             Ok(scheme) => scheme_of(&scheme),
             Err(error) => SecurityScheme::Unsupported { kind: error.to_string() },
         };
         if let SecurityScheme::Unsupported { kind } = &scheme {
-            notes.place(&place.at, format_args!("security scheme `{name}` ({kind}) is not supported"));
+            notes.remark_at(&entry.at, format_args!("security scheme `{name}` ({kind}) is not supported"));
         }
         schemes.insert(name.clone(), scheme);
     }
@@ -86,7 +86,7 @@ pub(super) fn requirements(
         let mut required = Vec::new();
         for (name, scopes) in alternative.members() {
             if defined.iter().all(|schemes| schemes.member(name).is_none()) {
-                notes.place(&alternative.at, format_args!("the security scheme `{name}` is not defined"));
+                notes.remark_at(&alternative.at, format_args!("the security scheme `{name}` is not defined"));
             }
             let scopes = scopes.items().filter_map(|scope| Some(scope.value.as_str()?.to_owned())).collect();
             required.push(Requirement { scheme: name.clone(), scopes });
@@ -134,9 +134,9 @@ fn token_url(scheme: &LocatedValue<'_>) -> Option<String> {
 }
 
 fn api_key(scheme: &LocatedValue<'_>) -> SecurityScheme {
-    let places = [Location::Header, Location::Query, Location::Cookie];
+    let locations = [Location::Header, Location::Query, Location::Cookie];
     let given = scheme.text("in").unwrap_or_default();
-    let location = places.into_iter().find(|place| place.as_str().eq_ignore_ascii_case(given));
+    let location = locations.into_iter().find(|location| location.as_str().eq_ignore_ascii_case(given));
     match (location, scheme.text("name")) {
         (Some(location), Some(name)) => SecurityScheme::ApiKey { location, name: name.to_owned() },
         _ => SecurityScheme::Unsupported { kind: "apiKey without `in` or `name`".to_owned() },
@@ -151,7 +151,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn schemes_and_requirements_are_read_and_what_cannot_be_satisfied_is_reported() {
+    fn schemes_and_requirements_are_parsed_and_unsatisfiable_ones_are_reported() {
         let root = json!({
             "openapi": "3.0.0",
             "security": [{"key": []}],

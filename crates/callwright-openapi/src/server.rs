@@ -22,8 +22,8 @@ impl<'d> Servers<'d> {
     /// # Errors
     ///
     /// Returns an error if `base_url` is not an absolute http or https URL, or the server settings do not match the
-    /// document ([`ServerChoice::read`]).
-    pub(super) fn read(
+    /// document ([`ServerChoice::new`]).
+    pub(super) fn new(
         document: &'d ApiDocument,
         toolset: &'d str,
         settings: &'d ToolsetSettings,
@@ -31,18 +31,18 @@ impl<'d> Servers<'d> {
     ) -> Result<Self, LoadError> {
         let base_url = &settings.base_url;
         let replaced_by = if base_url.is_empty() { None } else { Some(operators_url(toolset, base_url)?) };
-        let choice = ServerChoice::read(document, toolset, settings)?;
+        let choice = ServerChoice::new(document, toolset, settings)?;
         let mut servers = Self { document, choice, replaced_by, root: Vec::new() };
         if let Some(url) = &servers.replaced_by {
             servers.root.push(url.clone());
             return Ok(servers);
         }
         if document.version == Version::V2_0 {
-            servers.root = servers.of_swagger(None, notes).unwrap_or_default();
+            servers.root = servers.swagger_servers(None, notes).unwrap_or_default();
             return Ok(servers);
         }
         match document.member("servers").filter(has_items) {
-            Some(list) => servers.root = servers.of_list(&list, true, notes),
+            Some(list) => servers.root = servers.listed_servers(&list, true, notes),
             None => match document.root().at.file().url().and_then(|url| url.join("/").ok()) {
                 Some(origin) => servers.root.push(origin),
                 None => notes.remark("the document has no server; `base_url` is needed to call its operations"),
@@ -58,7 +58,7 @@ impl<'d> Servers<'d> {
 
     /// Returns the servers of `operation`: its own, otherwise those of its path, otherwise the document's (OpenAPI
     /// 3.0.4, Operation Object).
-    pub(super) fn of(
+    pub(super) fn servers_of(
         &self,
         path_item: &LocatedValue<'d>,
         operation: &LocatedValue<'d>,
@@ -68,19 +68,22 @@ impl<'d> Servers<'d> {
             return self.root.clone();
         }
         if self.document.version == Version::V2_0 {
-            return self.of_swagger(Some(operation), notes).unwrap_or_else(|| self.root.clone());
+            return self.swagger_servers(Some(operation), notes).unwrap_or_else(|| self.root.clone());
         }
         let nearest = [operation, path_item].into_iter().find_map(|holder| holder.member("servers").filter(has_items));
-        nearest.map_or_else(|| self.root.clone(), |list| self.of_list(&list, false, notes))
+        nearest.map_or_else(|| self.root.clone(), |list| self.listed_servers(&list, false, notes))
     }
 
     /// Returns the servers of the document, or of `operation` if it lists schemes of its own.
-    fn of_swagger(&self, operation: Option<&LocatedValue<'d>>, notes: &mut LoadNotes) -> Option<Vec<Url>> {
+    fn swagger_servers(&self, operation: Option<&LocatedValue<'d>>, notes: &mut LoadNotes) -> Option<Vec<Url>> {
         let addresses = swagger::addresses(self.document, operation, notes)?;
         let mut urls = Vec::new();
         let mut reasons = Vec::new();
-        let wanted = addresses.into_iter().enumerate();
-        for (_, address) in wanted.filter(|(position, address)| self.choice.wants(address, None, Some(*position))) {
+        for (_, address) in addresses
+            .into_iter()
+            .enumerate()
+            .filter(|(position, address)| self.choice.selects(address, None, Some(*position)))
+        {
             let base = self.document.root().at.file().url();
             match self.choice.fill(&address, None).and_then(|filled| absolute_from(base, &filled)) {
                 Ok(url) => urls.push(url),
@@ -96,31 +99,31 @@ impl<'d> Servers<'d> {
 
     /// Returns the usable servers of a list: only those that match the operator's choice, or all if none matches. The
     /// document's own list always has a match.
-    fn of_list(&self, list: &LocatedValue<'d>, is_own: bool, notes: &mut LoadNotes) -> Vec<Url> {
+    fn listed_servers(&self, list: &LocatedValue<'d>, is_own: bool, notes: &mut LoadNotes) -> Vec<Url> {
         let followed = list
             .items()
             .enumerate()
             .map(|(index, server)| (index, self.document.follow(server.clone()).map_err(|error| (server.at, error))));
         let all: Vec<_> = followed.collect();
-        let is_wanted = |index: usize, server: &LocatedValue<'_>| {
-            self.choice.wants(server.text("url").unwrap_or_default(), Some(server), is_own.then_some(index))
+        let is_selected = |index: usize, server: &LocatedValue<'_>| {
+            self.choice.selects(server.text("url").unwrap_or_default(), Some(server), is_own.then_some(index))
         };
-        let has_wanted =
-            all.iter().any(|(index, server)| server.as_ref().is_ok_and(|server| is_wanted(*index, server)));
+        let has_selected =
+            all.iter().any(|(index, server)| server.as_ref().is_ok_and(|server| is_selected(*index, server)));
         let mut urls = Vec::new();
         for (index, server) in all {
-            let (place, url) = match server {
-                Ok(server) if has_wanted && !is_wanted(index, &server) => continue,
+            let (position, url) = match server {
+                Ok(server) if has_selected && !is_selected(index, &server) => continue,
                 Ok(server) => (server.at.clone(), self.address(&server)),
-                Err((place, error)) => (place, Err(error.to_string())),
+                Err((position, error)) => (position, Err(error.to_string())),
             };
             match url {
                 Ok(url) => urls.push(url),
-                Err(reason) => notes.place(&place, format_args!("the server {reason}; it is not used")),
+                Err(reason) => notes.remark_at(&position, format_args!("the server {reason}; it is not used")),
             }
         }
         if urls.is_empty() {
-            notes.place(&list.at, "no usable server; `base_url` is needed to call the operations");
+            notes.remark_at(&list.at, "no usable server; `base_url` is needed to call the operations");
         }
         urls
     }
@@ -188,14 +191,14 @@ mod tests {
         let document = ApiDocument::new(root, Path::new("api.json"))?;
         let mut notes = LoadNotes::default();
         let settings = ToolsetSettings { base_url: base_url.to_owned(), ..ToolsetSettings::default() };
-        let servers = Servers::read(&document, "api", &settings, &mut notes)?;
+        let servers = Servers::new(&document, "api", &settings, &mut notes)?;
         let path_item = document.member("item").unwrap();
-        let urls = servers.of(&path_item, &path_item.member("get").unwrap(), &mut notes);
+        let urls = servers.servers_of(&path_item, &path_item.member("get").unwrap(), &mut notes);
         Ok((urls.into_iter().map(String::from).collect(), notes.finish().0.len()))
     }
 
     #[test]
-    fn the_nearest_servers_hold_and_variables_take_their_defaults() {
+    fn the_nearest_servers_apply_with_default_variables() {
         let variables = json!({"region": {"default": "eu"}, "port": {"default": 8443}});
         let root = json!({
             "openapi": "3.0.0",

@@ -24,7 +24,7 @@ impl<'s> ServerChoice<'s> {
     /// Returns an error if they select a server that the document does not have, name a variable that no server has,
     /// or set a value that no server allows. Also returns an error if they are combined with `base_url`, which
     /// replaces all servers.
-    pub(super) fn read(
+    pub(super) fn new(
         document: &ApiDocument,
         toolset: &'s str,
         settings: &'s ToolsetSettings,
@@ -48,13 +48,13 @@ impl<'s> ServerChoice<'s> {
 
     /// Whether the server with this `address` matches the setting `server`; always true without a setting. `position`
     /// is its index among the document's own servers.
-    pub(super) fn wants(&self, address: &str, server: Option<&LocatedValue<'_>>, position: Option<usize>) -> bool {
-        let wanted = self.settings.server.trim();
+    pub(super) fn selects(&self, address: &str, server: Option<&LocatedValue<'_>>, position: Option<usize>) -> bool {
+        let selector = self.settings.server.trim();
         let description = server.and_then(|server| server.text("description"));
-        wanted.is_empty()
-            || is_number(wanted, position)
-            || address.eq_ignore_ascii_case(wanted)
-            || description.is_some_and(|text| text.eq_ignore_ascii_case(wanted))
+        selector.is_empty()
+            || is_number(selector, position)
+            || address.eq_ignore_ascii_case(selector)
+            || description.is_some_and(|text| text.eq_ignore_ascii_case(selector))
     }
 
     /// Replaces each variable of the template by the operator's value, otherwise by its default.
@@ -92,13 +92,13 @@ impl<'s> ServerChoice<'s> {
     ) -> Result<(), LoadError> {
         let own = document.member("servers").map_or(0, |list| list.items().count());
         let own = if own == 0 { servers.len() } else { own };
-        let mut found = servers.iter().enumerate().map(|(index, (address, server))| {
-            self.wants(address, server.as_ref(), (index < own || server.is_none()).then_some(index))
+        let mut selected = servers.iter().enumerate().map(|(index, (address, server))| {
+            self.selects(address, server.as_ref(), (index < own || server.is_none()).then_some(index))
         });
-        if found.any(|is_wanted| is_wanted) || servers.is_empty() && self.settings.server.is_empty() {
+        if selected.any(|is_selected| is_selected) || servers.is_empty() && self.settings.server.is_empty() {
             return Ok(());
         }
-        let known: Vec<String> = servers
+        let listed: Vec<String> = servers
             .iter()
             .take(own)
             .enumerate()
@@ -108,8 +108,8 @@ impl<'s> ServerChoice<'s> {
                 format!("{} `{address}`{described}", index + 1)
             })
             .collect();
-        let known = if known.is_empty() { "no server at all".to_owned() } else { known.join(", ") };
-        Err(self.error("server", &self.settings.server, &format!("the document has {known}")))
+        let listed = if listed.is_empty() { "no server at all".to_owned() } else { listed.join(", ") };
+        Err(self.error("server", &self.settings.server, &format!("the document has {listed}")))
     }
 
     fn check_variable(
@@ -119,17 +119,21 @@ impl<'s> ServerChoice<'s> {
         servers: &[(String, Option<LocatedValue<'_>>)],
     ) -> Result<(), LoadError> {
         let key = format!("server_variables.{name}");
-        let place = format!("{{{name}}}");
+        let expression = format!("{{{name}}}");
         let mut refusals = servers
             .iter()
-            .filter(|(address, _)| address.contains(&place))
+            .filter(|(address, _)| address.contains(&expression))
             .map(|(_, server)| refused(variable(server.as_ref(), name).as_ref(), value))
             .peekable();
         if refusals.peek().is_none() {
-            let known: BTreeSet<&str> = servers.iter().flat_map(|(address, _)| places(address)).collect();
-            let known: Vec<String> = known.into_iter().map(|name| format!("`{name}`")).collect();
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            return Err(self.error(&key, value, &format!("no server has this variable; the variables are: {known}")));
+            let variables: BTreeSet<&str> = servers.iter().flat_map(|(address, _)| variable_names(address)).collect();
+            let variables: Vec<String> = variables.into_iter().map(|name| format!("`{name}`")).collect();
+            let variables = if variables.is_empty() { "none".to_owned() } else { variables.join(", ") };
+            return Err(self.error(
+                &key,
+                value,
+                &format!("no server has this variable; the variables are: {variables}"),
+            ));
         }
         let all: Option<Vec<String>> = refusals.collect();
         match all.and_then(|allowed| allowed.into_iter().next()) {
@@ -148,9 +152,9 @@ impl<'s> ServerChoice<'s> {
     }
 }
 
-/// Whether `wanted` is the number of the server, counted from 1.
-fn is_number(wanted: &str, position: Option<usize>) -> bool {
-    position.is_some_and(|position| wanted == (position + 1).to_string())
+/// Whether `selector` is the number of the server, counted from 1.
+fn is_number(selector: &str, position: Option<usize>) -> bool {
+    position.is_some_and(|position| selector == (position + 1).to_string())
 }
 
 /// Returns the Server Variable Object of the variable `name`.
@@ -177,7 +181,7 @@ fn default(variable: Option<&LocatedValue<'_>>) -> Option<String> {
 }
 
 /// Returns the variable names in a template.
-fn places(template: &str) -> Vec<&str> {
+fn variable_names(template: &str) -> Vec<&str> {
     template.split('{').skip(1).filter_map(|behind| Some(behind.split_once('}')?.0)).collect()
 }
 
@@ -250,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_with_servers_of_its_own_takes_the_wanted_one_among_them_if_it_is_there() {
+    fn the_selected_server_applies_to_the_servers_of_an_operation() {
         let mut root = document();
         let own = |second: &str| json!([{"url": "https://a.example.com"}, {"url": "https://b.example.com", "description": second}]);
         root["paths"] = json!({"/x": {"get": {"servers": own("Sandbox")}}});
@@ -260,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_places_of_a_swagger_host_can_be_filled() {
+    fn variables_of_a_swagger_host_can_be_set() {
         let root = json!({"swagger": "2.0", "host": "{tenant}.example.com", "schemes": ["https"], "paths": {}});
         assert_eq!(servers(&root, "", &[("tenant", "acme")]).unwrap(), ["https://acme.example.com/"]);
         assert_eq!(servers(&root, "", &[]).unwrap(), Vec::<String>::new());
@@ -271,7 +275,7 @@ mod tests {
     type Case = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
     #[test]
-    fn settings_that_mean_nothing_are_errors_that_say_what_there_is() {
+    fn settings_without_effect_are_errors_that_list_the_alternatives() {
         let cases: [Case; 4] = [
             ("", &[("zone", "a")], &["server_variables.zone", "`base`, `region`, `tenant`"]),
             ("", &[("region", "asia")], &["server_variables.region", "`asia`", "`us`, `eu`"]),

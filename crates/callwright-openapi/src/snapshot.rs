@@ -70,7 +70,7 @@ impl Catalog {
             }
             errors.append(&mut catalog.replace(name, loaded));
         }
-        tell_apart(&mut catalog.toolsets);
+        prefix_shared_names(&mut catalog.toolsets);
         Ok((catalog, errors))
     }
 
@@ -95,7 +95,7 @@ impl Catalog {
                 Err(error) => errors.push(error),
             }
         }
-        tell_apart(&mut catalog.toolsets);
+        prefix_shared_names(&mut catalog.toolsets);
         Some((catalog, errors))
     }
 
@@ -182,7 +182,7 @@ fn load_entries<'a>(
     fetch: &dyn Fetch,
 ) -> Vec<(&'a str, Result<LoadedEntry, LoadError>)> {
     let load = |&(name, settings): &(&'a String, &'a ToolsetSettings)| {
-        let source = EntrySource::of(name, &settings.document, base_dir);
+        let source = EntrySource::new(name, &settings.document, base_dir);
         let loaded = source.and_then(|source| source.load(name, settings, base_dir, fetch));
         (name.as_str(), loaded.map_err(|error| with_setting(error, name, settings, base_dir)))
     };
@@ -205,7 +205,7 @@ fn with_setting(error: LoadError, name: &str, settings: &ToolsetSettings, base_d
 
 /// Whether the folder has no documents and subfolders beyond those known to the entry.
 fn is_as_before(folder: &Path, entry: &CatalogEntry) -> bool {
-    let Ok(search) = DocumentSearch::beyond(folder, &entry.files) else { return false };
+    let Ok(search) = DocumentSearch::run_beyond(folder, &entry.files) else { return false };
     search.folders.iter().all(|folder| entry.folders.contains(folder))
         && search.found.iter().all(|found| entry.files.contains(&found.path))
 }
@@ -215,7 +215,7 @@ fn has_remote_changes(toolset: &Toolset, settings: &ToolsetSettings, fetch: &dyn
         FetchBounds { bytes: settings.limits.document_bytes, time: Duration::from_secs(settings.limits.fetch_seconds) };
     for file in &toolset.remote_files {
         let changed = file.has_changed(fetch, bounds);
-        if changed.map_err(|reason| LoadError::Fetch { url: file.shown(), reason })? {
+        if changed.map_err(|reason| LoadError::Fetch { url: file.display_url(), reason })? {
             return Ok(true);
         }
     }
@@ -224,17 +224,17 @@ fn has_remote_changes(toolset: &Toolset, settings: &ToolsetSettings, fetch: &dyn
 
 /// If tools of several toolsets share a name, prefixes the offered names with the toolset's name, because a model may
 /// be offered several toolsets. The names within the toolset stay.
-fn tell_apart(toolsets: &mut BTreeMap<String, Arc<Toolset>>) {
-    let mut bearers: HashMap<String, usize> = HashMap::new();
+fn prefix_shared_names(toolsets: &mut BTreeMap<String, Arc<Toolset>>) {
+    let mut uses: HashMap<String, usize> = HashMap::new();
     for operation in toolsets.values().flat_map(|toolset| &toolset.operations) {
-        *bearers.entry(operation.own_name().to_owned()).or_default() += 1;
+        *uses.entry(operation.own_name().to_owned()).or_default() += 1;
     }
-    let mut taken: HashSet<String> = bearers.keys().cloned().collect();
+    let mut taken: HashSet<String> = uses.keys().cloned().collect();
     for (name, toolset) in toolsets {
         let mut renamed = Vec::new();
         for (index, operation) in toolset.operations.iter().enumerate() {
             let own = operation.own_name();
-            let is_shared = bearers.get(own).is_some_and(|bearers| *bearers > 1);
+            let is_shared = uses.get(own).is_some_and(|uses| *uses > 1);
             let offered = if is_shared { Cow::Owned(prefixed(name, own, &mut taken)) } else { Cow::Borrowed(own) };
             if operation.tool.name != *offered {
                 renamed.push((index, offered.into_owned()));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use super::discovery::{Discovered, DocumentSearch};
+use super::discovery::{DiscoveredDocument, DocumentSearch};
 use super::files::{Fetch, Origin};
 use super::load::check_credentials;
 use super::{LoadError, Toolset, ToolsetSettings, load_from};
@@ -36,7 +36,7 @@ pub(super) struct LoadedEntry {
 
 impl EntrySource {
     /// Determines the source of the entry `name`; relative paths are resolved against `base_dir`.
-    pub(super) fn of(name: &str, document: &str, base_dir: &Path) -> Result<Self, LoadError> {
+    pub(super) fn new(name: &str, document: &str, base_dir: &Path) -> Result<Self, LoadError> {
         if document.is_empty() {
             return Err(LoadError::NoDocument { toolset: name.to_owned() });
         }
@@ -95,7 +95,7 @@ fn load_folder(
     mut settings: ToolsetSettings,
     fetch: &dyn Fetch,
 ) -> Result<LoadedEntry, LoadError> {
-    let DocumentSearch { found, folders, .. } = DocumentSearch::of(folder)?;
+    let DocumentSearch { found, folders, .. } = DocumentSearch::run(folder)?;
     if found.is_empty() {
         return Err(LoadError::NoDocuments { toolset: name.to_owned(), path: folder.to_owned() });
     }
@@ -112,8 +112,9 @@ fn load_folder(
             Ok(mut toolset) => {
                 files.extend(toolset.files().map(Path::to_owned));
                 name.clone_into(&mut toolset.entry);
-                let known = credentials.iter().filter(|(scheme, _)| toolset.security_schemes.contains_key(*scheme));
-                toolset.credentials = known.map(cloned).collect();
+                let applicable =
+                    credentials.iter().filter(|(scheme, _)| toolset.security_schemes.contains_key(*scheme));
+                toolset.credentials = applicable.map(cloned).collect();
                 toolsets.push(toolset);
             }
             Err(error) => errors.push(error),
@@ -130,11 +131,11 @@ fn load_folder(
 /// Loads the documents in parallel; the results have the order of `found`.
 fn load_all(
     name: &str,
-    found: &[Discovered],
+    found: &[DiscoveredDocument],
     settings: &ToolsetSettings,
     fetch: &dyn Fetch,
 ) -> Vec<Result<Toolset, LoadError>> {
-    let load = |document: &Discovered| {
+    let load = |document: &DiscoveredDocument| {
         load_from(&format!("{name}/{}", document.name), Origin::Path(&document.path), settings, fetch)
     };
     map_in_order(found, BYTES_AT_ONCE, |document| bytes(&document.path), load)

@@ -49,12 +49,12 @@ pub struct XmlNode {
 impl XmlShape {
     /// Returns the shape of the values of `schema`. The root element's name is that of the XML Object, otherwise of
     /// the component, otherwise the title.
-    pub(super) fn of(document: &ApiDocument, schema: &LocatedValue<'_>) -> Self {
-        let mut reader = XmlShapeReader { document, nodes: Vec::new(), known: HashMap::new(), pending: Vec::new() };
+    pub(super) fn new(document: &ApiDocument, schema: &LocatedValue<'_>) -> Self {
+        let mut reader = XmlShapeReader { document, nodes: Vec::new(), indexes: HashMap::new(), pending: Vec::new() };
         reader.node(schema.clone());
         // A work list instead of recursion, because the nesting of schemas is not limited.
         while let Some((index, schema)) = reader.pending.pop() {
-            reader.read(index, &schema);
+            reader.fill(index, &schema);
         }
         let component = schema.reference().and_then(|reference| reference.rsplit('/').next());
         let named = reader.nodes.first().and_then(|node| node.name.clone());
@@ -88,7 +88,7 @@ struct XmlShapeReader<'d> {
     document: &'d ApiDocument,
     nodes: Vec<XmlNode>,
     /// Node indexes by the memory address of the schema, which does not move.
-    known: HashMap<*const Value, usize>,
+    indexes: HashMap<*const Value, usize>,
     pending: Vec<(usize, LocatedValue<'d>)>,
 }
 
@@ -96,7 +96,7 @@ impl<'d> XmlShapeReader<'d> {
     fn node(&mut self, schema: LocatedValue<'d>) -> Option<usize> {
         let schema = self.document.follow(schema).ok()?;
         let key = std::ptr::from_ref(schema.value);
-        if let Some(index) = self.known.get(&key) {
+        if let Some(index) = self.indexes.get(&key) {
             return Some(*index);
         }
         if self.nodes.len() == MAX_NODES {
@@ -104,13 +104,13 @@ impl<'d> XmlShapeReader<'d> {
         }
         let index = self.nodes.len();
         self.nodes.push(XmlNode::default());
-        self.known.insert(key, index);
+        self.indexes.insert(key, index);
         self.pending.push((index, schema));
         Some(index)
     }
 
-    /// Reads the node of `schema`. Values of the schema itself take precedence over those of its parts.
-    fn read(&mut self, index: usize, schema: &LocatedValue<'d>) {
+    /// Fills the node of `schema`. Values of the schema itself take precedence over those of its parts.
+    fn fill(&mut self, index: usize, schema: &LocatedValue<'d>) {
         let mut node = XmlNode::default();
         for branch in branches(self.document, schema) {
             if let Some(xml) = branch.member("xml") {
@@ -131,8 +131,8 @@ impl<'d> XmlShapeReader<'d> {
                 node.others = self.node(others);
             }
         }
-        if let Some(place) = self.nodes.get_mut(index) {
-            *place = node;
+        if let Some(slot) = self.nodes.get_mut(index) {
+            *slot = node;
         }
     }
 }
@@ -146,7 +146,7 @@ pub(super) fn branches<'d>(document: &'d ApiDocument, schema: &LocatedValue<'d>)
         for keyword in ["allOf", "oneOf", "anyOf"] {
             for part in branch.member(keyword).iter().flat_map(LocatedValue::items) {
                 let Ok(part) = document.follow(part) else { continue };
-                let is_new = !branches.iter().any(|known| std::ptr::eq(known.value, part.value));
+                let is_new = !branches.iter().any(|other| std::ptr::eq(other.value, part.value));
                 if is_new && branches.len() < MAX_BRANCHES {
                     branches.push(part);
                 }
@@ -175,7 +175,7 @@ mod tests {
     fn shape(schema: Value, schemas: Value) -> XmlShape {
         let root = json!({"openapi": "3.0.3", "start": schema, "components": {"schemas": schemas}});
         let document = ApiDocument::new(root, Path::new("api.json")).unwrap();
-        XmlShape::of(&document, &document.member("start").unwrap())
+        XmlShape::new(&document, &document.member("start").unwrap())
     }
 
     #[test]
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_xml_takes_is_a_name() {
+    fn only_valid_xml_names_are_names() {
         for name in ["a", "_a", "a-b.c_1", "größe", "日本"] {
             assert!(is_name(name), "{name}");
         }

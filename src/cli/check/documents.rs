@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use callwright_openapi::{self as catalog, Discovered, Discovery};
+use callwright_openapi::{self as catalog, DiscoveredDocument, Discovery};
 
 /// Path that means standard input.
 const STANDARD_INPUT: &str = "-";
@@ -77,7 +77,7 @@ impl DocumentEntry {
         Self { source, shown: name.clone(), name, root: None }
     }
 
-    fn found(found: Discovered, folder: &Path, is_only_folder: bool) -> Self {
+    fn found(found: DiscoveredDocument, folder: &Path, is_only_folder: bool) -> Self {
         let shown = if is_only_folder { found.name.clone() } else { found.path.display().to_string() };
         Self { source: DocumentSource::File(found.path), name: found.name, shown, root: Some(folder.to_owned()) }
     }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::documents::{DocumentEntry, DocumentSource};
-use callwright_openapi::{Export, Simplified, Toolset, export};
+use callwright_openapi::{Export, Simplification, Toolset, export};
 
 /// Ending of exported files.
 const ENDING: &str = "json";
@@ -56,7 +56,7 @@ impl ExportFolder {
     ///
     /// # Errors
     /// A message for the user: the file cannot be written, or is one of the checked documents.
-    pub(super) fn write(&self, entry: &DocumentEntry, toolset: &Toolset) -> Result<Vec<Simplified>, String> {
+    pub(super) fn write(&self, entry: &DocumentEntry, toolset: &Toolset) -> Result<Vec<Simplification>, String> {
         let Some(file) = self.files.get(&entry.name) else { return Ok(Vec::new()) };
         if fs::canonicalize(file).is_ok_and(|file| self.sources.contains(&file)) {
             return Err(format!("{} is a checked document; choose another folder for --export", file.display()));

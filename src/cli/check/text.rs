@@ -133,14 +133,14 @@ fn detail(out: &mut String, style: Style, kind: &str, line: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callwright_openapi::{Advice, Renamed, Simplified, Skipped};
+    use callwright_openapi::{Advice, RenamedTool, Simplification, SkippedOperation};
 
     fn seen(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()
     }
 
-    fn skipped(count: usize, reason: &str) -> Vec<Skipped> {
-        let skipped = |number| Skipped { operation: format!("GET /{number}"), reason: reason.to_owned() };
+    fn skipped(count: usize, reason: &str) -> Vec<SkippedOperation> {
+        let skipped = |number| SkippedOperation { operation: format!("GET /{number}"), reason: reason.to_owned() };
         (0..count).map(skipped).collect()
     }
 
@@ -149,8 +149,8 @@ mod tests {
         let report = Report {
             operations_loaded: 12,
             operations_skipped: skipped(1, "bad"),
-            renamed: vec![Renamed { operation: "GET /a".to_owned(), from: None, to: "get_a".to_owned() }],
-            simplified: vec![Simplified { operation: String::new(), what: "no server".to_owned() }],
+            renamed: vec![RenamedTool { operation: "GET /a".to_owned(), from: None, to: "get_a".to_owned() }],
+            simplified: vec![Simplification { operation: String::new(), what: "no server".to_owned() }],
             hidden: vec![HiddenParameter {
                 parameter: "api-version".to_owned(),
                 location: "query",
@@ -213,8 +213,8 @@ mod tests {
     fn nothing_of_a_document_acts_on_the_terminal() {
         let hostile = "\u{1b}]0;owned\u{7}\u{9b}31m\nloaded  9\u{202e}";
         let report = Report {
-            operations_skipped: vec![Skipped { operation: hostile.to_owned(), reason: hostile.to_owned() }],
-            renamed: vec![Renamed {
+            operations_skipped: vec![SkippedOperation { operation: hostile.to_owned(), reason: hostile.to_owned() }],
+            renamed: vec![RenamedTool {
                 operation: hostile.to_owned(),
                 from: Some(hostile.to_owned()),
                 to: "a".to_owned(),

@@ -1,4 +1,4 @@
-//! The arguments of a tool as a model sees them, each with its place in the document.
+//! The arguments of a tool as a model sees them, each with its position in the document.
 
 use serde_json::Value;
 
@@ -7,9 +7,9 @@ use super::super::body::OperationBody;
 use super::super::document::ApiDocument;
 use super::super::files::ValuePosition;
 use super::super::notes::LoadNotes;
-use super::super::path_parameters::{TemplateParameters, place};
+use super::super::operation_list::DocumentOperation;
+use super::super::path_parameters::{TemplateParameters, match_template};
 use super::super::reader::request;
-use super::super::walk::DocumentOperation;
 use super::super::{Binding, Operation};
 
 /// Maximum number of schemas that are searched for one argument: its own schema, `$ref` targets, subschemas.
@@ -20,7 +20,7 @@ pub(super) struct InputArgument<'c> {
     pub(super) argument: &'c str,
     /// Kind of the argument, for messages: `query parameter`.
     pub(super) kind: &'static str,
-    /// Place of the argument's description in the document; the operation's place if the argument has none.
+    /// Position of the argument's description in the document; the operation's position if the argument has none.
     pub(super) at: ValuePosition<'c>,
     /// The argument's schema in the tool, followed by its `$ref` targets and subschemas.
     layers: Vec<&'c Value>,
@@ -44,17 +44,19 @@ impl<'c> InputArgument<'c> {
     }
 }
 
-/// Returns the arguments of `operation` in the order of the document. `found` is the operation as written in the
+/// Returns the arguments of `operation` in the order of the document. `source` is the operation as written in the
 /// document.
 pub(super) fn inputs<'c>(
     document: &'c ApiDocument,
-    found: &DocumentOperation<'c>,
+    source: &DocumentOperation<'c>,
     operation: &'c Operation,
 ) -> Vec<InputArgument<'c>> {
     // Broken parts were reported when the operation was first parsed.
     let mut notes = LoadNotes::default();
-    let Ok((written, body)) = request(document, found, &mut notes) else { return Vec::new() };
-    let Ok(TemplateParameters { parameters, .. }) = place(found, written, &mut notes) else { return Vec::new() };
+    let Ok((written, body)) = request(document, source, &mut notes) else { return Vec::new() };
+    let Ok(TemplateParameters { parameters, .. }) = match_template(source, written, &mut notes) else {
+        return Vec::new();
+    };
     let root: &Value = &operation.tool.parameters;
     let mut inputs: Vec<InputArgument<'c>> = Vec::new();
     // `operation.bindings` has one binding per parameter, in the same order.
@@ -70,8 +72,8 @@ pub(super) fn inputs<'c>(
             .collect(),
     };
     for (argument, kind, name) in members {
-        let at = body.as_ref().and_then(|body| place_in(document, body, name));
-        inputs.extend(input(root, argument, kind, at.unwrap_or_else(|| found.operation.at.clone())));
+        let at = body.as_ref().and_then(|body| position_in(document, body, name));
+        inputs.extend(input(root, argument, kind, at.unwrap_or_else(|| source.operation.at.clone())));
     }
     inputs
 }
@@ -95,8 +97,12 @@ fn kind(binding: &Binding) -> &'static str {
     }
 }
 
-/// Returns the place of the body, or of its property `name`, in the document.
-fn place_in<'c>(document: &'c ApiDocument, body: &OperationBody<'c>, name: Option<&str>) -> Option<ValuePosition<'c>> {
+/// Returns the position of the body, or of its property `name`, in the document.
+fn position_in<'c>(
+    document: &'c ApiDocument,
+    body: &OperationBody<'c>,
+    name: Option<&str>,
+) -> Option<ValuePosition<'c>> {
     let whole = body.schema.as_ref().or(body.at.as_ref()).map(|whole| whole.at.clone());
     let Some(name) = name else { return whole };
     let field = body.fields.iter().find(|field| field.name == name).and_then(|field| field.schema.as_ref());
@@ -118,7 +124,7 @@ fn layers<'c>(root: &'c Value, schema: &'c Value) -> Vec<&'c Value> {
         let target = schema.get("$ref").and_then(Value::as_str).and_then(|text| root.pointer(text.strip_prefix('#')?));
         let parts = ["allOf", "anyOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array()).flatten();
         for layer in target.into_iter().chain(parts).chain(schema.get("items")) {
-            if layers.len() < MAX_LAYERS && !layers.iter().any(|known| std::ptr::eq(*known, layer)) {
+            if layers.len() < MAX_LAYERS && !layers.iter().any(|other| std::ptr::eq(*other, layer)) {
                 layers.push(layer);
             }
         }

@@ -13,7 +13,7 @@ mod words;
 use super::dialect;
 use super::document::ApiDocument;
 use super::files::{Fetch, Origin};
-use super::load::read;
+use super::load::toolset_from;
 use super::report::{Advice, Report};
 use super::{DocumentLimits, LoadError, Toolset, ToolsetSettings};
 use callwright_types::SchemaDialect;
@@ -79,7 +79,7 @@ pub fn reviewed(
     let path = origin.to_path();
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let document = ApiDocument::load(origin, settings, fetch)?;
-    let mut toolset = read(&document, &name, &path, settings)?;
+    let mut toolset = toolset_from(&document, &name, &path, settings)?;
     if let Some(dialect) = review.dialect {
         toolset.report.simplified.extend(dialect::losses(&toolset.operations, dialect));
     }
@@ -88,22 +88,22 @@ pub fn reviewed(
 }
 
 /// Runs `rules` on `document` and on the `toolset` made from it: first the rules for the whole document, then the
-/// rules for each operation. A place that several operations share is reported once.
+/// rules for each operation. A position that several operations share is reported once.
 fn advise(document: &ApiDocument, toolset: &Toolset, limits: &DocumentLimits, rules: &[Rule]) -> Vec<Advice> {
     let subject = AdviceSubject::new(document, toolset, limits);
     let mut findings = Findings::default();
     for rule in rules {
-        if let RuleCheck::Document(look) = rule.look {
+        if let RuleCheck::Document(check) = rule.check {
             findings.begin(rule);
-            look(&subject, &mut findings);
+            check(&subject, &mut findings);
         }
     }
-    if rules.iter().any(|rule| matches!(rule.look, RuleCheck::Operation(_))) {
+    if rules.iter().any(|rule| matches!(rule.check, RuleCheck::Operation(_))) {
         for case in subject.cases() {
             for rule in rules {
-                if let RuleCheck::Operation(look) = rule.look {
+                if let RuleCheck::Operation(check) = rule.check {
                     findings.begin(rule);
-                    look(&subject, &case, &mut findings);
+                    check(&subject, &case, &mut findings);
                 }
             }
         }

@@ -7,8 +7,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::super::document::ApiDocument;
 use super::super::files::ValuePosition;
 use super::super::load::names_of;
+use super::super::operation_list::{DocumentOperation, operations};
 use super::super::report::Advice;
-use super::super::walk::{DocumentOperation, operations};
 use super::super::{DocumentLimits, Operation, Toolset};
 use super::inputs::{InputArgument, inputs};
 
@@ -21,7 +21,7 @@ pub struct Rule {
     pub about: &'static str,
     /// The change to make.
     pub fix: &'static str,
-    pub(super) look: RuleCheck,
+    pub(super) check: RuleCheck,
 }
 
 /// Scope of a rule and its check function.
@@ -57,7 +57,7 @@ pub(super) struct AdviceSubject<'c> {
 pub(super) struct OperationCase<'c> {
     /// Method and path.
     pub(super) label: String,
-    pub(super) found: &'c DocumentOperation<'c>,
+    pub(super) source: &'c DocumentOperation<'c>,
     pub(super) operation: &'c Operation,
     /// Arguments of the tool.
     pub(super) inputs: Vec<InputArgument<'c>>,
@@ -65,20 +65,20 @@ pub(super) struct OperationCase<'c> {
 
 impl<'c> AdviceSubject<'c> {
     pub(super) fn new(document: &'c ApiDocument, toolset: &'c Toolset, limits: &'c DocumentLimits) -> Self {
-        let (found, _) = operations(document);
-        let names = names_of(&found);
-        let named = found.into_iter().zip(names);
-        let tools = named.filter_map(|(found, name)| Some((found, toolset.operation(&name)?))).collect();
+        let (sources, _) = operations(document);
+        let names = names_of(&sources);
+        let named = sources.into_iter().zip(names);
+        let tools = named.filter_map(|(source, name)| Some((source, toolset.operation(&name)?))).collect();
         Self { document, limits, tools }
     }
 
     /// Returns the operations one by one, lazily, because their inputs use much memory.
     pub(super) fn cases(&'c self) -> impl Iterator<Item = OperationCase<'c>> {
-        self.tools.iter().map(|(found, operation)| OperationCase {
-            label: found.label(),
-            found,
+        self.tools.iter().map(|(source, operation)| OperationCase {
+            label: source.label(),
+            source,
             operation,
-            inputs: inputs(self.document, found, operation),
+            inputs: inputs(self.document, source, operation),
         })
     }
 }
@@ -89,8 +89,8 @@ pub(super) struct Findings {
     code: &'static str,
     fix: &'static str,
     advice: Vec<Advice>,
-    /// Hashes of the advice given (rule, place, message): a place that several operations share is reported once.
-    said: HashSet<u64>,
+    /// Hashes of the advice given (rule, position, message): a position that several operations share is reported once.
+    reported: HashSet<u64>,
 }
 
 impl Findings {
@@ -99,12 +99,12 @@ impl Findings {
         (self.code, self.fix) = (rule.code, rule.fix);
     }
 
-    /// Adds one piece of advice about `operation` (empty: the whole document); `at` is the place to change.
+    /// Adds one piece of advice about `operation` (empty: the whole document); `at` is the position to change.
     pub(super) fn add(&mut self, operation: &str, at: &ValuePosition<'_>, message: impl Into<String>) {
         let message = message.into();
         let mut hasher = DefaultHasher::new();
         (self.code, at.id(), &message).hash(&mut hasher);
-        if self.said.insert(hasher.finish()) {
+        if self.reported.insert(hasher.finish()) {
             let (operation, at) = (operation.to_owned(), at.to_string());
             self.advice.push(Advice { code: self.code, operation, at, message, fix: self.fix });
         }

@@ -28,7 +28,7 @@ pub(super) fn advice_on(code: &str, document: Value) -> Vec<Advice> {
 
 /// Returns the advice of the rule `code` on the only operation of a document, `POST /x/{id}`.
 pub(super) fn advice_on_operation(code: &str, operation: Value) -> Vec<Advice> {
-    let schemas = json!({"Told": {"type": "string", "description": "told"}});
+    let schemas = json!({"Explained": {"type": "string", "description": "explained"}});
     advice_on(
         code,
         json!({"openapi": "3.0.0", "paths": {"/x/{id}": {"post": operation}}, "components": {"schemas": schemas}}),
@@ -41,7 +41,7 @@ pub(super) fn messages(found: &[Advice]) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn every_rule_has_a_name_of_its_own_that_a_command_line_takes() {
+fn every_rule_has_a_unique_code_that_the_command_line_accepts() {
     let codes: HashSet<&str> = Rule::ALL.iter().map(|rule| rule.code).collect();
     assert_eq!(codes.len(), Rule::ALL.len());
     assert!(codes.iter().all(|code| code.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-')));
@@ -65,12 +65,12 @@ fn exemplary() -> Value {
 }
 
 #[test]
-fn nothing_is_said_about_a_document_that_has_everything() {
+fn a_complete_document_has_no_advice() {
     assert_eq!(advised(&Rule::ALL, exemplary()), []);
 }
 
 #[test]
-fn rules_that_are_not_asked_say_nothing_and_the_others_speak_in_the_order_of_the_document() {
+fn only_selected_rules_run_and_report_in_document_order() {
     let document = json!({"openapi": "3.0.0", "paths": {"/a": {"get": {}, "post": {}}}});
     let codes = |rules: &[Rule]| advised(rules, document.clone()).iter().map(|advice| advice.code).collect::<Vec<_>>();
     assert_eq!(codes(&[]), Vec::<&str>::new());
@@ -81,7 +81,7 @@ fn rules_that_are_not_asked_say_nothing_and_the_others_speak_in_the_order_of_the
 }
 
 #[test]
-fn operations_that_were_skipped_are_passed_over() {
+fn skipped_operations_get_no_advice() {
     let mut document = exemplary();
     document["paths"]["/a"] = json!({"post": {"parameters": [{"$ref": "#/none"}]}});
     document["paths"]["/b"] = json!({"get": {"operationId": "b"}});

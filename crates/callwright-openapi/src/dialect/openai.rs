@@ -9,18 +9,18 @@ use serde_json::{Map, Value, json};
 use super::super::schema::{KeywordForm, form};
 use super::pattern;
 use super::trail::DialectTrail;
-use super::translated::{Losses, Translated};
-use super::words::{say, sentence};
+use super::translated::{Losses, TranslatedSchema};
+use super::words::{append_sentence, sentence};
 
 /// Keywords that are not allowed at the top level.
 const NOT_AT_THE_TOP: [&str; 9] = ["oneOf", "anyOf", "allOf", "enum", "const", "not", "if", "then", "else"];
 
-pub(super) fn translate(schema: &Value) -> Translated {
+pub(super) fn translate(schema: &Value) -> TranslatedSchema {
     let mut losses = Losses::default();
     let trail = DialectTrail::Root;
     let written = rewrite(schema, &trail, &mut |members, trail| readable(members, trail, &mut losses));
     let parameters = top(written, &trail, &mut losses);
-    Translated { parameters, strict: false, losses: losses.finish() }
+    TranslatedSchema { parameters, strict: false, losses: losses.finish() }
 }
 
 /// Removes from one schema the parts that OpenAI rejects in any schema.
@@ -35,7 +35,7 @@ fn readable(mut schema: Map<String, Value>, trail: &DialectTrail<'_>, losses: &m
     }
     let written = schema.get("pattern").and_then(Value::as_str).filter(|written| !pattern::is_common(written));
     if let Some(written) = written.map(str::to_owned) {
-        say(&mut schema, &sentence("pattern", &written.into()));
+        append_sentence(&mut schema, &sentence("pattern", &written.into()));
         schema.shift_remove("pattern");
         losses.add(trail, "`pattern` is not portable across regex engines; it is moved to the description");
     }

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_engines_share_is_kept_and_what_they_do_not_is_not() {
+    fn only_syntax_shared_by_all_engines_is_regular() {
         for pattern in ["^[a-z]+$", r"^\d{3}-\d{4}$", r"^https?:\/\/", r"\u00e4", "", "(?:a|b)*"] {
             assert!(is_common(pattern) && is_regular(pattern), "{pattern}");
         }

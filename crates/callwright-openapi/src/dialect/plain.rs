@@ -7,10 +7,10 @@
 use serde_json::{Map, Value};
 
 use super::super::schema::{KeywordForm, form, is_annotation};
-use super::reference::{definitions, name_of, reference, used_here};
+use super::reference::{definitions, merge_siblings, name_of, reference};
 use super::trail::DialectTrail;
-use super::translated::{Loss, Losses, Translated};
-use super::words::say;
+use super::translated::{Loss, Losses, TranslatedSchema};
+use super::words::append_sentence;
 
 /// Maximum number of copies of a definition within itself. One copy shows the members of a tree's children.
 const MAX_RECURSION: usize = 1;
@@ -28,11 +28,11 @@ const MAX_LEVELS: usize = 200;
 /// Text that is added to the description of an opened schema.
 const OPENED: &str = "What stands inside is not described here; any content is accepted.";
 
-pub(super) fn translate(schema: &Value) -> Translated {
+pub(super) fn translate(schema: &Value) -> TranslatedSchema {
     let tried = DEPTHS.into_iter().find_map(|depth| inline(schema, depth, MAX_BYTES));
     // Without any copy, the result is at most as large as the input.
     let (parameters, losses) = tried.or_else(|| inline(schema, 0, usize::MAX)).unwrap_or_default();
-    Translated { parameters, strict: false, losses }
+    TranslatedSchema { parameters, strict: false, losses }
 }
 
 /// Inlines `schema` with at most `depth` nested copies. Returns `None` if the result exceeds `bytes`.
@@ -81,14 +81,14 @@ impl<'a> Inliner<'a> {
         };
         let times = copied.iter().filter(|above| *above == name).count();
         if times > MAX_RECURSION || copied.len() >= self.depth {
-            return Some(Value::Object(used_here(self.opened(target, trail)?, beside)));
+            return Some(Value::Object(merge_siblings(self.opened(target, trail)?, beside)));
         }
         copied.push(name);
         let all = DialectTrail::Root.member("$defs");
         let copy = self.any(schema, &all.member(name), copied, level + 1);
         copied.pop();
         let Value::Object(copy) = copy? else { return None };
-        Some(Value::Object(used_here(copy, beside)))
+        Some(Value::Object(merge_siblings(copy, beside)))
     }
 
     fn members(
@@ -100,21 +100,21 @@ impl<'a> Inliner<'a> {
     ) -> Option<Map<String, Value>> {
         let mut written = Map::new();
         for (key, value) in members.iter().filter(|(key, _)| !["$defs", "$ref"].contains(&key.as_str())) {
-            let place = trail.member(key);
+            let child = trail.member(key);
             self.spend(key.len())?;
             let value = match (form(key), value) {
-                (Some(KeywordForm::Schema), _) => self.any(value, &place, copied, level + 1)?,
+                (Some(KeywordForm::Schema), _) => self.any(value, &child, copied, level + 1)?,
                 (Some(KeywordForm::Schemas), Value::Array(schemas)) => {
                     let each = schemas.iter().enumerate();
                     let inlined: Option<Vec<Value>> =
-                        each.map(|(index, schema)| self.any(schema, &place.item(index), copied, level + 1)).collect();
+                        each.map(|(index, schema)| self.any(schema, &child.item(index), copied, level + 1)).collect();
                     Value::Array(inlined?)
                 }
                 (Some(KeywordForm::SchemaMap), Value::Object(schemas)) => {
                     let mut inlined = Map::new();
                     for (name, schema) in schemas {
                         self.spend(name.len())?;
-                        inlined.insert(name.clone(), self.any(schema, &place.member(name), copied, level + 1)?);
+                        inlined.insert(name.clone(), self.any(schema, &child.member(name), copied, level + 1)?);
                     }
                     Value::Object(inlined)
                 }
@@ -132,7 +132,7 @@ impl<'a> Inliner<'a> {
     fn opened(&mut self, target: &Map<String, Value>, trail: &DialectTrail<'_>) -> Option<Map<String, Value>> {
         let kept = target.iter().filter(|(key, _)| *key == "type" || is_annotation(key));
         let mut kept: Map<String, Value> = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
-        say(&mut kept, OPENED);
+        append_sentence(&mut kept, OPENED);
         self.losses.add(trail, "is recursive or too large to be copied; any content is accepted there");
         self.spend(kept.iter().map(|(key, value)| key.len() + value.to_string().len()).sum())?;
         Some(kept)

@@ -21,7 +21,7 @@ pub(super) fn definitions(schema: &Value) -> Option<&Map<String, Value>> {
 
 /// Merges `target` with the keywords beside its `$ref`, whose annotations take precedence because they describe this
 /// use. If both sides have the same constraint keyword with different values, joins them with `allOf`.
-pub(super) fn used_here(target: Map<String, Value>, beside: Map<String, Value>) -> Map<String, Value> {
+pub(super) fn merge_siblings(target: Map<String, Value>, beside: Map<String, Value>) -> Map<String, Value> {
     let clash =
         beside.iter().any(|(key, value)| !is_annotation(key) && target.get(key).is_some_and(|own| own != value));
     if !clash {

@@ -4,17 +4,17 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 
-fn strict(properties: Value, required: &[&str]) -> Translated {
+fn strict(properties: Value, required: &[&str]) -> TranslatedSchema {
     strict_with(properties, required, json!({}))
 }
 
-fn strict_with(properties: Value, required: &[&str], definitions: Value) -> Translated {
+fn strict_with(properties: Value, required: &[&str], definitions: Value) -> TranslatedSchema {
     let schema = json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false,
         "$defs": definitions});
     translate(&schema, SchemaDialect::OpenaiStrict)
 }
 
-fn said(translated: &Translated) -> Vec<String> {
+fn losses(translated: &TranslatedSchema) -> Vec<String> {
     translated.losses.iter().map(Loss::to_string).collect()
 }
 
@@ -32,7 +32,7 @@ fn strict_requires_every_property_and_takes_null_for_what_may_be_absent() {
         json!({"More": {"type": "object", "properties": {"n": {"type": ["integer", "null"]}}, "required": ["n"]}});
     let strict = strict_with(properties, &["id"], more);
     assert!(strict.strict);
-    assert_eq!(said(&strict), [""; 0]);
+    assert_eq!(losses(&strict), [""; 0]);
     let expected = json!({
         "type": "object",
         "required": ["id", "kind", "only", "tags", "place", "more"],
@@ -62,7 +62,7 @@ fn strict_joins_all_of_and_offers_one_of_as_any_of() {
     let pet = json!({"pet": {"oneOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}]}});
     let strict = strict_with(pet, &["pet"], definitions);
     assert!(strict.strict, "{:?}", strict.losses);
-    assert_eq!(said(&strict), ["arguments#/properties/pet: `oneOf` is offered as `anyOf`"]);
+    assert_eq!(losses(&strict), ["arguments#/properties/pet: `oneOf` is offered as `anyOf`"]);
     let written = &strict.parameters;
     assert_eq!(written["properties"]["pet"]["anyOf"][0], json!({"$ref": "#/$defs/Cat"}));
     assert_eq!(written["$defs"]["Cat"]["properties"]["kind"], json!({"type": "string", "const": "cat"}));
@@ -71,7 +71,7 @@ fn strict_joins_all_of_and_offers_one_of_as_any_of() {
 }
 
 #[test]
-fn strict_brings_what_stands_beside_alternatives_into_each() {
+fn strict_merges_sibling_keywords_into_each_alternative() {
     let shape = json!({"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"], "anyOf": [
         {"properties": {"a": {"type": "integer"}}, "required": ["a"]}, {"properties": {"b": {"type": "integer"}}, "required": ["b"]}]});
     let strict = strict(json!({"x": shape}), &["x"]);
@@ -94,7 +94,7 @@ fn strict_keeps_recursion() {
 }
 
 #[test]
-fn what_strict_cannot_say_is_offered_without_it_and_the_place_is_told() {
+fn schemas_outside_strict_are_offered_without_it_and_the_location_is_reported() {
     let many: Map<String, Value> = (0..5_001).map(|n| (format!("p{n}"), json!({"type": "string"}))).collect();
     let mut deep = json!({"type": "string"});
     for _ in 0..11 {
@@ -118,16 +118,16 @@ fn what_strict_cannot_say_is_offered_without_it_and_the_place_is_told() {
     ] {
         let translated = strict(json!({"x": schema}), &["x"]);
         assert!(!translated.strict, "{words}");
-        let said = said(&translated);
+        let losses = losses(&translated);
         assert!(
-            said[0].contains(words) && said[0].ends_with("so the tool is offered without `strict`"),
-            "{words}: {said:?}"
+            losses[0].contains(words) && losses[0].ends_with("so the tool is offered without `strict`"),
+            "{words}: {losses:?}"
         );
     }
 }
 
 #[test]
-fn strict_says_in_words_what_it_has_no_keyword_for() {
+fn strict_moves_unsupported_keywords_to_the_description() {
     let properties = json!({
         "u": {"type": "string", "format": "uri", "deprecated": true, "description": "An address."},
         "p": {"type": "string", "pattern": "^(?!x)"},
@@ -139,7 +139,7 @@ fn strict_says_in_words_what_it_has_no_keyword_for() {
     assert_eq!(written["u"], json!({"description": "An address.\nDeprecated.\nFormat: uri.", "type": "string"}));
     assert_eq!(written["p"], json!({"type": "string", "description": "Matches the regular expression: ^(?!x)."}));
     assert_eq!(written["s"]["description"], "No item twice.");
-    assert_eq!(said(&strict).len(), 2, "{:?}", strict.losses);
+    assert_eq!(losses(&strict).len(), 2, "{:?}", strict.losses);
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn openai_has_an_object_at_the_top_items_for_arrays_and_patterns_that_engines_sh
 }
 
 #[test]
-fn openai_changes_nothing_that_it_takes() {
+fn openai_keeps_schemas_that_it_accepts() {
     let schema = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}, "b": {"oneOf": [{"type": "string"}, {"type": "null"}]}},
         "required": ["a"], "additionalProperties": false, "$defs": {"A": {"type": "string", "not": {"const": "x"}, "examples": ["y"]}}});
     let openai = translate(&schema, SchemaDialect::Openai);
@@ -193,7 +193,7 @@ fn openai_changes_nothing_that_it_takes() {
 }
 
 #[test]
-fn plain_copies_definitions_and_opens_what_never_ends() {
+fn plain_copies_definitions_and_opens_endless_ones() {
     let schema = json!({
         "type": "object",
         "properties": {"a": {"$ref": "#/$defs/Small", "description": "this one"}, "b": {"$ref": "#/$defs/Small"}, "t": {"$ref": "#/$defs/Alias"}},

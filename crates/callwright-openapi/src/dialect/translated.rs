@@ -12,7 +12,7 @@ const DEFINITIONS: &str = "/$defs/";
 
 /// A schema translated to a dialect.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Translated {
+pub struct TranslatedSchema {
     /// The schema to offer to the model.
     pub parameters: Value,
     /// Whether the tool may be offered with `strict: true`.
@@ -24,7 +24,7 @@ pub struct Translated {
 /// One loss.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
-    /// Place of the loss in the tool's original schema.
+    /// Location of the loss in the tool's original schema.
     pub at: Pointer,
     /// Describes the loss.
     pub what: String,

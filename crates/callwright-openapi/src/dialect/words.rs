@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// Appends a sentence to the description of `schema`.
-pub(super) fn say(schema: &mut Map<String, Value>, sentence: &str) {
+pub(super) fn append_sentence(schema: &mut Map<String, Value>, sentence: &str) {
     let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
     if text.contains(sentence) {
         return;
@@ -45,11 +45,11 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn sentences_stand_behind_the_description_once() {
+    fn sentences_are_appended_to_the_description_once() {
         let mut schema = json!({"description": "A page."}).as_object().unwrap().clone();
         for (keyword, value) in [("format", json!("uri")), ("examples", json!(["a", 2])), ("format", json!("uri"))] {
             let sentence = sentence(keyword, &value);
-            say(&mut schema, &sentence);
+            append_sentence(&mut schema, &sentence);
         }
         assert_eq!(schema["description"], "A page.\nFormat: uri.\nExamples: \"a\", 2.");
     }

@@ -19,14 +19,14 @@ struct OutermostKeys {
 /// Whether `text`, or its beginning, is an OpenAPI document: it has a version, or has `paths` and an `openapi` or
 /// `swagger` member without a version.
 pub(in super::super) fn is_in(text: &str) -> bool {
-    let mut said = OutermostKeys::default();
+    let mut keys = OutermostKeys::default();
     let start = text.trim_start_matches('\u{feff}').trim_start();
     if start.starts_with(['{', '[']) {
-        said.flow(start);
+        keys.flow(start);
     } else {
-        said.block(text.trim_start_matches('\u{feff}'));
+        keys.block(text.trim_start_matches('\u{feff}'));
     }
-    said.is_claim()
+    keys.is_claim()
 }
 
 impl OutermostKeys {
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_that_say_a_version_are_documents_even_if_they_are_broken() {
+    fn texts_with_a_version_are_documents_even_if_they_are_broken() {
         for text in [
             "openapi: 3.0.0",
             "\u{feff}openapi: 3.0.0",
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_speak_of_documents_are_none() {
+    fn texts_that_mention_documents_are_not_documents() {
         for text in [
             "",
             "openapi",

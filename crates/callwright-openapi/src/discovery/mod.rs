@@ -28,7 +28,7 @@ const HEAD_BYTES: u64 = 64 * 1024;
 
 /// A file that declares itself an OpenAPI document.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Discovered {
+pub struct DiscoveredDocument {
     /// Path of the file, including the searched folder.
     pub path: PathBuf,
     /// Path relative to the searched folder, with `/` as separator.
@@ -39,7 +39,7 @@ pub struct Discovered {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Discovery {
     /// The documents, sorted by name.
-    pub documents: Vec<Discovered>,
+    pub documents: Vec<DiscoveredDocument>,
     /// Folders that were not searched because their names begin with a dot, relative to the searched folder.
     pub skipped_folders: Vec<String>,
 }
@@ -54,7 +54,7 @@ pub struct Discovery {
 ///
 /// Returns [`LoadError::Read`] if `folder` cannot be listed.
 pub fn discover(folder: &Path) -> Result<Discovery, LoadError> {
-    let DocumentSearch { found, skipped_folders, .. } = DocumentSearch::of(folder)?;
+    let DocumentSearch { found, skipped_folders, .. } = DocumentSearch::run(folder)?;
     Ok(Discovery { documents: found, skipped_folders })
 }
 
@@ -62,8 +62,8 @@ pub fn discover(folder: &Path) -> Result<Discovery, LoadError> {
 pub(super) struct DocumentSearch<'a> {
     root: &'a Path,
     /// Files that are not examined.
-    known: Option<&'a BTreeSet<PathBuf>>,
-    pub(super) found: Vec<Discovered>,
+    excluded: Option<&'a BTreeSet<PathBuf>>,
+    pub(super) found: Vec<DiscoveredDocument>,
     /// The searched folders.
     pub(super) folders: Vec<PathBuf>,
     /// Names of the folders that were skipped.
@@ -72,17 +72,17 @@ pub(super) struct DocumentSearch<'a> {
 
 impl<'a> DocumentSearch<'a> {
     /// Searches `root` and its subfolders.
-    pub(super) fn of(root: &'a Path) -> Result<Self, LoadError> {
+    pub(super) fn run(root: &'a Path) -> Result<Self, LoadError> {
         Self::new(root, None)
     }
 
-    /// Like [`Self::of`], but skips the files in `known`.
-    pub(super) fn beyond(root: &'a Path, known: &'a BTreeSet<PathBuf>) -> Result<Self, LoadError> {
-        Self::new(root, Some(known))
+    /// Like [`Self::run`], but skips the files in `excluded`.
+    pub(super) fn run_beyond(root: &'a Path, excluded: &'a BTreeSet<PathBuf>) -> Result<Self, LoadError> {
+        Self::new(root, Some(excluded))
     }
 
-    fn new(root: &'a Path, known: Option<&'a BTreeSet<PathBuf>>) -> Result<Self, LoadError> {
-        let mut search = Self { root, known, found: Vec::new(), folders: Vec::new(), skipped_folders: Vec::new() };
+    fn new(root: &'a Path, excluded: Option<&'a BTreeSet<PathBuf>>) -> Result<Self, LoadError> {
+        let mut search = Self { root, excluded, found: Vec::new(), folders: Vec::new(), skipped_folders: Vec::new() };
         search.folder(root, MAX_FOLDER_DEPTH)?;
         Ok(search)
     }
@@ -96,30 +96,30 @@ impl<'a> DocumentSearch<'a> {
                 if is_hidden {
                     self.skipped_folders.push(self.name_of(&path));
                 }
-                let is_wanted = depth > 0 && !is_hidden;
+                let is_searched = depth > 0 && !is_hidden;
                 // Includes the folder as a document: loading it reports why it cannot be listed.
-                if is_wanted && self.folder(&path, depth - 1).is_err() {
+                if is_searched && self.folder(&path, depth - 1).is_err() {
                     self.take(path);
                 }
-            } else if has_known_ending(&path) && !self.is_known(&path) && is_document(&path) {
+            } else if has_document_ending(&path) && !self.is_excluded(&path) && is_document(&path) {
                 self.take(path);
             }
         }
         Ok(())
     }
 
-    fn is_known(&self, path: &Path) -> bool {
-        self.known.is_some_and(|known| known.contains(path))
+    fn is_excluded(&self, path: &Path) -> bool {
+        self.excluded.is_some_and(|excluded| excluded.contains(path))
     }
 
     fn take(&mut self, path: PathBuf) {
-        self.found.push(Discovered { name: self.name_of(&path), path });
+        self.found.push(DiscoveredDocument { name: self.name_of(&path), path });
     }
 
     /// Returns the path relative to the searched folder.
     fn name_of(&self, path: &Path) -> String {
-        let way = path.strip_prefix(self.root).unwrap_or(path);
-        let parts: Vec<_> = way.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+        let relative = path.strip_prefix(self.root).unwrap_or(path);
+        let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
         parts.join("/")
     }
 }
@@ -130,9 +130,9 @@ fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
     Ok(entries)
 }
 
-fn has_known_ending(path: &Path) -> bool {
+fn has_document_ending(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-    DOCUMENT_ENDINGS.iter().any(|known| extension == *known)
+    DOCUMENT_ENDINGS.iter().any(|ending| extension == *ending)
 }
 
 /// Whether the file is an OpenAPI document. A file that no longer exists, a pipe or a device is not.
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_found_in_the_order_of_names_and_other_files_are_passed_over() {
+    fn documents_are_sorted_by_name_and_other_files_are_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let long = format!("{{\"paths\": {{}}, \"x\": \"{}\", \"openapi\": \"3.0.0\"}}", "x".repeat(200_000));
         let utf_16: Vec<u8> = "\u{feff}openapi: 3.1.0\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -197,7 +197,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_to_files_are_looked_into_and_links_to_folders_are_not() {
+    fn links_to_files_are_followed_and_links_to_folders_are_not() {
         use std::os::unix::fs::symlink;
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "..data/api.yaml", b"openapi: 3.0.0\n");

@@ -52,8 +52,9 @@ fn line(value: &Value) -> Option<String> {
 
 /// Formats a member. The names of descriptive members are omitted.
 fn part(key: &str, value: &str) -> String {
-    let is_told = matches!(key, "message" | "description" | "meaning" | "title" | "reason" | "detail" | "summary");
-    if is_told { value.to_owned() } else { format!("{key}: {value}") }
+    let is_descriptive =
+        matches!(key, "message" | "description" | "meaning" | "title" | "reason" | "detail" | "summary");
+    if is_descriptive { value.to_owned() } else { format!("{key}: {value}") }
 }
 
 fn is_code(key: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Extracts the documentation texts of a document and its operations, each with its place. Failed calls are explained
+//! Extracts the documentation texts of a document and its operations, with their positions. Failed calls are explained
 //! from these texts.
 //!
 //! Errors come first: descriptions of responses and of error schemas, their allowed values and examples, and
@@ -7,17 +7,17 @@
 
 mod collector;
 mod extension;
-mod library;
 mod response;
 mod schema;
+mod shared_texts;
 
 use super::body::OperationBody;
 use super::document::{ApiDocument, LocatedValue, Version};
 use super::parameter::OperationParameter;
 use callwright_types::DocText;
 pub(super) use collector::DocTextCollector;
-pub(super) use library::DocumentationLibrary;
 pub(super) use response::is_error;
+pub(super) use shared_texts::SharedDocTexts;
 
 /// Returns the texts about the document as a whole.
 pub(super) fn of_document(document: &ApiDocument) -> Vec<DocText> {

@@ -58,17 +58,17 @@ fn visit<'d>(
     schema: &LocatedValue<'d>,
     name: &str,
     levels: usize,
-    wanted: PropertySelection,
+    selection: PropertySelection,
 ) {
     let Ok(target) = texts.document().follow(schema.clone()) else { return };
-    let is_wanted = wanted != PropertySelection::Errors || speaks_of_errors(name);
-    if is_wanted && schema.at != target.at {
+    let is_selected = selection != PropertySelection::Errors || speaks_of_errors(name);
+    if is_selected && schema.at != target.at {
         texts.member(schema, "description", name);
     }
-    if texts.is_full() || !texts.is_new(&target.at, is_wanted) {
+    if texts.is_full() || !texts.is_new(&target.at, is_selected) {
         return;
     }
-    if is_wanted {
+    if is_selected {
         // A branch with `const` describes the meaning of that value (JSON Schema's annotated enumerations).
         match target.value.get("const").filter(|value| !value.is_object() && !value.is_array()) {
             Some(value) => one_value(texts, &target, &plain(value)),
@@ -79,15 +79,15 @@ fn visit<'d>(
     let Some(levels) = levels.checked_sub(1) else { return };
     for keyword in ["allOf", "oneOf", "anyOf"] {
         for branch in target.member(keyword).iter().flat_map(LocatedValue::items) {
-            visit(texts, &branch, name, levels, wanted);
+            visit(texts, &branch, name, levels, selection);
         }
     }
     if let Some(items) = target.member("items") {
-        visit(texts, &items, name, levels, wanted);
+        visit(texts, &items, name, levels, selection);
     }
     for (property, schema) in target.member("properties").iter().flat_map(LocatedValue::members) {
-        if !wanted.leaves_out(&schema) {
-            visit(texts, &schema, property, levels, wanted);
+        if !selection.leaves_out(&schema) {
+            visit(texts, &schema, property, levels, selection);
         }
     }
 }

@@ -3,8 +3,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::super::notes::LoadNotes;
+use super::super::operation_list::operations;
 use super::super::parameter_list::lists;
-use super::super::walk::operations;
 use super::*;
 
 fn texts_of(operation: Value, more: Value) -> Vec<(String, String)> {
@@ -23,7 +23,7 @@ fn has(texts: &[(String, String)], text: &str, source: &str) {
 }
 
 #[test]
-fn parts_of_an_operation_are_told_with_their_places() {
+fn parts_of_an_operation_are_documented_with_their_positions() {
     let texts = texts_of(
         json!({
             "description": "Lists pets.",
@@ -51,13 +51,13 @@ fn parts_of_an_operation_are_told_with_their_places() {
 }
 
 #[test]
-fn errors_are_told_from_schemas_examples_and_extensions() {
+fn errors_are_documented_from_schemas_examples_and_extensions() {
     let texts = texts_of(
         json!({
             "x-errors": [{"code": 7, "message": "gone for good"}, "plain text"],
             "responses": {
                 "200": {"description": "OK", "content": {"application/json": {"schema": {"properties": {
-                    "ok": {"description": "says nothing of faults"},
+                    "ok": {"description": "does not mention faults"},
                     "error": {"description": "why not", "enum": ["not_authed", "limited"]}
                 }}}}},
                 "404": {"description": "No such pet", "content": {"application/json": {
@@ -84,7 +84,7 @@ fn errors_are_told_from_schemas_examples_and_extensions() {
     assert!(all.contains(&r#"404, for example: {"code":3,"message":"no pet 9"}"#));
     assert!(all.contains(&"404, for example: too old") && all.contains(&"old: An old pet"));
     assert!(all.contains(&"error: not_authed, limited"));
-    assert!(!all.iter().any(|text| text.contains("says nothing of faults")));
+    assert!(!all.iter().any(|text| text.contains("does not mention faults")));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn texts_are_bounded_in_number() {
 }
 
 #[test]
-fn what_only_the_other_direction_has_is_not_told() {
+fn properties_of_the_other_direction_are_not_documented() {
     let schema = json!({"properties": {
         "secret": {"writeOnly": true, "description": "Never in an answer"}, "id": {"readOnly": true, "description": "Never in a request"}}});
     let content = json!({"application/json": {"schema": schema}});
@@ -124,7 +124,14 @@ fn what_only_the_other_direction_has_is_not_told() {
         json!({"requestBody": {"content": content}, "responses": {"400": {"description": "Bad", "content": content}}}),
         json!({}),
     );
-    let told = |at: &str, text: &str| texts.iter().any(|(told, source)| source.contains(at) && told.contains(text));
-    assert!(told("requestBody", "Never in an answer") && !told("requestBody", "Never in a request"), "{texts:#?}");
-    assert!(told("responses", "Never in a request") && !told("responses", "Never in an answer"), "{texts:#?}");
+    let documents =
+        |at: &str, part: &str| texts.iter().any(|(text, source)| source.contains(at) && text.contains(part));
+    assert!(
+        documents("requestBody", "Never in an answer") && !documents("requestBody", "Never in a request"),
+        "{texts:#?}"
+    );
+    assert!(
+        documents("responses", "Never in a request") && !documents("responses", "Never in an answer"),
+        "{texts:#?}"
+    );
 }

@@ -16,7 +16,7 @@ pub(super) struct ComponentNames {
 
 impl ComponentNames {
     /// Returns the component names of a tool's definitions, by name, and the names of those that are new.
-    pub(super) fn of(&mut self, definitions: &Map<String, Value>) -> (BTreeMap<String, String>, Vec<String>) {
+    pub(super) fn add(&mut self, definitions: &Map<String, Value>) -> (BTreeMap<String, String>, Vec<String>) {
         let texts: BTreeMap<&str, String> =
             definitions.iter().map(|(name, schema)| (name.as_str(), schema.to_string())).collect();
         let targets: BTreeMap<&str, BTreeSet<&str>> =
@@ -30,8 +30,8 @@ impl ComponentNames {
                 content.extend(texts.get(reached).map(String::as_str));
             }
             let key = (name.clone(), content);
-            if let Some(known) = self.by_content.get(&key) {
-                names.insert(name.clone(), known.clone());
+            if let Some(existing) = self.by_content.get(&key) {
+                names.insert(name.clone(), existing.clone());
                 continue;
             }
             let free = self.free_name(name);
@@ -42,11 +42,11 @@ impl ComponentNames {
         (names, new)
     }
 
-    fn free_name(&mut self, wish: &str) -> String {
-        let mut name = wish.to_owned();
+    fn free_name(&mut self, preferred: &str) -> String {
+        let mut name = preferred.to_owned();
         let mut number = 2;
         while !self.taken.insert(name.clone()) {
-            name = format!("{wish}_{number}");
+            name = format!("{preferred}_{number}");
             number += 1;
         }
         name

@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 use self::definitions::ComponentNames;
 use self::operation::OperationExporter;
 use self::schema::SchemaExporter;
-use super::report::Simplified;
+use super::report::Simplification;
 use super::{Operation, Toolset};
 
 /// Version of the exported documents.
@@ -39,7 +39,7 @@ pub struct Export {
     /// The document.
     pub document: OpenAPI,
     /// Parts of the tools that OpenAPI 3.0 cannot express and that were left out.
-    pub losses: Vec<Simplified>,
+    pub losses: Vec<Simplification>,
 }
 
 /// Exports `toolset` as an OpenAPI 3.0 document.
@@ -58,7 +58,7 @@ struct ToolsetExporter<'a> {
     names: ComponentNames,
     /// Paths and methods that are taken.
     taken: HashSet<(String, Method)>,
-    losses: Vec<Simplified>,
+    losses: Vec<Simplification>,
 }
 
 impl<'a> ToolsetExporter<'a> {
@@ -76,7 +76,7 @@ impl<'a> ToolsetExporter<'a> {
     fn operation(&mut self, operation: &Operation) {
         let none = Map::new();
         let definitions = operation.tool.parameters.get(DEFINITIONS).and_then(Value::as_object).unwrap_or(&none);
-        let (names, new) = self.names.of(definitions);
+        let (names, new) = self.names.add(definitions);
         let component = |name: &str| names.get(name).map_or_else(|| name.to_owned(), Clone::clone);
         let schemas = SchemaExporter { component: &component, losses: BTreeSet::new() };
         let mut exporter = OperationExporter { toolset: self.toolset, operation, schemas, losses: Vec::new() };
@@ -91,14 +91,14 @@ impl<'a> ToolsetExporter<'a> {
         let keywords = schemas.losses.iter().map(|keyword| format!("the keyword `{keyword}`"));
         for what in losses.into_iter().chain(keywords) {
             let what = format!("OpenAPI 3.0 cannot express {what}; left out of the export");
-            self.losses.push(Simplified { operation: operation.label(), what });
+            self.losses.push(Simplification { operation: operation.label(), what });
         }
-        self.place(operation, exported);
+        self.insert(operation, exported);
     }
 
     /// Adds the operation to its path. Paths that differ only in the spelling of the source get a fragment, which is
     /// never sent.
-    fn place(&mut self, operation: &Operation, exported: ExportedOperation) {
+    fn insert(&mut self, operation: &Operation, exported: ExportedOperation) {
         let mut path = operation.path.clone();
         let mut number = 2;
         while !self.taken.insert((path.clone(), operation.method.clone())) {
@@ -140,7 +140,7 @@ impl<'a> ToolsetExporter<'a> {
     }
 }
 
-/// Returns the place of a method's operation; `None` if OpenAPI 3.0 has none.
+/// Returns the member for a method's operation; `None` if OpenAPI 3.0 has none.
 fn slot<'p>(item: &'p mut PathItem, method: &Method) -> Option<&'p mut Option<ExportedOperation>> {
     Some(match *method {
         Method::GET => &mut item.get,

@@ -134,7 +134,7 @@ impl OperationExporter<'_> {
         }
     }
 
-    /// Reports a style of Swagger 2.0 that OpenAPI 3.0 does not have at this place.
+    /// Reports a style of Swagger 2.0 that OpenAPI 3.0 does not have in this location.
     fn expect(&mut self, style: Style, known: &[Style], name: &str) {
         if !known.contains(&style) {
             self.losses.push(format!("the delimiter of the parameter `{name}`"));

@@ -140,9 +140,9 @@ fn what_openapi_3_0_cannot_express_is_reported() {
     document["paths"] = json!({"/a": {"post": {"operationId": "a", "requestBody": {"content": {"application/json": {
         "schema": {"type": "object", "patternProperties": {"^x": {"type": "string"}}, "examples": [{"x": 1}, {"x": 2}]}}}}}}});
     let losses = export(&toolset(document)).losses;
-    let told: Vec<&str> = losses.iter().map(|loss| loss.what.as_str()).collect();
-    assert!(told.iter().any(|what| what.contains("`patternProperties`")), "{told:?}");
-    assert!(told.iter().any(|what| what.contains("`examples`")), "{told:?}");
+    let reported: Vec<&str> = losses.iter().map(|loss| loss.what.as_str()).collect();
+    assert!(reported.iter().any(|what| what.contains("`patternProperties`")), "{reported:?}");
+    assert!(reported.iter().any(|what| what.contains("`examples`")), "{reported:?}");
     assert!(losses.iter().all(|loss| loss.operation == "POST /a"));
 }
 

@@ -71,15 +71,17 @@ impl Address {
     /// `main`.
     pub(super) fn name_from(&self, main: &Self) -> String {
         match (self, main) {
-            (Self::Path(path), Self::Path(main)) => way(main.parent().unwrap_or(main), path).display().to_string(),
-            (Self::Url(url), _) => shown(url),
+            (Self::Path(path), Self::Path(main)) => {
+                relative_path(main.parent().unwrap_or(main), path).display().to_string()
+            }
+            (Self::Url(url), _) => display_url(url),
             (Self::Path(_), Self::Url(_)) => self.to_string(),
         }
     }
 }
 
 /// Formats a URL for messages and reports, without the query, which may contain a key.
-pub(super) fn shown(url: &Url) -> String {
+pub(super) fn display_url(url: &Url) -> String {
     let mut url = url.clone();
     if url.query().is_some() {
         url.set_query(Some("..."));
@@ -121,8 +123,8 @@ fn normalised(path: &Path) -> PathBuf {
 }
 
 /// Returns the relative path from `folder` to `path`, both normalised.
-fn way(folder: &Path, path: &Path) -> PathBuf {
-    let shared = folder.components().zip(path.components()).take_while(|(here, there)| here == there).count();
+fn relative_path(folder: &Path, path: &Path) -> PathBuf {
+    let shared = folder.components().zip(path.components()).take_while(|(one, other)| one == other).count();
     let up = folder.components().skip(shared).map(|_| Component::ParentDir);
     up.chain(path.components().skip(shared)).collect()
 }
@@ -173,7 +175,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn files_are_called_by_their_way_from_the_first_one() {
+    fn files_are_named_by_their_path_relative_to_the_first_file() {
         let main = Address::of_path(Path::new("/d/api/a.yaml"));
         for (path, name) in [("/d/api/a.yaml", "a.yaml"), ("/d/api/s/b.yaml", "s/b.yaml"), ("/d/c.yaml", "../c.yaml")] {
             assert_eq!(Address::of_path(Path::new(path)).name_from(&main), name);

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use url::Url;
 
-use super::address::shown;
+use super::address::display_url;
 
 /// A fetched file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fetched {
+pub struct FetchedFile {
     /// Final URL; differs from the requested URL after a redirect.
     pub url: Url,
     /// Content of the file.
@@ -37,14 +37,14 @@ pub trait Fetch: Send + Sync {
     /// # Errors
     ///
     /// Returns a message for the operator with the reason of the failure. A file that exceeds the limits is an error.
-    fn fetch(&self, url: &Url, bounds: FetchBounds) -> Result<Fetched, String>;
+    fn fetch(&self, url: &Url, bounds: FetchBounds) -> Result<FetchedFile, String>;
 
     /// Fetches the file again; returns `None` if the server reports that it is unchanged.
     ///
     /// # Errors
     ///
     /// See [`Self::fetch`].
-    fn fetch_again(&self, file: &RemoteFile, bounds: FetchBounds) -> Result<Option<Fetched>, String> {
+    fn fetch_again(&self, file: &RemoteFile, bounds: FetchBounds) -> Result<Option<FetchedFile>, String> {
         self.fetch(&file.url, bounds).map(Some)
     }
 }
@@ -64,7 +64,7 @@ pub struct RemoteFile {
 
 impl RemoteFile {
     /// Records the validators of `fetched`, which was requested from `url`.
-    pub(super) fn of(url: &Url, fetched: &Fetched) -> Self {
+    pub(super) fn new(url: &Url, fetched: &FetchedFile) -> Self {
         Self {
             url: url.clone(),
             etag: fetched.etag.clone(),
@@ -74,8 +74,8 @@ impl RemoteFile {
     }
 
     /// Formats the URL for messages.
-    pub(in super::super) fn shown(&self) -> String {
-        shown(&self.url)
+    pub(in super::super) fn display_url(&self) -> String {
+        display_url(&self.url)
     }
 
     /// Whether the file's content has changed.
@@ -100,7 +100,7 @@ fn digest(bytes: &[u8]) -> u64 {
 pub struct Offline;
 
 impl Fetch for Offline {
-    fn fetch(&self, _url: &Url, _bounds: FetchBounds) -> Result<Fetched, String> {
+    fn fetch(&self, _url: &Url, _bounds: FetchBounds) -> Result<FetchedFile, String> {
         Err("remote files cannot be fetched here".to_owned())
     }
 }

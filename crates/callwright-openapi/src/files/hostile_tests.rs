@@ -68,14 +68,14 @@ fn the_environment_of_the_process_is_not_read() {
 }
 
 #[test]
-fn a_way_up_out_of_the_root_is_not_taken() {
+fn a_path_out_of_the_root_is_not_followed() {
     for reference in ["../secret.yaml", "x/../../secret.yaml", "./.././secret.yaml", "..//secret.yaml"] {
         assert!(reason(&folder(&[]), reference).contains("is outside"), "{reference}");
     }
 }
 
 #[test]
-fn an_encoded_way_up_out_of_the_root_is_not_taken() {
+fn an_encoded_path_out_of_the_root_is_not_followed() {
     for reference in
         ["%2e%2e/secret.yaml", "..%2fsecret.yaml", "%2E%2E%2Fsecret.yaml", "..%5csecret.yaml", "..\\secret.yaml"]
     {
@@ -140,7 +140,7 @@ fn a_file_that_is_larger_than_the_document_may_be_is_not_read_whole() {
 }
 
 #[test]
-fn a_bomb_of_aliases_costs_what_refers_to_it() {
+fn an_alias_bomb_affects_only_its_references() {
     let mut laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..12 {
         let before = format!("*a{}, ", level - 1).repeat(10);
@@ -152,14 +152,14 @@ fn a_bomb_of_aliases_costs_what_refers_to_it() {
 }
 
 #[test]
-fn nesting_without_end_costs_what_refers_to_it() {
+fn excessive_nesting_affects_only_its_references() {
     let deep = "{\"a\":".repeat(100_000);
     let text = format!("{deep}1{}", "}".repeat(100_000));
     assert!(reason(&folder(&[("deep.json", &text)]), "deep.json#/a/a").contains("cannot be parsed"));
 }
 
 #[test]
-fn a_pointer_into_a_text_or_a_number_leads_nowhere() {
+fn a_pointer_into_a_scalar_has_no_target() {
     let folder = folder(&[("parts.yaml", "text: abc\nnumber: 12\nlist: [a]\n")]);
     for pointer in ["/text/0", "/number/x", "/list/1", "/list/-", "/list/18446744073709551616", "text", "/%ff"] {
         assert!(reason(&folder, &format!("parts.yaml#{pointer}")).contains("has no target"), "{pointer}");
@@ -216,7 +216,7 @@ fn remote_files_are_not_fetched_unless_that_is_allowed() {
 }
 
 #[test]
-fn a_document_that_is_not_there_is_named() {
+fn a_missing_document_is_named() {
     let error = load_document("api", Path::new("absent/api.json"), &ToolsetSettings::default()).unwrap_err();
     assert!(error.to_string().contains("absent/api.json: cannot be read"), "{error}");
 }

@@ -14,11 +14,11 @@ use url::Url;
 use super::super::parse::Syntax;
 use super::super::parse::{ParsedText, parse};
 use super::super::{DocumentLimits, LoadError, ToolsetSettings};
-use super::address::{Address, shown};
+use super::address::{Address, display_url};
 use super::boundary::Boundary;
 use super::resources::ResourceNames;
 use super::scan::{ScanFinding, scan};
-use super::{Fetch, FetchBounds, Fetched, RemoteFile, SourceFile};
+use super::{Fetch, FetchBounds, FetchedFile, RemoteFile, SourceFile};
 
 /// Source of a document.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +36,7 @@ impl Origin<'_> {
     pub(in super::super) fn to_path(self) -> PathBuf {
         match self {
             Self::Path(path) | Self::Bytes(path, _) => path.to_owned(),
-            Self::Url(url) => PathBuf::from(shown(url)),
+            Self::Url(url) => PathBuf::from(display_url(url)),
         }
     }
 }
@@ -147,13 +147,14 @@ impl<'a> Loader<'a> {
         let (address, bytes) = match origin {
             Origin::Path(path) => {
                 // The operator configured the path, so a pipe is allowed.
-                let bytes = read(path, limit).map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
+                let bytes =
+                    read_bounded(path, limit).map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
                 (Address::of_path(path), bytes)
             }
             Origin::Bytes(path, bytes) => (Address::of_path(path), bytes.to_owned()),
             Origin::Url(url) => {
                 let fetched = self.fetch(fetch, url);
-                let fetched = fetched.map_err(|reason| LoadError::Fetch { url: shown(url), reason })?;
+                let fetched = fetched.map_err(|reason| LoadError::Fetch { url: display_url(url), reason })?;
                 (Address::Url(fetched.url), fetched.bytes)
             }
         };
@@ -173,7 +174,7 @@ impl<'a> Loader<'a> {
     fn first(&mut self, address: Address, parsed: ParsedText) -> SourceFile {
         let name = match &address {
             Address::Path(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            Address::Url(url) => shown(url),
+            Address::Url(url) => display_url(url),
         };
         self.known.insert(address.clone(), Ok(0));
         if let Address::Path(path) = &address {
@@ -244,7 +245,7 @@ impl<'a> Loader<'a> {
         }
         self.referred.insert(resolved.clone());
         self.has_room()?;
-        let bytes = regular(&resolved).and_then(|()| read(&resolved, self.bytes_left));
+        let bytes = regular(&resolved).and_then(|()| read_bounded(&resolved, self.bytes_left));
         let bytes = bytes.map_err(|error| format!("cannot be read: {error}"))?;
         let number = self.add(address.clone(), bytes)?;
         self.by_path.insert(resolved, number);
@@ -259,7 +260,7 @@ impl<'a> Loader<'a> {
     }
 
     /// Fetches a file within the bytes and the time that all files of the document share.
-    fn fetch(&mut self, fetch: &dyn Fetch, url: &Url) -> Result<Fetched, String> {
+    fn fetch(&mut self, fetch: &dyn Fetch, url: &Url) -> Result<FetchedFile, String> {
         let seconds = self.limits.fetch_seconds;
         let until = *self.fetch_until.get_or_insert_with(|| later(seconds));
         let time = until.saturating_duration_since(Instant::now());
@@ -269,7 +270,7 @@ impl<'a> Loader<'a> {
             ));
         }
         let fetched = fetch.fetch(url, FetchBounds { bytes: self.bytes_left, time })?;
-        self.fetched.push(RemoteFile::of(url, &fetched));
+        self.fetched.push(RemoteFile::new(url, &fetched));
         Ok(fetched)
     }
 
@@ -303,7 +304,7 @@ fn later(seconds: u64) -> Instant {
 }
 
 /// Reads at most `limit` + 1 bytes, so that the caller can detect a larger file.
-fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+fn read_bounded(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(bytes)

@@ -1,4 +1,4 @@
-//! The files of a document, the references between them, and places in them.
+//! The files of a document, the references between them, and positions in them.
 //!
 //! Read [`Loader`] first: it reads the main file, then the files that it refers to, and so on. A file that cannot be
 //! read affects only the references to it.
@@ -7,15 +7,15 @@ mod address;
 mod boundary;
 mod fetch;
 mod loader;
-mod place;
+mod position;
 mod resources;
 mod scan;
 mod source_file;
 
-pub use fetch::{Fetch, FetchBounds, Fetched, Offline, RemoteFile};
+pub use fetch::{Fetch, FetchBounds, FetchedFile, Offline, RemoteFile};
 pub use loader::Origin;
 pub(super) use loader::{DocumentFileSet, Loader};
-pub(super) use place::{ValuePosition, ValuePositionId};
+pub(super) use position::{ValuePosition, ValuePositionId};
 pub(super) use source_file::SourceFile;
 
 #[cfg(test)]

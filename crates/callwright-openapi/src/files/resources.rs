@@ -2,7 +2,7 @@
 //! and references by them.
 //!
 //! After all files are read, such references are rewritten once to plain ones (a file and a JSON Pointer). Later
-//! resolution then does not need to know the enclosing resource. Authors who give an `$id` to a schema of a document
+//! resolution then does not need the enclosing resource. Authors who give an `$id` to a schema of a document
 //! often still write references relative to the file. A reference without a literal target is therefore resolved
 //! against the file.
 

@@ -43,7 +43,7 @@ pub(super) struct ScannedReference<'v> {
     pub(super) resource: Pointer,
 }
 
-/// An item found by the traversal.
+/// An item reported by the traversal.
 pub(super) enum ScanFinding<'v> {
     /// A reference to anything other than a JSON Pointer of the same resource.
     Reference(ScannedReference<'v>),
@@ -54,10 +54,10 @@ pub(super) enum ScanFinding<'v> {
 }
 
 /// Traverses the file `root`, whose address is `base`.
-pub(super) fn scan<'v>(root: &'v Value, base: &Url, found: &mut dyn FnMut(ScanFinding<'v>)) {
+pub(super) fn scan<'v>(root: &'v Value, base: &Url, report: &mut dyn FnMut(ScanFinding<'v>)) {
     let start = ReferenceBase { base: base.clone(), resource: Pointer::root() };
-    let mut walk = ReferenceScanner { way: Vec::new(), found };
-    walk.value(root, &start, ObjectKeyKind::Keywords);
+    let mut scanner = ReferenceScanner { path: Vec::new(), report };
+    scanner.value(root, &start, ObjectKeyKind::Keywords);
 }
 
 /// Base of the references in a part of the file.
@@ -80,8 +80,8 @@ enum PointerStep<'v> {
 }
 
 struct ReferenceScanner<'v, 'f> {
-    way: Vec<PointerStep<'v>>,
-    found: &'f mut dyn FnMut(ScanFinding<'v>),
+    path: Vec<PointerStep<'v>>,
+    report: &'f mut dyn FnMut(ScanFinding<'v>),
 }
 
 impl<'v> ReferenceScanner<'v, '_> {
@@ -96,16 +96,16 @@ impl<'v> ReferenceScanner<'v, '_> {
                         continue;
                     }
                     let is_named = kind == ObjectKeyKind::Keywords && NAMED.contains(&key.as_str());
-                    self.way.push(PointerStep::Member(key));
+                    self.path.push(PointerStep::Member(key));
                     self.value(member, scope, if is_named { ObjectKeyKind::Names } else { ObjectKeyKind::Keywords });
-                    self.way.pop();
+                    self.path.pop();
                 }
             }
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate().filter(|(_, item)| has_members(item)) {
-                    self.way.push(PointerStep::Item(index));
+                    self.path.push(PointerStep::Item(index));
                     self.value(item, scope, ObjectKeyKind::Keywords);
-                    self.way.pop();
+                    self.path.pop();
                 }
             }
             _ => {}
@@ -115,34 +115,34 @@ impl<'v> ReferenceScanner<'v, '_> {
     /// Returns the scope of an object with `$id`.
     fn keywords(&mut self, object: &'v Value, scope: &ReferenceBase) -> Option<ReferenceBase> {
         let text = |keyword: &str| object.get(keyword).and_then(Value::as_str);
-        let id = text("$id").or_else(|| if self.way.is_empty() { text("$self") } else { None });
+        let id = text("$id").or_else(|| if self.path.is_empty() { text("$self") } else { None });
         let own = id.and_then(|id| scope.base.join(id).ok()).map(|mut base| {
             base.set_fragment(None);
-            ReferenceBase { base, resource: self.here() }
+            ReferenceBase { base, resource: self.pointer() }
         });
         if let Some(own) = &own {
-            (self.found)(ScanFinding::Resource(own.base.clone(), own.resource.clone()));
+            (self.report)(ScanFinding::Resource(own.base.clone(), own.resource.clone()));
         }
         let scope = own.as_ref().unwrap_or(scope);
         for name in ["$anchor", "$dynamicAnchor"].into_iter().filter_map(text) {
-            let here = self.here();
-            (self.found)(ScanFinding::Anchor(scope.base.clone(), name, here));
+            let pointer = self.pointer();
+            (self.report)(ScanFinding::Anchor(scope.base.clone(), name, pointer));
         }
         for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
             let Some(text) = text(keyword) else { continue };
             let is_plain = keyword == "$ref" && scope.resource.is_root() && (text.starts_with("#/") || text == "#");
             if !is_plain {
-                let (base, resource, holder) = (scope.base.clone(), scope.resource.clone(), self.here());
-                (self.found)(ScanFinding::Reference(ScannedReference { keyword, text, holder, base, resource }));
+                let (base, resource, holder) = (scope.base.clone(), scope.resource.clone(), self.pointer());
+                (self.report)(ScanFinding::Reference(ScannedReference { keyword, text, holder, base, resource }));
             }
         }
         own
     }
 
-    fn here(&self) -> Pointer {
-        self.way.iter().fold(Pointer::root(), |place, step| match step {
-            PointerStep::Member(key) => place.child(key),
-            PointerStep::Item(index) => place.item(*index),
+    fn pointer(&self) -> Pointer {
+        self.path.iter().fold(Pointer::root(), |pointer, step| match step {
+            PointerStep::Member(key) => pointer.child(key),
+            PointerStep::Item(index) => pointer.item(*index),
         })
     }
 }
@@ -163,7 +163,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn references_are_found_with_what_they_are_relative_to_and_data_is_passed_over() {
+    fn references_are_found_with_their_base_and_data_is_skipped() {
         let root = json!({
             "paths": {"/a": {"$ref": "paths.yaml#/a"}, "example": {"$ref": "example.yaml"}},
             "components": {"schemas": {
@@ -176,9 +176,9 @@ mod tests {
             }},
             "examples": {"a": {"$ref": "shown.yaml", "value": {"$ref": "no.yaml"}}}
         });
-        let mut said = Vec::new();
+        let mut findings = Vec::new();
         scan(&root, &Url::parse("file:///d/api.yaml").unwrap(), &mut |finding| {
-            said.push(match finding {
+            findings.push(match finding {
                 ScanFinding::Reference(it) => {
                     format!("{} at {} in {} from {}", it.text, it.holder, it.resource, it.base)
                 }
@@ -187,7 +187,7 @@ mod tests {
             });
         });
         assert_eq!(
-            said,
+            findings,
             [
                 "paths.yaml#/a at /paths/~1a in  from file:///d/api.yaml",
                 "example.yaml at /paths/example in  from file:///d/api.yaml",

@@ -62,6 +62,6 @@ impl SourceFile {
     /// Returns the line, counted from 1, on which the value at `pointer` begins; `None` if it is not available. The
     /// first call scans the text once.
     pub(super) fn line(&self, pointer: &Pointer) -> Option<usize> {
-        self.lines.get_or_init(|| LineIndex::of(&self.text, self.syntax)).line(pointer)
+        self.lines.get_or_init(|| LineIndex::new(&self.text, self.syntax)).line(pointer)
     }
 }

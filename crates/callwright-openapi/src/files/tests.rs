@@ -9,7 +9,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use url::Url;
 
-use super::super::{Fetch, FetchBounds, Fetched, Origin, Toolset, ToolsetSettings, load_document, load_from};
+use super::super::{Fetch, FetchBounds, FetchedFile, Origin, Toolset, ToolsetSettings, load_document, load_from};
 
 /// Creates a folder with these files.
 fn folder(files: &[(&str, &str)]) -> TempDir {
@@ -38,7 +38,7 @@ fn reasons(toolset: &Toolset) -> Vec<&str> {
     toolset.report.operations_skipped.iter().map(|skipped| skipped.reason.as_str()).collect()
 }
 
-fn said(toolset: &Toolset) -> String {
+fn remarks(toolset: &Toolset) -> String {
     toolset.report.simplified.iter().map(|simplified| simplified.what.as_str()).collect::<Vec<_>>().join("\n")
 }
 
@@ -81,7 +81,7 @@ fn a_document_of_several_files_is_one_toolset() {
 }
 
 #[test]
-fn schemas_of_one_pointer_in_two_files_are_told_apart() {
+fn schemas_with_the_same_pointer_in_two_files_are_distinct() {
     let tree = |kind: &str| {
         format!(
             "Node:\n  type: object\n  properties:\n    {kind}: {{type: string}}\n    next: {{$ref: '#/Node'}}\n    \
@@ -103,13 +103,13 @@ fn messages_name_file_line_and_pointer() {
         ("parts.json", "{\n  \"S\": {\"properties\": {\n    \"a\": {\"$ref\": \"#/none\"},\n    \"b\": 3}}}"),
     ]);
     let toolset = load(&folder, "api.yaml", &ToolsetSettings::default());
-    let said = said(&toolset);
-    assert!(said.contains("parts.json:3 #/S/properties/a: $ref `#/none` has no target"), "{said}");
-    assert!(said.contains("parts.json:4 #/S/properties/b: is not a schema"), "{said}");
+    let remarks = remarks(&toolset);
+    assert!(remarks.contains("parts.json:3 #/S/properties/a: $ref `#/none` has no target"), "{remarks}");
+    assert!(remarks.contains("parts.json:4 #/S/properties/b: is not a schema"), "{remarks}");
 }
 
 #[test]
-fn a_file_that_cannot_be_had_costs_what_refers_to_it() {
+fn a_missing_file_affects_only_its_references() {
     let folder = folder(&[
         (
             "api.yaml",
@@ -150,7 +150,7 @@ fn references_that_go_in_circles_through_files_end() {
 }
 
 #[test]
-fn names_that_schemas_give_themselves_are_known() {
+fn ids_and_anchors_of_schemas_are_resolved() {
     let schemas = "
 components:
   schemas:
@@ -184,7 +184,7 @@ components:
             ("f", "number"),
             ("g", "null"),
         ] {
-            assert_eq!(properties[name]["type"], expected, "{name} in {properties}; {}", said(&toolset));
+            assert_eq!(properties[name]["type"], expected, "{name} in {properties}; {}", remarks(&toolset));
         }
     }
 }
@@ -234,7 +234,7 @@ fn nothing_outside_of_the_root_is_read() {
 
 #[cfg(unix)]
 #[test]
-fn links_of_the_file_system_do_not_lead_out_of_the_root() {
+fn symbolic_links_out_of_the_root_are_not_followed() {
     use std::os::unix::fs::symlink;
     let folder = folder(&[
         ("secret/a.yaml", "get: {description: canary}\n"),
@@ -293,15 +293,15 @@ fn ten_thousand_references_cost_no_more_than_they_are() {
 #[derive(Default)]
 struct Remote {
     files: HashMap<&'static str, String>,
-    asked: Mutex<Vec<String>>,
+    requested: Mutex<Vec<String>>,
 }
 
 impl Fetch for Remote {
-    fn fetch(&self, url: &Url, bounds: FetchBounds) -> Result<Fetched, String> {
-        self.asked.lock().unwrap().push(url.to_string());
+    fn fetch(&self, url: &Url, bounds: FetchBounds) -> Result<FetchedFile, String> {
+        self.requested.lock().unwrap().push(url.to_string());
         let text = self.files.get(url.as_str()).ok_or("there is no such file")?;
         assert!(text.len() as u64 <= bounds.bytes);
-        Ok(Fetched { url: url.clone(), bytes: text.clone().into_bytes(), etag: None, last_modified: None })
+        Ok(FetchedFile { url: url.clone(), bytes: text.clone().into_bytes(), etag: None, last_modified: None })
     }
 }
 
@@ -326,7 +326,7 @@ fn remote_documents_refer_to_remote_files_only_and_only_if_that_is_allowed() {
     let mut settings = ToolsetSettings { root, ..ToolsetSettings::default() };
     let toolset = load_from("api", Origin::Url(&url), &settings, &remote).unwrap();
     assert_eq!(toolset.report.operations_loaded, 0);
-    assert_eq!(*remote.asked.lock().unwrap(), ["https://example.com/v1/api.yaml"]);
+    assert_eq!(*remote.requested.lock().unwrap(), ["https://example.com/v1/api.yaml"]);
 
     settings.allow_remote_refs = true;
     let toolset = load_from("api", Origin::Url(&url), &settings, &remote).unwrap();

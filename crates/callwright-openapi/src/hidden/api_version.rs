@@ -33,7 +33,7 @@ pub(crate) struct ApiVersion {
 }
 
 impl ApiVersion {
-    pub(crate) fn of(document: &ApiDocument) -> Self {
+    pub(crate) fn new(document: &ApiDocument) -> Self {
         let version = document.member("info").and_then(|info| scalar_text(info.value.get("version")?));
         Self { info: version.map(|version| version.trim().to_owned()).filter(|version| !version.is_empty()) }
     }

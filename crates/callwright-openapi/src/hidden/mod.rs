@@ -22,10 +22,10 @@ use super::binding::Location;
 use super::body::OperationBody;
 use super::document::ApiDocument;
 use super::notes::LoadNotes;
+use super::operation_list::DocumentOperation;
 use super::parameter::OperationParameter;
 use super::report::HiddenParameter;
 use super::security::{Requirement, SecurityScheme};
-use super::walk::DocumentOperation;
 use api_version::ApiVersion;
 use conventions::{CONVENTIONS, Condition, Convention};
 use survey::ParameterSurvey;
@@ -63,14 +63,14 @@ enum HidingReason {
 }
 
 impl HiddenParameterRules {
-    /// Examines the operations `found`. `schemes` are the security schemes that the document defines.
-    pub(super) fn of(
+    /// Examines the operations `sources`. `schemes` are the security schemes that the document defines.
+    pub(super) fn new(
         document: &ApiDocument,
-        found: &[DocumentOperation<'_>],
+        sources: &[DocumentOperation<'_>],
         schemes: &BTreeMap<String, SecurityScheme>,
     ) -> Self {
-        let survey = ParameterSurvey::of(document, found);
-        let mut rules = Self { survey, schemes: schemes.clone(), version: ApiVersion::of(document) };
+        let survey = ParameterSurvey::new(document, sources);
+        let mut rules = Self { survey, schemes: schemes.clone(), version: ApiVersion::new(document) };
         let mut implied: Vec<(String, Location)> = Vec::new();
         for (name, location) in rules.survey.parameters() {
             if rules.is_key(name, *location) && rules.covering(name, *location).is_none() {
@@ -235,7 +235,7 @@ impl HiddenParameterRules {
 /// Whether the scheme sends the parameter.
 fn covers(scheme: &SecurityScheme, name: &str, location: Location) -> bool {
     match scheme {
-        SecurityScheme::ApiKey { location: place, name: field } if *place == location => match location {
+        SecurityScheme::ApiKey { location: own, name: field } if *own == location => match location {
             Location::Header => field.eq_ignore_ascii_case(name),
             _ => field == name,
         },

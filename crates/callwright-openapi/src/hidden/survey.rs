@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::binding::Location;
 use crate::document::{ApiDocument, LocatedValue};
-use crate::walk::DocumentOperation;
+use crate::operation_list::DocumentOperation;
 
 /// Minimum number of operations of a document in which frequencies mean anything.
 const LEAST_OPERATIONS: usize = 3;
@@ -27,9 +27,9 @@ struct ParameterUse {
 }
 
 impl ParameterSurvey {
-    pub(super) fn of(document: &ApiDocument, found: &[DocumentOperation<'_>]) -> Self {
-        let mut survey = Self { operations: found.len(), ..Self::default() };
-        for operation in found {
+    pub(super) fn new(document: &ApiDocument, sources: &[DocumentOperation<'_>]) -> Self {
+        let mut survey = Self { operations: sources.len(), ..Self::default() };
+        for operation in sources {
             let mut seen = HashSet::new();
             let mut names = HashSet::new();
             for holder in [&operation.path_item, &operation.operation] {

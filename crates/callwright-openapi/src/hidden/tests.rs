@@ -38,7 +38,7 @@ fn hidden(toolset: &Toolset) -> Vec<(&str, Option<&Value>)> {
 }
 
 #[test]
-fn the_version_of_the_api_is_filled_where_the_document_makes_it_evident() {
+fn the_api_version_is_filled_if_the_document_makes_it_evident() {
     let dated = toolset(document("get", json!([required("api-version", "query"), text("name", "query")])));
     assert_eq!(offered(&dated.operations[0]), ["name"]);
     assert_eq!(hidden(&dated), [("api-version", Some(&json!("2024-05-01")))]);

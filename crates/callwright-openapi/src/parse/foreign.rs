@@ -80,7 +80,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn texts_that_are_no_data_say_what_they_are() {
+    fn foreign_text_formats_are_named() {
         for (text, words) in [
             ("", "empty"),
             ("<!DOCTYPE html>\n<title>x</title>", "HTML page"),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn data_of_other_kinds_says_what_it_is() {
+    fn foreign_binary_formats_are_named() {
         for (root, words) in [
             (json!({"asyncapi": "2.0.0"}), "AsyncAPI"),
             (json!({"arazzo": "1.0.0"}), "Arazzo"),

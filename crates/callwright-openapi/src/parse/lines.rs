@@ -14,31 +14,31 @@ use callwright_common::json::Pointer;
 /// Line numbers of the values of a text.
 #[derive(Debug, Default)]
 pub(in super::super) struct LineIndex {
-    /// Lines by a hash of the place. On a hash collision both places get the later one's line, which is acceptable in
+    /// Lines by a hash of the position. On a collision both positions get the later one's line, which is acceptable in
     /// a message.
-    by_place: HashMap<u64, u32>,
+    by_position: HashMap<u64, u32>,
 }
 
 /// A collection that is being parsed.
 struct OpenCollection {
-    place: u64,
+    position: u64,
     state: CollectionState,
 }
 
 enum CollectionState {
     /// Expects a key.
     Key,
-    /// Expects the value of the member at this place; `None` if the key is not a scalar.
+    /// Expects the value of the member at this position; `None` if the key is not a scalar.
     Member(Option<u64>),
     /// Expects the item with this index.
     Item(usize),
-    /// The contents have no place.
+    /// The contents have no position.
     Ignored,
 }
 
 impl LineIndex {
     /// Computes the lines of `text`, which has been parsed as `syntax`.
-    pub(in super::super) fn of(text: &str, syntax: Syntax) -> Self {
+    pub(in super::super) fn new(text: &str, syntax: Syntax) -> Self {
         let mut reader = LineIndexer { lines: Self::default(), open: Vec::new() };
         match syntax {
             Syntax::Json => reader.json(text),
@@ -50,11 +50,11 @@ impl LineIndex {
     /// Returns the line, counted from 1, of the value at `pointer`: the line of its key if it has one. If the value
     /// is not in the text itself (because it comes from an alias), returns the line of its nearest parent.
     pub(in super::super) fn line(&self, pointer: &Pointer) -> Option<usize> {
-        let mut place = ROOT;
-        let mut line = self.by_place.get(&place)?;
+        let mut position = ROOT;
+        let mut line = self.by_position.get(&position)?;
         for token in pointer.tokens() {
-            place = child(place, &token);
-            match self.by_place.get(&place) {
+            position = child(position, &token);
+            match self.by_position.get(&position) {
                 Some(nearer) => line = nearer,
                 None => break,
             }
@@ -63,12 +63,12 @@ impl LineIndex {
     }
 }
 
-/// Place of the document's root.
+/// Position of the document's root.
 const ROOT: u64 = 0;
 
-fn child(place: u64, token: &str) -> u64 {
+fn child(position: u64, token: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (place, token).hash(&mut hasher);
+    (position, token).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -79,7 +79,7 @@ struct LineIndexer {
 
 impl LineIndexer {
     /// Processes the beginning of a value on `line`. `text` is its text if it is a scalar, which may be a key.
-    /// Returns the value's place, if it has one.
+    /// Returns the value's position, if it has one.
     fn begin(&mut self, line: usize, text: Option<&str>) -> Option<u64> {
         let Some(within) = self.open.last_mut() else {
             self.note(ROOT, line);
@@ -87,22 +87,22 @@ impl LineIndexer {
         };
         match within.state {
             CollectionState::Key => {
-                let place = text.map(|text| child(within.place, text));
-                within.state = CollectionState::Member(place);
-                if let Some(place) = place {
-                    self.note(place, line);
+                let position = text.map(|text| child(within.position, text));
+                within.state = CollectionState::Member(position);
+                if let Some(position) = position {
+                    self.note(position, line);
                 }
                 None
             }
-            CollectionState::Member(place) => {
+            CollectionState::Member(position) => {
                 within.state = CollectionState::Key;
-                place
+                position
             }
             CollectionState::Item(index) => {
                 within.state = CollectionState::Item(index + 1);
-                let place = child(within.place, &index.to_string());
-                self.note(place, line);
-                Some(place)
+                let position = child(within.position, &index.to_string());
+                self.note(position, line);
+                Some(position)
             }
             CollectionState::Ignored => None,
         }
@@ -110,14 +110,14 @@ impl LineIndexer {
 
     fn open(&mut self, line: usize, state: CollectionState) {
         let open = match self.begin(line, None) {
-            Some(place) => OpenCollection { place, state },
-            None => OpenCollection { place: ROOT, state: CollectionState::Ignored },
+            Some(position) => OpenCollection { position, state },
+            None => OpenCollection { position: ROOT, state: CollectionState::Ignored },
         };
         self.open.push(open);
     }
 
-    fn note(&mut self, place: u64, line: usize) {
-        self.lines.by_place.insert(place, u32::try_from(line).unwrap_or(u32::MAX));
+    fn note(&mut self, position: u64, line: usize) {
+        self.lines.by_position.insert(position, u32::try_from(line).unwrap_or(u32::MAX));
     }
 
     fn yaml(&mut self, text: &str) {
@@ -203,11 +203,11 @@ mod tests {
     use super::*;
 
     fn line(text: &str, syntax: Syntax, pointer: &str) -> Option<usize> {
-        LineIndex::of(text, syntax).line(&Pointer::from(pointer))
+        LineIndex::new(text, syntax).line(&Pointer::from(pointer))
     }
 
     #[test]
-    fn members_of_json_stand_where_their_keys_do_and_items_where_they_begin() {
+    fn json_members_have_the_line_of_their_key_and_items_the_line_of_their_start() {
         let text =
             "{\n \"a/b\": {\"x\":\n1},\n \"list\": [1, \"}\",\n  {\"k\\\"\\u0041\":\n [true]}],\n \"last\": null\n}";
         for (pointer, expected) in [
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_yaml_stand_where_their_keys_do() {
+    fn yaml_members_have_the_line_of_their_key() {
         let text = "# first\nopenapi: 3.0.0\npaths:\n  /a:\n    get:\n      responses:\n        200: {description: ok}\n  \
                     ? [no, key]\n  : {get: 1}\n  ~: 2\nlist:\n- a\n-\n  b: &x\n    c: 1\nuse:\n  <<: *x\n";
         for (pointer, expected) in [
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_text_does_not_have_stands_where_the_nearest_of_its_parents_does() {
+    fn values_outside_the_text_have_the_line_of_the_nearest_parent() {
         assert_eq!(line("a: 1\nb:\n  c: 2\n", Syntax::Yaml, "/b/none/more"), Some(2));
         assert_eq!(line("", Syntax::Json, "/a"), None);
         assert_eq!(line("{\"a\": \"open", Syntax::Json, "/a/b"), Some(1));

@@ -5,8 +5,8 @@
 
 mod foreign;
 mod lines;
-mod mend;
 mod parsed;
+mod repair;
 mod stream;
 mod text;
 mod value;
@@ -68,7 +68,7 @@ fn parse_json(text: String) -> Result<ParsedText, (String, serde_json::Error)> {
         }
         Err(error) => error,
     };
-    let plain = mend::without_comments(&text);
+    let plain = repair::without_comments(&text);
     match strict_json(&plain) {
         Ok((value, remark)) => {
             let what = "has comments, or commas before a closing bracket, which JSON does not allow; they are ignored";

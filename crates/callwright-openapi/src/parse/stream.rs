@@ -8,7 +8,7 @@ use super::super::discovery;
 /// document, otherwise the first that is not empty.
 pub(super) fn one_document(text: &str) -> Option<String> {
     let documents: Vec<Range<usize>> =
-        documents(text).into_iter().filter(|range| text.get(range.clone()).is_some_and(says_something)).collect();
+        documents(text).into_iter().filter(|range| text.get(range.clone()).is_some_and(has_content)).collect();
     if documents.len() < 2 {
         return None;
     }
@@ -36,7 +36,7 @@ fn documents(text: &str) -> Vec<Range<usize>> {
     documents
 }
 
-fn says_something(text: &str) -> bool {
+fn has_content(text: &str) -> bool {
     text.lines().map(str::trim).any(|line| !line.is_empty() && !line.starts_with(['#', '%', '\u{feff}']))
 }
 
@@ -45,14 +45,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_openapi_document_is_meant_and_keeps_its_lines() {
+    fn the_first_openapi_document_is_selected_and_keeps_its_lines() {
         assert_eq!(one_document("a: 1\n---\nopenapi: 3.0.0\n---\nb: 2\n").as_deref(), Some("\n\nopenapi: 3.0.0\n"));
         assert_eq!(one_document("--- {a: 1}\n--- {swagger: '2.0'}").as_deref(), Some("\n {swagger: '2.0'}"));
         assert_eq!(one_document("a: 1\n...\nb: 2\n").as_deref(), Some("a: 1\n"));
     }
 
     #[test]
-    fn one_document_is_left_as_it_is() {
+    fn a_single_document_is_unchanged() {
         for text in [
             "",
             "a: 1\n",

@@ -8,14 +8,14 @@ fn parsed(text: &str) -> Value {
 }
 
 /// Returns the value and the remarks.
-fn mended(text: &str) -> (Value, String) {
+fn repaired(text: &str) -> (Value, String) {
     let parsed = parse(text.into()).unwrap();
     assert_eq!(parsed.text.matches('\n').count(), text.matches('\n').count(), "lines stay");
     (parsed.value, parsed.remarks.join("; "))
 }
 
 #[test]
-fn keys_that_yaml_reads_as_other_types_stay_texts() {
+fn yaml_keys_of_other_types_become_strings() {
     let value =
         parsed("responses:\n  200: {description: ok}\n  default: {}\n1.0: a\ntrue: b\nnull: c\n2020-01-01: d\n");
     assert_eq!(value["responses"]["200"]["description"], "ok");
@@ -40,8 +40,8 @@ fn yaml_scalars_are_read_as_yaml_1_2_does() {
 
 #[test]
 fn anchors_and_merge_keys_are_expanded() {
-    let (value, remarks) = mended("base: &base {a: 1, b: 2}\nown:\n  <<: *base\n  b: 3\nlist: [*base, *base]\n");
-    assert_eq!(remarks, "", "a key that replaces a merged one does not stand twice");
+    let (value, remarks) = repaired("base: &base {a: 1, b: 2}\nown:\n  <<: *base\n  b: 3\nlist: [*base, *base]\n");
+    assert_eq!(remarks, "", "a key that replaces a merged one does not occur twice");
     assert_eq!(value["own"], json!({"a": 1, "b": 3}));
     assert_eq!(value["list"][1], json!({"a": 1, "b": 2}));
 }
@@ -49,21 +49,21 @@ fn anchors_and_merge_keys_are_expanded() {
 #[test]
 fn the_last_of_two_keys_holds_in_json_and_yaml() {
     for text in [r#"{"a": 1, "a": 2}"#, "a: 1\na: 2\n"] {
-        let (value, remarks) = mended(text);
+        let (value, remarks) = repaired(text);
         assert_eq!(value, json!({"a": 2}));
         assert_eq!(remarks, "has keys more than once in one object (`a`); the last one is used");
     }
     let many: String = (0..20).map(|key| format!("k{key}: 1\nk{key}: 2\n")).collect();
     assert!(
-        mended(&many).1.contains("`k0`, `k1`, `k10`, `k11`, `k12`, ...")
-            || mended(&many).1.ends_with("...); the last one is used")
+        repaired(&many).1.contains("`k0`, `k1`, `k10`, `k11`, `k12`, ...")
+            || repaired(&many).1.ends_with("...); the last one is used")
     );
 }
 
 #[test]
 fn a_byte_order_mark_and_lax_json_are_read() {
     assert_eq!(parsed("\u{feff}{\"a\": 1}"), json!({"a": 1}));
-    let (value, remarks) = mended("{a: 1, \"b\": [1, 2,],}");
+    let (value, remarks) = repaired("{a: 1, \"b\": [1, 2,],}");
     assert_eq!(value, json!({"a": 1, "b": [1, 2]}));
     assert!(remarks.starts_with("is not valid JSON (") && remarks.ends_with("and is parsed as YAML"), "{remarks}");
 }
@@ -97,7 +97,7 @@ fn alias_bombs_are_an_error() {
 }
 
 #[test]
-fn what_is_neither_json_nor_yaml_says_where() {
+fn a_syntax_error_names_its_position() {
     let message = parse("{\"a\": \"open".into()).unwrap_err();
     assert!(message.contains("invalid JSON") && message.contains("line 1"), "{message}");
     let message = parse("a: [1\nb: {".into()).unwrap_err();
@@ -106,35 +106,35 @@ fn what_is_neither_json_nor_yaml_says_where() {
 
 #[test]
 fn json_with_comments_and_last_commas_is_read() {
-    let (value, remarks) = mended("{ // one\n \"a\": \"http://x // y\", /* two\n */ \"b\": [1, 2,],\n}\n");
+    let (value, remarks) = repaired("{ // one\n \"a\": \"http://x // y\", /* two\n */ \"b\": [1, 2,],\n}\n");
     assert_eq!(value, json!({"a": "http://x // y", "b": [1, 2]}));
     assert!(remarks.contains("comments"), "{remarks}");
-    assert_eq!(mended("{\"a\": 1}").1, "");
+    assert_eq!(repaired("{\"a\": 1}").1, "");
 }
 
 #[test]
 fn yaml_indented_with_tabs_is_read() {
-    let (value, remarks) = mended("a:\n\tb:\n\t\tc: 1\n\tlist:\n\t- x: 1\n\t  y: 2\n");
+    let (value, remarks) = repaired("a:\n\tb:\n\t\tc: 1\n\tlist:\n\t- x: 1\n\t  y: 2\n");
     assert_eq!(value, json!({"a": {"b": {"c": 1}, "list": [{"x": 1, "y": 2}]}}));
     assert!(remarks.contains("each is read as 2 spaces"), "{remarks}");
     // Lines with spaces and lines with tabs: the matching width is found.
-    assert_eq!(mended("a:\n    b: 1\n\tc: 2\n").0, json!({"a": {"b": 1, "c": 2}}));
-    assert_eq!(mended("a:\t1\n").1, "");
+    assert_eq!(repaired("a:\n    b: 1\n\tc: 2\n").0, json!({"a": {"b": 1, "c": 2}}));
+    assert_eq!(repaired("a:\t1\n").1, "");
 }
 
 #[test]
 fn control_characters_in_yaml_are_spaces() {
-    let (value, remarks) = mended("a: x\u{1}y\nb: 2\n");
+    let (value, remarks) = repaired("a: x\u{1}y\nb: 2\n");
     assert_eq!(value, json!({"a": "x y", "b": 2}));
     assert!(remarks.contains("control characters"), "{remarks}");
 }
 
 #[test]
 fn of_several_yaml_documents_the_openapi_document_is_read() {
-    let (value, remarks) = mended("kind: Pod\n---\nopenapi: 3.0.0\npaths: {}\n");
+    let (value, remarks) = repaired("kind: Pod\n---\nopenapi: 3.0.0\npaths: {}\n");
     assert_eq!(value["openapi"], "3.0.0");
     assert!(remarks.contains("several YAML documents"), "{remarks}");
-    assert_eq!(mended("---\na: 1\n...\n"), (json!({"a": 1}), String::new()));
+    assert_eq!(repaired("---\na: 1\n...\n"), (json!({"a": 1}), String::new()));
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn bytes_that_are_no_utf_8_are_remarked() {
 }
 
 #[test]
-fn what_is_no_data_says_what_it_is() {
+fn foreign_formats_are_named() {
     assert!(parse(b"  <!doctype html>".to_vec()).unwrap_err().contains("HTML page"));
     assert!(parse(Vec::new()).unwrap_err().contains("empty"));
 }

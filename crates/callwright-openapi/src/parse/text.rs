@@ -62,14 +62,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_unicode_is_read_as_windows_1252() {
+    fn text_that_is_not_unicode_is_decoded_as_windows_1252() {
         let decoded = decode(b"Z\xfcrich \x96 5 \x80".to_vec());
         assert_eq!(decoded.text, "Zürich – 5 €");
         assert!(decoded.remark.is_some_and(|remark| remark.contains("Windows-1252")));
     }
 
     #[test]
-    fn broken_utf_16_is_read_as_far_as_it_goes() {
+    fn broken_utf_16_is_decoded_with_replacement_characters() {
         let decoded = decode(vec![0xFF, 0xFE, b'a', 0, 0x00, 0xD8]);
         assert_eq!(decoded.text, "a\u{fffd}");
         assert!(decoded.remark.is_some_and(|remark| remark.contains("UTF-16")));

@@ -6,7 +6,7 @@ use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 
 use super::parsed::{MAX_NESTING, ParsedText, Syntax};
 use super::value::ValueReader;
-use super::{mend, stream};
+use super::{repair, stream};
 
 /// Stack size of the YAML parser. It recurses and needs about 24 KiB per level of nesting in debug builds.
 const YAML_STACK_BYTES: usize = 16 * 1024 * 1024;
@@ -29,21 +29,21 @@ pub(super) fn parse(text: String) -> Result<ParsedText, String> {
 
 /// Parses one document, with repairs if necessary.
 fn one(text: String) -> Result<ParsedText, String> {
-    let error = match read(&text) {
+    let error = match parse_in_thread(&text) {
         Ok((value, remark)) => {
             return Ok(ParsedText { value, text, syntax: Syntax::Yaml, remarks: remark.into_iter().collect() });
         }
         Err(error) => error,
     };
-    let visible = mend::without_controls(&text);
+    let visible = repair::without_controls(&text);
     let tabbed = TAB_WIDTHS.into_iter().filter_map(|width| {
         let what = format!("has tabs that indent lines, which YAML does not allow; each is read as {width} spaces");
-        Some((mend::with_spaces_for_tabs(visible.as_ref().unwrap_or(&text), width)?, what))
+        Some((repair::with_spaces_for_tabs(visible.as_ref().unwrap_or(&text), width)?, what))
     });
     let controls = "has control characters; they are read as spaces";
     let plain = visible.as_ref().map(|text| (text.clone(), controls.to_owned()));
     for (text, what) in plain.into_iter().chain(tabbed) {
-        if let Ok((value, remark)) = read(&text) {
+        if let Ok((value, remark)) = parse_in_thread(&text) {
             let remarks = std::iter::once(what).chain(remark).collect();
             return Ok(ParsedText { value, text, syntax: Syntax::Yaml, remarks });
         }
@@ -53,7 +53,7 @@ fn one(text: String) -> Result<ParsedText, String> {
 
 /// Parses a YAML document and returns its value with a remark about faults. Uses a separate thread whose stack
 /// suffices for [`MAX_NESTING`] levels, independent of the caller's stack.
-fn read(text: &str) -> Result<(Value, Option<String>), String> {
+fn parse_in_thread(text: &str) -> Result<(Value, Option<String>), String> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("yaml".to_owned()).stack_size(YAML_STACK_BYTES);
         let parser = thread.spawn_scoped(scope, || {

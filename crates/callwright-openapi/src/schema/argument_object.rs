@@ -85,13 +85,13 @@ impl<'d> SchemaWriter<'d> {
         notes: &mut LoadNotes,
     ) -> Result<ToolSchema, String> {
         let key = self.shared.key(arguments);
-        if let Some(known) = self.shared.find(key) {
-            return Ok(known);
+        if let Some(schema) = self.shared.find(key) {
+            return Ok(schema);
         }
         let remarks = notes.count();
         let mut schema = self.write_new(arguments, notes)?;
         let single_values = take_single_values(&mut schema);
-        // A remark applies to one operation or place, so that operations with remarks are translated one by one.
+        // A remark applies to one operation or position, so that operations with remarks are translated one by one.
         let key = (notes.count() == remarks).then_some(key);
         Ok(self.shared.add(key, schema, single_values))
     }
@@ -242,8 +242,8 @@ fn described(schema: Value, argument: &ObjectArgument<'_>, detail: SchemaDetail)
         members.insert("description".to_owned(), shorten(&whole, detail.description_chars).into());
     }
     if let Some(hint) = &argument.hint {
-        let told = members.get("description").and_then(Value::as_str).map(|told| format!("{told}\n{hint}"));
-        members.insert("description".to_owned(), told.unwrap_or_else(|| hint.clone()).into());
+        let described = members.get("description").and_then(Value::as_str).map(|text| format!("{text}\n{hint}"));
+        members.insert("description".to_owned(), described.unwrap_or_else(|| hint.clone()).into());
     }
     let has_examples = detail.is_bare || members.contains_key("examples");
     if let Some(kept) = examples(&argument.examples).filter(|_| !has_examples) {

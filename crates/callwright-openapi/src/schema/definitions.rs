@@ -19,7 +19,7 @@ pub(crate) enum RequestPart {
 /// Names of referenced schemas, and the queue of definitions to write.
 #[derive(Debug, Default)]
 pub(super) struct Definitions<'d> {
-    by_place: HashMap<(ValuePositionId, RequestPart), String>,
+    by_position: HashMap<(ValuePositionId, RequestPart), String>,
     names: HashSet<String>,
     queue: VecDeque<PendingDefinition<'d>>,
 }
@@ -41,18 +41,18 @@ impl<'d> Definitions<'d> {
     /// Returns the name of the definition of `schema`. The first use, at `level`, adds it to the queue.
     pub(super) fn name_of(&mut self, schema: &LocatedValue<'d>, part: RequestPart, level: usize) -> String {
         let key = (schema.at.id(), part);
-        if let Some(name) = self.by_place.get(&key) {
+        if let Some(name) = self.by_position.get(&key) {
             return name.clone();
         }
         let name = self.free_name(&schema.at.pointer().last().unwrap_or_default());
-        self.by_place.insert(key, name.clone());
+        self.by_position.insert(key, name.clone());
         self.queue.push_back(PendingDefinition { name: name.clone(), schema: schema.clone(), part, level });
         name
     }
 
     /// Whether the schema has been referenced before.
-    pub(super) fn knows(&self, schema: &LocatedValue<'d>, part: RequestPart) -> bool {
-        self.by_place.contains_key(&(schema.at.id(), part))
+    pub(super) fn has(&self, schema: &LocatedValue<'d>, part: RequestPart) -> bool {
+        self.by_position.contains_key(&(schema.at.id(), part))
     }
 
     /// Returns the next definition to write, in order of first reference.
@@ -60,8 +60,8 @@ impl<'d> Definitions<'d> {
         self.queue.pop_front()
     }
 
-    fn free_name(&mut self, wish: &str) -> String {
-        let base = wish.replace(|c: char| !c.is_ascii_alphanumeric() && !"_-.".contains(c), "_");
+    fn free_name(&mut self, preferred: &str) -> String {
+        let base = preferred.replace(|c: char| !c.is_ascii_alphanumeric() && !"_-.".contains(c), "_");
         let mut name = if base.is_empty() { "schema".to_owned() } else { base.clone() };
         let mut number = 2;
         while !self.names.insert(name.clone()) {

@@ -27,8 +27,8 @@ pub(super) fn apply(
     let mapping = discriminator.get("mapping").and_then(Value::as_object);
     let mut names_of: HashMap<ValuePositionId, Vec<Value>> = HashMap::new();
     for (name, target) in mapping.into_iter().flatten() {
-        if let Some(place) = target_of(document, target, file) {
-            names_of.entry(place).or_default().push(name.as_str().into());
+        if let Some(target) = target_of(document, target, file) {
+            names_of.entry(target).or_default().push(name.as_str().into());
         }
     }
     for keyword in ["oneOf", "anyOf"] {
@@ -37,8 +37,8 @@ pub(super) fn apply(
         let (Some(branches), Some(written)) = (branches, written) else { continue };
         for (branch, written) in branches.iter().zip(written) {
             let (Some(reference), Value::Object(written)) = (reference(branch), written) else { continue };
-            let place = document.lookup(reference, file).ok().map(|target| target.at.id());
-            if let Some(names) = place.and_then(|place| names_of.get(&place)) {
+            let target = document.lookup(reference, file).ok().map(|target| target.at.id());
+            if let Some(names) = target.and_then(|target| names_of.get(&target)) {
                 let is_required = !discriminator.contains_key("defaultMapping");
                 hold_to(written, property, names, is_required);
             } else {
@@ -56,8 +56,8 @@ pub(super) fn apply(
 fn target_of(document: &ApiDocument, target: &Value, file: &SourceFile) -> Option<ValuePositionId> {
     let target = target.as_str()?;
     let component = format!("#/components/schemas/{target}");
-    let found = document.lookup(target, file).or_else(|_| document.lookup(&component, file));
-    found.ok().map(|found| found.at.id())
+    let target = document.lookup(target, file).or_else(|_| document.lookup(&component, file));
+    target.ok().map(|target| target.at.id())
 }
 
 fn reference(schema: &Value) -> Option<&str> {

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_required_is_not_written_as_nothing() {
+    fn required_parameters_are_not_empty() {
         let array = json!({"type": ["array", "null"]});
         assert_eq!(applied(EmptyValueRule::NoParameter, true, array.clone()), json!({"type": "array", "minItems": 1}));
         assert_eq!(applied(EmptyValueRule::NoParameter, false, array.clone()), array);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_empty_is_empty_or_what_its_schema_says() {
+    fn a_parameter_that_may_be_empty_is_empty_or_matches_its_schema() {
         let number = json!({"type": "integer", "description": "d"});
         assert_eq!(
             applied(EmptyValueRule::Allowed, false, number),

@@ -26,7 +26,7 @@ pub(super) fn relax(
     if loose.is_empty() && loose_properties.is_empty() {
         return false;
     }
-    let loose = with_all_that_lead_there(definitions, loose);
+    let loose = with_referrers(definitions, loose);
     let mut is_changed = false;
     for (_, schema) in definitions.iter_mut().filter(|(name, _)| loose.contains(*name)) {
         is_changed |= relax_one(schema);
@@ -40,36 +40,36 @@ pub(super) fn relax(
 }
 
 /// Returns `loose` and every definition that references one of them, transitively.
-fn with_all_that_lead_there(definitions: &Map<String, Value>, mut loose: HashSet<String>) -> HashSet<String> {
-    let mut led_from: HashMap<String, Vec<&String>> = HashMap::new();
+fn with_referrers(definitions: &Map<String, Value>, mut loose: HashSet<String>) -> HashSet<String> {
+    let mut referrers: HashMap<String, Vec<&String>> = HashMap::new();
     for (name, schema) in definitions {
         refers_to(schema, &mut |target| {
-            led_from.entry(target.to_owned()).or_default().push(name);
+            referrers.entry(target.to_owned()).or_default().push(name);
             false
         });
     }
-    let mut to_follow: Vec<String> = loose.iter().cloned().collect();
-    while let Some(target) = to_follow.pop() {
-        for name in led_from.get(&target).into_iter().flatten() {
+    let mut pending: Vec<String> = loose.iter().cloned().collect();
+    while let Some(target) = pending.pop() {
+        for name in referrers.get(&target).into_iter().flatten() {
             if loose.insert((*name).clone()) {
-                to_follow.push((*name).clone());
+                pending.push((*name).clone());
             }
         }
     }
     loose
 }
 
-/// Whether a `$ref` in `schema` targets a definition for which `is_wanted` is true.
-fn refers_to(schema: &Value, is_wanted: &mut impl FnMut(&str) -> bool) -> bool {
+/// Whether a `$ref` in `schema` targets a definition for which `is_target` is true.
+fn refers_to(schema: &Value, is_target: &mut impl FnMut(&str) -> bool) -> bool {
     let Some(members) = schema.as_object() else { return false };
-    target(schema).is_some_and(&mut *is_wanted)
+    target(schema).is_some_and(&mut *is_target)
         || members.iter().any(|(key, value)| match form(key) {
-            Some(KeywordForm::Schema) => refers_to(value, is_wanted),
+            Some(KeywordForm::Schema) => refers_to(value, is_target),
             Some(KeywordForm::Schemas) => {
-                value.as_array().into_iter().flatten().any(|schema| refers_to(schema, is_wanted))
+                value.as_array().into_iter().flatten().any(|schema| refers_to(schema, is_target))
             }
             Some(KeywordForm::SchemaMap) => {
-                value.as_object().into_iter().flatten().any(|(_, schema)| refers_to(schema, is_wanted))
+                value.as_object().into_iter().flatten().any(|(_, schema)| refers_to(schema, is_target))
             }
             _ => false,
         })
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_to_a_loose_definition_refuses_nothing_for_it() {
+    fn referrers_of_a_loose_definition_lose_exclusivity() {
         let alternatives = json!([{"$ref": "#/$defs/A"}, {"type": "string"}]);
         let mut properties = members(json!({
             "x": {"oneOf": alternatives, "not": {"type": "null"}},
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn both_kinds_of_alternatives_beside_each_other_still_both_hold() {
+    fn any_of_and_one_of_side_by_side_both_apply() {
         let mut properties =
             members(json!({"x": {"anyOf": [{"type": "object"}], "oneOf": [{}], "if": {}, "then": {}}}));
         assert!(relax(&mut properties, &names(&["x"]), &mut Map::new(), HashSet::new()));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_changes_where_nothing_is_loose() {
+    fn schemas_without_loose_parts_are_unchanged() {
         let mut properties = members(json!({"x": {"oneOf": [{}, {}]}}));
         let before = properties.clone();
         assert!(!relax(&mut properties, &HashSet::new(), &mut Map::new(), HashSet::new()));

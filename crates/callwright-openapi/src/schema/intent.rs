@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_beside_an_array_are_those_of_its_items() {
+    fn an_enum_beside_an_array_applies_to_its_items() {
         for (written, items, expected) in [
             (
                 json!({"type": "array", "enum": ["a", 1]}),

@@ -123,9 +123,9 @@ fn plain(form: KeywordForm, value: &Value) -> Option<Value> {
 }
 
 fn types(value: &Value) -> Leaf {
-    let (known, remarks) = literal::types(value);
+    let (types, remarks) = literal::types(value);
     let loss = (!remarks.is_empty()).then(|| remarks.join("; "));
-    Leaf { value: (!known.is_empty()).then(|| type_value(&known)), loss, key: None }
+    Leaf { value: (!types.is_empty()).then(|| type_value(&types)), loss, key: None }
 }
 
 fn enumeration(value: &Value, members: &Map<String, Value>) -> Leaf {
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn keywords_of_the_wrong_form_are_mended_or_left_out() {
+    fn keywords_of_the_wrong_form_are_repaired_or_left_out() {
         let cases = [
             (json!({"minLength": "3"}), "minLength", Some(json!(3))),
             (json!({"minLength": 3.0}), "minLength", Some(json!(3))),
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_boolean_exclusive_bound_takes_over_the_plain_one() {
+    fn a_boolean_exclusive_bound_replaces_the_plain_one() {
         let schema = json!({"maximum": 10, "exclusiveMaximum": true, "minimum": 1, "exclusiveMinimum": false});
         assert_eq!(translated(schema.clone(), "exclusiveMaximum").value, Some(json!(10)));
         assert_eq!(translated(schema.clone(), "maximum").value, None);

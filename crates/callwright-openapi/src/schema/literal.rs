@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value, json};
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "array", "object", "null"];
 
 /// Non-standard type names, in lower case and without separators: types of programming languages, and formats in the
-/// place of a type. Ambiguous names (`any`, `timestamp`, `json`) are not included.
+/// position of a type. Ambiguous names (`any`, `timestamp`, `json`) are not included.
 const MEANT: [(&str, &str); 38] = [
     ("int", "integer"),
     ("int32", "integer"),
@@ -54,10 +54,10 @@ const MEANT: [(&str, &str); 38] = [
 /// Parses a `type`: one name, a list, or several names in one string. Also returns remarks about names that JSON
 /// Schema does not define.
 pub(super) fn types(value: &Value) -> (Vec<&'static str>, Vec<String>) {
-    let (mut known, mut remarks) = (Vec::new(), Vec::new());
+    let (mut types, mut remarks) = (Vec::new(), Vec::new());
     let mut keep = |name| {
-        if !known.contains(&name) {
-            known.push(name);
+        if !types.contains(&name) {
+            types.push(name);
         }
     };
     for name in names(value) {
@@ -73,7 +73,7 @@ pub(super) fn types(value: &Value) -> (Vec<&'static str>, Vec<String>) {
             },
         }
     }
-    (known, remarks)
+    (types, remarks)
 }
 
 /// Returns the names in a `type`; `None` represents a null value in a list. `string | null` and `string, null` are
@@ -103,7 +103,7 @@ fn known_type(name: &str) -> Option<&'static str> {
     if name == "file" {
         return Some("string");
     }
-    TYPES.into_iter().find(|known| known.eq_ignore_ascii_case(name))
+    TYPES.into_iter().find(|known_type| known_type.eq_ignore_ascii_case(name))
 }
 
 fn meant_type(name: &str) -> Option<&'static str> {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_types_are_told_apart() {
+    fn unknown_types_are_resolved() {
         assert_eq!(types(&json!(["string", "null", "string"])), (vec!["string", "null"], vec![]));
         assert_eq!(types(&json!("file")).0, ["string"]);
         assert_eq!(types(&json!("Integer")).0, ["integer"]);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_is_written_in_another_way_is_the_one_that_is_meant() {
+    fn alternative_spellings_of_types_are_resolved() {
         for (written, meant) in [
             (json!("int"), vec!["integer"]),
             (json!("date-time"), vec!["string"]),
@@ -189,8 +189,8 @@ mod tests {
             (json!("dict"), vec!["object"]),
             (json!(["str", "int32"]), vec!["string", "integer"]),
         ] {
-            let (known, remarks) = types(&written);
-            assert_eq!(known, meant, "{written}");
+            let (parsed, remarks) = types(&written);
+            assert_eq!(parsed, meant, "{written}");
             assert_eq!(remarks.len(), meant.len(), "{remarks:?}");
         }
         // A null value from YAML, and several types in one string.

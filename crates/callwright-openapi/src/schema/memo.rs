@@ -22,8 +22,8 @@ impl Memo {
     /// Whether the schema at `target` is small enough to be copied inline.
     pub(super) fn is_copied(&mut self, document: &ApiDocument, target: &LocatedValue<'_>) -> bool {
         let id = target.at.id();
-        if let Some(known) = self.copied.get(&id) {
-            return *known;
+        if let Some(is_copied) = self.copied.get(&id) {
+            return *is_copied;
         }
         let mut left = MAX_COPIED_SCHEMAS;
         let copied = is_within(document, target.value, target.at.file(), &mut left);

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn null_is_added_where_the_schema_would_refuse_it() {
+    fn null_is_added_if_the_schema_rejects_it() {
         let cases = [
             (json!({"type": "string", "enum": ["a"]}), json!({"type": "string", "enum": ["a"]})),
             (json!({"type": "string", "enum": ["a", null]}), json!({"type": ["string", "null"], "enum": ["a", null]})),

@@ -31,16 +31,16 @@ pub(crate) fn read_only_names<'d>(
 
 /// Returns those of the `hidden` names that are visible in a schema referenced by an `allOf` branch, because that
 /// schema is shared with other uses.
-pub(super) fn shown_by_reference<'d>(
+pub(super) fn visible_by_reference<'d>(
     document: &'d ApiDocument,
     schema: &'d Map<String, Value>,
     file: &'d SourceFile,
     hidden: &HashSet<&'d str>,
 ) -> Vec<&'d str> {
-    let mut shown = Vec::new();
+    let mut visible = Vec::new();
     let mut note = |name, flag| {
-        if hidden.contains(name) && flag != Some(true) && !shown.contains(&name) {
-            shown.push(name);
+        if hidden.contains(name) && flag != Some(true) && !visible.contains(&name) {
+            visible.push(name);
         }
     };
     let mut search = ReadOnlySearch { document, visited: HashSet::new(), note: &mut note };
@@ -50,7 +50,7 @@ pub(super) fn shown_by_reference<'d>(
             search.visit(target, file, MAX_LEVELS);
         }
     }
-    shown
+    visible
 }
 
 /// Visits the descriptions of an object's properties, and passes each name and flag to `note`.

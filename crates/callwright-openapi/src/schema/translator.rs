@@ -20,7 +20,7 @@ use super::literal::{type_value, types, types_of};
 use super::loops::DEFINITIONS;
 use super::memo::Memo;
 use super::nullable::{is_nullable, make_nullable};
-use super::read_only::{read_only_names, shown_by_reference};
+use super::read_only::{read_only_names, visible_by_reference};
 use super::trail::SchemaTrail;
 
 /// Maximum number of enumerated values in a bare schema.
@@ -128,12 +128,12 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
             Value::String(text) if text == "true" => Ok(Value::Bool(true)),
             Value::String(text) if text == "false" => Ok(Value::Bool(false)),
             Value::String(_) if !types(schema).0.is_empty() => {
-                self.notes.place(&trail.place(), format_args!("is not a schema; {schema} is read as its type"));
+                self.notes.remark_at(&trail.position(), format_args!("is not a schema; {schema} is read as its type"));
                 Ok(json!({"type": type_value(&types(schema).0)}))
             }
             _ => {
                 self.is_loose = true;
-                self.notes.place(&trail.place(), "is not a schema; any value is accepted");
+                self.notes.remark_at(&trail.position(), "is not a schema; any value is accepted");
                 Ok(json!({}))
             }
         }
@@ -173,7 +173,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
             Ok(target) => self.referred(&target, level)?,
             Err(error) => {
                 self.is_loose = true;
-                self.notes.place(&trail.place(), format_args!("{error}; any value is accepted"));
+                self.notes.remark_at(&trail.position(), format_args!("{error}; any value is accepted"));
                 json!({})
             }
         };
@@ -196,7 +196,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         if self.memo.is_copied(self.document, target) {
             return self.schema(target, self.part, level);
         }
-        if level >= self.detail.levels && !self.definitions.knows(target, self.part) {
+        if level >= self.detail.levels && !self.definitions.has(target, self.part) {
             let end = self.document.end_of(target.value, target.at.file());
             let end = end.and_then(|(end, _)| end.as_object());
             self.is_loose |= end.is_none();
@@ -227,26 +227,26 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
     fn keywords(
         &mut self,
         members: &'d Map<String, Value>,
-        wanted: impl Fn(&str) -> bool,
+        is_included: impl Fn(&str) -> bool,
         trail: &SchemaTrail<'_, 'd>,
         level: usize,
         translated: &mut Map<String, Value>,
     ) -> Result<(), TooLarge> {
-        for (key, value) in members.iter().filter(|(key, _)| wanted(key)) {
+        for (key, value) in members.iter().filter(|(key, _)| is_included(key)) {
             let Some(form) = form(key) else { continue };
             self.spend(key.len() + KEYWORD_BYTES)?;
-            let place = trail.member(key);
+            let child = trail.member(key);
             let (key, value) = match form {
                 // OpenAPI 3.0 and Swagger 2.0 have no tuples: a list of one schema is the schema of every item.
                 KeywordForm::Schema if is_list_of_one(value) && self.document.version < Version::V3_1 => {
                     let item = value.get(0).unwrap_or(&Value::Null);
-                    (key.as_str(), Some(self.any(item, &place.item(0), level + 1)?))
+                    (key.as_str(), Some(self.any(item, &child.item(0), level + 1)?))
                 }
-                KeywordForm::Schema if value.is_array() => ("prefixItems", self.list(value, &place, level)?),
-                KeywordForm::Schema => (key.as_str(), Some(self.any(value, &place, level + 1)?)),
-                KeywordForm::Schemas => (key.as_str(), self.list(value, &place, level)?),
-                KeywordForm::SchemaMap => (key.as_str(), self.map(value, &place, level)?),
-                _ => self.leaf(key, form, members, &place)?,
+                KeywordForm::Schema if value.is_array() => ("prefixItems", self.list(value, &child, level)?),
+                KeywordForm::Schema => (key.as_str(), Some(self.any(value, &child, level + 1)?)),
+                KeywordForm::Schemas => (key.as_str(), self.list(value, &child, level)?),
+                KeywordForm::SchemaMap => (key.as_str(), self.map(value, &child, level)?),
+                _ => self.leaf(key, form, members, &child)?,
             };
             if let Some(value) = value {
                 translated.insert(key.to_owned(), value);
@@ -260,7 +260,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         key: &'k str,
         form: KeywordForm,
         members: &Map<String, Value>,
-        place: &SchemaTrail<'_, 'd>,
+        trail: &SchemaTrail<'_, 'd>,
     ) -> Result<(&'k str, Option<Value>), TooLarge> {
         let is_list = members.get(key).and_then(Value::as_array).is_some_and(|values| values.len() > BARE_VALUES);
         if self.detail.is_bare && (is_annotation(key) || is_list && form == KeywordForm::Enum) {
@@ -270,7 +270,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         let leaf = leaf(key, form, members, self.detail.description_chars);
         if let Some(loss) = leaf.loss {
             self.is_loose |= leaf.value.is_none() && !is_annotation(key);
-            self.notes.place(&place.place(), loss);
+            self.notes.remark_at(&trail.position(), loss);
         }
         if let Some(value) = &leaf.value {
             self.spend(value.as_str().map_or_else(|| value.to_string().len(), str::len))?;
@@ -278,13 +278,13 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         Ok((leaf.key.unwrap_or(key), leaf.value))
     }
 
-    fn list(&mut self, value: &'d Value, place: &SchemaTrail<'_, 'd>, level: usize) -> Result<Option<Value>, TooLarge> {
+    fn list(&mut self, value: &'d Value, trail: &SchemaTrail<'_, 'd>, level: usize) -> Result<Option<Value>, TooLarge> {
         let schemas = value.as_array().filter(|schemas| !schemas.is_empty());
         // A single alternative without a list.
         if value.is_object() {
-            return Ok(Some(json!([self.any(value, place, level + 1)?])));
+            return Ok(Some(json!([self.any(value, trail, level + 1)?])));
         }
-        let Some(schemas) = schemas else { return Ok(self.malformed(place)) };
+        let Some(schemas) = schemas else { return Ok(self.malformed(trail)) };
         let mut translated = Vec::with_capacity(schemas.len());
         for (index, schema) in schemas.iter().enumerate() {
             translated.push(match schema {
@@ -292,26 +292,26 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
                 Value::Object(members) if members.len() == 1 && members.get("type") == Some(&Value::Null) => {
                     json!({"type": "null"})
                 }
-                schema => self.any(schema, &place.item(index), level + 1)?,
+                schema => self.any(schema, &trail.item(index), level + 1)?,
             });
         }
         Ok(Some(Value::Array(translated)))
     }
 
-    fn map(&mut self, value: &'d Value, place: &SchemaTrail<'_, 'd>, level: usize) -> Result<Option<Value>, TooLarge> {
-        let Some(schemas) = value.as_object() else { return Ok(self.malformed(place)) };
+    fn map(&mut self, value: &'d Value, trail: &SchemaTrail<'_, 'd>, level: usize) -> Result<Option<Value>, TooLarge> {
+        let Some(schemas) = value.as_object() else { return Ok(self.malformed(trail)) };
         let mut translated = Map::new();
         for (name, schema) in schemas {
-            let member = place.member(name);
+            let member = trail.member(name);
             self.spend(name.len() + KEYWORD_BYTES)?;
             translated.insert(name.clone(), self.any(schema, &member, level + 1)?);
         }
         Ok(Some(Value::Object(translated)))
     }
 
-    fn malformed(&mut self, place: &SchemaTrail<'_, 'd>) -> Option<Value> {
+    fn malformed(&mut self, trail: &SchemaTrail<'_, 'd>) -> Option<Value> {
         self.is_loose = true;
-        self.notes.place(&place.place(), "has a value of the wrong form; left out");
+        self.notes.remark_at(&trail.position(), "has a value of the wrong form; left out");
         None
     }
 
@@ -329,10 +329,13 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
             }
             let required = translated.entry("required").or_insert_with(|| json!([]));
             let Some(names) = required.as_array_mut() else { return };
-            if !names.iter().any(|known| known == name) {
+            if !names.iter().any(|required| required == name) {
                 names.push(name.as_str().into());
-                let place = trail.member("properties");
-                self.notes.place(&place.member(name).place(), "has `required: true` itself and is treated as required");
+                let properties = trail.member("properties");
+                self.notes.remark_at(
+                    &properties.member(name).position(),
+                    "has `required: true` itself and is treated as required",
+                );
             }
         }
     }
@@ -357,9 +360,9 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         for branch in branches.into_iter().flatten().filter_map(Value::as_object_mut) {
             remove_properties(branch, &hidden);
         }
-        let shown = shown_by_reference(self.document, members, file, &hidden);
-        if let (false, Some(Value::Array(branches))) = (shown.is_empty(), translated.get_mut("allOf")) {
-            let has: Vec<Value> = shown.iter().map(|name| json!({"required": [name]})).collect();
+        let visible = visible_by_reference(self.document, members, file, &hidden);
+        if let (false, Some(Value::Array(branches))) = (visible.is_empty(), translated.get_mut("allOf")) {
+            let has: Vec<Value> = visible.iter().map(|name| json!({"required": [name]})).collect();
             branches.push(json!({"not": {"anyOf": has}}));
         }
     }

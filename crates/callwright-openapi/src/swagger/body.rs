@@ -54,8 +54,8 @@ fn of_bodies<'d>(
     consumes: &[&str],
     notes: &mut LoadNotes,
 ) -> Result<Option<OperationBody<'d>>, String> {
-    let best = consumes.iter().map(|media_type| SendableMediaType::of(media_type)).min_by_key(SendableMediaType::rank);
-    let SendableMediaType { media_type, format } = best.unwrap_or_else(|| SendableMediaType::of(JSON));
+    let best = consumes.iter().map(|media_type| SendableMediaType::new(media_type)).min_by_key(SendableMediaType::rank);
+    let SendableMediaType { media_type, format } = best.unwrap_or_else(|| SendableMediaType::new(JSON));
     let body = OperationBody {
         media_type,
         format,
@@ -76,7 +76,7 @@ fn of_bodies<'d>(
                         .follow(schema.clone())
                         .map_err(|error| format!("schema of the request body {}: {error}", schema.at))?;
                 }
-                None => notes.place(&only.at, "the request body has no schema; any value is accepted"),
+                None => notes.remark_at(&only.at, "the request body has no schema; any value is accepted"),
             }
             Ok(Some(OperationBody { schema, description: only.text("description"), ..body }))
         }
@@ -96,7 +96,7 @@ fn of_fields<'d>(
 ) -> OperationBody<'d> {
     let has_file = fields.iter().any(|field| content(document, schema(field).as_ref(), None) == Content::File);
     let media_type = form_type(has_file, consumes, notes);
-    let format = SendableMediaType::of(media_type).format;
+    let format = SendableMediaType::new(media_type).format;
     let encoding = fields.iter().filter_map(|field| {
         let Collection { style, explode, nested } = collection(document, field, Location::Query, notes);
         let is_array = field.text("type") == Some("array");
@@ -126,12 +126,13 @@ fn of_fields<'d>(
 
 /// Selects the media type of a form: multipart if there are files, otherwise as declared, by default URL-encoded.
 fn form_type(has_file: bool, consumes: &[&str], notes: &mut LoadNotes) -> &'static str {
-    let formats: Vec<BodyFormat> = consumes.iter().map(|media_type| SendableMediaType::of(media_type).format).collect();
+    let formats: Vec<BodyFormat> =
+        consumes.iter().map(|media_type| SendableMediaType::new(media_type).format).collect();
     let media_type = match (has_file, formats.contains(&BodyFormat::Form), formats.contains(&BodyFormat::Multipart)) {
         (true, _, _) | (false, false, true) => MULTIPART,
         (false, _, _) => FORM,
     };
-    if !consumes.is_empty() && !formats.contains(&SendableMediaType::of(media_type).format) {
+    if !consumes.is_empty() && !formats.contains(&SendableMediaType::new(media_type).format) {
         let listed = consumes.join(", ");
         notes.remark(format!("form fields cannot be sent as {listed}; {media_type} is used"));
     }

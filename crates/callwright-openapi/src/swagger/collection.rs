@@ -50,7 +50,7 @@ fn separated(holder: &LocatedValue<'_>, notes: &mut LoadNotes) -> Option<Style> 
         "pipes" => Some(Style::PipeDelimited),
         other => {
             let what = format!("collectionFormat `{other}` is not supported here; items are joined by commas");
-            notes.place(&holder.at, what);
+            notes.remark_at(&holder.at, what);
             None
         }
     }

@@ -1,4 +1,4 @@
-//! Parses Swagger 2.0 directly, without a prior conversion to OpenAPI 3, so that all reported places refer to the
+//! Parses Swagger 2.0 directly, without a prior conversion to OpenAPI 3, so that all reported positions refer to the
 //! original document.
 //!
 //! Read [`request`] first. The features that both versions share (paths, operations, references, schemas) are handled
@@ -13,26 +13,26 @@ use http::Method;
 use super::body::OperationBody;
 use super::document::{ApiDocument, LocatedValue};
 use super::notes::LoadNotes;
+use super::operation_list::DocumentOperation;
 use super::parameter::{OperationParameter, ParameterLists};
-use super::walk::DocumentOperation;
 
 pub(super) use parameter::{name, parameter};
 
 /// Supported schemes, best first.
 const SCHEMES: [&str; 2] = ["https", "http"];
 
-/// Returns parameters and body of `found` from its `lists`.
+/// Returns parameters and body of `source` from its `lists`.
 ///
 /// # Errors
 ///
 /// Returns the reason why the request cannot be represented (Swagger 2.0, Parameter Object).
 pub(super) fn request<'d>(
     document: &'d ApiDocument,
-    found: &DocumentOperation<'d>,
+    source: &DocumentOperation<'d>,
     mut lists: ParameterLists<'d>,
     notes: &mut LoadNotes,
 ) -> Result<(Vec<OperationParameter<'d>>, Option<OperationBody<'d>>), String> {
-    let DocumentOperation { method, operation, .. } = found;
+    let DocumentOperation { method, operation, .. } = source;
     if [Method::GET, Method::HEAD].contains(method) && !lists.fields.is_empty() {
         // Servers read such a field from the query, because these methods have no body.
         notes.remark("form fields of a request without a body are sent in the query");

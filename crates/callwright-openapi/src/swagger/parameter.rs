@@ -39,7 +39,7 @@ pub(in super::super) fn parameter<'d>(
 ) -> OperationParameter<'d> {
     let schema = schema(at);
     if schema.is_none() {
-        notes.place(&at.at, format_args!("parameter `{name}` has no type; any value is accepted"));
+        notes.remark_at(&at.at, format_args!("parameter `{name}` has no type; any value is accepted"));
     }
     let Collection { style, explode, nested } = collection(document, at, location, notes);
     OperationParameter {

@@ -22,8 +22,8 @@ fn operation_as(method: &str, operation: Value, mut more: Value) -> (Operation, 
     more["paths"] = json!({"/x": {method: operation}});
     let mut toolset = toolset(more);
     assert_eq!(toolset.report.operations_skipped, []);
-    let said = toolset.report.simplified.into_iter().map(|simplified| simplified.what).collect();
-    (toolset.operations.remove(0), said)
+    let remarks = toolset.report.simplified.into_iter().map(|simplified| simplified.what).collect();
+    (toolset.operations.remove(0), remarks)
 }
 
 fn operation(operation: Value, more: Value) -> (Operation, Vec<String>) {
@@ -44,7 +44,7 @@ fn reason_of(parameters: Value) -> String {
 
 #[test]
 fn parameters_are_their_own_schemas() {
-    let (operation, said) = operation(
+    let (operation, remarks) = operation(
         json!({"parameters": [
             {"name": "size", "in": "query", "type": "integer", "minimum": 1, "maximum": 9, "exclusiveMaximum": true,
              "default": 3, "required": true, "description": "How many"},
@@ -53,7 +53,7 @@ fn parameters_are_their_own_schemas() {
         ]}),
         json!({"parameters": {"Page": {"name": "page", "in": "query", "type": "string", "format": "uuid"}}}),
     );
-    assert_eq!(said, Vec::<String>::new());
+    assert_eq!(remarks, Vec::<String>::new());
     assert_eq!(
         operation.tool.parameters["properties"],
         json!({
@@ -89,9 +89,9 @@ fn an_operation_replaces_parameters_of_its_path_and_its_body() {
 }
 
 #[test]
-fn collection_formats_become_styles_in_every_place_and_level() {
-    let array = |name: &str, place: &str, format: Value| {
-        let mut parameter = json!({"name": name, "in": place, "type": "array", "items": {"type": "string"}});
+fn collection_formats_become_styles_in_every_location_and_level() {
+    let array = |name: &str, location: &str, format: Value| {
+        let mut parameter = json!({"name": name, "in": location, "type": "array", "items": {"type": "string"}});
         if !format.is_null() {
             parameter["collectionFormat"] = format;
         }
@@ -107,15 +107,19 @@ fn collection_formats_become_styles_in_every_place_and_level() {
         ("header", json!(null), Style::Simple, false),
         ("header", json!("pipes"), Style::PipeDelimited, false),
     ];
-    for (place, format, style, explode) in cases {
-        let (operation, said) = operation(json!({"parameters": [array("a", place, format.clone())]}), json!({}));
-        assert_eq!((operation.bindings[0].style, operation.bindings[0].explode), (style, explode), "{place} {format}");
-        assert!(said.is_empty(), "{said:?}");
+    for (location, format, style, explode) in cases {
+        let (operation, remarks) = operation(json!({"parameters": [array("a", location, format.clone())]}), json!({}));
+        assert_eq!(
+            (operation.bindings[0].style, operation.bindings[0].explode),
+            (style, explode),
+            "{location} {format}"
+        );
+        assert!(remarks.is_empty(), "{remarks:?}");
     }
-    for (place, format) in [("header", "multi"), ("query", "weird")] {
-        let (operation, said) = operation(json!({"parameters": [array("a", place, json!(format))]}), json!({}));
+    for (location, format) in [("header", "multi"), ("query", "weird")] {
+        let (operation, remarks) = operation(json!({"parameters": [array("a", location, json!(format))]}), json!({}));
         assert!(!operation.bindings[0].explode);
-        assert!(said[0].contains("joined by commas"), "{said:?}");
+        assert!(remarks[0].contains("joined by commas"), "{remarks:?}");
     }
     let nested = json!({"name": "a", "in": "query", "type": "array", "collectionFormat": "pipes", "items": {
         "type": "array", "collectionFormat": "ssv", "items": {"type": "array", "items": {"type": "integer"}}}});
@@ -125,13 +129,13 @@ fn collection_formats_become_styles_in_every_place_and_level() {
 }
 
 #[test]
-fn a_body_is_sent_as_the_best_of_what_is_consumed() {
+fn a_body_has_the_best_consumed_media_type() {
     let body = json!({"name": "pet", "in": "body", "required": true, "description": "The pet", "schema": {"$ref": "#/definitions/Pet"}});
     let pet = json!({"type": "object", "required": ["name"], "discriminator": "kind", "properties": {
         "name": {"type": "string"}, "kind": {"type": "string"}, "id": {"type": "integer", "readOnly": true}}});
     let more = json!({"consumes": ["application/xml", "application/json"], "definitions": {"Pet": pet}});
-    let (operation, said) = operation(json!({"parameters": [body]}), more);
-    assert!(said.is_empty(), "{said:?}");
+    let (operation, remarks) = operation(json!({"parameters": [body]}), more);
+    assert!(remarks.is_empty(), "{remarks:?}");
     let binding = operation.body.unwrap();
     assert_eq!((binding.media_type.as_str(), binding.required), ("application/json", true));
     assert_eq!(binding.shape, members(&["name", "kind"]));
@@ -148,8 +152,8 @@ fn form_fields_become_a_form_and_files_make_it_multipart() {
     let text = json!({"name": "note", "in": "formData", "type": "string", "description": "n"});
     let tags = json!({"name": "tags", "in": "formData", "type": "array", "collectionFormat": "pipes", "items": {"type": "string"}});
     let file = json!({"name": "file", "in": "formData", "type": "file", "required": true});
-    let (form, said) = operation(json!({"parameters": [text, tags]}), json!({}));
-    assert!(said.is_empty(), "{said:?}");
+    let (form, remarks) = operation(json!({"parameters": [text, tags]}), json!({}));
+    assert!(remarks.is_empty(), "{remarks:?}");
     let body = form.body.unwrap();
     assert_eq!(body.media_type, "application/x-www-form-urlencoded");
     assert!(!body.required);
@@ -157,8 +161,8 @@ fn form_fields_become_a_form_and_files_make_it_multipart() {
     assert_eq!(body.encoding["tags"], piped);
     assert_eq!(form.tool.parameters["properties"]["note"], json!({"type": "string", "description": "n"}));
 
-    let (upload, said) = operation(json!({"parameters": [text, file]}), json!({"consumes": ["application/json"]}));
-    assert!(said[0].contains("multipart/form-data is used"), "{said:?}");
+    let (upload, remarks) = operation(json!({"parameters": [text, file]}), json!({"consumes": ["application/json"]}));
+    assert!(remarks[0].contains("multipart/form-data is used"), "{remarks:?}");
     let body = upload.body.unwrap();
     assert_eq!((body.media_type.as_str(), body.required), ("multipart/form-data", true));
     assert_eq!(body.encoding["file"].content_type.as_deref(), Some("application/octet-stream"));
@@ -177,7 +181,7 @@ fn arrays_of_files_are_files() {
 }
 
 #[test]
-fn form_fields_that_bear_a_parameters_name_stand_in_a_body_of_their_own() {
+fn form_fields_with_the_name_of_a_parameter_get_their_own_body() {
     let (operation, _) = operation(
         json!({"parameters": [
             {"name": "id", "in": "query", "type": "integer"},
@@ -193,30 +197,30 @@ fn form_fields_that_bear_a_parameters_name_stand_in_a_body_of_their_own() {
 }
 
 #[test]
-fn faulty_bodies_are_understood_where_only_one_thing_can_be_meant() {
+fn faulty_bodies_with_one_possible_meaning_are_accepted() {
     let field = |required: bool| json!({"name": "f", "in": "formData", "type": "string", "required": required});
     let body = |name: &str, required: bool| json!({"name": name, "in": "body", "required": required, "schema": {"type": "object", "properties": {"a": {}}}});
-    let (fields, said) = operation_as("get", json!({"parameters": [field(true)]}), json!({}));
+    let (fields, remarks) = operation_as("get", json!({"parameters": [field(true)]}), json!({}));
     assert!(fields.body.is_none() && fields.bindings[0].location == Location::Query);
-    assert!(said[0].contains("sent in the query"), "{said:?}");
+    assert!(remarks[0].contains("sent in the query"), "{remarks:?}");
 
-    let (both, said) = operation(json!({"parameters": [body("b", true), field(false)]}), json!({}));
+    let (both, remarks) = operation(json!({"parameters": [body("b", true), field(false)]}), json!({}));
     assert_eq!(both.body.unwrap().media_type, "application/json");
-    assert!(said[0].contains("form fields are combined"), "{said:?}");
+    assert!(remarks[0].contains("form fields are combined"), "{remarks:?}");
     let (both, _) = operation(json!({"parameters": [body("b", false), field(true)]}), json!({}));
     assert_eq!(both.body.unwrap().media_type, "application/x-www-form-urlencoded");
     assert!(reason_of(json!([body("b", true), field(true)])).contains("can have one of them"));
 
-    let (several, said) = operation(json!({"parameters": [body("b", true), body("c", false)]}), json!({}));
+    let (several, remarks) = operation(json!({"parameters": [body("b", true), body("c", false)]}), json!({}));
     assert_eq!(several.body.unwrap().shape, members(&["b", "c"]));
-    assert!(said[0].contains("members of one"), "{said:?}");
-    let (typed, said) = operation(json!({"parameters": [{"name": "b", "in": "body", "type": "string"}]}), json!({}));
+    assert!(remarks[0].contains("members of one"), "{remarks:?}");
+    let (typed, remarks) = operation(json!({"parameters": [{"name": "b", "in": "body", "type": "string"}]}), json!({}));
     assert_eq!(typed.tool.parameters["properties"]["body"], json!({"type": "string"}));
-    assert!(said.is_empty(), "{said:?}");
+    assert!(remarks.is_empty(), "{remarks:?}");
 }
 
 #[test]
-fn parameters_that_cannot_be_understood_say_why() {
+fn invalid_parameters_are_reported_with_a_reason() {
     assert!(reason_of(json!([{"name": "a", "type": "string"}])).contains("it has none"));
     assert!(reason_of(json!([{"name": "a", "in": "air", "type": "string"}])).contains("it has \"air\""));
     assert!(reason_of(json!([{"in": "query", "type": "string"}])).contains("has no name"));
@@ -283,7 +287,7 @@ fn security_definitions_and_media_types_are_read() {
 }
 
 #[test]
-fn documentation_is_told_with_its_places() {
+fn documentation_texts_have_positions() {
     let (operation, _) = operation(
         json!({
             "description": "Adds",
@@ -315,18 +319,21 @@ fn documentation_is_told_with_its_places() {
 }
 
 #[test]
-fn a_property_that_says_required_itself_is_required_and_an_empty_value_may_be_allowed() {
+fn a_property_with_required_true_is_required_and_may_allow_an_empty_value() {
     let schema =
         json!({"type": "object", "properties": {"a": {"type": "string", "required": true}, "b": {"required": false}}});
     let body = json!({"name": "b", "in": "body", "schema": {"type": "array", "items": schema}});
     let flag = json!({"name": "flag", "in": "query", "type": "boolean", "allowEmptyValue": true, "description": "d"});
     let text = json!({"name": "text", "in": "query", "type": "string", "allowEmptyValue": true});
-    let (operation, said) = operation(json!({"parameters": [flag, text, body]}), json!({}));
+    let (operation, remarks) = operation(json!({"parameters": [flag, text, body]}), json!({}));
     let properties = &operation.tool.parameters["properties"];
     assert_eq!(properties["body"]["items"]["required"], json!(["a"]));
     assert_eq!(properties["body"]["items"]["properties"]["a"], json!({"type": "string"}));
     assert_eq!(properties["flag"], json!({"description": "d", "anyOf": [{"type": "boolean"}, {"const": ""}]}));
     assert_eq!(properties["text"], json!({"type": "string"}));
-    assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].starts_with("api.json #/paths/~1x/post/parameters/2/schema/items/properties/a: "), "{said:?}");
+    assert_eq!(remarks.len(), 1, "{remarks:?}");
+    assert!(
+        remarks[0].starts_with("api.json #/paths/~1x/post/parameters/2/schema/items/properties/a: "),
+        "{remarks:?}"
+    );
 }

@@ -22,7 +22,7 @@ fn description(operation: &Operation, argument: &str) -> String {
 }
 
 #[test]
-fn files_of_a_multipart_body_are_explained_and_known() {
+fn files_of_a_multipart_body_are_described_and_recognised() {
     let meta = json!({"type": "object", "properties": {"a": {}}});
     let schema = json!({"type": "object", "required": ["file"], "properties": {
         "file": {"$ref": "#/components/schemas/File"},
@@ -51,7 +51,7 @@ fn files_of_a_multipart_body_are_explained_and_known() {
 }
 
 #[test]
-fn a_body_with_files_is_sent_in_parts_where_it_may_be() {
+fn a_body_with_files_is_multipart_if_possible() {
     let upload =
         |file: &str| json!({"schema": {"properties": {"file": {"$ref": format!("#/components/schemas/{file}")}}}});
     let form = "application/x-www-form-urlencoded";
@@ -67,7 +67,7 @@ fn a_body_with_files_is_sent_in_parts_where_it_may_be() {
 }
 
 #[test]
-fn xml_is_written_from_the_schema_and_asked_for_as_text_where_there_is_none() {
+fn xml_follows_the_schema_and_is_a_text_argument_without_one() {
     let operation = with_content(json!({"application/xml": {"schema": {"$ref": "#/components/schemas/Pet"}}}));
     let body = operation.body.as_ref().unwrap();
     let Content::Xml(shape) = &body.content else { panic!("{:?}", body.content) };
@@ -125,7 +125,7 @@ fn yaml_and_sequences_of_json_are_written_from_values() {
 }
 
 #[test]
-fn members_whose_names_a_provider_refuses_have_another_one_and_say_so() {
+fn members_with_invalid_names_are_renamed_with_a_remark() {
     let schema = json!({"type": "object", "required": ["@type"], "properties": {"@type": {"type": "string", "description": "The type."}, "type": {}}});
     let operation = with_content(json!({"application/json": {"schema": schema}}));
     let parameters = &operation.tool.parameters;

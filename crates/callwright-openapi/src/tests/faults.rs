@@ -44,7 +44,7 @@ fn a_bad_operation_is_skipped_with_its_reason_and_the_others_load() {
 }
 
 #[test]
-fn a_path_parameter_that_is_not_described_is_a_text_and_one_without_place_is_left_out() {
+fn an_undescribed_path_parameter_is_a_string_and_one_outside_the_template_is_dropped() {
     let toolset = toolset(json!({"paths": {"/a/{id}/{key+}": {
         "parameters": [
             {"name": "key", "in": "path", "schema": {}},
@@ -56,16 +56,16 @@ fn a_path_parameter_that_is_not_described_is_a_text_and_one_without_place_is_lef
     assert_eq!(operation.tool.parameters["properties"]["id"], json!({"type": "string", "minLength": 1}));
     assert!(operation.tool.parameters["properties"]["key"].is_object());
     assert_eq!(operation.tool.parameters["required"], json!(["id", "key"]));
-    let places: Vec<(&str, &str, bool)> =
+    let pointers: Vec<(&str, &str, bool)> =
         operation.bindings.iter().map(|it| (it.argument.as_str(), it.name.as_str(), it.allow_reserved)).collect();
-    assert_eq!(places, [("id", "id", false), ("key", "key+", true)]);
-    let said: Vec<&str> = toolset.report.simplified.iter().map(|simplified| simplified.what.as_str()).collect();
-    assert!(said.iter().any(|what| what.contains("`id` is not described")), "{said:?}");
-    assert!(said.iter().any(|what| what.contains("`gone` has no place")), "{said:?}");
+    assert_eq!(pointers, [("id", "id", false), ("key", "key+", true)]);
+    let remarks: Vec<&str> = toolset.report.simplified.iter().map(|simplified| simplified.what.as_str()).collect();
+    assert!(remarks.iter().any(|what| what.contains("`id` is not described")), "{remarks:?}");
+    assert!(remarks.iter().any(|what| what.contains("`gone` has no place")), "{remarks:?}");
 }
 
 #[test]
-fn a_broken_reference_within_a_schema_accepts_anything_there_and_is_reported_once() {
+fn a_broken_reference_in_a_schema_accepts_any_value_and_is_reported_once() {
     let schema = json!({"properties": {"a": {"$ref": "#/none", "description": "kept"}, "b": {"type": "integer"}}});
     let shared = json!({"content": {"application/json": {"schema": {"$ref": "#/components/schemas/S"}}}});
     let toolset = toolset(json!({
@@ -148,17 +148,17 @@ fn sample() -> Value {
 }
 
 /// Collects pointers to every value below `value`.
-fn places(value: &Value, at: String, found: &mut Vec<String>) {
+fn pointers(value: &Value, at: String, found: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
             for (key, member) in members {
                 let key = key.replace('~', "~0").replace('/', "~1");
-                places(member, format!("{at}/{key}"), found);
+                pointers(member, format!("{at}/{key}"), found);
             }
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                places(item, format!("{at}/{index}"), found);
+                pointers(item, format!("{at}/{index}"), found);
             }
         }
         _ => {}
@@ -168,13 +168,13 @@ fn places(value: &Value, at: String, found: &mut Vec<String>) {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, rng_seed: proptest::test_runner::RngSeed::Fixed(3), ..ProptestConfig::default() })]
-    /// Random values in random places: nothing panics, every operation is accounted for, every schema can be used.
+    /// Random values in random pointers: nothing panics, every operation is accounted for, every schema can be used.
     #[test]
-    fn a_document_broken_anywhere_loads_or_says_why(breaks in proptest::collection::vec((any::<prop::sample::Index>(), 0usize..10, any::<prop::sample::Index>()), 1..5)) {
+    fn a_document_broken_at_any_position_loads_or_is_an_error(breaks in proptest::collection::vec((any::<prop::sample::Index>(), 0usize..10, any::<prop::sample::Index>()), 1..5)) {
         let mut root = sample();
         for (place, kind, other) in breaks {
             let mut found = Vec::new();
-            places(&root, String::new(), &mut found);
+            pointers(&root, String::new(), &mut found);
             let target = other.get(&found).clone();
             let value = match kind {
                 0 => Value::Null,

@@ -92,7 +92,7 @@ fn many_subtypes_of_one_type_give_bounded_schemas() {
 /// Each level refers to the next one ten times: the number of paths grows exponentially, the number of schemas does
 /// not.
 #[test]
-fn inheritance_by_many_ways_is_looked_into_once() {
+fn inheritance_along_many_paths_is_visited_once() {
     let mut schemas = Map::new();
     for level in 0..12 {
         let next = reference(format!("L{}", level + 1));
@@ -106,7 +106,7 @@ fn inheritance_by_many_ways_is_looked_into_once() {
 /// An enumeration, texts and names that are too large for any tool: only the names of the arguments and their types
 /// remain.
 #[test]
-fn an_operation_with_far_too_much_to_say_keeps_its_arguments() {
+fn an_operation_with_too_many_descriptions_keeps_its_arguments() {
     let long: Vec<String> = (0..20_000).map(|number| format!("value{number}")).collect();
     let mut properties = Map::new();
     properties.insert("listed".to_owned(), json!({"type": "string", "enum": long}));
@@ -124,6 +124,6 @@ fn an_operation_with_far_too_much_to_say_keeps_its_arguments() {
     assert_eq!(written["listed"], json!({"type": "string"}));
     assert_eq!(written["property7"]["type"], "object");
     assert!(written["property7"].get("description").is_none());
-    let said = toolset.report.simplified.iter().any(|simplified| simplified.what.contains("left out"));
-    assert!(said, "{:?}", toolset.report.simplified);
+    let is_reported = toolset.report.simplified.iter().any(|simplified| simplified.what.contains("left out"));
+    assert!(is_reported, "{:?}", toolset.report.simplified);
 }

@@ -21,7 +21,7 @@ fn properties(operation: &Operation) -> &Value {
 }
 
 #[test]
-fn a_parameter_that_cannot_be_understood_costs_a_reading_operation_only_itself() {
+fn a_safe_operation_loses_only_its_invalid_parameter() {
     let list = json!([
         {"$ref": "#/components/parameters/none"}, {"in": "query"}, {"name": "a", "in": "air"}, 3, null,
         {"name": "kept", "in": "query", "schema": {"type": "string"}}
@@ -32,7 +32,7 @@ fn a_parameter_that_cannot_be_understood_costs_a_reading_operation_only_itself()
 }
 
 #[test]
-fn a_broken_reference_that_bears_the_name_of_a_place_in_the_path_is_a_text() {
+fn a_broken_reference_named_like_a_template_expression_is_a_string() {
     let (operation, _) = only("/x/{id}", "delete", json!({"parameters": [{"$ref": "#/components/parameters/id"}]}));
     assert_eq!(properties(&operation)["id"], json!({"type": "string", "minLength": 1}));
 }
@@ -81,7 +81,7 @@ fn a_request_body_in_swagger_2_is_read_as_in_openapi_3() {
 }
 
 #[test]
-fn places_and_parameters_of_a_path_that_are_spelled_apart_come_together() {
+fn template_expressions_and_parameters_with_different_spelling_are_matched() {
     let integer = |name: &str| json!({"name": name, "in": "path", "required": true, "schema": {"type": "integer"}});
     for (path, names, read, slot) in [
         ("/pets/{pet_id}", vec!["petId"], "/pets/{pet_id}", "pet_id"),
@@ -117,7 +117,7 @@ fn a_body_without_its_media_type_or_schema_level_is_read() {
 }
 
 #[test]
-fn a_body_whose_schema_is_not_there_accepts_any_value_and_says_so() {
+fn a_body_without_its_schema_accepts_any_value_with_a_remark() {
     let body = json!({"required": true, "content": {"application/json": {"schema": {"$ref": "#/none"}}}});
     let (operation, remarks) = only("/x", "post", json!({"requestBody": body}));
     assert!(accepts(&operation.tool.parameters, &json!({"body": [1, {"a": 2}]})));
@@ -126,7 +126,7 @@ fn a_body_whose_schema_is_not_there_accepts_any_value_and_says_so() {
 }
 
 #[test]
-fn schemas_with_mistakes_mean_what_was_meant() {
+fn schemas_with_mistakes_are_repaired() {
     for (written, read) in [
         (json!("string"), json!({"type": "string"})),
         (json!({"type": "int", "minimum": "1"}), json!({"type": "integer", "minimum": 1})),
@@ -162,7 +162,7 @@ fn a_closed_object_whose_properties_cannot_be_read_is_open() {
 }
 
 #[test]
-fn alternatives_that_lost_what_tells_them_apart_still_accept_what_they_did() {
+fn alternatives_without_their_discriminator_accept_the_same_values() {
     // One alternative cannot be resolved and accepts any value. `oneOf` would then reject every pet.
     let one_of = json!({"oneOf": [{"$ref": "#/components/schemas/Pet"}, {"$ref": "#/components/schemas/None"}]});
     let not = json!({"not": {"$ref": "#/components/schemas/None"}});
@@ -173,7 +173,7 @@ fn alternatives_that_lost_what_tells_them_apart_still_accept_what_they_did() {
 }
 
 #[test]
-fn alternatives_that_are_nested_too_deeply_still_accept_what_they_did() {
+fn alternatives_nested_too_deeply_accept_the_same_values() {
     let leaf = |name: &str| json!({"type": "object", "required": [name], "properties": {name: {"type": "object", "properties": {"v": {"type": "string"}}}}});
     let mut schema = json!({"oneOf": [leaf("a"), leaf("b")]});
     let mut value = json!({"a": {"v": "x"}});
@@ -193,7 +193,7 @@ fn alternatives_that_are_nested_too_deeply_still_accept_what_they_did() {
 }
 
 #[test]
-fn an_object_in_place_of_the_security_list_still_asks_for_credentials() {
+fn an_object_instead_of_the_security_list_requires_credentials() {
     let toolset: Toolset = toolset(json!({
         "security": {"key": []},
         "paths": {"/x": {"get": {}}},

@@ -6,7 +6,7 @@ use super::toolset;
 use callwright_types::OutputLink;
 
 #[test]
-fn the_values_of_successful_answers_are_known_with_the_schema_that_has_them() {
+fn fields_of_successful_responses_name_their_schema() {
     let user = json!({"type": "object", "properties": {"id": {"type": "string"}, "boss": {"$ref": "#/components/schemas/User"}}});
     let answer = |schema| json!({"content": {"application/json": {"schema": schema}}});
     let list = json!({"responses": {"404": answer(json!({"type": "object", "properties": {"error": {}}})),
@@ -15,15 +15,15 @@ fn the_values_of_successful_answers_are_known_with_the_schema_that_has_them() {
         toolset(json!({"paths": {"/users": {"get": list, "delete": {"responses": {"204": {"description": "Gone."}}}}},
         "components": {"schemas": {"User": user}}}));
     let outputs = &api.operations[0].outputs;
-    let told: Vec<(&str, Option<&str>)> =
+    let fields: Vec<(&str, Option<&str>)> =
         outputs.iter().take(3).map(|field| (field.pointer.as_str(), field.owner.as_deref())).collect();
-    assert_eq!(told, [("", None), ("/0/id", Some("User")), ("/0/boss", Some("User"))]);
+    assert_eq!(fields, [("", None), ("/0/id", Some("User")), ("/0/boss", Some("User"))]);
     assert!(outputs.iter().any(|field| field.pointer == "/0/boss/id"), "a schema that contains itself ends at a depth");
     assert!(api.operations[1].outputs.is_empty());
 }
 
 #[test]
-fn operations_share_what_is_read_of_one_schema() {
+fn operations_share_the_fields_of_one_schema() {
     let answer = json!({"responses": {"200": {"$ref": "#/components/responses/One"}}});
     let one = json!({"description": "", "content": {"application/json": {"schema": {"properties": {"id": {}}}}}});
     let api = toolset(

@@ -30,7 +30,7 @@ fn object(required: &[&str]) -> PromisedShape {
 }
 
 #[test]
-fn required_members_come_from_references_and_all_parts_without_what_is_only_sent() {
+fn required_members_include_references_and_parts_without_write_only_ones() {
     let room = json!({"$ref": "#/components/schemas/Room"});
     let plain = |shape| Some(PromisedValue { nullable: false, shape });
     assert_eq!(promised(room.clone()), plain(object(&["id"])));
@@ -44,7 +44,7 @@ fn required_members_come_from_references_and_all_parts_without_what_is_only_sent
 }
 
 #[test]
-fn a_wrapper_is_looked_into_where_it_is_required() {
+fn a_required_wrapper_is_searched() {
     let held = json!({"type": "array", "minItems": 1});
     let wrapped = |required: Value| json!({"type": "object", "required": required, "properties": {"data": held}});
     let PromisedShape::Object { wrapped: Some((name, value)), .. } = promised(wrapped(json!(["data"]))).unwrap().shape
@@ -56,7 +56,7 @@ fn a_wrapper_is_looked_into_where_it_is_required() {
 }
 
 #[test]
-fn where_the_schema_leaves_it_open_nothing_is_promised() {
+fn an_open_schema_promises_nothing() {
     let open = [
         json!({}),
         json!({"type": "string"}),

@@ -51,7 +51,7 @@ fn folder() -> PathBuf {
 
 #[requires("data/specs/specs.index.jsonl")]
 #[test]
-fn no_operation_of_a_real_document_is_lost_without_a_word() {
+fn no_operation_of_a_real_document_is_lost_without_a_report() {
     let folder = folder();
     let index = std::fs::read_to_string(folder.join("specs.index.jsonl")).unwrap();
     let mut shares: BTreeMap<String, Share> = BTreeMap::new();
@@ -76,8 +76,8 @@ fn no_operation_of_a_real_document_is_lost_without_a_word() {
 
 fn check_report(toolset: &Toolset, entry: &Entry, share: &mut Share) {
     let report = &toolset.report;
-    let told = report.operations_loaded + report.operations_skipped.len();
-    assert!(told >= entry.operations, "{}: {told} of {}", entry.file, entry.operations);
+    let reported = report.operations_loaded + report.operations_skipped.len();
+    assert!(reported >= entry.operations, "{}: {reported} of {}", entry.file, entry.operations);
     share.documents += 1;
     share.whole += usize::from(report.operations_loaded >= entry.operations);
     share.counted += entry.operations;

@@ -18,7 +18,7 @@ fn json_body(schema: Value, required: bool) -> Value {
 }
 
 #[test]
-fn arguments_go_back_to_the_places_that_they_came_from() {
+fn arguments_are_mapped_to_their_original_locations() {
     let parameter = |name: &str, location: &str| json!({"name": name, "in": location, "schema": {"type": "string"}});
     let object = json!({"type": "object", "properties": {"name": {}, "age": {}}, "required": ["name"]});
     let cases: Vec<Case> = vec![

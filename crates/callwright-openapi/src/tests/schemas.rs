@@ -18,7 +18,7 @@ fn a_recursive_schema_is_kept_by_a_definition() {
 }
 
 #[test]
-fn mutually_recursive_schemas_of_one_name_in_two_places_are_told_apart() {
+fn mutually_recursive_schemas_with_the_same_name_get_distinct_definitions() {
     let schemas = json!({
         "A": {"properties": {"b": {"$ref": "#/components/schemas/more/A"}}},
         "more": {"A": {"type": "object", "properties": {"a": {"$ref": "#/components/schemas/A"}, "n": {"type": "integer"}}}}
@@ -48,7 +48,7 @@ fn small_schemas_are_copied_and_large_ones_become_definitions() {
 }
 
 #[test]
-fn read_only_properties_are_asked_of_nobody() {
+fn read_only_properties_are_not_offered() {
     let schemas = json!({
         "Base": {"type": "object", "required": ["id", "name"], "properties": {"id": {"type": "string", "readOnly": true}, "name": {}}},
         "Stamp": {"type": "string", "readOnly": true}
@@ -65,7 +65,7 @@ fn read_only_properties_are_asked_of_nobody() {
 }
 
 #[test]
-fn a_property_that_one_description_of_several_calls_read_only_is_asked_of_nobody_unless_another_says_that_it_is_not() {
+fn a_property_marked_read_only_once_is_not_offered_unless_another_description_marks_it_writable() {
     let large: Map<String, Value> = (0..20).map(|n| (format!("p{n}"), json!({"type": "string"}))).collect();
     let schemas = json!({"Large": {"type": "object", "properties": large}});
     let body = |flag: bool| {
@@ -85,7 +85,7 @@ fn a_property_that_one_description_of_several_calls_read_only_is_asked_of_nobody
 }
 
 #[test]
-fn null_is_allowed_where_the_version_of_the_document_says_so() {
+fn null_is_allowed_as_the_document_version_defines() {
     let flag = json!({"type": "string", "nullable": true});
     for (version, is_allowed) in [("3.0.3", true), ("3.1.0", false)] {
         let root = json!({"openapi": version, "paths": {"/x": {"post": {"requestBody": {"required": true,
@@ -97,7 +97,7 @@ fn null_is_allowed_where_the_version_of_the_document_says_so() {
 }
 
 #[test]
-fn a_required_property_that_is_not_described_is_an_argument_all_the_same() {
+fn a_required_property_without_a_schema_is_an_argument() {
     let schema = schema_of_body(json!({"properties": {"a": {"type": "string"}}, "required": ["b", "b"]}), json!({}));
     assert_eq!(schema["properties"], json!({"a": {"type": "string"}, "b": {}}));
     assert_eq!(schema["required"], json!(["b"]));
@@ -169,7 +169,7 @@ fn a_schema_that_is_too_large_loses_descriptions_first_and_then_levels() {
         let toolset = body_within(limits, &json!({"items": schema}), &json!({}));
         let written = &toolset.operations[0].tool.parameters;
         assert!(written.to_string().len() <= bytes);
-        let said: Vec<&str> = toolset
+        let remarks: Vec<&str> = toolset
             .report
             .simplified
             .iter()
@@ -177,8 +177,8 @@ fn a_schema_that_is_too_large_loses_descriptions_first_and_then_levels() {
             .filter(|what| !what.contains("server"))
             .collect();
         match words {
-            Some(words) => assert!(said.iter().any(|what| what.contains(words)), "{bytes}: {said:?}"),
-            None => assert!(said.is_empty(), "{said:?}"),
+            Some(words) => assert!(remarks.iter().any(|what| what.contains(words)), "{bytes}: {remarks:?}"),
+            None => assert!(remarks.is_empty(), "{remarks:?}"),
         }
         assert!(accepts(written, &json!({"body": [{"p5": {"p4": {"p3": {"p2": {"p1": {"p0": "x"}}}}}}]})));
     }
@@ -252,7 +252,7 @@ fn a_discriminator_holds_each_branch_to_the_names_that_its_mapping_gives_it() {
 }
 
 #[test]
-fn a_branch_that_contradicts_the_mapping_is_left_alone() {
+fn a_branch_that_contradicts_the_mapping_is_unchanged() {
     let schemas = json!({"A": {"type": "object", "properties": {"kind": {"type": "string", "enum": ["a"]}}},
         "B": {"type": "object", "properties": {"kind": {"type": "integer"}}}});
     let either = json!({"anyOf": [{"$ref": "#/components/schemas/A"}, {"$ref": "#/components/schemas/B"}],

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::super::dialect::{Translated, translate};
+use super::super::dialect::{TranslatedSchema, translate};
 use super::super::{Operation, Toolset, ToolsetSettings};
 use callwright_types::SchemaDialect;
 
@@ -68,7 +68,7 @@ fn check_bindings(operation: &Operation) {
     }
 }
 
-fn check_dialect(translated: &Translated, dialect: SchemaDialect, label: &str) {
+fn check_dialect(translated: &TranslatedSchema, dialect: SchemaDialect, label: &str) {
     let mut parameters = translated.parameters.clone();
     let written = parameters.to_string();
     // A strict schema lists every name as required, and has a branch for null.

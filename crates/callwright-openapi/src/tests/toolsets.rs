@@ -55,7 +55,7 @@ fn tools_of_two_toolsets_never_share_a_name() {
 }
 
 #[test]
-fn a_document_that_cannot_be_loaded_is_an_error_that_names_it() {
+fn an_unloadable_document_is_an_error_that_names_it() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("old.yaml"), "swagger: '1.2'\npaths: {}\n").unwrap();
     std::fs::write(folder.path().join("other.yaml"), "name: a workflow\n").unwrap();
@@ -79,7 +79,7 @@ fn a_document_without_paths_is_an_empty_toolset() {
 }
 
 #[test]
-fn a_reload_reads_what_changed_keeps_the_rest_and_survives_what_is_broken() {
+fn a_reload_replaces_changed_documents_and_keeps_broken_ones() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("pets.yaml", PETS);
@@ -122,7 +122,7 @@ fn names(catalog: &Catalog) -> Vec<&str> {
 }
 
 #[test]
-fn every_document_of_a_folder_is_a_toolset_and_parts_of_others_are_none() {
+fn every_document_of_a_folder_is_a_toolset_and_fragments_are_not() {
     let folder = folder_of(&[
         ("specs/pets.yaml", PETS),
         ("specs/deep/er/zoo.json", r#"{"swagger": "2.0", "paths": {"/z": {"get": {}}}}"#),
@@ -197,7 +197,7 @@ fn a_folder_s_credentials_go_to_the_documents_that_have_their_scheme() {
 }
 
 #[test]
-fn a_folder_without_documents_and_urls_of_no_use_are_errors_that_say_what_to_do() {
+fn empty_folders_and_unusable_urls_are_errors_with_a_remedy() {
     let folder = folder_of(&[("specs/values.yaml", "name: none\n"), ("bad/a.yaml", "openapi: [")]);
     for (document, words) in [
         ("specs", "no OpenAPI document in"),

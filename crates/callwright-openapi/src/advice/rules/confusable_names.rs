@@ -12,13 +12,13 @@ pub(crate) const RULE: Rule = Rule {
     code: "confusable-names",
     about: "tool names that models confuse",
     fix: "make each `operationId` distinct, such as `list` for many and `get` for one",
-    look: RuleCheck::Document(look),
+    check: RuleCheck::Document(check),
 };
 
 /// Compares words, not letters: `getPet` and `setPet` differ in one letter but are not confusable, whereas
 /// `getUserGroup` and `get_group_users` are. Each name is mapped to one key, so the time is linear in the number of
 /// operations.
-fn look(subject: &AdviceSubject<'_>, findings: &mut Findings) {
+fn check(subject: &AdviceSubject<'_>, findings: &mut Findings) {
     let mut groups: HashMap<String, Vec<usize>> = HashMap::new();
     for (index, (_, operation)) in subject.tools.iter().enumerate() {
         let key = key(operation.operation_id.as_deref().unwrap_or_else(|| operation.own_name()));
@@ -30,11 +30,11 @@ fn look(subject: &AdviceSubject<'_>, findings: &mut Findings) {
     groups.sort_unstable();
     for group in groups {
         let tools: Vec<_> = group.into_iter().filter_map(|index| subject.tools.get(index)).collect();
-        let Some((found, _)) = tools.first() else { continue };
+        let Some((source, _)) = tools.first() else { continue };
         let names = listed(tools.iter().map(|(_, operation)| operation.own_name()), SHOWN);
-        let at = found.operation.member("operationId").map_or_else(|| found.operation.at.clone(), |id| id.at);
+        let at = source.operation.member("operationId").map_or_else(|| source.operation.at.clone(), |id| id.at);
         let message = format!("{names} differ only in case, word order, number or version");
-        findings.add(&found.label(), &at, message);
+        findings.add(&source.label(), &at, message);
     }
 }
 
@@ -100,17 +100,17 @@ mod tests {
     }
 
     #[test]
-    fn a_group_is_told_once_with_its_names() {
+    fn a_group_is_reported_once_with_its_names() {
         let found = advice_on("confusable-names", with_ids(&["getUser", "deleteUser", "getUsers", "userGet", "2"]));
         let [advice] = found.as_slice() else { panic!("{found:?}") };
         assert!(advice.message.starts_with("`getUser`, `getUsers`, `userGet` differ"), "{}", advice.message);
         assert_eq!((advice.operation.as_str(), advice.at.as_str()), ("GET /0", "api.json #/paths/~10/get/operationId"));
         let doubled = advice_on("confusable-names", with_ids(&["get", "get"]));
-        assert_eq!(doubled.len(), 1, "tools of one operationId are told apart by a hash alone: {doubled:?}");
+        assert_eq!(doubled.len(), 1, "tools of one operationId differ only by a hash: {doubled:?}");
     }
 
     #[test]
-    fn many_operations_are_looked_at_and_long_groups_are_shortened() {
+    fn many_operations_are_checked_and_long_groups_are_shortened() {
         let letters = |number: usize| {
             format!("{number:04}").chars().map(|digit| char::from(b'a' + digit as u8 - b'0')).collect::<String>()
         };

@@ -8,11 +8,11 @@ pub(crate) const RULE: Rule = Rule {
     about: "a description is longer than the limit",
     fix: "begin with what it does and when to use it, or raise the toolset's `limits.description_chars` if the \
           provider accepts more",
-    look: RuleCheck::Operation(look),
+    check: RuleCheck::Operation(check),
 };
 
-fn look(subject: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
-    let operation = &case.found.operation;
+fn check(subject: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
+    let operation = &case.source.operation;
     let (limit, whole) = (subject.limits.description_chars, tool_description(operation, &case.label, usize::MAX));
     let chars = whole.chars().count();
     if chars > limit {
@@ -29,7 +29,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_what_is_cut_is_told() {
+    fn only_shortened_descriptions_are_reported() {
         let found =
             advice_on_operation("cut-description", json!({"summary": "Short", "description": "é".repeat(1100)}));
         assert!(

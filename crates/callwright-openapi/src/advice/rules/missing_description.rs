@@ -7,12 +7,12 @@ pub(crate) const RULE: Rule = Rule {
     code: "missing-description",
     about: "an operation has no description",
     fix: "describe in `summary` or `description` what it does, what it returns, and when to use it",
-    look: RuleCheck::Operation(look),
+    check: RuleCheck::Operation(check),
 };
 
 /// A description that repeats the words of the name counts as missing.
-fn look(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
-    let operation = &case.found.operation;
+fn check(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
+    let operation = &case.source.operation;
     let texts: Vec<&str> = ["summary", "description"].into_iter().filter_map(|key| operation.text(key)).collect();
     let name = words(case.operation.operation_id.as_deref().unwrap_or_else(|| case.operation.own_name()));
     let message = if texts.is_empty() {
@@ -31,7 +31,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn operations_without_words_of_their_own_are_found() {
+    fn operations_without_their_own_description_are_reported() {
         let bare = advice_on_operation("missing-description", json!({"operationId": "makeOrder", "description": " "}));
         assert!(bare[0].message.eq("`makeOrder` has no description; a model reads only `POST /x/{id}`"), "{bare:?}");
         let repeated = json!({"operationId": "makeOrder", "summary": "Make order", "description": "make_order."});

@@ -47,7 +47,7 @@ const KNOWN_FORMATS: [&str; 36] = [
 ];
 
 /// Markers that introduce or enclose an example in a description.
-const SHOWN_BY: [&str; 6] = ["example", "e.g.", "such as", "`", "\"", "<code>"];
+const EXAMPLE_MARKS: [&str; 6] = ["example", "e.g.", "such as", "`", "\"", "<code>"];
 
 /// Words and numbers. A pattern that matches one of them needs no example.
 const PLAIN_VALUES: [&str; 6] = ["a", "name", "Name1", "1", "12345", "a name"];
@@ -59,14 +59,14 @@ pub(crate) const RULE: Rule = Rule {
     code: "missing-example",
     about: "a required format has no example",
     fix: "give it an `example`",
-    look: RuleCheck::Operation(look),
+    check: RuleCheck::Operation(check),
 };
 
-fn look(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
+fn check(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
     for input in &case.inputs {
         let Some(demand) = demand(input) else { continue };
-        let told = input.description().unwrap_or_default().to_ascii_lowercase();
-        if !input.shows_a_value() && !SHOWN_BY.iter().any(|mark| told.contains(mark)) {
+        let description = input.description().unwrap_or_default().to_ascii_lowercase();
+        if !input.shows_a_value() && !EXAMPLE_MARKS.iter().any(|mark| description.contains(mark)) {
             let (kind, argument) = (input.kind, input.argument);
             let message = format!("the {kind} `{argument}` must have {demand}");
             findings.add(&case.label, &input.at, message);
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn found(schema: Value, description: &str) -> Vec<String> {
+    fn messages_for(schema: Value, description: &str) -> Vec<String> {
         let parameter = json!({"name": "s", "in": "query", "schema": schema, "description": description});
         let found = advice_on_operation("missing-example", json!({"parameters": [parameter]}));
         found.into_iter().map(|advice| advice.message).collect()
@@ -106,12 +106,12 @@ mod tests {
     #[test]
     fn patterns_of_several_parts_and_unusual_formats_need_an_example() {
         let expected = "the query parameter `s` must have the pattern `^[A-Z]{2}-\\d+$`";
-        assert_eq!(found(json!({"type": "string", "pattern": "^[A-Z]{2}-\\d+$"}), "An id."), [expected]);
-        assert_eq!(found(json!({"type": "string", "format": "x-part-number"}), "").len(), 1);
+        assert_eq!(messages_for(json!({"type": "string", "pattern": "^[A-Z]{2}-\\d+$"}), "An id."), [expected]);
+        assert_eq!(messages_for(json!({"type": "string", "format": "x-part-number"}), "").len(), 1);
     }
 
     #[test]
-    fn shown_values_and_plain_forms_need_none() {
+    fn documented_values_and_plain_forms_need_no_example() {
         let pattern = "^[A-Z]{2}-\\d+$";
         for (schema, description) in [
             (json!({"type": "string", "pattern": pattern, "example": "AB-1"}), ""),
@@ -120,12 +120,12 @@ mod tests {
             (json!({"type": "string", "pattern": ".+"}), ""),
             (json!({"type": "string", "format": "Date-Time"}), ""),
         ] {
-            assert!(found(schema.clone(), description).is_empty(), "{schema}");
+            assert!(messages_for(schema.clone(), description).is_empty(), "{schema}");
         }
     }
 
     #[test]
-    fn patterns_that_take_plain_words_or_numbers_demand_nothing() {
+    fn patterns_for_plain_words_or_numbers_need_no_example() {
         for plain in [
             "^\\w+$",
             "[a-z]{1,64}",

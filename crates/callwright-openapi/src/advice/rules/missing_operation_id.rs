@@ -6,14 +6,14 @@ pub(crate) const RULE: Rule = Rule {
     code: "missing-operation-id",
     about: "a tool is named after method and path",
     fix: "add an `operationId` that describes the action: a verb and its object",
-    look: RuleCheck::Operation(look),
+    check: RuleCheck::Operation(check),
 };
 
 /// A name derived from the path describes the structure of the API and not the purpose of the tool.
-fn look(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
+fn check(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
     if case.operation.operation_id.is_none() {
         let message = format!("the tool is called `{}`", case.operation.own_name());
-        findings.add(&case.label, &case.found.operation.at, message);
+        findings.add(&case.label, &case.source.operation.at, message);
     }
 }
 
@@ -23,7 +23,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_operation_without_id_is_told_the_name_that_it_gets() {
+    fn the_derived_name_of_an_operation_without_id_is_reported() {
         let found = advice_on_operation("missing-operation-id", json!({"operationId": " "}));
         assert_eq!(messages(&found), [("POST /x/{id}", "the tool is called `post_x_id`")]);
         assert!(advice_on_operation("missing-operation-id", json!({"operationId": "make"})).is_empty());

@@ -8,11 +8,11 @@ pub(crate) const RULE: Rule = Rule {
     about: "operations have no server URL",
     fix: "give an absolute http or https URL under `servers` (in Swagger 2.0: a `host`, and `schemes` of http \
           or https), or set the toolset's `base_url`",
-    look: RuleCheck::Document(look),
+    check: RuleCheck::Document(check),
 };
 
 /// Gives one piece of advice per document, because `servers` is nearly always at the top level.
-fn look(subject: &AdviceSubject<'_>, findings: &mut Findings) {
+fn check(subject: &AdviceSubject<'_>, findings: &mut Findings) {
     let without = subject.tools.iter().filter(|(_, operation)| operation.servers.is_empty()).count();
     if without == 0 {
         return;
@@ -34,7 +34,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_document_without_usable_servers_is_told_once() {
+    fn a_document_without_usable_servers_is_reported_once() {
         let paths = json!({"/a": {"get": {}, "post": {}}, "/b": {"get": {"servers": [{"url": "https://b.example"}]}}});
         let found =
             advice_on("missing-server", json!({"openapi": "3.0.0", "servers": [{"url": "/v1"}], "paths": paths}));

@@ -12,14 +12,14 @@ pub(crate) const RULE: Rule = Rule {
     code: "same-description",
     about: "several operations share one description",
     fix: "describe in each when to use it instead of the others",
-    look: RuleCheck::Document(look),
+    check: RuleCheck::Document(check),
 };
 
 /// Skips operations without a description, which `missing-description` reports.
-fn look(subject: &AdviceSubject<'_>, findings: &mut Findings) {
+fn check(subject: &AdviceSubject<'_>, findings: &mut Findings) {
     let mut groups: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (index, (found, operation)) in subject.tools.iter().enumerate() {
-        if ["summary", "description"].iter().any(|key| found.operation.text(key).is_some()) {
+    for (index, (source, operation)) in subject.tools.iter().enumerate() {
+        if ["summary", "description"].iter().any(|key| source.operation.text(key).is_some()) {
             groups.entry(operation.tool.description.as_str()).or_default().push(index);
         }
     }
@@ -27,11 +27,11 @@ fn look(subject: &AdviceSubject<'_>, findings: &mut Findings) {
     groups.sort_unstable();
     for group in groups {
         let tools: Vec<_> = group.into_iter().filter_map(|index| subject.tools.get(index)).collect();
-        let Some((found, _)) = tools.first() else { continue };
+        let Some((source, _)) = tools.first() else { continue };
         let names = listed(tools.iter().map(|(_, operation)| operation.own_name()), SHOWN);
-        let text = ["description", "summary"].into_iter().find_map(|key| found.operation.member(key));
-        let at = text.map_or_else(|| found.operation.at.clone(), |text| text.at);
-        findings.add(&found.label(), &at, format!("{names} share one description"));
+        let text = ["description", "summary"].into_iter().find_map(|key| source.operation.member(key));
+        let at = text.map_or_else(|| source.operation.at.clone(), |text| text.at);
+        findings.add(&source.label(), &at, format!("{names} share one description"));
     }
 }
 
@@ -41,7 +41,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn operations_with_one_text_are_told_once_and_those_without_any_are_not() {
+    fn operations_with_the_same_text_are_reported_once_and_those_without_text_are_not() {
         let found = advice_on(
             "same-description",
             json!({"openapi": "3.0.0", "paths": {

@@ -14,13 +14,13 @@ pub(crate) const RULE: Rule = Rule {
     code: "undocumented-errors",
     about: "error responses are not documented",
     fix: "describe under `responses` what causes each `4xx` and how to fix it",
-    look: RuleCheck::Operation(look),
+    check: RuleCheck::Operation(check),
 };
 
 /// A failed call is explained from the document if the API's own message is insufficient. Without documented errors,
 /// that explanation is empty.
-fn look(subject: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
-    let operation = &case.found.operation;
+fn check(subject: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
+    let operation = &case.source.operation;
     let responses = operation.member("responses");
     let mut named = Vec::new();
     for (status, response) in responses.iter().flat_map(LocatedValue::members) {
@@ -59,26 +59,29 @@ mod tests {
     use super::super::super::tests::advice_on_operation;
     use serde_json::{Value, json};
 
-    fn found(responses: Value) -> Vec<String> {
+    fn messages_for(responses: Value) -> Vec<String> {
         let found = advice_on_operation("undocumented-errors", json!({"responses": responses}));
         found.into_iter().map(|advice| advice.message).collect()
     }
 
     #[test]
-    fn errors_that_are_absent_or_only_named_are_found() {
-        let none = found(json!({"200": {"description": "ok"}, "x-note": {}}));
+    fn missing_and_merely_named_errors_are_reported() {
+        let none = messages_for(json!({"200": {"description": "ok"}, "x-note": {}}));
         assert!(none[0].starts_with("no error response is documented"), "{none:?}");
-        let named =
-            found(json!({"400": {"description": "Bad Request."}, "404": {"description": "not found"}, "default": {}}));
+        let named = messages_for(
+            json!({"400": {"description": "Bad Request."}, "404": {"description": "not found"}, "default": {}}),
+        );
         assert!(named[0].starts_with("the error responses 400, 404, default have no explanation"), "{named:?}");
         let found = advice_on_operation("undocumented-errors", json!({}));
-        assert_eq!(found[0].at, "api.json #/paths/~1x~1{id}/post", "without responses, the operation's place");
+        assert_eq!(found[0].at, "api.json #/paths/~1x~1{id}/post", "without responses, the operation's position");
     }
 
     #[test]
     fn one_explained_error_is_enough() {
-        assert!(found(json!({"404": {"description": "No such order; ask for the list first."}})).is_empty());
-        assert!(found(json!({"default": {"description": "Error", "content": {"application/json": {}}}})).is_empty());
-        assert!(found(json!({"4XX": {"description": "See `code`."}})).is_empty());
+        assert!(messages_for(json!({"404": {"description": "No such order; ask for the list first."}})).is_empty());
+        assert!(
+            messages_for(json!({"default": {"description": "Error", "content": {"application/json": {}}}})).is_empty()
+        );
+        assert!(messages_for(json!({"4XX": {"description": "See `code`."}})).is_empty());
     }
 }

@@ -6,11 +6,11 @@ pub(crate) const RULE: Rule = Rule {
     code: "unexplained-parameter",
     about: "a parameter has no description",
     fix: "add a `description`: its meaning, its unit or format, and the default if it is omitted",
-    look: RuleCheck::Operation(look),
+    check: RuleCheck::Operation(check),
 };
 
 /// Skips an argument with `properties`: a whole body is explained by its own properties.
-fn look(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
+fn check(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
     for input in &case.inputs {
         if input.description().is_none() && input.keyword("properties").is_none() {
             let message = format!("the {} `{}` has no description", input.kind, input.argument);
@@ -25,32 +25,32 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn arguments_without_words_are_found_wherever_they_go() {
-        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}, "told": {"type": "string", "description": "d"}}});
+    fn undescribed_arguments_are_reported_in_every_location() {
+        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}, "explained": {"type": "string", "description": "d"}}});
         let found = advice_on_operation(
             "unexplained-parameter",
             json!({
                 "parameters": [
                     {"name": "q", "in": "query", "schema": {"type": "string"}},
-                    {"name": "told", "in": "header", "description": "d", "schema": {}},
-                    {"name": "referred", "in": "query", "schema": {"$ref": "#/components/schemas/Told"}}
+                    {"name": "explained", "in": "header", "description": "d", "schema": {}},
+                    {"name": "referred", "in": "query", "schema": {"$ref": "#/components/schemas/Explained"}}
                 ],
                 "requestBody": {"required": true, "content": {"application/json": {"schema": schema}}}
             }),
         );
-        let told: Vec<(&str, &str)> =
+        let reported: Vec<(&str, &str)> =
             found.iter().map(|advice| (advice.message.split('`').nth(1).unwrap(), advice.at.as_str())).collect();
         let operation = "api.json #/paths/~1x~1{id}/post";
         let body = format!("{operation}/requestBody/content/application~1json/schema/properties/n");
-        // `told` is both a header and a property. The body is therefore one argument, which its properties explain.
-        assert!(told.contains(&("id", operation)), "{told:?}");
-        assert!(told.contains(&("q", &format!("{operation}/parameters/0"))), "{told:?}");
-        assert!(!told.iter().any(|(name, _)| ["told", "referred", "body"].contains(name)), "{told:?}");
-        assert!(!told.contains(&("n", &body)));
+        // `explained` is both a header and a property, so the body is one argument, which its properties explain.
+        assert!(reported.contains(&("id", operation)), "{reported:?}");
+        assert!(reported.contains(&("q", &format!("{operation}/parameters/0"))), "{reported:?}");
+        assert!(!reported.iter().any(|(name, _)| ["explained", "referred", "body"].contains(name)), "{reported:?}");
+        assert!(!reported.contains(&("n", &body)));
     }
 
     #[test]
-    fn what_operations_share_is_told_once_with_its_own_place() {
+    fn shared_parameters_are_reported_once_at_their_own_position() {
         let shared = json!([{"$ref": "#/components/parameters/Page"}]);
         let found = advice_on(
             "unexplained-parameter",
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn properties_and_form_fields_have_places_of_their_own() {
+    fn properties_and_form_fields_have_positions_of_their_own() {
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
         let body = json!({"required": true, "content": {"application/json": {"schema": schema}}});
         let found = advice_on(

@@ -19,14 +19,14 @@ pub(crate) const RULE: Rule = Rule {
     code: "unexplained-values",
     about: "allowed values have no explanation",
     fix: "list the values with their meanings in the `description`",
-    look: RuleCheck::Operation(look),
+    check: RuleCheck::Operation(check),
 };
 
-fn look(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
+fn check(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
     for input in &case.inputs {
         let Some(codes) = codes(input) else { continue };
-        let told: Vec<&str> = input.description().unwrap_or_default().split(|c: char| !c.is_alphanumeric()).collect();
-        let explained = codes.iter().filter(|code| told.contains(&code.as_str())).count();
+        let words: Vec<&str> = input.description().unwrap_or_default().split(|c: char| !c.is_alphanumeric()).collect();
+        let explained = codes.iter().filter(|code| words.contains(&code.as_str())).count();
         if explained * 2 < codes.len() {
             let (kind, argument, codes) = (input.kind, input.argument, listed(codes.iter().map(String::as_str), SHOWN));
             let message = format!("the values {codes} of the {kind} `{argument}` have no explanation");
@@ -64,7 +64,7 @@ mod tests {
     use super::super::super::tests::advice_on_operation;
     use serde_json::{Value, json};
 
-    fn found(values: &Value, description: &str) -> Vec<String> {
+    fn messages_for(values: &Value, description: &str) -> Vec<String> {
         let schema = json!({"type": "array", "items": {"enum": values}});
         let parameter = json!({"name": "s", "in": "query", "schema": schema, "description": description});
         let found = advice_on_operation("unexplained-values", json!({"parameters": [parameter]}));
@@ -72,15 +72,15 @@ mod tests {
     }
 
     #[test]
-    fn codes_without_meanings_are_found() {
+    fn codes_without_meanings_are_reported() {
         let expected = "the values `0`, `1`, `2` of the query parameter `s` have no explanation";
-        assert_eq!(found(&json!([0, 1, 2]), "The status."), [expected]);
-        assert_eq!(found(&json!(["A", "T1", null]), "The status.").len(), 1);
+        assert_eq!(messages_for(&json!([0, 1, 2]), "The status."), [expected]);
+        assert_eq!(messages_for(&json!(["A", "T1", null]), "The status.").len(), 1);
     }
 
     #[test]
     fn meanings_words_and_amounts_are_enough() {
-        assert!(found(&json!([0, 1, 2]), "0: open, 1: closed").is_empty(), "most of them are told");
+        assert!(messages_for(&json!([0, 1, 2]), "0: open, 1: closed").is_empty(), "most of them are explained");
         for values in [
             json!(["open", "closed"]),
             json!(["de", "en"]),
@@ -89,7 +89,7 @@ mod tests {
             json!([true, 1]),
             json!([-1, 1]),
         ] {
-            assert!(found(&values, "").is_empty(), "{values}");
+            assert!(messages_for(&values, "").is_empty(), "{values}");
         }
     }
 }

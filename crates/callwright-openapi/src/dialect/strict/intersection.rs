@@ -83,8 +83,8 @@ fn types(left: &Value, right: &Value) -> Option<Value> {
     }
 }
 
-fn values(all: &[Value], is_wanted: impl Fn(&Value) -> bool) -> Option<Value> {
-    let kept: Vec<Value> = all.iter().filter(|value| is_wanted(value)).cloned().collect();
+fn values(all: &[Value], is_kept: impl Fn(&Value) -> bool) -> Option<Value> {
+    let kept: Vec<Value> = all.iter().filter(|value| is_kept(value)).cloned().collect();
     (!kept.is_empty()).then_some(Value::Array(kept))
 }
 
@@ -125,23 +125,23 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn of(left: Value, right: Value) -> Option<Value> {
+    fn intersected(left: Value, right: Value) -> Option<Value> {
         intersection(left.as_object()?, right.as_object()?).map(Value::Object)
     }
 
     #[test]
-    fn what_both_ask_for_is_asked_for() {
+    fn constraints_of_both_sides_are_kept() {
         let base = json!({"type": "object", "description": "A pet.", "required": ["kind"],
             "properties": {"kind": {"type": "string", "enum": ["cat", "dog"]}, "age": {"type": "number", "minimum": 0}}});
         let cat = json!({"description": "A cat.", "required": ["lives"],
             "properties": {"kind": {"const": "cat"}, "age": {"type": "integer", "minimum": 2}, "lives": {"type": "integer"}}});
         let expected = json!({"type": "object", "description": "A pet.\nA cat.", "required": ["kind", "lives"],
             "properties": {"kind": {"type": "string", "const": "cat"}, "age": {"type": "integer", "minimum": 2}, "lives": {"type": "integer"}}});
-        assert_eq!(of(base, cat), Some(expected));
+        assert_eq!(intersected(base, cat), Some(expected));
     }
 
     #[test]
-    fn what_no_single_schema_says_is_refused() {
+    fn constraints_without_a_single_schema_are_rejected() {
         for (left, right) in [
             (json!({"type": "string"}), json!({"type": "integer"})),
             (json!({"pattern": "a"}), json!({"pattern": "b"})),
@@ -149,7 +149,7 @@ mod tests {
             (json!({"enum": ["a"]}), json!({"const": "b"})),
             (json!({"anyOf": [{"type": "string"}]}), json!({"anyOf": [{"type": "integer"}]})),
         ] {
-            assert_eq!(of(left.clone(), right.clone()), None, "{left} {right}");
+            assert_eq!(intersected(left.clone(), right.clone()), None, "{left} {right}");
         }
     }
 }

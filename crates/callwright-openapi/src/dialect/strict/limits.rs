@@ -52,25 +52,25 @@ impl SchemaCounts {
         }
         self.values(members.get("enum").or_else(|| members.get("const")), trail)?;
         for (key, value) in members {
-            let place = trail.member(key);
+            let child = trail.member(key);
             match (key.as_str(), form(key), value) {
                 ("$defs", _, Value::Object(schemas)) => {
                     for (name, schema) in schemas {
                         self.chars += name.chars().count();
-                        self.visit(schema, &place.member(name), 0)?;
+                        self.visit(schema, &child.member(name), 0)?;
                     }
                 }
-                (_, Some(KeywordForm::Schema), _) => self.visit(value, &place, nesting)?,
+                (_, Some(KeywordForm::Schema), _) => self.visit(value, &child, nesting)?,
                 (_, Some(KeywordForm::Schemas), Value::Array(schemas)) => {
                     for (index, schema) in schemas.iter().enumerate() {
-                        self.visit(schema, &place.item(index), nesting)?;
+                        self.visit(schema, &child.item(index), nesting)?;
                     }
                 }
                 (_, Some(KeywordForm::SchemaMap), Value::Object(schemas)) => {
                     for (name, schema) in schemas {
                         self.properties += 1;
                         self.chars += name.chars().count();
-                        self.visit(schema, &place.member(name), nesting)?;
+                        self.visit(schema, &child.member(name), nesting)?;
                     }
                 }
                 _ => {}

@@ -13,15 +13,15 @@ mod value_type;
 
 use serde_json::Value;
 
-use super::translated::{Loss, Translated};
+use super::translated::{Loss, TranslatedSchema};
 
 /// Translates `schema` to its strict form.
 ///
 /// # Errors
 ///
-/// Returns the first place that the subset cannot express without excluding values.
-pub(super) fn translate(schema: &Value) -> Result<Translated, Loss> {
+/// Returns the first location that the subset cannot express without excluding values.
+pub(super) fn translate(schema: &Value) -> Result<TranslatedSchema, Loss> {
     let (parameters, losses) = translator::translate(schema)?;
     limits::check(&parameters)?;
-    Ok(Translated { parameters, strict: true, losses })
+    Ok(TranslatedSchema { parameters, strict: true, losses })
 }

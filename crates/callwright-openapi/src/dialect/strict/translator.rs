@@ -9,7 +9,7 @@ use super::super::pattern;
 use super::super::reference::{definitions, name_of, reference};
 use super::super::trail::DialectTrail;
 use super::super::translated::{Loss, Losses};
-use super::super::words::{say, sentence};
+use super::super::words::{append_sentence, sentence};
 use super::intersection::intersection;
 use super::nullable::{or_null, takes_null};
 use super::value_type::{part, types};
@@ -18,7 +18,7 @@ use super::value_type::{part, types};
 const FORMATS: [&str; 9] = ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
 
 /// Keywords that neither the subset nor a sentence can express.
-const UNSAYABLE: [&str; 12] = [
+const INEXPRESSIBLE: [&str; 12] = [
     "not",
     "if",
     "then",
@@ -45,8 +45,8 @@ pub(super) fn translate(schema: &Value) -> Result<(Value, Vec<Loss>), Loss> {
     let trail = DialectTrail::Root;
     let mut translator = StrictTranslator {
         definitions: definitions(schema).unwrap_or(&nothing),
-        wanted: Vec::new(),
-        known: HashSet::new(),
+        pending: Vec::new(),
+        referenced: HashSet::new(),
         losses: Losses::default(),
         steps_left: MAX_STEPS,
     };
@@ -69,8 +69,8 @@ fn is_beside(key: &str, keyword: &str) -> bool {
 struct StrictTranslator<'a> {
     definitions: &'a Map<String, Value>,
     /// Referenced definitions that are still to be translated.
-    wanted: Vec<&'a str>,
-    known: HashSet<&'a str>,
+    pending: Vec<&'a str>,
+    referenced: HashSet<&'a str>,
     losses: Losses,
     steps_left: usize,
 }
@@ -79,7 +79,7 @@ impl<'a> StrictTranslator<'a> {
     fn definitions(&mut self, trail: &DialectTrail<'_>) -> Result<Map<String, Value>, Loss> {
         let all = trail.member("$defs");
         let mut written = Map::new();
-        while let Some(name) = self.wanted.pop() {
+        while let Some(name) = self.pending.pop() {
             let Some(schema) = self.definitions.get(name) else { continue };
             let strict = self.any(schema, &all.member(name), 0)?;
             written.insert(name.to_owned(), Value::Object(strict));
@@ -120,7 +120,7 @@ impl<'a> StrictTranslator<'a> {
         }
     }
 
-    /// Places a `$ref` without siblings; its annotations move to an enclosing schema.
+    /// Writes a `$ref` without siblings; its annotations move to an enclosing schema.
     fn reference(
         &mut self,
         written: &str,
@@ -129,8 +129,8 @@ impl<'a> StrictTranslator<'a> {
     ) -> Result<Map<String, Value>, Loss> {
         let target = name_of(written).and_then(|name| self.definitions.get_key_value(name));
         let Some((name, _)) = target else { return Err(Loss::new(trail, "refers to no definition")) };
-        if self.known.insert(name) {
-            self.wanted.push(name);
+        if self.referenced.insert(name) {
+            self.pending.push(name);
         }
         let mut around = annotations(members);
         let alone = Map::from_iter([("$ref".to_owned(), written.into())]);
@@ -151,21 +151,21 @@ impl<'a> StrictTranslator<'a> {
     ) -> Result<Map<String, Value>, Loss> {
         let beside = members.iter().filter(|(key, _)| is_beside(key, keyword));
         let beside: Map<String, Value> = beside.map(|(key, value)| (key.clone(), value.clone())).collect();
-        let place = trail.member(keyword);
+        let child = trail.member(keyword);
         let mut written: Vec<Value> = Vec::new();
         for (index, branch) in branches.iter().enumerate() {
-            let place = place.item(index);
-            let strict = if self.says_all_of(branch, &beside) {
-                self.any(branch, &place, level + 1)?
+            let child = child.item(index);
+            let strict = if self.contains_all(branch, &beside) {
+                self.any(branch, &child, level + 1)?
             } else {
-                let Value::Object(branch) = branch else { return Err(Loss::new(&place, "accepts any value")) };
-                let branch = self.flat(branch, &place, level)?;
+                let Value::Object(branch) = branch else { return Err(Loss::new(&child, "accepts any value")) };
+                let branch = self.flat(branch, &child, level)?;
                 let whole = intersection(&branch, &beside).ok_or_else(|| {
-                    Loss::new(&place, format!("cannot be merged with the keywords beside `{keyword}`"))
+                    Loss::new(&child, format!("cannot be merged with the keywords beside `{keyword}`"))
                 })?;
-                self.schema(&whole, &place, level + 1)?
+                self.schema(&whole, &child, level + 1)?
             };
-            if !written.iter().any(|known| known == &Value::Object(strict.clone())) {
+            if !written.iter().any(|branch| branch == &Value::Object(strict.clone())) {
                 written.push(Value::Object(strict));
             }
         }
@@ -181,7 +181,7 @@ impl<'a> StrictTranslator<'a> {
     }
 
     /// Whether `branch` already contains all keywords beside the alternatives. Typically a repeated `type`.
-    fn says_all_of(&self, branch: &Value, beside: &Map<String, Value>) -> bool {
+    fn contains_all(&self, branch: &Value, beside: &Map<String, Value>) -> bool {
         let target =
             branch.as_object().and_then(reference).and_then(name_of).and_then(|name| self.definitions.get(name));
         let branch = target.unwrap_or(branch);
@@ -275,14 +275,14 @@ impl<'a> StrictTranslator<'a> {
         if let Some(undescribed) = required.iter().find(|name| !properties.contains_key(**name)) {
             return Err(Loss::new(trail, format!("requires `{undescribed}` without describing it")));
         }
-        let place = trail.member("properties");
+        let child = trail.member("properties");
         let mut strict = Map::new();
         for (name, schema) in properties {
-            let place = place.member(name);
-            let mut property = self.any(schema, &place, level + 1)?;
+            let child = child.member(name);
+            let mut property = self.any(schema, &child, level + 1)?;
             if !required.contains(name.as_str()) {
                 if takes_null(schema, self.definitions) {
-                    return Err(Loss::new(&place, "may be absent or null, which `strict` cannot distinguish"));
+                    return Err(Loss::new(&child, "may be absent or null, which `strict` cannot distinguish"));
                 }
                 property = or_null(property);
             }
@@ -328,7 +328,7 @@ impl<'a> StrictTranslator<'a> {
         written.insert("type".to_owned(), types);
         for (key, value) in members {
             match key.as_str() {
-                key if UNSAYABLE.contains(&key) => {
+                key if INEXPRESSIBLE.contains(&key) => {
                     return Err(Loss::new(trail, format!("has `{key}`, which `strict` does not support")));
                 }
                 "unevaluatedProperties" | "unevaluatedItems" if value != &Value::Bool(false) => {
@@ -346,18 +346,18 @@ impl<'a> StrictTranslator<'a> {
                     written.insert(key.clone(), value.clone());
                 }
                 "format" if !value.as_str().is_some_and(|format| FORMATS.contains(&format)) => {
-                    say(&mut written, &sentence(key, value));
+                    append_sentence(&mut written, &sentence(key, value));
                 }
                 "pattern" if !value.as_str().is_some_and(pattern::is_regular) => {
-                    say(&mut written, &sentence(key, value));
+                    append_sentence(&mut written, &sentence(key, value));
                     self.losses
                         .add(trail, "`pattern` is not a plain regular expression; it is moved to the description");
                 }
                 "uniqueItems" | "minProperties" | "maxProperties" if value != &Value::Bool(false) => {
-                    say(&mut written, &sentence(key, value));
+                    append_sentence(&mut written, &sentence(key, value));
                     self.losses.add(trail, format!("`{key}` is moved to the description"));
                 }
-                "contentEncoding" | "contentMediaType" => say(&mut written, &sentence(key, value)),
+                "contentEncoding" | "contentMediaType" => append_sentence(&mut written, &sentence(key, value)),
                 "format" | "pattern" | "minLength" | "maxLength" | "minimum" | "maximum" | "exclusiveMinimum"
                 | "exclusiveMaximum" | "multipleOf" | "minItems" | "maxItems" => {
                     written.insert(key.clone(), value.clone());
@@ -384,7 +384,7 @@ fn annotations(members: &Map<String, Value>) -> Map<String, Value> {
     for (key, value) in members.iter().filter(|(key, _)| ["default", "examples", "deprecated"].contains(&key.as_str()))
     {
         if value != &Value::Bool(false) || key == "default" {
-            say(&mut kept, &sentence(key, value));
+            append_sentence(&mut kept, &sentence(key, value));
         }
     }
     kept

@@ -9,41 +9,45 @@ const SCHEMAS: [(&str, &str); 2] = [("definitions/", "components/schemas/"), ("c
 /// Maximum number of tokens of a pointer. References in real documents have up to about ten.
 const MAX_STEPS: usize = 64;
 
-/// Returns the target that `reference`, found in the file `from`, was meant to have.
+/// Returns the target that `reference` in the file `from` was intended to have.
 ///
 /// Tolerates a missing leading slash, a `$ref` on the path (`components: {schemas: {$ref: schemas.yaml}}`), a name
 /// with unescaped slashes (`#/paths//pets/get`), and schemas at the location of another OpenAPI version.
-pub(super) fn detour<'d>(document: &'d ApiDocument, reference: &str, from: &'d SourceFile) -> Option<LocatedValue<'d>> {
+pub(super) fn resolve_leniently<'d>(
+    document: &'d ApiDocument,
+    reference: &str,
+    from: &'d SourceFile,
+) -> Option<LocatedValue<'d>> {
     let (file, pointer) = document.split(reference, from).ok()?;
     let pointer = pointer.decode_utf8().ok()?;
     // A single name is an anchor.
     let pointer = pointer.strip_prefix('/').or_else(|| pointer.contains('/').then_some(&*pointer))?;
     let root = LocatedValue { value: &file.root, at: ValuePosition::root(file) };
-    walk(document, root.clone(), pointer).or_else(|| {
-        let (there, elsewhere) = SCHEMAS.into_iter().find(|(there, _)| pointer.starts_with(there))?;
-        walk(document, root, &pointer.replacen(there, elsewhere, 1))
+    follow_tokens(document, root.clone(), pointer).or_else(|| {
+        let (prefix, alternative) = SCHEMAS.into_iter().find(|(prefix, _)| pointer.starts_with(prefix))?;
+        follow_tokens(document, root, &pointer.replacen(prefix, alternative, 1))
     })
 }
 
-fn walk<'d>(document: &'d ApiDocument, root: LocatedValue<'d>, pointer: &str) -> Option<LocatedValue<'d>> {
+fn follow_tokens<'d>(document: &'d ApiDocument, root: LocatedValue<'d>, pointer: &str) -> Option<LocatedValue<'d>> {
     let tokens: Vec<&str> = pointer.split('/').collect();
     if pointer.is_empty() || tokens.len() > MAX_STEPS {
         return None;
     }
-    let mut here = root;
+    let mut current = root;
     let mut rest = tokens.as_slice();
     while !rest.is_empty() {
-        let (next, taken) = step(&here, rest).or_else(|| step(&end_of(document, &here)?, rest))?;
-        here = next;
+        let (next, taken) = step(&current, rest).or_else(|| step(&end_of(document, &current)?, rest))?;
+        current = next;
         rest = rest.get(taken..)?;
     }
-    Some(here)
+    Some(current)
 }
 
-/// Follows the chain of `$ref`s that starts at `here`, each resolved literally: tolerant resolution could recurse
+/// Follows the chain of `$ref`s that starts at `current`, each resolved literally: tolerant resolution could recurse
 /// without end.
-fn end_of<'d>(document: &'d ApiDocument, here: &LocatedValue<'d>) -> Option<LocatedValue<'d>> {
-    let mut end = here.clone();
+fn end_of<'d>(document: &'d ApiDocument, current: &LocatedValue<'d>) -> Option<LocatedValue<'d>> {
+    let mut end = current.clone();
     for _ in 0..MAX_STEPS {
         let Some(reference) = end.reference() else { return Some(end) };
         end = document.by_letter(reference, end.at.file()).ok()?;
@@ -53,16 +57,16 @@ fn end_of<'d>(document: &'d ApiDocument, here: &LocatedValue<'d>) -> Option<Loca
 
 /// Returns the member or item that the first of `tokens` names, or the member whose name contains slashes and spans
 /// several tokens. Also returns the number of tokens consumed.
-fn step<'d>(here: &LocatedValue<'d>, tokens: &[&str]) -> Option<(LocatedValue<'d>, usize)> {
-    if here.value.is_array() {
+fn step<'d>(current: &LocatedValue<'d>, tokens: &[&str]) -> Option<(LocatedValue<'d>, usize)> {
+    if current.value.is_array() {
         let token = tokens.first()?;
         let index: usize = token.parse().ok().filter(|index: &usize| index.to_string() == **token)?;
-        return Some((here.items().nth(index)?, 1));
+        return Some((current.items().nth(index)?, 1));
     }
     (1..=tokens.len()).find_map(|taken| {
         let name = tokens.get(..taken)?.join("/");
         let plain = name.replace("~1", "/").replace("~0", "~");
-        let next = here.member(&plain).or_else(|| here.member(&name))?;
+        let next = current.member(&plain).or_else(|| current.member(&name))?;
         Some((next, taken))
     })
 }
@@ -76,13 +80,13 @@ mod tests {
     use super::super::document::ReferenceError;
     use super::*;
 
-    fn found(root: &Value, reference: &str) -> Result<Value, ReferenceError> {
+    fn resolved(root: &Value, reference: &str) -> Result<Value, ReferenceError> {
         let document = ApiDocument::new(root.clone(), Path::new("api.json")).unwrap();
         document.lookup(reference, document.root().at.file()).map(|target| target.value.clone())
     }
 
     #[test]
-    fn references_that_lead_nowhere_by_the_letter_lead_to_what_is_meant() {
+    fn references_without_a_literal_target_resolve_to_the_intended_one() {
         let root = json!({
             "openapi": "3.0.3",
             "components": {"schemas": {"$ref": "#/x-schemas"}},
@@ -97,15 +101,15 @@ mod tests {
             ("#components/schemas/Pet/type", json!("object")),
             ("#/paths//pets/{id}/get/summary", json!("s")),
         ] {
-            assert_eq!(found(&root, reference).unwrap(), expected, "{reference}");
+            assert_eq!(resolved(&root, reference).unwrap(), expected, "{reference}");
         }
         for reference in ["#/components/schemas/None", "#/definitions/None", "#/paths/none/get", "#nothing"] {
-            assert!(matches!(found(&root, reference), Err(ReferenceError::Missing(_))), "{reference}");
+            assert!(matches!(resolved(&root, reference), Err(ReferenceError::Missing(_))), "{reference}");
         }
     }
 
     #[test]
-    fn a_way_that_leads_back_to_itself_ends() {
+    fn circular_references_are_errors() {
         let root = json!({
             "openapi": "3.0.3",
             "a": {"$ref": "#/b/x"}, "b": {"$ref": "#/a/x"},

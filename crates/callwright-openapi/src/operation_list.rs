@@ -3,7 +3,7 @@
 use http::Method;
 
 use super::document::{ApiDocument, LocatedValue, Version};
-use super::report::Skipped;
+use super::report::SkippedOperation;
 
 /// The methods of a Path Item Object (OpenAPI 3.0.4 and 3.1.1); the last one from 3.2 on.
 const METHODS: [&str; 9] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", QUERY];
@@ -32,29 +32,29 @@ impl DocumentOperation<'_> {
 }
 
 /// Returns the operations of `document`, and the entries that cannot be operations.
-pub(super) fn operations(document: &ApiDocument) -> (Vec<DocumentOperation<'_>>, Vec<Skipped>) {
-    let mut walk = OperationWalker { document, found: Vec::new(), skipped: Vec::new() };
+pub(super) fn operations(document: &ApiDocument) -> (Vec<DocumentOperation<'_>>, Vec<SkippedOperation>) {
+    let mut collector = OperationCollector { document, found: Vec::new(), skipped: Vec::new() };
     let Some(paths) = document.member("paths").filter(|paths| !paths.value.is_null()) else {
-        return (walk.found, walk.skipped);
+        return (collector.found, collector.skipped);
     };
-    walk.paths(&paths);
+    collector.paths(&paths);
     if paths.reference().is_some() {
         // The specification does not allow `$ref` here, but authors of multi-file documents use it.
         match document.follow(paths.clone()) {
-            Ok(target) => walk.paths(&target),
-            Err(error) => walk.skip("paths", format!("{}: {error}", paths.at)),
+            Ok(target) => collector.paths(&target),
+            Err(error) => collector.skip("paths", format!("{}: {error}", paths.at)),
         }
     }
-    (walk.found, walk.skipped)
+    (collector.found, collector.skipped)
 }
 
-struct OperationWalker<'d> {
+struct OperationCollector<'d> {
     document: &'d ApiDocument,
     found: Vec<DocumentOperation<'d>>,
-    skipped: Vec<Skipped>,
+    skipped: Vec<SkippedOperation>,
 }
 
-impl<'d> OperationWalker<'d> {
+impl<'d> OperationCollector<'d> {
     fn paths(&mut self, paths: &LocatedValue<'d>) {
         if !paths.value.is_object() {
             self.skip("paths", format!("{} is not an object", paths.at));
@@ -77,11 +77,11 @@ impl<'d> OperationWalker<'d> {
         }
     }
 
-    fn item(&mut self, path: &'d str, path_item: &LocatedValue<'d>, wanted: impl Fn(&str) -> bool) {
+    fn item(&mut self, path: &'d str, path_item: &LocatedValue<'d>, is_included: impl Fn(&str) -> bool) {
         if !path_item.value.is_object() {
             return self.skip(path, format!("path item {} is not an object", path_item.at));
         }
-        for (key, operation) in path_item.members().filter(|(key, _)| wanted(key)) {
+        for (key, operation) in path_item.members().filter(|(key, _)| is_included(key)) {
             if FURTHER.contains(&key.as_str()) {
                 self.further(path, path_item, &operation);
             } else if let Some(method) = self.method(key.trim()) {
@@ -103,7 +103,7 @@ impl<'d> OperationWalker<'d> {
     /// written.
     fn further(&mut self, path: &'d str, path_item: &LocatedValue<'d>, operations: &LocatedValue<'d>) {
         for (method, operation) in operations.members() {
-            let own = METHODS.into_iter().find(|known| known.eq_ignore_ascii_case(method));
+            let own = METHODS.into_iter().find(|own| own.eq_ignore_ascii_case(method));
             if own.is_some_and(|own| path_item.value.get(own.to_ascii_lowercase()).is_some()) {
                 let reason = format!("{} is a duplicate: the path has an operation with this method", operation.at);
                 self.skip(&format!("{method} {path}"), reason);
@@ -128,7 +128,7 @@ impl<'d> OperationWalker<'d> {
     }
 
     fn skip(&mut self, operation: &str, reason: String) {
-        self.skipped.push(Skipped { operation: operation.to_owned(), reason });
+        self.skipped.push(SkippedOperation { operation: operation.to_owned(), reason });
     }
 }
 
@@ -145,7 +145,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn every_path_and_method_is_found_or_reported() {
+    fn every_path_and_method_is_collected_or_reported() {
         let root = json!({
             "openapi": "3.0.0",
             "paths": {
@@ -168,31 +168,32 @@ mod tests {
     }
 
     #[test]
-    fn paths_may_stand_elsewhere() {
+    fn paths_may_be_a_reference() {
         let root = json!({"openapi": "3.0.0", "paths": {"$ref": "#/x-paths"}, "x-paths": {"/a": {"get": {}}}});
         let document = ApiDocument::new(root, Path::new("api.json")).unwrap();
         let (found, skipped) = operations(&document);
         assert_eq!((found.len(), skipped), (1, vec![]));
     }
+
     #[test]
-    fn methods_that_came_with_3_2_are_found_in_such_documents() {
-        let found = |version: &str, item: serde_json::Value| {
+    fn methods_of_openapi_3_2_are_collected_from_such_documents() {
+        let labels_of = |version: &str, item: serde_json::Value| {
             let root = json!({"openapi": version, "paths": {"/a": item}});
             let document = ApiDocument::new(root, Path::new("api.json")).unwrap();
             let (found, skipped) = operations(&document);
             let labels: Vec<String> = found.iter().map(DocumentOperation::label).collect();
             (labels.join(", "), skipped.into_iter().map(|skipped| skipped.operation).collect::<Vec<_>>().join(", "))
         };
-        let said = |found: &str, skipped: &str| (found.to_owned(), skipped.to_owned());
+        let expected = |found: &str, skipped: &str| (found.to_owned(), skipped.to_owned());
         let query = json!({"query": {}, "get": {}});
-        assert_eq!(found("3.2.0", query.clone()), said("QUERY /a, GET /a", ""));
-        assert_eq!(found("3.1.0", query), said("GET /a", ""));
+        assert_eq!(labels_of("3.2.0", query.clone()), expected("QUERY /a, GET /a", ""));
+        assert_eq!(labels_of("3.1.0", query), expected("GET /a", ""));
         let further = json!({"get": {}, "additionalOperations":
             {"LINK": {}, "copy": {}, "GET": {}, "CONNECT": {}, "no method": {}, "PURGE": 1}});
         assert_eq!(
-            found("3.2.0", further),
-            said("GET /a, LINK /a, copy /a", "GET /a, CONNECT /a, no method /a, PURGE /a")
+            labels_of("3.2.0", further),
+            expected("GET /a, LINK /a, copy /a", "GET /a, CONNECT /a, no method /a, PURGE /a")
         );
-        assert_eq!(found("3.1.1", json!({"x-oai-additionalOperations": {"QUERY": {}}})), said("QUERY /a", ""));
+        assert_eq!(labels_of("3.1.1", json!({"x-oai-additionalOperations": {"QUERY": {}}})), expected("QUERY /a", ""));
     }
 }

@@ -1,19 +1,19 @@
-//! A place in a document: file, pointer and line.
+//! A position in a document: file, pointer and line.
 
 use std::fmt;
 
 use super::SourceFile;
 use callwright_common::json::Pointer;
 
-/// Place of a value in a document. Displayed as `pets.yaml:12 #/paths/~1pets`. The line is determined only when the
-/// place is displayed.
+/// Position of a value in a document. Displayed as `pets.yaml:12 #/paths/~1pets`. The line is determined only when the
+/// position is displayed.
 #[derive(Clone)]
 pub(in super::super) struct ValuePosition<'d> {
     file: &'d SourceFile,
     pointer: Pointer,
 }
 
-/// Identity of a place. Two places of one document have equal identities if and only if they are the same.
+/// Identity of a position. Two positions of one document have equal identities if and only if they are the same.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in super::super) struct ValuePositionId {
     /// Memory address of the file, which does not move while a document is processed.
@@ -26,32 +26,32 @@ impl<'d> ValuePosition<'d> {
         Self { file, pointer }
     }
 
-    /// Returns the place of the whole `file`.
+    /// Returns the position of the whole `file`.
     pub(in super::super) fn root(file: &'d SourceFile) -> Self {
         Self::new(file, Pointer::root())
     }
 
-    /// Returns the file of the place, against which a relative `$ref` is resolved.
+    /// Returns the file of the position, against which a relative `$ref` is resolved.
     pub(in super::super) fn file(&self) -> &'d SourceFile {
         self.file
     }
 
-    /// Returns the JSON Pointer of the place within its file.
+    /// Returns the JSON Pointer of the position within its file.
     pub(in super::super) fn pointer(&self) -> &Pointer {
         &self.pointer
     }
 
-    /// Returns the place of the member `key`.
+    /// Returns the position of the member `key`.
     pub(in super::super) fn child(&self, key: &str) -> Self {
         Self { file: self.file, pointer: self.pointer.child(key) }
     }
 
-    /// Returns the place of the item at `index`.
+    /// Returns the position of the item at `index`.
     pub(in super::super) fn item(&self, index: usize) -> Self {
         Self { file: self.file, pointer: self.pointer.item(index) }
     }
 
-    /// Returns the identity of the place.
+    /// Returns the identity of the position.
     pub(in super::super) fn id(&self) -> ValuePositionId {
         ValuePositionId { file: std::ptr::from_ref(self.file).addr(), pointer: self.pointer.clone() }
     }

@@ -7,22 +7,22 @@ use callwright_types::DocText;
 
 /// The distinct texts of one document. Its operations share most texts about errors and parameters.
 #[derive(Debug, Default)]
-pub(in super::super) struct DocumentationLibrary {
-    known: HashSet<Arc<DocText>>,
+pub(in super::super) struct SharedDocTexts {
+    texts: HashSet<Arc<DocText>>,
 }
 
-impl DocumentationLibrary {
+impl SharedDocTexts {
     /// Returns the same texts, with one shared allocation per distinct text.
     pub(in super::super) fn share(&mut self, texts: Vec<DocText>) -> Vec<Arc<DocText>> {
         texts.into_iter().map(|text| self.one(text)).collect()
     }
 
     fn one(&mut self, text: DocText) -> Arc<DocText> {
-        if let Some(known) = self.known.get(&text) {
-            return Arc::clone(known);
+        if let Some(shared) = self.texts.get(&text) {
+            return Arc::clone(shared);
         }
         let text = Arc::new(text);
-        self.known.insert(Arc::clone(&text));
+        self.texts.insert(Arc::clone(&text));
         text
     }
 }
@@ -32,11 +32,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_with_its_place_is_kept_once() {
+    fn equal_texts_with_equal_sources_are_stored_once() {
         let text = |text: &str, source: &str| DocText { text: text.to_owned(), source: source.to_owned() };
-        let mut library = DocumentationLibrary::default();
-        let first = library.share(vec![text("gone", "a#/404"), text("gone", "a#/410")]);
-        let second = library.share(vec![text("gone", "a#/404")]);
+        let mut shared_texts = SharedDocTexts::default();
+        let first = shared_texts.share(vec![text("gone", "a#/404"), text("gone", "a#/410")]);
+        let second = shared_texts.share(vec![text("gone", "a#/404")]);
         assert!(Arc::ptr_eq(&first[0], &second[0]));
         assert!(!Arc::ptr_eq(&first[0], &first[1]));
         assert_eq!(second[0].source, "a#/404");
