@@ -145,7 +145,10 @@ fn milliseconds(time: Duration) -> f64 {
 }
 
 /// Returns the share of the exact result that was found.
-fn shared(found: &[callwright_search::retrieval::Found], exact: &[callwright_search::retrieval::Found]) -> f64 {
+fn shared(
+    found: &[callwright_search::retrieval::RankedTool],
+    exact: &[callwright_search::retrieval::RankedTool],
+) -> f64 {
     let is_found = |position| found.iter().any(|found| found.position == position);
     exact.iter().filter(|exact| is_found(exact.position)).count() as f64 / exact.len().max(1) as f64
 }

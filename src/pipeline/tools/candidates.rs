@@ -15,7 +15,7 @@ use callwright_judge::scanner::names;
 use callwright_knowledge::representation::render;
 use callwright_openai::WrittenTool;
 use callwright_openapi::{Catalog, dialect};
-use callwright_search::retrieval::{Found, Fusion, ToolIndex, ToolQuery, ToolSegment};
+use callwright_search::retrieval::{Fusion, RankedTool, ToolIndex, ToolQuery, ToolSegment};
 use callwright_types::representation::Representation;
 use callwright_types::rules::{ExecuteRule, ExecuteRules, OfferRules, ToolGlobs};
 use callwright_types::{Owner, SchemaDialect, Tool};
@@ -240,7 +240,7 @@ impl Candidates {
     }
 
     /// Returns the `k` best matching tools, best first.
-    pub(crate) fn search(&self, query: &ToolQuery<'_>, k: usize) -> Vec<Found> {
+    pub(crate) fn search(&self, query: &ToolQuery<'_>, k: usize) -> Vec<RankedTool> {
         self.indexed().index.search(query, k)
     }
 

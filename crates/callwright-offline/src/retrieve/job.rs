@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::answers::LineSummary;
 use callwright_search::embedding::Embedder;
-use callwright_search::retrieval::Found;
+use callwright_search::retrieval::RankedTool;
 
 /// Inputs and settings of a run.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub struct RetrieveSummary {
 }
 
 impl RetrieveSummary {
-    pub(super) fn count(&mut self, found: &[Found]) {
+    pub(super) fn count(&mut self, found: &[RankedTool]) {
         self.records += 1;
         self.empty += u64::from(found.is_empty());
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tools::RetrievalTools;
 use callwright_common::json::raw;
-use callwright_search::retrieval::Found;
+use callwright_search::retrieval::RankedTool;
 
 /// Used members of a line; others are ignored.
 #[derive(Deserialize)]
@@ -45,12 +45,12 @@ struct RankingReason<'a> {
 /// # Errors
 /// The error and its remedy if the line is unusable.
 pub(super) fn query_of(text: &str) -> Result<String, String> {
-    let asked: RetrievalQueryLine = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
-    asked.query.ok_or_else(|| "there is no `query`; give the text of a request".to_owned())
+    let line: RetrievalQueryLine = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+    line.query.ok_or_else(|| "there is no `query`; give the text of a request".to_owned())
 }
 
 /// Appends the ranking for a query.
-pub(super) fn write(query: &str, found: &[Found], tools: &RetrievalTools, details: bool, lines: &mut Vec<u8>) {
+pub(super) fn write(query: &str, found: &[RankedTool], tools: &RetrievalTools, details: bool, lines: &mut Vec<u8>) {
     let line = RankingLine {
         query,
         ranked: found.iter().filter_map(|found| tools.name(found.position)).collect(),
@@ -60,7 +60,7 @@ pub(super) fn write(query: &str, found: &[Found], tools: &RetrievalTools, detail
     lines.push(b'\n');
 }
 
-fn why<'a>(found: &Found, tools: &'a RetrievalTools) -> RankingReason<'a> {
+fn why<'a>(found: &RankedTool, tools: &'a RetrievalTools) -> RankingReason<'a> {
     let closest = found.why.closest;
     let pattern = closest.and_then(|closest| tools.pattern(found.position, closest.pattern?));
     RankingReason {

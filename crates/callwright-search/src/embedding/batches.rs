@@ -67,8 +67,8 @@ impl EmbeddedTexts {
                 return Err(format!("a vector has {} components instead of {}", row.len(), self.dimensions));
             }
             let vector = Vector::new(row).ok_or_else(|| NOT_FINITE.to_owned())?;
-            if let Some(place) = self.vectors.get_mut(*position) {
-                *place = Some(vector);
+            if let Some(slot) = self.vectors.get_mut(*position) {
+                *slot = Some(vector);
             }
         }
         Ok(())
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_answers_are_told_apart() {
+    fn invalid_responses_are_distinguished() {
         let reason = |rows: Vec<Vec<f32>>| {
             let batch = Portion { texts: 2, chars: 9 }.batches(texts(&["a", "b"])).remove(0);
             EmbeddedTexts::new(2, 2).put(&batch.positions, rows).unwrap_err()

@@ -24,7 +24,7 @@ pub async fn build(
 ) -> Result<Option<Arc<dyn Embedder>>, BuildError> {
     let model: Arc<dyn Embedder> = match settings.kind {
         Kind::None => return Ok(None),
-        // Computing the vector is faster than a cache look-up.
+        // Computing the vector is faster than a cache lookup.
         Kind::Static => return built_in(settings).map(Some),
         Kind::Fastembed => local(settings.clone(), base_dir.to_owned(), downloads).await?,
         Kind::Endpoint => Arc::new(EndpointEmbedder::build(settings, base_dir)?),
@@ -66,7 +66,7 @@ async fn local(
 }
 
 /// Opens the model in `folder` with default settings except for the library file of ONNX Runtime (empty: the usual
-/// places). Used by the command line. It takes some seconds.
+/// folders). Used by the command line. It takes some seconds.
 ///
 /// # Errors
 /// [`BuildError`].

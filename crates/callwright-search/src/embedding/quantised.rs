@@ -49,7 +49,7 @@ impl QuantisedVectors {
 
     /// Returns the cosine with each vector, in order.
     pub fn cosines(&self, query: &Vector) -> Vec<f32> {
-        self.cosines_within(&QuantisedQuery::of(query), 0..self.len())
+        self.cosines_within(&QuantisedQuery::new(query), 0..self.len())
     }
 
     /// Returns the cosines with the vectors at these indices, in order.
@@ -92,7 +92,7 @@ pub struct QuantisedQuery {
 
 impl QuantisedQuery {
     /// Quantises a vector of the same embedder.
-    pub fn of(vector: &Vector) -> Self {
+    pub fn new(vector: &Vector) -> Self {
         let (numbers, scale) = quantise(vector.components(), vector.components().len());
         Self { numbers: numbers.into_iter().map(i16::from).collect(), scale }
     }

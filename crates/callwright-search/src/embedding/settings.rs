@@ -60,7 +60,7 @@ pub struct LocalSettings {
     pub hub_timeout_seconds: u64,
     /// Maximum size in bytes of a fetched model, all files together.
     pub max_model_bytes: u64,
-    /// Library file of ONNX Runtime. If empty, the environment variable is used, then the usual places.
+    /// Library file of ONNX Runtime. If empty, the environment variable is used, then the usual folders.
     pub onnx_runtime: String,
     /// Number of threads per inference; 0 for one per core.
     pub threads: usize,

@@ -61,7 +61,7 @@ impl SignVectors {
 
 impl SignQuery {
     /// Returns the signs of a vector of the same embedder.
-    pub fn of(vector: &Vector) -> Self {
+    pub fn new(vector: &Vector) -> Self {
         Self(signs(vector, vector.components().len()).collect())
     }
 }
@@ -90,13 +90,13 @@ mod tests {
         for vector in [right, left] {
             vectors.push(&Vector::new(vector.to_vec()).unwrap());
         }
-        let differences = vectors.differences(&SignQuery::of(&Vector::new(right.to_vec()).unwrap()));
+        let differences = vectors.differences(&SignQuery::new(&Vector::new(right.to_vec()).unwrap()));
         assert_eq!((differences.len(), differences[0]), (2, 0));
         differences[1] as usize
     }
 
     #[test]
-    fn angles_are_read_off_the_signs() {
+    fn signs_approximate_angles() {
         let cosine = |differences| SignVectors::cosine(differences, 100);
         assert!((cosine(0) - 1.0).abs() < 1e-6 && (cosine(100) + 1.0).abs() < 1e-6 && cosine(50).abs() < 1e-6);
     }

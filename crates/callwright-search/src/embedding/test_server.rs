@@ -62,7 +62,7 @@ impl Drop for TestServer {
 }
 
 async fn serve(mut stream: TcpStream, script: Arc<Script>, received: Arc<Mutex<Vec<ReceivedRequest>>>) {
-    let Some(request) = read(&mut stream).await else { return };
+    let Some(request) = receive(&mut stream).await else { return };
     let (status, fields, body) = script(&request);
     received.lock().unwrap().push(request);
     let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n{fields}\r\n", body.len());
@@ -70,7 +70,7 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, received: Arc<Mutex<V
     let _ = stream.shutdown().await;
 }
 
-async fn read(stream: &mut TcpStream) -> Option<ReceivedRequest> {
+async fn receive(stream: &mut TcpStream) -> Option<ReceivedRequest> {
     let mut bytes = Vec::new();
     loop {
         let mut buffer = [0; 4096];

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_makes_no_vector() {
+    fn vectors_are_finite() {
         assert_eq!(Vector::new(vec![f32::NAN, 1.0]), None);
         assert_eq!(Vector::new(vec![f32::MAX, f32::MAX]), None);
     }

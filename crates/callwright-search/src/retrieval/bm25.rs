@@ -36,7 +36,7 @@ pub struct Hit<'a, Id> {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct ScoreTally {
+struct TermSums {
     score: f32,
     rarity: f32,
 }
@@ -56,23 +56,23 @@ pub struct Score {
 #[derive(Debug, Clone)]
 pub struct Scores {
     first: usize,
-    tallies: Vec<ScoreTally>,
+    sums: Vec<TermSums>,
     rarest: f32,
-    asked: f32,
+    query_rarity: f32,
 }
 
 impl Scores {
     /// Returns the score of the text at a position; `None` if it has none of the query's terms.
     pub fn of(&self, position: usize) -> Option<Score> {
-        let tally = self.tallies.get(position.checked_sub(self.first)?).filter(|tally| tally.score > 0.0)?;
-        let (evidence, coverage) = (tally.rarity / self.rarest, tally.rarity / self.asked);
-        Some(Score { score: tally.score, evidence, coverage })
+        let sum = self.sums.get(position.checked_sub(self.first)?).filter(|sum| sum.score > 0.0)?;
+        let (evidence, coverage) = (sum.rarity / self.rarest, sum.rarity / self.query_rarity);
+        Some(Score { score: sum.score, evidence, coverage })
     }
 
     /// Returns the positions of the `k` best texts, best first; ties keep their order.
     pub fn best(&self, k: usize) -> Vec<usize> {
-        let scored = self.tallies.iter().enumerate().filter(|(_, tally)| tally.score > 0.0);
-        let mut found: Vec<(usize, f32)> = scored.map(|(at, tally)| (self.first + at, tally.score)).collect();
+        let scored = self.sums.iter().enumerate().filter(|(_, sum)| sum.score > 0.0);
+        let mut found: Vec<(usize, f32)> = scored.map(|(at, sum)| (self.first + at, sum.score)).collect();
         if k < found.len() {
             // Sorts only the best ones.
             found.select_nth_unstable_by(k, best_first);
@@ -102,7 +102,7 @@ impl<Id> Bm25<Id> {
         for (id, text) in texts {
             index.add(id, text.as_ref(), &mut found);
         }
-        index.postings = Postings::of(found);
+        index.postings = Postings::new(found);
         index.mean_length = index.lengths.iter().sum::<f32>() / (index.lengths.len().max(1) as f32);
         index
     }
@@ -141,12 +141,12 @@ impl<Id> Bm25<Id> {
     pub fn scores(&self, query: &str, positions: Range<usize>) -> Scores {
         let end = positions.end.min(self.len());
         let positions = positions.start.min(end)..end;
-        let mut tallies = vec![ScoreTally::default(); positions.len()];
-        let mut asked = 0.0;
+        let mut sums = vec![TermSums::default(); positions.len()];
+        let mut query_rarity = 0.0;
         for term in distinct_terms(query) {
-            asked += self.add_term(term, &positions, &mut tallies);
+            query_rarity += self.add_term(term, &positions, &mut sums);
         }
-        Scores { first: positions.start, tallies, rarest: self.rarity(1), asked }
+        Scores { first: positions.start, sums, rarest: self.rarity(1), query_rarity }
     }
 
     fn add(&mut self, id: Id, text: &str, found: &mut Vec<(Term, Posting)>) {
@@ -158,14 +158,14 @@ impl<Id> Bm25<Id> {
     }
 
     /// Adds the score of one term to the texts that contain it; returns its inverse document frequency.
-    fn add_term(&self, term: Term, positions: &Range<usize>, tallies: &mut [ScoreTally]) -> f32 {
+    fn add_term(&self, term: Term, positions: &Range<usize>, sums: &mut [TermSums]) -> f32 {
         let postings = self.postings.of_term(term);
         let rarity = self.rarity(postings.len().max(1));
         let first = postings.partition_point(|posting| (posting.position as usize) < positions.start);
         for posting in postings.iter().skip(first) {
-            let Some(tally) = tallies.get_mut(posting.position as usize - positions.start) else { break };
-            tally.score += rarity * self.saturation(posting);
-            tally.rarity += rarity;
+            let Some(sum) = sums.get_mut(posting.position as usize - positions.start) else { break };
+            sum.score += rarity * self.saturation(posting);
+            sum.rarity += rarity;
         }
         rarity
     }
@@ -176,7 +176,7 @@ impl<Id> Bm25<Id> {
 
     fn saturation(&self, posting: &Posting) -> f32 {
         let length = self.lengths.get(posting.position as usize).copied().unwrap_or_default();
-        self.weights.saturated(posting.count, self.weights.restraint(length / self.mean_length.max(1.0)))
+        self.weights.saturated(posting.count, self.weights.length_norm(length / self.mean_length.max(1.0)))
     }
 }
 

@@ -18,13 +18,13 @@ impl Default for Weights {
 
 impl Weights {
     /// Returns the length normalisation: `k1 * (1 - b + b * relative_length)`, with the length relative to the mean.
-    pub fn restraint(self, relative_length: f32) -> f32 {
+    pub fn length_norm(self, relative_length: f32) -> f32 {
         self.k1 * (1.0 - self.b + self.b * relative_length)
     }
 
-    /// Returns the saturated weight of `count` occurrences in a text with this [`Self::restraint`].
-    pub fn saturated(self, count: f32, restraint: f32) -> f32 {
-        count * (self.k1 + 1.0) / (count + restraint)
+    /// Returns the saturated weight of `count` occurrences in a text with this [`Self::length_norm`].
+    pub fn saturated(self, count: f32, length_norm: f32) -> f32 {
+        count * (self.k1 + 1.0) / (count + length_norm)
     }
 }
 

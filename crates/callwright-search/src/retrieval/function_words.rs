@@ -38,14 +38,15 @@ mod tests {
     use crate::retrieval::tokens;
 
     #[test]
-    fn words_of_asking_are_told_from_what_is_asked_for() {
-        let told = |text: &str| tokens(text).iter().map(|token| is_function_word(Term::of(token))).collect::<Vec<_>>();
-        assert_eq!(told("Can you please don't this"), [true; 5]);
-        assert_eq!(told("weather Oslo tomorrow"), [false; 3]);
+    fn function_words_are_distinguished_from_content() {
+        let function_words =
+            |text: &str| tokens(text).iter().map(|token| is_function_word(Term::of(token))).collect::<Vec<_>>();
+        assert_eq!(function_words("Can you please don't this"), [true; 5]);
+        assert_eq!(function_words("weather Oslo tomorrow"), [false; 3]);
     }
 
     #[test]
-    fn the_content_of_a_text_is_what_it_is_about() {
+    fn content_terms_omit_function_words() {
         assert_eq!(content_terms("Can you tell me the weather? Weather!"), [Term::of("weather")]);
         assert!(content_terms("What should I do?").is_empty());
     }

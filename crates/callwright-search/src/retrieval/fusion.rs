@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn half_the_weight_takes_the_same_from_every_closeness() {
+    fn half_the_weight_lowers_every_similarity_equally() {
         let loss =
             |cosine: f32| soft_sum(10.0, [(cosine, 1.0)].into_iter()) - soft_sum(10.0, [(cosine, 0.5)].into_iter());
         let half = 2.0_f32.ln() / 2.0;

@@ -13,7 +13,7 @@ impl Mentions {
     /// Finds words that look like identifiers (`get_weather`, `getWeather`, `user.login`, `S3`), text in quotation
     /// marks or backticks, and words in call notation (`search(`). Plain words are no mention: a request for the
     /// weather does not name the tool `weather`.
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn find(text: &str) -> Self {
         Self(names(text).into_iter().map(Term::of).collect())
     }
 
@@ -52,7 +52,7 @@ fn is_of_name(character: char) -> bool {
 fn is_identifier(name: &str) -> bool {
     let mut letters = name.chars().zip(name.chars().skip(1));
     name.contains(|character: char| matches!(character, '_' | '.' | ':' | '/') || character.is_ascii_digit())
-        || letters.any(|(before, here)| before.is_lowercase() && here.is_uppercase())
+        || letters.any(|(before, letter)| before.is_lowercase() && letter.is_uppercase())
 }
 
 #[cfg(test)]
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_from_words() {
+    fn names_are_distinguished_from_words() {
         assert_eq!(
             names("Use get_weather, then user.login. Or listUsers!"),
             ["get_weather", "listUsers", "user.login"]

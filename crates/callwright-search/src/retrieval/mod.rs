@@ -36,6 +36,6 @@ pub use statistics::{CollectionStatistics, QueryTerms};
 pub use term::Term;
 pub use text_vectors::TextVectors;
 pub use tokens::{is_stop_word, is_unspaced, stem, tokens, words};
-pub use tool_index::{Closest, Found, ToolIndex, ToolQuery, Why};
+pub use tool_index::{ClosestText, RankedTool, ScoreParts, ToolIndex, ToolQuery};
 pub use tool_text::{FieldWeights, ToolDocument, ToolText};
 pub use tool_vectors::{ToolVectors, embed_tools, pattern_texts, pattern_vector};

@@ -22,7 +22,7 @@ pub(super) struct Posting {
 
 impl Postings {
     /// Builds the lists from terms in texts, in any order; duplicates are added up.
-    pub(super) fn of(mut found: Vec<(Term, Posting)>) -> Self {
+    pub(super) fn new(mut found: Vec<(Term, Posting)>) -> Self {
         // A stable sort, so that sums have a fixed order and equal inputs give equal results.
         found.sort_by_key(|(term, posting)| (*term, posting.position));
         let mut postings = Self::default();
@@ -78,15 +78,15 @@ mod tests {
 
     #[test]
     fn each_term_has_its_texts_in_order() {
-        let told = [("b", 1, 1.0), ("a", 2, 1.0), ("b", 0, 2.0), ("b", 1, 0.5), ("c", 0, 1.0)];
+        let entries = [("b", 1, 1.0), ("a", 2, 1.0), ("b", 0, 2.0), ("b", 1, 0.5), ("c", 0, 1.0)];
         let posting = |(position, count)| Posting { position, count };
         let postings =
-            Postings::of(told.map(|(term, position, count)| (Term::of(term), posting((position, count)))).to_vec());
+            Postings::new(entries.map(|(term, position, count)| (Term::of(term), posting((position, count)))).to_vec());
         let of = |term: &str| postings.of_term(Term::of(term)).to_vec();
         assert_eq!(of("a"), [(2, 1.0)].map(posting));
         assert_eq!(of("b"), [(0, 2.0), (1, 1.5)].map(posting));
         assert_eq!(of("c"), [(0, 1.0)].map(posting));
         assert_eq!(of("d"), []);
-        assert!(Postings::of(Vec::new()).of_term(Term::of("a")).is_empty());
+        assert!(Postings::new(Vec::new()).of_term(Term::of("a")).is_empty());
     }
 }

@@ -33,15 +33,15 @@ pub(super) struct RowQuery {
 
 impl RowQuery {
     /// Prepares a query; `None` for the zero vector, to which all tools would be equally similar.
-    pub(super) fn of(vector: &Vector, fusion: &Fusion) -> Option<Self> {
+    pub(super) fn new(vector: &Vector, fusion: &Fusion) -> Option<Self> {
         let (dimensions, sharpness) = (vector.components().len(), fusion.sharpness);
-        let says_something = vector.components().iter().any(|component| *component != 0.0);
+        let is_nonzero = vector.components().iter().any(|component| *component != 0.0);
         let exponents: Vec<f32> =
             (0..=dimensions).map(|differences| sharpness * SignVectors::cosine(differences, dimensions)).collect();
-        says_something.then(|| Self {
+        is_nonzero.then(|| Self {
             dimensions,
-            numbers: QuantisedQuery::of(vector),
-            signs: SignQuery::of(vector),
+            numbers: QuantisedQuery::new(vector),
+            signs: SignQuery::new(vector),
             powers: exponents.iter().map(|exponent| (exponent - sharpness).exp()).collect(),
             exponents,
             sharpness,
@@ -50,7 +50,7 @@ impl RowQuery {
 }
 
 impl VectorRows {
-    pub(super) fn of(tools: &[ToolText], vectors: &[ToolVectors]) -> Self {
+    pub(super) fn new(tools: &[ToolText], vectors: &[ToolVectors]) -> Self {
         let dimensions = vectors.first().map_or(0, |vectors| vectors.description.components().len());
         let count = vectors.iter().map(|vectors| 1 + vectors.patterns.len()).sum();
         let mut rows = Self {
@@ -97,13 +97,13 @@ impl VectorRows {
         self.numbers.cosines_within(&query.numbers, range).into_iter().zip(weights.iter().copied())
     }
 
-    /// Passes the approximate semantic score of each tool to `tell`, in the order of the tools. Uses signs only.
-    pub(super) fn rough_meanings(&self, query: &RowQuery, mut tell: impl FnMut(f32)) {
+    /// Passes the approximate semantic score of each tool to `report`, in the order of the tools. Uses signs only.
+    pub(super) fn rough_meanings(&self, query: &RowQuery, mut report: impl FnMut(f32)) {
         let differences = self.signs.differences(&query.signs);
         let differences = |row: usize| differences.get(row).map_or(usize::MAX, |differences| *differences as usize);
         let mut begin = 0;
         for end in self.ends.iter().map(|end| *end as usize) {
-            tell(match self.weights.get(begin..end) {
+            report(match self.weights.get(begin..end) {
                 // Fast path without a logarithm: most tools have one text.
                 Some([1.0]) => query.exponents.get(differences(begin)).copied().unwrap_or_default(),
                 weights => {

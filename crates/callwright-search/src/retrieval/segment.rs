@@ -29,7 +29,7 @@ impl ToolSegment {
         let mut segment = Self::default();
         let mut found = Vec::new();
         for (position, tool) in (0_u32..).zip(tools) {
-            let document = ToolDocument::of(tool, weights);
+            let document = ToolDocument::new(tool, weights);
             segment.lengths.push(document.length());
             segment.priors.push(prior(tool));
             let postings = document.terms().iter().map(|(term, count)| (*term, Posting { position, count: *count }));
@@ -39,8 +39,8 @@ impl ToolSegment {
             }
         }
         segment.names.sort_unstable();
-        segment.postings = Postings::of(found);
-        segment.rows = vectors.map(|vectors| VectorRows::of(tools, vectors));
+        segment.postings = Postings::new(found);
+        segment.rows = vectors.map(|vectors| VectorRows::new(tools, vectors));
         segment
     }
 

@@ -33,7 +33,7 @@ pub struct QueryTerms(Vec<(Term, f32)>);
 
 impl CollectionStatistics {
     /// Computes the statistics of these documents.
-    pub fn of<'a>(documents: impl IntoIterator<Item = &'a ToolDocument>) -> Self {
+    pub fn new<'a>(documents: impl IntoIterator<Item = &'a ToolDocument>) -> Self {
         let mut statistics = Self::default();
         documents.into_iter().for_each(|document| statistics.add(document));
         statistics
@@ -51,14 +51,14 @@ impl CollectionStatistics {
     /// Returns the terms of a query. Terms that no document contains are as rare as those of a single one; they match
     /// if a document gains them later.
     pub fn query(&self, text: &str) -> QueryTerms {
-        QueryTerms::of(text, self.documents, |term| self.with_term.get(&term).map_or(0, |with| *with as usize))
+        QueryTerms::new(text, self.documents, |term| self.with_term.get(&term).map_or(0, |with| *with as usize))
     }
 
     /// Returns the BM25 score of a document for a query, which equals that of an index of the same documents.
     pub fn score(&self, query: &QueryTerms, document: &ToolDocument) -> f32 {
-        let restraint = restraint(document.length(), self.total_length, self.documents);
+        let length_norm = length_norm(document.length(), self.total_length, self.documents);
         let counts = query.0.iter().map(|(term, rarity)| (document.count(*term), rarity));
-        counts.filter(|(count, _)| *count > 0.0).map(|(count, rarity)| rarity * saturated(count, restraint)).sum()
+        counts.filter(|(count, _)| *count > 0.0).map(|(count, rarity)| rarity * saturated(count, length_norm)).sum()
     }
 }
 
@@ -69,7 +69,7 @@ impl QueryTerms {
     }
 
     /// Returns the terms of a request to `tools` tools; `with` returns the number of tools that contain a term.
-    pub(super) fn of(text: &str, tools: usize, with: impl Fn(Term) -> usize) -> Self {
+    pub(super) fn new(text: &str, tools: usize, with: impl Fn(Term) -> usize) -> Self {
         let terms = distinct_terms(text).into_iter().map(|term| {
             let share = if is_function_word(term) { FUNCTION_WORD_SHARE } else { 1.0 };
             (term, share * rarity(tools, with(term).max(1)))
@@ -78,13 +78,13 @@ impl QueryTerms {
     }
 }
 
-/// Returns the saturated weight of `count` occurrences in a document with this [`restraint`].
-pub(super) fn saturated(count: f32, restraint: f32) -> f32 {
-    WEIGHTS.saturated(count, restraint)
+/// Returns the saturated weight of `count` occurrences in a document with this [`length_norm`].
+pub(super) fn saturated(count: f32, length_norm: f32) -> f32 {
+    WEIGHTS.saturated(count, length_norm)
 }
 
 /// Returns the length normalisation of a document, relative to the mean length of `documents` documents.
-pub(super) fn restraint(length: f32, total_length: f64, documents: usize) -> f32 {
+pub(super) fn length_norm(length: f32, total_length: f64, documents: usize) -> f32 {
     let mean_length = ((total_length / documents.max(1) as f64) as f32).max(1.0);
-    WEIGHTS.restraint(length / mean_length)
+    WEIGHTS.length_norm(length / mean_length)
 }

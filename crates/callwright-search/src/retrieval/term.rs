@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_terms_of_a_query_stand_once_in_their_order() {
+    fn the_terms_of_a_query_are_unique_and_in_order() {
         let terms = ["red", "apple", "green"].map(Term::of);
         assert_eq!(distinct_terms("Red apples, green apples: red!"), terms);
         assert!(distinct_terms(" ?! ").is_empty());

@@ -96,7 +96,7 @@ impl TextVectors {
     /// Returns the vector of a text of the conversation; `None` if it is not available yet, or the text has no known
     /// word.
     pub fn query(&self, text: &str) -> Option<Arc<Vector>> {
-        self.vector(text.to_owned(), TextOrigin::Conversation).filter(says_something)
+        self.vector(text.to_owned(), TextOrigin::Conversation).filter(is_nonzero)
     }
 
     /// Returns the vectors of tools; `None` if they would require a wait, or the embedder failed.
@@ -156,7 +156,7 @@ impl Similarity for TextVectors {
         // Looks up both before checking either, so that both are requested at once.
         let name = self.vector(in_words(name), TextOrigin::Conversation);
         let candidate = self.vector(in_words(candidate), TextOrigin::ToolList);
-        let (name, candidate) = (name.filter(says_something)?, candidate.filter(says_something)?);
+        let (name, candidate) = (name.filter(is_nonzero)?, candidate.filter(is_nonzero)?);
         Some(cosine(&name, &candidate))
     }
 
@@ -164,12 +164,12 @@ impl Similarity for TextVectors {
         let made = self.vector(in_words(name), TextOrigin::Conversation);
         // An invented name without a known word is similar to nothing, however many candidates there are.
         let is_final = made.is_some() || self.shared.embedder.is_immediate();
-        let name = made.filter(says_something);
+        let name = made.filter(is_nonzero);
         if name.is_none() && is_final {
             return vec![None; candidates.len()];
         }
         let similarities = candidates.iter().map(|candidate| {
-            let candidate = self.vector(in_words(candidate), TextOrigin::ToolList).filter(says_something)?;
+            let candidate = self.vector(in_words(candidate), TextOrigin::ToolList).filter(is_nonzero)?;
             Some(cosine(name.as_ref()?, &candidate))
         });
         similarities.collect()
@@ -225,7 +225,7 @@ fn in_words(name: &str) -> String {
     words(clipped).join(" ")
 }
 
-fn says_something(vector: &Arc<Vector>) -> bool {
+fn is_nonzero(vector: &Arc<Vector>) -> bool {
     vector.components().iter().any(|component| *component != 0.0)
 }
 
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_embedder_that_takes_its_time_is_not_waited_for() {
+    async fn a_slow_embedder_is_not_awaited() {
         let embedder = CountingEmbedder::new(false, false);
         let vectors = TextVectors::new(embedder.clone());
         for candidate in ["city", "country", "days"] {
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_embedder_that_fails_is_left_in_peace_for_a_while() {
+    async fn a_failed_embedder_is_paused() {
         let embedder = CountingEmbedder::new(false, true);
         let vectors = TextVectors::new(embedder.clone());
         for _ in 0..5 {
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_of_a_runtime_nothing_is_made_beside_and_a_waiting_caller_waits() {
+    fn without_a_runtime_only_waiting_callers_compute_vectors() {
         let vectors = TextVectors::new(CountingEmbedder::new(false, false));
         assert_eq!(vectors.similarity("town", "city"), None);
         let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn the_vectors_of_tools_are_there_at_once_or_not_at_all() {
+    fn the_vectors_of_tools_are_available_completely_or_not_at_all() {
         let tools = [ToolText { name: "get_weather".to_owned(), ..ToolText::default() }];
         assert_eq!(TextVectors::new(CountingEmbedder::new(true, false)).tools(&tools).unwrap().len(), 1);
         assert_eq!(TextVectors::new(CountingEmbedder::new(false, false)).tools(&tools), None);

@@ -121,10 +121,10 @@ fn parts(word: &str) -> Vec<String> {
     parts
 }
 
-/// Whether a part begins at `here`: a capital after a small letter, or the last of several capitals before a small
+/// Whether a part begins at `letter`: a capital after a small letter, or the last of several capitals before a small
 /// letter.
-fn begins_part(before: char, here: char, after: Option<char>) -> bool {
-    here.is_uppercase() && (before.is_lowercase() || before.is_uppercase() && after.is_some_and(char::is_lowercase))
+fn begins_part(before: char, letter: char, after: Option<char>) -> bool {
+    letter.is_uppercase() && (before.is_lowercase() || before.is_uppercase() && after.is_some_and(char::is_lowercase))
 }
 
 fn is_joiner(character: char) -> bool {

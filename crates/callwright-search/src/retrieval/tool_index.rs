@@ -11,7 +11,7 @@ use super::mention::Mentions;
 use super::postings::Posting;
 use super::rows::{RowQuery, VectorRows};
 use super::segment::ToolSegment;
-use super::statistics::{QueryTerms, restraint, saturated};
+use super::statistics::{QueryTerms, length_norm, saturated};
 use super::term::Term;
 use crate::embedding::Vector;
 
@@ -30,7 +30,7 @@ pub struct ToolIndex {
     lexicon: Lexicon,
     fusion: Fusion,
     /// BM25 length normalisation of each tool's document.
-    restraints: Vec<f32>,
+    length_norms: Vec<f32>,
     vector_bytes: usize,
 }
 
@@ -50,20 +50,20 @@ pub struct ToolQuery<'a> {
     pub vector: Option<&'a Vector>,
 }
 
-/// A tool found by a search.
+/// A result of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Found {
+pub struct RankedTool {
     /// Position of the tool among all tools of the index, in the order of its segments.
     pub position: usize,
-    /// Score; comparable only within one search, among tools with the same [`Why::named`].
+    /// Score; comparable only within one search, among tools with the same [`ScoreParts::named`].
     pub score: f32,
     /// Components of the score.
-    pub why: Why,
+    pub why: ScoreParts,
 }
 
 /// Components of a score.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Why {
+pub struct ScoreParts {
     /// Whether the request mentions the tool by name. Such tools rank first, regardless of their score.
     pub named: bool,
     /// BM25 score of the tool's words.
@@ -71,14 +71,14 @@ pub struct Why {
     /// [`soft_sum`](super::fusion::soft_sum) of the tool's vectors; `None` if it was ranked by words only.
     pub meaning: Option<f32>,
     /// The tool's text that is closest in meaning.
-    pub closest: Option<Closest>,
+    pub closest: Option<ClosestText>,
     /// Margin of the tool by the classifier above that of a wrong tool; `None` without a classifier.
     pub margin: Option<f32>,
 }
 
 /// The text of a tool that is closest to a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Closest {
+pub struct ClosestText {
     /// Index of a pattern; `None` for the tool's own description.
     pub pattern: Option<usize>,
     /// Cosine similarity, -1 to 1.
@@ -105,8 +105,8 @@ impl ToolIndex {
             index.parts.push(IndexPart { first, segment });
         }
         let total_length = lengths.iter().map(|length| f64::from(*length)).sum();
-        index.restraints = lengths.iter().map(|length| restraint(*length, total_length, lengths.len())).collect();
-        index.lexicon = Lexicon::of(index.parts.iter().map(|part| part.segment.postings()));
+        index.length_norms = lengths.iter().map(|length| length_norm(*length, total_length, lengths.len())).collect();
+        index.lexicon = Lexicon::new(index.parts.iter().map(|part| part.segment.postings()));
         index
     }
 
@@ -129,12 +129,12 @@ impl ToolIndex {
 
     /// Returns the number of tools.
     pub fn len(&self) -> usize {
-        self.restraints.len()
+        self.length_norms.len()
     }
 
     /// Whether there are no tools.
     pub fn is_empty(&self) -> bool {
-        self.restraints.is_empty()
+        self.length_norms.is_empty()
     }
 
     /// Returns the `k` best tools for a request, best first; ties are in index order. Tools that have nothing in common
@@ -142,13 +142,13 @@ impl ToolIndex {
     ///
     /// In a large index, only the vectors of some hundred tools are compared exactly. Occasionally a tool is missing
     /// that an exact comparison would rank among the last of the `k`.
-    pub fn search(&self, query: &ToolQuery<'_>, k: usize) -> Vec<Found> {
+    pub fn search(&self, query: &ToolQuery<'_>, k: usize) -> Vec<RankedTool> {
         let finalists = FINALISTS.max(k);
         self.search_among(query, k, if self.vector_bytes > EXACT_BYTES { finalists } else { self.len() })
     }
 
     /// Searches like [`ToolIndex::search`], with an exact comparison of all vectors.
-    pub fn search_exactly(&self, query: &ToolQuery<'_>, k: usize) -> Vec<Found> {
+    pub fn search_exactly(&self, query: &ToolQuery<'_>, k: usize) -> Vec<RankedTool> {
         self.search_among(query, k, self.len())
     }
 
@@ -161,14 +161,14 @@ impl ToolIndex {
     /// Returns the BM25 score of each tool.
     fn words(&self, text: &str) -> Vec<f32> {
         let mut words = vec![0.0; self.len()];
-        for (term, rarity) in QueryTerms::of(text, self.len(), |term| self.tools_with(term)).iter() {
+        for (term, rarity) in QueryTerms::new(text, self.len(), |term| self.tools_with(term)).iter() {
             for (part, postings) in self.postings(term) {
                 let of_part = words.get_mut(part.positions()).unwrap_or_default();
-                let restraints = self.restraints.get(part.positions()).unwrap_or_default();
+                let length_norms = self.length_norms.get(part.positions()).unwrap_or_default();
                 for Posting { position, count } in postings {
                     let at = *position as usize;
-                    if let (Some(words), Some(restraint)) = (of_part.get_mut(at), restraints.get(at)) {
-                        *words += rarity * saturated(*count, *restraint);
+                    if let (Some(words), Some(length_norm)) = (of_part.get_mut(at), length_norms.get(at)) {
+                        *words += rarity * saturated(*count, *length_norm);
                     }
                 }
             }
@@ -181,18 +181,18 @@ impl ToolIndex {
     }
 
     fn postings(&self, term: Term) -> impl Iterator<Item = (&IndexPart, &[Posting])> {
-        self.lexicon.places(term).iter().filter_map(|place| {
-            let part = self.parts.get(place.segment as usize)?;
-            Some((part, part.segment.postings().within(place.begin, place.end)))
+        self.lexicon.ranges(term).iter().filter_map(|range| {
+            let part = self.parts.get(range.segment as usize)?;
+            Some((part, part.segment.postings().within(range.begin, range.end)))
         })
     }
 
-    fn search_among(&self, query: &ToolQuery<'_>, k: usize, finalists: usize) -> Vec<Found> {
+    fn search_among(&self, query: &ToolQuery<'_>, k: usize, finalists: usize) -> Vec<RankedTool> {
         let search = ToolSearch::new(self, query);
         let mut scored = search.scored(finalists);
         keep_best(&mut scored, k);
         scored.sort_unstable_by(order);
-        scored.iter().map(|scored| search.found(scored)).collect()
+        scored.iter().map(|scored| search.ranked(scored)).collect()
     }
 }
 
@@ -209,11 +209,11 @@ struct ToolSearch<'a> {
 
 impl<'a> ToolSearch<'a> {
     fn new(index: &'a ToolIndex, query: &ToolQuery<'_>) -> Self {
-        let mentions = Mentions::of(query.text);
+        let mentions = Mentions::find(query.text);
         let named = index.parts.iter().flat_map(|part| part.segment.mentioned(&mentions).map(|at| part.first + at));
         let mut named: Vec<usize> = named.collect();
         named.sort_unstable();
-        let vector = query.vector.and_then(|vector| RowQuery::of(vector, &index.fusion));
+        let vector = query.vector.and_then(|vector| RowQuery::new(vector, &index.fusion));
         let vector = vector.filter(|vector| index.has_rows_for(vector));
         // Until the tools have vectors, scores of words are not comparable with margins.
         let classified = index.classified(query).filter(|_| vector.is_some() || query.vector.is_none());
@@ -286,15 +286,15 @@ impl<'a> ToolSearch<'a> {
         (named || words > 0.0 || nearest > 0.0).then_some(ScoredTool { position, score, named })
     }
 
-    fn found(&self, scored: &ScoredTool) -> Found {
+    fn ranked(&self, scored: &ScoredTool) -> RankedTool {
         let ScoredTool { position, score, named } = *scored;
         let closeness: Option<Vec<(f32, f32)>> = self.closeness(position);
         let meaning = closeness.as_ref().map(|texts| self.index.fusion.meaning(texts.iter().copied()));
         let closest = closeness.and_then(|texts| closest(texts.into_iter()));
-        Found {
+        RankedTool {
             position,
             score,
-            why: Why { named, words: self.words_of(position), meaning, closest, margin: self.margin(position) },
+            why: ScoreParts { named, words: self.words_of(position), meaning, closest, margin: self.margin(position) },
         }
     }
 
@@ -340,9 +340,9 @@ impl IndexPart {
     }
 }
 
-fn closest(texts: impl Iterator<Item = (f32, f32)>) -> Option<Closest> {
+fn closest(texts: impl Iterator<Item = (f32, f32)>) -> Option<ClosestText> {
     let (at, (cosine, _)) = texts.enumerate().max_by(|(_, (left, _)), (_, (right, _))| left.total_cmp(right))?;
-    Some(Closest { pattern: at.checked_sub(1), cosine })
+    Some(ClosestText { pattern: at.checked_sub(1), cosine })
 }
 
 /// Keeps the `count` best, in any order.

@@ -47,18 +47,18 @@ fn every_field_is_searched() {
 }
 
 #[test]
-fn weights_count_without_vectors_where_they_were_learned_so() {
-    let wanted = |name: &str, weight: f32| ToolText {
+fn weights_learned_without_vectors_apply_without_vectors() {
+    let weighted_tool = |name: &str, weight: f32| ToolText {
         patterns: vec![Pattern { description: "orders".to_owned(), cases: Vec::new(), weight }],
         ..tool(name, "")
     };
-    let segment = segment(&[wanted("seldom", 0.1), wanted("often", 5.0)], None);
+    let segment = segment(&[weighted_tool("seldom", 0.1), weighted_tool("often", 5.0)], None);
     let learned = |sharpness: f32| ToolIndex::new([segment.clone()], Fusion { sharpness, words: 1.0 });
     assert_eq!(by_words(&learned(0.0), "my order", 2), [1, 0]);
     assert_eq!(
         by_words(&learned(10.0), "my order", 2),
         [0, 1],
-        "weights that were learned for vectors say nothing of words"
+        "weights that were learned for vectors do not apply to words"
     );
 }
 
@@ -74,7 +74,7 @@ fn a_name_that_is_mentioned_wins() {
 }
 
 #[test]
-fn meaning_finds_what_words_do_not_and_says_by_which_pattern() {
+fn meaning_finds_tools_without_matching_words_and_names_the_pattern() {
     let pattern = |text: &str| Pattern { description: text.to_owned(), cases: Vec::new(), weight: 1.0 };
     let tools = [
         tool("a", "first"),
@@ -98,7 +98,7 @@ fn meaning_finds_what_words_do_not_and_says_by_which_pattern() {
 }
 
 #[test]
-fn nothing_is_found_where_nothing_is_asked_or_there_is_nothing() {
+fn empty_queries_and_indexes_have_no_results() {
     assert!(by_words(&ToolIndex::default(), "x", 3).is_empty());
     assert!(by_words(&index(&[tool("a", "x")]), "", 3).is_empty());
     assert!(by_words(&index(&[tool("a", "x")]), "x", 0).is_empty());
@@ -109,8 +109,8 @@ fn nothing_is_found_where_nothing_is_asked_or_there_is_nothing() {
 fn a_tool_s_words_can_be_scored_without_the_index() {
     let tools =
         [tool("find_order", "Finds an order."), tool("cancel", "Cancels the order of a customer."), tool("x", "")];
-    let documents = tools.each_ref().map(|tool| ToolDocument::of(tool, &FieldWeights::default()));
-    let statistics = CollectionStatistics::of(&documents);
+    let documents = tools.each_ref().map(|tool| ToolDocument::new(tool, &FieldWeights::default()));
+    let statistics = CollectionStatistics::new(&documents);
     let text = "cancel an order, please";
     let terms = statistics.query(text);
     for found in index(&tools).search(&ToolQuery { text, vector: None }, 9) {
@@ -122,7 +122,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn segments_of_any_size_give_what_one_gives(
+    fn results_do_not_depend_on_the_segments(
         texts in proptest::collection::vec("[a-d ]{0,20}", 0..12), cut in 0_usize..12, query in "[a-e ]{0,12}", k in 0_usize..6,
     ) {
         let tools: Vec<ToolText> = texts.iter().map(|text| tool("n", text)).collect();
@@ -136,7 +136,7 @@ proptest! {
 }
 
 #[test]
-fn tools_with_and_without_vectors_stand_in_one_index() {
+fn tools_with_and_without_vectors_share_an_index() {
     let with = [tool("a", "x")];
     let vectors = [ToolVectors { description: vector(&[1.0, 0.0]), patterns: Vec::new() }];
     let index = ToolIndex::new([segment(&with, Some(&vectors)), segment(&[tool("b", "bee")], None)], Fusion::default());
@@ -147,12 +147,12 @@ fn tools_with_and_without_vectors_stand_in_one_index() {
     };
     assert!(found("", &[1.0, 0.0]).is_empty());
     assert_eq!(found("bee", &[1.0, 0.0]), [1], "vectors of one are no reason to prefer it to one that has none yet");
-    assert_eq!(found("bee", &[0.0, 0.0]), [1], "a request that says nothing to the model is ranked by words");
+    assert_eq!(found("bee", &[0.0, 0.0]), [1], "a request without meaning for the model is ranked by words");
     assert_eq!(found("bee", &[1.0, 0.0, 1.0]), [1], "vectors of another embedder are compared with none");
 }
 
 #[test]
-fn weights_that_make_no_sense_do_no_harm() {
+fn invalid_weights_are_harmless() {
     let pattern = |weight| Pattern { description: "x".to_owned(), cases: Vec::new(), weight };
     let patterns: Vec<Pattern> = [f32::NAN, f32::INFINITY, -1.0, 0.0].map(pattern).to_vec();
     let tools = [ToolText { patterns, ..tool("a", "y") }, tool("b", "x y")];
@@ -174,23 +174,23 @@ fn topical(random: &mut fastrand::Rng, topics: &[Vec<f32>]) -> Vector {
 }
 
 #[test]
-fn a_large_index_finds_nearly_what_exact_comparison_finds() {
+fn a_large_index_approximates_exact_comparison() {
     let mut random = fastrand::Rng::with_seed(11);
     let topics: Vec<Vec<f32>> = (0..40).map(|_| (0..384).map(|_| random.f32() - 0.5).collect()).collect();
     let tools: Vec<ToolText> = (0..6_000).map(|number| tool(&format!("t_{number}"), "")).collect();
     let own = |_| ToolVectors { description: topical(&mut random, &topics), patterns: Vec::new() };
     let vectors: Vec<ToolVectors> = (0..tools.len()).map(own).collect();
     let index = ToolIndex::new([segment(&tools, Some(&vectors))], Fusion::default());
-    let (mut found, mut wanted) = (0, 0);
+    let (mut found, mut expected) = (0, 0);
     for _ in 0..20 {
         let vector = topical(&mut random, &topics);
         let query = ToolQuery { text: "", vector: Some(&vector) };
         let narrowed: Vec<usize> = index.search(&query, 10).iter().map(|found| found.position).collect();
         let exact = index.search_exactly(&query, 10);
-        wanted += exact.len();
+        expected += exact.len();
         found += exact.iter().filter(|exact| narrowed.contains(&exact.position)).count();
     }
-    assert!(wanted == 200 && found >= 190, "{found} of {wanted}");
+    assert!(expected == 200 && found >= 190, "{found} of {expected}");
     let last = ToolQuery { text: "t_5999", vector: Some(&vectors[0].description) };
     assert_eq!(index.search(&last, 1)[0].position, 5_999, "a named tool is never narrowed away");
 }
@@ -214,7 +214,7 @@ proptest! {
             let found = index.search(&ToolQuery { text: &query, vector }, k);
             prop_assert!(found.len() <= k);
             prop_assert!(found.iter().all(|found| found.score.is_finite() && found.position < tools.len()));
-            let better = |pair: &[Found]| (pair[0].why.named, pair[0].score) >= (pair[1].why.named, pair[1].score);
+            let better = |pair: &[RankedTool]| (pair[0].why.named, pair[0].score) >= (pair[1].why.named, pair[1].score);
             prop_assert!(found.windows(2).all(better));
         }
     }

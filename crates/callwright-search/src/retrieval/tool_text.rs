@@ -61,7 +61,7 @@ pub struct ToolDocument {
 
 impl ToolDocument {
     /// Collects the words of all fields.
-    pub fn of(text: &ToolText, weights: &FieldWeights) -> Self {
+    pub fn new(text: &ToolText, weights: &FieldWeights) -> Self {
         let mut counts: HashMap<Term, f32> = HashMap::new();
         let mut length = 0.0;
         let mut add = |text: &str, weight: f32| {

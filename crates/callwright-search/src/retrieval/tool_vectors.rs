@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_text_s_vector_finds_its_place() {
+    async fn each_text_gets_its_own_vector() {
         let embedder = built_in(&Settings::default()).unwrap();
         let of = async |text: &str| embedder.embed(vec![text.to_owned()]).await.unwrap().remove(0);
         let tools = [

@@ -9,7 +9,7 @@ use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::Turn;
 use crate::pipeline::tools::{Pool, Side};
 use callwright_search::embedding::Vector;
-use callwright_search::retrieval::{Found, ToolQuery};
+use callwright_search::retrieval::{RankedTool, ToolQuery};
 use callwright_telemetry::labels::Stage;
 
 /// Weight of each earlier message, relative to the next one.
@@ -62,14 +62,14 @@ impl<'a> RankingQuery<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Searches(RefCell<FoundByText>);
 
-type FoundByText = HashMap<(Side, String), Rc<[Found]>>;
+type FoundByText = HashMap<(Side, String), Rc<[RankedTool]>>;
 
 impl Searches {
-    fn of(&self, pool: &Pool, query: &ToolQuery<'_>) -> Rc<[Found]> {
+    fn of(&self, pool: &Pool, query: &ToolQuery<'_>) -> Rc<[RankedTool]> {
         let key = (pool.side, query.text.to_owned());
         let known = self.0.borrow().get(&key).map(Rc::clone);
         known.unwrap_or_else(|| {
-            let found: Rc<[Found]> = pool.candidates.search(query, LOOKED_AT).into();
+            let found: Rc<[RankedTool]> = pool.candidates.search(query, LOOKED_AT).into();
             self.0.borrow_mut().insert(key, Rc::clone(&found));
             found
         })
@@ -124,7 +124,7 @@ pub(super) fn rank(pool: &Pool, query: &RankingQuery<'_>, searches: &Searches) -
 }
 
 /// Adds the results of one text, relative to the `lowest` score. Tools that are not in the results get nothing.
-fn add(sums: &mut HashMap<usize, ScoreSum>, found: &[Found], lowest: f32, weight: f32, is_last: bool) {
+fn add(sums: &mut HashMap<usize, ScoreSum>, found: &[RankedTool], lowest: f32, weight: f32, is_last: bool) {
     for found in found {
         let sum = sums.entry(found.position).or_default();
         sum.score += weight * (found.score - lowest);
@@ -135,6 +135,6 @@ fn add(sums: &mut HashMap<usize, ScoreSum>, found: &[Found], lowest: f32, weight
     }
 }
 
-fn lowest(found: &[Found]) -> f32 {
+fn lowest(found: &[RankedTool]) -> f32 {
     found.iter().map(|found| found.score).fold(f32::INFINITY, f32::min)
 }

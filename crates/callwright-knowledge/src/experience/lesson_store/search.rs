@@ -109,7 +109,7 @@ impl<'a> LessonSearch<'a> {
         let terms: Vec<(Term, f32)> = counts.into_iter().map(|(term, with)| (term, rarity(lessons, with))).collect();
         let mut sorted = terms.clone();
         sorted.sort_unstable_by_key(|(term, _)| *term);
-        let vector = query.vector.filter(|vector| is_comparable(index, vector)).map(QuantisedQuery::of);
+        let vector = query.vector.filter(|vector| is_comparable(index, vector)).map(QuantisedQuery::new);
         let saturation = saturation(index);
         Self { index, settings, terms, sorted, rarest: rarity(lessons, 1), saturation, vector }
     }
@@ -182,7 +182,7 @@ fn purpose_match(tool: &AvailableTool<'_>, request: &[Term]) -> Option<Term> {
 fn saturation(index: &LessonIndex) -> Vec<f32> {
     let (weights, statistics) = (Weights::default(), index.statistics());
     let mean = (statistics.terms as f32 / statistics.lessons.max(1) as f32).max(1.0);
-    (0..=LONGEST_KEY).map(|terms| weights.saturated(1.0, weights.restraint(terms as f32 / mean))).collect()
+    (0..=LONGEST_KEY).map(|terms| weights.saturated(1.0, weights.length_norm(terms as f32 / mean))).collect()
 }
 
 /// Score accumulator over the lessons of one segment that are about available tools.

@@ -188,11 +188,11 @@ impl SampleSimilarities {
 /// Returns a tool's document for BM25. Words of patterns count fully, because a pattern's weight only applies to
 /// semantic similarity.
 fn document(text: &ToolText) -> ToolDocument {
-    ToolDocument::of(text, &FieldWeights::default())
+    ToolDocument::new(text, &FieldWeights::default())
 }
 
 fn statistics(documents: &[ToolDocument], samples: &SampleQueries) -> (CollectionStatistics, Vec<QueryTerms>) {
-    let statistics = CollectionStatistics::of(documents);
+    let statistics = CollectionStatistics::new(documents);
     let queries = samples.queries.iter().map(|query| statistics.query(query)).collect();
     (statistics, queries)
 }

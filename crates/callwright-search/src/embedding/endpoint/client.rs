@@ -68,7 +68,7 @@ impl EmbeddingClient {
 
     /// Sends a request body and reads the body of a successful response. Only a failed connection is retried, because a
     /// request that was sent may have been charged.
-    pub(super) async fn ask(&self, body: Bytes) -> Result<Bytes, EmbeddingFailure> {
+    pub(super) async fn send(&self, body: Bytes) -> Result<Bytes, EmbeddingFailure> {
         let mut retries = self.connect_retries;
         let response = loop {
             match self.request(body.clone()).send().await {
@@ -78,7 +78,7 @@ impl EmbeddingClient {
             }
         };
         let status = response.status();
-        let answer = self.read(response).await;
+        let answer = self.body(response).await;
         if status.is_success() { answer } else { Err(refused(status, &answer.unwrap_or_default(), self.key.expose())) }
     }
 
@@ -90,7 +90,7 @@ impl EmbeddingClient {
         }
     }
 
-    async fn read(&self, mut response: reqwest::Response) -> Result<Bytes, EmbeddingFailure> {
+    async fn body(&self, mut response: reqwest::Response) -> Result<Bytes, EmbeddingFailure> {
         let mut answer = Vec::new();
         while let Some(piece) = response.chunk().await.map_err(|error| self.failed(&error))? {
             if answer.len() + piece.len() > self.max_answer_bytes {

@@ -47,7 +47,7 @@ impl EndpointEmbedder {
     async fn vectors(&self, texts: Vec<String>) -> Result<Vec<Vector>, String> {
         let mut answers = EmbeddedTexts::new(texts.len(), self.dimensions);
         for TextBatch { texts, positions } in self.portion.batches(texts) {
-            let answer = self.client.ask(embeddings_request(&self.model, &texts)).await;
+            let answer = self.client.send(embeddings_request(&self.model, &texts)).await;
             self.pause.note(&answer, Instant::now());
             let answer = answer.map_err(|failure| failure.reason)?;
             let rows = read_embeddings(&answer, texts.len()).map_err(|error| error.message)?;

@@ -9,7 +9,7 @@ const QUOTED_CHARS: usize = 200;
 
 /// Minimum length in bytes of a common substring that reveals a key. Masked keys (`sk-proj-********1234`) reveal fewer
 /// secret bytes.
-const TELLING_BYTES: usize = 8;
+const REVEALING_BYTES: usize = 8;
 
 /// Reason why a request returned no vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,41 +42,44 @@ pub(super) fn refused(status: StatusCode, answer: &[u8], key: &str) -> Embedding
         StatusCode::NOT_FOUND => "; check `embedding.endpoint.base_url` and `model`",
         _ => "",
     };
-    let said = error_message(answer).filter(|said| !quotes(said, key)).map(|said| printable(&said)).unwrap_or_default();
-    let said = if said.is_empty() { said } else { format!(" ({said})") };
-    EmbeddingFailure { reason: format!("status {status}{said}{advice}"), lasts: !is_about_the_texts(status) }
+    let message = error_message(answer)
+        .filter(|message| !reveals(message, key))
+        .map(|message| printable(&message))
+        .unwrap_or_default();
+    let message = if message.is_empty() { message } else { format!(" ({message})") };
+    EmbeddingFailure { reason: format!("status {status}{message}{advice}"), lasts: !rejects_texts(status) }
 }
 
 /// Whether the provider rejected the texts rather than the client.
-fn is_about_the_texts(status: StatusCode) -> bool {
+fn rejects_texts(status: StatusCode) -> bool {
     matches!(status, StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE | StatusCode::UNPROCESSABLE_ENTITY)
 }
 
 /// Whether a text contains a key, or enough of it to reveal it.
-fn quotes(said: &str, key: &str) -> bool {
-    let telling = key.as_bytes().windows(TELLING_BYTES.min(key.len()).max(1));
-    telling.into_iter().any(|part| memchr::memmem::find(said.as_bytes(), part).is_some())
+fn reveals(message: &str, key: &str) -> bool {
+    let parts = key.as_bytes().windows(REVEALING_BYTES.min(key.len()).max(1));
+    parts.into_iter().any(|part| memchr::memmem::find(message.as_bytes(), part).is_some())
 }
 
 /// Returns the beginning of a provider's message, without control characters.
-fn printable(said: &str) -> String {
-    said.chars().filter(|character| !character.is_control()).take(QUOTED_CHARS).collect()
+fn printable(message: &str) -> String {
+    message.chars().filter(|character| !character.is_control()).take(QUOTED_CHARS).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn reason(said: &str, key: &str) -> String {
-        let answer = serde_json::json!({"error": {"message": said}}).to_string();
+    fn reason(message: &str, key: &str) -> String {
+        let answer = serde_json::json!({"error": {"message": message}}).to_string();
         refused(StatusCode::BAD_REQUEST, answer.as_bytes(), key).reason
     }
 
     #[test]
-    fn words_that_hold_a_key_or_a_part_of_it_are_not_told() {
+    fn messages_that_contain_a_key_or_a_part_of_it_are_omitted() {
         let key = "sk-proj-AbCdEfGhIjKl";
-        for said in ["bad key sk-proj-AbCdEfGhIjKl", "key=EfGhIjKl!", "\"Bearer sk-proj-AbCd\""] {
-            assert_eq!(reason(said, key), "status 400 Bad Request", "{said}");
+        for message in ["bad key sk-proj-AbCdEfGhIjKl", "key=EfGhIjKl!", "\"Bearer sk-proj-AbCd\""] {
+            assert_eq!(reason(message, key), "status 400 Bad Request", "{message}");
         }
         assert_eq!(reason("bad key EfG***", key), "status 400 Bad Request (bad key EfG***)");
         assert_eq!(reason("the key is abc", "abc"), "status 400 Bad Request", "short keys as a whole");
@@ -84,12 +87,12 @@ mod tests {
     }
 
     #[test]
-    fn a_providers_words_are_few() {
+    fn a_providers_message_is_shortened() {
         assert!(reason(&"x".repeat(10_000), "").chars().count() < QUOTED_CHARS + 50);
     }
 
     #[test]
-    fn what_is_about_the_texts_does_not_last() {
+    fn rejected_texts_do_not_last() {
         let lasts = [400, 413, 422, 307, 401, 404, 429, 500, 503]
             .map(|status| refused(StatusCode::from_u16(status).unwrap(), b"", "").lasts);
         assert_eq!(lasts, [false, false, false, true, true, true, true, true, true]);

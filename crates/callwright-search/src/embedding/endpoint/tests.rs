@@ -72,7 +72,7 @@ async fn texts_are_sent_in_batches_with_the_key_and_come_back_in_order() {
 }
 
 #[tokio::test]
-async fn another_header_carries_the_bare_key_and_no_key_none() {
+async fn a_custom_header_carries_the_plain_key() {
     let server = TestServer::start(answer).await;
     let mut settings = settings(server.url());
     settings.endpoint.api_key_header = "api-key".to_owned();
@@ -85,14 +85,14 @@ async fn another_header_carries_the_bare_key_and_no_key_none() {
 }
 
 #[tokio::test]
-async fn nothing_is_asked_where_no_text_says_anything() {
+async fn blank_texts_send_no_request() {
     let embedder = build(&settings("http://127.0.0.1:9".to_owned())).unwrap();
     assert_eq!(embedder.embed(Vec::new()).await.unwrap(), []);
     assert_eq!(embedder.embed(texts(&["", "\n"])).await.unwrap().len(), 2);
 }
 
 #[tokio::test]
-async fn errors_say_what_mends_them_and_quote_no_key() {
+async fn errors_name_the_remedy_and_quote_no_key() {
     let unauthorised = reason("401 Unauthorized", r#"{"error":{"message":"wrong key sk-canary"}}"#).await;
     assert!(unauthorised.contains("401") && unauthorised.contains("api_key"), "{unauthorised}");
     let absent = reason("404 Not Found", r#"{"error":{"message":"no model\u001b[31m `x`"}}"#).await;
@@ -104,8 +104,8 @@ async fn errors_say_what_mends_them_and_quote_no_key() {
 }
 
 #[tokio::test]
-async fn after_a_failure_no_turn_asks_until_the_pause_is_over() {
-    for (pause, asked) in [(3600, 1), (0, 2)] {
+async fn after_a_failure_no_request_is_sent_until_the_pause_ends() {
+    for (pause, requests) in [(3600, 1), (0, 2)] {
         let server = TestServer::start(|_| ("503 Service Unavailable", String::new(), Vec::new())).await;
         let mut settings = settings(server.url());
         settings.endpoint.pause_seconds = pause;
@@ -115,15 +115,15 @@ async fn after_a_failure_no_turn_asks_until_the_pause_is_over() {
         let second = embedder.embed_query("b".to_owned()).await.unwrap_err();
         assert_eq!(second.reason.contains("pause_seconds"), pause > 0, "{second}");
         assert!(second.reason.contains("status 503"), "{second}");
-        assert_eq!(server.received().len(), asked);
+        assert_eq!(server.received().len(), requests);
         // Loading documentation justifies an attempt.
         embedder.embed(texts(&["a"])).await.unwrap_err();
-        assert_eq!(server.received().len(), asked + 1);
+        assert_eq!(server.received().len(), requests + 1);
     }
 }
 
 #[tokio::test]
-async fn texts_that_are_refused_stop_nobody_else() {
+async fn rejected_texts_do_not_pause_others() {
     let refuse_bad = |request: &ReceivedRequest| match inputs(request).as_slice() {
         [text] if text == "bad" => ("400 Bad Request", String::new(), Vec::new()),
         _ => answer(request),
@@ -154,7 +154,7 @@ async fn a_turn_waits_no_longer_than_its_own_limit() {
 }
 
 #[test]
-fn what_is_asked_elsewhere_has_another_id() {
+fn another_endpoint_has_another_id() {
     let urls = ["http://host/v1", "https://host/v1", "http://host:8080/v1", "http://host/other/v1"];
     let ids: BTreeSet<String> =
         urls.iter().map(|url| build(&settings((*url).to_owned())).unwrap().id().to_owned()).collect();
@@ -184,7 +184,7 @@ async fn an_answer_without_end_is_cut_off() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_named() {
+async fn an_absent_server_is_named() {
     let address = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let embedder = build(&settings(format!("http://{address}/v1"))).unwrap();
     let error = embedder.embed(texts(&["a"])).await.unwrap_err();

@@ -34,13 +34,13 @@ pub(super) struct ModelFiles {
 
 impl ModelFiles {
     /// Reads the folder.
-    pub(super) fn read(folder: &Path) -> Result<Self, BuildError> {
-        let model_file = read(folder, MODEL)?;
+    pub(super) fn open(folder: &Path) -> Result<Self, BuildError> {
+        let model_file = read_file(folder, MODEL)?;
         let tokenizer_files = TokenizerFiles {
-            tokenizer_file: read(folder, "tokenizer.json")?,
-            config_file: read(folder, "config.json")?,
-            special_tokens_map_file: read(folder, "special_tokens_map.json")?,
-            tokenizer_config_file: read(folder, "tokenizer_config.json")?,
+            tokenizer_file: read_file(folder, "tokenizer.json")?,
+            config_file: read_file(folder, "config.json")?,
+            special_tokens_map_file: read_file(folder, "special_tokens_map.json")?,
+            tokenizer_config_file: read_file(folder, "tokenizer_config.json")?,
         };
         let config: Value = serde_json::from_slice(&tokenizer_files.config_file).map_err(|error| {
             let reason = format!("is not JSON ({error}); use the file that was published with the model");
@@ -60,7 +60,7 @@ impl ModelFiles {
         let weights = weight_files(folder, &model_file)?;
         let mut model = UserDefinedEmbeddingModel::new(model_file, tokenizer_files);
         for name in weights {
-            let content = read(folder, &name)?;
+            let content = read_file(folder, &name)?;
             add_part(&mut hash, &content);
             model = model.with_external_initializer(name, content);
         }
@@ -72,7 +72,7 @@ impl ModelFiles {
     }
 }
 
-fn read(folder: &Path, name: &str) -> Result<Vec<u8>, BuildError> {
+fn read_file(folder: &Path, name: &str) -> Result<Vec<u8>, BuildError> {
     let file = folder.join(name);
     std::fs::read(&file).map_err(|error| {
         let reason = format!("{error}; a model's folder contains model.onnx and the four JSON files published with it");

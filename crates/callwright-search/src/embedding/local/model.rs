@@ -44,7 +44,7 @@ impl LocalEmbedder {
         settings: &Settings,
     ) -> Result<Self, BuildError> {
         runtime::load(onnx_runtime)?;
-        let files = ModelFiles::read(folder)?;
+        let files = ModelFiles::open(folder)?;
         let ModelFiles { model, id, vocabulary, mixes_batches } = files;
         let model = model.with_pooling(pooling(settings.fastembed.pooling));
         let mut model = TextEmbedding::try_new_from_user_defined(model, options(&settings.fastembed))

@@ -50,7 +50,7 @@ impl fmt::Display for RuntimeAbsent {
     }
 }
 
-/// Loads the library: the named one, otherwise the newest in the usual places, otherwise the one that the system's
+/// Loads the library: the named one, otherwise the newest in the usual folders, otherwise the one that the system's
 /// loader finds. The first success is kept for the lifetime of the process.
 ///
 /// The version is compared before any function is called, because a library that is too old has a different function
@@ -59,7 +59,7 @@ impl fmt::Display for RuntimeAbsent {
 /// # Errors
 /// [`RuntimeAbsent`], which lists the paths tried.
 pub(in crate::embedding) fn load(named: Option<&Path>) -> Result<(), RuntimeAbsent> {
-    let candidates = named.map_or_else(usual_places, |path| vec![path.to_owned()]);
+    let candidates = named.map_or_else(usual_libraries, |path| vec![path.to_owned()]);
     let mut tried = Vec::new();
     for path in candidates {
         // The prepared environment is not used: fastembed creates its own.
@@ -82,7 +82,7 @@ fn reason(error: &ort::LoadDynamicError) -> String {
 }
 
 /// Returns the libraries in the usual folders, newest first in each, and last the bare file name.
-fn usual_places() -> Vec<PathBuf> {
+fn usual_libraries() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = FOLDERS.iter().flat_map(|folder| libraries_in(Path::new(folder))).collect();
     found.push(PathBuf::from(FILE));
     found
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_runtime_is_named_with_what_mends_it() {
+    fn invalid_runtimes_are_named_with_a_remedy() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("libonnxruntime.so");
         std::fs::write(&file, "no library").unwrap();

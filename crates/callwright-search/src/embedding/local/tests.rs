@@ -68,7 +68,7 @@ async fn words_close_in_the_model_are_close() {
 
 #[requires(onnx_runtime)]
 #[tokio::test]
-async fn a_vector_does_not_depend_on_the_texts_beside_it() {
+async fn a_vector_does_not_depend_on_its_batch() {
     let embedder = open(&fixtures().join("tiny")).unwrap();
     let long = "the weather of the city for the next five days ".repeat(20);
     let texts = ["rain", &long, "", "get user", "list"].map(str::to_owned);
@@ -81,7 +81,7 @@ async fn a_vector_does_not_depend_on_the_texts_beside_it() {
 
 #[requires(onnx_runtime)]
 #[test]
-fn the_id_tells_models_and_poolings_apart() {
+fn the_id_distinguishes_models_and_poolings() {
     let tiny = open(&fixtures().join("tiny")).unwrap();
     assert!(tiny.id().starts_with("tiny@") && tiny.id().ends_with("/mean"), "{}", tiny.id());
     let hash = |id: &str| id.split('@').nth(1).unwrap().to_owned();
@@ -137,7 +137,7 @@ fn a_file_of_something_else_is_named() {
 
 #[requires(onnx_runtime)]
 #[test]
-fn a_tokenizer_of_another_model_is_found_out() {
+fn a_tokenizer_of_another_model_is_rejected() {
     let message = message_of_spoiled(|folder| {
         let file = folder.join("tokenizer.json");
         let text = std::fs::read_to_string(&file).unwrap();

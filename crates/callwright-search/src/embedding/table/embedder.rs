@@ -14,7 +14,7 @@ use crate::embedding::{EmbedError, Embedder, Vector};
 static FILE: &[u8] = include_bytes!("vectors.bin");
 
 /// Parsed once per process, on first use, which takes some milliseconds.
-static TABLE: LazyLock<Option<Arc<EmbeddingTable>>> = LazyLock::new(|| EmbeddingTable::read(FILE).map(Arc::new));
+static TABLE: LazyLock<Option<Arc<EmbeddingTable>>> = LazyLock::new(|| EmbeddingTable::parse(FILE).map(Arc::new));
 
 /// Maximum number of bytes of texts that are embedded on the calling thread. More texts, which take milliseconds, are
 /// embedded on a thread for blocking work.
@@ -27,8 +27,8 @@ struct EmbeddingTable {
 }
 
 impl EmbeddingTable {
-    fn read(file: &'static [u8]) -> Option<Self> {
-        let (rows, words) = file::read(file)?;
+    fn parse(file: &'static [u8]) -> Option<Self> {
+        let (rows, words) = file::parse(file)?;
         Some(Self { id: format!("static@{}", rows.hash), rows, vocabulary: PieceVocabulary::new(words.into_iter()) })
     }
 
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_text_is_the_direction_of_its_tokens_sum() {
-        let table = EmbeddingTable::read(SMALL).unwrap();
+        let table = EmbeddingTable::parse(SMALL).unwrap();
         let components = |text: &str| table.vector(text).components().to_vec();
         assert_eq!(components("get"), [1.0, 0.0]);
         assert_eq!(components("List, GET!"), components("get list"));
@@ -126,14 +126,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_text_that_says_nothing_is_close_to_nothing() {
+    async fn blank_texts_are_similar_to_nothing() {
         for text in ["", " \n", "\u{0}\u{1}", "\u{e000}"] {
             assert!(cosine(text, "list users").await.abs() < 1e-6);
         }
     }
 
     #[tokio::test]
-    async fn many_texts_have_the_vectors_that_each_has_alone() {
+    async fn texts_have_the_same_vectors_in_a_batch_and_alone() {
         let texts: Vec<String> =
             (0..200).map(|number| format!("text {number} {}", "of many words ".repeat(60))).collect();
         let together = embedder().embed(texts.clone()).await.unwrap();

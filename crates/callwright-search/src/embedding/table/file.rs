@@ -33,7 +33,7 @@ impl TableRows {
 }
 
 /// Parses a file: its rows and their words, in order. `None` if it is invalid.
-pub(super) fn read(file: &'static [u8]) -> Option<(TableRows, Vec<&'static str>)> {
+pub(super) fn parse(file: &'static [u8]) -> Option<(TableRows, Vec<&'static str>)> {
     let file = file.strip_prefix(MAGIC)?;
     let (hash, file) = file.split_at_checked(HASH)?;
     let (rows, file) = number(file)?;
@@ -62,7 +62,7 @@ pub(super) mod tests {
 
     #[test]
     fn rows_are_numbers_times_their_scale() {
-        let (rows, words) = read(SMALL).unwrap();
+        let (rows, words) = parse(SMALL).unwrap();
         assert_eq!((words, rows.hash.as_str(), rows.dimensions), (vec!["list", "get"], "0102030405060708", 2));
         let mut sum = [0.0; 2];
         for row in [0, 1, 1, 7] {
@@ -72,11 +72,11 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_cut_or_damaged_is_no_table() {
+    fn a_truncated_or_damaged_table_is_rejected() {
         for end in 0..SMALL.len() - 4 {
-            assert!(read(&SMALL[..end]).is_none(), "{end}");
+            assert!(parse(&SMALL[..end]).is_none(), "{end}");
         }
-        assert!(read(&[SMALL, b"more\n"].concat().leak()[..]).is_none());
-        assert!(read(b"CWTABLE1\0\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff").is_none());
+        assert!(parse(&[SMALL, b"more\n"].concat().leak()[..]).is_none());
+        assert!(parse(b"CWTABLE1\0\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff").is_none());
     }
 }

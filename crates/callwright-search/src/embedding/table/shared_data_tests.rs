@@ -22,7 +22,7 @@ struct Tool {
 
 /// A request and the tools that serve it.
 #[derive(Deserialize)]
-struct Asked {
+struct LabelledRequest {
     query: String,
     tools: Vec<String>,
 }
@@ -46,17 +46,17 @@ async fn vectors(texts: impl Iterator<Item = &String>) -> Vec<Vector> {
 /// Returns the percentage of requests whose nearest description is that of a right tool.
 async fn accuracy(set: &Path) -> f64 {
     let tools: Vec<Tool> = lines(&set.join("tools.jsonl"));
-    let asked: Vec<Asked> = lines(&set.join("train.jsonl"));
-    let asked: Vec<Asked> = asked.into_iter().step_by(REQUESTS_BETWEEN).collect();
+    let labelled: Vec<LabelledRequest> = lines(&set.join("train.jsonl"));
+    let labelled: Vec<LabelledRequest> = labelled.into_iter().step_by(REQUESTS_BETWEEN).collect();
     let descriptions = vectors(tools.iter().map(|tool| &tool.description)).await;
-    let requests = vectors(asked.iter().map(|asked| &asked.query)).await;
-    let is_right = |(asked, request): (&Asked, &Vector)| {
+    let requests = vectors(labelled.iter().map(|labelled| &labelled.query)).await;
+    let is_right = |(labelled, request): (&LabelledRequest, &Vector)| {
         let cosines = descriptions.iter().map(|description| request.cosine(description));
         let nearest = cosines.zip(&tools).max_by(|(left, _), (right, _)| left.total_cmp(right));
-        nearest.is_some_and(|(_, tool)| asked.tools.contains(&tool.name))
+        nearest.is_some_and(|(_, tool)| labelled.tools.contains(&tool.name))
     };
-    let right = asked.iter().zip(&requests).filter(|pair| is_right(*pair)).count();
-    100.0 * right as f64 / asked.len() as f64
+    let right = labelled.iter().zip(&requests).filter(|pair| is_right(*pair)).count();
+    100.0 * right as f64 / labelled.len() as f64
 }
 
 #[requires("data/retrieval")]

@@ -20,7 +20,7 @@ const LONGEST_WORD: usize = 100;
 pub(super) struct PieceVocabulary {
     starts: HashMap<&'static str, u32>,
     continuations: HashMap<&'static str, u32>,
-    /// Length in bytes of the longest piece, which limits the look-up.
+    /// Length in bytes of the longest piece, which limits the lookup.
     longest: usize,
 }
 

@@ -79,14 +79,14 @@ impl<'a> Hub<'a> {
         let hub = self.settings.hub_url.trim_end_matches('/');
         let url = format!("{hub}/{repository}/resolve/{REVISION}/{path}");
         tracing::info!(%url, "fetching a file of the embedding model");
-        let response = self.ask(&url).await?;
+        let response = self.request(&url).await?;
         watcher.begins(path, response.content_length());
         let written = self.write(response, target, left, watcher).await;
         watcher.ends();
         written.map_err(|reason| BuildError::download(&url, reason))
     }
 
-    async fn ask(&self, url: &str) -> Result<reqwest::Response, BuildError> {
+    async fn request(&self, url: &str) -> Result<reqwest::Response, BuildError> {
         let mut request = self.http.get(url);
         if !self.settings.hub_token.is_empty() {
             request = request.header(AUTHORIZATION, format!("Bearer {}", self.settings.hub_token.expose()));

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_models_are_found_by_their_names() {
+    fn known_models_are_resolved_by_name() {
         let found = Repository::find("qdrant/all-minilm-l6-v2-onnx").unwrap();
         assert_eq!(found.name, "Qdrant/all-MiniLM-L6-v2-onnx");
         assert_eq!(found.pooling, Some(Pooling::Mean));
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_leads_nowhere() {
+    fn an_invalid_name_has_no_repository() {
         for written in
             ["", "minilm", "../../etc/x.onnx", "a/../b.onnx", "a//b.onnx", "a/b?c.onnx", "a/b%2f.onnx", "/a/b"]
         {

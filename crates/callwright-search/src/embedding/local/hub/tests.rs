@@ -10,15 +10,15 @@ use callwright_types::Secret;
 
 /// The calls that a watcher received.
 #[derive(Default)]
-struct ShownDownloads(Mutex<Vec<String>>);
+struct RecordedDownloads(Mutex<Vec<String>>);
 
-impl ShownDownloads {
+impl RecordedDownloads {
     fn note(&self, what: String) {
         self.0.lock().unwrap().push(what);
     }
 }
 
-impl DownloadWatcher for ShownDownloads {
+impl DownloadWatcher for RecordedDownloads {
     fn begins(&self, file: &str, bytes: Option<u64>) {
         self.note(format!("{file} {bytes:?}"));
     }
@@ -52,7 +52,7 @@ async fn error_of(status: &'static str, change: fn(&mut LocalSettings)) -> Build
     let folder = tempfile::tempdir().unwrap();
     let mut settings = settings(&hub);
     change(&mut settings);
-    let error = fetch(&settings, folder.path(), &ShownDownloads::default()).await.unwrap_err();
+    let error = fetch(&settings, folder.path(), &RecordedDownloads::default()).await.unwrap_err();
     let model = folder.path().join("models/Qdrant--all-MiniLM-L6-v2-onnx--model.onnx");
     assert!(!model.is_dir() || model.read_dir().unwrap().next().is_none(), "no half file stays");
     error
@@ -62,19 +62,22 @@ async fn error_of(status: &'static str, change: fn(&mut LocalSettings)) -> Build
 async fn a_model_is_fetched_once_and_watched() {
     let hub = TestServer::start(hub).await;
     let base = tempfile::tempdir().unwrap();
-    let shown = ShownDownloads::default();
-    let (folder, pooling) = fetch(&settings(&hub), base.path(), &shown).await.unwrap();
+    let downloads = RecordedDownloads::default();
+    let (folder, pooling) = fetch(&settings(&hub), base.path(), &downloads).await.unwrap();
     assert_eq!(pooling, Some(Pooling::Mean));
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     assert_eq!(read("model.onnx"), "/Qdrant/all-MiniLM-L6-v2-onnx/resolve/main/model.onnx");
     assert_eq!(read("config.json"), "/Qdrant/all-MiniLM-L6-v2-onnx/resolve/main/config.json");
-    let seen = shown.0.lock().unwrap().clone();
-    assert_eq!(seen.last().unwrap(), "end");
-    assert!(seen.contains(&"model.onnx Some(53)".to_owned()) && seen.contains(&"53".to_owned()), "{seen:?}");
+    let recorded = downloads.0.lock().unwrap().clone();
+    assert_eq!(recorded.last().unwrap(), "end");
+    assert!(
+        recorded.contains(&"model.onnx Some(53)".to_owned()) && recorded.contains(&"53".to_owned()),
+        "{recorded:?}"
+    );
     assert!(hub.received().iter().all(|request| request.head.contains("authorization: Bearer hf-canary")));
-    let asked = hub.received().len();
-    fetch(&settings(&hub), base.path(), &ShownDownloads::default()).await.unwrap();
-    assert_eq!((asked, hub.received().len()), (5, 5));
+    let requests = hub.received().len();
+    fetch(&settings(&hub), base.path(), &RecordedDownloads::default()).await.unwrap();
+    assert_eq!((requests, hub.received().len()), (5, 5));
 }
 
 #[tokio::test]
@@ -86,13 +89,13 @@ async fn a_redirect_to_another_host_is_followed_without_the_token() {
     };
     let hub = TestServer::start(redirect).await;
     let base = tempfile::tempdir().unwrap();
-    let (folder, _) = fetch(&settings(&hub), base.path(), &ShownDownloads::default()).await.unwrap();
+    let (folder, _) = fetch(&settings(&hub), base.path(), &RecordedDownloads::default()).await.unwrap();
     assert!(std::fs::read_to_string(folder.join("model.onnx")).unwrap().starts_with("/stored/"));
     assert!(store.received().iter().all(|request| !request.head.contains("canary")));
 }
 
 #[tokio::test]
-async fn what_a_hub_refuses_is_told_by_its_key() {
+async fn a_refusal_of_the_hub_names_its_key() {
     let absent = error_of("404 Not Found", |_| {}).await;
     assert!(absent.is_of_the_machine() && absent.to_string().contains("`embedding.fastembed.model`"), "{absent}");
     let forbidden = error_of("401 Unauthorized", |_| {}).await;
@@ -104,11 +107,11 @@ async fn what_a_hub_refuses_is_told_by_its_key() {
 }
 
 #[tokio::test]
-async fn a_hub_that_is_not_there_is_named_with_what_does_without() {
+async fn an_absent_hub_is_named_with_the_alternative() {
     let hub = TestServer::start(hub).await;
     let settings = settings(&hub);
     drop(hub);
-    let error = fetch(&settings, Path::new("/absent"), &ShownDownloads::default()).await.unwrap_err();
+    let error = fetch(&settings, Path::new("/absent"), &RecordedDownloads::default()).await.unwrap_err();
     assert!(matches!(error, BuildError::Download { .. }), "{error}");
     assert!(error.to_string().contains("embedding.fastembed.folder"), "{error}");
 }
