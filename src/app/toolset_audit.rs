@@ -206,7 +206,7 @@ fn no_credential(toolset: &Toolset) -> Vec<ToolsetFinding> {
 }
 
 fn denied(toolset: &Toolset, policy: &Policy, aliases: &[&str], has_directory: bool) -> Option<ToolsetFinding> {
-    let permissions = Permissions::of(&policy.execute);
+    let permissions = Permissions::new(&policy.execute);
     let name = |operation: &Operation| format!("{}/{}", toolset.name, operation.own_name());
     let denied: Vec<&Operation> = toolset
         .operations

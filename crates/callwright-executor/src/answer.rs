@@ -33,8 +33,8 @@ const KEPT_PREFIXES: [&str; 3] = ["ratelimit", "x-ratelimit", "x-rate-limit"];
 const MAX_VALUE_BYTES: usize = 1_024;
 
 /// Reads the response body: at most `max_bytes` after decompression, until the deadline, with text transcoded to
-/// UTF-8. A broken-off body counts as truncated, not as an error, because the status is already known.
-pub(super) async fn read(mut response: reqwest::Response, max_bytes: usize, deadline: Instant) -> ApiAnswer {
+/// UTF-8. A broken-off body counts as truncated, not as an error, because the status has already arrived.
+pub(super) async fn receive(mut response: reqwest::Response, max_bytes: usize, deadline: Instant) -> ApiAnswer {
     let status = response.status().as_u16();
     let headers = kept(response.headers());
     let mut body = BytesMut::new();
@@ -59,11 +59,11 @@ pub(super) async fn read(mut response: reqwest::Response, max_bytes: usize, dead
 fn kept(headers: &HeaderMap) -> Vec<(String, String)> {
     headers
         .iter()
-        .filter(|(name, value)| is_kept(name.as_str()) && value.len() <= MAX_VALUE_BYTES)
+        .filter(|(name, value)| is_relevant(name.as_str()) && value.len() <= MAX_VALUE_BYTES)
         .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
         .collect()
 }
 
-fn is_kept(name: &str) -> bool {
+fn is_relevant(name: &str) -> bool {
     KEPT.contains(&name) || KEPT_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }

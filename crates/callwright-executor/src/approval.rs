@@ -104,7 +104,7 @@ impl Executor {
         {
             return Clearance::Settled(outcome);
         }
-        match Application::of(call, operation, toolset) {
+        match Application::new(call, operation, toolset) {
             Ok(application) => Clearance::Needed(Box::new(application)),
             Err(refusal) => Clearance::Settled(refusal.into()),
         }
@@ -121,7 +121,7 @@ impl Executor {
         session: Option<&str>,
         trace_id: &str,
     ) -> Outcome {
-        match Application::of(call, operation, toolset) {
+        match Application::new(call, operation, toolset) {
             Ok(Application { digest, .. }) => {
                 self.carry_out(call, operation, toolset, Some((grant, digest)), session, trace_id).await
             }
@@ -150,7 +150,7 @@ impl Executor {
 }
 
 impl Application {
-    fn of(call: &CheckedCall, operation: &Operation, toolset: &Toolset) -> Result<Self, Refusal> {
+    fn new(call: &CheckedCall, operation: &Operation, toolset: &Toolset) -> Result<Self, Refusal> {
         let request = request::build(operation, call.arguments())?;
         let tool = tool_name(operation, toolset);
         let arguments_hash = arguments_hash(call.arguments());

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_stays_as_it_is() {
+    fn binary_content_is_unchanged() {
         for (body, content_type) in [
             (&b"\xff\xfe\0\x01"[..], "image/png"),
             (b"\xef\xbb\xbfPK", "application/zip"),

@@ -29,7 +29,7 @@ pub(super) struct ApiClient {
     /// Client for safe methods.
     pooled: reqwest::Client,
     /// Client for all other methods. Each request gets its own connection: on a pooled connection that the server is
-    /// closing, the client cannot know whether the server read the request.
+    /// closing, the client cannot determine whether the server read the request.
     fresh: reqwest::Client,
     addresses: Arc<AddressPolicy>,
     limits: HostLimits,
@@ -103,7 +103,7 @@ impl ApiClient {
                 None => {
                     let links = response.headers().get_all(LINK).iter().filter_map(|link| link.to_str().ok());
                     let links = links.map(str::to_owned).collect();
-                    let answer = answer::read(response, max_bytes, deadline).await;
+                    let answer = answer::receive(response, max_bytes, deadline).await;
                     return Ok(LinkedResponse { answer, url: request.url, links });
                 }
             }
@@ -140,7 +140,7 @@ impl ApiClient {
         if let Some(host) = request.url.host() {
             self.addresses.check_literal(host).map_err(RequestFailure::Refused)?;
         }
-        let Some(place) = self.limits.enter(&request.url, deadline).await else {
+        let Some(permit) = self.limits.enter(&request.url, deadline).await else {
             let why = "the limit `executor.max_requests_per_host` was reached during the whole wait";
             return Err(RequestFailure::Unreachable(why.to_owned()));
         };
@@ -150,7 +150,7 @@ impl ApiClient {
             builder = builder.body(body.clone());
         }
         match timeout_at(deadline, builder.send()).await {
-            Ok(sent) => Ok((sent.map_err(|error| failed(&error))?, place)),
+            Ok(sent) => Ok((sent.map_err(|error| failed(&error))?, permit)),
             Err(_) => Err(RequestFailure::Late),
         }
     }
@@ -232,7 +232,7 @@ fn next_hop(request: &ApiRequest, response: &reqwest::Response) -> Result<Option
         return Err(RequestFailure::Refused(refuse!(RedirectNotAllowed, "the API redirects to an invalid URL")));
     };
     next.set_fragment(None);
-    if !stays(&request.url, &next) {
+    if !is_same_server(&request.url, &next) {
         let host = next.host_str().unwrap_or_default();
         return Err(RequestFailure::Refused(refuse!(
             RedirectNotAllowed,
@@ -243,13 +243,13 @@ fn next_hop(request: &ApiRequest, response: &reqwest::Response) -> Result<Option
     Ok(Some(next))
 }
 
-/// Whether `next` is on the same server as `here`: the same origin, or an upgrade from HTTP to HTTPS on the default
+/// Whether `next` is on the same server as `current`: the same origin, or an upgrade from HTTP to HTTPS on the default
 /// ports.
-fn stays(here: &Url, next: &Url) -> bool {
+fn is_same_server(current: &Url, next: &Url) -> bool {
     let has_credentials = !next.username().is_empty() || next.password().is_some();
-    let steps_up =
-        here.scheme() == "http" && next.scheme() == "https" && here.port().is_none() && next.port().is_none();
-    !has_credentials && (here.origin() == next.origin() || steps_up && here.host() == next.host())
+    let is_upgrade =
+        current.scheme() == "http" && next.scheme() == "https" && current.port().is_none() && next.port().is_none();
+    !has_credentials && (current.origin() == next.origin() || is_upgrade && current.host() == next.host())
 }
 
 fn failed(error: &reqwest::Error) -> RequestFailure {

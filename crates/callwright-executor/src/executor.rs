@@ -129,8 +129,8 @@ impl Executor {
             Err(error) => return unrecorded(&key, &error),
         };
         let authorized = match (&operation.idempotency_key, &idempotency_key) {
-            (Some(wanted), Some(key)) => {
-                self.authorize(operation, toolset, &with_key(call.arguments(), wanted, key)).await
+            (Some(parameter), Some(key)) => {
+                self.authorize(operation, toolset, &with_key(call.arguments(), parameter, key)).await
             }
             _ => self.authorize(operation, toolset, call.arguments()).await,
         };
@@ -165,10 +165,10 @@ impl Executor {
         key: &IntentKey,
         turn: &str,
     ) -> Result<Option<String>, StoreError> {
-        let Some(wanted) = &operation.idempotency_key else { return Ok(None) };
+        let Some(parameter) = &operation.idempotency_key else { return Ok(None) };
         let earlier = self.intents.unfinished_key(key).await?;
         let now = Timestamp::now().as_nanosecond().unsigned_abs();
-        Ok(Some(earlier.unwrap_or_else(|| new_key(key, turn, now, wanted))))
+        Ok(Some(earlier.unwrap_or_else(|| new_key(key, turn, now, parameter))))
     }
 
     /// Builds the request and obtains its credentials; returns the outcome of a call for which this is impossible.
@@ -179,7 +179,7 @@ impl Executor {
         arguments: &Map<String, Value>,
     ) -> Result<AuthorizedRequest, Outcome> {
         let request = request::build(operation, arguments)?;
-        self.sender.authorize(request, CallCredentials::of(operation, toolset), paging::parameters(operation)).await
+        self.sender.authorize(request, CallCredentials::new(operation, toolset), paging::parameters(operation)).await
     }
 
     async fn send_at_most_once(&self, sending: PreparedCall) -> Outcome {
@@ -304,7 +304,7 @@ pub(super) fn at_the_same_time(key: &IntentKey) -> Outcome {
 
 /// Returns the stored response of a request whose outcome was not delivered to the client.
 fn delivered_late(key: &IntentKey, answer: &str) -> Outcome {
-    match stored_answer::read(answer) {
+    match stored_answer::parse(answer) {
         Some(answer) => Outcome::Answered(answer),
         None => unknown_before(key),
     }

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn places_are_counted_by_host_and_port_and_are_given_back() {
+    async fn permits_are_counted_by_host_and_port_and_returned() {
         let limits = HostLimits::new(1);
         let url = |text: &str| Url::parse(text).unwrap();
         let soon = || Instant::now() + Duration::from_millis(20);
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn hosts_that_nobody_calls_are_forgotten() {
+    async fn idle_hosts_are_removed() {
         let limits = HostLimits::new(1);
         let kept = limits.enter(&Url::parse("http://kept.example/").unwrap(), Instant::now()).await.unwrap();
         for number in 0..2 * MANY_HOSTS {

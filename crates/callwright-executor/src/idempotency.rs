@@ -30,7 +30,7 @@ pub(super) fn is_idempotent(method: &Method) -> bool {
 /// with the intent: a repeat in a later turn, or after a restart, carries the same key. It has the form of a UUID
 /// version 4, the form that APIs commonly require. If the document allows fewer characters, the key is a prefix of
 /// the UUID's digits.
-pub(super) fn new_key(key: &IntentKey, turn: &str, begun: u128, wanted: &IdempotencyKey) -> String {
+pub(super) fn new_key(key: &IntentKey, turn: &str, begun: u128, parameter: &IdempotencyKey) -> String {
     let mut hash = Sha256::new();
     for part in [&key.session, &key.operation, &key.arguments_hash, turn] {
         add_part(&mut hash, part.as_bytes());
@@ -39,7 +39,7 @@ pub(super) fn new_key(key: &IntentKey, turn: &str, begun: u128, wanted: &Idempot
     let mut digits = hex(&hash.finalize());
     digits.truncate(UUID_DIGITS);
     let uuid = uuid(&digits);
-    if uuid.len() <= wanted.max_chars { uuid } else { digits.chars().take(wanted.max_chars).collect() }
+    if uuid.len() <= parameter.max_chars { uuid } else { digits.chars().take(parameter.max_chars).collect() }
 }
 
 fn uuid(digits: &str) -> String {
@@ -51,9 +51,9 @@ fn uuid(digits: &str) -> String {
     UUID_GROUPS.map(|length| digits.by_ref().take(length).collect::<String>()).join("-")
 }
 
-pub(super) fn with_key(arguments: &Map<String, Value>, wanted: &IdempotencyKey, key: &str) -> Map<String, Value> {
+pub(super) fn with_key(arguments: &Map<String, Value>, parameter: &IdempotencyKey, key: &str) -> Map<String, Value> {
     let mut arguments = arguments.clone();
-    arguments.insert(wanted.argument.clone(), Value::from(key));
+    arguments.insert(parameter.argument.clone(), Value::from(key));
     arguments
 }
 
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_differ_where_anything_differs_and_only_there() {
+    fn keys_differ_exactly_with_their_inputs() {
         assert_eq!(key(36, "t", "h"), key(36, "t", "h"));
         assert_ne!(key(36, "t", "h"), key(36, "u", "h"));
         assert_ne!(key(36, "t", "h"), key(36, "t", "i"));

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_session_a_turn_stands_for_itself() {
+    fn without_a_session_a_turn_is_its_own_session() {
         assert_eq!(key(None, "{}").session, "trace");
         assert_eq!(key(Some("s"), "{}").session, "s");
     }

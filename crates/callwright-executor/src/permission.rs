@@ -19,7 +19,7 @@ pub(super) enum CallPermission {
 /// Decides whether the tool `toolset/tool` may be executed with this method. The first matching rule decides; without
 /// one, only `GET` and `HEAD` are permitted.
 pub(super) fn permit(rules: &ExecuteRules, method: &Method, tool: &str) -> Result<CallPermission, Refusal> {
-    match Permissions::of(rules).decide(method, tool) {
+    match Permissions::new(rules).decide(method, tool) {
         Some((_, Permission::Allow)) => Ok(CallPermission::Freely),
         Some((_, Permission::Approve)) => Ok(CallPermission::OnceApproved),
         Some((position, Permission::Deny)) => Err(refuse!(
@@ -74,7 +74,7 @@ impl<'a> CompiledRule<'a> {
 
 impl<'a> Permissions<'a> {
     /// Compiles the rules.
-    pub fn of(rules: &'a ExecuteRules) -> Self {
+    pub fn new(rules: &'a ExecuteRules) -> Self {
         Self { rules: rules.rules.iter().map(CompiledRule::new).collect() }
     }
 
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rule_that_matches_decides() {
+    fn the_first_matching_rule_decides() {
         let rules = ExecuteRules {
             rules: vec![
                 rule(&["POST"], &["rooms/delete*"], Permission::Deny),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_to_be_approved_is_whatever_its_method_is() {
+    fn approval_rules_apply_to_every_method() {
         let rules = ExecuteRules {
             rules: vec![rule(&["DELETE"], &[], Permission::Approve), rule(&[], &["hr/*"], Permission::Approve)],
             ..ExecuteRules::default()

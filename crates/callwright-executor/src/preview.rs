@@ -34,10 +34,10 @@ pub struct Preview {
 pub fn preview(call: &CheckedCall, operation: &Operation) -> Result<Preview, Outcome> {
     vouched_for(call, operation)?;
     let ApiRequest { method, url, headers, body } = match &operation.idempotency_key {
-        Some(wanted) => {
+        Some(parameter) => {
             let execution = intent_key(None, "", operation.own_name(), call.arguments());
-            let key = new_key(&execution, "", 0, wanted);
-            request::build(operation, &with_key(call.arguments(), wanted, &key))?
+            let key = new_key(&execution, "", 0, parameter);
+            request::build(operation, &with_key(call.arguments(), parameter, &key))?
         }
         None => request::build(operation, call.arguments())?,
     };

@@ -33,7 +33,7 @@ pub(super) struct RequestSender {
 pub(super) struct AuthorizedRequest {
     /// Request without credentials.
     pub(super) request: ApiRequest,
-    pub(super) wanted: CallCredentials,
+    pub(super) required: CallCredentials,
     credentials: Credentials,
     /// Query parameters of the operation that select the next page.
     parameters: Vec<Parameter>,
@@ -66,13 +66,13 @@ impl RequestSender {
     pub(super) async fn authorize(
         &self,
         request: ApiRequest,
-        wanted: CallCredentials,
+        required: CallCredentials,
         parameters: Vec<Parameter>,
     ) -> Result<AuthorizedRequest, Outcome> {
         let deadline = Instant::now() + self.timeout;
-        match self.provider.obtain(&wanted, deadline).await {
-            Ok(credentials) => Ok(AuthorizedRequest { request, wanted, credentials, parameters, deadline }),
-            Err(unavailable) => Err(unavailable.outcome(&wanted)),
+        match self.provider.obtain(&required, deadline).await {
+            Ok(credentials) => Ok(AuthorizedRequest { request, required, credentials, parameters, deadline }),
+            Err(unavailable) => Err(unavailable.outcome(&required)),
         }
     }
 
@@ -142,7 +142,7 @@ impl RequestSender {
             if received.answer.status == StatusCode::UNAUTHORIZED && !renewed {
                 renewed = true;
                 if let Some(credentials) =
-                    self.provider.renew(&authorized.wanted, &authorized.credentials, authorized.deadline).await
+                    self.provider.renew(&authorized.required, &authorized.credentials, authorized.deadline).await
                 {
                     authorized.credentials = credentials;
                     continue;
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_and_other_statuses_ask_for_no_repetition() {
+    fn invalid_values_and_other_statuses_request_no_retry() {
         for value in ["", "soon", "-1", "1.5", "99999999999999999999999"] {
             assert_eq!(waits(429, value), None, "{value}");
         }

@@ -11,7 +11,7 @@ use callwright_types::outcome::ApiAnswer;
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
 #[derive(Serialize, Deserialize)]
-struct KeptResponse {
+struct StoredResponse {
     status: u16,
     headers: Vec<(String, String)>,
     body: String,
@@ -23,18 +23,18 @@ pub(super) fn write(outcome: &Outcome) -> Option<String> {
     let Outcome::Answered(answer) = outcome else { return None };
     let text = answer.text();
     let end = text.floor_char_boundary(MAX_BODY_BYTES);
-    let kept = KeptResponse {
+    let stored = StoredResponse {
         status: answer.status,
         headers: answer.headers.clone(),
         body: text.get(..end).unwrap_or_default().to_owned(),
         truncated: answer.truncated || end < text.len(),
     };
-    serde_json::to_string(&kept).ok()
+    serde_json::to_string(&stored).ok()
 }
 
 /// Parses a stored response.
-pub(super) fn read(text: &str) -> Option<ApiAnswer> {
-    let KeptResponse { status, headers, body, truncated } = serde_json::from_str(text).ok()?;
+pub(super) fn parse(text: &str) -> Option<ApiAnswer> {
+    let StoredResponse { status, headers, body, truncated } = serde_json::from_str(text).ok()?;
     Some(ApiAnswer { status, headers, body: Bytes::from(body), truncated, paging: Default::default() })
 }
 
@@ -48,20 +48,20 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_comes_back_as_it_was() {
+    fn a_stored_answer_is_parsed_unchanged() {
         let answer = answered(br#"{"id":7,"name":"\u00fc"}"#.to_vec());
-        assert_eq!(read(&write(&Outcome::Answered(answer.clone())).unwrap()), Some(answer));
+        assert_eq!(parse(&write(&Outcome::Answered(answer.clone())).unwrap()), Some(answer));
     }
 
     #[test]
-    fn a_long_one_is_cut_between_characters_and_says_so() {
-        let cut = read(&write(&Outcome::Answered(answered("ü".repeat(40_000).into_bytes()))).unwrap()).unwrap();
+    fn a_long_answer_is_truncated_between_characters_and_marked() {
+        let cut = parse(&write(&Outcome::Answered(answered("ü".repeat(40_000).into_bytes()))).unwrap()).unwrap();
         assert!(cut.truncated && cut.body.len() <= MAX_BODY_BYTES && cut.text().chars().all(|letter| letter == 'ü'));
     }
 
     #[test]
-    fn only_answers_are_kept_and_only_they_are_read() {
+    fn only_answers_are_stored_and_parsed() {
         assert_eq!(write(&Outcome::Unknown { reason: "late".into() }), None);
-        assert_eq!(read("nonsense"), None);
+        assert_eq!(parse("nonsense"), None);
     }
 }

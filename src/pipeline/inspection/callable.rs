@@ -32,7 +32,7 @@ impl Inspection {
     fn state(&self, toolset: &Toolset, permits: &impl Fn(&Url) -> bool) -> ToolsetState {
         let policies = self.policies_of(toolset);
         let permissions: Vec<Permissions<'_>> =
-            policies.iter().map(|policy| Permissions::of(&policy.execute)).collect();
+            policies.iter().map(|policy| Permissions::new(&policy.execute)).collect();
         let (mut without_server, mut private, mut denied) = (0, 0, 0);
         for operation in &toolset.operations {
             let name = format!("{}/{}", toolset.name, operation.own_name());

@@ -215,7 +215,7 @@ impl Candidates {
     }
 
     fn name_by(&self, always: &ToolGlobs, never: &ToolGlobs, execute: &ExecuteRules) -> RuledTools {
-        let permissions = Permissions::of(execute);
+        let permissions = Permissions::new(execute);
         let mut ruled = RuledTools::default();
         for (position, candidate) in self.tools.iter().enumerate() {
             let name = match &candidate.tool.owner {

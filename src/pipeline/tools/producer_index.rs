@@ -208,7 +208,7 @@ impl ProducerIndex {
 
     fn callable(&self, catalog: &Catalog, scope: IndexScope<'_>) -> CallableTools {
         self.prepare(catalog, scope.toolsets);
-        let permissions = Permissions::of(scope.execute);
+        let permissions = Permissions::new(scope.execute);
         let (mut toolsets, mut segments, mut barred) = (Vec::new(), Vec::new(), HashSet::new());
         let mut first = 0;
         for toolset in scope.toolsets.iter().flat_map(|name| catalog.toolsets_of(name)) {

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_is_nothing_of_this_is_an_error_that_names_it() {
+    fn an_invalid_entry_is_an_error_that_names_it() {
         for (entry, why) in [
             ("http://a", "leave out the scheme"),
             ("https://10.0.0.1:80/x", "leave out the scheme"),

@@ -26,7 +26,7 @@ impl AddressAudit {
         Ok(Self { policy: AddressPolicy::new(AllowList::parse(&settings.allowed_addresses)?) })
     }
 
-    /// Whether the host's address is known to be forbidden without a query: an IP address, or a name of the loopback
+    /// Whether the host's address is certainly forbidden without a query: an IP address, or a name of the loopback
     /// interface (RFC 6761 section 6.3).
     pub fn forbids(&self, url: &Url) -> bool {
         let Some(host) = url.host() else { return false };

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_operator_allows_is_permitted_and_nothing_beside_it() {
+    fn only_allowed_addresses_are_permitted() {
         let policy = AddressPolicy::new(AllowList::parse(&["127.0.0.1".into(), "10.1.0.0/16".into()]).unwrap());
         for url in ["http://127.0.0.1/", "http://2130706433/", "http://[::ffff:127.0.0.1]/", "http://10.1.255.1/"] {
             assert!(check(&policy, url), "{url}");

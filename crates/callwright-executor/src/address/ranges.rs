@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn an_embedded_address_is_judged_as_what_it_is() {
+    fn an_embedded_address_is_checked_as_the_inner_address() {
         for local in
             ["::ffff:10.0.0.1", "64:ff9b::a00:1", "2002:a00:1::1", "::10.0.0.1", "64:ff9b:1::808:808", "2001::1"]
         {

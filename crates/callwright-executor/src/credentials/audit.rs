@@ -22,11 +22,11 @@ pub struct LackingCredential {
 pub fn lacking_credentials(toolset: &Toolset) -> Vec<LackingCredential> {
     let mut lacking: BTreeMap<&str, usize> = BTreeMap::new();
     for operation in &toolset.operations {
-        let wanted = CallCredentials::of(operation, toolset);
-        if !wanted.is_lacking() {
+        let required = CallCredentials::new(operation, toolset);
+        if !required.is_lacking() {
             continue;
         }
-        for scheme in wanted.first_lacking(operation) {
+        for scheme in required.first_lacking_schemes(operation) {
             *lacking.entry(scheme).or_default() += 1;
         }
     }
@@ -44,24 +44,24 @@ pub fn audit(toolset: &Toolset) -> Vec<String> {
     let mut faults = Vec::new();
     let mut seen = HashSet::new();
     for operation in &toolset.operations {
-        let wanted = CallCredentials::of(operation, toolset);
-        for needed in wanted.alternatives.iter().flatten() {
+        let required = CallCredentials::new(operation, toolset);
+        for needed in required.alternatives.iter().flatten() {
             if seen.insert(needed.name.clone()) {
-                faults.extend(fault(&wanted, needed));
+                faults.extend(fault(&required, needed));
             }
         }
     }
     faults
 }
 
-fn fault(wanted: &CallCredentials, needed: &SchemeCredential) -> Option<String> {
+fn fault(required: &CallCredentials, needed: &SchemeCredential) -> Option<String> {
     let name = &needed.name;
     let source = match &needed.credential {
         Credential::Fixed(_) if matches!(needed.scheme, SecurityScheme::Unsupported { .. }) => {
             return Some(format!("the security scheme `{name}` is of a kind that cannot be satisfied"));
         }
         Credential::Fixed(source) => source,
-        Credential::Client(client) => match TokenRequest::new(wanted, needed, client) {
+        Credential::Client(client) => match TokenRequest::new(required, needed, client) {
             Ok(_) => &client.client_secret,
             Err(unavailable) => return Some(unavailable.detail),
         },

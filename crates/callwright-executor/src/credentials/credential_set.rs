@@ -40,7 +40,7 @@ pub(crate) struct Credentials {
 
 impl Credentials {
     /// Creates an empty set of credentials for an alternative of the operation's security requirements.
-    pub(super) fn of(alternative: usize) -> Self {
+    pub(super) fn for_alternative(alternative: usize) -> Self {
         Self { alternative, ..Self::default() }
     }
 
@@ -164,7 +164,7 @@ impl Credentials {
     }
 }
 
-/// Returns the `name=value` pairs of `text` with those of `parameters` in place of pairs with the same names.
+/// Returns the `name=value` pairs of `text` with those of `parameters` instead of pairs with the same names.
 fn with_pairs(text: &str, separator: char, parameters: &[(String, String)]) -> Vec<String> {
     let mut pairs: Vec<String> =
         text.split(separator).map(str::trim).filter(|pair| !pair.is_empty()).map(str::to_owned).collect();
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_repeats_a_secret_shows_it_in_no_form() {
+    fn a_repeated_secret_is_redacted_in_every_form() {
         let secret = "s3cret/canary";
         let credentials = with(SecurityScheme::Bearer, secret);
         let mut echoed =
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_the_bound_cut_in_two_is_hidden_too() {
+    fn a_truncated_secret_is_redacted() {
         let credentials = with(SecurityScheme::Bearer, "s3cret/canary");
         let mut cut = answer("echo s3cret/ca", true);
         credentials.hide_in(&mut cut);

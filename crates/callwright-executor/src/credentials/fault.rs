@@ -42,11 +42,11 @@ pub fn fault(
     outcome: &Outcome,
     is_explained: bool,
 ) -> Option<CredentialFault> {
-    let wanted = CallCredentials::of(operation, toolset);
-    let is_given = !wanted.alternatives.is_empty();
+    let required = CallCredentials::new(operation, toolset);
+    let is_given = !required.alternatives.is_empty();
     match outcome {
         Outcome::Unauthorised { fault, .. } => Some(*fault),
-        Outcome::Answered(answer) if is_given || !wanted.lacking.is_empty() => {
+        Outcome::Answered(answer) if is_given || !required.lacking.is_empty() => {
             let refused = match answer.status {
                 401 => true,
                 403 => !is_explained || speaks_of_authorisation(answer),
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_403_speaks_of_authorisation_in_its_words_or_header() {
+    fn a_403_about_authorization_is_recognised_by_its_text_or_header() {
         let answer = |body: &str, headers: &[(&str, &str)]| ApiAnswer {
             status: 403,
             headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),

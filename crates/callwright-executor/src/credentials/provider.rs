@@ -32,12 +32,16 @@ impl CredentialProvider {
     ///
     /// # Errors
     /// The reason why the first alternative is unavailable, or that no credential is configured for any alternative.
-    pub(crate) async fn obtain(&self, wanted: &CallCredentials, deadline: Instant) -> Result<Credentials, Unavailable> {
+    pub(crate) async fn obtain(
+        &self,
+        required: &CallCredentials,
+        deadline: Instant,
+    ) -> Result<Credentials, Unavailable> {
         let mut why = None;
-        for position in 0..wanted.alternatives.len() {
-            match self.alternative(wanted, position, None, deadline).await {
+        for position in 0..required.alternatives.len() {
+            match self.alternative(required, position, None, deadline).await {
                 Ok(credentials) => {
-                    self.log.note_obtained(wanted, position);
+                    self.log.note_obtained(required, position);
                     return Ok(credentials);
                 }
                 Err(unavailable) => why = why.or(Some(unavailable)),
@@ -46,30 +50,30 @@ impl CredentialProvider {
         match why {
             Some(unavailable) => {
                 // The reason is that of the first alternative.
-                self.log.note_unavailable(wanted, 0, &unavailable);
+                self.log.note_unavailable(required, 0, &unavailable);
                 Err(unavailable)
             }
-            None if wanted.is_optional => Ok(Credentials::default()),
+            None if required.is_optional => Ok(Credentials::default()),
             // Logged by the caller, with its remedy.
-            None => Err(Unavailable::lasting(wanted.what_is_lacking())),
+            None => Err(Unavailable::lasting(required.lacking_description())),
         }
     }
 
-    /// Returns new credentials in place of those that the API rejected. Returns `None` if there are none: fixed
+    /// Returns new credentials instead of those that the API rejected. Returns `None` if there are none: fixed
     /// values do not change, and a token that was requested during this call would be the same again.
     pub(crate) async fn renew(
         &self,
-        wanted: &CallCredentials,
+        required: &CallCredentials,
         refused: &Credentials,
         deadline: Instant,
     ) -> Option<Credentials> {
         if !refused.may_be_renewed() {
             return None;
         }
-        match self.alternative(wanted, refused.alternative, Some(refused), deadline).await {
+        match self.alternative(required, refused.alternative, Some(refused), deadline).await {
             Ok(renewed) => (!renewed.sends_the_same_as(refused)).then_some(renewed),
             Err(unavailable) => {
-                self.log.note_unavailable(wanted, refused.alternative, &unavailable);
+                self.log.note_unavailable(required, refused.alternative, &unavailable);
                 None
             }
         }
@@ -77,21 +81,21 @@ impl CredentialProvider {
 
     async fn alternative(
         &self,
-        wanted: &CallCredentials,
+        required: &CallCredentials,
         position: usize,
         refused: Option<&Credentials>,
         deadline: Instant,
     ) -> Result<Credentials, Unavailable> {
-        let mut credentials = Credentials::of(position);
-        for needed in wanted.alternatives.get(position).into_iter().flatten() {
-            self.add(wanted, needed, refused, deadline, &mut credentials).await?;
+        let mut credentials = Credentials::for_alternative(position);
+        for needed in required.alternatives.get(position).into_iter().flatten() {
+            self.add(required, needed, refused, deadline, &mut credentials).await?;
         }
         Ok(credentials)
     }
 
     async fn add(
         &self,
-        wanted: &CallCredentials,
+        required: &CallCredentials,
         needed: &SchemeCredential,
         refused: Option<&Credentials>,
         deadline: Instant,
@@ -104,7 +108,7 @@ impl CredentialProvider {
                 credentials.add(&needed.name, &needed.scheme, &secret)
             }
             Credential::Client(client) => {
-                let request = TokenRequest::new(wanted, needed, client)?;
+                let request = TokenRequest::new(required, needed, client)?;
                 let refused = refused.and_then(|refused| refused.token_number(&needed.name));
                 let lent = self.tokens.lend(&request, refused, deadline).await?;
                 credentials.add_token(&needed.name, &lent)

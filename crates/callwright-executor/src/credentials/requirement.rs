@@ -38,12 +38,12 @@ pub(super) struct SchemeCredential {
 impl CallCredentials {
     /// Collects the credentials of an operation. A scheme that the document does not define is ignored; the load
     /// report names it.
-    pub(crate) fn of(operation: &Operation, toolset: &Toolset) -> Self {
+    pub(crate) fn new(operation: &Operation, toolset: &Toolset) -> Self {
         let mut security: Vec<Vec<Requirement>> = operation.security.clone();
         for alternative in &mut security {
             alternative.retain(|required| toolset.security_schemes.contains_key(&required.scheme));
         }
-        let mut wanted = Self {
+        let mut collected = Self {
             toolset: toolset.name.clone(),
             entry: toolset.entry.clone(),
             tool: operation.tool.name.clone(),
@@ -64,15 +64,15 @@ impl CallCredentials {
                         credential: credential.clone(),
                         scopes: required.scopes.clone(),
                     }),
-                    _ if wanted.lacking.contains(&required.scheme) => {}
-                    _ => wanted.lacking.push(required.scheme.clone()),
+                    _ if collected.lacking.contains(&required.scheme) => {}
+                    _ => collected.lacking.push(required.scheme.clone()),
                 }
             }
             if needed.len() == alternative.len() {
-                wanted.alternatives.push(needed);
+                collected.alternatives.push(needed);
             }
         }
-        wanted
+        collected
     }
 
     /// Whether a credential is required and none is configured.
@@ -81,14 +81,14 @@ impl CallCredentials {
     }
 
     /// Returns the schemes without a credential of the operation's first alternative.
-    pub(super) fn first_lacking<'o>(&self, operation: &'o Operation) -> impl Iterator<Item = &'o str> {
+    pub(super) fn first_lacking_schemes<'o>(&self, operation: &'o Operation) -> impl Iterator<Item = &'o str> {
         let first = operation.security.iter().find(|alternative| !alternative.is_empty());
         let schemes = first.into_iter().flatten().map(|required| required.scheme.as_str());
         schemes.filter(|scheme| self.lacking.iter().any(|lacking| lacking == scheme))
     }
 
     /// Returns the description of the missing credentials for the operator.
-    pub(super) fn what_is_lacking(&self) -> String {
+    pub(super) fn lacking_description(&self) -> String {
         format!(
             "none is configured for the security scheme {} of toolset `{}`; set it under `toolsets.{}.credentials`, \
              or set `missing_credentials = \"send\"` to send such calls without credentials",

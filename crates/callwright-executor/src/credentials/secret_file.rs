@@ -17,7 +17,7 @@ const MAX_BYTES: u64 = 16 * 1024;
 pub(super) async fn secret_of(source: &SecretSource, name: &str, deadline: Instant) -> Result<Secret, Unavailable> {
     match source {
         SecretSource::Given(secret) => Ok(secret.clone()),
-        SecretSource::File { file } => read(file, deadline).await.map_err(|why| {
+        SecretSource::File { file } => read_secret(file, deadline).await.map_err(|why| {
             Unavailable::lasting(format!("the credential of `{name}` cannot be read from `{file}`: {why}"))
         }),
     }
@@ -28,7 +28,7 @@ pub(super) async fn secret_of(source: &SecretSource, name: &str, deadline: Insta
 ///
 /// # Errors
 /// The reason why no secret can be read; never the contents of the file.
-async fn read(path: &str, deadline: Instant) -> Result<Secret, String> {
+async fn read_secret(path: &str, deadline: Instant) -> Result<Secret, String> {
     let path = path.to_owned();
     match timeout_at(deadline, tokio::task::spawn_blocking(move || read_now(&path))).await {
         Ok(Ok(read)) => read,
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_secret_is_said_without_its_contents() {
+    fn an_invalid_secret_file_is_reported_without_its_contents() {
         assert!(reading(b" \n").unwrap_err().contains("empty"));
         assert!(reading(b"canary\xff").unwrap_err().contains("UTF-8"));
         let large = reading(&b"canary ".repeat(4_000)).unwrap_err();

@@ -246,32 +246,32 @@ fn token_in(answer: &ApiAnswer) -> Result<(Secret, Duration), String> {
 mod tests {
     use super::*;
 
-    fn read(status: u16, body: &str) -> Result<(String, u64), String> {
+    fn parse(status: u16, body: &str) -> Result<(String, u64), String> {
         let answer = ApiAnswer::new(status, body.to_owned());
         token_in(&answer).map(|(secret, lifetime)| (secret.expose().to_owned(), lifetime.as_secs()))
     }
 
     #[test]
     fn a_token_and_its_life_are_read() {
-        let read = |body: &str| read(200, body).unwrap();
-        assert_eq!(read(r#"{"access_token":"t","token_type":"Bearer","expires_in":60}"#), ("t".into(), 60));
-        assert_eq!(read(r#"{"access_token":"t","expires_in":"90"}"#), ("t".into(), 90));
+        let token = |body: &str| parse(200, body).unwrap();
+        assert_eq!(token(r#"{"access_token":"t","token_type":"Bearer","expires_in":60}"#), ("t".into(), 60));
+        assert_eq!(token(r#"{"access_token":"t","expires_in":"90"}"#), ("t".into(), 90));
         for unknown in ["", r#","expires_in":null"#, r#","expires_in":-5"#, r#","expires_in":"soon""#] {
-            assert_eq!(read(&format!(r#"{{"access_token":"t"{unknown}}}"#)), ("t".into(), 300), "{unknown}");
+            assert_eq!(token(&format!(r#"{{"access_token":"t"{unknown}}}"#)), ("t".into(), 300), "{unknown}");
         }
-        assert_eq!(read(r#"{"access_token":"t","expires_in":1e300}"#).1, 300, "no number of seconds at all");
-        assert_eq!(read(r#"{"access_token":"t","expires_in":99999999}"#).1, 86_400);
+        assert_eq!(token(r#"{"access_token":"t","expires_in":1e300}"#).1, 300, "no number of seconds at all");
+        assert_eq!(token(r#"{"access_token":"t","expires_in":99999999}"#).1, 86_400);
     }
 
     #[test]
-    fn what_is_no_token_is_said_with_known_codes_alone() {
-        assert!(read(401, r#"{"error":"invalid_client"}"#).unwrap_err().contains("401 with `invalid_client`"));
-        let echoed = read(400, r#"{"error":"bad secret canary","access_token":"canary"}"#).unwrap_err();
+    fn an_invalid_token_response_is_reported_with_standard_codes_only() {
+        assert!(parse(401, r#"{"error":"invalid_client"}"#).unwrap_err().contains("401 with `invalid_client`"));
+        let echoed = parse(400, r#"{"error":"bad secret canary","access_token":"canary"}"#).unwrap_err();
         assert_eq!(echoed, "answered with status 400");
         for body in ["", "<html>", "[]", r#"{"access_token":""}"#, r#"{"access_token":5}"#] {
-            assert!(read(200, body).unwrap_err().contains("access_token"), "{body}");
+            assert!(parse(200, body).unwrap_err().contains("access_token"), "{body}");
         }
-        assert!(read(200, r#"{"access_token":"t","token_type":"mac"}"#).unwrap_err().contains("not a bearer"));
-        assert!(read(302, "").unwrap_err().contains("302"));
+        assert!(parse(200, r#"{"access_token":"t","token_type":"mac"}"#).unwrap_err().contains("not a bearer"));
+        assert!(parse(302, "").unwrap_err().contains("302"));
     }
 }

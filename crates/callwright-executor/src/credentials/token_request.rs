@@ -39,9 +39,9 @@ pub(super) struct TokenKey {
 
 impl<'a> TokenRequest<'a> {
     /// # Errors
-    /// Fails if the scheme does not use tokens, or if no token endpoint is known.
+    /// Fails if the scheme does not use tokens, or if the token endpoint is not configured.
     pub(super) fn new(
-        wanted: &CallCredentials,
+        required: &CallCredentials,
         needed: &'a SchemeCredential,
         client: &'a ClientCredentials,
     ) -> Result<Self, Unavailable> {
@@ -49,9 +49,9 @@ impl<'a> TokenRequest<'a> {
         scopes.sort_unstable();
         scopes.dedup();
         let key = TokenKey {
-            toolset: wanted.toolset.clone(),
+            toolset: required.toolset.clone(),
             scheme: needed.name.clone(),
-            endpoint: endpoint(wanted, needed, client)?,
+            endpoint: endpoint(required, needed, client)?,
             client_id: client.client_id.clone(),
             audience: client.audience.clone(),
             scopes,
@@ -126,7 +126,7 @@ fn basic(client_id: &str, secret: &Secret) -> Result<HeaderValue, Unavailable> {
 /// Returns the operator's token endpoint, or else the document's. A relative URL is resolved against the API's
 /// server.
 fn endpoint(
-    wanted: &CallCredentials,
+    required: &CallCredentials,
     needed: &SchemeCredential,
     client: &ClientCredentials,
 ) -> Result<Url, Unavailable> {
@@ -151,7 +151,7 @@ fn endpoint(
             "the security scheme `{name}` {lacks}; set `token_url` next to `client_id`, or configure a token"
         )));
     };
-    let parsed = match (Url::parse(written), &wanted.server) {
+    let parsed = match (Url::parse(written), &required.server) {
         (Err(url::ParseError::RelativeUrlWithoutBase), Some(server)) => server.join(written),
         (parsed, _) => parsed,
     };
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use callwright_openapi::Credential;
 
-    fn wanted() -> CallCredentials {
+    fn required() -> CallCredentials {
         CallCredentials { server: Some("https://api.example.com/v1/".parse().unwrap()), ..CallCredentials::default() }
     }
 
@@ -189,12 +189,13 @@ mod tests {
 
     fn sent(client: &ClientCredentials) -> (HeaderMap, String) {
         let needed = needed(oauth(Some("https://auth.example.com/token")));
-        let request = TokenRequest::new(&wanted(), &needed, client).unwrap().with_secret(&Secret::new("s:&ü")).unwrap();
+        let request =
+            TokenRequest::new(&required(), &needed, client).unwrap().with_secret(&Secret::new("s:&ü")).unwrap();
         (request.headers, String::from_utf8(request.body.unwrap().to_vec()).unwrap())
     }
 
     #[test]
-    fn the_secret_stands_in_the_header_or_in_the_body_never_in_both() {
+    fn the_secret_is_sent_in_the_header_or_in_the_body() {
         let (headers, body) = sent(&client(""));
         let basic = headers[AUTHORIZATION].to_str().unwrap().strip_prefix("Basic ").unwrap();
         assert_eq!(STANDARD.decode(basic).unwrap(), b"a+b:s%3A%26%C3%BC");
@@ -214,9 +215,9 @@ mod tests {
     }
 
     #[test]
-    fn the_operators_endpoint_goes_before_the_documents_and_a_relative_one_belongs_to_the_server() {
+    fn the_operators_endpoint_takes_precedence_and_a_relative_one_is_resolved_against_the_server() {
         let endpoint = |scheme, token_url: &str| {
-            endpoint(&wanted(), &needed(scheme), &client(token_url)).map(String::from).map_err(|why| why.detail)
+            endpoint(&required(), &needed(scheme), &client(token_url)).map(String::from).map_err(|why| why.detail)
         };
         assert_eq!(
             endpoint(oauth(Some("https://a.example.com/t")), "https://b.example.com/t").unwrap(),

@@ -25,12 +25,12 @@ impl Unavailable {
     }
 
     /// Returns the outcome for the model: nothing was sent, and whether a later attempt can help.
-    pub(crate) fn outcome(self, wanted: &CallCredentials) -> Outcome {
+    pub(crate) fn outcome(self, required: &CallCredentials) -> Outcome {
         if self.is_passing {
             Outcome::Unreachable { reason: "the API's authorisation could not be obtained at the moment".to_owned() }
         } else {
             let fault =
-                if wanted.alternatives.is_empty() { CredentialFault::Missing } else { CredentialFault::Unavailable };
+                if required.alternatives.is_empty() { CredentialFault::Missing } else { CredentialFault::Unavailable };
             Outcome::Unauthorised {
                 fault,
                 reason: "this tool is not available: the proxy is not authorised to use it. Only its operator can change that"

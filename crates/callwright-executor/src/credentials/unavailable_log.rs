@@ -20,8 +20,8 @@ pub(super) struct UnavailableLog {
 impl UnavailableLog {
     /// Logs that the credentials of an alternative are unavailable, unless this was logged. Returns whether it is
     /// logged.
-    pub(super) fn note_unavailable(&self, wanted: &CallCredentials, alternative: usize, why: &Unavailable) -> bool {
-        let key = (wanted.toolset.clone(), why.detail.clone());
+    pub(super) fn note_unavailable(&self, required: &CallCredentials, alternative: usize, why: &Unavailable) -> bool {
+        let key = (required.toolset.clone(), why.detail.clone());
         let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
         if logged.contains_key(&key) {
             return false;
@@ -29,11 +29,11 @@ impl UnavailableLog {
         if logged.len() >= MAX_LOGGED {
             logged.clear();
         }
-        logged.insert(key, schemes(wanted, alternative).map(str::to_owned).collect());
+        logged.insert(key, schemes(required, alternative).map(str::to_owned).collect());
         drop(logged);
         tracing::warn!(
-            toolset = wanted.toolset,
-            tool = wanted.tool,
+            toolset = required.toolset,
+            tool = required.tool,
             "no credential: {}; further calls without it for this reason are not logged until one obtains it",
             why.detail
         );
@@ -41,17 +41,17 @@ impl UnavailableLog {
     }
 
     /// Forgets the reasons about the credentials of an alternative, which were obtained.
-    pub(super) fn note_obtained(&self, wanted: &CallCredentials, alternative: usize) {
+    pub(super) fn note_obtained(&self, required: &CallCredentials, alternative: usize) {
         let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
         logged.retain(|(toolset, _), unavailable| {
-            *toolset != wanted.toolset
-                || !schemes(wanted, alternative).any(|name| unavailable.iter().any(|other| other == name))
+            *toolset != required.toolset
+                || !schemes(required, alternative).any(|name| unavailable.iter().any(|other| other == name))
         });
     }
 }
 
-fn schemes(wanted: &CallCredentials, alternative: usize) -> impl Iterator<Item = &str> {
-    wanted.alternatives.get(alternative).into_iter().flatten().map(|needed| needed.name.as_str())
+fn schemes(required: &CallCredentials, alternative: usize) -> impl Iterator<Item = &str> {
+    required.alternatives.get(alternative).into_iter().flatten().map(|needed| needed.name.as_str())
 }
 
 #[cfg(test)]
@@ -62,7 +62,7 @@ mod tests {
     use super::super::requirement::SchemeCredential;
     use super::*;
 
-    fn wanted(toolset: &str, schemes: &[&str]) -> CallCredentials {
+    fn required(toolset: &str, schemes: &[&str]) -> CallCredentials {
         let needed = |name: &&str| SchemeCredential {
             name: (*name).to_owned(),
             scheme: SecurityScheme::Unsupported { kind: "test".to_owned() },
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn a_reason_is_logged_once_until_the_credential_is_obtained() {
         let log = UnavailableLog::default();
-        let (shop, other) = (wanted("shop", &["key", "token"]), wanted("maps", &["key"]));
+        let (shop, other) = (required("shop", &["key", "token"]), required("maps", &["key"]));
         let (lost, busy) = (Unavailable::lasting("the file is gone"), Unavailable::passing("the endpoint is busy"));
         assert!(log.note_unavailable(&shop, 0, &lost));
         assert!(!log.note_unavailable(&shop, 0, &lost), "once");
@@ -84,7 +84,7 @@ mod tests {
         assert!(log.note_unavailable(&other, 0, &lost), "another toolset");
         log.note_obtained(&shop, 1);
         assert!(!log.note_unavailable(&shop, 0, &lost), "another credential was obtained");
-        log.note_obtained(&wanted("shop", &["key"]), 0);
+        log.note_obtained(&required("shop", &["key"]), 0);
         assert!(log.note_unavailable(&shop, 0, &lost) && log.note_unavailable(&shop, 0, &busy));
         assert!(!log.note_unavailable(&other, 0, &lost));
     }
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn the_number_of_remembered_reasons_is_bounded() {
         let log = UnavailableLog::default();
-        let shop = wanted("shop", &["key"]);
+        let shop = required("shop", &["key"]);
         for number in 0..=MAX_LOGGED {
             assert!(log.note_unavailable(&shop, 0, &Unavailable::passing(number.to_string())));
         }

@@ -1,4 +1,4 @@
-//! Body members that announce a next page. There is no standard for them; the lists contain the common ones.
+//! Body members that announce a next page. No standard defines them; the lists contain the common ones.
 
 use serde_json::Value;
 
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn every_usual_place_of_a_link_is_known() {
+    fn every_usual_location_of_a_link_is_recognised() {
         for path in LINKS {
             let nest = |leaf: Value| path.iter().rev().fold(leaf, |inner, name| json!({*name: inner}));
             assert_eq!(found(nest(json!("/r?page=2"))).as_deref(), Some("/r?page=2"), "{path:?}");
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn every_usual_place_of_a_cursor_is_known() {
+    fn every_usual_location_of_a_cursor_is_recognised() {
         for (path, names) in CURSORS {
             let nest = |leaf: Value| path.iter().rev().fold(leaf, |inner, name| json!({*name: inner}));
             assert_eq!(found(nest(json!("c"))), Some(format!("{}: c", names[0])), "{path:?}");
@@ -169,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn where_the_body_says_that_there_is_no_more_there_is_none() {
+    fn a_body_without_further_pages_announces_none() {
         assert_eq!(found(json!({"has_more": false, "next_cursor": "c"})), None);
         assert_eq!(found(json!({"pageInfo": {"hasNextPage": false, "endCursor": "c"}})), None);
         assert!(found(json!({"pageInfo": {"hasNextPage": true, "endCursor": "c"}})).is_some());
     }
 
     #[test]
-    fn what_is_no_page_has_no_next_one() {
+    fn other_bodies_announce_no_page() {
         for body in [r#"{"title": "an article", "next": "/articles/2"}"#, "[1]", "\"/next\"", "<html>", ""] {
             assert_eq!(next(body.as_bytes()), None, "{body}");
         }

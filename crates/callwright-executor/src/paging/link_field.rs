@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_relation_next_is_found_among_others() {
+    fn the_relation_next_is_selected_among_others() {
         for (value, target) in [
             (r#"<https://a.example.com/?page=2>; rel="next""#, "https://a.example.com/?page=2"),
             (r#"</1>; rel="prev", </3>; rel="next"; title="x", </9>; rel="last""#, "/3"),

@@ -53,30 +53,30 @@ pub(super) fn next(received: &LinkedResponse, parameters: &[Parameter]) -> Optio
     }
 }
 
-fn linked(here: &Url, link: &str, parameters: &[Parameter]) -> Option<AnnouncedPage> {
-    let mut there = here.join(link).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
-    there.set_fragment(None);
-    if there == *here {
+fn linked(current: &Url, link: &str, parameters: &[Parameter]) -> Option<AnnouncedPage> {
+    let mut next = current.join(link).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    next.set_fragment(None);
+    if next == *current {
         return None;
     }
-    let arguments = arguments(here, &there, parameters).unwrap_or_default();
-    let is_same = there.origin() == here.origin() && there.username().is_empty() && there.password().is_none();
-    Some(AnnouncedPage { page: NextPage { arguments }, url: is_same.then_some(there) })
+    let arguments = arguments(current, &next, parameters).unwrap_or_default();
+    let is_same = next.origin() == current.origin() && next.username().is_empty() && next.password().is_none();
+    Some(AnnouncedPage { page: NextPage { arguments }, url: is_same.then_some(next) })
 }
 
-/// Returns the arguments by which the query of `there` differs from that of `here`; `None` if the tool's arguments
+/// Returns the arguments by which the query of `next` differs from that of `current`; `None` if the tool's arguments
 /// cannot express the difference.
-fn arguments(here: &Url, there: &Url, parameters: &[Parameter]) -> Option<Vec<(String, String)>> {
-    if there.path().trim_end_matches('/') != here.path().trim_end_matches('/') {
+fn arguments(current: &Url, next: &Url, parameters: &[Parameter]) -> Option<Vec<(String, String)>> {
+    if next.path().trim_end_matches('/') != current.path().trim_end_matches('/') {
         return None;
     }
     let mut arguments: Vec<(String, String)> = Vec::new();
-    for (name, value) in there.query_pairs() {
-        if here.query_pairs().any(|pair| pair == (name.clone(), value.clone())) {
+    for (name, value) in next.query_pairs() {
+        if current.query_pairs().any(|pair| pair == (name.clone(), value.clone())) {
             continue;
         }
         let (argument, _) = parameters.iter().find(|(_, wire_name)| *wire_name == name)?;
-        if !fits(&value) || arguments.iter().any(|(known, _)| known == argument) {
+        if !fits(&value) || arguments.iter().any(|(taken, _)| taken == argument) {
             return None;
         }
         arguments.push((argument.clone(), value.into_owned()));
@@ -109,14 +109,14 @@ mod tests {
     use super::*;
     use callwright_types::outcome::ApiAnswer;
 
-    const HERE: &str = "https://api.example.com/v1/rooms?limit=5&q=a%20b";
+    const CURRENT: &str = "https://api.example.com/v1/rooms?limit=5&q=a%20b";
 
     fn announced(links: &[&str], body: &str, parameters: &[&str]) -> Option<(Vec<String>, Option<String>)> {
         let answer = ApiAnswer::new(200, body.to_owned());
         let links = links.iter().map(|link| (*link).to_owned()).collect();
         let parameters: Vec<Parameter> =
             parameters.iter().map(|name| (format!("{name}_argument"), (*name).to_owned())).collect();
-        let found = next(&LinkedResponse { answer, url: HERE.parse().unwrap(), links }, &parameters)?;
+        let found = next(&LinkedResponse { answer, url: CURRENT.parse().unwrap(), links }, &parameters)?;
         let arguments = found.page.arguments.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
         Some((arguments, found.url.map(String::from)))
     }
@@ -126,11 +126,11 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_told_as_the_arguments_that_differ() {
+    fn a_link_is_announced_as_the_arguments_that_differ() {
         let second = "https://api.example.com/v1/rooms?limit=5&q=a+b&page=2";
         let field = format!("<{second}>; rel=\"next\"");
         assert_eq!(announced(&[&field], "", &["limit", "q", "page"]), page(&["page_argument=2"], Some(second)));
-        assert_eq!(announced(&[&field], "", &["limit"]), page(&[], Some(second)), "no argument says the page");
+        assert_eq!(announced(&[&field], "", &["limit"]), page(&[], Some(second)), "no argument selects the page");
         let body = r#"{"next": "?limit=5&q=a%20b&page=3", "rooms": []}"#;
         let third = "https://api.example.com/v1/rooms?limit=5&q=a%20b&page=3";
         assert_eq!(announced(&[], body, &["page"]), page(&["page_argument=3"], Some(third)));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_to_another_origin_is_told_but_leads_nowhere() {
+    fn a_link_to_another_origin_is_announced_but_not_followed() {
         for other in [
             "http://api.example.com/v1/rooms?page=2",
             "https://evil.example/v1/rooms?page=2",
@@ -152,7 +152,7 @@ mod tests {
             assert_eq!(announced(&[&field], "", &["page"]), page(&["page_argument=2"], None), "{other}");
         }
         assert_eq!(announced(&["<file:///etc/passwd>; rel=next"], "", &[]), None);
-        assert_eq!(announced(&[&format!("<{HERE}>; rel=next")], "", &[]), None, "the same page again");
+        assert_eq!(announced(&[&format!("<{CURRENT}>; rel=next")], "", &[]), None, "the same page again");
     }
 
     #[test]
@@ -162,13 +162,13 @@ mod tests {
         assert_eq!(announced(&[], body, &["pageToken"]), page(&["pageToken_argument=a/b="], Some(url)));
         assert_eq!(announced(&[], body, &["page_size"]), None);
         let replaced = "https://api.example.com/v1/rooms?q=a%20b&limit=7";
-        let mut here: Url = HERE.parse().unwrap();
-        set(&mut here, "limit", "7");
-        assert_eq!(here.as_str(), replaced);
+        let mut current: Url = CURRENT.parse().unwrap();
+        set(&mut current, "limit", "7");
+        assert_eq!(current.as_str(), replaced);
     }
 
     #[test]
-    fn a_value_that_nobody_would_repeat_rightly_is_not_told() {
+    fn an_over_long_value_is_not_announced() {
         let long = "x".repeat(2_000);
         let field = format!("<?page={long}>; rel=next");
         assert_eq!(announced(&[&field], "", &["page"]).unwrap().0, Vec::<String>::new());

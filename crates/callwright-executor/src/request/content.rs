@@ -25,30 +25,30 @@ pub(super) struct EncodedValue {
 }
 
 /// Encodes the value of `name` (an argument or a member, for messages) by its content kind, as one of the media types
-/// in `wanted`. Returns `None` for `null`, which is omitted.
+/// in `accepted`. Returns `None` for `null`, which is omitted.
 ///
 /// # Errors
-/// Fails if a file has none of the media types in `wanted` or cannot be decoded, or if a value cannot be represented
+/// Fails if a file has none of the media types in `accepted` or cannot be decoded, or if a value cannot be represented
 /// in XML.
 pub(super) fn write(
     name: &str,
     value: &Value,
     content: &Content,
-    wanted: Option<&str>,
+    accepted: Option<&str>,
 ) -> Result<Option<EncodedValue>, Refusal> {
     let text = match (value, content) {
         (Value::Null, _) => return Ok(None),
-        (Value::String(text), Content::File) => return file(name, text, wanted).map(Some),
+        (Value::String(text), Content::File) => return file(name, text, accepted).map(Some),
         (Value::String(text), Content::Base64) => base64_text(name, text)?,
         (Value::String(text), Content::Xml(_)) => text.clone(),
         (_, Content::Xml(shape)) => xml::encode(shape, value)?,
-        _ => return Ok(Some(plain(value, wanted))),
+        _ => return Ok(Some(plain(value, accepted))),
     };
     Ok(Some(EncodedValue {
-        media_type: first(wanted).map(str::to_owned),
+        media_type: first(accepted).map(str::to_owned),
         file_name: None,
         // Base64 is a file if the document declares the type of its content; otherwise it is plain text.
-        is_file: *content == Content::Base64 && wanted.is_some(),
+        is_file: *content == Content::Base64 && accepted.is_some(),
         bytes: text.into_bytes(),
     }))
 }
@@ -60,45 +60,45 @@ pub(super) fn write(
 /// The errors of [`write()`].
 pub(super) fn write_each(name: &str, value: &Value, encoding: Option<&Encoding>) -> Result<Vec<EncodedValue>, Refusal> {
     let content = encoding.map_or(&Content::Value, |encoding| &encoding.content);
-    let wanted = encoding.and_then(|encoding| encoding.content_type.as_deref());
+    let accepted = encoding.and_then(|encoding| encoding.content_type.as_deref());
     let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-    items.iter().filter_map(|item| write(name, item, content, wanted).transpose()).collect()
+    items.iter().filter_map(|item| write(name, item, content, accepted).transpose()).collect()
 }
 
 /// Encodes a plain value by its JSON type (OpenAPI 3.0.4, Encoding Object, defaults of `contentType`).
-fn plain(value: &Value, wanted: Option<&str>) -> EncodedValue {
-    let first = first(wanted);
+fn plain(value: &Value, accepted: Option<&str>) -> EncodedValue {
+    let first = first(accepted);
     let text = if first.is_some_and(is_json) { value.to_string() } else { style::text(value).unwrap_or_default() };
     let by_value = matches!(value, Value::Object(_) | Value::Array(_)).then_some("application/json");
     let media_type = first.or(by_value).map(str::to_owned);
     EncodedValue { media_type, file_name: None, is_file: false, bytes: text.into_bytes() }
 }
 
-fn file(name: &str, text: &str, wanted: Option<&str>) -> Result<EncodedValue, Refusal> {
-    let file::FileArgument { media_type: given, name: file_name, bytes } = file::read(name, text)?;
-    let media_type = match (&given, wanted) {
-        (Some(given), Some(wanted)) if !wanted.split(',').any(|range| is_in(range, given)) => {
+fn file(name: &str, text: &str, accepted: Option<&str>) -> Result<EncodedValue, Refusal> {
+    let file::FileArgument { media_type: given, name: file_name, bytes } = file::parse(name, text)?;
+    let media_type = match (&given, accepted) {
+        (Some(given), Some(accepted)) if !accepted.split(',').any(|range| is_in(range, given)) => {
             return Err(refuse!(
                 InvalidArguments,
-                "the argument `{name}` is a file of type `{given}`; the API accepts {wanted}"
+                "the argument `{name}` is a file of type `{given}`; the API accepts {accepted}"
             ));
         }
         (Some(given), _) => given.clone(),
-        (None, wanted) => first(wanted).unwrap_or(BYTES).to_owned(),
+        (None, accepted) => first(accepted).unwrap_or(BYTES).to_owned(),
     };
     Ok(EncodedValue { media_type: Some(media_type), file_name, is_file: true, bytes })
 }
 
 /// Returns the base64 text of the argument. The content of a data URL is encoded as base64.
 fn base64_text(name: &str, text: &str) -> Result<String, Refusal> {
-    let file = file::read(name, text)?;
+    let file = file::parse(name, text)?;
     let is_url = file.bytes != text.as_bytes();
     Ok(if is_url { STANDARD.encode(file.bytes) } else { text.to_owned() })
 }
 
 /// Returns the first media type in a list that is not a range.
-fn first(wanted: Option<&str>) -> Option<&str> {
-    wanted?.split(',').map(str::trim).find(|media_type| !media_type.is_empty() && !media_type.contains('*'))
+fn first(accepted: Option<&str>) -> Option<&str> {
+    accepted?.split(',').map(str::trim).find(|media_type| !media_type.is_empty() && !media_type.contains('*'))
 }
 
 /// Whether `media_type` matches `range` (RFC 9110 section 12.5.1), regardless of parameters.
@@ -118,13 +118,13 @@ mod tests {
 
     use super::*;
 
-    fn written(value: Value, content: &Content, wanted: Option<&str>) -> (Option<String>, String) {
-        let written = write("x", &value, content, wanted).unwrap().unwrap();
+    fn written(value: Value, content: &Content, accepted: Option<&str>) -> (Option<String>, String) {
+        let written = write("x", &value, content, accepted).unwrap().unwrap();
         (written.media_type, String::from_utf8(written.bytes).unwrap())
     }
 
     #[test]
-    fn values_are_written_by_their_type_unless_the_document_says_otherwise() {
+    fn values_are_written_by_their_type_unless_the_document_specifies_another() {
         let some = |text: &str| Some(text.to_owned());
         let cases = [
             (json!("a b"), None, None, "a b"),
@@ -135,14 +135,14 @@ mod tests {
             (json!("<a/>"), Some("text/html; charset=utf-8"), some("text/html; charset=utf-8"), "<a/>"),
             (json!({"a": 1}), Some("application/vnd.a+json, */*"), some("application/vnd.a+json"), r#"{"a":1}"#),
         ];
-        for (value, wanted, media_type, text) in cases {
-            assert_eq!(written(value.clone(), &Content::Value, wanted), (media_type, text.to_owned()), "{value}");
+        for (value, accepted, media_type, text) in cases {
+            assert_eq!(written(value.clone(), &Content::Value, accepted), (media_type, text.to_owned()), "{value}");
         }
         assert_eq!(write("x", &Value::Null, &Content::File, None), Ok(None));
     }
 
     #[test]
-    fn files_have_the_type_that_they_say_if_the_api_takes_it() {
+    fn files_have_their_declared_type_if_the_api_accepts_it() {
         let png = json!("data:image/png;base64,QUJD");
         let cases = [
             (png.clone(), None, "image/png"),
@@ -153,9 +153,9 @@ mod tests {
             (json!("ABC"), Some("image/*"), "application/octet-stream"),
             (json!("ABC"), None, "application/octet-stream"),
         ];
-        for (value, wanted, media_type) in cases {
+        for (value, accepted, media_type) in cases {
             let expected = (Some(media_type.to_owned()), "ABC".to_owned());
-            assert_eq!(written(value, &Content::File, wanted), expected, "{wanted:?}");
+            assert_eq!(written(value, &Content::File, accepted), expected, "{accepted:?}");
         }
         let refusal = write("photo", &png, &Content::File, Some("image/jpeg, image/gif")).unwrap_err().message;
         assert!(refusal.contains("`photo`") && refusal.contains("image/jpeg, image/gif"), "{refusal}");

@@ -25,7 +25,7 @@ pub(super) struct FileArgument {
 ///
 /// # Errors
 /// Fails if the content of the URL is not valid base64, or is cut by a `#`.
-pub(super) fn read(argument: &str, text: &str) -> Result<FileArgument, Refusal> {
+pub(super) fn parse(argument: &str, text: &str) -> Result<FileArgument, Refusal> {
     let Some(head) = head(text) else {
         return Ok(FileArgument { media_type: None, name: None, bytes: text.as_bytes().to_vec() });
     };
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn file(text: &str) -> (Option<String>, Option<String>, Vec<u8>) {
-        let FileArgument { media_type, name, bytes } = read("file", text).unwrap();
+        let FileArgument { media_type, name, bytes } = parse("file", text).unwrap();
         (media_type, name, bytes)
     }
 
@@ -145,9 +145,9 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_lost_is_refused() {
+    fn values_that_would_be_lost_are_refused() {
         for text in ["data:image/png;base64,%%%", "data:image/png;base64,A", "data:text/plain,a#b"] {
-            assert!(read("file", text).unwrap_err().message.contains("`file`"), "{text}");
+            assert!(parse("file", text).unwrap_err().message.contains("`file`"), "{text}");
         }
     }
 

@@ -98,13 +98,13 @@ pub(super) fn accept(produces: &[String]) -> HeaderValue {
         }
     }
     texts.append(&mut others);
-    let mut wanted = if json.is_empty() { texts } else { json };
-    wanted.truncate(MAX_ACCEPTED);
+    let mut accepted = if json.is_empty() { texts } else { json };
+    accepted.truncate(MAX_ACCEPTED);
     let anything = HeaderValue::from_static("*/*");
-    if wanted.is_empty() {
+    if accepted.is_empty() {
         return anything;
     }
-    HeaderValue::from_str(&format!("{}, {ANYTHING}", wanted.join(", "))).unwrap_or(anything)
+    HeaderValue::from_str(&format!("{}, {ANYTHING}", accepted.join(", "))).unwrap_or(anything)
 }
 
 fn is_text(media_type: &str) -> bool {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_asked_for_where_there_is_some_and_texts_before_what_is_none() {
+    fn json_is_requested_first_and_text_before_other_types() {
         let cases: [(&[&str], &str); 7] = [
             (
                 &["text/html", "application/hal+json", "application/json"],

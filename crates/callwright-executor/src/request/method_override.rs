@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_method_is_found_in_every_writing() {
+    fn a_method_override_is_detected_in_every_encoding() {
         for pair in ["_method=DELETE", "%5Fmethod=delete", "_meth%6fd=%44ELETE", "_method", "_method="] {
             assert!(check_pairs(&Method::POST, ["a=1", pair]).is_err(), "{pair}");
         }
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_method_and_other_names_are_let_through() {
+    fn the_same_method_and_other_names_are_accepted() {
         assert!(check_pairs(&Method::POST, ["_method=post", "method=DELETE", "a=_method=DELETE", ""]).is_ok());
         for body in [json!({"_method": "post"}), json!({"method": "DELETE"}), json!({"a": {"_method": "x"}}), json!(1)]
         {

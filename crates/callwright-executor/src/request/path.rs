@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn slashes_stand_where_the_template_allows_them_and_make_no_empty_segment() {
+    fn slashes_are_kept_if_the_template_allows_them_and_make_no_empty_segment() {
         let reserved = Binding { allow_reserved: true, ..binding("id") };
         let of = |value: &str| expand("/r/{id}", &[(&reserved, &json!(value))]).map(|path| path.path);
         let cases = [
@@ -213,14 +213,14 @@ mod tests {
     }
 
     #[test]
-    fn a_place_without_a_value_is_refused() {
+    fn a_template_expression_without_a_value_is_refused() {
         let refusal = expand("/r/{other}", &[(&binding("id"), &json!("a"))]).unwrap_err();
         assert!(refusal.message.contains("`other`"), "{refusal}");
         assert!(expand("/r/{id", &[(&binding("id"), &json!("a"))]).is_err());
     }
 
     #[test]
-    fn fixed_text_is_encoded_where_it_must_be_and_only_there() {
+    fn fixed_text_is_encoded_only_if_necessary() {
         let fixed = |template: &str| expand(template, &[]).map(|path| (path.path, path.query));
         assert_eq!(fixed("/a b/%7Bc%7D/100%/x:y"), Ok(("/a%20b/%7Bc%7D/100%25/x:y".into(), None)));
         assert_eq!(fixed("a\\..\\b"), Ok(("/a%5C..%5Cb".into(), None)));
@@ -231,7 +231,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn a_filled_path_is_what_the_url_parser_makes_of_it_and_gives_the_value_back(value in any::<String>()) {
+        fn an_expanded_path_survives_the_url_parser_and_yields_the_value(value in any::<String>()) {
             if let Ok(path) = expanded("/base/{id}/end", &json!(value)) {
                 let mut url = Url::parse("https://api.example/").unwrap();
                 url.set_path(&path);

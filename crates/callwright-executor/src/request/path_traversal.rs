@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ways_out_are_found_in_every_writing() {
+    fn path_traversal_is_detected_in_every_encoding() {
         for value in [
             "..",
             ".",
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_is_left_alone() {
+    fn paths_within_the_base_are_unchanged() {
         for value in [
             "a",
             "a/b",

@@ -7,7 +7,7 @@ use http::Response;
 use http_body_util::Full;
 use tokio::io::AsyncWriteExt;
 
-use super::server::{Server, nobody};
+use super::server::{Server, unreachable_server};
 use super::*;
 
 fn get(server: &str) -> Operation {
@@ -50,7 +50,7 @@ async fn a_long_body_is_cut_at_the_limit() {
 }
 
 #[tokio::test]
-async fn a_compressed_body_is_bounded_by_what_it_becomes() {
+async fn a_compressed_body_is_bounded_by_its_decompressed_size() {
     let zeros = vec![0_u8; 1024 * 1024];
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     for _ in 0..64 {
@@ -69,7 +69,7 @@ async fn a_compressed_body_is_bounded_by_what_it_becomes() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_what_it_claims_is_cut_where_it_breaks() {
+async fn an_invalid_compressed_body_is_truncated_at_the_error() {
     let server = Server::http(|_| {
         Response::builder().header("content-encoding", "gzip").body(Full::from("this is no gzip")).unwrap()
     })
@@ -113,13 +113,13 @@ async fn endless_and_faulty_heads_are_no_answers() {
     ] {
         let server = Server::endless(first, again).await;
         unknown(run(&executor(&local()), &post(&server.url()), &toolset(), json!({})).await);
-        assert_eq!(server.seen().len(), 1);
+        assert_eq!(server.requests().len(), 1);
     }
 }
 
 #[tokio::test]
-async fn nobody_there_is_unreachable() {
-    let server = nobody().await;
+async fn an_absent_server_is_unreachable() {
+    let server = unreachable_server().await;
     for operation in [get(&server), post(&server)] {
         let outcome = run(&executor(&local()), &operation, &toolset(), json!({})).await;
         assert!(matches!(&outcome, Outcome::Unreachable { reason } if reason.contains("127.0.0.1")), "{outcome:?}");
@@ -132,11 +132,11 @@ async fn silence_is_unknown_and_is_not_repeated() {
     for operation in [get(&server.url()), post(&server.url())] {
         assert!(unknown(run(&executor(&local()), &operation, &toolset(), json!({})).await).contains("1 seconds"));
     }
-    assert_eq!(server.seen().len(), 2, "one for each method");
+    assert_eq!(server.requests().len(), 2, "one for each method");
 }
 
 #[tokio::test]
-async fn a_broken_connection_is_tried_again_for_idempotent_methods_alone() {
+async fn a_broken_connection_is_retried_only_for_idempotent_methods() {
     let of =
         |method: Method, trusted: u32, distrusted: u32| [(method.clone(), true, trusted), (method, false, distrusted)];
     let cases = [
@@ -152,8 +152,8 @@ async fn a_broken_connection_is_tried_again_for_idempotent_methods_alone() {
         let operation = operation(method.clone(), &server.url(), "/r", Vec::new());
         let settings = Settings { max_repeats: 2, repeat_put_and_delete, ..local() };
         unknown(run(&executor(&settings), &operation, &toolset(), json!({})).await);
-        let seen = server.seen();
-        assert_eq!(seen.len(), times as usize, "{method}");
-        assert!(seen.iter().all(|request| request.method == method));
+        let requests = server.requests();
+        assert_eq!(requests.len(), times as usize, "{method}");
+        assert!(requests.iter().all(|request| request.method == method));
     }
 }

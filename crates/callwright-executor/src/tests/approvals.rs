@@ -75,26 +75,26 @@ fn post(server: &str) -> Operation {
 }
 
 #[tokio::test]
-async fn a_person_is_shown_what_would_be_sent() {
+async fn a_person_sees_the_request_that_would_be_sent() {
     let executor = executor(&local());
-    let asked =
+    let requested =
         application(&executor, &post("https://user:pw@api.example/v1"), json!({"room": "a/b", "hours": 2})).await;
-    assert_eq!(asked.operation, "POST /rooms/{room}");
-    assert_eq!(asked.target, "https://api.example/v1/rooms/a%2Fb");
-    assert_eq!(asked.arguments, r#"{"room":"a/b","hours":2}"#);
+    assert_eq!(requested.operation, "POST /rooms/{room}");
+    assert_eq!(requested.target, "https://api.example/v1/rooms/a%2Fb");
+    assert_eq!(requested.arguments, r#"{"room":"a/b","hours":2}"#);
     let same = application(&executor, &post("https://api.example/v1"), json!({"hours": 2, "room": "a/b"})).await;
-    assert_eq!(asked.digest, same.digest);
+    assert_eq!(requested.digest, same.digest);
     for (server, arguments) in [
         ("https://api.example/v2", json!({"room": "a/b", "hours": 2})),
         ("https://api.example/v1", json!({"room": "a/b", "hours": 3})),
         ("https://api.example/v1", json!({"room": "a", "hours": 2})),
     ] {
-        assert_ne!(application(&executor, &post(server), arguments).await.digest, asked.digest);
+        assert_ne!(application(&executor, &post(server), arguments).await.digest, requested.digest);
     }
 }
 
 #[tokio::test]
-async fn nobody_is_asked_about_what_would_not_be_sent_anyway() {
+async fn calls_that_would_not_be_sent_request_no_approval() {
     let executor = executor(&local());
     match clear(&executor, &post("https://api.example"), json!({"room": "..", "hours": 2}), "t").await {
         Clearance::Settled(outcome) => drop(refusal(outcome)),
@@ -109,34 +109,34 @@ async fn nobody_is_asked_about_what_would_not_be_sent_anyway() {
 }
 
 #[tokio::test]
-async fn nothing_runs_by_a_rule_that_asks_for_approval_alone() {
+async fn a_rule_that_requires_approval_runs_nothing_itself() {
     let server = Server::silent().await;
     let executor = executor(&local());
     let operation = post(&server.url());
     let call = checked(&operation, &json!({"room": "a"}));
     let outcome = executor.execute(&call, &operation, &toolset(), &to_be_approved(), Some("s"), "t").await;
     assert!(refusal(outcome).contains("approval"));
-    assert!(server.seen().is_empty());
+    assert!(server.requests().is_empty());
 }
 
 #[tokio::test]
-async fn an_approval_is_good_for_its_own_call_alone() {
+async fn an_approval_is_valid_only_for_its_own_call() {
     let server = Server::http(|_| Response::builder().status(201).body("{}".into()).unwrap()).await;
     let (executor, queue, operation) = (executor(&local()), queue().await, post(&server.url()));
     let id = approved(&queue, application(&executor, &operation, json!({"room": "a"})).await).await;
     let grant = |id: &str| Grant::new(id.to_owned(), queue.clone());
     let other = run_approved(&executor, &operation, json!({"room": "b"}), grant(&id), "t").await;
     assert!(matches!(&other, Outcome::Unapproved(note) if note.status == ApprovalStatus::Approved), "{other:?}");
-    refusal(run_approved(&executor, &operation, json!({"room": "a"}), grant("apr_made_up"), "t").await);
-    assert!(server.seen().is_empty());
+    refusal(run_approved(&executor, &operation, json!({"room": "a"}), grant("apr_invented"), "t").await);
+    assert!(server.requests().is_empty());
     answer(run_approved(&executor, &operation, json!({"room": "a"}), grant(&id), "t").await);
     let again = run_approved(&executor, &operation, json!({"room": "a"}), grant(&id), "t").await;
     assert!(matches!(&again, Outcome::Unapproved(note) if note.status == ApprovalStatus::Used), "{again:?}");
-    assert_eq!(server.seen().len(), 1);
+    assert_eq!(server.requests().len(), 1);
 }
 
 #[tokio::test]
-async fn of_many_executions_by_one_approval_one_is_sent_also_where_no_intent_is_kept() {
+async fn an_approval_permits_one_execution_even_without_intents() {
     let server = Server::http(|_| Response::new("{}".into())).await;
     let (executor, queue) = (executor(&local()), queue().await);
     let operation = operation(Method::GET, &server.url(), "/secrets", Vec::new());
@@ -144,11 +144,11 @@ async fn of_many_executions_by_one_approval_one_is_sent_also_where_no_intent_is_
     let runs =
         (0..8).map(|_| run_approved(&executor, &operation, json!({}), Grant::new(id.clone(), queue.clone()), "t"));
     let answered = join_all(runs).await.into_iter().filter(|outcome| matches!(outcome, Outcome::Answered(_)));
-    assert_eq!((answered.count(), server.seen().len()), (1, 1));
+    assert_eq!((answered.count(), server.requests().len()), (1, 1));
 }
 
 #[tokio::test]
-async fn what_the_client_was_not_told_is_told_and_nobody_is_asked_again() {
+async fn an_undelivered_outcome_is_repeated_without_another_approval() {
     let server = Server::http(|_| Response::builder().status(201).body(r#"{"id":7}"#.into()).unwrap()).await;
     let (executor, queue, operation) = (executor(&local()), queue().await, post(&server.url()));
     let id = approved(&queue, application(&executor, &operation, json!({"room": "a"})).await).await;
@@ -161,5 +161,5 @@ async fn what_the_client_was_not_told_is_told_and_nobody_is_asked_again() {
     executor.mark_delivered("t2").await;
     let next = clear(&executor, &operation, json!({"room": "a"}), "t3").await;
     assert!(matches!(next, Clearance::Needed(_)), "{next:?}");
-    assert_eq!(server.seen().len(), 1);
+    assert_eq!(server.requests().len(), 1);
 }

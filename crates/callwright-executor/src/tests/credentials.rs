@@ -1,4 +1,4 @@
-//! Sources and destinations of credentials, and places where they must never appear.
+//! Sources and destinations of credentials, and locations where they must never appear.
 
 use crate::LackingCredential;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::Response;
 use http_body_util::Full;
 
-use super::server::{Seen, Server, nobody};
+use super::server::{RecordedRequest, Server, unreachable_server};
 use super::*;
 use callwright_openapi::{ClientCredentials, Credential, MissingCredentials, SecretSource};
 
@@ -31,8 +31,8 @@ pub(super) async fn token_server(lifetime: u64) -> Server {
     .await
 }
 
-pub(super) fn bearer(seen: &Seen) -> &str {
-    seen.headers["authorization"].to_str().unwrap()
+pub(super) fn bearer(request: &RecordedRequest) -> &str {
+    request.headers["authorization"].to_str().unwrap()
 }
 
 pub(super) fn client(secret: SecretSource) -> Credential {
@@ -64,7 +64,7 @@ fn in_file(folder: &tempfile::TempDir, contents: &str) -> (std::path::PathBuf, S
 }
 
 #[tokio::test]
-async fn a_token_is_asked_for_once_and_used_until_it_ends() {
+async fn a_token_is_requested_once_and_used_until_it_ends() {
     let (tokens, api) = (token_server(3600).await, Server::plain().await);
     let toolset = oauth(&tokens.url(), client(given("client-secret")));
     let executor = executor(&local());
@@ -73,18 +73,18 @@ async fn a_token_is_asked_for_once_and_used_until_it_ends() {
     for _ in 0..3 {
         answer(run(&executor, &operation, &toolset, json!({})).await);
     }
-    let asked = tokens.only();
-    assert_eq!((asked.method.clone(), asked.target.as_str()), (Method::POST, "/token"));
-    assert_eq!(&asked.body[..], b"grant_type=client_credentials&scope=read");
-    assert_eq!(asked.headers["authorization"], "Basic bWU6Y2xpZW50LXNlY3JldA==");
-    assert!(api.seen().iter().all(|seen| bearer(seen) == "Bearer issued-token-0"));
+    let request = tokens.only();
+    assert_eq!((request.method.clone(), request.target.as_str()), (Method::POST, "/token"));
+    assert_eq!(&request.body[..], b"grant_type=client_credentials&scope=read");
+    assert_eq!(request.headers["authorization"], "Basic bWU6Y2xpZW50LXNlY3JldA==");
+    assert!(api.requests().iter().all(|request| bearer(request) == "Bearer issued-token-0"));
 
     operation.security[0][0].scopes = vec!["write".into()];
     answer(run(&executor, &operation, &toolset, json!({})).await);
     let mut other = toolset.clone();
     other.name = "depot".into();
     answer(run(&executor, &operation, &other, json!({})).await);
-    assert_eq!(tokens.seen().len(), 3, "other scopes and other toolsets have tokens of their own");
+    assert_eq!(tokens.requests().len(), 3, "other scopes and other toolsets have tokens of their own");
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn a_token_that_ends_is_replaced() {
     for _ in 0..2 {
         answer(run(&executor, &needing(Method::GET, &api.url()), &toolset, json!({})).await);
     }
-    let used: Vec<String> = api.seen().iter().map(|seen| bearer(seen).to_owned()).collect();
+    let used: Vec<String> = api.requests().iter().map(|request| bearer(request).to_owned()).collect();
     assert_eq!(used, ["Bearer issued-token-0", "Bearer issued-token-1"]);
 }
 
@@ -109,16 +109,16 @@ async fn calls_at_the_same_time_wait_for_one_token_and_share_a_failure() {
         let toolset = oauth(&tokens.url(), client(given("client-secret")));
         let executor = executor(&Settings { timeout_seconds: 20, ..local() });
         let operation = needing(Method::GET, &api.url());
-        let before = api.seen().len();
+        let before = api.requests().len();
         futures_util::future::join_all((0..20).map(|_| run(&executor, &operation, &toolset, json!({})))).await;
-        assert_eq!(tokens.seen().len(), 1, "{status}");
-        assert_eq!(api.seen().len() - before, reaches_api, "{status}");
+        assert_eq!(tokens.requests().len(), 1, "{status}");
+        assert_eq!(api.requests().len() - before, reaches_api, "{status}");
     }
 }
 
 /// Starts a server that rejects every token except this one.
 async fn accepting(token: &'static str) -> Server {
-    Server::http(move |seen| if bearer(seen) == token { reply(200, "{}") } else { reply(401, "{}") }).await
+    Server::http(move |request| if bearer(request) == token { reply(200, "{}") } else { reply(401, "{}") }).await
 }
 
 #[tokio::test]
@@ -131,9 +131,9 @@ async fn a_refused_token_is_replaced_and_the_call_repeated_once_whatever_its_met
         let operation = needing(method.clone(), &api.url());
         // A token that was requested for this call is rejected for another reason than its age.
         assert_eq!(answer(run(&executor, &operation, &toolset, json!({})).await).status, 401);
-        assert_eq!((tokens.seen().len(), api.seen().len()), (1, 1));
+        assert_eq!((tokens.requests().len(), api.requests().len()), (1, 1));
         assert_eq!(answer(run(&executor, &operation, &toolset, json!({})).await).status, 200);
-        assert_eq!((tokens.seen().len(), api.seen().len()), (2, 3));
+        assert_eq!((tokens.requests().len(), api.requests().len()), (2, 3));
         if method == Method::POST {
             assert_eq!(intents.labels(), [Some("success".to_owned())], "one intent for both requests");
         }
@@ -147,12 +147,12 @@ async fn a_call_that_is_refused_with_a_new_token_too_ends() {
     let executor = executor(&local());
     for expected in [(1, 1), (2, 3), (3, 5)] {
         assert_eq!(answer(run(&executor, &needing(Method::POST, &api.url()), &toolset, json!({})).await).status, 401);
-        assert_eq!((tokens.seen().len(), api.seen().len()), expected);
+        assert_eq!((tokens.requests().len(), api.requests().len()), expected);
     }
 }
 
 #[tokio::test]
-async fn a_client_s_secret_goes_to_no_address_that_is_not_allowed_nor_over_plain_http() {
+async fn a_client_secret_is_sent_only_to_allowed_addresses_over_https() {
     let (tokens, api) = (Server::plain().await, Server::plain().await);
     let port = tokens.port();
     for host in [format!("http://127.0.0.2:{port}"), format!("http://localhost:{port}"), "https://10.0.0.1".to_owned()]
@@ -161,7 +161,7 @@ async fn a_client_s_secret_goes_to_no_address_that_is_not_allowed_nor_over_plain
         let outcome = run(&executor(&local()), &needing(Method::GET, &api.url()), &toolset, json!({})).await;
         assert!(refusal(outcome).contains("not authorised"), "{host}");
     }
-    assert!(tokens.seen().is_empty() && api.seen().is_empty());
+    assert!(tokens.requests().is_empty() && api.requests().is_empty());
 }
 
 #[tokio::test]
@@ -173,28 +173,28 @@ async fn a_token_endpoint_that_redirects_is_not_followed() {
     })
     .await;
     let toolset = oauth(&tokens.url(), client(given("client-secret")));
-    refusal(run(&executor(&local()), &needing(Method::GET, &nobody().await), &toolset, json!({})).await);
-    assert!(elsewhere.seen().is_empty());
+    refusal(run(&executor(&local()), &needing(Method::GET, &unreachable_server().await), &toolset, json!({})).await);
+    assert!(elsewhere.requests().is_empty());
 }
 
 #[tokio::test]
-async fn a_token_endpoint_that_is_away_or_busy_is_told_as_passing() {
+async fn an_unavailable_token_endpoint_is_a_temporary_failure() {
     let api = Server::plain().await;
     let busy = Server::http(|_| reply(503, "")).await;
     let silent = Server::silent().await;
-    for url in [nobody().await, busy.url(), silent.url()] {
+    for url in [unreachable_server().await, busy.url(), silent.url()] {
         let toolset = oauth(&url, client(given("client-secret")));
         let outcome = run(&executor(&local()), &needing(Method::POST, &api.url()), &toolset, json!({})).await;
         assert!(matches!(outcome, Outcome::Unreachable { .. }), "{outcome:?}");
     }
-    assert!(api.seen().is_empty());
+    assert!(api.requests().is_empty());
 }
 
 #[tokio::test]
 async fn an_endless_answer_of_a_token_endpoint_is_bounded() {
     let tokens = Server::endless(b"HTTP/1.1 200 OK\r\n\r\n{\"access_token\":\"", &[b'x'; 4_096]).await;
     let toolset = oauth(&tokens.url(), client(given("client-secret")));
-    refusal(run(&executor(&local()), &needing(Method::GET, &nobody().await), &toolset, json!({})).await);
+    refusal(run(&executor(&local()), &needing(Method::GET, &unreachable_server().await), &toolset, json!({})).await);
 }
 
 #[tokio::test]
@@ -212,7 +212,7 @@ async fn a_secret_in_a_file_is_read_for_every_call() {
     std::fs::remove_file(&path).unwrap();
     let reason = refusal(run(&executor, &operation, &toolset, json!({})).await);
     assert!(!reason.contains("secret"), "the model learns nothing about files: {reason}");
-    let used: Vec<String> = api.seen().iter().map(|seen| bearer(seen).to_owned()).collect();
+    let used: Vec<String> = api.requests().iter().map(|request| bearer(request).to_owned()).collect();
     assert_eq!(used, ["Bearer first-secret", "Bearer second-secret"]);
 }
 
@@ -220,8 +220,8 @@ async fn a_secret_in_a_file_is_read_for_every_call() {
 async fn a_file_that_changed_while_the_old_secret_was_refused_is_read_again() {
     let folder = tempfile::tempdir().unwrap();
     let (path, source) = in_file(&folder, "old-secret");
-    let api = Server::http(move |seen| {
-        if bearer(seen) == "Bearer new-secret" {
+    let api = Server::http(move |request| {
+        if bearer(request) == "Bearer new-secret" {
             return reply(200, "{}");
         }
         std::fs::write(&path, "new-secret").unwrap();
@@ -232,31 +232,31 @@ async fn a_file_that_changed_while_the_old_secret_was_refused_is_read_again() {
     toolset.credentials.insert("key".into(), Credential::Fixed(source));
     let executor = executor(&local());
     assert_eq!(answer(run(&executor, &needing(Method::GET, &api.url()), &toolset, json!({})).await).status, 200);
-    assert_eq!(api.seen().len(), 2);
+    assert_eq!(api.requests().len(), 2);
 }
 
 #[tokio::test]
-async fn without_its_credential_a_call_is_not_sent_unless_the_operator_says_so() {
+async fn without_its_credential_a_call_is_not_sent_unless_configured() {
     let api = Server::plain().await;
     let mut toolset = guarded(SecurityScheme::Bearer, None);
     let operation = needing(Method::GET, &api.url());
     let reason = refusal(run(&executor(&local()), &operation, &toolset, json!({})).await);
     assert!(reason.contains("not authorised") && !reason.contains("key"), "{reason}");
-    assert!(api.seen().is_empty());
+    assert!(api.requests().is_empty());
     toolset.missing_credentials = MissingCredentials::Send;
     answer(run(&executor(&local()), &operation, &toolset, json!({})).await);
     assert!(!api.only().headers.contains_key("authorization"));
 }
 
 #[tokio::test]
-async fn a_scheme_that_the_document_does_not_define_asks_for_nothing() {
+async fn an_undefined_scheme_requires_no_credential() {
     let api = Server::plain().await;
     answer(run(&executor(&local()), &needing(Method::GET, &api.url()), &toolset(), json!({})).await);
-    assert_eq!(api.seen().len(), 1);
+    assert_eq!(api.requests().len(), 1);
 }
 
 #[tokio::test]
-async fn an_alternative_that_cannot_be_had_gives_way_to_the_next() {
+async fn an_unavailable_alternative_falls_back_to_the_next() {
     let api = Server::plain().await;
     let mut toolset = guarded(SecurityScheme::Bearer, None);
     toolset.security_schemes.insert("spare".into(), SecurityScheme::Bearer);
@@ -270,9 +270,9 @@ async fn an_alternative_that_cannot_be_had_gives_way_to_the_next() {
 }
 
 #[tokio::test]
-async fn an_api_that_repeats_what_it_was_sent_does_not_give_secrets_away() {
-    let api = Server::http(|seen| {
-        let echoed = format!("{} {}", seen.target, seen.headers.get("authorization").unwrap().to_str().unwrap());
+async fn an_api_that_echoes_the_request_reveals_no_secret() {
+    let api = Server::http(|request| {
+        let echoed = format!("{} {}", request.target, request.headers.get("authorization").unwrap().to_str().unwrap());
         Response::builder().status(403).header("link", format!("<{echoed}>")).body(Full::from(echoed)).unwrap()
     })
     .await;
@@ -290,7 +290,7 @@ async fn an_api_that_repeats_what_it_was_sent_does_not_give_secrets_away() {
 }
 
 #[tokio::test]
-async fn the_audit_names_what_is_missing_and_no_secret() {
+async fn the_audit_names_missing_credentials_and_no_secret() {
     let mut toolset = guarded(SecurityScheme::Basic, None);
     toolset.operations =
         vec![needing(Method::GET, "https://a.example.com"), needing(Method::PUT, "https://a.example.com")];

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::server::{Server, nobody};
+use super::server::{Server, unreachable_server};
 use super::*;
 use crate::DocumentFetcher;
 use callwright_openapi::{Catalog, Fetch, FetchBounds, Origin, ToolsetSettings, load_from};
@@ -28,8 +28,8 @@ async fn why_not(url: &str, bounds: FetchBounds) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_document_and_the_files_that_it_refers_to_are_fetched() {
-    let server = Server::http(|seen| {
-        Response::new(match seen.target.as_str() {
+    let server = Server::http(|request| {
+        Response::new(match request.target.as_str() {
             "/v1/api.yaml" => DOCUMENT.into(),
             "/v1/parts/a.yaml" => "get: {operationId: a}\n".into(),
             _ => "".into(),
@@ -44,9 +44,9 @@ async fn a_document_and_the_files_that_it_refers_to_are_fetched() {
     assert_eq!((toolset.operations[0].label(), toolset.remote_files.len()), ("GET /a".to_owned(), 2));
     assert_eq!(toolset.operations[0].servers[0].as_str(), format!("{}/", server.url()));
     assert!(toolset.document.is_none() && toolset.files().next().is_none());
-    let seen = server.seen();
-    assert_eq!(seen.len(), 2);
-    assert!(seen.iter().all(|seen| seen.headers["accept"].to_str().unwrap().contains("yaml")));
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2);
+    assert!(requests.iter().all(|request| request.headers["accept"].to_str().unwrap().contains("yaml")));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -63,11 +63,11 @@ async fn a_document_on_an_address_that_is_not_public_is_not_fetched() {
         let reason = fetch(&Settings::default(), &url, BOUNDS).await.unwrap_err();
         assert!(reason.contains("executor.allowed_addresses"), "{url}: {reason}");
     }
-    assert_eq!(server.seen().len(), 0);
+    assert_eq!(server.requests().len(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reference_to_an_address_that_is_not_public_costs_its_operation_and_asks_nobody() {
+async fn a_reference_to_a_private_address_loses_its_operation_and_sends_nothing() {
     let server = Server::plain().await;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("api.yaml");
@@ -84,7 +84,7 @@ async fn a_reference_to_an_address_that_is_not_public_costs_its_operation_and_as
     let skipped = &toolset.report.operations_skipped;
     assert_eq!(skipped.len(), 2);
     assert!(skipped.iter().all(|skipped| skipped.reason.contains("private, local or reserved")), "{skipped:?}");
-    assert_eq!(server.seen().len(), 0);
+    assert_eq!(server.requests().len(), 0);
 }
 
 #[tokio::test]
@@ -104,8 +104,8 @@ async fn redirects_stay_on_their_host_and_end() {
         let reason = why_not(&server.url(), BOUNDS).await;
         assert!(reason.contains(expected), "{reason}");
     }
-    assert_eq!(other.seen().len(), 0);
-    let server = Server::http(|seen| match seen.target.as_str() {
+    assert_eq!(other.requests().len(), 0);
+    let server = Server::http(|request| match request.target.as_str() {
         "/old" => Response::builder().status(301).header("location", "/new").body("".into()).unwrap(),
         target => Response::new(target.to_owned().into()),
     })
@@ -114,7 +114,7 @@ async fn redirects_stay_on_their_host_and_end() {
 }
 
 #[tokio::test]
-async fn a_document_without_end_and_one_that_never_comes_are_given_up() {
+async fn an_endless_document_and_a_silent_server_time_out() {
     let endless = Server::endless(b"HTTP/1.1 200 OK\r\n\r\nopenapi: 3.0.0\n", &[b'#'; 1024]).await;
     let reason = why_not(&endless.url(), BOUNDS).await;
     assert!(reason.contains("larger than 100000 bytes") && reason.contains("limits.document_bytes"), "{reason}");
@@ -147,23 +147,23 @@ async fn a_small_answer_that_unpacks_to_a_large_document_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_document_that_is_not_there_says_so() {
+async fn a_missing_document_is_reported() {
     let server = Server::http(|_| Response::builder().status(404).body("no".into()).unwrap()).await;
     assert_eq!(why_not(&server.url(), BOUNDS).await, "its server answers with status 404");
-    assert!(why_not(&nobody().await, BOUNDS).await.contains("cannot be connected to"));
+    assert!(why_not(&unreachable_server().await, BOUNDS).await.contains("cannot be connected to"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_what_has_changed_is_found_to_have_changed() {
+async fn only_changed_documents_are_reported_as_changed() {
     let current = Arc::new(Mutex::new(("\"1\"", "openapi: 3.0.0\npaths: {/a: {get: {}}}\n")));
     let served = Arc::clone(&current);
-    let server = Server::http(move |seen| {
+    let server = Server::http(move |request| {
         let (tag, text) = *served.lock().unwrap();
-        let is_known = seen.headers.get("if-none-match").is_some_and(|known| known == tag);
-        let body = if is_known { "" } else { text };
+        let is_current = request.headers.get("if-none-match").is_some_and(|etag| etag == tag);
+        let body = if is_current { "" } else { text };
         let status = if text.is_empty() {
             503
-        } else if is_known {
+        } else if is_current {
             304
         } else {
             200

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::Response;
 
-use super::server::{Server, nobody};
+use super::server::{Server, unreachable_server};
 use super::*;
 use callwright_openapi::IdempotencyKey;
 
@@ -30,9 +30,9 @@ async fn a_call_whose_outcome_is_unknown_is_never_sent_again() {
         let reason = unknown(run(executor, &operation, &toolset(), json!({"room": 1})).await);
         assert!(reason.contains("not sent again"), "{reason}");
     }
-    assert_eq!(server.seen().len(), 1);
+    assert_eq!(server.requests().len(), 1);
     unknown(run(&second, &operation, &toolset(), json!({"room": 2})).await);
-    assert_eq!(server.seen().len(), 2, "other arguments are another call");
+    assert_eq!(server.requests().len(), 2, "other arguments are another call");
 }
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn the_same_call_at_the_same_time_is_sent_once() {
     );
     unknown(one);
     unknown(other);
-    assert_eq!(server.seen().len(), 1);
+    assert_eq!(server.requests().len(), 1);
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn another_session_is_another_call() {
     {
         unknown(executor.execute(&call, &operation, &toolset(), &allow_all(), session, trace).await);
     }
-    assert_eq!(server.seen().len(), 4);
+    assert_eq!(server.requests().len(), 4);
 }
 
 #[tokio::test]
@@ -72,12 +72,12 @@ async fn a_finished_call_may_be_made_again() {
     for _ in 0..2 {
         assert_eq!(answer(run(&executor, &post(&server.url()), &toolset(), json!({})).await).status, 409);
     }
-    assert_eq!(server.seen().len(), 2);
+    assert_eq!(server.requests().len(), 2);
     assert_eq!(intents.labels(), [Some("client_error".to_owned())]);
 }
 
 #[tokio::test]
-async fn an_answer_that_was_not_told_is_given_again_and_nothing_is_sent() {
+async fn an_undelivered_answer_is_repeated_without_a_request() {
     let server = Server::http(|_| Response::builder().status(201).body(r#"{"id":7}"#.into()).unwrap()).await;
     let intents = Arc::new(Remembered::default());
     let operation = post(&server.url());
@@ -91,12 +91,12 @@ async fn an_answer_that_was_not_told_is_given_again_and_nothing_is_sent() {
         let again = answer(execute(turn).await);
         assert_eq!((again.status, &again.body), (first.status, &first.body));
     }
-    assert_eq!(server.seen().len(), 1);
+    assert_eq!(server.requests().len(), 1);
     with_intents(&intents).mark_delivered("t3").await;
     answer(execute("t4").await);
-    assert_eq!(server.seen().len(), 2, "the client received the outcome and repeats the call");
+    assert_eq!(server.requests().len(), 2, "the client received the outcome and repeats the call");
     answer(execute("t4").await);
-    assert_eq!(server.seen().len(), 3, "the model received the outcome and repeats the call");
+    assert_eq!(server.requests().len(), 3, "the model received the outcome and repeats the call");
 }
 
 /// Returns an operation whose documented idempotency key is a header.
@@ -108,7 +108,7 @@ fn keyed(server: &str) -> Operation {
 }
 
 fn keys(server: &Server) -> Vec<String> {
-    server.seen().iter().map(|seen| seen.headers["idempotency-key"].to_str().unwrap().to_owned()).collect()
+    server.requests().iter().map(|request| request.headers["idempotency-key"].to_str().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn a_repeat_of_an_unknown_outcome_carries_the_key_of_the_first_request() {
 #[tokio::test]
 async fn a_request_with_a_key_is_repeated_by_itself_with_that_key() {
     let heads = Arc::new(Mutex::new(Vec::new()));
-    let (seen, record) = (Arc::clone(&heads), heads);
+    let (requests, record) = (Arc::clone(&heads), heads);
     let server = Server::raw_heads(move |head, stream| {
         record.lock().unwrap().push(head);
         async move { drop(stream) }
@@ -138,14 +138,14 @@ async fn a_request_with_a_key_is_repeated_by_itself_with_that_key() {
     let executor =
         Executor::build(&Settings { max_repeats: 3, ..local() }, Arc::new(Remembered::default()), None).unwrap();
     unknown(run(&executor, &keyed(&server.url()), &toolset(), json!({"room": 1})).await);
-    let seen = seen.lock().unwrap();
+    let requests = requests.lock().unwrap();
     let key = |head: &String| head.lines().find(|line| line.starts_with("idempotency-key: ")).map(str::to_owned);
-    assert_eq!(seen.len(), 4);
-    assert!(key(&seen[0]).is_some() && seen.iter().all(|head| key(head) == key(&seen[0])), "{seen:?}");
+    assert_eq!(requests.len(), 4);
+    assert!(key(&requests[0]).is_some() && requests.iter().all(|head| key(head) == key(&requests[0])), "{requests:?}");
 }
 
 #[tokio::test]
-async fn a_new_wish_and_another_call_have_keys_of_their_own() {
+async fn a_new_turn_and_another_call_have_keys_of_their_own() {
     let server = Server::plain().await;
     let intents = Arc::new(Remembered::default());
     let operation = keyed(&server.url());
@@ -168,7 +168,7 @@ async fn the_model_cannot_choose_the_key() {
 }
 
 #[tokio::test]
-async fn an_unknown_outcome_of_an_idempotent_method_is_tried_again_where_that_is_trusted() {
+async fn an_unknown_outcome_of_an_idempotent_method_is_retried_if_configured() {
     for (trusted, times) in [(true, 2), (false, 1)] {
         let server = Server::raw(|stream| async move { drop(stream) }).await;
         let settings = Settings { max_repeats: 0, repeat_put_and_delete: trusted, ..local() };
@@ -177,15 +177,15 @@ async fn an_unknown_outcome_of_an_idempotent_method_is_tried_again_where_that_is
         for _ in 0..2 {
             unknown(run(&executor, &operation, &toolset(), json!({})).await);
         }
-        assert_eq!(server.seen().len(), times, "{trusted}");
+        assert_eq!(server.requests().len(), times, "{trusted}");
     }
 }
 
 #[tokio::test]
-async fn what_did_not_leave_may_be_tried_again() {
+async fn an_unsent_request_may_be_retried() {
     let intents = Arc::new(Remembered::default());
     let executor = with_intents(&intents);
-    let operation = post(&nobody().await);
+    let operation = post(&unreachable_server().await);
     for _ in 0..2 {
         let outcome = run(&executor, &operation, &toolset(), json!({})).await;
         assert!(matches!(outcome, Outcome::Unreachable { .. }), "{outcome:?}");
@@ -194,7 +194,7 @@ async fn what_did_not_leave_may_be_tried_again() {
 }
 
 #[tokio::test]
-async fn without_a_store_nothing_that_changes_data_is_sent_and_reading_goes_on() {
+async fn without_a_store_only_safe_requests_are_sent() {
     let server = Server::plain().await;
     let intents = Arc::new(Remembered { broken: true, ..Remembered::default() });
     let executor = with_intents(&intents);
@@ -217,7 +217,7 @@ async fn reading_methods_leave_no_intent() {
 }
 
 #[tokio::test]
-async fn a_request_that_was_sent_is_finished_when_the_caller_goes_away() {
+async fn a_sent_request_finishes_after_the_caller_disconnects() {
     let (release, wait) = tokio::sync::watch::channel(false);
     let server = Server::raw(move |mut stream| {
         let mut wait = wait.clone();
@@ -235,7 +235,7 @@ async fn a_request_that_was_sent_is_finished_when_the_caller_goes_away() {
     {
         let running = run(&executor, &operation, &set, json!({}));
         tokio::pin!(running);
-        while server.seen().is_empty() {
+        while server.requests().is_empty() {
             assert!(tokio::time::timeout(Duration::from_millis(5), &mut running).await.is_err(), "still running");
         }
     }
@@ -245,5 +245,5 @@ async fn a_request_that_was_sent_is_finished_when_the_caller_goes_away() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(intents.labels(), [Some("success".to_owned())]);
-    assert_eq!(server.seen().len(), 1);
+    assert_eq!(server.requests().len(), 1);
 }

@@ -118,12 +118,12 @@ impl Intents for Remembered {
 
 impl Remembered {
     fn row(&self, key: &IntentKey) -> Option<Row> {
-        self.rows.lock().unwrap().iter().find(|(known, _)| known == key).map(|(_, row)| row.clone())
+        self.rows.lock().unwrap().iter().find(|(stored, _)| stored == key).map(|(_, row)| row.clone())
     }
 
     fn change(&self, key: &IntentKey, change: impl FnOnce(&mut Row)) {
         let mut rows = self.rows.lock().unwrap();
-        change(&mut rows.iter_mut().find(|(known, _)| known == key).unwrap().1);
+        change(&mut rows.iter_mut().find(|(stored, _)| stored == key).unwrap().1);
     }
 
     fn labels(&self) -> Vec<Option<String>> {

@@ -7,11 +7,11 @@ use super::*;
 
 /// Starts a server that redirects everything except `/end` to the result of `location`.
 async fn redirecting(status: u16, location: impl Fn(&str) -> String + Clone + Send + Sync + 'static) -> Server {
-    Server::http(move |seen| {
-        if seen.target == "/end" {
+    Server::http(move |request| {
+        if request.target == "/end" {
             return Response::new("end".into());
         }
-        Response::builder().status(status).header("location", location(&seen.target)).body("moved".into()).unwrap()
+        Response::builder().status(status).header("location", location(&request.target)).body("moved".into()).unwrap()
     })
     .await
 }
@@ -29,7 +29,7 @@ async fn a_redirect_on_the_same_server_is_followed_with_the_credential() {
         let toolset = guarded(SecurityScheme::Bearer, Some("tok"));
         let answer = answer(run(&executor(&local()), &get(&server), &toolset, json!({})).await);
         assert_eq!((answer.status, &answer.body[..]), (200, &b"end"[..]));
-        assert!(server.seen().iter().all(|seen| seen.headers["authorization"] == "Bearer tok"));
+        assert!(server.requests().iter().all(|request| request.headers["authorization"] == "Bearer tok"));
     }
 }
 
@@ -52,15 +52,15 @@ async fn a_redirect_to_another_server_is_refused_and_nothing_is_sent_there() {
         let toolset = guarded(SecurityScheme::Bearer, Some("tok"));
         let reason = refusal(run(&executor(&local()), &get(&server), &toolset, json!({})).await);
         assert!(reason.contains("redirects"), "{target}: {reason}");
-        assert_eq!(server.seen().len(), 1, "{target}");
+        assert_eq!(server.requests().len(), 1, "{target}");
     }
-    assert!(other.seen().is_empty());
+    assert!(other.requests().is_empty());
 }
 
 #[tokio::test]
 async fn a_redirect_with_credentials_in_its_address_is_refused() {
-    let server = Server::http(|seen| {
-        let host = seen.headers["host"].to_str().unwrap();
+    let server = Server::http(|request| {
+        let host = request.headers["host"].to_str().unwrap();
         Response::builder().status(302).header("location", format!("http://u:p@{host}/end")).body("".into()).unwrap()
     })
     .await;
@@ -72,7 +72,7 @@ async fn redirects_are_bounded() {
     let server = redirecting(302, |target| format!("{target}x")).await;
     let settings = Settings { max_redirects: 2, ..local() };
     assert!(refusal(run(&executor(&settings), &get(&server), &toolset(), json!({})).await).contains("more than 2"));
-    assert_eq!(server.seen().len(), 3);
+    assert_eq!(server.requests().len(), 3);
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn a_method_that_changes_data_is_not_redirected() {
         let operation = operation(Method::POST, &server.url(), "/start", Vec::new());
         let answer = answer(run(&executor(&local()), &operation, &toolset(), json!({})).await);
         assert_eq!((answer.status, answer.header("location")), (status, Some("/end")));
-        assert_eq!(server.seen().len(), 1);
+        assert_eq!(server.requests().len(), 1);
     }
 }
 

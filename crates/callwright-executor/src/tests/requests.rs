@@ -4,12 +4,12 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::server::{Server, nobody};
+use super::server::{Server, unreachable_server};
 use super::*;
 use crate::address::Lookup;
 
 #[tokio::test]
-async fn every_argument_arrives_in_its_place() {
+async fn every_argument_is_sent_in_its_location() {
     let server = Server::plain().await;
     let bindings = vec![
         binding("id", Location::Path),
@@ -22,18 +22,18 @@ async fn every_argument_arrives_in_its_place() {
     let arguments = json!({"id": "a/b", "tags": ["x y", "z"], "X-Trace": "t1", "theme": "d;k", "name": "ü", "count": 2, "other": 1});
     let answer = answer(run(&executor(&local()), &operation, &toolset(), arguments).await);
     assert_eq!((answer.status, &answer.body[..]), (200, &b"{}"[..]));
-    let seen = server.only();
-    assert_eq!(seen.method, Method::POST);
-    assert_eq!(seen.target, "/v1/items/a%2Fb?fixed=1&tags=x%20y&tags=z");
-    assert_eq!(seen.headers["x-trace"], "t1");
-    assert_eq!(seen.headers["cookie"], "theme=d%3Bk");
-    assert_eq!(seen.headers["content-type"], "application/json");
-    assert_eq!(seen.headers["accept"], "application/json, */*;q=0.1");
-    assert_eq!(serde_json::from_slice::<Value>(&seen.body).unwrap(), json!({"name": "ü", "count": 2}));
+    let request = server.only();
+    assert_eq!(request.method, Method::POST);
+    assert_eq!(request.target, "/v1/items/a%2Fb?fixed=1&tags=x%20y&tags=z");
+    assert_eq!(request.headers["x-trace"], "t1");
+    assert_eq!(request.headers["cookie"], "theme=d%3Bk");
+    assert_eq!(request.headers["content-type"], "application/json");
+    assert_eq!(request.headers["accept"], "application/json, */*;q=0.1");
+    assert_eq!(serde_json::from_slice::<Value>(&request.body).unwrap(), json!({"name": "ü", "count": 2}));
 }
 
 #[tokio::test]
-async fn each_kind_of_credential_is_sent_as_its_scheme_says() {
+async fn each_kind_of_credential_is_sent_as_its_scheme_specifies() {
     let key = |location, name: &str| SecurityScheme::ApiKey { location, name: name.into() };
     let cases = [
         (key(Location::Header, "X-Api-Key"), "s e", "x-api-key", "s e", "/r"),
@@ -48,16 +48,16 @@ async fn each_kind_of_credential_is_sent_as_its_scheme_says() {
         let mut operation = operation(Method::GET, &server.url(), "/r", Vec::new());
         operation.security = vec![vec!["key".into()]];
         answer(run(&executor(&local()), &operation, &guarded(scheme, Some(secret)), json!({})).await);
-        let seen = server.only();
-        assert_eq!(seen.target, target);
+        let request = server.only();
+        assert_eq!(request.target, target);
         if !header.is_empty() {
-            assert_eq!(seen.headers[header], value);
+            assert_eq!(request.headers[header], value);
         }
     }
 }
 
 #[tokio::test]
-async fn an_operation_gets_no_credential_that_it_does_not_ask_for() {
+async fn an_operation_gets_no_credential_that_it_does_not_require() {
     let server = Server::plain().await;
     let operation = operation(Method::GET, &server.url(), "/r", Vec::new());
     answer(run(&executor(&local()), &operation, &guarded(SecurityScheme::Bearer, Some("tok")), json!({})).await);
@@ -65,20 +65,20 @@ async fn an_operation_gets_no_credential_that_it_does_not_ask_for() {
 }
 
 #[tokio::test]
-async fn the_first_alternative_with_all_its_credentials_is_taken_and_none_means_none() {
+async fn the_first_complete_alternative_is_used() {
     let server = Server::plain().await;
     let mut operation = operation(Method::GET, &server.url(), "/r", Vec::new());
     operation.security = vec![vec![], vec!["key".into(), "other".into()], vec!["key".into()]];
     let executor = executor(&local());
     answer(run(&executor, &operation, &guarded(SecurityScheme::Bearer, Some("tok")), json!({})).await);
     answer(run(&executor, &operation, &guarded(SecurityScheme::Bearer, None), json!({})).await);
-    let seen = server.seen();
-    assert_eq!(seen[0].headers["authorization"], "Bearer tok");
-    assert!(!seen[1].headers.contains_key("authorization"));
+    let requests = server.requests();
+    assert_eq!(requests[0].headers["authorization"], "Bearer tok");
+    assert!(!requests[1].headers.contains_key("authorization"));
 }
 
 #[tokio::test]
-async fn no_argument_can_take_a_credential_s_place() {
+async fn no_argument_can_replace_a_credential() {
     let server = Server::plain().await;
     let bindings = vec![
         binding("api_key", Location::Query),
@@ -93,10 +93,10 @@ async fn no_argument_can_take_a_credential_s_place() {
         let toolset = guarded(SecurityScheme::ApiKey { location, name: name.into() }, Some("good"));
         answer(run(&executor(&local()), &operation, &toolset, arguments.clone()).await);
     }
-    let seen = server.seen();
-    assert_eq!(seen[0].target, "/r?api_key=good");
-    assert_eq!(seen[1].headers["x-key"], "good");
-    assert!(seen.iter().all(|request| !request.headers.contains_key("authorization")));
+    let requests = server.requests();
+    assert_eq!(requests[0].target, "/r?api_key=good");
+    assert_eq!(requests[1].headers["x-key"], "good");
+    assert!(requests.iter().all(|request| !request.headers.contains_key("authorization")));
 }
 
 #[tokio::test]
@@ -104,7 +104,7 @@ async fn a_secret_is_in_no_reason() {
     let canary = "canary-4711";
     let broken = format!("{canary}\r\nX: 1");
     let key = |location| SecurityScheme::ApiKey { location, name: "k".into() };
-    let server = nobody().await;
+    let server = unreachable_server().await;
     let mut operation = operation(Method::GET, &server, "/r", Vec::new());
     operation.security = vec![vec!["key".into()]];
     for toolset in [guarded(key(Location::Query), Some(canary)), guarded(key(Location::Header), Some(&broken))] {
@@ -117,13 +117,13 @@ async fn a_secret_is_in_no_reason() {
 }
 
 #[tokio::test]
-async fn what_policy_denies_is_not_sent() {
+async fn denied_calls_are_not_sent() {
     let server = Server::plain().await;
     let operation = operation(Method::POST, &server.url(), "/r", Vec::new());
     let call = checked(&operation, &json!({}));
     let outcome = executor(&local()).execute(&call, &operation, &toolset(), &ExecuteRules::default(), None, "t").await;
     assert!(refusal(outcome).contains("shop/use"));
-    assert!(server.seen().is_empty());
+    assert!(server.requests().is_empty());
 }
 
 #[tokio::test]
@@ -136,7 +136,7 @@ async fn a_call_of_another_tool_is_not_sent() {
     let call = checked(&checked_for, &json!({}));
     let outcome = executor(&local()).execute(&call, &other, &toolset(), &allow_all(), None, "t").await;
     assert!(refusal(outcome).contains("not checked"));
-    assert!(server.seen().is_empty());
+    assert!(server.requests().is_empty());
 }
 
 #[tokio::test]
@@ -148,7 +148,7 @@ async fn a_local_address_is_not_connected_to_unless_allowed() {
         let reason = refusal(run(&strict, &operation, &toolset(), json!({})).await);
         assert!(reason.contains("executor.allowed_addresses"), "{host}: {reason}");
     }
-    assert!(server.seen().is_empty());
+    assert!(server.requests().is_empty());
 }
 
 #[tokio::test]
@@ -170,7 +170,7 @@ async fn credentials_in_a_server_address_are_not_sent() {
 
 #[tokio::test]
 async fn a_url_beyond_all_bounds_is_refused() {
-    let operation = operation(Method::GET, &nobody().await, "/r", vec![binding("q", Location::Query)]);
+    let operation = operation(Method::GET, &unreachable_server().await, "/r", vec![binding("q", Location::Query)]);
     let arguments = json!({"q": "x".repeat(100_000)});
     assert!(refusal(run(&executor(&local()), &operation, &toolset(), arguments).await).contains("longer than"));
 }
@@ -178,21 +178,21 @@ async fn a_url_beyond_all_bounds_is_refused() {
 /// Resolver that returns one list of addresses after the other.
 struct Scripted {
     turns: Vec<Vec<&'static str>>,
-    asked: Arc<AtomicUsize>,
+    lookups: Arc<AtomicUsize>,
 }
 
 impl Lookup for Scripted {
     fn lookup(&self, _name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
-        let turn = self.asked.fetch_add(1, Ordering::SeqCst).min(self.turns.len() - 1);
+        let turn = self.lookups.fetch_add(1, Ordering::SeqCst).min(self.turns.len() - 1);
         let addresses = self.turns[turn].iter().map(|address| address.parse().unwrap()).collect();
         Box::pin(async move { Ok(addresses) })
     }
 }
 
 fn scripted(turns: Vec<Vec<&'static str>>) -> (Executor, Arc<AtomicUsize>) {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let lookup = Arc::new(Scripted { turns, asked: Arc::clone(&asked) });
-    (Executor::with_lookup(&local(), Arc::new(Remembered::default()), None, lookup).unwrap(), asked)
+    let lookups = Arc::new(AtomicUsize::new(0));
+    let lookup = Arc::new(Scripted { turns, lookups: Arc::clone(&lookups) });
+    (Executor::with_lookup(&local(), Arc::new(Remembered::default()), None, lookup).unwrap(), lookups)
 }
 
 #[tokio::test]
@@ -201,24 +201,24 @@ async fn a_name_is_resolved_once_per_connection_and_the_checked_address_is_the_o
         Server::http(|_| http::Response::builder().header("connection", "close").body("{}".into()).unwrap()).await;
     let operation = operation(Method::GET, &format!("http://rebound.example:{}", server.port()), "/r", Vec::new());
     // The second response is the rebinding attack: the executor must not connect on the basis of the first one.
-    let (executor, asked) = scripted(vec![vec!["127.0.0.1"], vec!["127.0.0.2"]]);
+    let (executor, lookups) = scripted(vec![vec!["127.0.0.1"], vec!["127.0.0.2"]]);
     assert_eq!(answer(run(&executor, &operation, &toolset(), json!({})).await).status, 200);
-    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    assert_eq!(lookups.load(Ordering::SeqCst), 1);
     let reason = refusal(run(&executor, &operation, &toolset(), json!({})).await);
     assert!(reason.contains("127.0.0.2") && reason.contains("rebound.example"), "{reason}");
     assert_eq!(server.only().headers["host"], format!("rebound.example:{}", server.port()));
 }
 
 #[tokio::test]
-async fn forbidden_addresses_among_permitted_ones_are_passed_over() {
+async fn forbidden_addresses_among_permitted_ones_are_skipped() {
     let server = Server::plain().await;
     let operation = operation(Method::GET, &format!("http://mixed.example:{}", server.port()), "/r", Vec::new());
     let (executor, _) = scripted(vec![vec!["169.254.169.254", "127.0.0.1", "10.0.0.1"]]);
     answer(run(&executor, &operation, &toolset(), json!({})).await);
-    assert_eq!(server.seen().len(), 1);
+    assert_eq!(server.requests().len(), 1);
 }
 
-/// Resolver that knows no name.
+/// Resolver that resolves no name.
 struct Nowhere;
 
 impl Lookup for Nowhere {

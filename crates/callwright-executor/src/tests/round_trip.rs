@@ -50,7 +50,7 @@ fn parameters() -> impl Strategy<Value = Vec<Parameter>> {
     let plain = || proptest::collection::vec("v[a-z/&?#;+\"':]{0,5}", 1..4);
     let one = (0..4_usize, 0..9_usize, 0..4_usize, any::<bool>(), 0..3_usize, texts(), plain());
     proptest::collection::vec(one, 0..9).prop_map(|rows| {
-        let mut seen = BTreeSet::new();
+        let mut names = BTreeSet::new();
         let rows = rows.into_iter().enumerate();
         let made = rows.map(|(index, (location, name, style, explode, kind, texts, plain))| {
             let location = LOCATIONS[location];
@@ -75,7 +75,7 @@ fn parameters() -> impl Strategy<Value = Vec<Parameter>> {
             let explode = explode && !(style == "label" && value.is_object());
             Parameter { location, name, style, explode, value }
         });
-        made.filter(|parameter| seen.insert((parameter.location, parameter.name.to_lowercase()))).collect()
+        made.filter(|parameter| names.insert((parameter.location, parameter.name.to_lowercase()))).collect()
     })
 }
 
@@ -116,11 +116,11 @@ fn sent(parameters: &[Parameter], body: Option<(&str, &Map<String, Value>)>) -> 
     for (argument, schema) in properties {
         let is_safe = |letter: char| letter.is_ascii_alphanumeric() || "_.-".contains(letter);
         prop_assert!(argument.len() <= 64 && argument.chars().all(is_safe), "{}", argument);
-        let told = schema["description"].as_str().unwrap_or_default();
-        let is_told = |description: &str| told == description || told.starts_with(&format!("{description}\n"));
-        let parameter = parameters.iter().find(|parameter| is_told(&parameter.description()));
-        let member =
-            body.and_then(|(_, members)| members.iter().find(|(name, _)| is_told(&format!("body member {name}"))));
+        let text = schema["description"].as_str().unwrap_or_default();
+        let is_documented = |description: &str| text == description || text.starts_with(&format!("{description}\n"));
+        let parameter = parameters.iter().find(|parameter| is_documented(&parameter.description()));
+        let member = body
+            .and_then(|(_, members)| members.iter().find(|(name, _)| is_documented(&format!("body member {name}"))));
         let value = match (parameter, member) {
             (Some(parameter), _) => parameter.value.clone(),
             (None, Some((_, value))) => value.clone(),
@@ -137,8 +137,9 @@ fn decoded(text: &str) -> String {
 
 /// Removes and returns the values of every pair with this name.
 fn take(pairs: &mut Vec<(String, String)>, name: &str) -> Vec<String> {
-    let taken = pairs.iter().filter(|(known, _)| decoded(known) == name).map(|(_, value)| value.clone()).collect();
-    pairs.retain(|(known, _)| decoded(known) != name);
+    let taken =
+        pairs.iter().filter(|(pair_name, _)| decoded(pair_name) == name).map(|(_, value)| value.clone()).collect();
+    pairs.retain(|(pair_name, _)| decoded(pair_name) != name);
     taken
 }
 

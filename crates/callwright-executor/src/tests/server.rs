@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 
 /// Request as the server received it.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct RecordedRequest {
     pub(super) method: Method,
     pub(super) target: String,
     pub(super) headers: HeaderMap,
@@ -27,35 +27,37 @@ pub(super) struct Seen {
 /// Server that stops when it is dropped.
 pub(super) struct Server {
     address: SocketAddr,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    requests: Arc<Mutex<Vec<RecordedRequest>>>,
     task: JoinHandle<()>,
 }
 
 impl Server {
     /// Answers each request with `reply`.
-    pub(super) async fn http(reply: impl Fn(&Seen) -> Response<Full<Bytes>> + Clone + Send + Sync + 'static) -> Self {
+    pub(super) async fn http(
+        reply: impl Fn(&RecordedRequest) -> Response<Full<Bytes>> + Clone + Send + Sync + 'static,
+    ) -> Self {
         Self::slow_http(Duration::ZERO, reply).await
     }
 
     /// Answers each request with `reply` after a delay.
     pub(super) async fn slow_http(
         time: Duration,
-        reply: impl Fn(&Seen) -> Response<Full<Bytes>> + Clone + Send + Sync + 'static,
+        reply: impl Fn(&RecordedRequest) -> Response<Full<Bytes>> + Clone + Send + Sync + 'static,
     ) -> Self {
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let record = Arc::clone(&seen);
-        Self::listen(seen, move |stream| {
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let record = Arc::clone(&requests);
+        Self::listen(requests, move |stream| {
             let (reply, record) = (reply.clone(), Arc::clone(&record));
             async move {
                 let service = service_fn(|request| {
                     let (reply, record) = (reply.clone(), Arc::clone(&record));
                     async move {
-                        let seen = see(request).await;
-                        record.lock().unwrap().push(seen.clone());
+                        let request = recorded(request).await;
+                        record.lock().unwrap().push(request.clone());
                         if !time.is_zero() {
                             tokio::time::sleep(time).await;
                         }
-                        Ok::<_, Infallible>(reply(&seen))
+                        Ok::<_, Infallible>(reply(&request))
                     }
                 });
                 let _ =
@@ -83,15 +85,20 @@ impl Server {
     where
         F: Future<Output = ()> + Send,
     {
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let record = Arc::clone(&seen);
-        Self::listen(seen, move |mut stream| {
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let record = Arc::clone(&requests);
+        Self::listen(requests, move |mut stream| {
             let (script, record) = (script.clone(), Arc::clone(&record));
             async move {
                 let head = read_head(&mut stream).await;
                 let target = head.lines().next().unwrap_or_default().to_owned();
                 let method = target.split(' ').next().unwrap_or_default().parse().unwrap();
-                record.lock().unwrap().push(Seen { method, target, headers: HeaderMap::new(), body: Bytes::new() });
+                record.lock().unwrap().push(RecordedRequest {
+                    method,
+                    target,
+                    headers: HeaderMap::new(),
+                    body: Bytes::new(),
+                });
                 script(head, stream).await;
             }
         })
@@ -128,19 +135,22 @@ impl Server {
     }
 
     /// Returns the requests so far.
-    pub(super) fn seen(&self) -> Vec<Seen> {
-        self.seen.lock().unwrap().clone()
+    pub(super) fn requests(&self) -> Vec<RecordedRequest> {
+        self.requests.lock().unwrap().clone()
     }
 
     /// Returns the only request so far.
     #[track_caller]
-    pub(super) fn only(&self) -> Seen {
-        let seen = self.seen();
-        assert_eq!(seen.len(), 1, "{seen:?}");
-        seen[0].clone()
+    pub(super) fn only(&self) -> RecordedRequest {
+        let requests = self.requests();
+        assert_eq!(requests.len(), 1, "{requests:?}");
+        requests[0].clone()
     }
 
-    async fn listen<F>(seen: Arc<Mutex<Vec<Seen>>>, serve: impl Fn(TcpStream) -> F + Send + 'static) -> Self
+    async fn listen<F>(
+        requests: Arc<Mutex<Vec<RecordedRequest>>>,
+        serve: impl Fn(TcpStream) -> F + Send + 'static,
+    ) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -151,7 +161,7 @@ impl Server {
                 tokio::spawn(serve(stream));
             }
         });
-        Self { address, seen, task }
+        Self { address, requests, task }
     }
 }
 
@@ -162,16 +172,16 @@ impl Drop for Server {
 }
 
 /// Returns an address without a listener.
-pub(super) async fn nobody() -> String {
+pub(super) async fn unreachable_server() -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     format!("http://{}", listener.local_addr().unwrap())
 }
 
-async fn see(request: Request<Incoming>) -> Seen {
+async fn recorded(request: Request<Incoming>) -> RecordedRequest {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     let target = head.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
-    Seen { method: head.method, target, headers: head.headers, body }
+    RecordedRequest { method: head.method, target, headers: head.headers, body }
 }
 
 async fn read_head(stream: &mut TcpStream) -> String {

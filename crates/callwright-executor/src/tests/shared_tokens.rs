@@ -12,14 +12,14 @@ use callwright_store::{SharedToken, SharedTokens};
 
 /// In-memory token store that counts its queries.
 #[derive(Debug, Default)]
-struct Kept {
+struct StoredTokens {
     tokens: Mutex<HashMap<String, SharedToken>>,
-    asked: Mutex<usize>,
+    reads: Mutex<usize>,
 }
 
-impl SharedTokens for Kept {
+impl SharedTokens for StoredTokens {
     fn token<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<SharedToken>, StoreError>> {
-        *self.asked.lock().unwrap() += 1;
+        *self.reads.lock().unwrap() += 1;
         Box::pin(async move { Ok(self.tokens.lock().unwrap().get(name).cloned()) })
     }
 
@@ -31,9 +31,9 @@ impl SharedTokens for Kept {
 
 /// Token store whose reads fail and whose writes never end.
 #[derive(Debug)]
-struct Stuck;
+struct HangingTokens;
 
-impl SharedTokens for Stuck {
+impl SharedTokens for HangingTokens {
     fn token<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<SharedToken>, StoreError>> {
         Box::pin(async { Err(StoreError::Unavailable("down".to_owned())) })
     }
@@ -49,8 +49,8 @@ fn sharing(tokens: &Arc<impl SharedTokens + 'static>) -> Executor {
 }
 
 /// Waits until this number of tokens is shared, which happens in the background.
-async fn shared(kept: &Kept, count: usize) {
-    while kept.tokens.lock().unwrap().len() < count {
+async fn shared(stored: &StoredTokens, count: usize) {
+    while stored.tokens.lock().unwrap().len() < count {
         tokio::task::yield_now().await;
     }
 }
@@ -60,22 +60,22 @@ async fn get(executor: &Executor, toolset: &Toolset, api: &Server) -> u16 {
 }
 
 #[tokio::test]
-async fn one_request_serves_several_processes_and_each_looks_once() {
-    let (tokens, api, kept) = (token_server(3600).await, Server::plain().await, Arc::new(Kept::default()));
+async fn one_token_request_serves_several_processes_and_each_reads_once() {
+    let (tokens, api, stored) = (token_server(3600).await, Server::plain().await, Arc::new(StoredTokens::default()));
     let toolset = oauth(&tokens.url(), client(given("client-secret")));
-    get(&sharing(&kept), &toolset, &api).await;
-    shared(&kept, 1).await;
-    let second = sharing(&kept);
+    get(&sharing(&stored), &toolset, &api).await;
+    shared(&stored, 1).await;
+    let second = sharing(&stored);
     for _ in 0..3 {
         get(&second, &toolset, &api).await;
     }
-    assert_eq!((tokens.seen().len(), *kept.asked.lock().unwrap()), (1, 2));
-    assert!(api.seen().iter().all(|seen| bearer(seen) == "Bearer issued-token-0"));
+    assert_eq!((tokens.requests().len(), *stored.reads.lock().unwrap()), (1, 2));
+    assert!(api.requests().iter().all(|request| bearer(request) == "Bearer issued-token-0"));
 }
 
 #[tokio::test]
 async fn a_token_for_something_else_is_not_taken() {
-    let (tokens, api, kept) = (token_server(3600).await, Server::plain().await, Arc::new(Kept::default()));
+    let (tokens, api, stored) = (token_server(3600).await, Server::plain().await, Arc::new(StoredTokens::default()));
     let plain = oauth(&tokens.url(), client(given("client-secret")));
     let of = |change: fn(&mut callwright_openapi::ClientCredentials)| {
         let mut credential = client(given("client-secret"));
@@ -94,48 +94,49 @@ async fn a_token_for_something_else_is_not_taken() {
         other,
     ];
     for (number, toolset) in std::iter::once(&plain).chain(&others).enumerate() {
-        get(&sharing(&kept), toolset, &api).await;
-        shared(&kept, number + 1).await;
+        get(&sharing(&stored), toolset, &api).await;
+        shared(&stored, number + 1).await;
     }
-    assert_eq!(tokens.seen().len(), 1 + others.len());
+    assert_eq!(tokens.requests().len(), 1 + others.len());
 }
 
 #[tokio::test]
 async fn a_shared_token_that_the_api_refuses_is_replaced_for_all() {
-    let (tokens, kept) = (token_server(3600).await, Arc::new(Kept::default()));
-    let api = Server::http(|seen| reply(if bearer(seen) == "Bearer issued-token-1" { 200 } else { 401 }, "{}")).await;
+    let (tokens, stored) = (token_server(3600).await, Arc::new(StoredTokens::default()));
+    let api =
+        Server::http(|request| reply(if bearer(request) == "Bearer issued-token-1" { 200 } else { 401 }, "{}")).await;
     let toolset = oauth(&tokens.url(), client(given("client-secret")));
-    assert_eq!(get(&sharing(&kept), &toolset, &api).await, 401, "it was requested just now");
-    shared(&kept, 1).await;
-    assert_eq!(get(&sharing(&kept), &toolset, &api).await, 200);
-    let is_new = || kept.tokens.lock().unwrap().values().all(|token| token.secret.expose() == "issued-token-1");
+    assert_eq!(get(&sharing(&stored), &toolset, &api).await, 401, "it was requested just now");
+    shared(&stored, 1).await;
+    assert_eq!(get(&sharing(&stored), &toolset, &api).await, 200);
+    let is_new = || stored.tokens.lock().unwrap().values().all(|token| token.secret.expose() == "issued-token-1");
     while !is_new() {
         tokio::task::yield_now().await;
     }
-    assert_eq!(get(&sharing(&kept), &toolset, &api).await, 200);
-    assert_eq!(tokens.seen().len(), 2);
+    assert_eq!(get(&sharing(&stored), &toolset, &api).await, 200);
+    assert_eq!(tokens.requests().len(), 2);
 }
 
 #[tokio::test]
-async fn one_that_ended_is_not_used_whoever_says_that_it_is_good() {
-    let (tokens, api, kept) = (token_server(3600).await, Server::plain().await, Arc::new(Kept::default()));
+async fn an_expired_shared_token_is_not_used() {
+    let (tokens, api, stored) = (token_server(3600).await, Server::plain().await, Arc::new(StoredTokens::default()));
     let toolset = oauth(&tokens.url(), client(given("client-secret")));
-    get(&sharing(&kept), &toolset, &api).await;
-    shared(&kept, 1).await;
-    for token in kept.tokens.lock().unwrap().values_mut() {
+    get(&sharing(&stored), &toolset, &api).await;
+    shared(&stored, 1).await;
+    for token in stored.tokens.lock().unwrap().values_mut() {
         token.use_until = Timestamp::now().saturating_sub(SignedDuration::from_secs(1)).unwrap();
     }
-    get(&sharing(&kept), &toolset, &api).await;
-    assert_eq!(tokens.seen().len(), 2);
+    get(&sharing(&stored), &toolset, &api).await;
+    assert_eq!(tokens.requests().len(), 2);
 }
 
 #[tokio::test]
 async fn a_store_that_is_down_or_hangs_keeps_no_call_waiting() {
     let (tokens, api) = (token_server(3600).await, Server::plain().await);
     let toolset = oauth(&tokens.url(), client(given("client-secret")));
-    let executor = sharing(&Arc::new(Stuck));
+    let executor = sharing(&Arc::new(HangingTokens));
     for _ in 0..2 {
         assert_eq!(get(&executor, &toolset, &api).await, 200);
     }
-    assert_eq!(tokens.seen().len(), 1);
+    assert_eq!(tokens.requests().len(), 1);
 }

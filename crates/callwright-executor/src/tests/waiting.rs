@@ -28,11 +28,11 @@ async fn busy(times: usize, status: u16, after: &'static str) -> Server {
 async fn status_of(method: Method, server: &Server, settings: &Settings) -> (u16, usize) {
     let operation = operation(method, &server.url(), "/r", Vec::new());
     let status = answer(run(&executor(settings), &operation, &toolset(), json!({})).await).status;
-    (status, server.seen().len())
+    (status, server.requests().len())
 }
 
 #[tokio::test]
-async fn what_an_api_asks_to_be_repeated_later_is_repeated_where_that_changes_nothing_more() {
+async fn a_requested_retry_happens_only_without_further_effects() {
     let settings = Settings { timeout_seconds: 20, ..local() };
     for method in [Method::GET, Method::PUT, Method::DELETE] {
         for status in [429, 503] {
@@ -87,7 +87,7 @@ async fn a_host_gets_no_more_requests_at_a_time_than_allowed() {
 }
 
 #[tokio::test]
-async fn a_request_that_finds_no_place_in_time_was_not_sent() {
+async fn a_request_without_a_permit_in_time_is_not_sent() {
     let server = Server::silent().await;
     let settings = Settings { max_requests_per_host: 1, ..local() };
     let client = Arc::new(ApiClient::build(&settings, Arc::new(SystemLookup)).unwrap());
@@ -97,7 +97,7 @@ async fn a_request_that_finds_no_place_in_time_was_not_sent() {
     let waiting = tokio::spawn(async move {
         let _ = first.exchange(&sent, 0, 100, Instant::now() + Duration::from_secs(60)).await;
     });
-    while server.seen().is_empty() {
+    while server.requests().is_empty() {
         tokio::task::yield_now().await;
     }
     let failed = client.exchange(&request, 0, 100, Instant::now() + Duration::from_millis(20)).await.err().unwrap();
@@ -106,6 +106,6 @@ async fn a_request_that_finds_no_place_in_time_was_not_sent() {
         matches!(&outcome, Outcome::Unreachable { reason } if reason.contains("max_requests_per_host")),
         "{outcome:?}"
     );
-    assert_eq!(server.seen().len(), 1);
+    assert_eq!(server.requests().len(), 1);
     waiting.abort();
 }

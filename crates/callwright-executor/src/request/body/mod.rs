@@ -40,10 +40,10 @@ fn single(binding: &BodyBinding, value: &Value) -> Result<Option<(HeaderValue, B
         BodyShape::Argument(name) => name,
         BodyShape::Properties(_) => "body",
     };
-    let wanted = &binding.media_type;
-    let Some(written) = content::write(name, value, &binding.content, Some(wanted))? else { return Ok(None) };
+    let accepted = &binding.media_type;
+    let Some(written) = content::write(name, value, &binding.content, Some(accepted))? else { return Ok(None) };
     // The content determines the media type only if the operation has a range.
-    let media_type = written.media_type.filter(|_| wanted.contains('*')).unwrap_or_else(|| wanted.clone());
+    let media_type = written.media_type.filter(|_| accepted.contains('*')).unwrap_or_else(|| accepted.clone());
     let bytes = match binding.content {
         Content::File => Bytes::from(written.bytes),
         _ => in_charset(name, &media_type, written.bytes)?,

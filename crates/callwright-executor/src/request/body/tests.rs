@@ -29,7 +29,7 @@ fn form(encoding: &[(&str, Member)], value: &Value) -> String {
     String::from_utf8(encoded(&form, value).1).unwrap()
 }
 
-fn read(form: &str) -> Vec<(String, String)> {
+fn parse_form(form: &str) -> Vec<(String, String)> {
     url::form_urlencoded::parse(form.as_bytes()).into_owned().collect()
 }
 
@@ -68,7 +68,7 @@ fn yaml_is_json_or_the_text_that_it_is() {
 }
 
 #[test]
-fn texts_are_sent_as_they_are_in_the_charset_that_is_named() {
+fn texts_are_sent_in_the_declared_charset() {
     let text = |media_type: &str, value: Value| encoded(&binding(media_type, BodyFormat::Text), &value).1;
     assert_eq!(text("text/plain", json!("ü\r\n")), "ü\r\n".as_bytes());
     assert_eq!(text("text/plain; charset=\"ISO-8859-1\"", json!("ü")), [0xfc]);
@@ -80,7 +80,7 @@ fn texts_are_sent_as_they_are_in_the_charset_that_is_named() {
 }
 
 #[test]
-fn files_are_sent_as_their_bytes_and_name_their_type_where_the_document_leaves_it_open() {
+fn files_are_sent_as_bytes_with_their_type_if_the_document_leaves_it_open() {
     let png = json!("data:image/png;base64,iVBORw==");
     let cases = [
         ("image/png", &png, "image/png", b"\x89PNG".to_vec()),
@@ -107,7 +107,7 @@ fn form_members_are_pairs_and_read_back() {
     assert!(body.starts_with("criteria=a%3Db%20%26%20c%2Bd~&rows=5"), "{body}");
     let expected =
         owned(&[("criteria", "a=b & c+d~"), ("rows", "5"), ("tags", "x"), ("tags", "y"), ("on", "true"), ("e", "")]);
-    assert_eq!(read(&body), expected, "{body}");
+    assert_eq!(parse_form(&body), expected, "{body}");
     assert_eq!(form(&[], &json!("a=b&c=d")), "a=b&c=d");
     assert!(encode(Some(&binding("x", BodyFormat::Form)), Some(&json!([1]))).is_err());
 }
@@ -117,11 +117,11 @@ fn form_members_are_written_by_their_style_or_else_by_their_content() {
     let value = json!({"m": {"city": "Bonn", "x": [1, 2]}});
     let style = |style, explode| Member { style: Some(style), explode, ..Member::default() };
     let typed = |media_type: &str| Member { content_type: Some(media_type.into()), ..Member::default() };
-    assert_eq!(read(&form(&[], &value)), owned(&[("m", r#"{"city":"Bonn","x":[1,2]}"#)]));
+    assert_eq!(parse_form(&form(&[], &value)), owned(&[("m", r#"{"city":"Bonn","x":[1,2]}"#)]));
     let deep = form(&[("m", style(Style::DeepObject, Some(true)))], &value);
-    assert_eq!(read(&deep), owned(&[("m[city]", "Bonn"), ("m[x]", "1"), ("m[x]", "2")]));
+    assert_eq!(parse_form(&deep), owned(&[("m[city]", "Bonn"), ("m[x]", "1"), ("m[x]", "2")]));
     let spread = form(&[("m", style(Style::Form, None))], &json!({"m": {"a": 1, "b": "c"}}));
-    assert_eq!(read(&spread), owned(&[("a", "1"), ("b", "c")]));
+    assert_eq!(parse_form(&spread), owned(&[("a", "1"), ("b", "c")]));
     let joined = form(&[("m", style(Style::Form, Some(false)))], &json!({"m": ["a", "b"]}));
     assert_eq!(joined, "m=a,b");
     let piped = form(&[("m", style(Style::PipeDelimited, None))], &json!({"m": ["a", "b"]}));
@@ -130,7 +130,7 @@ fn form_members_are_written_by_their_style_or_else_by_their_content() {
     assert_eq!(form(&[("m", reserved)], &json!({"m": "a/b?c&d"})), "m=a/b?c%26d");
     assert_eq!(form(&[("m", typed("application/json"))], &json!({"m": "a"})), "m=%22a%22");
     assert_eq!(
-        read(&form(&[], &json!({"m": [{"a": 1}, {"b": 2}]}))),
+        parse_form(&form(&[], &json!({"m": [{"a": 1}, {"b": 2}]}))),
         owned(&[("m", r#"{"a":1}"#), ("m", r#"{"b":2}"#)])
     );
 }

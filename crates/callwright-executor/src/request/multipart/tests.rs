@@ -110,7 +110,7 @@ fn files_have_a_name_and_a_type() {
 }
 
 #[test]
-fn what_the_document_says_of_a_part_holds() {
+fn the_encoding_of_a_part_is_applied() {
     let encoding = Encoding {
         content_type: Some("application/vnd.meta+json".into()),
         headers: [("X-Part", "1"), ("Content-Length", "9"), ("Content-Disposition", "attachment")]

@@ -98,7 +98,7 @@ impl XmlDocument<'_> {
             let text = style::text(value).unwrap_or_default();
             let attribute = (qualified(member, name)?, checked(&text)?.to_owned());
             for (name, value) in declared.into_iter().chain([attribute]) {
-                if !attributes.iter().any(|(known, _)| *known == name) {
+                if !attributes.iter().any(|(attribute, _)| *attribute == name) {
                     attributes.push((name, value));
                 }
             }

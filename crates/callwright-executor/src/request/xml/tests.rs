@@ -79,7 +79,7 @@ fn arrays_agree_with_the_specification_s_examples() {
 }
 
 #[test]
-fn an_array_as_the_whole_body_stands_in_one_element() {
+fn an_array_as_the_whole_body_is_one_element() {
     let mut pets = shape("Pets", vec![], vec![named("Pet")]);
     pets.nodes[0].items = Some(1);
     assert_eq!(written(&pets, json!([{"id": 1}, "b"])), "<Pets><Pet><id>1</id></Pet><Pet>b</Pet></Pets>");
@@ -87,7 +87,7 @@ fn an_array_as_the_whole_body_stands_in_one_element() {
 }
 
 #[test]
-fn a_value_that_the_shape_does_not_know_is_written_by_its_own_names() {
+fn a_value_outside_the_shape_is_written_by_its_own_names() {
     let plain = shape("root", vec![], vec![]);
     assert_eq!(written(&plain, json!({"a": {"b": [1, {"c": null}]}, "d": []})), "<root><a><b>1</b><b></b></a></root>");
     assert_eq!(written(&plain, json!("text")), "<root>text</root>");
@@ -124,7 +124,7 @@ fn texts_come_back_as_they_were_and_never_as_markup() {
 }
 
 #[test]
-fn what_xml_cannot_say_is_refused_by_name() {
+fn values_that_xml_cannot_express_are_refused_by_name() {
     let plain = shape("a", vec![], vec![]);
     for (value, named) in [
         (json!({"a b": 1}), "`a b`"),
