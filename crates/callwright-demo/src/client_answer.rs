@@ -25,7 +25,7 @@ pub(super) struct ClientCall {
 
 impl ClientAnswer {
     /// Parses a response; the error contains the status or the reason.
-    pub(super) fn read(answer: &HttpAnswer) -> Result<Self, String> {
+    pub(super) fn parse(answer: &HttpAnswer) -> Result<Self, String> {
         let text = answer.text();
         if !answer.status.is_success() {
             return Err(format!("status {}: {}", answer.status.as_u16(), text.trim()));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_and_a_whole_answer_say_the_same() {
+    fn a_stream_and_a_whole_answer_are_equal() {
         let whole = r#"{"choices":[{"message":{"content":"Let me see.","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}]}}]}"#;
         let stream = concat!(
             ": ping\n",
@@ -128,15 +128,15 @@ mod tests {
             "data: {\"choices\":[]}\n\n",
             "data: [DONE]\n\n",
         );
-        let whole = ClientAnswer::read(&answer(200, "application/json", whole)).unwrap();
-        let streamed = ClientAnswer::read(&answer(200, "text/event-stream; charset=utf-8", stream)).unwrap();
+        let whole = ClientAnswer::parse(&answer(200, "application/json", whole)).unwrap();
+        let streamed = ClientAnswer::parse(&answer(200, "text/event-stream; charset=utf-8", stream)).unwrap();
         assert_eq!(streamed.events, 6);
         assert_eq!(ClientAnswer { events: 0, ..streamed }, whole);
         assert_eq!(whole.to_message()["tool_calls"][0]["function"]["arguments"], r#"{"x":1}"#);
     }
 
     #[test]
-    fn an_answer_that_is_none_says_why() {
+    fn an_invalid_answer_has_a_reason() {
         let cases = [
             (502, "application/json", "{}", "status 502"),
             (200, "application/json", "[", "no JSON"),
@@ -145,7 +145,7 @@ mod tests {
             (200, "text/event-stream", "data: {}\n\n", "without [DONE]"),
         ];
         for (status, content_type, body, reason) in cases {
-            let error = ClientAnswer::read(&answer(status, content_type, body)).unwrap_err();
+            let error = ClientAnswer::parse(&answer(status, content_type, body)).unwrap_err();
             assert!(error.contains(reason), "{error}");
         }
     }

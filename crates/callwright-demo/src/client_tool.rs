@@ -35,7 +35,7 @@ const MOST_DAYS: u64 = 5;
 const DAYS: [(&str, i32); 5] = [("sunny", 0), ("light clouds", -1), ("rain", -4), ("showers", -3), ("sunny", 2)];
 
 /// Returns the tool definitions as the client sends them. Descriptions contain an example of the result where the client
-/// has no other place for it. The route planner's omits the order of coordinates on purpose: its author took it for
+/// has no other field for it. The route planner's omits the order of coordinates on purpose: its author took it for
 /// granted.
 pub(super) fn definitions(own: OwnTool) -> Value {
     match own {
@@ -161,7 +161,7 @@ mod tests {
 
     /// Checks that every offered tool runs, and answers as its description shows.
     #[test]
-    fn the_bookings_answer_as_their_descriptions_show() {
+    fn the_bookings_answer_as_described() {
         let tools = DemoClientTools::default();
         for own in [OwnTool::Rooms, OwnTool::Flights] {
             for definition in definitions(own).as_array().unwrap() {
@@ -174,18 +174,18 @@ mod tests {
                 });
                 let answer = tools.run(name, &given.to_string());
                 let Some(start) = description.find('{') else { continue };
-                let shown: Value = serde_json::from_str(&description[start..]).unwrap();
+                let example: Value = serde_json::from_str(&description[start..]).unwrap();
                 let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-                assert!(keys(&shown).iter().all(|key| answer.get(key).is_some()), "{name}: {answer}");
+                assert!(keys(&example).iter().all(|key| answer.get(key).is_some()), "{name}: {answer}");
                 let item = |value: &Value| value.as_object().unwrap().values().next().unwrap()[0].clone();
                 let item_given = item(&answer);
-                assert!(keys(&item(&shown)).iter().all(|key| item_given.get(key).is_some()), "{name}: {answer}");
+                assert!(keys(&item(&example)).iter().all(|key| item_given.get(key).is_some()), "{name}: {answer}");
             }
         }
     }
 
     #[test]
-    fn the_forecast_has_as_many_days_as_were_asked_for() {
+    fn the_forecast_has_the_requested_number_of_days() {
         let forecast = run("get_weather", r#"{"city": "Oslo", "days": 3}"#);
         assert_eq!(forecast["forecast"].as_array().map(Vec::len), Some(3));
     }
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_was_not_mended_gets_no_forecast() {
+    fn an_unrepaired_call_gets_no_forecast() {
         for (name, arguments) in [
             ("getWeather", r#"{"city": "Oslo", "days": 3}"#),
             ("get_weather", r#"{"City": "Oslo", "days": 3}"#),

@@ -67,7 +67,7 @@ pub(super) fn print<W: Write>(page: &mut TranscriptPage<'_, W>, comparisons: &[C
     }
     page.command_line("")?;
     let all = comparisons.len();
-    let (without, with) = (Sum::of(comparisons, |one| one.without), Sum::of(comparisons, |one| one.with));
+    let (without, with) = (Sum::count(comparisons, |one| one.without), Sum::count(comparisons, |one| one.with));
     page.command_line(&format!("    without the proxy: {}", without.in_words(all)))?;
     page.command_line(&format!("    with the proxy:    {}", with.in_words(all)))
 }
@@ -86,7 +86,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn of(comparisons: &[Comparison], outcome: fn(&Comparison) -> Outcome) -> Self {
+    fn count(comparisons: &[Comparison], outcome: fn(&Comparison) -> Outcome) -> Self {
         let mut sum = Self { right: 0, handed_over: 0, requests: 0, duration: Duration::ZERO };
         for Outcome { ending, requests, duration } in comparisons.iter().map(outcome) {
             sum.right += usize::from(ending == Ending::Right);

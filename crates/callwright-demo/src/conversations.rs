@@ -37,7 +37,7 @@ enum ConversationCheck {
     /// A call was repaired in this way.
     Repaired(RepairKind),
     /// This fault was found.
-    Found(FaultCode),
+    Diagnosed(FaultCode),
     /// Nothing was sent back to the model.
     NothingSentBack,
     /// A fault was sent back to the model.
@@ -56,8 +56,8 @@ enum ConversationCheck {
     Streamed,
     /// An explanation was added to a failure of the client's own tool.
     NoteAdded,
-    /// A lesson was shown to the model.
-    LessonShown,
+    /// A lesson was included in the request to the model.
+    LessonRecalled,
     /// The plans had these results, turn by turn.
     Plans(&'static [PlanResult]),
     /// The last plan had this result.
@@ -121,7 +121,7 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
         model: "office",
         question: "Which rooms seat 6 people on 2026-06-02?",
         checks: &[
-            ConversationCheck::Found(FaultCode::ParameterMissing),
+            ConversationCheck::Diagnosed(FaultCode::ParameterMissing),
             ConversationCheck::SentBack,
             ConversationCheck::Ran(1),
         ],
@@ -146,7 +146,7 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
         question: "Plan a route by helicopter from 135.7588,34.9858 to 135.5258,34.6873.",
         checks: &[
             ConversationCheck::HandedOver,
-            ConversationCheck::Found(FaultCode::Constraint),
+            ConversationCheck::Diagnosed(FaultCode::Constraint),
             ConversationCheck::Ran(0),
         ],
         right: Some(&[]),
@@ -181,7 +181,7 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
     DemoConversation {
         title: "A plan: a room for Jack",
         about: "A booking needs two ids that the user did not give. Two small requests to a model draw a plan: which call is \
-        the goal, and where does each argument come from? The plan then makes the calls in place of the model. Independent \
+        the goal, and where does each argument come from? The plan then makes the calls instead of the model. Independent \
         calls run concurrently; list items are chosen by the user's words or by the model.",
         model: "office",
         question: "Book a room for Jack on 2026-06-02 from 9 to 10.",
@@ -263,7 +263,7 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
         model: "office",
         question: "Which rooms seat 4 people on 2026-06-04?",
         remembers: true,
-        checks: &[ConversationCheck::LessonShown, ConversationCheck::NothingSentBack, ConversationCheck::Ran(1)],
+        checks: &[ConversationCheck::LessonRecalled, ConversationCheck::NothingSentBack, ConversationCheck::Ran(1)],
         ..BASE
     },
 ];
@@ -279,7 +279,7 @@ impl DemoConversation {
     }
 
     /// Whether the traces of its turns show the expected behaviour.
-    pub(super) fn is_kept_by(&self, traces: &[Trace]) -> bool {
+    pub(super) fn holds_for(&self, traces: &[Trace]) -> bool {
         plans(traces).next().is_some() == self.is_planned && self.checks.iter().all(|check| check.holds(traces))
     }
 }
@@ -290,7 +290,7 @@ impl ConversationCheck {
             Self::Repaired(kind) => {
                 attempts(traces).flat_map(|attempt| &attempt.repairs).any(|repair| repair.kind == *kind)
             }
-            Self::Found(code) => {
+            Self::Diagnosed(code) => {
                 attempts(traces).flat_map(|attempt| &attempt.diagnoses).any(|diagnosis| diagnosis.code == *code)
             }
             Self::NothingSentBack => attempts(traces).all(|attempt| !attempt.purpose.ends_with("_feedback")),
@@ -306,9 +306,9 @@ impl ConversationCheck {
             Self::Streamed => traces.iter().all(|trace| trace.stream),
             Self::NoteAdded => {
                 let mut observed = traces.iter().flat_map(|trace| &trace.observed);
-                observed.any(|seen| seen.done == Enrichment::Added && !seen.again)
+                observed.any(|event| event.done == Enrichment::Added && !event.again)
             }
-            Self::LessonShown => {
+            Self::LessonRecalled => {
                 let mut lessons =
                     traces.iter().filter_map(|trace| trace.memory.as_ref()).flat_map(|note| &note.lessons);
                 lessons.any(|lesson| !lesson.withheld)

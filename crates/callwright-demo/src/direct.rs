@@ -56,17 +56,17 @@ impl DirectTools {
     pub(super) async fn of_toolset(operator_url: &str, toolset: &str) -> Result<Self, DemoError> {
         let toolsets = json_of(&format!("{operator_url}/admin/toolsets")).await?;
         let toolsets = toolsets.get("toolsets").and_then(Value::as_array).into_iter().flatten();
-        let server = toolsets.filter(|known| text(known, "name") == toolset);
-        let server = server.filter_map(|known| known.pointer("/servers/0")?.as_str()).next().unwrap_or_default();
+        let server = toolsets.filter(|listed| text(listed, "name") == toolset);
+        let server = server.filter_map(|listed| listed.pointer("/servers/0")?.as_str()).next().unwrap_or_default();
         let list = json_of(&format!("{operator_url}/admin/tools?toolset={toolset}&limit={MOST_TOOLS}")).await?;
         let mut tools = Vec::new();
         for listed in list.get("tools").and_then(Value::as_array).into_iter().flatten() {
             let name = text(listed, "tool");
-            let shown = json_of(&format!("{operator_url}/admin/tools/{toolset}/{name}")).await?;
-            let operation = text(&shown, "operation");
+            let details = json_of(&format!("{operator_url}/admin/tools/{toolset}/{name}")).await?;
+            let operation = text(&details, "operation");
             let (method, path) = operation.split_once(' ').unwrap_or_default();
             let function = json!({
-                "name": name, "description": shown.get("description"), "parameters": shown.get("parameters")
+                "name": name, "description": details.get("description"), "parameters": details.get("parameters")
             });
             tools.push(DirectTool {
                 name: name.to_owned(),
@@ -92,7 +92,7 @@ impl DirectTools {
         while result.requests < MOST_REQUESTS {
             let body = json!({ "model": MODEL, "messages": messages, "tools": definitions });
             let answer = client::post(&url, &[], &body).await?;
-            let reply = ClientAnswer::read(&answer);
+            let reply = ClientAnswer::parse(&answer);
             let reply =
                 reply.map_err(|reason| DemoError::Request { method: "POST".to_owned(), url: url.clone(), reason })?;
             result.requests += 1;
@@ -102,9 +102,9 @@ impl DirectTools {
                 break;
             }
             for call in reply.calls {
-                let told = self.run(&call).await;
-                messages.push(json!({ "role": "tool", "tool_call_id": call.id, "content": told }));
-                result.calls.push((format!("{} {}", call.name, call.arguments), told));
+                let response = self.run(&call).await;
+                messages.push(json!({ "role": "tool", "tool_call_id": call.id, "content": response }));
+                result.calls.push((format!("{} {}", call.name, call.arguments), response));
             }
         }
         result.duration = begin.elapsed();
@@ -124,9 +124,9 @@ impl DirectTools {
         for (name, value) in arguments {
             let written = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let written = utf8_percent_encode(&written, NON_ALPHANUMERIC).to_string();
-            let place = format!("{{{name}}}");
-            if path.contains(&place) {
-                path = path.replace(&place, &written);
+            let expression = format!("{{{name}}}");
+            if path.contains(&expression) {
+                path = path.replace(&expression, &written);
             } else if tool.method == Method::GET {
                 query.push(format!("{name}={written}"));
             } else {
@@ -151,9 +151,9 @@ impl DirectResult {
     pub(super) fn in_words(&self) -> String {
         let mut words = Vec::new();
         for rounds in self.calls.chunk_by(|one, other| one == other) {
-            let Some((call, told)) = rounds.first() else { continue };
+            let Some((call, response)) = rounds.first() else { continue };
             let times = if rounds.len() > 1 { format!(", {} times", rounds.len()) } else { String::new() };
-            words.push(format!("{call} → {told}{times}"));
+            words.push(format!("{call} → {response}{times}"));
         }
         words.push(match self.answer.is_empty() {
             true => format!("no answer after {} requests", self.requests),

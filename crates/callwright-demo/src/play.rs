@@ -116,7 +116,7 @@ pub async fn play(stage: &Stage<'_>, options: PlayOptions, out: &mut impl Write)
         let played = hold(conversation, &proxy, detail, &mut page).await?;
         if !played.as_promised {
             let line =
-                TranscriptLine::new(TranscriptLabel::Trouble, "this conversation did not show what it is here to show");
+                TranscriptLine::new(TranscriptLabel::Problem, "this conversation did not show what it is here to show");
             page.line(&line).map_err(DemoError::Output)?;
         }
         all.push(played);
@@ -152,7 +152,7 @@ impl Proxy<'_> {
         let answer = client::post(&url, &headers, body).await?;
         let duration = begin.elapsed();
         let id = answer.header("x-callwright-trace").ok_or_else(|| "no header x-callwright-trace".to_owned());
-        match ClientAnswer::read(&answer).and_then(|reply| Ok((reply, id?))) {
+        match ClientAnswer::parse(&answer).and_then(|reply| Ok((reply, id?))) {
             Ok((reply, id)) => Ok((reply, self.trace(id).await?, duration)),
             Err(reason) => Err(DemoError::Request { method: "POST".to_owned(), url, reason }),
         }
@@ -235,7 +235,7 @@ async fn hold<W: Write>(
             messages.push(json!({ "role": "tool", "tool_call_id": call.id, "content": result.to_string() }));
         }
     }
-    let as_promised = !answer.is_empty() && conversation.is_kept_by(&traces);
+    let as_promised = !answer.is_empty() && conversation.holds_for(&traces);
     let requests = traces.iter().map(|trace| trace.attempts.len() as u64).sum();
     let comparison = conversation.right.zip(without).map(|(right, direct)| Comparison {
         title: conversation.title,
@@ -266,18 +266,18 @@ fn ending(right: &[&str], answer: &str, is_handed_over: bool) -> Ending {
     }
 }
 
-/// Maximum number of characters shown of a conversation without the proxy.
+/// Maximum number of characters printed of a conversation without the proxy.
 const WITHOUT_CHARS: usize = 168;
 
 fn excerpt(text: &str) -> String {
     let mut chars = text.chars();
-    let mut shown: String = chars.by_ref().take(WITHOUT_CHARS).collect();
+    let mut excerpt: String = chars.by_ref().take(WITHOUT_CHARS).collect();
     if chars.next().is_some() {
         // The end has the result.
         let end: Vec<char> = text.chars().rev().take(WITHOUT_CHARS / 3).collect();
-        shown = text.chars().take(WITHOUT_CHARS - end.len() - 1).chain(['…']).chain(end.into_iter().rev()).collect();
+        excerpt = text.chars().take(WITHOUT_CHARS - end.len() - 1).chain(['…']).chain(end.into_iter().rev()).collect();
     }
-    shown
+    excerpt
 }
 
 /// Returns a sentence with the number of turns that followed a plan, and the cost of the plans.
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_conversation_that_shows_nothing_is_called_trouble() {
+    async fn a_conversation_without_its_expected_outcome_is_a_problem() {
         let proxy = Server::start(EmptyProxy).await.unwrap();
         let mut out = Vec::new();
         let url = proxy.url();
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_without_a_trace_ends_the_play_with_its_place() {
+    async fn an_answer_without_a_trace_ends_the_play_with_its_location() {
         let model = super::super::scripted_model::ScriptedModel::start().await.unwrap();
         let url = model.url();
         let stage = Stage { client_url: &url, operator_url: &url, model_url: &url };

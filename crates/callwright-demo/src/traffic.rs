@@ -47,7 +47,7 @@ async fn hold(conversation: &DemoConversation, client_url: &str, session: &str, 
         }
         let headers = [("x-callwright-session", session)];
         let Ok(answer) = client::post(&url, &headers, &request(conversation, &messages)).await else { return };
-        let Ok(reply) = ClientAnswer::read(&answer) else { return };
+        let Ok(reply) = ClientAnswer::parse(&answer) else { return };
         messages.push(reply.to_message());
         is_users_turn = reply.calls.is_empty();
         for call in &reply.calls {

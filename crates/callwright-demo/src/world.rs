@@ -144,7 +144,7 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // A directory that cannot be removed leaves a few kilobytes in a temporary place.
+        // A directory that cannot be removed leaves a few kilobytes in a temporary folder.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_place_that_cannot_be_written_is_named() {
+    async fn an_unwritable_folder_is_named() {
         let error = start(Path::new("/dev/null")).await.unwrap_err();
         assert!(error.to_string().starts_with("cannot write /dev/null/callwright-demo-"), "{error}");
     }

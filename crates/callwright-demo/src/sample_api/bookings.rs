@@ -10,14 +10,16 @@ const MOST_BOOKINGS: usize = 10_000;
 
 pub(super) fn book_flight(bookings: &mut Vec<Value>, fields: &Fields) -> Result<Value, &'static str> {
     let names = ["flight_id", "traveller_id"];
-    book(bookings, "s-", fields.only(&names), |known| names.iter().all(|name| known.get(name) == fields.0.get(*name)))
+    book(bookings, "s-", fields.only(&names), |booking| {
+        names.iter().all(|name| booking.get(name) == fields.0.get(*name))
+    })
 }
 
 pub(super) fn book_room(bookings: &mut Vec<Value>, fields: &Fields) -> Result<Value, &'static str> {
-    let period = BookingPeriod::read(fields)?;
+    let period = BookingPeriod::parse(fields)?;
     let room = fields.0.get("room_id").unwrap_or(&Value::Null);
     let names = ["person_id", "room_id", "start", "end", "title"];
-    book(bookings, "b-", fields.only(&names), |known| period.excludes(known, room))
+    book(bookings, "b-", fields.only(&names), |booking| period.excludes(booking, room))
 }
 
 pub(super) fn booking(bookings: &[Value], fields: &Fields) -> Result<Value, &'static str> {
@@ -44,7 +46,7 @@ pub(super) fn rooms(bookings: &[Value], fields: &Fields) -> Value {
 }
 
 pub(super) fn free_rooms(bookings: &[Value], fields: &Fields) -> Result<Value, &'static str> {
-    let period = BookingPeriod::read(fields)?;
+    let period = BookingPeriod::parse(fields)?;
     let seats = fields.number("seats").unwrap_or(1);
     let large = records("rooms").iter().filter(|room| room["capacity"].as_u64() >= Some(seats));
     let free = large.filter(|room| !bookings.iter().any(|booking| period.excludes(booking, &room["id"])));
@@ -77,7 +79,7 @@ struct BookingPeriod<'a> {
 }
 
 impl<'a> BookingPeriod<'a> {
-    fn read(fields: &'a Fields) -> Result<Self, &'static str> {
+    fn parse(fields: &'a Fields) -> Result<Self, &'static str> {
         let (start, end) = fields.text("start").zip(fields.text("end")).ok_or("invalid")?;
         let (from, to) = read_time(start).zip(read_time(end)).ok_or("invalid")?;
         if to <= from || from.date() != to.date() { Err("invalid") } else { Ok(Self { start, end }) }

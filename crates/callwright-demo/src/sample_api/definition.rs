@@ -142,10 +142,10 @@ impl SampleOperation {
             return None;
         }
         let mut fields = Map::new();
-        for (known, given) in self.path.split('/').zip(path.split('/')) {
-            match known.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
+        for (segment, given) in self.path.split('/').zip(path.split('/')) {
+            match segment.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
                 Some(name) => drop(fields.insert(name.to_owned(), given.into())),
-                None if known != given => return None,
+                None if segment != given => return None,
                 None => {}
             }
         }

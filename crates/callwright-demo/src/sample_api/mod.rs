@@ -42,7 +42,7 @@ impl SampleApi {
 
     /// Returns the answer of an operation by its id in the document; `None` if the id is unknown.
     pub(super) fn call(&self, operation: &str, fields: &Value) -> Option<Value> {
-        let operation = self.definition.operations.iter().find(|known| known.id == operation)?;
+        let operation = self.definition.operations.iter().find(|candidate| candidate.id == operation)?;
         let fields = Fields(fields.as_object().cloned().unwrap_or_default());
         Some(self.run(operation, &fields).unwrap_or_else(|ApiFailure(_, code)| self.failure_body(&code)))
     }
@@ -144,8 +144,8 @@ fn refers(table: &str, members: &[String], value: &str) -> bool {
     records(table).iter().any(|record| members.iter().any(|member| is_equal(&record[member], value)))
 }
 
-fn is_equal(known: &Value, given: &str) -> bool {
-    known.as_str().is_some_and(|known| known.eq_ignore_ascii_case(given.trim()))
+fn is_equal(stored: &Value, given: &str) -> bool {
+    stored.as_str().is_some_and(|stored| stored.eq_ignore_ascii_case(given.trim()))
 }
 
 #[cfg(test)]

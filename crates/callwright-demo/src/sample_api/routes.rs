@@ -17,8 +17,8 @@ const EARTH_RADIUS_METRES: f64 = 6_371_008.8;
 /// Plans routes. An invalid request has status 400 instead of 200, because the request is at fault; the status adds
 /// nothing to the code.
 pub(super) fn plan(fields: &Fields) -> Result<Value, &'static str> {
-    let origin = RoutePoint::read(fields.text("origin").unwrap_or_default())?;
-    let destination = RoutePoint::read(fields.text("destination").unwrap_or_default())?;
+    let origin = RoutePoint::parse(fields.text("origin").unwrap_or_default())?;
+    let destination = RoutePoint::parse(fields.text("destination").unwrap_or_default())?;
     let mode = fields.text("mode").unwrap_or("driving");
     let kilometres_per_hour = match mode {
         "driving" => 45.0,
@@ -26,8 +26,8 @@ pub(super) fn plan(fields: &Fields) -> Result<Value, &'static str> {
         "walking" => 4.8,
         _ => return Err(UNDOCUMENTED_VALUE),
     };
-    let avoid_tolls: bool = read(fields.text("avoid_tolls"), false)?;
-    let max_results: usize = read(fields.text("max_results"), 1)?;
+    let avoid_tolls: bool = parse(fields.text("avoid_tolls"), false)?;
+    let max_results: usize = parse(fields.text("max_results"), 1)?;
     if !(1..=MOST_ROUTES).contains(&max_results) {
         return Err(UNDOCUMENTED_VALUE);
     }
@@ -49,7 +49,7 @@ pub(super) fn plan(fields: &Fields) -> Result<Value, &'static str> {
     Ok(routes.into())
 }
 
-fn read<T: std::str::FromStr>(text: Option<&str>, default: T) -> Result<T, &'static str> {
+fn parse<T: std::str::FromStr>(text: Option<&str>, default: T) -> Result<T, &'static str> {
     text.map_or(Ok(default), |text| text.parse().map_err(|_| UNDOCUMENTED_VALUE))
 }
 
@@ -62,7 +62,7 @@ struct RoutePoint {
 
 impl RoutePoint {
     /// Parses `longitude,latitude`.
-    fn read(text: &str) -> Result<Self, &'static str> {
+    fn parse(text: &str) -> Result<Self, &'static str> {
         let (longitude, latitude) = text.split_once(',').ok_or(ILLEGAL)?;
         let (longitude, latitude) = (degrees(longitude, 180.0)?, degrees(latitude, 90.0)?);
         let served = (134.0..=137.0).contains(&longitude) && (33.0..=36.0).contains(&latitude);
@@ -92,11 +92,11 @@ mod tests {
 
     #[test]
     fn longitude_comes_first_and_has_at_most_six_decimals() {
-        assert_eq!(RoutePoint::read("135.7588,34.9858"), Ok(RoutePoint { longitude: 135.7588, latitude: 34.9858 }));
+        assert_eq!(RoutePoint::parse("135.7588,34.9858"), Ok(RoutePoint { longitude: 135.7588, latitude: 34.9858 }));
         for illegal in ["34.9858,135.7588", "135.75881234,34.9", "135.7588", "135.7588;34.9858", "1e2,34.9", "NaN,34"] {
-            assert_eq!(RoutePoint::read(illegal), Err(ILLEGAL), "{illegal}");
+            assert_eq!(RoutePoint::parse(illegal), Err(ILLEGAL), "{illegal}");
         }
-        assert_eq!(RoutePoint::read("13.4050,52.5200"), Err(OUTSIDE));
+        assert_eq!(RoutePoint::parse("13.4050,52.5200"), Err(OUTSIDE));
     }
 
     #[test]

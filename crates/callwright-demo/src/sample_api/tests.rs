@@ -40,7 +40,7 @@ fn every_table_has_records() {
 }
 
 #[tokio::test]
-async fn a_booking_of_a_room_is_kept_shown_and_not_made_twice() {
+async fn a_room_is_booked_returned_and_not_booked_twice() {
     let (server, api) = (SampleApi::start(&APIS.meeting_rooms).await.unwrap(), &APIS.meeting_rooms);
     let (status, booking) = send(&server, api, Method::POST, "/v2/bookings", BOOKING).await;
     assert_eq!((status, booking["id"].as_str()), (201, Some("b-1")));
@@ -133,7 +133,7 @@ async fn an_invalid_request_is_answered_with_a_short_code() {
 }
 
 #[tokio::test]
-async fn nothing_is_told_without_the_credential() {
+async fn nothing_is_returned_without_the_credential() {
     for (api, target, code) in [
         (&APIS.meeting_rooms, "/v2/people?name=Ada", r#"{"error":"E_TOKEN"}"#),
         (&APIS.flight_desk, "/v1/travellers?name=Ida", r#"{"error":"F_KEY"}"#),
@@ -149,7 +149,7 @@ async fn nothing_is_told_without_the_credential() {
 }
 
 #[test]
-fn whoever_has_an_access_of_its_own_gets_the_same_answers() {
+fn clients_with_their_own_access_get_the_same_answers() {
     let rooms = SampleApi::new(&APIS.meeting_rooms);
     let booking: Value = serde_json::from_str(BOOKING).unwrap();
     assert_eq!(rooms.call("createBooking", &booking).unwrap()["id"], "b-1");
@@ -165,7 +165,7 @@ fn whoever_has_an_access_of_its_own_gets_the_same_answers() {
 }
 
 #[tokio::test]
-async fn wishes_change_the_routes() {
+async fn preferences_change_the_routes() {
     let server = SampleApi::start(&APIS.route_planner).await.unwrap();
     let mut answers = Vec::new();
     for wishes in ["", "&avoid_tolls=true&max_results=2", "&mode=cycling"] {
@@ -180,7 +180,7 @@ async fn wishes_change_the_routes() {
 }
 
 #[tokio::test]
-async fn places_are_found_by_a_part_of_their_name() {
+async fn places_are_matched_by_a_part_of_their_name() {
     let server = SampleApi::start(&APIS.route_planner).await.unwrap();
     let (status, found) = get(&server, &APIS.route_planner, "/v1/geocode?query=castle").await;
     assert_eq!((status, found["places"].as_array().map(Vec::len)), (200, Some(2)));

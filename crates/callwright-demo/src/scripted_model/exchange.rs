@@ -20,7 +20,7 @@ pub(super) struct ScriptedExchange {
 impl ScriptedExchange {
     /// Finds the exchange in a conversation. It starts after the last answer without calls. A user message after the
     /// question counts as feedback, too.
-    pub(super) fn of(messages: &[ScriptedMessage]) -> Self {
+    pub(super) fn latest(messages: &[ScriptedMessage]) -> Self {
         let start = messages.iter().rposition(ScriptedMessage::ends_an_exchange).map_or(0, |index| index + 1);
         let mut current = messages.iter().skip(start).skip_while(|message| message.role != "user");
         let message = current.next().map(ScriptedMessage::text).unwrap_or_default();
@@ -63,17 +63,17 @@ mod tests {
     }
 
     #[test]
-    fn an_exchange_starts_behind_the_last_word_of_the_assistant() {
+    fn an_exchange_starts_after_the_last_message_of_the_assistant() {
         let messages = [
-            ScriptedMessage::of("system", "Be brief."),
-            ScriptedMessage::of("user", "first"),
-            ScriptedMessage::of("assistant", "done"),
-            ScriptedMessage::of("user", "second"),
+            ScriptedMessage::new("system", "Be brief."),
+            ScriptedMessage::new("user", "first"),
+            ScriptedMessage::new("assistant", "done"),
+            ScriptedMessage::new("user", "second"),
             calling(),
-            ScriptedMessage::of("tool", r#"{"routes": []}"#),
-            ScriptedMessage::of("tool", "The call is wrong."),
+            ScriptedMessage::new("tool", r#"{"routes": []}"#),
+            ScriptedMessage::new("tool", "The call is wrong."),
         ];
-        let exchange = ScriptedExchange::of(&messages);
+        let exchange = ScriptedExchange::latest(&messages);
         assert_eq!(exchange.question, "second");
         assert!(exchange.result_with("routes").is_some());
         assert!(exchange.result_with("places").is_none());
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_conversation_without_a_question_is_an_empty_exchange() {
-        assert_eq!(ScriptedExchange::of(&[]).question, "");
-        assert_eq!(ScriptedExchange::of(&[ScriptedMessage::of("assistant", "hello")]).question, "");
+        assert_eq!(ScriptedExchange::latest(&[]).question, "");
+        assert_eq!(ScriptedExchange::latest(&[ScriptedMessage::new("assistant", "hello")]).question, "");
     }
 }

@@ -51,12 +51,12 @@ pub(super) struct FeedbackLessons {
 /// Parses all feedback of an exchange; later feedback takes precedence.
 pub(super) fn lessons(exchange: &ScriptedExchange) -> FeedbackLessons {
     let mut lessons = FeedbackLessons::default();
-    exchange.feedback().for_each(|text| lessons.read(text));
+    exchange.feedback().for_each(|text| lessons.parse(text));
     lessons
 }
 
 impl FeedbackLessons {
-    fn read(&mut self, text: &str) {
+    fn parse(&mut self, text: &str) {
         text.lines().for_each(|line| self.read_line(line));
         if let Some((_, behind)) = text.split_once(EXAMPLE) {
             let object = first_object(behind).unwrap_or_default();
@@ -79,8 +79,8 @@ impl FeedbackLessons {
             self.names.push(((*wrong).to_owned(), (*right).to_owned()));
         }
         if let Some((_, behind)) = line.split_once(WRONG_VALUE) {
-            let place = names(behind).first().and_then(|place| place.strip_prefix('/'));
-            self.wrong_values.extend(place.map(str::to_owned));
+            let pointer = names(behind).first().and_then(|pointer| pointer.strip_prefix('/'));
+            self.wrong_values.extend(pointer.map(str::to_owned));
         }
     }
 }
@@ -103,9 +103,9 @@ fn is_placeholder(value: &Value) -> bool {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> FeedbackLessons {
+    fn parse(text: &str) -> FeedbackLessons {
         let mut lessons = FeedbackLessons::default();
-        lessons.read(text);
+        lessons.parse(text);
         lessons
     }
 
@@ -115,34 +115,34 @@ mod tests {
             "Error: the call of `x` was not run.\n- `planRute` is not offered. The closest is `planRoute` (plans).",
             "- `f` has no parameter `planRute`. It is written `planRoute`.",
         ] {
-            assert_eq!(read(text).names, [("planRute".to_owned(), "planRoute".to_owned())], "{text}");
+            assert_eq!(parse(text).names, [("planRute".to_owned(), "planRoute".to_owned())], "{text}");
         }
-        assert!(read("`planRute` is not offered.\nThe closest is `planRoute`.").names.is_empty());
+        assert!(parse("`planRute` is not offered.\nThe closest is `planRoute`.").names.is_empty());
     }
 
     #[test]
-    fn a_missing_parameter_is_read_only_where_it_is_named() {
-        assert_eq!(read("`f` is right, but the required parameter `a.b` is missing.").missing, ["a.b"]);
-        assert_eq!(read("- \"rooms\": \"`f` cannot be called without `date` (Day).\"").missing, ["date"]);
-        assert!(read("A required parameter is missing.").missing.is_empty());
-        assert!(read("The required parameter `date` is a day.").missing.is_empty());
+    fn a_missing_parameter_is_parsed_only_if_it_is_named() {
+        assert_eq!(parse("`f` is right, but the required parameter `a.b` is missing.").missing, ["a.b"]);
+        assert_eq!(parse("- \"rooms\": \"`f` cannot be called without `date` (Day).\"").missing, ["date"]);
+        assert!(parse("A required parameter is missing.").missing.is_empty());
+        assert!(parse("The required parameter `date` is a day.").missing.is_empty());
     }
 
     #[test]
-    fn the_place_of_a_wrong_value_is_read() {
-        assert_eq!(read("- E4.2 at `/mode`: must be one of `a`, `b`").wrong_values, ["mode"]);
-        assert!(read("- E3.4 at `/mode`: is missing").wrong_values.is_empty());
+    fn the_location_of_a_wrong_value_is_parsed() {
+        assert_eq!(parse("- E4.2 at `/mode`: must be one of `a`, `b`").wrong_values, ["mode"]);
+        assert!(parse("- E3.4 at `/mode`: is missing").wrong_values.is_empty());
     }
 
     #[test]
-    fn an_example_gives_values_and_broken_ones_give_none() {
-        let example = read(
+    fn placeholders_and_broken_examples_give_no_values() {
+        let example = parse(
             "Call again in this form: `f` with the arguments\n{\"a\": {\"b\": 1}, \"c\": \"<day>\"}\nThat is all.",
         )
         .example;
         assert_eq!(Value::Object(example), serde_json::json!({ "a": { "b": 1 } }));
-        assert!(read("in this form: {\"a\": ").example.is_empty());
-        assert!(read("The call of `f` with the arguments `{\"a\": 1}` failed.").example.is_empty());
+        assert!(parse("in this form: {\"a\": ").example.is_empty());
+        assert!(parse("The call of `f` with the arguments `{\"a\": 1}` failed.").example.is_empty());
     }
 
     #[test]
@@ -153,8 +153,8 @@ mod tests {
             "The longitude comes first.",
             "longitude before latitude",
         ] {
-            assert!(read(text).longitude_first, "{text}");
+            assert!(parse(text).longitude_first, "{text}");
         }
-        assert!(!read("the latitude precedes the longitude").longitude_first);
+        assert!(!parse("the latitude precedes the longitude").longitude_first);
     }
 }

@@ -68,7 +68,7 @@ fn chat(body: &[u8]) -> Reply {
         Ok(request) => request,
         Err(message) => return Reply::json(StatusCode::BAD_REQUEST, &error(&message)),
     };
-    let exchange = ScriptedExchange::of(&request.messages);
+    let exchange = ScriptedExchange::latest(&request.messages);
     let answer = match planning::answer(&request.messages) {
         Some(text) => reply::ScriptedAnswer { text, calls: Vec::new(), position: exchange.position },
         None => script::answer(&request, &exchange),

@@ -27,8 +27,7 @@ pub(super) fn clock_after(text: &str, word: &str) -> Option<(String, String)> {
         let [before, clock] = pair else { return None };
         let (hour, minute) = clock.split_once(':').unwrap_or((clock, "0"));
         let time = jiff::civil::Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()?;
-        let is_it = before.eq_ignore_ascii_case(word);
-        is_it.then(|| (time.strftime("%H:%M").to_string(), format!("{before} {clock}")))
+        before.eq_ignore_ascii_case(word).then(|| (time.strftime("%H:%M").to_string(), format!("{before} {clock}")))
     })
 }
 
@@ -85,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_day_are_found_behind_a_word() {
+    fn times_of_day_are_found_after_a_word() {
         let text = "Go from Oslo, from 9 to 10:30; not to 25 and to 7:5x.";
         let clock = |word| clock_after(text, word).map(|(clock, words)| format!("{clock} ({words})"));
         assert_eq!(clock("from").as_deref(), Some("09:00 (from 9)"));
@@ -94,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_found() {
+    fn absent_values_are_not_found() {
         let text = "on 2026-13-40 at 25:99, some people";
         assert_eq!((date(text), times(text).len(), count_of(text, "people")), (None, 0, None));
         assert_eq!(name_after(text, "name of "), None);

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usage_chunk_comes_only_where_it_was_asked_for() {
+    fn the_usage_chunk_is_sent_only_on_request() {
         let events = chunks(&request(&json!({ "stream": true })), &answer());
         assert!(events.iter().all(|event| !event.windows(7).any(|window| window == b"\"usage\"")));
     }

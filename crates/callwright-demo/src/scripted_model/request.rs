@@ -57,11 +57,11 @@ impl ScriptedRequest {
 
     /// Returns the offered tool with this name, ignoring case, separators and prefixes.
     pub(super) fn tool_like(&self, name: &str) -> Option<&str> {
-        let wanted = letters(name);
+        let searched = letters(name);
         self.tools
             .iter()
             .map(|tool| tool.function.name.as_str())
-            .find(|offered| !offered.is_empty() && letters(offered).ends_with(&wanted))
+            .find(|offered| !offered.is_empty() && letters(offered).ends_with(&searched))
     }
 
     /// Whether the answer may contain calls.
@@ -98,7 +98,7 @@ fn letters(name: &str) -> String {
 #[cfg(test)]
 impl ScriptedMessage {
     /// Creates a message for tests.
-    pub(super) fn of(role: &str, text: &str) -> Self {
+    pub(super) fn new(role: &str, text: &str) -> Self {
         Self { role: role.to_owned(), content: text.into(), tool_calls: None }
     }
 }

@@ -158,7 +158,7 @@ const ABOUT: &str = "I am a scripted model that follows a few rules. With the to
 /// Next step for a question.
 enum NextStep {
     /// Answers the user.
-    Say(String),
+    Answer(String),
     /// Makes these calls, after an optional text.
     Call(&'static str, Vec<CallDraft>),
 }
@@ -171,7 +171,7 @@ pub(super) fn answer(request: &ScriptedRequest, exchange: &ScriptedExchange) -> 
     let text = match step {
         Some(NextStep::Call(text, drafts)) if request.may_call() => return calling(text, drafts, request, exchange),
         Some(NextStep::Call(..)) => give_up(exchange),
-        Some(NextStep::Say(text)) => text,
+        Some(NextStep::Answer(text)) => text,
         None => ABOUT.to_owned(),
     };
     ScriptedAnswer { text, calls: Vec::new(), position: exchange.position }
@@ -187,7 +187,7 @@ impl ScriptRule {
         let arguments = read_all(self.arguments, question)?;
         let tool = request.tool_like(self.tool)?;
         if let Some(result) = exchange.result_with(self.result) {
-            return Some(NextStep::Say((self.conclude)(&arguments, items(&result, self.result))));
+            return Some(NextStep::Answer((self.conclude)(&arguments, items(&result, self.result))));
         }
         let tool = if self.is_misspelt { in_other_case(tool) } else { tool.to_owned() };
         let left_out = read_all(self.left_out, question)?;
@@ -215,7 +215,7 @@ fn dictated(exchange: &ScriptedExchange) -> Option<NextStep> {
     let (name, arguments) = dictation.split_once(char::is_whitespace).unwrap_or((dictation, "{}"));
     let arguments: Map<String, Value> = serde_json::from_str(arguments.trim()).ok()?;
     Some(match exchange.last_result() {
-        Some(result) => NextStep::Say(format!("The call returned {}", Value::Object(result))),
+        Some(result) => NextStep::Answer(format!("The call returned {}", Value::Object(result))),
         None => NextStep::Call("", vec![CallDraft::new(name, arguments)]),
     })
 }
@@ -224,7 +224,7 @@ fn dictated(exchange: &ScriptedExchange) -> Option<NextStep> {
 fn confirmation(exchange: &ScriptedExchange) -> Option<NextStep> {
     if let Some(booking) = booking(exchange, "room_id") {
         let (room, person) = (member(&booking, "room_id"), member(&booking, "person_id"));
-        return Some(NextStep::Say(format!(
+        return Some(NextStep::Answer(format!(
             "Room {} ({room}) is booked for {} from {} to {}; the booking is {}.",
             name_in(exchange, "rooms", room),
             name_in(exchange, "people", person),
@@ -236,7 +236,7 @@ fn confirmation(exchange: &ScriptedExchange) -> Option<NextStep> {
     let booking = booking(exchange, "flight_id")?;
     let traveller = name_in(exchange, "travellers", member(&booking, "traveller_id"));
     let (id, flight) = (member(&booking, "id"), member(&booking, "flight_id"));
-    Some(NextStep::Say(format!("Flight {flight} is booked for {traveller}; the booking is {id}.")))
+    Some(NextStep::Answer(format!("Flight {flight} is booked for {traveller}; the booking is {id}.")))
 }
 
 /// Returns a result with both the booked item and the booking's id.
@@ -246,8 +246,8 @@ fn booking(exchange: &ScriptedExchange, thing: &str) -> Option<Map<String, Value
 
 /// Returns the name that a result gives for an id, otherwise the id.
 fn name_in(exchange: &ScriptedExchange, list: &str, id: &str) -> String {
-    let known = exchange.result_with(list).unwrap_or_default();
-    let item = items(&known, list).iter().find(|item| text(item, "id") == id);
+    let result = exchange.result_with(list).unwrap_or_default();
+    let item = items(&result, list).iter().find(|item| text(item, "id") == id);
     let name = item.map(|item| text(item, "name")).filter(|name| !name.is_empty());
     name.unwrap_or(id).to_owned()
 }
@@ -276,10 +276,10 @@ fn room_booking(request: &ScriptedRequest, exchange: &ScriptedExchange) -> Optio
     };
     let tool = request.tool_like("createBooking")?;
     let Some(person) = items(people, "people").first() else {
-        return Some(NextStep::Say(format!("Nobody here is called {name}.")));
+        return Some(NextStep::Answer(format!("Nobody here is called {name}.")));
     };
     let Some(room) = items(rooms, "rooms").iter().find(|room| is_free(room, &start, &end)) else {
-        return Some(NextStep::Say("No room is large enough and free at that time.".to_owned()));
+        return Some(NextStep::Answer("No room is large enough and free at that time.".to_owned()));
     };
     let call = arguments([
         ("person_id", text(person, "id").into()),

@@ -19,10 +19,10 @@ const BOOK: &str = "Book a room for 6 people in the name of Ada Lovelace on 2026
 const WEATHER: &str = "What will the weather be in Oslo for the next 3 days?";
 
 /// Returns a request: the question, then tool messages, each after a call.
-fn request(question: &str, told: &[&str]) -> ScriptedRequest {
+fn request(question: &str, results: &[&str]) -> ScriptedRequest {
     let tools = TOOLS.map(|name| json!({ "type": "function", "function": { "name": name } }));
     let mut messages = vec![json!({ "role": "user", "content": question })];
-    for text in told {
+    for text in results {
         messages.push(json!({ "role": "assistant", "content": null, "tool_calls": [{ "id": "x" }] }));
         messages.push(json!({ "role": "tool", "tool_call_id": "x", "content": text }));
     }
@@ -30,14 +30,14 @@ fn request(question: &str, told: &[&str]) -> ScriptedRequest {
     ScriptedRequest::parse(body.to_string().as_bytes()).unwrap()
 }
 
-fn answer(question: &str, told: &[&str]) -> reply::ScriptedAnswer {
-    let request = request(question, told);
-    script::answer(&request, &ScriptedExchange::of(&request.messages))
+fn answer(question: &str, results: &[&str]) -> reply::ScriptedAnswer {
+    let request = request(question, results);
+    script::answer(&request, &ScriptedExchange::latest(&request.messages))
 }
 
 /// The calls of the next answer.
-fn calls(question: &str, told: &[&str]) -> Value {
-    answer(question, told).calls.into_iter().map(|(name, arguments)| json!([name, arguments])).collect()
+fn calls(question: &str, results: &[&str]) -> Value {
+    answer(question, results).calls.into_iter().map(|(name, arguments)| json!([name, arguments])).collect()
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn at_first_it_makes_its_mistakes() {
 }
 
 #[test]
-fn a_mistake_is_mended_by_what_the_feedback_says_and_by_nothing_else() {
+fn a_mistake_is_corrected_only_by_feedback() {
     // Columns: question; feedback; the words that contain the lesson; the corrected call.
     let table = [
         (
@@ -124,29 +124,29 @@ fn a_mistake_is_mended_by_what_the_feedback_says_and_by_nothing_else() {
             json!([["planRoute", { "origin": "1,2" }]]),
         ),
     ];
-    for (question, feedback, lesson, mended) in table {
+    for (question, feedback, lesson, corrected) in table {
         let mistake = calls(question, &[]);
-        assert_eq!(calls(question, &[feedback]), mended, "{question}");
-        assert_ne!(mistake, mended, "{question}");
+        assert_eq!(calls(question, &[feedback]), corrected, "{question}");
+        assert_ne!(mistake, corrected, "{question}");
         assert!(feedback.contains(lesson), "{feedback}");
         let silent = feedback.replace(lesson, "");
-        assert_eq!(calls(question, &[&silent]), mistake, "the model knows what nobody told it: {question}");
-        assert_eq!(calls(question, &[feedback, &silent]), mended, "the model forgets: {question}");
+        assert_eq!(calls(question, &[&silent]), mistake, "the model corrects itself without feedback: {question}");
+        assert_eq!(calls(question, &[feedback, &silent]), corrected, "the model forgets: {question}");
     }
 }
 
 #[test]
-fn no_feedback_makes_it_give_up_what_the_user_insists_on() {
+fn feedback_does_not_override_an_explicit_request() {
     let feedback = "- E4.2 at `/mode`: must be one of `driving`, `cycling`\nin this form: {\"mode\": \"driving\"}";
     assert_eq!(calls(HELICOPTER, &[feedback; 3]), calls(HELICOPTER, &[]));
     let mut request = request(HELICOPTER, &[feedback]);
     request.tool_choice = "none".into();
-    let last = script::answer(&request, &ScriptedExchange::of(&request.messages));
+    let last = script::answer(&request, &ScriptedExchange::latest(&request.messages));
     assert!(last.calls.is_empty() && last.text.contains("E4.2 at `/mode`: must be one of"), "{last:?}");
 }
 
 #[test]
-fn results_are_told_to_the_user() {
+fn results_are_reported_to_the_user() {
     let route = r#"{"info_code":"10000","routes":[{"summary":"cycling, alternative 1","distance_m":49000,"duration_s":11760,"tolls":false}]}"#;
     let table = [
         (
@@ -175,8 +175,8 @@ fn results_are_told_to_the_user() {
         ),
         ("Call planRoute", vec![r#"{"routes":[]}"#], r#"{"routes":[]}"#),
     ];
-    for (question, told, expected) in table {
-        let answer = answer(question, &told);
+    for (question, results, expected) in table {
+        let answer = answer(question, &results);
         assert!(answer.calls.is_empty() && answer.text.contains(expected), "{question}: {answer:?}");
     }
 }
@@ -238,7 +238,7 @@ async fn it_makes_no_call_where_none_is_allowed() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_answered_as_openai_answers_it() {
+async fn an_invalid_request_gets_the_error_of_openai() {
     let server = ScriptedModel::start().await.unwrap();
     let broken = post(&server, &json!({ "messages": 1 })).await;
     assert_eq!(broken.status.as_u16(), 400);

@@ -45,7 +45,7 @@ g 1
 ";
 
     #[test]
-    fn only_counters_that_grew_are_told() {
+    fn only_increased_counters_are_printed() {
         let after = BEFORE.replace("{kind=\"x\"} 1", "{kind=\"x\"} 4").replace("g 1", "g 9")
             + "# TYPE c_total counter\nc_total 2 1767225600\n";
         assert_eq!(moved(BEFORE, &after), [("a_total{kind=\"x\"}".to_owned(), 3.0), ("c_total".to_owned(), 2.0)]);

@@ -22,12 +22,12 @@ pub(super) enum TranscriptLabel {
     Model,
     /// Lessons from earlier conversations, added to the question.
     Recall,
-    /// Calls of the plan in place of the model.
+    /// Calls of the plan instead of the model.
     Plan,
     /// The conversation without the proxy.
     Without,
     /// Faults found by the scan.
-    Found,
+    Finding,
     /// Repairs without the model.
     Repaired,
     /// Feedback to the model.
@@ -47,7 +47,7 @@ pub(super) enum TranscriptLabel {
     /// Verdict and cost of the turn.
     Verdict,
     /// Unexpected problem.
-    Trouble,
+    Problem,
 }
 
 impl TranscriptLabel {
@@ -58,7 +58,7 @@ impl TranscriptLabel {
             Self::Recall => "recall",
             Self::Plan => "plan",
             Self::Without => "no proxy",
-            Self::Found => "found",
+            Self::Finding => "found",
             Self::Repaired => "repaired",
             Self::SentBack => "sent back",
             Self::Api => "api",
@@ -68,7 +68,7 @@ impl TranscriptLabel {
             Self::Record => "record",
             Self::Answer => "answer",
             Self::Verdict => "verdict",
-            Self::Trouble => "trouble",
+            Self::Problem => "trouble",
         }
     }
 }
@@ -93,13 +93,13 @@ const BRIEF_CHARS: usize = 168;
 /// Shortens the lines of a turn: repairs without their faults, each message once, long texts cut, no record, no ids.
 pub(super) fn brief(lines: Vec<TranscriptLine>) -> Vec<TranscriptLine> {
     let labels: Vec<TranscriptLabel> = lines.iter().map(|line| line.label).collect();
-    let mut shown: Vec<TranscriptLine> = Vec::new();
+    let mut added: Vec<TranscriptLine> = Vec::new();
     for (number, TranscriptLine { label, text }) in lines.into_iter().enumerate() {
         let is_explained = number > 0 && labels.get(number - 1) == Some(&TranscriptLabel::Explained);
         let is_repaired = labels.get(number + 1) == Some(&TranscriptLabel::Repaired);
         let text = match label {
             TranscriptLabel::Record => continue,
-            TranscriptLabel::Found if is_repaired => continue,
+            TranscriptLabel::Finding if is_repaired => continue,
             // The explanation is the part of the message that matters.
             TranscriptLabel::SentBack if is_explained => continue,
             TranscriptLabel::User | TranscriptLabel::Answer => text,
@@ -107,11 +107,11 @@ pub(super) fn brief(lines: Vec<TranscriptLine>) -> Vec<TranscriptLine> {
             _ => cut(&text, BRIEF_CHARS),
         };
         let line = TranscriptLine { label, text };
-        if !shown.contains(&line) {
-            shown.push(line);
+        if !added.contains(&line) {
+            added.push(line);
         }
     }
-    shown
+    added
 }
 
 /// Joins the lines of a text and cuts it.

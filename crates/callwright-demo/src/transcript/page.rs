@@ -88,13 +88,13 @@ fn styles(label: TranscriptLabel) -> (Style, Style) {
         TranscriptLabel::Model => (AnsiColor::Magenta.on_default(), plain),
         TranscriptLabel::Plan | TranscriptLabel::Recall => (AnsiColor::Blue.on_default().bold(), plain),
         TranscriptLabel::Without => (AnsiColor::Red.on_default(), plain.dimmed()),
-        TranscriptLabel::Found => (AnsiColor::Yellow.on_default(), plain),
+        TranscriptLabel::Finding => (AnsiColor::Yellow.on_default(), plain),
         TranscriptLabel::Repaired | TranscriptLabel::Explained => {
             (AnsiColor::Green.on_default(), AnsiColor::Green.on_default())
         }
         TranscriptLabel::SentBack => (AnsiColor::Blue.on_default(), plain.dimmed()),
         TranscriptLabel::Api | TranscriptLabel::Client => (AnsiColor::Cyan.on_default(), plain),
-        TranscriptLabel::Limit | TranscriptLabel::Trouble => {
+        TranscriptLabel::Limit | TranscriptLabel::Problem => {
             (AnsiColor::Red.on_default().bold(), AnsiColor::Red.on_default())
         }
         TranscriptLabel::Record => (AnsiColor::Yellow.on_default(), plain.dimmed()),
@@ -119,7 +119,7 @@ fn wrap_line(source: &str, width: usize) -> Vec<String> {
             let gap = usize::from(!line.is_empty());
             let room = (width - indent).saturating_sub(line.len() + gap);
             let fitting =
-                if word.len() <= room { word.len() } else { break_place(&word, room, gap == 0, width - indent) };
+                if word.len() <= room { word.len() } else { break_position(&word, room, gap == 0, width - indent) };
             let rest = word.split_off(fitting);
             if fitting > 0 {
                 line.extend(std::iter::repeat_n(' ', gap).chain(word));
@@ -136,7 +136,7 @@ fn wrap_line(source: &str, width: usize) -> Vec<String> {
 
 /// Returns how many characters of an overlong word stay on the line: none if it fits on a separate line. Otherwise the
 /// part up to the last comma that fits or, on an empty line, as many as fit.
-fn break_place(word: &[char], room: usize, line_is_empty: bool, line_room: usize) -> usize {
+fn break_position(word: &[char], room: usize, line_is_empty: bool, line_room: usize) -> usize {
     if word.len() <= line_room {
         return 0;
     }
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_goes_on_below_without_its_label() {
+    fn long_lines_continue_below_without_the_label() {
         let mut out = Vec::new();
         let line = TranscriptLine::new(TranscriptLabel::User, format!("{} {}", "a".repeat(60), "b".repeat(60)));
         TranscriptPage::new(&mut out).line(&line).unwrap();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_fits_no_line_is_broken_behind_a_comma() {
+    fn a_word_longer_than_a_line_is_broken_after_a_comma() {
         assert_eq!(wrap("f {aa,bb,cc,dd}", 9), ["f {aa,bb,", "cc,dd}"]);
         assert_eq!(wrap("ab cdefgh", 4), ["ab", "cdef", "gh"]);
         assert_eq!(wrap("ab cdef", 6), ["ab", "cdef"]);

@@ -28,11 +28,11 @@ fn call(id: &str, name: &str, arguments: &str) -> Value {
     json!([{ "id": id, "name": name, "arguments": arguments }])
 }
 
-fn told(trace: &Trace) -> String {
-    told_after(trace, None)
+fn transcript(trace: &Trace) -> String {
+    transcript_after(trace, None)
 }
 
-fn told_after(trace: &Trace, before: Option<&Trace>) -> String {
+fn transcript_after(trace: &Trace, before: Option<&Trace>) -> String {
     let mut out = Vec::new();
     let mut page = TranscriptPage::new(&mut out);
     let lines = [turn_lines(trace, "Here you are.", before), ending_lines(trace)].concat();
@@ -41,7 +41,7 @@ fn told_after(trace: &Trace, before: Option<&Trace>) -> String {
 }
 
 #[test]
-fn an_explained_error_is_told_in_the_order_of_events() {
+fn an_explained_error_is_printed_in_the_order_of_events() {
     let renamed = json!([{ "kind": "tool_renamed", "call": 0, "path": "", "from": "plan_route", "to": "planRoute" }]);
     let attempts = json!([
         attempt("first", &call("a", "plan_route", r#"{"origin":"34.9,135.7"}"#), &json!([]), &renamed),
@@ -64,7 +64,7 @@ fn an_explained_error_is_told_in_the_order_of_events() {
         "kind": "dynamic", "action": "planRoute {}", "observation": "It failed.\nThe documentation says why.",
         "thought": "I swap them.", "new_action": "planRoute {}"
     }]);
-    insta::assert_snapshot!(told(&trace(&attempts, &executions, &record, None)), @r#"
+    insta::assert_snapshot!(transcript(&trace(&attempts, &executions, &record, None)), @r#"
     model      calls plan_route {"origin":"34.9,135.7"}
     found      E2.2 tool_name_literal at the call
     repaired   tool_renamed: "plan_route" → "planRoute"
@@ -82,7 +82,7 @@ fn an_explained_error_is_told_in_the_order_of_events() {
 }
 
 #[test]
-fn a_used_up_limit_is_told_with_its_record() {
+fn a_used_up_limit_is_printed_with_its_record() {
     let diagnosis = json!([{
         "code": "E4.2", "call": 0, "path": "/mode", "message": "`helicopter` is none of the allowed values", "facts": {}
     }]);
@@ -91,8 +91,8 @@ fn a_used_up_limit_is_told_with_its_record() {
     let round =
         json!({ "kind": "static", "action": "planRoute {}", "observation": "Choose another mode.\nCall again." });
     let attempts = json!([insisting("first"), insisting("static_feedback")]);
-    let told = told(&trace(&attempts, &json!([]), &json!([round, round]), Some("static_feedback")));
-    insta::assert_snapshot!(told, @r#"
+    let text = transcript(&trace(&attempts, &json!([]), &json!([round, round]), Some("static_feedback")));
+    insta::assert_snapshot!(text, @r#"
     model      calls planRoute {"mode":"helicopter"}
     found      E4.2 constraint at /mode: `helicopter` is none of the allowed values
     sent back  Choose another mode.
@@ -124,7 +124,7 @@ fn plan() -> Plan {
 }
 
 #[test]
-fn a_plan_is_told_with_its_calls_choices_and_costs_and_once() {
+fn a_plan_is_printed_once_with_its_calls_choices_and_costs() {
     let step = |id: &str, tool: &str, arguments: &str| json!({ "calls": call(id, tool, arguments) });
     let execution = |id: &str, operation: &str, body: &str| {
         json!({
@@ -150,7 +150,7 @@ fn a_plan_is_told_with_its_calls_choices_and_costs_and_once() {
     });
     let mut planned = trace(&attempts, &executions, &json!([]), None);
     planned.plan = Some(serde_json::from_value(note).unwrap());
-    insta::assert_snapshot!(told(&planned), @r#"
+    insta::assert_snapshot!(transcript(&planned), @r#"
     plan       is drawn: `room_id` of bookRoom is missing, and findRooms supplies it
                call1: findRooms
                  start = "09:00" ("from 9")
@@ -165,11 +165,11 @@ fn a_plan_is_told_with_its_calls_choices_and_costs_and_once() {
                (overhead 0.6 ms)
                trace 0af7651916cd43dd8448eb211c80319c
     "#);
-    let again = told_after(&planned, Some(&planned));
+    let again = transcript_after(&planned, Some(&planned));
     assert!(again.contains("continues: 2 of 2 calls are done") && !again.contains("is drawn"), "{again}");
     let mut before = planned.clone();
     if let Some(plan) = &mut before.plan {
         plan.plan = Some(Plan::default());
     }
-    assert!(told_after(&planned, Some(&before)).contains("is drawn again"));
+    assert!(transcript_after(&planned, Some(&before)).contains("is drawn again"));
 }

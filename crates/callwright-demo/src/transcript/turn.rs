@@ -9,13 +9,13 @@ use super::{TranscriptLabel, TranscriptLine};
 /// Purpose of the attempt that requests a final answer.
 const CLOSING: &str = "closing";
 
-/// Purpose of the attempts that draw a plan, which are shown with the plan.
+/// Purpose of the attempts that draw a plan, which are printed with the plan.
 const PLAN: &str = "plan";
 
-/// Maximum number of characters shown of an API response.
+/// Maximum number of characters printed of an API response.
 const BODY_CHARS: usize = 260;
 
-/// Maximum number of lines shown of a message to the model.
+/// Maximum number of lines printed of a message to the model.
 const FEEDBACK_LINES: usize = 10;
 
 /// Returns the events of a turn up to its answer, in order. The answer itself is omitted, also if it is the model's
@@ -46,7 +46,7 @@ pub(crate) fn ending_lines(trace: &Trace) -> Vec<TranscriptLine> {
         lines.extend(record_lines(&trace.record));
     }
     if let Some(error) = &trace.error {
-        lines.push(TranscriptLine::new(TranscriptLabel::Trouble, error.clone()));
+        lines.push(TranscriptLine::new(TranscriptLabel::Problem, error.clone()));
     }
     let mut requests = match trace.attempts.iter().filter(|attempt| attempt.purpose != PLAN).count() {
         0 => "no request to the model".to_owned(),
@@ -92,9 +92,9 @@ struct TurnTranscript<'a> {
     trace: &'a Trace,
     answer: &'a str,
     lines: Vec<TranscriptLine>,
-    /// Rounds that are not shown yet.
+    /// Rounds that are not printed yet.
     rounds: Vec<&'a Round>,
-    /// Last shown message to the model, to avoid repeating it.
+    /// Last printed message to the model, to avoid repeating it.
     last_feedback: &'a str,
 }
 
@@ -121,7 +121,7 @@ impl<'a> TurnTranscript<'a> {
         }
         if attempt.outcome != "success" {
             self.add(
-                TranscriptLabel::Trouble,
+                TranscriptLabel::Problem,
                 format!("the model at `{}` did not answer: {}", attempt.upstream, attempt.outcome),
             );
         }
@@ -130,11 +130,11 @@ impl<'a> TurnTranscript<'a> {
         }
         for repair in &attempt.repairs {
             let (found, repaired) = repair_text(repair);
-            self.add(TranscriptLabel::Found, found);
+            self.add(TranscriptLabel::Finding, found);
             self.add(TranscriptLabel::Repaired, repaired);
         }
         for diagnosis in &attempt.diagnoses {
-            self.add(TranscriptLabel::Found, diagnosis_text(diagnosis));
+            self.add(TranscriptLabel::Finding, diagnosis_text(diagnosis));
         }
         let mut faulty: Vec<usize> = attempt.diagnoses.iter().map(|diagnosis| diagnosis.call).collect();
         faulty.dedup();
@@ -151,7 +151,7 @@ impl<'a> TurnTranscript<'a> {
 
     fn observation(&mut self, observation: &Observation) {
         self.add(
-            TranscriptLabel::Found,
+            TranscriptLabel::Finding,
             format!("the client's {} reports a failure (`{}`)", observation.call.name, observation.rule),
         );
         let passage = observation.explanation.as_ref().and_then(|explanation| explanation.passages.first());
@@ -204,14 +204,14 @@ fn plan_lines(trace: &Trace, note: &PlanNote, before: Option<&Trace>) -> Vec<Tra
         for repair in &step.repairs {
             let (found, repaired) = repair_text(repair);
             lines.extend([
-                TranscriptLine::new(TranscriptLabel::Found, found),
+                TranscriptLine::new(TranscriptLabel::Finding, found),
                 TranscriptLine::new(TranscriptLabel::Repaired, repaired),
             ]);
         }
         let ran = trace.executions.iter().filter(|ran| step.calls.iter().any(|call| call.id == ran.call.id));
         lines.extend(ran.flat_map(execution_lines));
     }
-    lines.extend(note.notes.iter().map(|fault| TranscriptLine::new(TranscriptLabel::Found, fault.clone())));
+    lines.extend(note.notes.iter().map(|fault| TranscriptLine::new(TranscriptLabel::Finding, fault.clone())));
     lines
 }
 
@@ -226,13 +226,13 @@ fn cost_text(note: &PlanNote) -> String {
 
 fn plan_heading(note: &PlanNote, before: Option<&PlanNote>) -> String {
     let Some(plan) = &note.plan else { return "none could be drawn".to_owned() };
-    let shown = plan.to_string();
+    let text = plan.to_string();
     match before {
         Some(before) if before.plan == note.plan => {
             format!("continues: {} of {} calls are done", note.made.len(), plan.nodes().len())
         }
-        Some(_) => format!("is drawn again for the missing or changed part\n{shown}"),
-        None => format!("is drawn: {}\n{shown}", note.reason),
+        Some(_) => format!("is drawn again for the missing or changed part\n{text}"),
+        None => format!("is drawn: {}\n{text}", note.reason),
     }
 }
 
@@ -270,19 +270,19 @@ fn call_text(call: &Call) -> String {
 }
 
 fn diagnosis_text(diagnosis: &Diagnosis) -> String {
-    let place = if diagnosis.path.is_root() { String::new() } else { format!(" at {}", diagnosis.path) };
-    format!("{} {}{place}: {}", diagnosis.code, diagnosis.code.name(), diagnosis.message)
+    let location = if diagnosis.path.is_root() { String::new() } else { format!(" at {}", diagnosis.path) };
+    format!("{} {}{location}: {}", diagnosis.code, diagnosis.code.name(), diagnosis.message)
 }
 
 /// Describes the fault behind a repair, and the repair.
 fn repair_text(repair: &Repair) -> (String, String) {
     let fault = repair.kind.fault();
-    let place = if repair.path.is_root() { "the call".to_owned() } else { repair.path.to_string() };
-    let found = format!("{} {} at {place}", fault.code(), fault.name());
-    (found, format!("{}: {} → {}", repair.kind.label(), shown(&repair.from), shown(&repair.to)))
+    let location = if repair.path.is_root() { "the call".to_owned() } else { repair.path.to_string() };
+    let found = format!("{} {} at {location}", fault.code(), fault.name());
+    (found, format!("{}: {} → {}", repair.kind.label(), value_text(&repair.from), value_text(&repair.to)))
 }
 
-fn shown(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     if value.is_null() { "nothing".to_owned() } else { value.to_string() }
 }
 

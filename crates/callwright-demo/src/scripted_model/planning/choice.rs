@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::request::{HeardLine, users_latest_first};
+use super::request::{ConversationLine, users_latest_first};
 
 /// List item.
 #[derive(Debug, Deserialize)]
@@ -15,11 +15,11 @@ pub(super) struct PlannerOption {
 /// Wishes, each with the item member to minimise.
 const LEAST: [(&str, &str); 3] = [("cheapest", "price"), ("earliest", "departs"), ("smallest", "capacity")];
 
-/// Chooses the item with the minimum of a wished measure, or the one with the most words of the user, or the first.
-pub(super) fn answer(conversation: &[HeardLine], options: &[PlannerOption]) -> Value {
+/// Chooses the item with the minimum of a preferred measure, or the one with the most words of the user, or the first.
+pub(super) fn answer(conversation: &[ConversationLine], options: &[PlannerOption]) -> Value {
     let messages: Vec<&str> = users_latest_first(conversation).collect();
-    let wish = messages.iter().find_map(|text| LEAST.iter().find(|(wish, _)| text.contains(wish)));
-    let chosen = wish.and_then(|(_, member)| least(options, member));
+    let preference = messages.iter().find_map(|text| LEAST.iter().find(|(preference, _)| text.contains(preference)));
+    let chosen = preference.and_then(|(_, member)| least(options, member));
     let chosen = chosen.or_else(|| best_match(options, &messages.join(" "))).or(options.first());
     json!({ "choice": chosen.map(|option| option.number) })
 }
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wish_a_name_or_the_first_decides() {
+    fn a_preference_a_name_or_the_first_option_decides() {
         let flights = json!([
             { "number": 1, "value": { "id": "f-1", "departs": "08:00", "price": 150 } },
             { "number": 2, "value": { "id": "f-2", "departs": "09:00", "price": 99 } },
@@ -78,9 +78,10 @@ mod tests {
             ("Book the cheapest room for Jack", &people, json!(2)),
             ("Book a room", &json!([]), json!(null)),
         ] {
-            let heard: Vec<HeardLine> = serde_json::from_value(json!([{ "from": "user", "text": text }])).unwrap();
+            let conversation: Vec<ConversationLine> =
+                serde_json::from_value(json!([{ "from": "user", "text": text }])).unwrap();
             let options: Vec<PlannerOption> = serde_json::from_value(options.clone()).unwrap();
-            assert_eq!(answer(&heard, &options), json!({ "choice": choice }), "{text}");
+            assert_eq!(answer(&conversation, &options), json!({ "choice": choice }), "{text}");
         }
     }
 }

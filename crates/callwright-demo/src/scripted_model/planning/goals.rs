@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::request::{HeardLine, PlannerTool, gives_something, users_latest_first};
+use super::request::{ConversationLine, PlannerTool, gives_something, users_latest_first};
 
 /// Words with which the user abandons a goal.
 const GIVING_UP: [&str; 3] = ["never mind", "forget it", "cancel that"];
@@ -29,16 +29,20 @@ struct PlannerCall {
 }
 
 /// Returns the goals: those of the plan in progress, and those of the current request.
-pub(super) fn answer(conversation: &[HeardLine], tools: &[PlannerTool], present: Option<&PlannerProgress>) -> Value {
+pub(super) fn answer(
+    conversation: &[ConversationLine],
+    tools: &[PlannerTool],
+    present: Option<&PlannerProgress>,
+) -> Value {
     let now = users_latest_first(conversation).next().unwrap_or_default();
     let Some(present) = present else {
-        return json!({ "goals": wanted(now, tools).into_iter().collect::<Vec<_>>() });
+        return json!({ "goals": goal_of(now, tools).into_iter().collect::<Vec<_>>() });
     };
     if GIVING_UP.iter().any(|words| now.to_lowercase().contains(words)) {
         return json!({ "goals": [], "changed": [] });
     }
     let mut goals: Vec<&PlannerGoal> = present.goals.iter().filter(|goal| !goal.done).collect();
-    let added = wanted(now, tools).filter(|goal| goals.iter().all(|known| known.tool != goal.tool));
+    let added = goal_of(now, tools).filter(|goal| goals.iter().all(|earlier| earlier.tool != goal.tool));
     goals.extend(&added);
     let changed: Vec<&str> = present.calls.iter().map(|call| call.call.as_str()).collect();
     json!({ "goals": goals, "changed": if gives_something(now) { changed } else { Vec::new() } })
@@ -46,7 +50,7 @@ pub(super) fn answer(conversation: &[HeardLine], tools: &[PlannerTool], present:
 
 /// Returns the tool whose description begins with a verb of the request; of several, the one with the most words in
 /// common.
-fn wanted(request: &str, tools: &[PlannerTool]) -> Option<PlannerGoal> {
+fn goal_of(request: &str, tools: &[PlannerTool]) -> Option<PlannerGoal> {
     let request_words = words(request);
     let matching =
         tools.iter().filter(|tool| words(&tool.description).first().is_some_and(|word| request_words.contains(word)));
@@ -84,33 +88,33 @@ mod tests {
         ]
     }
 
-    fn heard(text: &str) -> Vec<HeardLine> {
+    fn conversation(text: &str) -> Vec<ConversationLine> {
         serde_json::from_value(json!([{ "from": "user", "text": text }])).unwrap()
     }
 
     #[test]
-    fn the_verb_that_the_user_said_and_the_words_in_common_tell_the_tool() {
-        let asked = |text: &str| answer(&heard(text), &tools(), None);
+    fn the_verb_and_the_common_words_select_the_tool() {
+        let answer_to = |text: &str| answer(&conversation(text), &tools(), None);
         assert_eq!(
-            asked("Book a room for Jack."),
+            answer_to("Book a room for Jack."),
             json!({ "goals": [{ "tool": "bookRoom", "task": "Books a room" }] })
         );
-        assert_eq!(asked("Please book me a flight.")["goals"][0]["tool"], "bookFlight");
-        assert_eq!(asked("Tell me a joke."), json!({ "goals": [] }));
+        assert_eq!(answer_to("Please book me a flight.")["goals"][0]["tool"], "bookFlight");
+        assert_eq!(answer_to("Tell me a joke."), json!({ "goals": [] }));
     }
 
     #[test]
-    fn a_plan_under_way_goes_on_unless_the_user_gives_it_up() {
+    fn a_running_plan_continues_unless_the_user_cancels_it() {
         let present: PlannerProgress = serde_json::from_value(json!({
             "goals": [{ "tool": "bookRoom", "task": "for Jack", "done": false }, { "tool": "bookFlight", "task": "x", "done": true }],
             "calls": [{ "call": "call1", "tool": "bookRoom", "task": "for Jack", "arguments": {} }]
         }))
         .unwrap();
-        let asked = |text: &str| answer(&heard(text), &tools(), Some(&present));
+        let answer_to = |text: &str| answer(&conversation(text), &tools(), Some(&present));
         let goal = json!({ "tool": "bookRoom", "task": "for Jack" });
-        assert_eq!(asked("Thanks."), json!({ "goals": [goal], "changed": [] }));
-        assert_eq!(asked("Rather from 11."), json!({ "goals": [goal], "changed": ["call1"] }));
-        assert_eq!(asked("Oh, never mind."), json!({ "goals": [], "changed": [] }));
-        assert_eq!(asked("And book a flight.")["goals"][1]["tool"], "bookFlight");
+        assert_eq!(answer_to("Thanks."), json!({ "goals": [goal], "changed": [] }));
+        assert_eq!(answer_to("Rather from 11."), json!({ "goals": [goal], "changed": ["call1"] }));
+        assert_eq!(answer_to("Oh, never mind."), json!({ "goals": [], "changed": [] }));
+        assert_eq!(answer_to("And book a flight.")["goals"][1]["tool"], "bookFlight");
     }
 }

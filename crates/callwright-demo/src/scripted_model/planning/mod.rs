@@ -6,7 +6,7 @@
 //! - [`goals`]: the goal is the tool whose description begins with a verb of the user;
 //! - [`sources`]: an argument takes a value from the user, otherwise from a tool with a matching output name, otherwise
 //!   a question to the user;
-//! - [`choice`]: of several items, the one that the user named, or wished for by a measure, or the first.
+//! - [`choice`]: of several items, the one that the user named, or preferred by a measure, or the first.
 
 mod choice;
 mod goals;
@@ -17,12 +17,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::request::ScriptedMessage;
-use request::{HeardLine, PlannerTool};
+use request::{ConversationLine, PlannerTool};
 
 /// Data of a planning request. The system message explains these members.
 #[derive(Debug, Default, Deserialize)]
 struct PlannerQuestion {
-    conversation: Vec<HeardLine>,
+    conversation: Vec<ConversationLine>,
     /// Tools to choose from.
     #[serde(default)]
     tools: Option<Vec<PlannerTool>>,
@@ -31,7 +31,8 @@ struct PlannerQuestion {
     present: Option<goals::PlannerProgress>,
     /// Call whose arguments are requested, all or one.
     #[serde(default)]
-    wanted: Option<Value>,
+    #[serde(rename = "wanted")]
+    requested: Option<Value>,
     /// Items to choose from.
     #[serde(default)]
     options: Option<Vec<choice::PlannerOption>>,
@@ -43,10 +44,11 @@ pub(super) fn answer(messages: &[ScriptedMessage]) -> Option<String> {
     if system.role != "system" || user.role != "user" {
         return None;
     }
-    let PlannerQuestion { conversation, tools, present, wanted, options } = serde_json::from_str(&user.text()).ok()?;
-    let answer = match (wanted, options, tools) {
+    let PlannerQuestion { conversation, tools, present, requested, options } =
+        serde_json::from_str(&user.text()).ok()?;
+    let answer = match (requested, options, tools) {
         (Some(_), Some(options), _) => choice::answer(&conversation, &options),
-        (Some(wanted), None, _) => sources::answer(&conversation, &serde_json::from_value(wanted).ok()?),
+        (Some(requested), None, _) => sources::answer(&conversation, &serde_json::from_value(requested).ok()?),
         (None, None, Some(tools)) => goals::answer(&conversation, &tools, present.as_ref()),
         _ => return None,
     };
@@ -59,38 +61,39 @@ mod tests {
 
     use super::*;
 
-    fn asked(question: &Value) -> Value {
-        let messages = [ScriptedMessage::of("system", "Plan."), ScriptedMessage::of("user", &question.to_string())];
+    fn answer_to(question: &Value) -> Value {
+        let messages = [ScriptedMessage::new("system", "Plan."), ScriptedMessage::new("user", &question.to_string())];
         serde_json::from_str(&answer(&messages).unwrap()).unwrap()
     }
 
-    fn said(text: &str) -> Value {
+    fn user_line(text: &str) -> Value {
         json!([{ "from": "user", "text": text }])
     }
 
     #[test]
-    fn a_question_is_known_by_its_data() {
-        let conversation = said("Book a room for Jack.");
+    fn a_question_is_recognised_by_its_data() {
+        let conversation = user_line("Book a room for Jack.");
         let tools = json!([{ "name": "createBooking", "description": "Book a room" }]);
-        let goals = asked(&json!({ "conversation": conversation, "tools": tools }));
+        let goals = answer_to(&json!({ "conversation": conversation, "tools": tools }));
         assert_eq!(goals["goals"][0]["tool"], "createBooking");
-        let wanted = json!({ "tool": "findPeople", "arguments": [{ "name": "name", "required": true, "tools": [] }] });
-        let sources = asked(&json!({ "conversation": conversation, "wanted": wanted }));
+        let requested =
+            json!({ "tool": "findPeople", "arguments": [{ "name": "name", "required": true, "tools": [] }] });
+        let sources = answer_to(&json!({ "conversation": conversation, "wanted": requested }));
         assert_eq!(sources["arguments"][0]["value"], "Jack");
         let options = json!([{ "number": 1, "value": "r-1" }, { "number": 2, "value": "r-2" }]);
-        let choice = asked(&json!({ "conversation": conversation, "wanted": wanted, "options": options }));
+        let choice = answer_to(&json!({ "conversation": conversation, "wanted": requested, "options": options }));
         assert_eq!(choice, json!({ "choice": 1 }));
     }
 
     #[test]
-    fn what_is_no_question_is_answered_as_any_other_request() {
+    fn other_requests_are_answered_normally() {
         for messages in [
-            vec![ScriptedMessage::of("user", "Book a room for Jack.")],
-            vec![ScriptedMessage::of("system", "Be brief."), ScriptedMessage::of("user", "Book a room for Jack.")],
-            vec![ScriptedMessage::of("system", "Be brief."), ScriptedMessage::of("user", r#"{"conversation": []}"#)],
+            vec![ScriptedMessage::new("user", "Book a room for Jack.")],
+            vec![ScriptedMessage::new("system", "Be brief."), ScriptedMessage::new("user", "Book a room for Jack.")],
+            vec![ScriptedMessage::new("system", "Be brief."), ScriptedMessage::new("user", r#"{"conversation": []}"#)],
             vec![
-                ScriptedMessage::of("user", "{}"),
-                ScriptedMessage::of("user", r#"{"conversation": [], "tools": []}"#),
+                ScriptedMessage::new("user", "{}"),
+                ScriptedMessage::new("user", r#"{"conversation": [], "tools": []}"#),
             ],
         ] {
             assert_eq!(answer(&messages), None, "{messages:?}");

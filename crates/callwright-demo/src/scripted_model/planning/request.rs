@@ -7,7 +7,7 @@ use super::super::question::{clock_after, count_of, date, name_after};
 
 /// Message of a conversation.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct HeardLine {
+pub(super) struct ConversationLine {
     from: String,
     text: String,
 }
@@ -24,7 +24,7 @@ pub(super) struct PlannerTool {
 }
 
 /// Returns the user messages, latest first: later ones take precedence.
-pub(super) fn users_latest_first(conversation: &[HeardLine]) -> impl Iterator<Item = &str> {
+pub(super) fn users_latest_first(conversation: &[ConversationLine]) -> impl Iterator<Item = &str> {
     conversation.iter().rev().filter(|line| line.from == "user").map(|line| line.text.as_str())
 }
 
@@ -44,7 +44,7 @@ const READINGS: [(&str, ArgumentReading); 8] = [
 ];
 
 /// Returns the user's value for an argument, and its words. A time without a day gets the day given elsewhere.
-pub(super) fn stated(conversation: &[HeardLine], argument: &str) -> Option<(Value, String)> {
+pub(super) fn stated(conversation: &[ConversationLine], argument: &str) -> Option<(Value, String)> {
     let (_, reading) = READINGS.iter().find(|(name, _)| *name == argument)?;
     let (value, words) = users_latest_first(conversation).find_map(reading)?;
     if !matches!(argument, "start" | "end") {
@@ -80,12 +80,15 @@ mod tests {
 
     use super::*;
 
-    fn conversation(texts: &[(&str, &str)]) -> Vec<HeardLine> {
-        texts.iter().map(|(from, text)| HeardLine { from: (*from).to_owned(), text: (*text).to_owned() }).collect()
+    fn conversation(texts: &[(&str, &str)]) -> Vec<ConversationLine> {
+        texts
+            .iter()
+            .map(|(from, text)| ConversationLine { from: (*from).to_owned(), text: (*text).to_owned() })
+            .collect()
     }
 
     #[test]
-    fn a_value_comes_with_its_words() {
+    fn a_value_is_returned_with_its_source_text() {
         let heard = conversation(&[("user", "Book a room for Jack on 2026-06-02 from 9 to 10:30, for 6 people.")]);
         for (argument, value, words) in [
             ("name", json!("Jack"), "Jack"),
@@ -101,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_later_counts_and_what_others_say_does_not() {
+    fn later_user_messages_count_and_others_do_not() {
         let heard = conversation(&[
             ("user", "I am Lucas. Book a flight from Oslo to Porto."),
             ("assistant", "From Rome to Lisbon?"),

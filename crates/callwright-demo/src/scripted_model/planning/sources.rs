@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::goals::summary;
-use super::request::{HeardLine, PlannerTool, stated};
+use super::request::{ConversationLine, PlannerTool, stated};
 
 /// Call whose arguments are requested.
 #[derive(Debug, Deserialize)]
@@ -59,7 +59,7 @@ const QUESTIONS: [(&str, &str); 6] = [
 const BOOKABLE: &str = "free";
 
 /// Returns the sources of all arguments that are required or given by the user.
-pub(super) fn answer(conversation: &[HeardLine], requested: &RequestedCall) -> Value {
+pub(super) fn answer(conversation: &[ConversationLine], requested: &RequestedCall) -> Value {
     let mut calls: Vec<Value> = Vec::new();
     let mut arguments = Vec::new();
     for argument in &requested.arguments {
@@ -76,7 +76,7 @@ pub(super) fn answer(conversation: &[HeardLine], requested: &RequestedCall) -> V
         };
         let planned = requested.planned.iter().find(|call| call.tool == tool.name);
         let call = planned.map_or(tool.name.as_str(), |call| call.call.as_str());
-        if planned.is_none() && !calls.iter().any(|known| known["call"] == call) {
+        if planned.is_none() && !calls.iter().any(|planned| planned["call"] == call) {
             calls.push(json!({ "call": call, "tool": tool.name, "task": summary(&tool.description) }));
         }
         let item = output.contains("/0").then_some("choose");
@@ -99,8 +99,8 @@ impl RequestedCall {
         let suppliers: Vec<&PlannerTool> = named
             .filter(|tool| tool.name != self.tool && self.needed_for.iter().all(|later| later.tool != tool.name))
             .collect();
-        let found = first_supplier(&suppliers, &argument.name, key_place);
-        let found = found.or_else(|| first_supplier(&suppliers, &argument.name, name_place));
+        let found = first_supplier(&suppliers, &argument.name, key_pointer);
+        let found = found.or_else(|| first_supplier(&suppliers, &argument.name, name_pointer));
         found.or_else(|| {
             let unknown = suppliers.iter().find(|tool| outputs(tool).is_empty());
             unknown.map(|tool| (*tool, String::new()))
@@ -108,26 +108,27 @@ impl RequestedCall {
     }
 }
 
-/// Returns the first tool with a place of the argument in its outputs; a bookable thing's takes precedence.
+/// Returns the first tool with a pointer to the argument in its outputs; a bookable thing's takes precedence.
 fn first_supplier<'t>(
     suppliers: &[&'t PlannerTool],
     argument: &str,
-    place: fn(&[String], &str) -> Option<String>,
+    pointer_of: fn(&[String], &str) -> Option<String>,
 ) -> Option<(&'t PlannerTool, String)> {
-    let places: Vec<_> = suppliers.iter().filter_map(|tool| Some((*tool, place(&outputs(tool), argument)?))).collect();
-    let bookable = places.iter().find(|(tool, _)| tool.description.contains(BOOKABLE));
-    bookable.or(places.first()).cloned()
+    let pointers: Vec<_> =
+        suppliers.iter().filter_map(|tool| Some((*tool, pointer_of(&outputs(tool), argument)?))).collect();
+    let bookable = pointers.iter().find(|(tool, _)| tool.description.contains(BOOKABLE));
+    bookable.or(pointers.first()).cloned()
 }
 
 /// Returns the path of the entity's key: for `room_id` the `id` of one of the `rooms`.
-fn key_place(outputs: &[String], argument: &str) -> Option<String> {
+fn key_pointer(outputs: &[String], argument: &str) -> Option<String> {
     let (thing, key) = argument.rsplit_once('_')?;
     let things = if thing == "person" { "people".to_owned() } else { format!("{thing}s") };
     outputs.iter().find(|pointer| pointer.ends_with(&format!("/{things}/0/{key}"))).cloned()
 }
 
 /// Returns the path of a value with the argument's name.
-fn name_place(outputs: &[String], argument: &str) -> Option<String> {
+fn name_pointer(outputs: &[String], argument: &str) -> Option<String> {
     outputs.iter().find(|pointer| pointer.rsplit('/').next() == Some(argument)).cloned()
 }
 
@@ -179,8 +180,9 @@ mod tests {
     use super::*;
 
     fn answer_to(text: &str, requested: Value) -> Value {
-        let heard: Vec<HeardLine> = serde_json::from_value(json!([{ "from": "user", "text": text }])).unwrap();
-        answer(&heard, &serde_json::from_value(requested).unwrap())
+        let conversation: Vec<ConversationLine> =
+            serde_json::from_value(json!([{ "from": "user", "text": text }])).unwrap();
+        answer(&conversation, &serde_json::from_value(requested).unwrap())
     }
 
     fn argument(name: &str, required: bool, tools: &[&str]) -> Value {
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_was_said_comes_before_a_tool_and_a_tool_before_a_question() {
+    fn stated_values_precede_tools_and_tools_precede_questions() {
         let requested = json!({
             "arguments": [
                 argument("start", true, &["other"]), argument("end", true, &["other"]),
@@ -234,7 +236,7 @@ mod tests {
 
     /// A call must not supply its own arguments, nor those of a call that it depends on.
     #[test]
-    fn what_comes_later_supplies_nothing() {
+    fn later_calls_supply_nothing() {
         let outputs = json!({ "/room_id": "", "/rooms/0/id": "" });
         let tool = |name: &str| json!({ "name": name, "description": "", "outputs": outputs });
         let answer = |tools: &[&str]| {
@@ -250,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_of_which_nobody_knows_the_answers_may_show_one_in_its_description() {
+    fn a_tool_without_documented_outputs_may_show_an_example_in_its_description() {
         let requested = |description: &str| {
             json!({
                 "arguments": [argument("flight_id", true, &["searchFlights"])],
@@ -259,8 +261,8 @@ mod tests {
         };
         let outputs =
             |description: &str| answer_to("Book.", requested(description))["arguments"][0]["outputs"][0].clone();
-        let shown = outputs(r#"Searches. Answers like {"flights": [{"id": "f-1", "price": 9}]} do."#);
-        assert_eq!((&shown["output"], &shown["item"]), (&json!("/flights/0/id"), &json!("choose")));
+        let source = outputs(r#"Searches. Answers like {"flights": [{"id": "f-1", "price": 9}]} do."#);
+        assert_eq!((&source["output"], &source["item"]), (&json!("/flights/0/id"), &json!("choose")));
         let unknown = outputs("Searches.");
         assert_eq!((&unknown["output"], &unknown["item"]), (&json!(""), &json!(null)));
     }
