@@ -65,7 +65,7 @@ pub(super) async fn build(
         documents::load(&settings, base_dir, embedder.clone(), representations.all(), &metrics).await?;
     let upstreams = Upstreams::build(&settings.upstreams, &settings.default_upstream)?;
     let memories = Memories::load(&settings, &store, embedder, &upstreams, &metrics).await;
-    let tokens = SealedTokens::of(&store, &settings.store)?.map(|tokens| Arc::new(tokens) as Arc<dyn SharedTokens>);
+    let tokens = SealedTokens::new(&store, &settings.store)?.map(|tokens| Arc::new(tokens) as Arc<dyn SharedTokens>);
     let executor = Executor::build(&settings.executor, store.clone(), tokens)?;
     let (templates, template_watcher) = operator_files::load_templates(&settings.feedback)?;
     let (notations, notation_watcher) = operator_files::load_notations(&settings.repair, base_dir)?;

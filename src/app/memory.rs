@@ -10,7 +10,7 @@ use super::following::{PAUSE_AFTER_FAILURE, is_due};
 use crate::config::Settings;
 use crate::pipeline::RecallMemory;
 use callwright_knowledge::experience::NoteTaker;
-use callwright_offline::learning::{Job, Known, Learner, LessonRewriter, MemoryCache, Ran, Worker};
+use callwright_offline::learning::{CachedMemory, Job, Learner, LessonRewriter, MemoryCache, Ran, Worker};
 use callwright_search::embedding::Embedder;
 use callwright_store::Store;
 use callwright_telemetry::Metrics;
@@ -50,7 +50,7 @@ impl Memories {
             Ok(known) => known,
             Err(error) => {
                 tracing::warn!(%error, "cannot read lessons and procedures from the store; turns run without them until it can be read");
-                memory_cache.known().await
+                memory_cache.current().await
             }
         };
         let memory = Arc::new(ArcSwap::from_pointee(seen(&known, embedder.as_ref())));
@@ -86,7 +86,7 @@ impl Memories {
         }
     }
 
-    fn count(&self, known: &Known) {
+    fn count(&self, known: &CachedMemory) {
         let lessons = known.lesson_store.len() - known.lesson_store.retired();
         let procedures = known.library.len() - known.library.retired();
         self.metrics.lessons.set(i64::try_from(lessons).unwrap_or(i64::MAX));
@@ -94,7 +94,7 @@ impl Memories {
     }
 }
 
-fn seen(known: &Known, embedder: Option<&Arc<dyn Embedder>>) -> RecallMemory {
+fn seen(known: &CachedMemory, embedder: Option<&Arc<dyn Embedder>>) -> RecallMemory {
     RecallMemory {
         lesson_store: Arc::clone(&known.lesson_store),
         library: Arc::clone(&known.library),

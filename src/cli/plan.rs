@@ -172,11 +172,11 @@ fn draw_bad_lines(summary: &DrawSummary) -> BadLines {
 }
 
 fn print_plans(summary: &DrawSummary, took: Duration) {
-    let DrawSummary { toolsets, tools, records, plans, asking, unserved, limited, calls, cost, .. } = summary;
+    let DrawSummary { toolsets, tools, records, plans, with_question, unserved, limited, calls, cost, .. } = summary;
     anstream::eprintln!("{toolsets} toolsets with {tools} tools");
     let seconds = took.as_secs_f64();
     anstream::eprintln!(
-        "{records} requests in {seconds:.1} s: {plans} plans with {calls} calls, {asking} of them with a question to the user; \
+        "{records} requests in {seconds:.1} s: {plans} plans with {calls} calls, {with_question} of them with a question to the user; \
          {unserved} not served by any tool, {limited} over a limit"
     );
     anstream::eprintln!(

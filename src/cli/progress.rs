@@ -138,7 +138,7 @@ pub(super) fn answer_lines<S>(
     let writes_to_terminal = output.as_os_str() == "-" && std::io::stdout().is_terminal();
     let begun = Instant::now();
     let summary = match run(&ProgressPrinter::new(writes_to_terminal)) {
-        Err(OfflineError::ReaderGone) => return Ok(()),
+        Err(OfflineError::OutputClosed) => return Ok(()),
         result => result?,
     };
     print(&summary, begun.elapsed());

@@ -12,7 +12,7 @@ use super::setup::{load_config, runtime};
 use crate::config::LoadedConfig;
 use callwright_common::digest;
 use callwright_offline as offline;
-use callwright_store::{Deleted, Deletion, Store, TakenUp};
+use callwright_store::{Deletion, DeletionCounts, RecoveredTraces, Store};
 use callwright_types::ids;
 
 /// Arguments of `store`.
@@ -86,8 +86,8 @@ fn export(loaded: &LoadedConfig, output: &Path) -> VerbResult {
     let result = answer_lines(
         output,
         |progress| offline::export(&store, output.to_owned(), runtime.handle(), progress),
-        |summary, _| anstream::eprintln!("{} items exported", summary.things),
-        |summary| BadLines { problems: summary.problems, lines: summary.things + summary.problems },
+        |summary, _| anstream::eprintln!("{} items exported", summary.items),
+        |summary| BadLines { problems: summary.problems, lines: summary.items + summary.problems },
     );
     runtime.block_on(store.close());
     result
@@ -126,7 +126,7 @@ fn delete(loaded: &LoadedConfig, keys: &[String], sessions: Vec<String>, older_t
         let store = Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?;
         let done = async {
             // Traces spilled on disk would otherwise reach the store later and remain there.
-            let taken = store.take_up(&loaded.settings.store, &loaded.base_dir).await?;
+            let taken = store.recover_traces(&loaded.settings.store, &loaded.base_dir).await?;
             store.delete(&deletion).await.map(|deleted| (taken, deleted))
         }
         .await;
@@ -134,7 +134,7 @@ fn delete(loaded: &LoadedConfig, keys: &[String], sessions: Vec<String>, older_t
         done
     })?;
     print(taken);
-    let Deleted { traces, feedback, turn_state, lessons, procedures, representations, samples } = deleted;
+    let DeletionCounts { traces, feedback, turn_state, lessons, procedures, representations, samples } = deleted;
     outln!("{traces} traces, {feedback} verdicts and {turn_state} rows of turn state deleted");
     for (kind, forgot) in
         [("lessons", lessons), ("procedures", procedures), ("representations", representations), ("samples", samples)]
@@ -145,7 +145,7 @@ fn delete(loaded: &LoadedConfig, keys: &[String], sessions: Vec<String>, older_t
 }
 
 /// Reports the traces that were spilled on disk.
-fn print(TakenUp { traces, lost, held }: TakenUp) {
+fn print(RecoveredTraces { traces, lost, held }: RecoveredTraces) {
     if traces + lost > 0 {
         anstream::eprintln!(
             "{traces} traces spilled on disk were included; {lost} unreadable lines there were dropped"

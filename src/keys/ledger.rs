@@ -8,7 +8,7 @@ use super::moment::Moment;
 use super::quota_status::{Dimension, QuotaStatus};
 use super::refusal::{RefusedRequest, ViolatedLimit};
 use super::usage_counter::{Amount, KeyUsageCounter};
-use callwright_store::{UsageRow, UsageSeen};
+use callwright_store::{UsageChanges, UsageRow};
 use callwright_types::KeyLimits;
 
 /// Billionths per unit of currency.
@@ -136,7 +136,7 @@ impl Ledger {
 
     /// Applies an exchange: `reported` was sent, and `seen` was read. `is_first` means that `seen` is the usage before
     /// this process started.
-    pub(super) fn exchanged(&self, now: &Moment, reported: &[UsageRow], seen: &UsageSeen, is_first: bool) {
+    pub(super) fn exchanged(&self, now: &Moment, reported: &[UsageRow], seen: &UsageChanges, is_first: bool) {
         let mut tallies = self.locked();
         for row in reported {
             tallies.entry(row.subject.clone()).or_default().reported(row.day, Amount::of(row));
@@ -311,7 +311,7 @@ mod tests {
         let day = now(0).day();
         assert_eq!(reported, [UsageRow { subject: "a".to_owned(), day, requests: 1, tokens: 0, nanos: 0 }]);
         let all = UsageRow { subject: "a".to_owned(), day, requests: 3, tokens: 7, nanos: 9 };
-        let seen = UsageSeen { rows: vec![all], upto: 1, elsewhere: vec![("a".to_owned(), 1)] };
+        let seen = UsageChanges { rows: vec![all], upto: 1, elsewhere: vec![("a".to_owned(), 1)] };
         ledger.exchanged(&now(1), &reported, &seen, false);
         assert_eq!(ledger.unreported(), []);
         assert_eq!(
@@ -331,7 +331,7 @@ mod tests {
         let ledger = Ledger::default();
         let subjects = [subject("a", limits(1, 0, 0, 1.0))];
         let row = UsageRow { subject: "a".to_owned(), day: now(0).day(), requests: 9, tokens: 9, nanos: 999_999_999 };
-        ledger.exchanged(&now(0), &[], &UsageSeen { rows: vec![row], ..UsageSeen::default() }, true);
+        ledger.exchanged(&now(0), &[], &UsageChanges { rows: vec![row], ..UsageChanges::default() }, true);
         assert_eq!(why(admit(&ledger, 0, &subjects)), None);
         ledger.charge(&now(0), ["a"], Amount { nanos: 1, ..Amount::default() });
         assert_eq!(why(admit(&ledger, 0, &subjects)).unwrap().0, ViolatedLimit::Budget);
@@ -365,7 +365,7 @@ mod tests {
         for _ in 0..3 {
             ledger.ended(["a"], third);
         }
-        let seen = UsageSeen { elsewhere: vec![("a".to_owned(), 2)], ..UsageSeen::default() };
+        let seen = UsageChanges { elsewhere: vec![("a".to_owned(), 2)], ..UsageChanges::default() };
         ledger.exchanged(&now(0), &[], &seen, false);
         assert_eq!([admit(), admit()], [None, Some((ViolatedLimit::Reserved, 1))], "two there and one here");
     }

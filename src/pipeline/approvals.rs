@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::webhook::{ApprovalEvent, Webhook};
 use callwright_executor::Grant;
 use callwright_store::{
-    Approval, ApprovalFilter, ApprovalPage, Decided, Question, QueueResult, Ruling, Store, StoreError,
+    Approval, ApprovalFilter, ApprovalPage, DecisionResult, Question, QueueResult, Ruling, Store, StoreError,
 };
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::Decision;
@@ -68,10 +68,10 @@ impl ApprovalDesk {
     ///
     /// # Errors
     /// [`StoreError`]; no decision is recorded then.
-    pub async fn decide(&self, id: &str, ruling: &Ruling) -> Result<Decided, StoreError> {
+    pub async fn decide(&self, id: &str, ruling: &Ruling) -> Result<DecisionResult, StoreError> {
         self.sweep().await?;
         let decided = self.store.decide_approval(id, ruling).await?;
-        if let Decided::Now(approval) = &decided {
+        if let DecisionResult::Now(approval) = &decided {
             self.metrics.approvals.inc(if ruling.approved { Decision::Approved } else { Decision::Denied });
             self.changed.send_replace(());
             if let Some(webhook) = &self.webhook {

@@ -79,7 +79,7 @@ pub enum OfflineError {
     Unserialisable(String),
     /// The reader of the output closed its pipe: the run ends without an error.
     #[error("the reader of the output has closed it")]
-    ReaderGone,
+    OutputClosed,
     /// The output would overwrite an input.
     #[error("{file} is an input and would be overwritten; give the output another name")]
     SameFile {

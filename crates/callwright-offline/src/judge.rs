@@ -73,8 +73,8 @@ impl<'a> Judge<'a> {
             budget: None,
         };
         // Text next to calls that are not judged remains text.
-        let said = if message.has_unjudged_calls() { None } else { message.text() };
-        let spoken = Spoken { text: said.as_deref(), calls: message.calls(), situation };
+        let text = if message.has_unjudged_calls() { None } else { message.text() };
+        let spoken = Spoken { text: text.as_deref(), calls: message.calls(), situation };
         let (scan, repair) = (&self.policy.scan, &self.policy.repair);
         self.in_context(Some(request), offered, |context| {
             let judged = judge_message(&spoken, &offered.tool_set, scan, repair, context);
@@ -82,7 +82,7 @@ impl<'a> Judge<'a> {
                 return judged;
             }
             let reasoning = message.reasoning();
-            let answer = TextAnswer { text: said.as_deref(), reasoning: reasoning.as_deref(), situation };
+            let answer = TextAnswer { text: text.as_deref(), reasoning: reasoning.as_deref(), situation };
             judged.or_no_answer(&answer, &offered.tool_set, scan, repair, context)
         })
     }
@@ -130,6 +130,6 @@ impl<'a> Judge<'a> {
         }
         let messages = request.messages();
         let last = messages.iter().rev().find(|message| message.role == "user")?;
-        last.text.as_deref().map(|said| offered.relevance(said, self.vectors.as_ref()))
+        last.text.as_deref().map(|text| offered.relevance(text, self.vectors.as_ref()))
     }
 }

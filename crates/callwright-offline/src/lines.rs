@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_in_the_decompressed_text() {
+    fn positions_refer_to_the_decompressed_text() {
         let bytes = b"{}\n\n  [1]\r\nx";
         let found = lines_of(bytes);
         assert_eq!(found.iter().map(|(number, _, _)| *number).collect::<Vec<_>>(), [1, 3, 4]);
@@ -267,14 +267,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_text_is_told_apart_from_its_neighbours() {
+    fn an_invalid_line_does_not_affect_its_neighbours() {
         let found = lines_of(b"a\nb\xffc\nd\n");
         assert!(found[1].2.as_ref().unwrap_err().contains("from byte 2 on"));
         assert_eq!((found[2].0, found[2].2.as_deref()), (3, Ok("d")));
     }
 
     #[test]
-    fn a_line_beyond_the_bound_is_passed_over() {
+    fn an_over_long_line_is_skipped() {
         let mut bytes = vec![b'x'; MAX_LINE_BYTES];
         bytes.push(b'\n');
         let exact = lines_of(&bytes);

@@ -8,7 +8,7 @@ use super::input::InputReader;
 use super::lines::{InputLine, InputLines, LineBatch};
 use super::output::OutputWriter;
 use super::{OfflineError, Watcher};
-use callwright_store::{ExportPosition, Imported, Portable, Store};
+use callwright_store::{ExportPosition, ImportResult, Portable, Store};
 use callwright_types::Lesson;
 
 /// Beginnings of lines with lessons and procedures.
@@ -18,7 +18,7 @@ const PORTABLE_MEMORY: [&str; 2] = ["{\"lesson\":", "{\"procedure\":"];
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ExportSummary {
     /// Written items.
-    pub things: u64,
+    pub items: u64,
     /// Unreadable items of the store.
     pub problems: u64,
 }
@@ -55,13 +55,12 @@ pub fn export(
             watcher.left_out(problem);
         }
         let mut lines = Vec::new();
-        for thing in &part.things {
-            serde_json::to_writer(&mut lines, thing)
-                .map_err(|error| OfflineError::Unserialisable(error.to_string()))?;
+        for item in &part.items {
+            serde_json::to_writer(&mut lines, item).map_err(|error| OfflineError::Unserialisable(error.to_string()))?;
             lines.push(b'\n');
         }
         output.write(&lines)?;
-        summary.things += part.things.len() as u64;
+        summary.items += part.items.len() as u64;
         summary.problems += part.problems.len() as u64;
         next = part.next;
     }
@@ -100,13 +99,13 @@ fn import_batch(
     watcher: &dyn Watcher,
     summary: &mut ImportSummary,
 ) -> Result<(), OfflineError> {
-    let (mut things, mut places) = (Vec::new(), Vec::new());
+    let (mut items, mut lines) = (Vec::new(), Vec::new());
     for line in batch.lines {
         summary.lines += 1;
         match read(&line) {
-            Ok(thing) => {
-                things.push(thing);
-                places.push(line);
+            Ok(item) => {
+                items.push(item);
+                lines.push(line);
             }
             Err(message) => {
                 summary.problems += 1;
@@ -114,11 +113,11 @@ fn import_batch(
             }
         }
     }
-    let outcomes = runtime.block_on(store.import(things)).map_err(OfflineError::Store)?;
-    for (outcome, line) in outcomes.into_iter().zip(places) {
+    let outcomes = runtime.block_on(store.import(items)).map_err(OfflineError::Store)?;
+    for (outcome, line) in outcomes.into_iter().zip(lines) {
         match outcome {
-            Ok(Imported::Written) => summary.written += 1,
-            Ok(Imported::Known) => summary.known += 1,
+            Ok(ImportResult::Written) => summary.written += 1,
+            Ok(ImportResult::Unchanged) => summary.known += 1,
             Err(message) => {
                 summary.problems += 1;
                 watcher.problem(&line.problem(name, message));

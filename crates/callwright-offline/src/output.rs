@@ -47,7 +47,7 @@ impl OutputWriter {
     /// Writes complete lines.
     ///
     /// # Errors
-    /// [`OfflineError::Unwritable`], or [`OfflineError::ReaderGone`] for a pipe without a reader.
+    /// [`OfflineError::Unwritable`], or [`OfflineError::OutputClosed`] for a pipe without a reader.
     pub(super) fn write(&mut self, lines: &[u8]) -> Result<(), OfflineError> {
         let written = match &mut self.sink {
             OutputSink::Plain(sink) => sink.write_all(lines),
@@ -74,9 +74,9 @@ impl OutputWriter {
 /// # Errors
 /// [`OfflineError::SameFile`].
 pub(super) fn refuse_input(path: &Path, inputs: &[&Path]) -> Result<(), OfflineError> {
-    if let Ok(place) = fs::canonicalize(path)
+    if let Ok(target) = fs::canonicalize(path)
         && fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
-        && inputs.iter().any(|input| fs::canonicalize(input).is_ok_and(|input| input == place))
+        && inputs.iter().any(|input| fs::canonicalize(input).is_ok_and(|input| input == target))
     {
         return Err(OfflineError::SameFile { file: path.display().to_string() });
     }
@@ -85,7 +85,7 @@ pub(super) fn refuse_input(path: &Path, inputs: &[&Path]) -> Result<(), OfflineE
 
 fn unwritable(file: &str, source: io::Error) -> OfflineError {
     match source.kind() {
-        io::ErrorKind::BrokenPipe => OfflineError::ReaderGone,
+        io::ErrorKind::BrokenPipe => OfflineError::OutputClosed,
         _ => OfflineError::Unwritable { file: file.to_owned(), source },
     }
 }

@@ -16,7 +16,7 @@ use callwright_openai::{RecordedAnswer, name_of};
 /// that is compressed or a pipe, in a temporary copy.
 #[derive(Debug)]
 pub(super) struct QuestionIndex {
-    places: HashMap<Box<str>, QuestionPosition>,
+    positions: HashMap<Box<str>, QuestionPosition>,
     lines: Mutex<File>,
 }
 
@@ -38,22 +38,22 @@ impl QuestionIndex {
         let plain = input.plain.take();
         let mut copy = if plain.is_none() { Some(QuestionCopy::new()?) } else { None };
         let mut lines = InputLines::of(input);
-        let (mut places, mut problems) = (HashMap::new(), 0);
+        let (mut positions, mut problems) = (HashMap::new(), 0);
         watcher.begins(lines.name(), lines.size());
         while let Some(batch) = lines.next_batch()? {
             for line in &batch.lines {
-                if let Err(problem) = note(&mut places, line, lines.name(), copy.as_mut())? {
+                if let Err(problem) = note(&mut positions, line, lines.name(), copy.as_mut())? {
                     problems += 1;
                     watcher.problem(&problem);
                 }
             }
-            watcher.advances(batch.consumed, places.len() as u64);
+            watcher.advances(batch.consumed, positions.len() as u64);
         }
         watcher.ends();
         let file = plain.or(copy.map(|copy| copy.file));
         // One of the two always exists; otherwise nothing can be found.
         let Some(file) = file else { return Err(QuestionCopy::failed(io::ErrorKind::NotFound.into())) };
-        Ok((Self { places, lines: Mutex::new(file) }, problems))
+        Ok((Self { positions, lines: Mutex::new(file) }, problems))
     }
 
     /// Returns the text of a question's `tools`; `None` if there is no such question.
@@ -61,10 +61,10 @@ impl QuestionIndex {
     /// # Errors
     /// A message if the file has changed meanwhile.
     pub(super) fn tools_text(&self, id: &str) -> Result<Option<String>, String> {
-        let Some(place) = self.places.get(id) else { return Ok(None) };
-        let mut bytes = vec![0; place.length];
+        let Some(position) = self.positions.get(id) else { return Ok(None) };
+        let mut bytes = vec![0; position.length];
         let mut file = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(place.offset))
+        file.seek(SeekFrom::Start(position.offset))
             .and_then(|_| file.read_exact(&mut bytes))
             .map_err(|error| format!("the tools of its question cannot be read again: {error}"))?;
         drop(file);
@@ -79,7 +79,7 @@ const CHANGED: &str = "the tools of its question have changed; do not modify the
 
 /// Records the position of a line's id. The outer error ends the run, the inner one concerns the line.
 fn note(
-    places: &mut HashMap<Box<str>, QuestionPosition>,
+    positions: &mut HashMap<Box<str>, QuestionPosition>,
     line: &InputLine,
     file: &str,
     copy: Option<&mut QuestionCopy>,
@@ -89,7 +89,7 @@ fn note(
         Ok(read) => read,
         Err(message) => return Ok(Err(line.problem(file, message))),
     };
-    let entry = match places.entry(id) {
+    let entry = match positions.entry(id) {
         Entry::Vacant(entry) => entry,
         Entry::Occupied(entry) => {
             let message = format!(

@@ -122,10 +122,10 @@ fn is_silent(tool: &ListedTool) -> bool {
 
 /// Joins names, and appends the number of omitted ones.
 pub(super) fn names(names: &[&str]) -> String {
-    let shown: Vec<String> = names.iter().take(MAX_NAMES).map(|name| excerpt(name, MAX_QUOTED)).collect();
+    let quoted: Vec<String> = names.iter().take(MAX_NAMES).map(|name| excerpt(name, MAX_QUOTED)).collect();
     let more = names.len().saturating_sub(MAX_NAMES);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}", shown.join(", "))
+    format!("{}{more}", quoted.join(", "))
 }
 
 fn read_tool(text: &str) -> Result<ListedTool, String> {

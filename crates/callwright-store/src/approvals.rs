@@ -54,14 +54,14 @@ pub enum QueueResult {
     /// A new entry.
     Queued(ApprovalNote),
     /// The existing entry for the same call by the same session of the same client.
-    Known(ApprovalNote),
+    Existing(ApprovalNote),
     /// The maximum number of pending entries is reached.
     Full,
 }
 
 /// Result of [`Store::decide_approval`].
 #[derive(Debug, Clone, PartialEq)]
-pub enum Decided {
+pub enum DecisionResult {
     /// The decision is recorded.
     Now(Box<Approval>),
     /// An earlier decision exists and remains valid.
@@ -74,7 +74,7 @@ pub enum Decided {
 
 /// Result of [`Store::close_approval`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Closed {
+pub struct ClosedApproval {
     /// Whether this call closed the entry, which was pending.
     pub now: bool,
     /// Current status of the entry.
@@ -171,15 +171,15 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the commit failed: the call must not be executed.
     pub async fn request_approval(&self, question: &Question, most: u32) -> Result<QueueResult, StoreError> {
-        self.noted(self.database()?.ask(question, most, self.owner()).await)
+        self.record_health(self.database()?.request_approval(question, most, self.owner()).await)
     }
 
     /// Decides a pending entry. The first decision is final.
     ///
     /// # Errors
     /// [`StoreError`]; no decision is recorded then.
-    pub async fn decide_approval(&self, id: &str, ruling: &Ruling) -> Result<Decided, StoreError> {
-        self.noted(self.database()?.decide(id, ruling).await)
+    pub async fn decide_approval(&self, id: &str, ruling: &Ruling) -> Result<DecisionResult, StoreError> {
+        self.record_health(self.database()?.decide(id, ruling).await)
     }
 
     /// Closes a pending entry without a decision, as expired or withdrawn, and returns its current status. An earlier
@@ -187,8 +187,8 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn close_approval(&self, id: &str, status: ApprovalStatus) -> Result<Option<Closed>, StoreError> {
-        self.noted(self.database()?.close_approval(id, status).await)
+    pub async fn close_approval(&self, id: &str, status: ApprovalStatus) -> Result<Option<ClosedApproval>, StoreError> {
+        self.record_health(self.database()?.close_approval(id, status).await)
     }
 
     /// Consumes an approval of the call with this digest. Returns `true` once, and only if it is approved; the use is
@@ -197,7 +197,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the commit failed: the call must not be executed.
     pub async fn use_approval(&self, id: &str, digest: &str) -> Result<bool, StoreError> {
-        self.noted(self.database()?.use_up(id, digest).await)
+        self.record_health(self.database()?.use_up(id, digest).await)
     }
 
     /// Returns the status of an entry; `None` if no entry has this id.
@@ -205,7 +205,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub async fn approval_note(&self, id: &str) -> Result<Option<ApprovalNote>, StoreError> {
-        self.database()?.standing(id).await
+        self.database()?.approval_note(id).await
     }
 
     /// Returns a full entry; `None` if no entry has this id.
@@ -238,6 +238,6 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub async fn expire_approvals(&self, limit: u32) -> Result<u64, StoreError> {
-        self.noted(self.database()?.expire_due(limit, self.owner()).await)
+        self.record_health(self.database()?.expire_due(limit, self.owner()).await)
     }
 }

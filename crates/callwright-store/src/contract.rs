@@ -39,12 +39,12 @@ macro_rules! on_every_database {
 
 pub(super) use on_every_database;
 
-/// Value under test, opened from settings.
-pub(super) trait Opened {
+/// Store or database under test, opened from settings.
+pub(super) trait OpenedFrom {
     async fn opened(settings: &Settings, directory: &Path) -> Self;
 }
 
-impl Opened for Store {
+impl OpenedFrom for Store {
     async fn opened(settings: &Settings, directory: &Path) -> Self {
         let store = Self::open(settings, directory).await;
         assert!(store.health().ok, "{:?}", store.health());
@@ -52,22 +52,22 @@ impl Opened for Store {
     }
 }
 
-impl Opened for Database {
+impl OpenedFrom for Database {
     async fn opened(settings: &Settings, directory: &Path) -> Self {
         let location = Location::parse(settings.url.expose(), directory).unwrap();
         Self::open(&location, settings, "this").await.unwrap()
     }
 }
 
-pub(super) async fn in_memory_store<S: Opened>() -> S {
+pub(super) async fn in_memory_store<S: OpenedFrom>() -> S {
     S::opened(&in_memory(), Path::new("")).await
 }
 
-pub(super) async fn in_a_file<S: Opened>(directory: &TempDir) -> S {
+pub(super) async fn in_a_file<S: OpenedFrom>(directory: &TempDir) -> S {
     S::opened(&Settings { url: "sqlite:a.sqlite3".into(), ..in_memory() }, directory.path()).await
 }
 
-pub(super) async fn on_postgres<S: Opened>() -> S {
+pub(super) async fn on_postgres<S: OpenedFrom>() -> S {
     S::opened(&at_postgres(postgres_server::database()), Path::new("")).await
 }
 

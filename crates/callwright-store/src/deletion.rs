@@ -18,7 +18,7 @@ pub struct Deletion {
 
 /// Counts of deleted and changed items.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Deleted {
+pub struct DeletionCounts {
     /// Deleted traces.
     pub traces: u64,
     /// Deleted feedback of applications.
@@ -42,7 +42,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`]; deletions completed before the error are kept.
-    pub async fn delete(&self, deletion: &Deletion) -> Result<Deleted, StoreError> {
-        self.changed_here(self.noted(self.database()?.delete(deletion).await))
+    pub async fn delete(&self, deletion: &Deletion) -> Result<DeletionCounts, StoreError> {
+        self.notify_change(self.record_health(self.database()?.delete(deletion).await))
     }
 }

@@ -10,10 +10,10 @@ use super::{Location, Settings, TraceRow};
 #[derive(Debug)]
 pub(super) struct Disk {
     /// Folder and its size limit in bytes.
-    place: Option<(PathBuf, u64)>,
+    folder: Option<(PathBuf, u64)>,
     spill: Option<Spill>,
     /// Whether the last write succeeded.
-    is_well: bool,
+    last_write_succeeded: bool,
 }
 
 impl Disk {
@@ -21,18 +21,18 @@ impl Disk {
     pub(super) fn new(settings: &Settings, base_dir: &Path) -> Self {
         let is_memory = Location::parse(settings.url.expose(), base_dir) == Ok(Location::Memory);
         let is_on = !settings.spill_dir.is_empty() && settings.spill_bytes > 0 && !is_memory;
-        let place = is_on.then(|| (base_dir.join(&settings.spill_dir), settings.spill_bytes));
-        Self { place, spill: None, is_well: true }
+        let folder = is_on.then(|| (base_dir.join(&settings.spill_dir), settings.spill_bytes));
+        Self { folder, spill: None, last_write_succeeded: true }
     }
 
     /// Whether traces may be spilled to disk.
     pub(super) fn is_on(&self) -> bool {
-        self.place.is_some()
+        self.folder.is_some()
     }
 
     /// Opens the spill and adopts the files of earlier processes.
     pub(super) async fn open(&mut self) {
-        let Some((folder, bytes)) = self.place.clone() else { return };
+        let Some((folder, bytes)) = self.folder.clone() else { return };
         self.spill = tokio::task::spawn_blocking(move || Spill::open(folder, bytes)).await.ok();
         if self.holds_some() {
             tracing::info!(bytes = self.bytes(), "storing traces that an earlier process spilled to disk");
@@ -55,11 +55,11 @@ impl Disk {
         match self.on_disk(move |spill| spill.push(&rows)).await {
             None => false,
             Some(Ok(())) => {
-                self.is_well = true;
+                self.last_write_succeeded = true;
                 true
             }
             Some(Err(error)) => {
-                if std::mem::replace(&mut self.is_well, false) {
+                if std::mem::replace(&mut self.last_write_succeeded, false) {
                     tracing::warn!(%error, "cannot write traces to `[store] spill_dir`");
                 }
                 false

@@ -11,7 +11,7 @@ pub enum StoreError {
     Unavailable(String),
     /// The database file was deleted or replaced; the store is reopened.
     #[error("the store is unavailable: {0}")]
-    FileGone(String),
+    FileReplaced(String),
     /// The store works and refuses this request; a retry cannot succeed.
     #[error("the store refused the request: {0}")]
     Refused(String),
@@ -29,6 +29,6 @@ impl From<serde_json::Error> for StoreError {
 impl StoreError {
     /// Whether the same request may succeed later.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Unavailable(_) | Self::FileGone(_))
+        matches!(self, Self::Unavailable(_) | Self::FileReplaced(_))
     }
 }

@@ -69,7 +69,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`]; nothing is stored then.
     pub async fn give_feedback(&self, row: &FeedbackRow) -> Result<FeedbackResult, StoreError> {
-        self.changed_here(self.noted(self.database()?.give(row).await))
+        self.notify_change(self.record_health(self.database()?.give(row).await))
     }
 
     /// Returns at most `limit` verdicts after this revision, oldest first.

@@ -83,7 +83,7 @@ impl FromStr for FindingFilter {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let unknown = || UnknownFinding(text.to_owned());
         let (kind, name) = text.split_once(':').ok_or_else(unknown)?;
-        let kind = FindingKind::ALL.into_iter().find(|known| known.label() == kind).ok_or_else(unknown)?;
+        let kind = FindingKind::ALL.into_iter().find(|other| other.label() == kind).ok_or_else(unknown)?;
         Ok(Self { kind, name: name.to_owned() })
     }
 }

@@ -18,8 +18,8 @@ use super::postgres::Postgres;
 use super::sql::Database;
 use super::sqlite::Sqlite;
 use super::{
-    Ages, Beginning, Begun, IntentKey, Intents, Location, Revision, Revisions, Settings, StoreError, Taught, TextHash,
-    TraceFilter, TracePage, TraceRow, Traces, Vectors,
+    Ages, Beginning, Begun, IntentKey, Intents, LearnableTraces, Location, Revision, Revisions, Settings, StoreError,
+    TextHash, TraceFilter, TracePage, TraceRow, Traces, Vectors,
 };
 use callwright_types::{Trace, ids};
 
@@ -53,9 +53,9 @@ struct StoreInner {
     /// Wakes the check for changes.
     wake: Arc<Notify>,
     /// Error of the last write of traces, if it failed. Apart from other writes, which may succeed meanwhile.
-    trace_trouble: ArcSwapOption<String>,
+    trace_error: ArcSwapOption<String>,
     /// Error of the last other write, if it failed: an open store may have a full disk.
-    trouble: ArcSwapOption<String>,
+    write_error: ArcSwapOption<String>,
 }
 
 #[derive(Debug)]
@@ -78,8 +78,8 @@ impl Store {
             Err(error) => (None, StoreState::Down(error.to_string())),
         };
         let is_worth_retrying = location.is_some() && matches!(state, StoreState::Down(_));
-        let store = Self::of(location, settings, owner, state);
-        tokio::spawn(changes::keep_up(Arc::downgrade(&store.inner)));
+        let store = Self::new(location, settings, owner, state);
+        tokio::spawn(changes::poll_changes(Arc::downgrade(&store.inner)));
         if is_worth_retrying {
             let pause = Duration::from_secs(settings.retry_seconds.max(1));
             tokio::spawn(reopen(Arc::downgrade(&store.inner), pause));
@@ -94,10 +94,10 @@ impl Store {
             return Err(StoreError::Off);
         }
         let database = Database::open_beside(&location, settings).await.map_err(StoreError::Unavailable)?;
-        Ok(Self::of(Some(location), settings, ids::replica_id(), StoreState::Open(database)))
+        Ok(Self::new(Some(location), settings, ids::replica_id(), StoreState::Open(database)))
     }
 
-    fn of(location: Option<Location>, settings: &Settings, owner: String, state: StoreState) -> Self {
+    fn new(location: Option<Location>, settings: &Settings, owner: String, state: StoreState) -> Self {
         let inner = StoreInner {
             location,
             settings: settings.clone(),
@@ -105,8 +105,8 @@ impl Store {
             state: ArcSwap::from_pointee(state),
             changes: watch::Sender::new(Revisions::default()),
             wake: Arc::default(),
-            trace_trouble: ArcSwapOption::empty(),
-            trouble: ArcSwapOption::empty(),
+            trace_error: ArcSwapOption::empty(),
+            write_error: ArcSwapOption::empty(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -126,11 +126,11 @@ impl Store {
 
     /// Returns the health of the store, as of the last opening or write.
     pub fn health(&self) -> Health {
-        let here = self.inner.location.as_ref().map(Location::to_string).unwrap_or_default();
-        match (&**self.inner.state.load(), self.inner.trouble()) {
+        let location = self.inner.location.as_ref().map(Location::to_string).unwrap_or_default();
+        match (&**self.inner.state.load(), self.inner.last_error()) {
             (StoreState::Down(message), _) => Health { ok: false, message: message.clone() },
-            (StoreState::Open(_), Some(trouble)) => Health { ok: false, message: format!("{here}: {trouble}") },
-            (StoreState::Open(_), None) | (StoreState::Off, _) => Health { ok: true, message: here },
+            (StoreState::Open(_), Some(error)) => Health { ok: false, message: format!("{location}: {error}") },
+            (StoreState::Open(_), None) | (StoreState::Off, _) => Health { ok: true, message: location },
             (StoreState::Closed, _) => Health { ok: false, message: "closed".to_owned() },
         }
     }
@@ -164,22 +164,26 @@ impl Store {
     }
 
     /// Records the health of the store from the result of a write other than that of traces.
-    pub(super) fn noted<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
-        self.noted_in(&self.inner.trouble, result)
+    pub(super) fn record_health<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        self.record_health_in(&self.inner.write_error, result)
     }
 
-    fn noted_in<T>(&self, trouble: &ArcSwapOption<String>, result: Result<T, StoreError>) -> Result<T, StoreError> {
+    fn record_health_in<T>(
+        &self,
+        last_error: &ArcSwapOption<String>,
+        result: Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         match &result {
-            Err(StoreError::FileGone(message)) => self.reopen(message),
+            Err(StoreError::FileReplaced(message)) => self.reopen(message),
             Err(StoreError::Unavailable(message)) => {
-                let is_new = trouble.swap(Some(Arc::new(message.clone()))).is_none();
+                let is_new = last_error.swap(Some(Arc::new(message.clone()))).is_none();
                 if is_new {
                     tracing::warn!(reason = %message, "the store fails");
                 }
             }
-            Ok(_) if trouble.load().is_some() => {
-                trouble.store(None);
-                if self.inner.trouble().is_none() {
+            Ok(_) if last_error.load().is_some() => {
+                last_error.store(None);
+                if self.inner.last_error().is_none() {
                     tracing::info!("the store works again");
                 }
             }
@@ -192,8 +196,8 @@ impl Store {
     fn reopen(&self, why: &str) {
         let before = self.inner.state.load_full();
         let StoreState::Open(database) = &*before else { return };
-        let found = self.inner.state.compare_and_swap(&before, Arc::new(StoreState::Down(why.to_owned())));
-        if !Arc::ptr_eq(&found, &before) {
+        let current = self.inner.state.compare_and_swap(&before, Arc::new(StoreState::Down(why.to_owned())));
+        if !Arc::ptr_eq(&current, &before) {
             return;
         }
         tracing::error!(reason = %why, "the store fails");
@@ -207,8 +211,8 @@ impl Store {
 }
 
 impl StoreInner {
-    fn trouble(&self) -> Option<Arc<String>> {
-        self.trace_trouble.load_full().or_else(|| self.trouble.load_full())
+    fn last_error(&self) -> Option<Arc<String>> {
+        self.trace_error.load_full().or_else(|| self.write_error.load_full())
     }
 }
 
@@ -239,8 +243,8 @@ async fn reopen(inner: Weak<StoreInner>, pause: Duration) {
         let (StoreState::Down(_), Some(location)) = (&*before, &inner.location) else { return };
         match Database::open(location, &inner.settings, &inner.owner).await {
             Ok(database) => {
-                let found = inner.state.compare_and_swap(&before, Arc::new(StoreState::Open(database.clone())));
-                if Arc::ptr_eq(&found, &before) {
+                let current = inner.state.compare_and_swap(&before, Arc::new(StoreState::Open(database.clone())));
+                if Arc::ptr_eq(&current, &before) {
                     tracing::info!(%location, "the store is open again");
                 } else {
                     database.close().await;
@@ -256,7 +260,7 @@ async fn reopen(inner: Weak<StoreInner>, pause: Duration) {
 
 impl Traces for Store {
     fn append<'a>(&'a self, batch: &'a [TraceRow]) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.noted_in(&self.inner.trace_trouble, self.database()?.append(batch).await) })
+        Box::pin(async move { self.record_health_in(&self.inner.trace_error, self.database()?.append(batch).await) })
     }
 
     fn list<'a>(&'a self, filter: &'a TraceFilter) -> BoxFuture<'a, Result<TracePage, StoreError>> {
@@ -267,30 +271,26 @@ impl Traces for Store {
         Box::pin(async move { self.database()?.get(id).await })
     }
 
-    fn taught(&self, after: Revision, limit: u32) -> BoxFuture<'_, Result<Taught, StoreError>> {
-        Box::pin(async move { self.database()?.taught(after, limit).await })
+    fn learnable(&self, after: Revision, limit: u32) -> BoxFuture<'_, Result<LearnableTraces, StoreError>> {
+        Box::pin(async move { self.database()?.learnable(after, limit).await })
     }
 
     fn expire(&self, ages: Ages, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
-        Box::pin(async move { self.noted(self.database()?.expire(ages, limit).await) })
+        Box::pin(async move { self.record_health(self.database()?.expire(ages, limit).await) })
     }
 }
 
 impl Vectors for Store {
-    fn known<'a>(
+    fn load<'a>(
         &'a self,
         model: &'a str,
         texts: &'a [TextHash],
     ) -> BoxFuture<'a, Result<Vec<Option<Vec<u8>>>, StoreError>> {
-        Box::pin(async move { self.database()?.known_vectors(model, texts).await })
+        Box::pin(async move { self.database()?.cached_vectors(model, texts).await })
     }
 
-    fn remember<'a>(
-        &'a self,
-        model: &'a str,
-        vectors: &'a [(TextHash, Vec<u8>)],
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.noted(self.database()?.remember_vectors(model, vectors).await) })
+    fn save<'a>(&'a self, model: &'a str, vectors: &'a [(TextHash, Vec<u8>)]) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.record_health(self.database()?.remember_vectors(model, vectors).await) })
     }
 }
 
@@ -300,11 +300,11 @@ impl Intents for Store {
     }
 
     fn earlier<'a>(&'a self, key: &'a IntentKey, turn: &'a str) -> BoxFuture<'a, Result<Option<Begun>, StoreError>> {
-        Box::pin(async move { self.noted(self.database()?.earlier(key, turn).await) })
+        Box::pin(async move { self.record_health(self.database()?.earlier(key, turn).await) })
     }
 
     fn begin<'a>(&'a self, key: &'a IntentKey, beginning: Beginning<'a>) -> BoxFuture<'a, Result<Begun, StoreError>> {
-        Box::pin(async move { self.noted(self.database()?.begin_intent(key, beginning).await) })
+        Box::pin(async move { self.record_health(self.database()?.begin_intent(key, beginning).await) })
     }
 
     fn finish<'a>(
@@ -313,11 +313,11 @@ impl Intents for Store {
         label: &'a str,
         answer: Option<&'a str>,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.noted(self.database()?.finish(key, label, answer).await) })
+        Box::pin(async move { self.record_health(self.database()?.finish(key, label, answer).await) })
     }
 
     fn mark_delivered<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.noted(self.database()?.mark_delivered(turn).await) })
+        Box::pin(async move { self.record_health(self.database()?.mark_delivered(turn).await) })
     }
 }
 
@@ -331,14 +331,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_store_that_cannot_be_opened_says_what_where_and_what_mends_it() {
+    async fn the_error_of_opening_names_the_location_and_the_remedy() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("file"), "").unwrap();
-        for place in ["missing/a.sqlite3", "file/a.sqlite3", "."] {
-            let store = Store::open(&at(place), directory.path()).await;
+        for path in ["missing/a.sqlite3", "file/a.sqlite3", "."] {
+            let store = Store::open(&at(path), directory.path()).await;
             let health = store.health();
             assert!(!health.ok);
-            assert!(health.message.contains(&directory.path().join(place).display().to_string()), "{health:?}");
+            assert!(health.message.contains(&directory.path().join(path).display().to_string()), "{health:?}");
             assert!(health.message.contains("writable") && health.message.contains("`[store] url`"), "{health:?}");
             let key = IntentKey { session: "s".into(), operation: "o".into(), arguments_hash: "h".into() };
             assert!(matches!(
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_is_no_database_is_left_alone_and_named() {
+    async fn a_file_that_is_not_a_database_is_unchanged_and_named() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("notes.txt");
         std::fs::write(&path, "not a database, and longer than the header of one. ".repeat(40)).unwrap();
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_broken_store_is_opened_when_it_can_be() {
+    async fn an_unavailable_store_is_opened_later() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(&at("later/a.sqlite3"), directory.path()).await;
         assert!(!store.health().ok);
@@ -373,14 +373,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_url_that_names_no_store_is_a_broken_store_for_good() {
+    async fn an_invalid_url_is_not_retried() {
         let settings = Settings { url: "mysql://host/db".into(), ..in_memory() };
         let health = Store::open(&settings, Path::new("")).await.health();
         assert!(!health.ok && health.message.contains("mysql://host/db"), "{health:?}");
     }
 
     #[tokio::test]
-    async fn a_store_that_is_switched_off_is_well_and_refuses_everything() {
+    async fn a_disabled_store_is_healthy_and_refuses_everything() {
         let settings = Settings { url: "".into(), ..in_memory() };
         let store = Store::open(&settings, Path::new("")).await;
         assert!(store.health().ok);
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn traces_that_cannot_be_written_show_in_the_health_until_they_can_even_if_other_writes_succeed() {
+    async fn failed_trace_writes_show_in_the_health_even_if_other_writes_succeed() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(&at("a.sqlite3"), directory.path()).await;
         let file = directory.path().join("a.sqlite3");
@@ -402,7 +402,7 @@ mod tests {
         );
         let key = IntentKey { session: "s".into(), operation: "o".into(), arguments_hash: "h".into() };
         store.begin(&key, Beginning { turn: "t", idempotency_key: None }).await.unwrap();
-        assert!(!store.health().ok, "the other write does not say that traces can be written");
+        assert!(!store.health().ok, "the other write does not restore the health of traces");
         alter(&file, "ALTER TABLE away RENAME TO traces").await;
         store.append(&rows([trace("a", 1)])).await.unwrap();
         assert!(store.health().ok);
@@ -410,7 +410,7 @@ mod tests {
 
     #[cfg(unix)]
     #[tokio::test]
-    async fn a_file_that_is_deleted_or_replaced_is_noticed_at_the_next_write_and_opened_anew() {
+    async fn a_deleted_or_replaced_file_is_reopened_at_the_next_write() {
         let directory = tempfile::tempdir().unwrap();
         let (path, other) = (directory.path().join("a.sqlite3"), directory.path().join("b.sqlite3"));
         let store = Store::open(&at("a.sqlite3"), directory.path()).await;

@@ -6,7 +6,7 @@ use callwright_test_macros::requires;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::contract::{Opened, at_postgres};
+use super::contract::{OpenedFrom, at_postgres};
 use super::samples::in_memory;
 use super::*;
 use callwright_types::memory::{Procedure, sample_lesson};
@@ -70,7 +70,7 @@ async fn ids(store: &Store) -> Vec<String> {
 }
 
 /// Rolls back the migration and runs it again.
-async fn dropped(settings: &Settings, directory: &Path, before_it: i64) {
+async fn dropped(settings: &Settings, directory: &Path, target_version: i64) {
     let store = Store::opened(settings, directory).await;
     store.lessons().put(&lessons(), 0).await.unwrap();
     store.procedures().put(&[procedure()], 0).await.unwrap();
@@ -84,7 +84,7 @@ async fn dropped(settings: &Settings, directory: &Path, before_it: i64) {
     let before = store.lessons().changed(0, 100).await.unwrap();
     store.close().await;
 
-    while Store::roll_back(settings, directory).await.unwrap() > before_it {}
+    while Store::roll_back(settings, directory).await.unwrap() > target_version {}
     let store = Store::opened(settings, directory).await;
     assert_eq!(ids(&store).await, ["les_4", "les_5", "les_6"]);
     let mut after = store.lessons().changed(before.upto, 100).await.unwrap();
@@ -104,20 +104,20 @@ async fn dropped(settings: &Settings, directory: &Path, before_it: i64) {
 }
 
 #[tokio::test]
-async fn a_file_of_an_earlier_version_loses_what_was_learned_of_clients_own_tools() {
+async fn a_file_of_an_earlier_version_loses_lessons_about_client_tools() {
     let directory = tempfile::tempdir().unwrap();
     dropped(&Settings { url: "sqlite:a.sqlite3".into(), ..in_memory() }, directory.path(), 12).await;
 }
 
 #[requires(postgres)]
 #[tokio::test]
-async fn so_does_a_postgres_database() {
+async fn a_postgres_database_of_an_earlier_version_loses_client_lessons() {
     let url = postgres_server::database();
     dropped(&at_postgres(url), Path::new(""), 5).await;
 }
 
 #[test]
-fn what_is_imported_has_to_tell_whose_tools_it_is_about() {
+fn imports_must_name_the_owner_of_their_tools() {
     let read = |value: Value| serde_json::from_value::<Portable>(value).map_err(|error| error.to_string());
     for (number, lesson) in lessons().iter().enumerate() {
         let read = read(json!({"lesson": lesson}));
@@ -127,12 +127,12 @@ fn what_is_imported_has_to_tell_whose_tools_it_is_about() {
     }
     let refused = read(json!({"procedure": procedure()})).unwrap_err();
     assert!(refused.contains("callwright learn procedures"), "{refused}");
-    let known = Procedure { client_tools: Some(Vec::new()), ..procedure() };
-    assert!(read(json!({"procedure": known})).is_ok());
+    let with_client_tools = Procedure { client_tools: Some(Vec::new()), ..procedure() };
+    assert!(read(json!({"procedure": with_client_tools})).is_ok());
 }
 
 #[test]
-fn of_a_lesson_about_a_client_s_own_tool_its_facts_are_read_and_nothing_else() {
+fn only_the_facts_of_a_lesson_about_a_client_tool_are_imported() {
     let facts = json!({"tool": {"name": "f", "fingerprint": "0".repeat(64)},
         "event": {"fault": {"code": "E3.4", "place": [{"member": "day"}]}}});
     let mut stored =

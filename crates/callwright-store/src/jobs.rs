@@ -13,7 +13,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`]; the job must not run then.
     pub async fn take_job(&self, name: &str, age: Duration) -> Result<bool, StoreError> {
-        self.noted(self.database()?.take_job(name, self.owner(), age).await)
+        self.record_health(self.database()?.take_job(name, self.owner(), age).await)
     }
 
     /// Releases the lease of a job.
@@ -21,7 +21,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`]; the job is free when its lease expires.
     pub async fn leave_job(&self, name: &str) -> Result<(), StoreError> {
-        self.noted(self.database()?.leave_job(name, self.owner()).await)
+        self.record_health(self.database()?.leave_job(name, self.owner()).await)
     }
 
     /// Returns the last stored cursor of a job; `None` if there is none.
@@ -37,6 +37,6 @@ impl Store {
     /// # Errors
     /// [`StoreError`]; nothing is stored then.
     pub async fn note_job(&self, name: &str, cursor: &str) -> Result<bool, StoreError> {
-        self.noted(self.database()?.note_job(name, self.owner(), cursor).await)
+        self.record_health(self.database()?.note_job(name, self.owner(), cursor).await)
     }
 }

@@ -29,7 +29,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the commit failed: the caller must continue without the part.
     pub async fn keep_part(&self, row: &KeptRow) -> Result<(), StoreError> {
-        self.noted(self.database()?.keep(row, self.settings().kept_duration()).await)
+        self.record_health(self.database()?.keep(row, self.settings().kept_duration()).await)
     }
 
     /// Returns a tenant's unexpired parts of answers with these calls, newest first.
@@ -45,6 +45,6 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub async fn forget_kept_parts(&self, limit: u32) -> Result<u64, StoreError> {
-        self.noted(self.database()?.forget_kept(limit).await)
+        self.record_health(self.database()?.expire_kept(limit).await)
     }
 }

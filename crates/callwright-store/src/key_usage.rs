@@ -37,7 +37,7 @@ pub struct UsageReport<'a> {
 
 /// Response to a usage report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UsageSeen {
+pub struct UsageChanges {
     /// Changed totals per subject and day, over all processes including this one.
     pub rows: Vec<UsageRow>,
     /// Revision of the last row; the requested revision if there is none.
@@ -52,11 +52,11 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`]; the same report may be sent again.
-    pub async fn exchange_usage(&self, report: UsageReport<'_>) -> Result<UsageSeen, StoreError> {
+    pub async fn exchange_usage(&self, report: UsageReport<'_>) -> Result<UsageChanges, StoreError> {
         let (owner, settings) = (self.owner(), self.settings());
         let exchanged = self.database()?.exchange_usage(report, owner, settings.replica_seconds).await;
         // A read does not show whether the disk is full.
-        if report.used.is_empty() { exchanged } else { self.noted(exchanged) }
+        if report.used.is_empty() { exchanged } else { self.record_health(exchanged) }
     }
 
     /// Returns the usage of a subject since a day, oldest day first.

@@ -9,7 +9,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`]; nothing is written then.
     pub async fn put_key(&self, key: &VirtualKey, seen: Option<Revision>) -> Result<KeyPut, StoreError> {
-        self.changed_here(self.noted(self.database()?.put_key(key, seen).await))
+        self.notify_change(self.record_health(self.database()?.put_key(key, seen).await))
     }
 
     /// Returns at most `limit` keys that changed after this revision, oldest change first. Includes revoked keys.

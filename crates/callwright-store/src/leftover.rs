@@ -8,7 +8,7 @@ use super::{Settings, Store, StoreError, Traces};
 
 /// Result of the recovery.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TakenUp {
+pub struct RecoveredTraces {
     /// Number of traces written to the store.
     pub traces: u64,
     /// Number of unreadable lines, which are lost.
@@ -22,8 +22,8 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`]: traces that were not written remain on disk.
-    pub async fn take_up(&self, settings: &Settings, base_dir: &Path) -> Result<TakenUp, StoreError> {
-        let mut taken = TakenUp::default();
+    pub async fn recover_traces(&self, settings: &Settings, base_dir: &Path) -> Result<RecoveredTraces, StoreError> {
+        let mut taken = RecoveredTraces::default();
         let mut disk = Disk::new(settings, base_dir);
         disk.open().await;
         while disk.holds_some() {
@@ -52,27 +52,27 @@ mod tests {
     use crate::{Deletion, TraceFilter};
 
     on_every_database! {
-        async fn what_waits_on_disk_is_stored_and_so_deleted_with_the_rest(store: Store) {
+        async fn traces_on_disk_are_stored_and_can_be_deleted(store: Store) {
             let folder = tempfile::tempdir().unwrap();
             let of = |id: &str, tenant: &str, millisecond| callwright_types::Trace { tenant: tenant.to_owned(), ..trace(id, millisecond) };
-            let place = folder.path().join("callwright-spill");
-            let mut left = Spill::open(place.clone(), u64::MAX);
+            let spill_dir = folder.path().join("callwright-spill");
+            let mut left = Spill::open(spill_dir.clone(), u64::MAX);
             left.push(&rows((0..700).map(|number| of(&format!("{number:04}"), "ada", number)))).unwrap();
             left.push(&rows([of("b", "bob", 1_000)])).unwrap();
             drop(left);
             let mut living = Spill::open(folder.path().join("other"), u64::MAX);
             living.push(&rows([of("c", "ada", 1)])).unwrap();
             let name = std::fs::read_dir(folder.path().join("other")).unwrap().next().unwrap().unwrap().path();
-            std::fs::rename(&name, place.join("00000000000000000009-0.jsonl")).unwrap();
+            std::fs::rename(&name, spill_dir.join("00000000000000000009-0.jsonl")).unwrap();
             // The base directory locates the files; the store under test has another location.
             let settings = Settings { url: "sqlite:x.sqlite3".into(), ..Settings::default() };
-            let taken = store.take_up(&settings, folder.path()).await.unwrap();
-            assert_eq!(taken, TakenUp { traces: 701, lost: 0, held: 1 });
+            let taken = store.recover_traces(&settings, folder.path()).await.unwrap();
+            assert_eq!(taken, RecoveredTraces { traces: 701, lost: 0, held: 1 });
             let deleted = store.delete(&Deletion { tenants: vec!["ada".to_owned()], ..Deletion::default() }).await.unwrap();
             assert_eq!(deleted.traces, 700);
             assert_eq!(store.list(&TraceFilter::default()).await.unwrap().traces.len(), 1);
             drop(living);
-            assert_eq!(store.take_up(&settings, folder.path()).await.unwrap(), TakenUp { traces: 1, lost: 0, held: 0 });
+            assert_eq!(store.recover_traces(&settings, folder.path()).await.unwrap(), RecoveredTraces { traces: 1, lost: 0, held: 0 });
         }
     }
 }

@@ -55,19 +55,20 @@ mod vectors;
 mod writer;
 
 pub use approvals::{
-    Approval, ApprovalFilter, ApprovalPage, ApprovalSummary, Closed, Decided, Question, QueueResult, Ruling,
+    Approval, ApprovalFilter, ApprovalPage, ApprovalSummary, ClosedApproval, DecisionResult, Question, QueueResult,
+    Ruling,
 };
 pub use claim::{StoreClaim, StoreInUse};
-pub use deletion::{Deleted, Deletion};
+pub use deletion::{Deletion, DeletionCounts};
 pub use error::StoreError;
 pub use feedback::{FeedbackPage, FeedbackResult, FeedbackRow, FeedbackVerdict};
 pub use findings::{Finding, FindingFilter, FindingKind, UnknownFinding};
 pub use handle::{Health, Store};
 pub use intents::{Beginning, Begun, IntentKey, Intents};
 pub use kept::KeptRow;
-pub use key_usage::{UsageReport, UsageRow, UsageSeen};
+pub use key_usage::{UsageChanges, UsageReport, UsageRow};
 pub use keys::{KeyChanges, KeyPut};
-pub use leftover::TakenUp;
+pub use leftover::RecoveredTraces;
 pub use location::{Location, PostgresUrl, UnknownLocation};
 pub use memory::{
     Changes, ForgetCounts, ForgetSelection, Lessons, Memorable, Memory, MemoryFilter, MemoryPage, MemoryStatus,
@@ -85,8 +86,8 @@ pub use seal::SealKeyError;
 pub use settings::{PostgresSettings, Settings};
 pub use tokens::{SealedTokens, SharedToken, SharedTokens};
 pub use traces::{
-    Ages, DEFAULT_PAGE, MAX_EXAMINED, MAX_PAGE, Taught, TraceFilter, TracePage, TraceSummary, Traces, parse_time,
-    time_or_age,
+    Ages, DEFAULT_PAGE, LearnableTraces, MAX_EXAMINED, MAX_PAGE, TraceFilter, TracePage, TraceSummary, Traces,
+    parse_time, time_or_age,
 };
-pub use transfer::{ExportPosition, Exported, Imported, Portable, PortableRow};
+pub use transfer::{ExportPart, ExportPosition, ImportResult, Portable, PortableRow};
 pub use vectors::{TextHash, Vectors};

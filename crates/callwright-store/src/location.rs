@@ -121,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_shown_nowhere() {
-        for (url, shown) in [
+    fn a_password_is_never_displayed() {
+        for (url, displayed) in [
             ("postgres://ada:canary@db:6543/calls?sslmode=require", "PostgreSQL at db:6543/calls"),
             ("postgresql://ada:canary@[::1]/calls", "PostgreSQL at [::1]/calls"),
             ("postgres:///calls?host=/run/db&user=ada&password=canary", "PostgreSQL at /run/db/calls"),
         ] {
             let location = Location::parse(url, Path::new("")).unwrap();
-            assert_eq!(location.to_string(), shown);
+            assert_eq!(location.to_string(), displayed);
             assert!(!format!("{location:?}").contains("canary"));
         }
         for url in ["postgres://ada:canary@[::1/calls", "mysql://ada:canary@db/calls", "pg:x?password=canary"] {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_store_is_refused_with_what_would_be() {
+    fn an_invalid_url_is_an_error_with_examples() {
         for url in ["mysql://host/db", "a.db", "sqlite:", "sqlite:a.db?mode=ro"] {
             let error = Location::parse(url, Path::new("")).unwrap_err();
             assert!(error.to_string().contains("sqlite:FILE") && error.to_string().contains(url), "{error}");

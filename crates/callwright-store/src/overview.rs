@@ -283,7 +283,7 @@ mod tests {
         .unwrap()
     }
 
-    fn asked(id: &str, millisecond: i64, question: &str) -> Trace {
+    fn trace_with(id: &str, millisecond: i64, question: &str) -> Trace {
         let request = json!({"messages": [{"role": "user", "content": question}]});
         Trace { request: Some(request), session: Some("s".to_owned()), ..trace_calling(id, millisecond, &["f"]) }
     }
@@ -381,7 +381,7 @@ mod tests {
             let (needle, hay) = ("Ein BÜRO im 3. Stock?", "Something else");
             let turns = (0..2_200).map(|number| {
                 let question = if number == 0 || number == 150 || number >= 2_198 { needle } else { hay };
-                asked(&format!("{number:04}"), number, question)
+                trace_with(&format!("{number:04}"), number, question)
             });
             for batch in rows(turns).chunks(200) {
                 store.append(batch).await.unwrap();

@@ -24,7 +24,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the commit failed: the caller must continue without the stored plan.
     pub async fn keep_plan(&self, row: &PlanRow) -> Result<(), StoreError> {
-        self.noted(self.database()?.keep_plan(row, self.settings().kept_duration()).await)
+        self.record_health(self.database()?.keep_plan(row, self.settings().kept_duration()).await)
     }
 
     /// Returns a tenant's unexpired plans with these keys, newest first.
@@ -48,7 +48,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub async fn end_plan(&self, tenant: &str, key: &str) -> Result<(), StoreError> {
-        self.noted(self.database()?.end_plan(tenant, key).await)
+        self.record_health(self.database()?.end_plan(tenant, key).await)
     }
 
     /// Removes at most `limit` expired plans and returns their number.
@@ -56,6 +56,6 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub async fn forget_plans(&self, limit: u32) -> Result<u64, StoreError> {
-        self.noted(self.database()?.forget_plans(limit).await)
+        self.record_health(self.database()?.forget_plans(limit).await)
     }
 }

@@ -47,19 +47,19 @@ fn text_of(content: &Value) -> Option<String> {
 /// lists instead of the conversation.
 const UNREAD: [&str; 6] = ["id", "tools", "tools_offered", "offer", "tenant", "started_at"];
 
-/// Whether a stored trace contains a text, regardless of case. `wanted` is in lower case.
-pub(crate) fn contains(document: &str, wanted: &str) -> bool {
+/// Whether a stored trace contains a text, regardless of case. `searched` is in lower case.
+pub(crate) fn contains(document: &str, searched: &str) -> bool {
     // A trace whose nesting exceeds the parser's limit is not found.
-    serde_json::from_str::<Value>(document).is_ok_and(|trace| has_text(&trace, wanted))
+    serde_json::from_str::<Value>(document).is_ok_and(|trace| has_text(&trace, searched))
 }
 
 /// The recursion is bounded by the nesting that the JSON parser accepts.
-fn has_text(value: &Value, wanted: &str) -> bool {
+fn has_text(value: &Value, searched: &str) -> bool {
     match value {
-        Value::String(text) => text.to_lowercase().contains(wanted),
-        Value::Array(items) => items.iter().any(|item| has_text(item, wanted)),
+        Value::String(text) => text.to_lowercase().contains(searched),
+        Value::Array(items) => items.iter().any(|item| has_text(item, searched)),
         Value::Object(members) => {
-            members.iter().any(|(name, member)| !UNREAD.contains(&name.as_str()) && has_text(member, wanted))
+            members.iter().any(|(name, member)| !UNREAD.contains(&name.as_str()) && has_text(member, searched))
         }
         _ => false,
     }
@@ -72,26 +72,27 @@ mod tests {
 
     #[test]
     fn the_question_is_the_last_user_text_on_one_line() {
-        let asked = |messages: Value| question(&json!({"messages": messages})).map(|text| text.to_string());
+        let question_of = |messages: Value| question(&json!({"messages": messages})).map(|text| text.to_string());
         let user = |content: Value| json!({"role": "user", "content": content});
         assert_eq!(
-            asked(json!([user(json!("Old")), user(json!("A\n room?")), {"role": "tool", "content": "x"}])).unwrap(),
+            question_of(json!([user(json!("Old")), user(json!("A\n room?")), {"role": "tool", "content": "x"}]))
+                .unwrap(),
             "A room?"
         );
         let parts = json!([{"type": "image_url"}, {"type": "text", "text": "See"}, {"type": "text", "text": "this"}]);
-        assert_eq!(asked(json!([user(parts)])).unwrap(), "See this");
-        assert_eq!(asked(json!([user(json!(" ")), user(json!(7))])), None);
+        assert_eq!(question_of(json!([user(parts)])).unwrap(), "See this");
+        assert_eq!(question_of(json!([user(json!(" ")), user(json!(7))])), None);
         let result = json!([{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "x"}]}]);
         let blocks = json!([{"type": "text", "text": "Ask", "cache_control": {"type": "ephemeral"}}]);
-        assert_eq!(asked(json!([user(blocks), user(result)])).unwrap(), "Ask", "the content of Messages");
-        let long = asked(json!([user(json!("ä".repeat(9_000)))])).unwrap();
+        assert_eq!(question_of(json!([user(blocks), user(result)])).unwrap(), "Ask", "the content of Messages");
+        let long = question_of(json!([user(json!("ä".repeat(9_000)))])).unwrap();
         assert_eq!(long.chars().count(), MAX_CHARS + 1);
     }
 
     #[test]
     fn the_question_of_responses_is_in_its_input() {
-        let asked = |input: Value| question(&json!({"input": input})).map(|text| text.to_string());
-        assert_eq!(asked(json!("A\n room?")).unwrap(), "A room?");
+        let question_of = |input: Value| question(&json!({"input": input})).map(|text| text.to_string());
+        assert_eq!(question_of(json!("A\n room?")).unwrap(), "A room?");
         let items = json!([
             {"role": "user", "content": "Old"},
             {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "New"}]},
@@ -99,9 +100,9 @@ mod tests {
             {"type": "function_call_output", "call_id": "c", "output": "x"},
             {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "y"}]},
         ]);
-        assert_eq!(asked(items).unwrap(), "New");
+        assert_eq!(question_of(items).unwrap(), "New");
         for none in [json!(" "), json!([]), json!(7), json!(["New"]), json!({"role": "user", "content": "New"})] {
-            assert_eq!(asked(none.clone()), None, "{none}");
+            assert_eq!(question_of(none.clone()), None, "{none}");
         }
     }
 

@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
     use crate::samples::{in_memory, trace};
-    use crate::{Ages, Revision, StoreError, Taught, TraceFilter, TracePage};
+    use crate::{Ages, LearnableTraces, Revision, StoreError, TraceFilter, TracePage};
 
     /// Scripted store.
     #[derive(Default)]
@@ -145,8 +145,8 @@ mod tests {
             Box::pin(async { Ok(None) })
         }
 
-        fn taught(&self, after: Revision, _: u32) -> BoxFuture<'_, Result<Taught, StoreError>> {
-            Box::pin(async move { Ok(Taught { traces: Vec::new(), upto: after }) })
+        fn learnable(&self, after: Revision, _: u32) -> BoxFuture<'_, Result<LearnableTraces, StoreError>> {
+            Box::pin(async move { Ok(LearnableTraces { traces: Vec::new(), upto: after }) })
         }
 
         fn expire(&self, ages: Ages, _: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_store_that_is_down_misses_is_bounded_counted_and_the_rest_written_later() {
+    async fn traces_during_an_outage_are_bounded_counted_and_written_later() {
         let settings = Settings { queue_traces: 10, batch_traces: 5, batch_milliseconds: 0, ..in_memory() };
         let Fixture { store, dropped, queue } = start(&settings);
         *store.is_down.lock().unwrap() = true;
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_trace_that_the_store_refuses_is_lost_alone() {
+    async fn a_refused_trace_does_not_affect_others() {
         let Fixture { store, dropped, queue } = start(&in_memory());
         for id in ["a", POISON, "b"] {
             queue.push(trace(id, 1));
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_store_traces_go_nowhere_and_nothing_is_lost() {
+    async fn without_a_store_traces_are_discarded_and_do_not_count_as_lost() {
         let Fixture { store, dropped, queue } = start(&Settings { url: "".into(), ..in_memory() });
         queue.push(trace("a", 1));
         assert_eq!((queue.waiting(), queue.drain(PATIENCE).await), (0, 0));
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_store_that_is_down_misses_waits_on_disk_and_is_written_in_its_order_once() {
+    async fn traces_during_an_outage_are_spilled_and_written_once_in_order() {
         let directory = tempfile::tempdir().unwrap();
         let settings = Settings { queue_traces: 10, ..with_disk() };
         let Fixture { store, dropped, queue } = start_in(&settings, directory.path());
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_process_leaves_on_disk_the_next_one_writes() {
+    async fn traces_left_on_disk_are_written_by_the_next_process() {
         let directory = tempfile::tempdir().unwrap();
         let before = start_in(&with_disk(), directory.path());
         *before.store.is_down.lock().unwrap() = true;
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_the_disk_has_no_room_for_waits_in_the_queue_and_is_then_counted_as_lost() {
+    async fn traces_beyond_the_disk_limit_wait_in_the_queue_and_then_count_as_lost() {
         let directory = tempfile::tempdir().unwrap();
         let settings = Settings { queue_traces: 10, spill_bytes: 4_000, ..with_disk() };
         let Fixture { store, dropped, queue } = start_in(&settings, directory.path());
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_disk_that_cannot_be_written_costs_nothing_that_the_queue_holds() {
+    async fn an_unwritable_disk_loses_no_queued_trace() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("spill"), "a file").unwrap();
         let Fixture { store, dropped, queue } = start_in(&with_disk(), directory.path());

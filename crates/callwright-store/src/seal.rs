@@ -34,7 +34,7 @@ impl Seal {
     ///
     /// # Errors
     /// [`SealKeyError`], which contains no part of a key.
-    pub(super) fn of(keys: &Secret) -> Result<Option<Self>, SealKeyError> {
+    pub(super) fn parse(keys: &Secret) -> Result<Option<Self>, SealKeyError> {
         let texts: Vec<&str> = keys.expose().split_whitespace().collect();
         let count = texts.len();
         let mut keys = texts
@@ -46,25 +46,25 @@ impl Seal {
         Ok(Some(Self { first, others, random: SystemRandom::new() }))
     }
 
-    /// Encrypts a text for one place (associated data): decryption fails elsewhere. Returns `None` if the system has no
+    /// Encrypts a text for one location (associated data): decryption fails elsewhere. Returns `None` if the system has no
     /// random numbers.
-    pub(super) fn close(&self, text: &[u8], place: &str) -> Option<Vec<u8>> {
+    pub(super) fn close(&self, text: &[u8], location: &str) -> Option<Vec<u8>> {
         let mut nonce = [0; NONCE_LEN];
         self.random.fill(&mut nonce).ok()?;
         let mut sealed = text.to_vec();
         let nonce_of_this = Nonce::assume_unique_for_key(nonce);
-        self.first.seal_in_place_append_tag(nonce_of_this, Aad::from(place.as_bytes()), &mut sealed).ok()?;
+        self.first.seal_in_place_append_tag(nonce_of_this, Aad::from(location.as_bytes()), &mut sealed).ok()?;
         Some([&nonce[..], &sealed].concat())
     }
 
-    /// Decrypts a text for this place; returns `None` if the key or the place differs, or the data is damaged.
-    pub(super) fn open(&self, sealed: &[u8], place: &str) -> Option<Vec<u8>> {
+    /// Decrypts a text for this location; returns `None` if the key or the location differs, or the data is damaged.
+    pub(super) fn open(&self, sealed: &[u8], location: &str) -> Option<Vec<u8>> {
         let (nonce, sealed) = sealed.split_first_chunk::<NONCE_LEN>()?;
         std::iter::once(&self.first).chain(&self.others).find_map(|key| {
             // Decryption in place destroys the input if the key does not match.
             let mut text = sealed.to_vec();
             let nonce = Nonce::assume_unique_for_key(*nonce);
-            let length = key.open_in_place(nonce, Aad::from(place.as_bytes()), &mut text).ok()?.len();
+            let length = key.open_in_place(nonce, Aad::from(location.as_bytes()), &mut text).ok()?.len();
             text.truncate(length);
             Some(text)
         })
@@ -94,11 +94,11 @@ pub(super) mod tests {
 
     pub(crate) fn seal(keys: &[u8]) -> Seal {
         let keys: Vec<String> = keys.iter().map(|byte| key(*byte)).collect();
-        Seal::of(&keys.join(" ").into()).unwrap().unwrap()
+        Seal::parse(&keys.join(" ").into()).unwrap().unwrap()
     }
 
     #[test]
-    fn what_is_sealed_opens_at_its_place_alone_and_is_read_nowhere() {
+    fn sealed_text_opens_only_at_its_location() {
         let seal = seal(&[1]);
         let sealed = seal.close(b"canary", "a").unwrap();
         assert!(!sealed.windows(6).any(|part| part == b"canary"));
@@ -108,14 +108,14 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_damaged_or_cut_off_does_not_open() {
+    fn damaged_text_does_not_open() {
         let seal = seal(&[1]);
         let sealed = seal.close(b"canary", "a").unwrap();
-        for place in 0..sealed.len() {
+        for index in 0..sealed.len() {
             let mut damaged = sealed.clone();
-            damaged[place] ^= 1;
-            assert_eq!(seal.open(&damaged, "a"), None, "{place}");
-            assert_eq!(seal.open(&sealed[..place], "a"), None, "{place}");
+            damaged[index] ^= 1;
+            assert_eq!(seal.open(&damaged, "a"), None, "{index}");
+            assert_eq!(seal.open(&sealed[..index], "a"), None, "{index}");
         }
     }
 
@@ -129,14 +129,14 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_told_without_it() {
+    fn an_invalid_key_is_reported_without_it() {
         for none in ["", "  \n"] {
-            assert!(Seal::of(&none.into()).unwrap().is_none());
+            assert!(Seal::parse(&none.into()).unwrap().is_none());
         }
-        let said = |text: &str| Seal::of(&text.into()).unwrap_err().to_string();
+        let error_of = |text: &str| Seal::parse(&text.into()).unwrap_err().to_string();
         let short = STANDARD.encode("canary");
-        let error = said(&format!("{} {short}", key(1)));
+        let error = error_of(&format!("{} {short}", key(1)));
         assert!(error.starts_with("`store.seal_key`: key 2 of 2 has 6 bytes") && !error.contains(&short), "{error}");
-        assert!(said("canary!").contains("key 1 of 1 is not base64") && !said("canary!").contains("canary"));
+        assert!(error_of("canary!").contains("key 1 of 1 is not base64") && !error_of("canary!").contains("canary"));
     }
 }

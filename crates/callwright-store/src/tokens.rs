@@ -49,15 +49,15 @@ impl SealedTokens {
     ///
     /// # Errors
     /// [`SealKeyError`] if a key is invalid.
-    pub fn of(store: &Arc<Store>, settings: &Settings) -> Result<Option<Self>, SealKeyError> {
-        Ok(Seal::of(&settings.seal_key)?.map(|seal| Self { store: Arc::clone(store), seal }))
+    pub fn new(store: &Arc<Store>, settings: &Settings) -> Result<Option<Self>, SealKeyError> {
+        Ok(Seal::parse(&settings.seal_key)?.map(|seal| Self { store: Arc::clone(store), seal }))
     }
 }
 
 impl Settings {
     /// Returns the error of the configured encryption keys, if any.
     pub fn seal_key_fault(&self) -> Option<String> {
-        Seal::of(&self.seal_key).err().map(|error| error.to_string())
+        Seal::parse(&self.seal_key).err().map(|error| error.to_string())
     }
 }
 
@@ -88,7 +88,7 @@ impl SharedTokens for SealedTokens {
             let sealed = self.seal.close(&serde_json::to_vec(&content)?, name).ok_or_else(|| {
                 StoreError::Refused("the token cannot be encrypted: the system has no random numbers".to_owned())
             })?;
-            self.store.noted(self.store.database()?.share_token(name, use_until, &sealed).await)
+            self.store.record_health(self.store.database()?.share_token(name, use_until, &sealed).await)
         })
     }
 }
@@ -126,7 +126,7 @@ mod tests {
             assert_eq!(tokens.token("a").await, Ok(None));
         }
 
-        async fn what_ended_is_removed_by_the_next_that_comes(store: Store) {
+        async fn expired_tokens_are_removed_by_the_next_write(store: Store) {
             let tokens = with(&store, &[1]);
             for name in ["a", "b", "c"] {
                 tokens.share(name, &good_for("ended", -1)).await.unwrap();
@@ -136,7 +136,7 @@ mod tests {
             assert_eq!(store.database().unwrap().count(left).await, Ok(1));
         }
 
-        async fn a_token_that_cannot_be_opened_is_none_and_is_replaced(store: Store) {
+        async fn an_undecryptable_token_is_ignored_and_replaced(store: Store) {
             with(&store, &[1]).share("a", &good_for("canary", 60)).await.unwrap();
             let other = with(&store, &[2]);
             assert_eq!(other.token("a").await, Ok(None), "another key");
@@ -153,15 +153,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_key_there_are_none_and_a_wrong_one_is_told() {
+    async fn without_a_key_there_are_no_tokens_and_an_invalid_key_is_reported() {
         let settings = crate::samples::in_memory();
         let store = Arc::new(Store::open(&settings, std::path::Path::new("")).await);
-        assert!(SealedTokens::of(&store, &settings).unwrap().is_none() && settings.seal_key_fault().is_none());
+        assert!(SealedTokens::new(&store, &settings).unwrap().is_none() && settings.seal_key_fault().is_none());
         let good = Settings { seal_key: key(1).into(), ..settings.clone() };
-        assert!(SealedTokens::of(&store, &good).unwrap().is_some());
+        assert!(SealedTokens::new(&store, &good).unwrap().is_some());
         let wrong = Settings { seal_key: "wrong".into(), ..settings };
         assert!(
-            SealedTokens::of(&store, &wrong).is_err() && wrong.seal_key_fault().unwrap().contains("32 random bytes")
+            SealedTokens::new(&store, &wrong).is_err() && wrong.seal_key_fault().unwrap().contains("32 random bytes")
         );
     }
 }

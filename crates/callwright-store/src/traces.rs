@@ -34,7 +34,7 @@ pub trait Traces: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`].
-    fn taught(&self, after: Revision, limit: u32) -> BoxFuture<'_, Result<Taught, StoreError>>;
+    fn learnable(&self, after: Revision, limit: u32) -> BoxFuture<'_, Result<LearnableTraces, StoreError>>;
 
     /// Removes at most `limit` expired rows of each kind and returns the number of removed rows.
     ///
@@ -45,7 +45,7 @@ pub trait Traces: Send + Sync {
 
 /// Traces to learn from.
 #[derive(Debug, Clone)]
-pub struct Taught {
+pub struct LearnableTraces {
     /// Traces with their revisions, in the order of writing.
     pub traces: Vec<(Revision, Trace)>,
     /// Revision of the last examined trace, where the next query continues; the requested revision if there is none.
@@ -150,7 +150,7 @@ fn parse_age(text: &str) -> Option<SignedDuration> {
     Some(SignedDuration::from_secs(number.parse::<u32>().map(i64::from).ok()?.checked_mul(seconds)?))
 }
 
-/// Maximum number of characters shown of an invalid time.
+/// Maximum number of characters quoted of an invalid time.
 const MAX_SHOWN: usize = 40;
 
 /// One page of a list.

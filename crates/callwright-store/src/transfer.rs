@@ -52,9 +52,9 @@ pub struct ExportPosition {
 
 /// Part of an export.
 #[derive(Debug, Default)]
-pub struct Exported {
+pub struct ExportPart {
     /// Items in a stable order.
-    pub things: Vec<Portable>,
+    pub items: Vec<Portable>,
     /// Descriptions of unreadable items.
     pub problems: Vec<String>,
     /// Position of the next part; `None` at the end.
@@ -63,15 +63,15 @@ pub struct Exported {
 
 /// Result of importing an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Imported {
+pub enum ImportResult {
     /// The item is stored now.
     Written,
     /// The item was stored already, in this or a newer version.
-    Known,
+    Unchanged,
 }
 
 /// Maximum number of items in a part: they are held in memory, bodies included.
-const THINGS_AT_ONCE: u32 = 100;
+const ITEMS_AT_ONCE: u32 = 100;
 
 impl Store {
     /// Opens the store next to a serving process: does not expire entries that its turns wait for, and does not retry.
@@ -86,8 +86,8 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn export(&self, position: ExportPosition) -> Result<Exported, StoreError> {
-        self.database()?.export(position, THINGS_AT_ONCE).await
+    pub async fn export(&self, position: ExportPosition) -> Result<ExportPart, StoreError> {
+        self.database()?.export(position, ITEMS_AT_ONCE).await
     }
 
     /// Imports the items of an export, each in one transaction. Returns the result of each item, or the reason why it
@@ -95,11 +95,11 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] and [`StoreError::Off`]: the remaining items were not tried.
-    pub async fn import(&self, things: Vec<Portable>) -> Result<Vec<Result<Imported, String>>, StoreError> {
+    pub async fn import(&self, items: Vec<Portable>) -> Result<Vec<Result<ImportResult, String>>, StoreError> {
         let database: Database = self.database()?;
-        let mut outcomes = Vec::with_capacity(things.len());
-        for thing in things {
-            match database.import(thing).await {
+        let mut outcomes = Vec::with_capacity(items.len());
+        for item in items {
+            match database.import(item).await {
                 Ok(imported) => outcomes.push(Ok(imported)),
                 Err(StoreError::Refused(message)) => outcomes.push(Err(message)),
                 Err(error) => return Err(error),

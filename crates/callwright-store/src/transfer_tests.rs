@@ -6,7 +6,7 @@ use callwright_test_macros::requires;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::contract::{self, Opened, at_postgres, on_every_database};
+use super::contract::{self, OpenedFrom, at_postgres, on_every_database};
 use super::samples::{in_memory, key as virtual_key, rows, trace, trace_calling};
 use super::*;
 use callwright_types::memory::{Author, Evidence, EvidenceKind, Polarity, Scope, ToolSample, UsageCounter};
@@ -99,15 +99,16 @@ fn question(session: &str, tenant: &str) -> Question {
     }
 }
 
-fn of(tenant: &str, session: &str, trace: Trace) -> Trace {
+fn trace_of(tenant: &str, session: &str, trace: Trace) -> Trace {
     Trace { tenant: tenant.to_owned(), session: Some(session.to_owned()), ..trace }
 }
 
 /// Writes items of each kind, and more traces than one part of an export holds.
 async fn fill(store: &Store) {
-    let traces = (0..250).map(|number| of("ada", "s1", trace_calling(&format!("{number:04}"), number, &["f", "g"])));
+    let traces =
+        (0..250).map(|number| trace_of("ada", "s1", trace_calling(&format!("{number:04}"), number, &["f", "g"])));
     store.append(&rows(traces)).await.unwrap();
-    store.append(&rows([of("bob", "s2", trace("b", 1_000))])).await.unwrap();
+    store.append(&rows([trace_of("bob", "s2", trace("b", 1_000))])).await.unwrap();
     let lessons = [
         lesson("les_1", Scope::of_key("ada"), &[("0001", "s1", 5)]),
         lesson("les_2", Scope::of_group("team"), &[("0002", "s1", 5), ("b", "s2", 2_000)]),
@@ -127,10 +128,10 @@ async fn fill(store: &Store) {
     store.give_feedback(&verdict("0001")).await.unwrap();
     store.give_feedback(&verdict("b")).await.unwrap();
     store.request_approval(&question("s1", "ada"), 10).await.unwrap();
-    for (session, arguments) in [("s1", "told"), ("s1", "unknown"), ("s2", "unknown")] {
+    for (session, arguments) in [("s1", "stored"), ("s1", "unknown"), ("s2", "unknown")] {
         let key = key(session, arguments);
         store.begin(&key, Beginning { turn: "t", idempotency_key: Some("k") }).await.unwrap();
-        if arguments == "told" {
+        if arguments == "stored" {
             store.finish(&key, "success", None).await.unwrap();
         }
     }
@@ -151,15 +152,15 @@ async fn exported(store: &Store) -> Vec<String> {
     while let Some(position) = next {
         let part = store.export(position).await.unwrap();
         assert_eq!(part.problems, [""; 0]);
-        lines.extend(part.things.iter().map(|thing| serde_json::to_string(thing).unwrap()));
+        lines.extend(part.items.iter().map(|item| serde_json::to_string(item).unwrap()));
         next = part.next;
     }
     lines
 }
 
-async fn imported(store: &Store, lines: &[String]) -> Vec<Imported> {
-    let things = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
-    store.import(things).await.unwrap().into_iter().map(Result::unwrap).collect()
+async fn imported(store: &Store, lines: &[String]) -> Vec<ImportResult> {
+    let items = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    store.import(items).await.unwrap().into_iter().map(Result::unwrap).collect()
 }
 
 /// Normalises flags, which SQLite represents as numbers.
@@ -169,8 +170,8 @@ fn alike(lines: &[String]) -> Vec<String> {
 
 /// Imports everything into another store and checks that its export is the same.
 async fn moves_to(lines: &[String], other: Store) {
-    assert!(imported(&other, lines).await.iter().all(|one| *one == Imported::Written));
-    assert!(imported(&other, lines).await.iter().all(|one| *one == Imported::Known), "again");
+    assert!(imported(&other, lines).await.iter().all(|one| *one == ImportResult::Written));
+    assert!(imported(&other, lines).await.iter().all(|one| *one == ImportResult::Unchanged), "again");
     assert_eq!(alike(&exported(&other).await), alike(lines));
     let by_tool = TraceFilter { tool: Some("g".to_owned()), ..TraceFilter::default() };
     assert_eq!(other.list(&by_tool).await.unwrap().traces.len(), 100, "a page of them");
@@ -188,29 +189,29 @@ on_every_database! {
         moves_to(&lines, contract::in_a_file(&directory).await).await;
     }
 
-    async fn what_is_newer_stays_when_something_is_imported(store: Store) {
+    async fn newer_items_are_kept_on_import(store: Store) {
         let before = lesson("les_1", Scope::of_key("ada"), &[("t", "s", 1)]);
         let after = Lesson { value: "better".to_owned(), updated_at: Timestamp::from_millisecond(9).unwrap(), ..before.clone() };
         store.lessons().put(std::slice::from_ref(&after), 0).await.unwrap();
         let old = serde_json::to_string(&Portable::Lesson(before.clone())).unwrap();
-        assert_eq!(imported(&store, std::slice::from_ref(&old)).await, [Imported::Known]);
+        assert_eq!(imported(&store, std::slice::from_ref(&old)).await, [ImportResult::Unchanged]);
         assert_eq!(store.lessons().find("les_1").await.unwrap(), Some(after));
         // An import restores removed items.
         store.lessons().remove(&["les_1".to_owned()]).await.unwrap();
-        assert_eq!(imported(&store, &[old]).await, [Imported::Written]);
+        assert_eq!(imported(&store, &[old]).await, [ImportResult::Written]);
         assert_eq!(store.lessons().find("les_1").await.unwrap(), Some(before));
     }
 
-    async fn what_cannot_be_imported_is_told_and_the_rest_is_imported(store: Store) {
-        let things = [
+    async fn invalid_items_are_reported_and_the_rest_is_imported(store: Store) {
+        let items = [
             r#"{"trace": {"id": 1}}"#,
             r#"{"row": {"table": "leases; DROP TABLE traces", "columns": {}}}"#,
             r#"{"row": {"table": "plans", "columns": {"tenant": 5}}}"#,
             r#"{"row": {"table": "plans", "columns": {"tenant": "a"}}}"#,
             r#"{"row": {"table": "plans", "columns": {"tenant": "a", "key": "k", "turn": "t", "expires_at": 1, "document": "{}"}}}"#,
         ];
-        let things = things.map(|line| serde_json::from_str(line).unwrap()).into();
-        let outcomes = store.import(things).await.unwrap();
+        let items = items.map(|line| serde_json::from_str(line).unwrap()).into();
+        let outcomes = store.import(items).await.unwrap();
         assert_eq!(outcomes.iter().map(Result::is_ok).collect::<Vec<_>>(), [false, false, false, false, true]);
         assert!(store.health().ok, "{:?}", store.health());
     }
@@ -220,7 +221,7 @@ on_every_database! {
         let deletion = Deletion { tenants: vec!["ada".to_owned()], ..Deletion::default() };
         let deleted = store.delete(&deletion).await.unwrap();
         let gone = |removed, changed| ForgetCounts { changed, removed };
-        let expected = Deleted {
+        let expected = DeletionCounts {
             traces: 250,
             feedback: 1,
             turn_state: 3,
@@ -230,7 +231,7 @@ on_every_database! {
             samples: gone(1, 0),
         };
         assert_eq!(deleted, expected);
-        assert_eq!(store.delete(&deletion).await.unwrap(), Deleted::default());
+        assert_eq!(store.delete(&deletion).await.unwrap(), DeletionCounts::default());
         let of_key = Deletion { tenants: vec!["key_1".to_owned()], ..Deletion::default() };
         assert_eq!(store.delete(&of_key).await.unwrap().turn_state, 1, "what a key used");
         assert!(exported(&store).await.iter().all(|line| !line.contains("ada")));
@@ -242,7 +243,7 @@ on_every_database! {
         assert_eq!((left.patterns, left.evidence), (json!([{"description": "b"}]), vec![]), "what a person wrote stays");
     }
 
-    async fn what_is_shared_changes_for_all_and_can_be_taken_back(store: Store) {
+    async fn shared_representations_change_for_all_and_can_be_removed(store: Store) {
         let (one, two) = (representation("rep_1", &[]), representation("rep_2", &["t"]));
         let classifier = SharedRepresentation {
             id: "rep_3".to_owned(),
@@ -274,11 +275,11 @@ on_every_database! {
         let deleted = store.delete(&deletion).await.unwrap();
         assert_eq!((deleted.traces, deleted.turn_state, deleted.lessons.removed), (250, 2, 1));
         let beginning = Beginning { turn: "t", idempotency_key: None };
-        assert_eq!(store.begin(&key("s1", "told"), beginning).await, Ok(Begun::Fresh));
+        assert_eq!(store.begin(&key("s1", "stored"), beginning).await, Ok(Begun::Fresh));
         assert_ne!(store.begin(&key("s1", "unknown"), beginning).await, Ok(Begun::Fresh));
     }
 
-    async fn what_is_old_is_forgotten(store: Store) {
+    async fn everything_before_a_time_is_deleted(store: Store) {
         fill(&store).await;
         let deletion = Deletion { before: Some(Timestamp::from_millisecond(1_000).unwrap()), ..Deletion::default() };
         let deleted = store.delete(&deletion).await.unwrap();

@@ -11,11 +11,11 @@ pub type TextHash = [u8; 32];
 
 /// Cached vectors. They can be computed again, so that a loss costs only time.
 pub trait Vectors: Send + Sync + fmt::Debug {
-    /// Returns the vectors of the texts, in their order; `None` for unknown ones. A read resets the age of a vector.
+    /// Returns the vectors of the texts, in their order; `None` for missing ones. A read resets the age of a vector.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn known<'a>(
+    fn load<'a>(
         &'a self,
         model: &'a str,
         texts: &'a [TextHash],
@@ -25,9 +25,5 @@ pub trait Vectors: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// [`StoreError`]; nothing is written then.
-    fn remember<'a>(
-        &'a self,
-        model: &'a str,
-        vectors: &'a [(TextHash, Vec<u8>)],
-    ) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn save<'a>(&'a self, model: &'a str, vectors: &'a [(TextHash, Vec<u8>)]) -> BoxFuture<'a, Result<(), StoreError>>;
 }

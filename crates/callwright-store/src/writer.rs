@@ -36,7 +36,7 @@ struct Retention {
 }
 
 impl Retention {
-    fn of(settings: &Settings) -> Self {
+    fn new(settings: &Settings) -> Self {
         let [usual, unknown] = [settings.retention_days, settings.unknown_retention_days]
             .map(|days| (days > 0).then(|| SignedDuration::from_hours(i64::from(days) * DAY_HOURS)));
         Self { usual, unknown }
@@ -100,7 +100,7 @@ pub(super) struct TraceWriter {
     batch_traces: usize,
     linger: Duration,
     /// Timeout of a write, after which its traces go to disk; unlimited without a disk buffer.
-    patience: Duration,
+    timeout: Duration,
     retry: Duration,
     next_try: Instant,
     retention: Retention,
@@ -125,19 +125,19 @@ impl TraceWriter {
         closing: CancellationToken,
     ) -> Self {
         let disk = Disk::new(settings, base_dir);
-        let patience = Duration::from_millis(settings.spill_milliseconds.max(1));
+        let timeout = Duration::from_millis(settings.spill_milliseconds.max(1));
         Self {
             store,
             receiver,
             backlog,
             closing,
-            patience: if disk.is_on() { patience } else { Duration::MAX },
+            timeout: if disk.is_on() { timeout } else { Duration::MAX },
             disk,
             batch_traces: settings.batch_traces.max(1),
             linger: Duration::from_millis(settings.batch_milliseconds),
             retry: Duration::from_secs(settings.retry_seconds.max(1)),
             next_try: Instant::now(),
-            retention: Retention::of(settings),
+            retention: Retention::new(settings),
             next_sweep: Instant::now(),
         }
     }
@@ -206,7 +206,7 @@ impl TraceWriter {
     }
 
     async fn write(&self, rows: &[TraceRow]) -> TraceWriteResult {
-        let append = tokio::time::timeout(self.patience, self.store.append(rows)).await;
+        let append = tokio::time::timeout(self.timeout, self.store.append(rows)).await;
         match append {
             Ok(Ok(())) => TraceWriteResult::Settled,
             Ok(Err(error)) if !error.is_passing() => self.write_singly(rows, &error).await,

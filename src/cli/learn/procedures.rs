@@ -11,7 +11,7 @@ use crate::cli::memory_store::{MemoryStore, all_procedures};
 use crate::cli::progress::ProgressPrinter;
 use crate::cli::setup::runtime;
 use callwright_knowledge::procedures::{ProcedureStore, StoredProcedure};
-use callwright_offline::learning::{Gathered, Gathering, Word};
+use callwright_offline::learning::{Gathering, GatheringCounts, TurnJudgement};
 use callwright_offline::{LinesRead, each_trace};
 use callwright_store::{FeedbackRow, FeedbackVerdict, Procedures, Revision, Store, Traces};
 use callwright_types::memory::EvidenceKind;
@@ -66,8 +66,9 @@ async fn learn(arguments: &LearnProceduresArguments) -> VerbResult {
     let mut lines = LinesRead::default();
     match &arguments.traces {
         Some(file) => {
-            let word = if arguments.vouched { Word::Right(EvidenceKind::Operator) } else { Word::None };
-            lines = each_trace(file, &mut |trace| gathering.turn(trace, word), &ProgressPrinter::new(false))?;
+            let judgement =
+                if arguments.vouched { TurnJudgement::Right(EvidenceKind::Operator) } else { TurnJudgement::None };
+            lines = each_trace(file, &mut |trace| gathering.turn(trace, judgement), &ProgressPrinter::new(false))?;
         }
         None => from_store(&store, &mut gathering).await?,
     }
@@ -92,29 +93,29 @@ async fn learn(arguments: &LearnProceduresArguments) -> VerbResult {
 async fn from_store(store: &Store, gathering: &mut Gathering) -> Result<(), callwright_store::StoreError> {
     let mut after: Revision = 0;
     loop {
-        let taught = store.taught(after, PAGE).await?;
-        for (_, trace) in &taught.traces {
+        let learnable = store.learnable(after, PAGE).await?;
+        for (_, trace) in &learnable.traces {
             let given = store.feedback_on(&trace.id).await?;
             let verdicts: Vec<(&FeedbackRow, EvidenceKind)> =
                 given.iter().filter_map(|row| Some((row, row.counts_for(trace)?))).collect();
             // One verdict `wrong` overrides all others.
             let wrong = verdicts.iter().find(|(row, _)| row.verdict == FeedbackVerdict::Wrong);
-            let word = match (wrong, verdicts.first()) {
-                (Some((row, _)), _) => Word::Wrong(row),
-                (None, Some((_, kind))) => Word::Right(*kind),
-                (None, None) => Word::None,
+            let judgement = match (wrong, verdicts.first()) {
+                (Some((row, _)), _) => TurnJudgement::Wrong(row),
+                (None, Some((_, kind))) => TurnJudgement::Right(*kind),
+                (None, None) => TurnJudgement::None,
             };
-            gathering.turn(trace, word);
+            gathering.turn(trace, judgement);
         }
-        if taught.upto <= after {
+        if learnable.upto <= after {
             return Ok(());
         }
-        after = taught.upto;
+        after = learnable.upto;
     }
 }
 
-fn print(gathered: &Gathered) {
-    let Gathered { turns, workflows, unverified, new, joined } = gathered;
+fn print(gathered: &GatheringCounts) {
+    let GatheringCounts { turns, workflows, unverified, new, joined } = gathered;
     anstream::eprintln!("{turns} turns, {workflows} with several connected calls, {unverified} of them not verified");
     anstream::eprintln!("{new} new procedures, {joined} known procedures changed");
 }

@@ -19,7 +19,7 @@ use crate::http::api_schema::{
 use crate::http::query::ParsedQuery;
 use crate::http::state::OperatorSide;
 use crate::http::{error, json};
-use callwright_store::{Approval, ApprovalFilter, Decided, Ruling};
+use callwright_store::{Approval, ApprovalFilter, DecisionResult, Ruling};
 use callwright_types::ApprovalStatus;
 
 /// Maximum number of characters of the decider's name.
@@ -93,10 +93,10 @@ async fn decide(
         Err(message) => return error::invalid_body(message),
     };
     match side.pipeline.approvals().decide(id, &ruling).await {
-        Ok(Decided::Now(approval)) => json::value(StatusCode::OK, &approval),
-        Ok(Decided::Before(approval)) => over(StatusCode::CONFLICT, &approval, "already_decided"),
-        Ok(Decided::TooLate(approval)) => over(StatusCode::GONE, &approval, "approval_expired"),
-        Ok(Decided::Unknown) => unknown(id),
+        Ok(DecisionResult::Now(approval)) => json::value(StatusCode::OK, &approval),
+        Ok(DecisionResult::Before(approval)) => over(StatusCode::CONFLICT, &approval, "already_decided"),
+        Ok(DecisionResult::TooLate(approval)) => over(StatusCode::GONE, &approval, "approval_expired"),
+        Ok(DecisionResult::Unknown) => unknown(id),
         Err(error) => error::store(&error),
     }
 }

@@ -75,7 +75,7 @@ pub(super) async fn approve(
     secrets.note(&call.tool().tool.parameters, &Value::Object(call.arguments().clone()));
     let question = question(turn, *application, operation, toolset, patience, &secrets);
     match pipeline.approvals.request(&question, most).await {
-        Ok(QueueResult::Queued(note) | QueueResult::Known(note)) => {
+        Ok(QueueResult::Queued(note) | QueueResult::Existing(note)) => {
             ApprovalCheck::Queued(note, Instant::now() + patience)
         }
         Ok(QueueResult::Full) => {

@@ -43,9 +43,9 @@ impl FailureInput<'_> {
         match serde_json::from_str::<Option<T>>(value) {
             Ok(value) => value,
             Err(_) => {
-                let shown = excerpt(value, MAX_QUOTED);
+                let quoted = excerpt(value, MAX_QUOTED);
                 library.warn(toolset, name, || {
-                    format!("`{name}` {shown} is no {form}; lines of `{toolset}` are read without it")
+                    format!("`{name}` {quoted} is no {form}; lines of `{toolset}` are read without it")
                 });
                 None
             }

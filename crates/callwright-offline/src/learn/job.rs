@@ -134,9 +134,9 @@ impl Prepared {
         if self.samples.strange > 0 {
             notes.push(format!("{} stored samples name other tools and are skipped", self.samples.strange));
         }
-        let gone = self.gone(&self.present);
-        if !gone.is_empty() {
-            notes.push(format!("hand-written patterns are kept for tools missing in --tools: {}", names(&gone)));
+        let missing = self.missing(&self.present);
+        if !missing.is_empty() {
+            notes.push(format!("hand-written patterns are kept for tools missing in --tools: {}", names(&missing)));
         }
         notes
     }
@@ -160,13 +160,13 @@ impl Prepared {
         let (_, present) = locate_file(&self.out, self.toolset()).map_err(OfflineError::Representations)?;
         let present = with_stored(present, self.toolset(), &self.stored);
         let listed = self.listed.tools.iter().map(|tool| tool.name.as_str());
-        let tools = listed.chain(self.gone(&present)).map(|tool| {
+        let tools = listed.chain(self.missing(&present)).map(|tool| {
             let kept = present.tool(tool).into_iter().flat_map(StoredRepresentation::kept).cloned();
             let new = learned.get(tool).into_iter().flatten().cloned();
             let mut patterns: Vec<StoredPattern> = kept.collect();
             for stored in new {
                 // Two proposals may be equal; one is enough.
-                if !patterns.iter().any(|other| says_the_same(other, &stored)) {
+                if !patterns.iter().any(|other| is_same_pattern(other, &stored)) {
                     patterns.push(stored);
                 }
             }
@@ -217,9 +217,9 @@ impl Prepared {
         let classifier = file.classifier_to_shared(&self.path, evidence, now);
         shared.extend(classifier.map_err(OfflineError::Representations)?);
         let before = self.stored.representations.iter().filter(|before| before.toolset == self.toolset);
-        let gone = before.map(|before| &before.id).filter(|id| shared.iter().all(|new| new.id != **id));
-        let gone = gone.cloned().collect();
-        Ok((shared, gone))
+        let missing = before.map(|before| &before.id).filter(|id| shared.iter().all(|new| new.id != **id));
+        let missing = missing.cloned().collect();
+        Ok((shared, missing))
     }
 
     /// Returns the evidence of the stored samples that a tool serves.
@@ -251,7 +251,7 @@ impl Prepared {
     }
 
     /// Returns the tools of the file that are not listed but have hand-written patterns.
-    fn gone<'a>(&self, present: &'a RepresentationFile) -> Vec<&'a str> {
+    fn missing<'a>(&self, present: &'a RepresentationFile) -> Vec<&'a str> {
         let listed: HashSet<&str> = self.listed.tools.iter().map(|tool| tool.name.as_str()).collect();
         let stored = present.tools.iter().filter(|stored| stored.kept().next().is_some());
         stored.map(|stored| stored.tool.as_str()).filter(|tool| !listed.contains(tool)).collect()
@@ -265,6 +265,6 @@ fn with_stored(file: Option<RepresentationFile>, toolset: Option<&str>, stored: 
     file.with_shared(&stored.representations)
 }
 
-fn says_the_same(one: &StoredPattern, other: &StoredPattern) -> bool {
+fn is_same_pattern(one: &StoredPattern, other: &StoredPattern) -> bool {
     one.pattern.description == other.pattern.description && one.pattern.cases == other.pattern.cases
 }

@@ -19,12 +19,12 @@ use callwright_types::representation::Pattern;
 /// Answers by the digest of the request. Failed requests are not kept and are repeated.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Journal {
-    proposals: BTreeMap<String, Vec<KeptPattern>>,
+    proposals: BTreeMap<String, Vec<JournalPattern>>,
     choices: BTreeMap<String, usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct KeptPattern {
+struct JournalPattern {
     description: String,
     cases: Vec<String>,
     weight: f32,
@@ -36,7 +36,7 @@ pub(super) struct SharedJournal(Arc<Mutex<Journal>>);
 
 impl SharedJournal {
     /// Continues a stored journal.
-    pub(super) fn of(journal: Journal) -> Self {
+    pub(super) fn new(journal: Journal) -> Self {
         Self(Arc::new(Mutex::new(journal)))
     }
 
@@ -48,24 +48,24 @@ impl SharedJournal {
 
 /// Proposer whose answers are kept.
 #[derive(Debug)]
-pub(super) struct KeepingProposer {
+pub(super) struct CachingProposer {
     pub(super) inner: Arc<dyn Proposer>,
     pub(super) journal: SharedJournal,
 }
 
-impl KeepingProposer {
+impl CachingProposer {
     fn kept(&self, question: &str) -> Option<Vec<Pattern>> {
         let kept = self.journal.with(|journal| journal.proposals.get(question).cloned())?;
         Some(kept.into_iter().map(Pattern::from).collect())
     }
 
     fn keep(&self, question: String, patterns: &[Pattern]) {
-        let kept = patterns.iter().map(KeptPattern::from).collect();
+        let kept = patterns.iter().map(JournalPattern::from).collect();
         self.journal.with(|journal| journal.proposals.insert(question, kept));
     }
 }
 
-impl Proposer for KeepingProposer {
+impl Proposer for CachingProposer {
     fn name(&self) -> &str {
         self.inner.name()
     }
@@ -111,12 +111,12 @@ impl Proposer for KeepingProposer {
 
 /// Selector whose choices are kept.
 #[derive(Debug)]
-pub(super) struct KeepingSelector {
+pub(super) struct CachingSelector {
     pub(super) inner: Arc<dyn Selector>,
     pub(super) journal: SharedJournal,
 }
 
-impl Selector for KeepingSelector {
+impl Selector for CachingSelector {
     fn name(&self) -> &str {
         self.inner.name()
     }
@@ -147,16 +147,16 @@ impl Selector for KeepingSelector {
     }
 }
 
-impl From<&Pattern> for KeptPattern {
+impl From<&Pattern> for JournalPattern {
     fn from(pattern: &Pattern) -> Self {
         let Pattern { description, cases, weight } = pattern.clone();
         Self { description, cases, weight }
     }
 }
 
-impl From<KeptPattern> for Pattern {
-    fn from(kept: KeptPattern) -> Self {
-        let KeptPattern { description, cases, weight } = kept;
+impl From<JournalPattern> for Pattern {
+    fn from(kept: JournalPattern) -> Self {
+        let JournalPattern { description, cases, weight } = kept;
         Self { description, cases, weight }
     }
 }
@@ -195,9 +195,9 @@ mod tests {
         }
 
         fn add<'a>(&'a self, addition: Addition<'a>) -> BoxFuture<'a, Result<Vec<Pattern>, ProposeError>> {
-            let mut asked = self.0.lock().unwrap();
-            *asked += 1;
-            let pattern = Pattern { description: asked.to_string(), cases: vec!["\u{0}".to_owned()], weight: 0.1 };
+            let mut requests = self.0.lock().unwrap();
+            *requests += 1;
+            let pattern = Pattern { description: requests.to_string(), cases: vec!["\u{0}".to_owned()], weight: 0.1 };
             let error = ProposeError { tool: addition.tool.to_owned(), reason: "busy".to_owned() };
             Box::pin(std::future::ready(if addition.room == 0 { Err(error) } else { Ok(vec![pattern]) }))
         }
@@ -211,28 +211,28 @@ mod tests {
         }
     }
 
-    fn keeping(journal: &SharedJournal) -> KeepingProposer {
-        KeepingProposer { inner: Arc::new(CountingProposer::default()), journal: journal.clone() }
+    fn keeping(journal: &SharedJournal) -> CachingProposer {
+        CachingProposer { inner: Arc::new(CountingProposer::default()), journal: journal.clone() }
     }
 
     const ADDITION: Addition<'static> =
         Addition { tool: "t", description: "d", patterns: &[], missed: &["a", "b"], room: 1 };
 
     #[tokio::test]
-    async fn what_was_answered_once_is_not_asked_again_also_by_another_run() {
+    async fn answered_questions_are_not_repeated_by_another_run() {
         let journal = SharedJournal::default();
         let proposer = keeping(&journal);
         let first = proposer.add(ADDITION).await.unwrap();
         assert_eq!(proposer.add(ADDITION).await.unwrap(), first);
         assert_eq!(proposer.cost().requests, 1);
         let text = serde_json::to_string(&journal.with(|journal| journal.clone())).unwrap();
-        let resumed = keeping(&SharedJournal::of(serde_json::from_str(&text).unwrap()));
+        let resumed = keeping(&SharedJournal::new(serde_json::from_str(&text).unwrap()));
         assert_eq!(resumed.add(ADDITION).await.unwrap(), first);
         assert_eq!(resumed.cost().requests, 0);
     }
 
     #[tokio::test]
-    async fn another_question_is_asked_and_so_is_one_that_failed() {
+    async fn new_and_failed_questions_are_sent() {
         let proposer = keeping(&SharedJournal::default());
         let first = proposer.add(ADDITION).await.unwrap();
         for other in [
@@ -249,9 +249,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn choices_are_kept_too() {
+    async fn choices_are_cached() {
         let journal = SharedJournal::default();
-        let selector = KeepingSelector { inner: Arc::new(NoSelection), journal: journal.clone() };
+        let selector = CachingSelector { inner: Arc::new(NoSelection), journal: journal.clone() };
         let candidates = [Candidate { name: "a", description: "" }, Candidate { name: "b", description: "" }];
         journal.with(|journal| {
             let question = digest("select", &["q"], &[], &["a", "", "b", ""]);

@@ -160,8 +160,8 @@ impl Report {
     ///
     /// # Errors
     /// [`OfflineError::Unreadable`] if it is missing or invalid.
-    pub fn read(place: &Path) -> Result<Self, OfflineError> {
-        let path = if place.is_dir() { place.join(REPORT_FILE) } else { place.to_owned() };
+    pub fn read(path: &Path) -> Result<Self, OfflineError> {
+        let path = if path.is_dir() { path.join(REPORT_FILE) } else { path.to_owned() };
         let report = std::fs::read(&path).and_then(|text| serde_json::from_slice(&text).map_err(Into::into));
         report.map_err(|source| OfflineError::Unreadable {
             file: path.display().to_string(),

@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::job::Prepared;
-use super::journal::{Journal, KeepingProposer, KeepingSelector, SharedJournal};
+use super::journal::{CachingProposer, CachingSelector, Journal, SharedJournal};
 use super::report::{ClassifierEffect, ConfusionCount, CurvePoint, ProposalFailure, Report, ToolScores};
 use super::state::{Inputs, StateFile};
 use super::test::test;
@@ -56,7 +56,7 @@ struct LearnState {
 pub async fn learn(prepared: &Prepared, run: LearnRun, watcher: &dyn LearnWatcher) -> Result<Report, OfflineError> {
     let file = StateFile::new(prepared.folder(), inputs(prepared, &run));
     let kept = file.begin_or_resume::<LearnState>(run.resume, run.restart)?;
-    let (date, before, journal) = (kept.date, kept.state.spent, SharedJournal::of(kept.state.journal));
+    let (date, before, journal) = (kept.date, kept.state.spent, SharedJournal::new(kept.state.journal));
     let spent = || {
         let mut spent = before;
         spent.add(run.model.as_ref().map(|model| model.cost()).unwrap_or_default());
@@ -65,8 +65,8 @@ pub async fn learn(prepared: &Prepared, run: LearnRun, watcher: &dyn LearnWatche
     let watcher = FailureCollector { inner: watcher, failures: Mutex::default() };
     let components = LearnerComponents {
         embedder: run.embedder.clone(),
-        proposer: Arc::new(KeepingProposer { inner: run.proposer.clone(), journal: journal.clone() }),
-        selector: Arc::new(KeepingSelector { inner: run.selector.clone(), journal: journal.clone() }),
+        proposer: Arc::new(CachingProposer { inner: run.proposer.clone(), journal: journal.clone() }),
+        selector: Arc::new(CachingSelector { inner: run.selector.clone(), journal: journal.clone() }),
     };
     let samples = &prepared.samples.samples;
     let mut learner = Learner::new(&prepared.texts(), samples, components, run.settings.clone(), &watcher)

@@ -162,23 +162,23 @@ fn sample_of(record: &TraceRecord, known: &KnownTools<'_>) -> Option<Sample> {
         return None;
     }
     let mut tools: Vec<String> = Vec::new();
-    for execution in trace.executions.iter().filter(|execution| worked(execution, known)) {
+    for execution in trace.executions.iter().filter(|execution| has_succeeded(execution, known)) {
         if !tools.contains(&execution.call.name) {
             tools.push(execution.call.name.clone());
         }
     }
-    let query = last_words_of_the_user(trace).filter(|query| !query.trim().is_empty())?;
+    let query = last_user_message(trace).filter(|query| !query.trim().is_empty())?;
     (!tools.is_empty()).then_some(Sample { query, tools })
 }
 
-fn worked(execution: &Execution, known: &KnownTools<'_>) -> bool {
+fn has_succeeded(execution: &Execution, known: &KnownTools<'_>) -> bool {
     let is_of_toolset = known.toolset.is_none_or(|toolset| toolset == execution.toolset);
     // An execution with an explanation counted as a failure, whatever its status.
-    let has_succeeded = execution.outcome == SUCCESS && execution.explanation.is_none();
-    has_succeeded && is_of_toolset && known.tools.contains(execution.call.name.as_str())
+    let is_success = execution.outcome == SUCCESS && execution.explanation.is_none();
+    is_success && is_of_toolset && known.tools.contains(execution.call.name.as_str())
 }
 
-fn last_words_of_the_user(trace: &Trace) -> Option<String> {
+fn last_user_message(trace: &Trace) -> Option<String> {
     let request = trace.request.as_ref()?.to_string();
     RecordedAnswer::parse_in(Protocol::of_endpoint(&trace.endpoint), &request).ok()?.last_of_the_user()
 }
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_is_a_query_and_tools_that_there_are() {
+    fn a_sample_has_a_query_and_existing_tools() {
         let sample = read_sample(r#"{"query": "pay it", "tools": ["pay", "pay"], "id": 7}"#, &known()).unwrap();
         assert_eq!(sample, Sample { query: "pay it".to_owned(), tools: vec!["pay".to_owned()] });
         let none = read_sample(r#"{"query": "hello", "tools": []}"#, &known()).unwrap();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_counts_where_its_call_was_right_and_worked() {
+    fn a_trace_is_a_sample_if_its_call_was_right_and_succeeded() {
         let sample = Sample { query: "pay my bill".to_owned(), tools: vec!["pay".to_owned()] };
         for verdict in ["clean", "repaired", "corrected"] {
             let trace = trace(|trace| trace["verdict"] = verdict.into());

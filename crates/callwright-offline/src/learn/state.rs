@@ -71,7 +71,7 @@ impl StateFile {
             return Ok(kept);
         }
         if self.exists() && !restart && !resume {
-            return Err(OfflineError::Interrupted { file: self.shown() });
+            return Err(OfflineError::Interrupted { file: self.display_path() });
         }
         Ok(self.begin(today()))
     }
@@ -104,7 +104,7 @@ impl StateFile {
     }
 
     /// Returns the path for messages.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn display_path(&self) -> String {
         self.path.display().to_string()
     }
 
@@ -131,11 +131,11 @@ impl StateFile {
 
     fn unreadable(&self, source: io::Error) -> OfflineError {
         let fix = "start again with --restart";
-        OfflineError::Unreadable { file: self.shown(), source, fix }
+        OfflineError::Unreadable { file: self.display_path(), source, fix }
     }
 
     fn unwritable(&self, source: io::Error) -> OfflineError {
-        OfflineError::Unwritable { file: self.shown(), source }
+        OfflineError::Unwritable { file: self.display_path(), source }
     }
 }
 
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_gone_on_with_where_it_was_left() {
+    fn a_run_is_resumed() {
         let folder = tempfile::tempdir().unwrap();
         let file = file(folder.path(), "a");
         assert!(file.load::<Vec<u8>>().unwrap().is_none() && !file.exists());
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn another_run_or_a_damaged_file_is_told() {
+    fn another_run_or_a_damaged_file_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         file(folder.path(), "a").save(date(2026, 11, 22), &1_u8).unwrap();
         let error = file(folder.path(), "b").load::<u8>().unwrap_err().to_string();

@@ -75,10 +75,10 @@ fn scores(index: &ToolIndex, names: &[&str], samples: &[&Sample], vectors: &[Vec
             continue;
         }
         with_tool += 1;
-        for (place, found) in found.iter().enumerate() {
+        for (rank, found) in found.iter().enumerate() {
             let Some(name) = names.get(found.position).copied() else { continue };
             let is_right = sample.tools.iter().any(|tool| tool == name);
-            first_right += u32::from(place == 0 && is_right);
+            first_right += u32::from(rank == 0 && is_right);
             let counts = counts.entry(name).or_default();
             counts.selected += 1;
             counts.both += u32::from(is_right);

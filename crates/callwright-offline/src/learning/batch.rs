@@ -7,9 +7,9 @@ use jiff::Timestamp;
 
 use super::progress::{AwaitedDraft, LearningProgress};
 use super::sampling::ToolExpectation;
-use super::verdicts::{rests_on, went_wrong, without};
+use super::verdicts::{has_failed, rests_on, without};
 use super::workflows::Workflows;
-use super::{Known, Settings};
+use super::{CachedMemory, Settings};
 use callwright_knowledge::experience::{self, ObservedTurn};
 use callwright_knowledge::memory::LearnOutcome;
 use callwright_store::{FeedbackRow, FeedbackVerdict, Revision};
@@ -17,10 +17,10 @@ use callwright_telemetry::labels::MemoryKind;
 use callwright_types::memory::{Author, Backing, Recalled, Retirement};
 use callwright_types::{Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, Scope, Trace};
 
-/// Batch in progress: the known memory and its changes.
+/// Batch in progress: the stored memory and its changes.
 #[derive(Debug)]
 pub(super) struct LearningBatch<'a> {
-    known: &'a Known,
+    memory: &'a CachedMemory,
     settings: &'a Settings,
     now: Timestamp,
     /// New and changed lessons, by id.
@@ -37,10 +37,10 @@ pub(super) struct LearningBatch<'a> {
 
 impl<'a> LearningBatch<'a> {
     /// Creates an empty batch.
-    pub(super) fn new(known: &'a Known, settings: &'a Settings, now: Timestamp) -> Self {
+    pub(super) fn new(memory: &'a CachedMemory, settings: &'a Settings, now: Timestamp) -> Self {
         let (lessons, expectations, learned, retired) = Default::default();
-        let workflows = Workflows::new(Arc::clone(&known.library), now);
-        Self { known, settings, now, lessons, workflows, expectations, learned, retired }
+        let workflows = Workflows::new(Arc::clone(&memory.library), now);
+        Self { memory, settings, now, lessons, workflows, expectations, learned, retired }
     }
 
     /// Learns from a turn: counts the recalled memory, learns drafts that the turn itself verified, and stores the
@@ -48,7 +48,7 @@ impl<'a> LearningBatch<'a> {
     pub(super) fn turn(&mut self, progress: &mut LearningProgress, revision: Revision, trace: &Trace) {
         let Some(memory) = &trace.memory else { return };
         // Earlier turns first: this turn may make calls with equal ids.
-        for waiting in progress.came_back(trace, memory) {
+        for waiting in progress.take_verified(trace, memory) {
             match &waiting.draft {
                 AwaitedDraft::Lesson(draft) => self.learn(&waiting.scope, draft, waiting.evidence()),
                 AwaitedDraft::Workflow(draft) => self.workflows.learn(&waiting.scope, draft, waiting.evidence()),
@@ -67,8 +67,8 @@ impl<'a> LearningBatch<'a> {
                 Backing::Verdict => {}
             }
         }
-        self.expectations.extend(ToolExpectation::of_mended(trace, memory));
-        self.workflows.count(revision, trace, memory, self.known.lesson_store.settings());
+        self.expectations.extend(ToolExpectation::of_correction(trace, memory));
+        self.workflows.count(revision, trace, memory, self.memory.lesson_store.settings());
         self.workflows.turn(progress, trace, memory, self.settings);
     }
 
@@ -95,7 +95,7 @@ impl<'a> LearningBatch<'a> {
 
     /// Retires memory that rests only on a turn that was judged wrong.
     fn refute(&mut self, memory: &MemoryNote, row: &FeedbackRow, trace: &Trace) {
-        let mut lessons = self.known.lesson_store.in_scope(&memory.scope);
+        let mut lessons = self.memory.lesson_store.in_scope(&memory.scope);
         lessons.retain(|lesson| rests_on(&lesson.evidence, &trace.id));
         let ids: BTreeSet<String> = lessons.iter().map(|lesson| lesson.id.clone()).collect();
         let new = self
@@ -113,9 +113,9 @@ impl<'a> LearningBatch<'a> {
         self.workflows.refute(memory, row, trace);
     }
 
-    fn retire(&mut self, standing: &mut Option<Retirement>, retirement: Option<Retirement>) {
-        if standing.is_none() && retirement.is_some() {
-            *standing = retirement;
+    fn retire(&mut self, retired: &mut Option<Retirement>, retirement: Option<Retirement>) {
+        if retired.is_none() && retirement.is_some() {
+            *retired = retirement;
             self.retired += 1;
         }
     }
@@ -134,8 +134,8 @@ impl<'a> LearningBatch<'a> {
 
     fn learn(&mut self, scope: &Scope, draft: &LessonDraft, evidence: Evidence) {
         let kind = evidence.kind;
-        let settings = self.known.lesson_store.settings();
-        let stored = self.known.lesson_store.similar(scope, draft);
+        let settings = self.memory.lesson_store.settings();
+        let stored = self.memory.lesson_store.similar(scope, draft);
         let unchanged = stored.iter().filter(|lesson| !self.lessons.contains_key(&lesson.id)).map(|lesson| &**lesson);
         let present = self.lessons.values().chain(unchanged);
         let learned = experience::learn(draft.clone(), evidence, scope, Author::Composed, present, self.now, settings);
@@ -148,11 +148,11 @@ impl<'a> LearningBatch<'a> {
     /// Counts the outcome of a turn for a recalled lesson, once.
     fn count(&mut self, revision: Revision, trace: &Trace, scope: &Scope, recalled: &Recalled) {
         let Some(mut lesson) = self.lesson(scope, &recalled.id) else { return };
-        let Some(failed) = went_wrong(trace, &lesson.tools).filter(|_| lesson.tally.counted < revision) else { return };
+        let Some(failed) = has_failed(trace, &lesson.tools).filter(|_| lesson.tally.counted < revision) else { return };
         let watched = ObservedTurn { chance: recalled.chance, withheld: recalled.withheld, failed };
         experience::observe(&mut lesson.tally, watched);
         lesson.tally.counted = revision;
-        let retired = experience::retirement(&lesson.tally, self.known.lesson_store.settings(), self.now);
+        let retired = experience::retirement(&lesson.tally, self.memory.lesson_store.settings(), self.now);
         self.retire(&mut lesson.retired, retired);
         lesson.updated_at = self.now;
         self.lessons.insert(lesson.id.clone(), lesson);
@@ -161,18 +161,18 @@ impl<'a> LearningBatch<'a> {
     /// Returns a lesson with the changes of this batch.
     fn lesson(&self, scope: &Scope, id: &str) -> Option<Lesson> {
         let changed = self.lessons.get(id).cloned();
-        changed.or_else(|| self.known.lesson_store.get(scope, id).map(|lesson| Lesson::clone(lesson)))
+        changed.or_else(|| self.memory.lesson_store.get(scope, id).map(|lesson| Lesson::clone(lesson)))
     }
 
     /// Returns the ids of lessons that exceed the limit of the changed scopes.
     pub(super) fn surplus(&self) -> Vec<String> {
         let scopes: BTreeSet<&Scope> = self.lessons.values().map(|lesson| &lesson.scope).collect();
         let surplus = scopes.into_iter().flat_map(|scope| {
-            let stored = self.known.lesson_store.in_scope(scope);
+            let stored = self.memory.lesson_store.in_scope(scope);
             let unchanged =
                 stored.iter().filter(|lesson| !self.lessons.contains_key(&lesson.id)).map(|lesson| &**lesson);
             let changed = self.lessons.values().filter(|lesson| lesson.scope == *scope);
-            experience::surplus(unchanged.chain(changed), self.known.lesson_store.settings())
+            experience::surplus(unchanged.chain(changed), self.memory.lesson_store.settings())
         });
         surplus.collect()
     }
@@ -228,11 +228,11 @@ mod tests {
         }
     }
 
-    fn known(lessons: impl IntoIterator<Item = Lesson>) -> Known {
+    fn memory_of(lessons: impl IntoIterator<Item = Lesson>) -> CachedMemory {
         let lesson_store =
             LessonStore::new(lessons.into_iter().map(StoredLesson::from), experience::Settings::default());
         let library = ProcedureStore::new([], procedures::Settings::default());
-        Known { lesson_store: Arc::new(lesson_store), library: Arc::new(library), lessons: 0, procedures: 0 }
+        CachedMemory { lesson_store: Arc::new(lesson_store), library: Arc::new(library), lessons: 0, procedures: 0 }
     }
 
     fn booking(backing: Backing) -> Option<ProcedureDraft> {
@@ -241,25 +241,25 @@ mod tests {
     }
 
     #[test]
-    fn a_workflow_is_learned_when_its_calls_are_back_by_whoever_learns_then() {
+    fn a_workflow_is_learned_when_its_results_have_arrived_by_any_learner() {
         let waits = turn("t1", |memory| memory.workflow = booking(Backing::Awaits(vec!["1".to_owned()])));
-        let came_back = |failed| {
+        let learned_after = |failed| {
             let returned = Returned { call: "1".to_owned(), tool: "book".to_owned(), failed };
             let back = turn("t2", |memory| memory.returned.push(returned));
-            let (known, settings) = (known([]), Settings::default());
+            let (memory, settings) = (memory_of([]), Settings::default());
             let mut progress = LearningProgress::default();
-            LearningBatch::new(&known, &settings, Timestamp::UNIX_EPOCH).turn(&mut progress, 1, &waits);
+            LearningBatch::new(&memory, &settings, Timestamp::UNIX_EPOCH).turn(&mut progress, 1, &waits);
             // Another process continues from the stored progress.
             let mut noted: LearningProgress = serde_json::from_str(&serde_json::to_string(&progress).unwrap()).unwrap();
             assert_eq!(noted, progress);
-            let mut batch = LearningBatch::new(&known, &settings, Timestamp::UNIX_EPOCH);
+            let mut batch = LearningBatch::new(&memory, &settings, Timestamp::UNIX_EPOCH);
             batch.turn(&mut noted, 2, &back);
             let learned: Vec<_> = batch.learned().collect();
             assert_eq!(learned.len(), batch.workflows.changed().count());
             (batch.workflows.changed().next().cloned(), learned)
         };
-        assert_eq!(came_back(true).0, None);
-        let (procedure, learned) = came_back(false);
+        assert_eq!(learned_after(true).0, None);
+        let (procedure, learned) = learned_after(false);
         assert_eq!(procedure.unwrap().evidence[0].trace.as_deref(), Some("t1"));
         assert_eq!(learned, [(MemoryKind::Procedure, EvidenceKind::Mended)]);
     }
@@ -267,8 +267,8 @@ mod tests {
     #[test]
     fn verdicts_make_and_retire_procedures() {
         let turn = turn("t1", |memory| memory.workflow = booking(Backing::Verdict));
-        let (known, settings) = (known([]), Settings::default());
-        let mut batch = LearningBatch::new(&known, &settings, Timestamp::UNIX_EPOCH);
+        let (memory, settings) = (memory_of([]), Settings::default());
+        let mut batch = LearningBatch::new(&memory, &settings, Timestamp::UNIX_EPOCH);
         let progress = &mut LearningProgress::default();
         batch.turn(progress, 1, &turn);
         assert_eq!(batch.workflows.changed().count(), 0);
@@ -280,56 +280,56 @@ mod tests {
     }
 
     /// Returns the lessons that a batch changed.
-    fn run(known: &Known, decide: impl FnOnce(&mut LearningBatch<'_>, &mut LearningProgress)) -> Vec<Lesson> {
+    fn run(memory: &CachedMemory, decide: impl FnOnce(&mut LearningBatch<'_>, &mut LearningProgress)) -> Vec<Lesson> {
         let settings = Settings::default();
-        let mut batch = LearningBatch::new(known, &settings, Timestamp::UNIX_EPOCH);
+        let mut batch = LearningBatch::new(memory, &settings, Timestamp::UNIX_EPOCH);
         decide(&mut batch, &mut LearningProgress::default());
         batch.lessons.into_values().collect()
     }
 
     fn learned_once() -> Lesson {
-        let seen = turn("t1", |memory| memory.drafts.push(draft(Backing::Seen)));
+        let observed = turn("t1", |memory| memory.drafts.push(draft(Backing::Seen)));
         let [lesson] =
-            <[Lesson; 1]>::try_from(run(&known([]), |batch, progress| batch.turn(progress, 1, &seen))).unwrap();
+            <[Lesson; 1]>::try_from(run(&memory_of([]), |batch, progress| batch.turn(progress, 1, &observed))).unwrap();
         lesson
     }
 
     #[test]
-    fn what_was_seen_to_work_is_learned_and_an_event_that_is_found_again_is_not() {
+    fn observed_successes_are_learned_once() {
         let lesson = learned_once();
         assert_eq!((lesson.scope.as_str(), lesson.evidence.len()), ("key:a", 1));
         let again = turn("t1", |memory| memory.drafts.push(draft(Backing::Seen)));
-        assert!(run(&known([lesson.clone()]), |batch, progress| batch.turn(progress, 1, &again)).is_empty());
+        assert!(run(&memory_of([lesson.clone()]), |batch, progress| batch.turn(progress, 1, &again)).is_empty());
         let other = turn("t2", |memory| memory.drafts.push(draft(Backing::Seen)));
-        let confirmed = run(&known([lesson.clone()]), |batch, progress| batch.turn(progress, 2, &other));
+        let confirmed = run(&memory_of([lesson.clone()]), |batch, progress| batch.turn(progress, 2, &other));
         assert_eq!((confirmed[0].id.as_str(), confirmed[0].evidence.len()), (lesson.id.as_str(), 2));
     }
 
     #[test]
-    fn what_nobody_verified_teaches_nothing() {
+    fn unverified_drafts_are_not_learned() {
         let waits = turn("t1", |memory| {
             memory.drafts.push(draft(Backing::Awaits(vec!["1".to_owned()])));
             memory.drafts.push(draft(Backing::Verdict));
         });
-        assert!(run(&known([]), |batch, progress| batch.turn(progress, 1, &waits)).is_empty());
-        let came_back = |failed| {
+        assert!(run(&memory_of([]), |batch, progress| batch.turn(progress, 1, &waits)).is_empty());
+        let learned_after = |failed| {
             let returned = Returned { call: "1".to_owned(), tool: "book".to_owned(), failed };
             let back = turn("t2", |memory| memory.returned.push(returned));
-            run(&known([]), |batch, progress| {
+            run(&memory_of([]), |batch, progress| {
                 batch.turn(progress, 1, &waits);
                 batch.turn(progress, 2, &back);
             })
         };
-        assert!(came_back(true).is_empty());
-        assert_eq!(came_back(false)[0].evidence[0].trace.as_deref(), Some("t1"));
+        assert!(learned_after(true).is_empty());
+        assert_eq!(learned_after(false)[0].evidence[0].trace.as_deref(), Some("t1"));
     }
 
     #[test]
-    fn a_verdict_counts_where_it_is_the_clients_own_or_an_operators() {
+    fn a_verdict_counts_from_the_client_or_an_operator() {
         let unverified = turn("t1", |memory| memory.drafts.push(draft(Backing::Verdict)));
         let after = |source: &str| {
             let row = row("t1", source, FeedbackVerdict::Right);
-            let learned = run(&known([]), |batch, progress| batch.verdict(progress, &row, &unverified));
+            let learned = run(&memory_of([]), |batch, progress| batch.verdict(progress, &row, &unverified));
             learned.first().map(|lesson| lesson.evidence[0].kind)
         };
         assert_eq!(after("key:b"), None);
@@ -338,32 +338,32 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_was_wrong_is_no_evidence_and_what_rests_on_nothing_else_is_retired() {
+    fn a_refuted_turn_is_no_evidence_and_memory_without_other_evidence_is_retired() {
         let (lesson, turn) = (learned_once(), turn("t1", |_| {}));
         let wrong = row("t1", "key:a", FeedbackVerdict::Wrong);
-        let retired = run(&known([lesson.clone()]), |batch, progress| batch.verdict(progress, &wrong, &turn));
+        let retired = run(&memory_of([lesson.clone()]), |batch, progress| batch.verdict(progress, &wrong, &turn));
         assert!(retired[0].retired.as_ref().unwrap().reason.contains("t1"), "{retired:?}");
         let mut twice = lesson;
         twice.evidence.push(Evidence { trace: Some("t2".to_owned()), ..twice.evidence[0].clone() });
-        let left = run(&known([twice]), |batch, progress| batch.verdict(progress, &wrong, &turn));
+        let left = run(&memory_of([twice]), |batch, progress| batch.verdict(progress, &wrong, &turn));
         assert_eq!((left[0].evidence.len(), &left[0].retired), (1, &None));
     }
 
     #[test]
-    fn a_turn_that_a_lesson_was_found_for_is_counted_once() {
+    fn a_turn_with_a_recalled_lesson_is_counted_once() {
         let lesson = learned_once();
-        let shown = |again| {
+        let recalling = |again| {
             let recalled = Recalled { id: lesson.id.clone(), again, withheld: false, chance: 0.8 };
             turn("t2", |memory| memory.lessons.push(recalled))
         };
-        let counted = run(&known([lesson.clone()]), |batch, progress| {
-            batch.turn(progress, 7, &shown(false));
-            batch.turn(progress, 7, &shown(false));
-            batch.turn(progress, 8, &shown(true));
+        let counted = run(&memory_of([lesson.clone()]), |batch, progress| {
+            batch.turn(progress, 7, &recalling(false));
+            batch.turn(progress, 7, &recalling(false));
+            batch.turn(progress, 8, &recalling(true));
         });
         assert_eq!((counted[0].tally.uses, counted[0].tally.helped, counted[0].tally.counted), (1, 1, 7));
         // A turn without such a call is no evidence.
-        let idle = Trace { attempts: Vec::new(), ..shown(false) };
-        assert!(run(&known([lesson]), |batch, progress| batch.turn(progress, 7, &idle)).is_empty());
+        let idle = Trace { attempts: Vec::new(), ..recalling(false) };
+        assert!(run(&memory_of([lesson]), |batch, progress| batch.turn(progress, 7, &idle)).is_empty());
     }
 }

@@ -16,7 +16,8 @@ pub(super) fn lesson_case(trace: &Trace, lesson: &Lesson) -> Option<LessonCase> 
     }
     let request = trace.request.as_ref()?.to_string();
     let recorded = RecordedAnswer::parse_in(Protocol::of_endpoint(&trace.endpoint), &request).ok()?;
-    let Correction { faulty, diagnoses, corrected } = mended(trace, lesson).or_else(|| recovered(trace, lesson))?;
+    let Correction { faulty, diagnoses, corrected } =
+        corrected_fault(trace, lesson).or_else(|| recovered(trace, lesson))?;
     let private = private_texts(trace, &recorded);
     Some(LessonCase {
         request: recorded.last_of_the_user()?,
@@ -35,7 +36,7 @@ struct Correction<'a> {
 }
 
 /// Returns the first correction of a fault of the lesson's kind, or else of any fault.
-fn mended<'a>(trace: &'a Trace, lesson: &Lesson) -> Option<Correction<'a>> {
+fn corrected_fault<'a>(trace: &'a Trace, lesson: &Lesson) -> Option<Correction<'a>> {
     let mut corrections = trace.attempts.iter().enumerate().filter(|(_, attempt)| !attempt.diagnoses.is_empty());
     let is_of_kind =
         |attempt: &Attempt| attempt.diagnoses.iter().any(|diagnosis| lesson.key.contains(diagnosis.code.words()));

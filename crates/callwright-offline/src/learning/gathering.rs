@@ -17,12 +17,12 @@ pub struct Gathering {
     settings: Settings,
     progress: LearningProgress,
     workflows: Workflows,
-    tally: Gathered,
+    counts: GatheringCounts,
 }
 
 /// Judgement of a turn.
 #[derive(Debug, Clone, Copy)]
-pub enum Word<'a> {
+pub enum TurnJudgement<'a> {
     /// No judgement: the observed outcome decides.
     None,
     /// The turn was right, according to this kind of evidence.
@@ -34,7 +34,7 @@ pub enum Word<'a> {
 
 /// Counts over traces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Gathered {
+pub struct GatheringCounts {
     /// Turns.
     pub turns: u64,
     /// Turns with a workflow that may become a procedure.
@@ -43,46 +43,46 @@ pub struct Gathered {
     pub unverified: u64,
     /// New procedures.
     pub new: u64,
-    /// Known procedures that changed: they have more evidence, or were retired.
+    /// Stored procedures that changed: they have more evidence, or were retired.
     pub joined: u64,
 }
 
 impl Gathering {
-    /// Creates an empty run; `library` has the known procedures.
+    /// Creates an empty run; `library` has the stored procedures.
     pub fn new(library: Arc<ProcedureStore>, settings: Settings, now: Timestamp) -> Self {
         let workflows = Workflows::new(library, now);
-        Self { settings, progress: LearningProgress::default(), workflows, tally: Gathered::default() }
+        Self { settings, progress: LearningProgress::default(), workflows, counts: GatheringCounts::default() }
     }
 
     /// Adds a turn and its judgement.
-    pub fn turn(&mut self, trace: &Trace, word: Word<'_>) {
-        self.tally.turns += 1;
+    pub fn turn(&mut self, trace: &Trace, judgement: TurnJudgement<'_>) {
+        self.counts.turns += 1;
         let Some(memory) = &trace.memory else { return };
         self.progress.expire(trace.started_at, &self.settings);
-        for waiting in self.progress.came_back(trace, memory) {
+        for waiting in self.progress.take_verified(trace, memory) {
             if let AwaitedDraft::Workflow(draft) = &waiting.draft {
                 self.workflows.learn(&waiting.scope, draft, waiting.evidence());
-                self.tally.unverified = self.tally.unverified.saturating_sub(1);
+                self.counts.unverified = self.counts.unverified.saturating_sub(1);
             }
         }
-        self.tally.workflows += u64::from(memory.workflow.is_some());
-        let is_verified = match word {
-            Word::Right(kind) => self.workflows.confirm(memory, trace, trace.evidence(kind, trace.started_at)),
-            Word::Wrong(row) => {
+        self.counts.workflows += u64::from(memory.workflow.is_some());
+        let is_verified = match judgement {
+            TurnJudgement::Right(kind) => self.workflows.confirm(memory, trace, trace.evidence(kind, trace.started_at)),
+            TurnJudgement::Wrong(row) => {
                 self.workflows.refute(memory, row, trace);
                 false
             }
-            Word::None => self.workflows.turn(&mut self.progress, trace, memory, &self.settings),
+            TurnJudgement::None => self.workflows.turn(&mut self.progress, trace, memory, &self.settings),
         };
-        self.tally.unverified += u64::from(memory.workflow.is_some() && !is_verified);
+        self.counts.unverified += u64::from(memory.workflow.is_some() && !is_verified);
     }
 
     /// Returns new and changed procedures, and the counts.
-    pub fn finish(mut self) -> (Vec<Procedure>, Gathered) {
+    pub fn finish(mut self) -> (Vec<Procedure>, GatheringCounts) {
         let changed: Vec<Procedure> = self.workflows.changed().cloned().collect();
-        self.tally.new = self.workflows.new_ones() as u64;
-        self.tally.joined = changed.len() as u64 - self.tally.new;
-        (changed, self.tally)
+        self.counts.new = self.workflows.new_ones() as u64;
+        self.counts.joined = changed.len() as u64 - self.counts.new;
+        (changed, self.counts)
     }
 }
 
@@ -117,36 +117,39 @@ mod tests {
         Gathering::new(Arc::new(library), Settings::default(), Timestamp::UNIX_EPOCH)
     }
 
-    fn gathered(traces: &[(Trace, Word<'_>)]) -> (Vec<Procedure>, Gathered) {
+    fn gathered(traces: &[(Trace, TurnJudgement<'_>)]) -> (Vec<Procedure>, GatheringCounts) {
         let mut gathering = gathering(Vec::new());
         traces.iter().for_each(|(trace, word)| gathering.turn(trace, *word));
         gathering.finish()
     }
 
     #[test]
-    fn only_what_was_verified_is_learned() {
-        let (procedures, tally) =
-            gathered(&[(turn("t1", Some(Backing::Verdict), &[]), Word::None), (turn("t2", None, &[]), Word::None)]);
-        assert!(procedures.is_empty());
-        assert_eq!((tally.turns, tally.workflows, tally.unverified), (2, 1, 1));
-        let (procedures, tally) = gathered(&[
-            (turn("t1", Some(Backing::Verdict), &[]), Word::Right(EvidenceKind::Feedback)),
-            (turn("t2", Some(Backing::Seen), &[]), Word::None),
-            (turn("t2", Some(Backing::Seen), &[]), Word::None),
+    fn only_verified_workflows_are_learned() {
+        let (procedures, counts) = gathered(&[
+            (turn("t1", Some(Backing::Verdict), &[]), TurnJudgement::None),
+            (turn("t2", None, &[]), TurnJudgement::None),
         ]);
-        assert_eq!((procedures.len(), tally.new, tally.joined), (1, 1, 0));
+        assert!(procedures.is_empty());
+        assert_eq!((counts.turns, counts.workflows, counts.unverified), (2, 1, 1));
+        let (procedures, counts) = gathered(&[
+            (turn("t1", Some(Backing::Verdict), &[]), TurnJudgement::Right(EvidenceKind::Feedback)),
+            (turn("t2", Some(Backing::Seen), &[]), TurnJudgement::None),
+            (turn("t2", Some(Backing::Seen), &[]), TurnJudgement::None),
+        ]);
+        assert_eq!((procedures.len(), counts.new, counts.joined), (1, 1, 0));
         let kinds: Vec<EvidenceKind> = procedures[0].evidence.iter().map(|evidence| evidence.kind).collect();
         assert_eq!(kinds, [EvidenceKind::Feedback, EvidenceKind::Mended], "the same turn counts once");
     }
 
     #[test]
-    fn calls_have_to_come_back_to_the_same_client_and_without_a_failure() {
+    fn results_must_arrive_from_the_same_client_without_a_failure() {
         let awaits = || turn("t1", Some(Backing::Awaits(vec!["c1".to_owned(), "c2".to_owned()])), &[]);
         let back = |returned: &[(&str, bool)]| turn("t2", None, returned);
         let learned = |later: Vec<Trace>| {
-            let traces: Vec<_> = std::iter::once(awaits()).chain(later).map(|trace| (trace, Word::None)).collect();
-            let (procedures, tally) = gathered(&traces);
-            assert_eq!(tally.unverified, 1 - procedures.len() as u64);
+            let traces: Vec<_> =
+                std::iter::once(awaits()).chain(later).map(|trace| (trace, TurnJudgement::None)).collect();
+            let (procedures, counts) = gathered(&traces);
+            assert_eq!(counts.unverified, 1 - procedures.len() as u64);
             procedures.len()
         };
         assert_eq!(learned(vec![back(&[("c1", false), ("c2", false)])]), 1);
@@ -159,27 +162,27 @@ mod tests {
         assert_eq!(learned(vec![elsewhere]), 0);
         // The model chooses call ids: returned calls belong to an earlier turn.
         let backing = Backing::Awaits(vec!["c1".to_owned()]);
-        assert!(gathered(&[(turn("t1", Some(backing), &[("c1", false)]), Word::None)]).0.is_empty());
+        assert!(gathered(&[(turn("t1", Some(backing), &[("c1", false)]), TurnJudgement::None)]).0.is_empty());
     }
 
     #[test]
-    fn what_is_known_rests_on_more() {
-        let (procedures, _) = gathered(&[(turn("t1", Some(Backing::Seen), &[]), Word::None)]);
+    fn a_known_procedure_gets_more_evidence() {
+        let (procedures, _) = gathered(&[(turn("t1", Some(Backing::Seen), &[]), TurnJudgement::None)]);
         let mut gathering = gathering(procedures);
-        gathering.turn(&turn("t2", Some(Backing::Seen), &[]), Word::None);
-        let (changed, tally) = gathering.finish();
-        assert_eq!((changed[0].evidence.len(), tally.new, tally.joined), (2, 0, 1));
+        gathering.turn(&turn("t2", Some(Backing::Seen), &[]), TurnJudgement::None);
+        let (changed, counts) = gathering.finish();
+        assert_eq!((changed[0].evidence.len(), counts.new, counts.joined), (2, 0, 1));
     }
 
     #[test]
     fn a_turn_that_was_wrong_teaches_nothing_and_is_no_evidence() {
         let row = json!({"trace": "t1", "source": FeedbackRow::OPERATOR, "verdict": FeedbackVerdict::Wrong, "at": Timestamp::UNIX_EPOCH});
         let row: FeedbackRow = serde_json::from_value(row).unwrap();
-        let (procedures, tally) = gathered(&[(turn("t1", Some(Backing::Seen), &[]), Word::Wrong(&row))]);
-        assert_eq!((procedures.len(), tally.unverified), (0, 1));
-        let (known, _) = gathered(&[(turn("t1", Some(Backing::Seen), &[]), Word::None)]);
-        let mut gathering = gathering(known);
-        gathering.turn(&turn("t1", Some(Backing::Seen), &[]), Word::Wrong(&row));
+        let (procedures, counts) = gathered(&[(turn("t1", Some(Backing::Seen), &[]), TurnJudgement::Wrong(&row))]);
+        assert_eq!((procedures.len(), counts.unverified), (0, 1));
+        let (earlier, _) = gathered(&[(turn("t1", Some(Backing::Seen), &[]), TurnJudgement::None)]);
+        let mut gathering = gathering(earlier);
+        gathering.turn(&turn("t1", Some(Backing::Seen), &[]), TurnJudgement::Wrong(&row));
         let (changed, _) = gathering.finish();
         assert!(changed[0].retired.as_ref().unwrap().reason.contains("an operator"), "{changed:?}");
     }

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::batch::LearningBatch;
 use super::job::{Job, JobError, Ran};
 use super::progress::LearningProgress;
-use super::{Known, MemoryCache, Settings};
+use super::{CachedMemory, MemoryCache, Settings};
 use callwright_store::{FeedbackRow, Memory, Revision, Store, StoreError, Traces};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::{Label, LearningJob};
@@ -52,29 +52,29 @@ impl Job for Learner {
             noted.as_deref().and_then(|noted| serde_json::from_str(noted).ok()).unwrap_or_default();
         // The order matters: a turn with feedback here is among the traces read now or before.
         let mut judged = self.judged(before.feedback).await?;
-        let taught = self.store.taught(before.traces, self.settings.batch).await?;
-        if taught.traces.len() >= self.settings.batch as usize {
+        let learnable = self.store.learnable(before.traces, self.settings.batch).await?;
+        if learnable.traces.len() >= self.settings.batch as usize {
             // The turns of this feedback may be among the next traces.
             judged = FeedbackVerdicts { verdicts: Vec::new(), upto: before.feedback };
         }
-        let is_further = taught.upto != before.traces || judged.upto != before.feedback;
+        let is_further = learnable.upto != before.traces || judged.upto != before.feedback;
         if !is_further && judged.verdicts.is_empty() {
             return Ok(Ran::Idle);
         }
         for _ in 0..TRIES {
-            let known = self.memory_cache.refresh().await?;
+            let memory = self.memory_cache.refresh().await?;
             let mut progress = before.clone();
             let now = Timestamp::now();
-            let mut batch = LearningBatch::new(&known, &self.settings, now);
-            for (revision, trace) in &taught.traces {
+            let mut batch = LearningBatch::new(&memory, &self.settings, now);
+            for (revision, trace) in &learnable.traces {
                 batch.turn(&mut progress, *revision, trace);
             }
             for (row, trace) in &judged.verdicts {
                 batch.verdict(&mut progress, row, trace);
             }
             progress.expire(now, &self.settings);
-            (progress.traces, progress.feedback) = (taught.upto, judged.upto);
-            if self.write(&batch, &known).await? {
+            (progress.traces, progress.feedback) = (learnable.upto, judged.upto);
+            if self.write(&batch, &memory).await? {
                 let progress =
                     serde_json::to_string(&progress).map_err(|error| StoreError::Refused(error.to_string()))?;
                 // A process that has taken over meanwhile finds the written memory and counts it once.
@@ -92,11 +92,11 @@ impl Learner {
     async fn write_samples(&self, batch: &LearningBatch<'_>) -> Result<(), StoreError> {
         let mut samples: BTreeMap<&str, Option<ToolSample>> = BTreeMap::new();
         for expectation in &batch.expectations {
-            let standing = match samples.remove(expectation.id.as_str()) {
-                Some(standing) => standing,
+            let existing = match samples.remove(expectation.id.as_str()) {
+                Some(existing) => existing,
                 None => self.store.tool_samples().find(&expectation.id).await?,
             };
-            samples.insert(&expectation.id, expectation.over(standing));
+            samples.insert(&expectation.id, expectation.over(existing));
         }
         let made: Vec<ToolSample> = samples.values().flatten().cloned().collect();
         if !made.is_empty() {
@@ -114,12 +114,12 @@ impl Learner {
     /// stored, so that it is retried for a while. After that, the trace counts as missing and the feedback is ignored.
     async fn judged(&self, after: Revision) -> Result<FeedbackVerdicts, StoreError> {
         let given = self.store.feedback_since(after, self.settings.batch).await?;
-        let patience = SignedDuration::from_secs(i64::from(self.settings.verdict_seconds));
+        let limit = SignedDuration::from_secs(i64::from(self.settings.verdict_seconds));
         let mut judged = FeedbackVerdicts { verdicts: Vec::new(), upto: given.upto };
         for (revision, row) in given.rows {
             match self.store.get(&row.trace).await? {
                 Some(trace) => judged.verdicts.push((row, trace)),
-                None if Timestamp::now().duration_since(row.at) < patience => {
+                None if Timestamp::now().duration_since(row.at) < limit => {
                     judged.upto = judged.upto.min(revision - 1);
                 }
                 None => {}
@@ -129,14 +129,14 @@ impl Learner {
     }
 
     /// Writes the changes of a batch. Returns `false` after a conflict with a concurrent change.
-    async fn write(&self, batch: &LearningBatch<'_>, known: &Known) -> Result<bool, StoreError> {
+    async fn write(&self, batch: &LearningBatch<'_>, memory: &CachedMemory) -> Result<bool, StoreError> {
         let lessons: Vec<Lesson> = batch.lessons.values().cloned().collect();
-        if !lessons.is_empty() && !Memory::put(&*self.store, &lessons, known.lessons).await?.outdated.is_empty() {
+        if !lessons.is_empty() && !Memory::put(&*self.store, &lessons, memory.lessons).await?.outdated.is_empty() {
             return Ok(false);
         }
         let procedures: Vec<Procedure> = batch.workflows.changed().cloned().collect();
         if !procedures.is_empty()
-            && !Memory::put(&*self.store, &procedures, known.procedures).await?.outdated.is_empty()
+            && !Memory::put(&*self.store, &procedures, memory.procedures).await?.outdated.is_empty()
         {
             return Ok(false);
         }
@@ -209,10 +209,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_verdict_that_comes_before_its_turns_trace_counts_when_that_is_stored() {
+    async fn a_verdict_before_its_trace_counts_once_that_is_stored() {
         let (learner, store) = learner(60).await;
         give(&store, FeedbackVerdict::Right).await;
-        assert_eq!(work(&learner).await, Ran::Idle, "not a reason to look again and again");
+        assert_eq!(work(&learner).await, Ran::Idle, "not a reason to poll repeatedly");
         store_turn(&store).await;
         assert_eq!(work(&learner).await, Ran::Learned);
         assert_eq!(lessons(&learner).await, 1);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_verdict_on_what_is_not_stored_is_given_up() {
+    async fn a_verdict_on_a_missing_trace_is_ignored() {
         let (learner, store) = learner(0).await;
         give(&store, FeedbackVerdict::Right).await;
         assert_eq!(work(&learner).await, Ran::Learned);

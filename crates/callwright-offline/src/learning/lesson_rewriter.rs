@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_permission_group_or_bodies_the_model_sees_no_case() {
+    async fn without_permission_group_or_bodies_no_case_is_sent() {
         let reworded = "In `book`, the `day` is a date.";
         let memory = |reflect, scope| Some(MemoryNote { reflect, ..MemoryNote::of(scope) });
         let (key, group) = (Scope::of_key("a"), Scope::of_group("g"));

@@ -92,7 +92,7 @@ impl LearningProgress {
 
     /// Processes the results of client calls in this turn. Returns the drafts of its session that they verify; drafts
     /// with a failed call are dropped.
-    pub(super) fn came_back(&mut self, trace: &Trace, memory: &MemoryNote) -> Vec<WaitingTurn> {
+    pub(super) fn take_verified(&mut self, trace: &Trace, memory: &MemoryNote) -> Vec<WaitingTurn> {
         let (mut verified, returned) = (Vec::new(), &memory.returned);
         if returned.is_empty() {
             return verified;
@@ -121,8 +121,8 @@ impl LearningProgress {
 
     /// Drops expired drafts.
     pub(super) fn expire(&mut self, now: Timestamp, settings: &Settings) {
-        let patience = SignedDuration::from_hours(i64::from(settings.waiting_hours));
-        self.waiting.retain(|waiting| now.duration_since(waiting.since) < patience);
+        let limit = SignedDuration::from_hours(i64::from(settings.waiting_hours));
+        self.waiting.retain(|waiting| now.duration_since(waiting.since) < limit);
     }
 }
 
@@ -171,16 +171,16 @@ mod tests {
         returned: &[Returned],
     ) -> Vec<String> {
         let memory = MemoryNote { returned: returned.to_vec(), ..MemoryNote::of(scope(group)) };
-        let verified = progress.came_back(&turn(tenant, session), &memory).into_iter();
-        let said = verified.map(|waiting| match waiting.draft {
+        let verified = progress.take_verified(&turn(tenant, session), &memory).into_iter();
+        let drafts = verified.map(|waiting| match waiting.draft {
             AwaitedDraft::Lesson(draft) => draft.value,
             AwaitedDraft::Workflow(draft) => draft.output,
         });
-        said.collect()
+        drafts.collect()
     }
 
     #[test]
-    fn a_draft_is_verified_when_all_its_calls_have_come_back_in_its_own_session() {
+    fn a_draft_is_verified_when_all_its_results_have_arrived_in_its_session() {
         let mut progress = waiting_for(&[draft(&["1", "2"]), draft(&["3"])], &Settings::default());
         let (own, three) = (("jill", "s"), [back("3", false)]);
         assert!(verified(&mut progress, "a", ("jill", "other"), &three).is_empty());
@@ -192,14 +192,14 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_whose_call_failed_is_given_up() {
+    fn a_draft_with_a_failed_call_is_dropped() {
         let mut progress = waiting_for(&[draft(&["1", "2"])], &Settings::default());
         assert!(verified(&mut progress, "a", ("jill", "s"), &[back("1", true)]).is_empty());
         assert!(verified(&mut progress, "a", ("jill", "s"), &[back("1", false), back("2", false)]).is_empty());
     }
 
     #[test]
-    fn what_waits_is_bounded_in_number_and_time_and_ends_with_a_verdict() {
+    fn waiting_drafts_are_bounded_in_number_and_time_and_end_with_a_verdict() {
         let settings = Settings { max_waiting: 2, waiting_hours: 1, ..Settings::default() };
         let progress = waiting_for(&[draft(&["1"]), draft(&["2"]), draft(&["3"])], &settings);
         let all = [back("1", false), back("2", false), back("3", false)];

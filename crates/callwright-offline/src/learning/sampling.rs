@@ -48,8 +48,8 @@ impl ToolExpectation {
 
     /// Returns the expectation of a turn in which the model called a wrong tool (E2), and the call of another tool
     /// replaced it and succeeded. It needs no feedback.
-    pub(super) fn of_mended(trace: &Trace, memory: &MemoryNote) -> Option<Self> {
-        let tool = mended_tool(trace)?;
+    pub(super) fn of_correction(trace: &Trace, memory: &MemoryNote) -> Option<Self> {
+        let tool = corrected_tool(trace)?;
         let (id, evidence) = (id_of(trace), trace.evidence(EvidenceKind::Mended, trace.started_at));
         let sample = sample_of(vec![tool.to_owned()], trace, memory, evidence, &id)?;
         Some(Self { id, kind: EvidenceKind::Mended, sample: Some(sample), is_refuted: false })
@@ -57,16 +57,16 @@ impl ToolExpectation {
 
     /// Merges this expectation with the turn's present sample. An operator's feedback takes precedence over an
     /// application's, and that over a corrected call. Each revokes only its own, and that of a corrected call.
-    pub(super) fn over(&self, standing: Option<ToolSample>) -> Option<ToolSample> {
+    pub(super) fn over(&self, existing: Option<ToolSample>) -> Option<ToolSample> {
         let rests_on =
-            |kind| standing.as_ref().is_some_and(|sample| sample.evidence.iter().any(|event| event.kind == kind));
+            |kind| existing.as_ref().is_some_and(|sample| sample.evidence.iter().any(|event| event.kind == kind));
         match &self.sample {
-            Some(_) if self.kind == EvidenceKind::Mended && standing.is_some() => standing,
+            Some(_) if self.kind == EvidenceKind::Mended && existing.is_some() => existing,
             None if self.is_refuted && rests_on(EvidenceKind::Mended) => None,
-            Some(_) if self.kind != EvidenceKind::Operator && rests_on(EvidenceKind::Operator) => standing,
+            Some(_) if self.kind != EvidenceKind::Operator && rests_on(EvidenceKind::Operator) => existing,
             Some(sample) => Some(sample.clone()),
             None if rests_on(self.kind) => None,
-            None => standing,
+            None => existing,
         }
     }
 }
@@ -76,7 +76,7 @@ fn id_of(trace: &Trace) -> String {
 }
 
 /// Returns the tool whose call replaced one of a wrong tool, if the proxy saw it succeed.
-fn mended_tool(trace: &Trace) -> Option<&str> {
+fn corrected_tool(trace: &Trace) -> Option<&str> {
     let wrong = trace.attempts.iter().position(|attempt| attempt.diagnoses.iter().any(is_about_tool))?;
     let later = trace.attempts.get(wrong + 1..)?;
     let faulty: Vec<&str> = trace.attempts.get(wrong)?.calls.iter().map(|call| call.name.as_str()).collect();
@@ -148,10 +148,10 @@ mod tests {
     use callwright_types::{Call, FaultCode, Scope, Usage};
 
     fn made(request: Value, expected: Value) -> Option<ToolSample> {
-        said(EvidenceKind::Operator, request, expected).sample
+        expectation(EvidenceKind::Operator, request, expected).sample
     }
 
-    fn said(kind: EvidenceKind, request: Value, expected: Value) -> ToolExpectation {
+    fn expectation(kind: EvidenceKind, request: Value, expected: Value) -> ToolExpectation {
         let trace = Trace { id: "t1".to_owned(), request: Some(request), ..sample() };
         let row = FeedbackRow {
             trace: "t1".to_owned(),
@@ -165,28 +165,28 @@ mod tests {
         ToolExpectation::of(&row, &trace, &MemoryNote::of(Scope::of_key("a")), evidence)
     }
 
-    fn asking(query: &str) -> Value {
+    fn request_for(query: &str) -> Value {
         json!({"messages": [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}, {"role": "user", "content": query}]})
     }
 
     #[test]
     fn an_expectation_that_names_tools_makes_a_sample_of_the_last_request() {
-        let made = made(asking("pay my bill"), json!({"tools": ["pay", "pay", "find"], "answer": "x"})).unwrap();
+        let made = made(request_for("pay my bill"), json!({"tools": ["pay", "pay", "find"], "answer": "x"})).unwrap();
         assert_eq!((made.id.as_str(), made.query.as_str(), made.scope.as_str()), ("sam_t1", "pay my bill", "key:a"));
         assert_eq!(made.tools, ["pay", "find"]);
     }
 
     #[test]
-    fn an_operator_s_word_stands_over_an_application_s_and_each_takes_back_its_own() {
+    fn an_operator_s_feedback_takes_precedence_and_each_source_revokes_its_own() {
         use EvidenceKind::{Feedback, Operator};
-        let says = |kind, tool: &str| said(kind, asking("pay my bill"), json!({"tools": [tool]}));
-        let none = |kind| said(kind, asking("pay my bill"), json!({}));
+        let expectation_of = |kind, tool: &str| expectation(kind, request_for("pay my bill"), json!({"tools": [tool]}));
+        let none = |kind| expectation(kind, request_for("pay my bill"), json!({}));
         let tool = |sample: &Option<ToolSample>| sample.as_ref().map(|sample| sample.tools[0].clone());
-        let of_app = says(Feedback, "find").over(None);
-        assert_eq!(tool(&says(Feedback, "pay").over(of_app.clone())).as_deref(), Some("pay"));
-        let of_operator = says(Operator, "pay").over(of_app.clone());
+        let of_app = expectation_of(Feedback, "find").over(None);
+        assert_eq!(tool(&expectation_of(Feedback, "pay").over(of_app.clone())).as_deref(), Some("pay"));
+        let of_operator = expectation_of(Operator, "pay").over(of_app.clone());
         assert_eq!(tool(&of_operator).as_deref(), Some("pay"));
-        assert_eq!(says(Feedback, "find").over(of_operator.clone()), of_operator);
+        assert_eq!(expectation_of(Feedback, "find").over(of_operator.clone()), of_operator);
         assert_eq!(none(Feedback).over(of_operator.clone()), of_operator);
         assert_eq!((none(Operator).over(of_operator), none(Feedback).over(of_app.clone())), (None, None));
         assert_eq!(none(Operator).over(of_app.clone()), of_app);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_corrected_call_of_a_wrong_tool_is_a_sample_until_feedback_says_otherwise() {
+    fn a_corrected_call_of_a_wrong_tool_is_a_sample_unless_feedback_differs() {
         let call = |id: &str, name: &str| Call { id: id.to_owned(), name: name.to_owned(), arguments: "{}".to_owned() };
         let attempt = |call: Call, codes: &[FaultCode]| {
             let diagnoses = codes.iter().map(|code| Diagnosis {
@@ -215,36 +215,36 @@ mod tests {
             .unwrap();
             Trace {
                 id: "t1".to_owned(),
-                request: Some(asking("pay my bill")),
+                request: Some(request_for("pay my bill")),
                 attempts: vec![attempt(call("1", "play"), &[code]), attempt(call("2", "pay"), &[])],
                 executions: vec![execution],
                 ..sample()
             }
         };
         let memory = MemoryNote::of(Scope::of_key("a"));
-        let mended = ToolExpectation::of_mended(&turn(FaultCode::ToolUnknown, "success"), &memory).unwrap();
-        let sample = mended.over(None).unwrap();
+        let corrected = ToolExpectation::of_correction(&turn(FaultCode::ToolUnknown, "success"), &memory).unwrap();
+        let sample = corrected.over(None).unwrap();
         assert_eq!((sample.query.as_str(), sample.tools.as_slice()), ("pay my bill", &["pay".to_owned()][..]));
         assert_eq!(sample.evidence[0].kind, EvidenceKind::Mended);
         for other in [turn(FaultCode::ToolUnknown, "refused"), turn(FaultCode::ParameterMissing, "success")] {
-            assert!(ToolExpectation::of_mended(&other, &memory).is_none());
+            assert!(ToolExpectation::of_correction(&other, &memory).is_none());
         }
-        let told = said(EvidenceKind::Feedback, asking("pay my bill"), json!({"tools": ["find"]}));
-        let of_app = told.over(Some(sample.clone()));
+        let feedback = expectation(EvidenceKind::Feedback, request_for("pay my bill"), json!({"tools": ["find"]}));
+        let of_app = feedback.over(Some(sample.clone()));
         assert_eq!(of_app.as_ref().unwrap().tools, ["find"]);
-        assert_eq!(mended.over(of_app.clone()), of_app, "feedback stands over a corrected call");
-        let wrong = said(EvidenceKind::Feedback, asking("pay my bill"), json!({}));
+        assert_eq!(corrected.over(of_app.clone()), of_app, "feedback takes precedence over a corrected call");
+        let wrong = expectation(EvidenceKind::Feedback, request_for("pay my bill"), json!({}));
         assert_eq!(wrong.over(Some(sample)), None);
     }
 
     #[test]
-    fn what_belongs_to_one_person_is_not_in_it() {
-        let query = made(asking("write to ann@example.org, card 4111 1111 1111 1111"), json!({"tools": ["pay"]}));
+    fn personal_data_is_redacted() {
+        let query = made(request_for("write to ann@example.org, card 4111 1111 1111 1111"), json!({"tools": ["pay"]}));
         assert_eq!(query.unwrap().query, "write to <email>, card <number>");
     }
 
     #[test]
-    fn what_names_no_tools_makes_none() {
+    fn expectations_without_tools_make_no_sample() {
         for expected in [
             json!("pay"),
             json!({}),
@@ -256,9 +256,9 @@ mod tests {
             json!({"tools": ["a".repeat(1_000)]}),
             json!({"tools": (0..100).map(|number| number.to_string()).collect::<Vec<_>>()}),
         ] {
-            assert_eq!(made(asking("pay"), expected.clone()), None, "{expected}");
+            assert_eq!(made(request_for("pay"), expected.clone()), None, "{expected}");
         }
         assert_eq!(made(json!({"messages": []}), json!({"tools": ["pay"]})), None);
-        assert_eq!(made(asking("  "), json!({"tools": ["pay"]})), None);
+        assert_eq!(made(request_for("  "), json!({"tools": ["pay"]})), None);
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn without(
 
 /// Whether calls of these tools (of any tool if the list is empty) were faulty or failed. `None` if there was no such
 /// call: the turn is no evidence then.
-pub(super) fn went_wrong(trace: &Trace, tools: &[String]) -> Option<bool> {
+pub(super) fn has_failed(trace: &Trace, tools: &[String]) -> Option<bool> {
     let mut called = false;
     for attempt in &trace.attempts {
         // A fault in an unreadable call or of an unknown tool may concern any tool.

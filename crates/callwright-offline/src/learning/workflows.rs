@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::Settings;
 use super::progress::{AwaitedDraft, LearningProgress};
-use super::verdicts::{rests_on, went_wrong, without};
+use super::verdicts::{has_failed, rests_on, without};
 use callwright_knowledge::experience::{self, ObservedTurn, observe, retirement};
 use callwright_knowledge::memory::LearnOutcome;
 use callwright_knowledge::procedures::{ProcedureStore, merge_draft};
@@ -15,7 +15,7 @@ use callwright_store::{FeedbackRow, Revision};
 use callwright_types::memory::Backing;
 use callwright_types::{Evidence, EvidenceKind, MemoryNote, PlanResult, Procedure, ProcedureDraft, Scope, Trace};
 
-/// Known procedures and their changes.
+/// Stored procedures and their changes.
 #[derive(Debug)]
 pub(super) struct Workflows {
     library: Arc<ProcedureStore>,
@@ -45,7 +45,7 @@ impl Workflows {
         settings: &Settings,
     ) -> bool {
         let Some(workflow) = isolated(memory, trace) else { return false };
-        let is_seen = workflow.backing == Backing::Seen;
+        let is_verified = workflow.backing == Backing::Seen;
         match workflow.backing {
             Backing::Seen => {
                 self.learn(&memory.scope, &workflow, trace.evidence(EvidenceKind::Mended, trace.started_at));
@@ -55,7 +55,7 @@ impl Workflows {
             }
             Backing::Verdict => {}
         }
-        is_seen
+        is_verified
     }
 
     /// Counts the outcome of a turn for its recalled procedures, once, and retires harmful ones.
@@ -167,7 +167,7 @@ fn missed(trace: &Trace, procedure: &Procedure) -> Option<bool> {
     if trace.plan.as_ref().is_some_and(|plan| plan.result == PlanResult::GivenUp) {
         return Some(true);
     }
-    went_wrong(trace, &tools).or_else(|| is_called.then_some(false))
+    has_failed(trace, &tools).or_else(|| is_called.then_some(false))
 }
 
 #[cfg(test)]
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_counted_once_by_what_became_of_the_procedure_s_calls() {
+    fn turns_are_counted_once_by_the_outcome_of_the_procedure_s_calls() {
         let (mut workflows, id) = workflows();
         count(&mut workflows, 1, &turn(found(&id, false), &[200]));
         count(&mut workflows, 1, &turn(found(&id, false), &[200]));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_procedure_that_does_harm_is_given_up_and_one_that_does_none_is_not() {
+    fn only_harmful_procedures_are_retired() {
         for (harms, expected) in [(true, 1), (false, 0)] {
             let (mut workflows, id) = workflows();
             let mut random = fastrand::Rng::with_seed(7);

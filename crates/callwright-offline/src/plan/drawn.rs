@@ -63,7 +63,7 @@ pub struct DrawSummary {
     /// Records with a plan.
     pub plans: u64,
     /// Plans with a question to the user.
-    pub asking: u64,
+    pub with_question: u64,
     /// Records that no tool serves, according to the model.
     pub unserved: u64,
     /// Records whose plan would exceed a limit.
@@ -152,7 +152,7 @@ async fn of_record(
     record: &PlanRecord,
 ) -> GenerationOutcome {
     let text = record.query.clone();
-    let said = Message { speaker: Speaker::User, text, calls: Vec::new(), answers: None, name: None };
+    let message = Message { speaker: Speaker::User, text, calls: Vec::new(), answers: None, name: None };
     let scores = toolset.producers().score(request, vectors);
     let offered: Vec<usize> = (0..toolset.len()).collect();
     let inputs = PlanInputs {
@@ -160,7 +160,7 @@ async fn of_record(
         producers: toolset.producers(),
         scores: &scores,
         offered: &offered,
-        conversation: &[said],
+        conversation: &[message],
         memory: &[],
         outline: &[],
     };
@@ -174,7 +174,7 @@ impl DrawSummary {
         match &drawn.result {
             Ok(plan) => {
                 self.plans += 1;
-                self.asking += u64::from(plan.missing().next().is_some());
+                self.with_question += u64::from(plan.missing().next().is_some());
                 self.calls += plan.nodes().len() as u64;
             }
             Err(GenerationError::NoTool) => self.unserved += 1,
@@ -189,7 +189,7 @@ impl LineSummary for DrawSummary {
     fn add(&mut self, other: &Self) {
         self.records += other.records;
         self.plans += other.plans;
-        self.asking += other.asking;
+        self.with_question += other.with_question;
         self.unserved += other.unserved;
         self.limited += other.limited;
         self.calls += other.calls;

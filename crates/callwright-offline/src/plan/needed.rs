@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::CandidatesSummary;
-use super::record::{PlanRecord, told};
+use super::record::{PlanRecord, candidate_json};
 use super::toolsets::PlanToolset;
 use crate::answers::AnswerLines;
 use callwright_common::json::raw;
@@ -49,7 +49,7 @@ pub(super) fn write(
         json!({
             "tool": toolset.name(why.tool),
             "argument": why.argument,
-            "producer": told(&why.producer, toolset),
+            "producer": candidate_json(&why.producer, toolset),
         })
     });
     let answer = PlanNeededLine { id: &record.id, plan_needed: why.is_some(), why };

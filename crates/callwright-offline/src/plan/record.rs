@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::toolsets::{FoundCandidates, PlanToolset};
+use super::toolsets::{PlanToolset, RequestCandidates};
 use callwright_common::json::{raw, scalar_text};
 use callwright_knowledge::planner::producers::Candidate;
 
@@ -57,7 +57,7 @@ impl PlanRecord {
 /// Appends the candidates of a record.
 pub(super) fn write(
     record: &PlanRecord,
-    found: &FoundCandidates,
+    found: &RequestCandidates,
     toolset: &PlanToolset,
     details: bool,
     lines: &mut Vec<u8>,
@@ -68,7 +68,7 @@ pub(super) fn write(
         let names = of_argument.iter().filter_map(|candidate| toolset.name(candidate.tool)).map(Value::from);
         candidates.insert(key.clone(), names.collect());
         if details {
-            why.insert(key, of_argument.iter().map(|candidate| told(candidate, toolset)).collect());
+            why.insert(key, of_argument.iter().map(|candidate| candidate_json(candidate, toolset)).collect());
         }
     }
     let answer = CandidatesLine { id: &record.id, candidates, why: details.then_some(why) };
@@ -76,7 +76,7 @@ pub(super) fn write(
     lines.push(b'\n');
 }
 
-pub(super) fn told(candidate: &Candidate, toolset: &PlanToolset) -> Value {
+pub(super) fn candidate_json(candidate: &Candidate, toolset: &PlanToolset) -> Value {
     let reasons = candidate.reasons.iter().map(|reason| (reason.evidence.to_string(), Value::from(reason.weight)));
     serde_json::json!({
         "tool": toolset.name(candidate.tool),

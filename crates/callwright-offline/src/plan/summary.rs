@@ -1,6 +1,6 @@
 //! Counts of found candidates.
 
-use super::toolsets::FoundCandidates;
+use super::toolsets::RequestCandidates;
 use crate::answers::LineSummary;
 
 /// Counts over a run.
@@ -27,7 +27,7 @@ pub struct CandidatesSummary {
 }
 
 impl CandidatesSummary {
-    pub(super) fn count(&mut self, found: &FoundCandidates) {
+    pub(super) fn count(&mut self, found: &RequestCandidates) {
         self.records += 1;
         self.arguments += found.arguments.len() as u64;
         self.empty += found.arguments.iter().filter(|(_, _, candidates)| candidates.is_empty()).count() as u64;

@@ -50,7 +50,7 @@ pub(super) struct PlanToolset {
 
 /// Candidates for a request: tool, argument and candidates, in the order of the tools.
 #[derive(Debug, Default)]
-pub(super) struct FoundCandidates {
+pub(super) struct RequestCandidates {
     pub(super) arguments: Vec<(String, String, Vec<Candidate>)>,
     pub(super) unknown_calls: u64,
 }
@@ -102,7 +102,7 @@ impl PlanToolsets {
         watcher.begins(&name, lines.size());
         while let Some(batch) = lines.next_batch()? {
             for line in &batch.lines {
-                let mut tell = |message: String| {
+                let mut report = |message: String| {
                     summary.problems += 1;
                     watcher.problem(&line.problem(&name, message));
                 };
@@ -110,18 +110,18 @@ impl PlanToolsets {
                 let (id, listed, broken) = match read {
                     Ok((id, _, _)) if toolsets.by_id.contains_key(&id) => {
                         let id = excerpt(&id, MAX_QUOTED);
-                        tell(format!(
+                        report(format!(
                             "the toolset `{id}` is already defined in an earlier line; give each toolset a unique id"
                         ));
                         continue;
                     }
                     Ok(read) => read,
                     Err(message) => {
-                        tell(message);
+                        report(message);
                         continue;
                     }
                 };
-                broken.into_iter().for_each(&mut tell);
+                broken.into_iter().for_each(&mut report);
                 let (listed, repeated) = each_once(listed);
                 summary.repeated += repeated;
                 summary.tools += listed.len() as u64;
@@ -198,17 +198,17 @@ impl PlanToolset {
         vectors: &[Vector],
         calls: Option<&[String]>,
         count: usize,
-    ) -> FoundCandidates {
-        let mut found = FoundCandidates::default();
+    ) -> RequestCandidates {
+        let mut found = RequestCandidates::default();
         let mut asked = self.producers.score(request, vectors);
-        let mut wanted: Vec<usize> = (0..self.names.len()).collect();
+        let mut tools: Vec<usize> = (0..self.names.len()).collect();
         if let Some(calls) = calls {
             let called: HashSet<&str> = calls.iter().map(String::as_str).collect();
-            wanted.retain(|at| self.name(*at).is_some_and(|name| called.contains(name)));
-            found.unknown_calls = (called.len() - wanted.len()) as u64;
-            asked = asked.using(wanted.iter().copied());
+            tools.retain(|at| self.name(*at).is_some_and(|name| called.contains(name)));
+            found.unknown_calls = (called.len() - tools.len()) as u64;
+            asked = asked.using(tools.iter().copied());
         }
-        for at in wanted {
+        for at in tools {
             let Some(name) = self.name(at) else { continue };
             for argument in self.producers.arguments(at) {
                 let candidates = self.producers.candidates(at, argument, &asked, count);

@@ -25,8 +25,8 @@ pub(super) fn again(trace: &Trace, judge: &Judge<'_>) -> Option<Vec<ReplayedAnsw
     let offered = judge.offered(ToolSetKey::Own(tools.to_owned()), || Ok::<_, Infallible>(tools.to_owned()));
     let Ok(offered) = offered;
     // Tools of a toolset are not part of any body.
-    let knows_all = trace.tools_offered.iter().all(|name| offered.tool_set.get(name).is_some());
-    if offered.tool_set.is_empty() || !knows_all {
+    let has_all = trace.tools_offered.iter().all(|name| offered.tool_set.get(name).is_some());
+    if offered.tool_set.is_empty() || !has_all {
         return None;
     }
     if trace.mode != Mode::Guard.label() || is_untouched(trace) {

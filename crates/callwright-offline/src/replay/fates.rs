@@ -102,7 +102,7 @@ impl<'a> ReplayBudget<'a> {
     /// Returns the outcomes of the calls of the next answer.
     pub(super) fn fates(&mut self, answer: &ReplayedAnswer) -> Vec<Fate> {
         let is_faulty = answer.calls.iter().any(|call| !call.codes.is_empty());
-        let sent_back = is_faulty && self.may_ask(answer.attempt);
+        let sent_back = is_faulty && self.may_send_feedback(answer.attempt);
         self.rounds += u32::from(sent_back);
         let fates = answer.calls.iter().map(|call| match (call.codes.is_empty(), call.repairs.is_empty()) {
             (false, _) if sent_back => Fate::SentBack,
@@ -113,7 +113,7 @@ impl<'a> ReplayBudget<'a> {
         fates.collect()
     }
 
-    fn may_ask(&self, attempt: usize) -> bool {
+    fn may_send_feedback(&self, attempt: usize) -> bool {
         let spent = self.trace.attempts.iter().take(attempt + 1);
         let (requests, tokens, milliseconds) = spent.fold((0, 0_u64, 0.0), |(requests, tokens, time), attempt| {
             (requests + 1, tokens.saturating_add(attempt.usage.total_tokens), time + attempt.duration_ms)

@@ -6,11 +6,11 @@
 
 mod again;
 mod answer;
+mod counts;
 mod fates;
 pub(super) mod reading;
 mod recorded;
 mod rows;
-mod tally;
 mod words;
 
 use std::path::PathBuf;
@@ -25,9 +25,9 @@ use callwright_policy::Policy;
 use callwright_search::embedding::{Settings, built_in};
 use callwright_search::retrieval::TextVectors;
 
+pub use counts::{Judgements, Replay};
 pub use fates::{Fates, TurnFates};
 pub use rows::{Row, Rows};
-pub use tally::{Judgements, Replay};
 pub use words::{ReplayReport, grouped};
 
 /// Inputs and settings of a run.

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_headline_tells_what_would_have_been_done() {
+    fn the_headline_summarises_the_replay() {
         let mut replay = Replay::default();
         assert_eq!(replay.headline(), "would have repaired 0 and re-asked 0 of 0 calls");
         (replay.calls.clean, replay.calls.repaired, replay.calls.sent_back) = (9157, 212, 31);

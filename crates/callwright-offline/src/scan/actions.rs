@@ -22,19 +22,19 @@ pub(super) fn actions(judged: &JudgedMessage) -> Vec<String> {
 
 fn action(repair: &Repair) -> String {
     let Repair { kind, path, from, to, .. } = repair;
-    let (place, from, to) = (if path.is_root() { "arguments" } else { path.as_str() }, quoted(from), quoted(to));
+    let (location, from, to) = (if path.is_root() { "arguments" } else { path.as_str() }, quoted(from), quoted(to));
     match kind {
         RepairKind::Rescued => format!("rescued {to} from {}", from.trim_matches('"')),
-        RepairKind::ArgumentsMended => format!("{place}: read {from} as {to}"),
+        RepairKind::ArgumentsMended => format!("{location}: read {from} as {to}"),
         RepairKind::ToolRenamed => format!("renamed tool {from} to {to}"),
-        RepairKind::ParameterRenamed => format!("{place}: renamed {from} to {to}"),
-        RepairKind::DefaultFilled => format!("{place}: filled the default {to}"),
-        RepairKind::ParameterDropped => format!("{place}: dropped {from}"),
+        RepairKind::ParameterRenamed => format!("{location}: renamed {from} to {to}"),
+        RepairKind::DefaultFilled => format!("{location}: filled the default {to}"),
+        RepairKind::ParameterDropped => format!("{location}: dropped {from}"),
         RepairKind::TypeCoerced | RepairKind::EnumNormalised | RepairKind::FormatNormalised => {
-            format!("{place}: {from} became {to}")
+            format!("{location}: {from} became {to}")
         }
-        RepairKind::EmptyDropped => format!("{place}: dropped the empty string"),
-        RepairKind::NullDropped => format!("{place}: dropped null"),
+        RepairKind::EmptyDropped => format!("{location}: dropped the empty string"),
+        RepairKind::NullDropped => format!("{location}: dropped null"),
     }
 }
 

@@ -48,8 +48,8 @@ fn offered(
     };
     judge.offered(ToolSetKey::Question(question.clone()), || {
         questions.tools_text(&question)?.ok_or_else(|| {
-            let shown = excerpt(&question, MAX_QUOTED);
-            format!("there is no question `{shown}` in the --tools file; add a line with that `id`")
+            let id = excerpt(&question, MAX_QUOTED);
+            format!("there is no question `{id}` in the --tools file; add a line with that `id`")
         })
     })
 }

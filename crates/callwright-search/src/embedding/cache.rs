@@ -25,7 +25,7 @@ pub(super) struct CachedEmbedder {
 }
 
 /// Positions of the texts that share a vector.
-type Places = Vec<usize>;
+type TextPositions = Vec<usize>;
 
 impl CachedEmbedder {
     pub(super) fn new(model: Arc<dyn Embedder>, store: Arc<dyn Vectors>, chars: usize) -> Self {
@@ -34,20 +34,20 @@ impl CachedEmbedder {
 
     async fn vectors(&self, texts: Vec<String>) -> Result<Vec<Vector>, EmbedError> {
         let hashes: Vec<TextHash> = texts.iter().map(|text| Sha256::digest(cut(text, self.chars)).into()).collect();
-        let mut vectors = self.known(&hashes).await;
-        let (missing, places) = missing(texts, &hashes, &vectors);
+        let mut vectors = self.cached(&hashes).await;
+        let (missing, positions) = missing(texts, &hashes, &vectors);
         let mut rest = missing.into_iter();
         loop {
             let (hashes, texts): (Vec<TextHash>, Vec<String>) = rest.by_ref().take(PORTION).unzip();
             if texts.is_empty() {
                 return Ok(vectors.into_iter().flatten().collect());
             }
-            let made = self.made(texts).await?;
-            self.keep(&hashes, &made).await;
-            for (hash, vector) in hashes.iter().zip(made) {
-                for place in places.get(hash).into_iter().flatten() {
-                    if let Some(place) = vectors.get_mut(*place) {
-                        *place = Some(vector.clone());
+            let embedded = self.embed_checked(texts).await?;
+            self.keep(&hashes, &embedded).await;
+            for (hash, vector) in hashes.iter().zip(embedded) {
+                for position in positions.get(hash).into_iter().flatten() {
+                    if let Some(slot) = vectors.get_mut(*position) {
+                        *slot = Some(vector.clone());
                     }
                 }
             }
@@ -55,26 +55,26 @@ impl CachedEmbedder {
     }
 
     /// Returns the cached vectors; `None` for each text if the store fails or its entry is invalid.
-    async fn known(&self, hashes: &[TextHash]) -> Vec<Option<Vector>> {
-        let Ok(known) = self.store.known(self.model.id(), hashes).await else { return vec![None; hashes.len()] };
+    async fn cached(&self, hashes: &[TextHash]) -> Vec<Option<Vector>> {
+        let Ok(cached) = self.store.load(self.model.id(), hashes).await else { return vec![None; hashes.len()] };
         let dimensions = self.model.dimensions();
-        known.into_iter().map(|bytes| from_bytes(&bytes?, dimensions)).collect()
+        cached.into_iter().map(|bytes| from_bytes(&bytes?, dimensions)).collect()
     }
 
-    async fn made(&self, texts: Vec<String>) -> Result<Vec<Vector>, EmbedError> {
-        let asked = texts.len();
-        let made = self.model.embed(texts).await?;
-        if made.len() == asked {
-            return Ok(made);
+    async fn embed_checked(&self, texts: Vec<String>) -> Result<Vec<Vector>, EmbedError> {
+        let count = texts.len();
+        let embedded = self.model.embed(texts).await?;
+        if embedded.len() == count {
+            return Ok(embedded);
         }
-        let reason = format!("it returned {} vectors for {asked} texts; use another model", made.len());
+        let reason = format!("it returned {} vectors for {count} texts; use another model", embedded.len());
         Err(EmbedError { model: self.model.id().to_owned(), reason })
     }
 
     async fn keep(&self, hashes: &[TextHash], vectors: &[Vector]) {
         let rows: Vec<(TextHash, Vec<u8>)> = hashes.iter().copied().zip(vectors.iter().map(to_bytes)).collect();
         // The store reports its own failures; vectors that are not written are computed again.
-        let _ = self.store.remember(self.model.id(), &rows).await;
+        let _ = self.store.save(self.model.id(), &rows).await;
     }
 }
 
@@ -107,21 +107,21 @@ fn missing(
     texts: Vec<String>,
     hashes: &[TextHash],
     vectors: &[Option<Vector>],
-) -> (Vec<(TextHash, String)>, HashMap<TextHash, Places>) {
-    let mut places: HashMap<TextHash, Places> = HashMap::new();
+) -> (Vec<(TextHash, String)>, HashMap<TextHash, TextPositions>) {
+    let mut positions: HashMap<TextHash, TextPositions> = HashMap::new();
     let mut missing = Vec::new();
     for (at, ((text, hash), vector)) in texts.into_iter().zip(hashes).zip(vectors).enumerate() {
         if vector.is_some() {
             continue;
         }
-        let places = places.entry(*hash).or_default();
-        if places.is_empty() {
+        let positions = positions.entry(*hash).or_default();
+        if positions.is_empty() {
             missing.push((*hash, text));
         }
-        places.push(at);
+        positions.push(at);
     }
     missing.sort_by_key(|(_, text)| text.len());
-    (missing, places)
+    (missing, positions)
 }
 
 fn to_bytes(vector: &Vector) -> Vec<u8> {
@@ -171,12 +171,12 @@ mod tests {
 
     /// An in-memory store that can fail.
     #[derive(Debug)]
-    struct Shelf {
+    struct MemoryVectors {
         rows: Mutex<Vec<Row>>,
         fails: bool,
     }
 
-    impl Shelf {
+    impl MemoryVectors {
         fn with(rows: Vec<Row>, fails: bool) -> Arc<Self> {
             Arc::new(Self { rows: Mutex::new(rows), fails })
         }
@@ -186,8 +186,8 @@ mod tests {
         }
     }
 
-    impl Vectors for Shelf {
-        fn known<'a>(
+    impl Vectors for MemoryVectors {
+        fn load<'a>(
             &'a self,
             _: &'a str,
             texts: &'a [TextHash],
@@ -198,7 +198,7 @@ mod tests {
             Box::pin(async move { found })
         }
 
-        fn remember<'a>(&'a self, model: &'a str, rows: &'a [Row]) -> BoxFuture<'a, Result<(), StoreError>> {
+        fn save<'a>(&'a self, model: &'a str, rows: &'a [Row]) -> BoxFuture<'a, Result<(), StoreError>> {
             assert_eq!(model, "lengths");
             let done = self.check();
             if done.is_ok() {
@@ -212,11 +212,11 @@ mod tests {
         texts.iter().map(|text| (*text).to_owned()).collect()
     }
 
-    /// Embeds `asked` with a store of these rows. Returns the texts that the model received, and the resulting lengths.
-    async fn ask(store: &Arc<Shelf>, asked: &[&str]) -> (Vec<String>, Vec<f32>) {
+    /// Embeds `requested` with a store of these rows. Returns the texts that the model received, and the resulting lengths.
+    async fn embed_with(store: &Arc<MemoryVectors>, requested: &[&str]) -> (Vec<String>, Vec<f32>) {
         let model = Arc::new(Model::default());
         let embedder = CachedEmbedder::new(Arc::clone(&model) as _, Arc::clone(store) as _, CHARS);
-        let vectors = embedder.embed(texts(asked)).await.unwrap();
+        let vectors = embedder.embed(texts(requested)).await.unwrap();
         let lengths = vectors.iter().map(|vector| (vector.components()[1] / vector.components()[0]).round()).collect();
         let given = model.0.lock().unwrap().concat();
         (given, lengths)
@@ -224,19 +224,19 @@ mod tests {
 
     #[tokio::test]
     async fn a_text_is_given_to_the_model_once() {
-        let store = Shelf::with(Vec::new(), false);
-        assert_eq!(ask(&store, &["a", "bb"]).await, (texts(&["a", "bb"]), vec![1.0, 2.0]));
-        assert_eq!(ask(&store, &["ccc", "bb", "a"]).await, (texts(&["ccc"]), vec![3.0, 2.0, 1.0]));
-        assert_eq!(ask(&store, &["dddd", "a", "dddd"]).await, (texts(&["dddd"]), vec![4.0, 1.0, 4.0]));
+        let store = MemoryVectors::with(Vec::new(), false);
+        assert_eq!(embed_with(&store, &["a", "bb"]).await, (texts(&["a", "bb"]), vec![1.0, 2.0]));
+        assert_eq!(embed_with(&store, &["ccc", "bb", "a"]).await, (texts(&["ccc"]), vec![3.0, 2.0, 1.0]));
+        assert_eq!(embed_with(&store, &["dddd", "a", "dddd"]).await, (texts(&["dddd"]), vec![4.0, 1.0, 4.0]));
     }
 
     #[tokio::test]
     async fn a_vector_belongs_to_as_much_of_its_text_as_the_model_reads() {
-        let store = Shelf::with(Vec::new(), false);
+        let store = MemoryVectors::with(Vec::new(), false);
         let [long, longer, other] = ["x", "xy", "y"].map(|end| "a".repeat(CHARS) + end);
-        let (given, _) = ask(&store, &[&long, &longer]).await;
+        let (given, _) = embed_with(&store, &[&long, &longer]).await;
         assert_eq!(given, std::slice::from_ref(&long), "the same is read of both");
-        assert_eq!(ask(&store, &[&other]).await.0, Vec::<String>::new());
+        assert_eq!(embed_with(&store, &[&other]).await.0, Vec::<String>::new());
         let model = Arc::new(Model::default());
         let reads_more = CachedEmbedder::new(Arc::clone(&model) as _, Arc::clone(&store) as _, CHARS + 1);
         reads_more.embed(vec![long.clone()]).await.unwrap();
@@ -244,8 +244,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_made_is_kept_before_more_is_asked_for() {
-        let store = Shelf::with(Vec::new(), false);
+    async fn vectors_are_stored_before_more_are_requested() {
+        let store = MemoryVectors::with(Vec::new(), false);
         // The longest text is last.
         let texts: Vec<String> =
             (0..2 * PORTION).map(|number| number.to_string()).chain(["it will fail".to_owned()]).collect();
@@ -259,20 +259,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_text_that_hardly_comes_again_is_kept_nowhere() {
-        let store = Shelf::with(Vec::new(), false);
+    async fn query_vectors_are_not_cached() {
+        let store = MemoryVectors::with(Vec::new(), false);
         let embedder = CachedEmbedder::new(Arc::new(Model::default()), Arc::clone(&store) as _, CHARS);
         embedder.embed_query("a".to_owned()).await.unwrap();
         assert!(store.rows.lock().unwrap().is_empty());
     }
 
     #[tokio::test]
-    async fn a_store_that_fails_or_holds_something_else_costs_time_alone() {
-        let failing = Shelf::with(Vec::new(), true);
-        assert_eq!(ask(&failing, &["a"]).await, (texts(&["a"]), vec![1.0]));
+    async fn a_failing_store_or_invalid_row_costs_only_time() {
+        let failing = MemoryVectors::with(Vec::new(), true);
+        assert_eq!(embed_with(&failing, &["a"]).await, (texts(&["a"]), vec![1.0]));
         for bytes in [vec![], vec![0; 7], vec![0; 12], f32::NAN.to_le_bytes().repeat(2)] {
-            let store = Shelf::with(vec![(Sha256::digest("a").into(), bytes)], false);
-            assert_eq!(ask(&store, &["a"]).await, (texts(&["a"]), vec![1.0]));
+            let store = MemoryVectors::with(vec![(Sha256::digest("a").into(), bytes)], false);
+            assert_eq!(embed_with(&store, &["a"]).await, (texts(&["a"]), vec![1.0]));
         }
     }
 

@@ -11,7 +11,7 @@ use crate::sql::Database;
 use crate::{Revisions, StoreError};
 
 /// Heartbeats of a replica per `replica_seconds`, so that one slow heartbeat does not count as an outage.
-const SIGNS_OF_LIFE: u64 = 3;
+const HEARTBEATS: u64 = 3;
 
 impl Store {
     /// Subscribes to the latest revision of each topic, and to every later one from any process. PostgreSQL sends
@@ -30,7 +30,7 @@ impl Store {
     }
 
     /// Wakes the check for changes after a change by this process.
-    pub(crate) fn changed_here<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(crate) fn notify_change<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if result.is_ok() {
             self.inner.wake.notify_one();
         }
@@ -39,8 +39,8 @@ impl Store {
 }
 
 /// Polls for changes and sends heartbeats until the store is closed or dropped. Does not keep the store alive.
-pub(super) async fn keep_up(inner: Weak<StoreInner>) {
-    let mut next_sign = Instant::now();
+pub(super) async fn poll_changes(inner: Weak<StoreInner>) {
+    let mut next_heartbeat = Instant::now();
     let mut listens = false;
     loop {
         let Some(now) = inner.upgrade() else { return };
@@ -52,10 +52,10 @@ pub(super) async fn keep_up(inner: Weak<StoreInner>) {
                 if !std::mem::replace(&mut listens, true) {
                     listen(database, &now);
                 }
-                look(database, &now).await;
-                if next_sign <= Instant::now() {
+                poll_revisions(database, &now).await;
+                if next_heartbeat <= Instant::now() {
                     let _ = database.live(&now.owner, &now.settings).await;
-                    next_sign += Duration::from_secs(now.settings.replica_seconds.max(1)) / SIGNS_OF_LIFE as u32;
+                    next_heartbeat += Duration::from_secs(now.settings.replica_seconds.max(1)) / HEARTBEATS as u32;
                 }
             }
         }
@@ -65,10 +65,10 @@ pub(super) async fn keep_up(inner: Weak<StoreInner>) {
     }
 }
 
-async fn look(database: &Database, inner: &StoreInner) {
+async fn poll_revisions(database: &Database, inner: &StoreInner) {
     // An unavailable store is polled again after the pause.
     let Ok(latest) = database.latest().await else { return };
-    inner.changes.send_if_modified(|known| std::mem::replace(known, latest) != latest);
+    inner.changes.send_if_modified(|previous| std::mem::replace(previous, latest) != latest);
 }
 
 fn listen(database: &Database, inner: &StoreInner) {

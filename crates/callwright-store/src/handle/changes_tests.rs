@@ -30,7 +30,7 @@ async fn reaches(store: &Store, feedback: i64) {
 }
 
 #[tokio::test]
-async fn a_process_tells_itself_at_once() {
+async fn a_process_is_notified_of_its_own_changes_at_once() {
     let store = Store::open(&Settings { poll_milliseconds: NEVER, ..in_memory() }, Path::new("")).await;
     store.give_feedback(&row("a")).await.unwrap();
     reaches(&store, 1).await;
@@ -61,7 +61,7 @@ async fn processes_that_open_a_new_file_at_once_share_it() {
 
 #[requires(postgres)]
 #[tokio::test]
-async fn replicas_are_told_by_the_server() {
+async fn replicas_are_notified_by_the_server() {
     let url = postgres_server::database();
     let settings = Settings { poll_milliseconds: NEVER, ..at_postgres(url) };
     let (one, other) = (Store::open(&settings, Path::new("")).await, Store::open(&settings, Path::new("")).await);
@@ -74,7 +74,7 @@ async fn replicas_are_told_by_the_server() {
 
 #[requires(postgres)]
 #[tokio::test]
-async fn replicas_are_told_again_after_the_server_was_restarted() {
+async fn notifications_resume_after_a_restart_of_the_server() {
     let mut server = Postgres::start();
     for poll_milliseconds in [NEVER, 50] {
         let settings = Settings { poll_milliseconds, ..at_absent_postgres(server.database()) };

@@ -33,11 +33,11 @@ impl Store {
 
 impl<M: MemoryTable> Memory<M> for Store {
     fn put<'a>(&'a self, batch: &'a [M], seen: Revision) -> BoxFuture<'a, Result<PutResult, StoreError>> {
-        Box::pin(async move { self.changed_here(self.noted(self.database()?.put(batch, seen).await)) })
+        Box::pin(async move { self.notify_change(self.record_health(self.database()?.put(batch, seen).await)) })
     }
 
     fn restore<'a>(&'a self, batch: &'a [M]) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.changed_here(self.noted(self.database()?.restore(batch).await)) })
+        Box::pin(async move { self.notify_change(self.record_health(self.database()?.restore(batch).await)) })
     }
 
     fn changed(&self, after: Revision, limit: u32) -> BoxFuture<'_, Result<Changes<M>, StoreError>> {
@@ -53,10 +53,10 @@ impl<M: MemoryTable> Memory<M> for Store {
     }
 
     fn remove<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(async move { self.changed_here(self.noted(self.database()?.remove::<M>(ids).await)) })
+        Box::pin(async move { self.notify_change(self.record_health(self.database()?.remove::<M>(ids).await)) })
     }
 
     fn forget<'a>(&'a self, what: &'a ForgetSelection) -> BoxFuture<'a, Result<ForgetCounts, StoreError>> {
-        Box::pin(async move { self.changed_here(self.noted(self.database()?.forget::<M>(what).await)) })
+        Box::pin(async move { self.notify_change(self.record_health(self.database()?.forget::<M>(what).await)) })
     }
 }

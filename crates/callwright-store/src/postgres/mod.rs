@@ -27,10 +27,10 @@ pub(crate) const CHANNEL: &str = "callwright_changes";
 #[derive(Debug, Clone)]
 pub(super) struct Postgres {
     pool: PgPool,
-    /// Circuit breaker: a turn must not wait repeatedly for a server that is known to be unavailable.
+    /// Circuit breaker: a turn must not wait repeatedly for an unavailable server.
     gate: Arc<Gate>,
     /// Statement timeout.
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Postgres {

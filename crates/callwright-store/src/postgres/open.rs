@@ -71,8 +71,8 @@ impl Postgres {
         connect_once(&options, settings).await.map_err(|reason| unusable(url, &reason, REMEDY))?;
         let pool = pool(settings).connect_with(options).await.map_err(|error| unusable(url, &error, REMEDY))?;
         let gate = Arc::new(Gate::new(Duration::from_millis(settings.probe_milliseconds.max(1))));
-        let patience = Duration::from_millis(settings.statement_milliseconds.max(1));
-        let database = Self { pool, gate, patience };
+        let timeout = Duration::from_millis(settings.statement_milliseconds.max(1));
+        let database = Self { pool, gate, timeout };
         match migrate(&database.pool).await {
             Ok(()) => {
                 warn_of_lost_commits(&database.pool).await;
@@ -101,8 +101,8 @@ impl Postgres {
 
 /// Opens and closes one connection; returns why that is impossible.
 async fn connect_once(options: &PgConnectOptions, settings: &PostgresSettings) -> Result<(), String> {
-    let patience = Duration::from_millis(settings.connect_milliseconds.max(1));
-    match tokio::time::timeout(patience, PgConnection::connect_with(options)).await {
+    let timeout = Duration::from_millis(settings.connect_milliseconds.max(1));
+    match tokio::time::timeout(timeout, PgConnection::connect_with(options)).await {
         Ok(Ok(connection)) => {
             // The server closes a connection that is not closed properly, too.
             let _ = connection.close().await;
@@ -110,7 +110,7 @@ async fn connect_once(options: &PgConnectOptions, settings: &PostgresSettings) -
         }
         Ok(Err(sqlx::Error::Io(error))) => Err(error.to_string()),
         Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err(format!("no connection within {} ms", patience.as_millis())),
+        Err(_) => Err(format!("no connection within {} ms", timeout.as_millis())),
     }
 }
 

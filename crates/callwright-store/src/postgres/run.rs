@@ -95,16 +95,16 @@ impl Lease {
     ) -> Result<Vec<T>, StoreError> {
         let (text, arguments, is_usual) = parts(statement)?;
         let query = sqlx::query_as_with::<Driver, T, _>(text, arguments).persistent(is_usual);
-        let patience = self.database.patience;
-        let outcome = tokio::time::timeout(patience, query.fetch_all(self.connection()?)).await;
+        let timeout = self.database.timeout;
+        let outcome = tokio::time::timeout(timeout, query.fetch_all(self.connection()?)).await;
         self.settled(outcome)
     }
 
     async fn execute(&mut self, statement: Statement) -> Result<u64, StoreError> {
         let (text, arguments, is_usual) = parts(statement)?;
         let query = sqlx::query_with::<Driver, _>(text, arguments).persistent(is_usual);
-        let patience = self.database.patience;
-        let outcome = tokio::time::timeout(patience, query.execute(self.connection()?)).await;
+        let timeout = self.database.timeout;
+        let outcome = tokio::time::timeout(timeout, query.execute(self.connection()?)).await;
         self.settled(outcome).map(|done| done.rows_affected())
     }
 

@@ -42,8 +42,8 @@ async fn a_password_is_in_no_message() {
         let store = open(&settings).await;
         let health = store.health();
         assert!(!health.ok, "{url}");
-        let said = format!("{health:?} {settings:?} {store:?} {}", store.get("a").await.unwrap_err());
-        assert!(!said.contains("canary"), "{said}");
+        let text = format!("{health:?} {settings:?} {store:?} {}", store.get("a").await.unwrap_err());
+        assert!(!text.contains("canary"), "{text}");
         assert!(health.message.contains("`[store] url`"), "{health:?}");
     }
 }
@@ -63,14 +63,14 @@ async fn a_name_with_the_character_null_is_stored() {
 
 #[requires(postgres)]
 #[tokio::test]
-async fn a_statement_that_hangs_is_given_up_and_the_store_goes_on() {
+async fn a_hanging_statement_times_out_and_the_store_continues() {
     let url = postgres_server::database();
     let mut settings = at_postgres(url);
     settings.postgres.statement_milliseconds = 300;
     settings.postgres.probe_milliseconds = 10;
     let store = open(&settings).await;
     let mut other = super::Postgres::open(&postgres_url(&settings), &settings.postgres).await.unwrap();
-    other.patience = std::time::Duration::from_secs(60);
+    other.timeout = std::time::Duration::from_secs(60);
     let mut lock = other.begin(crate::sql::Lock::Rows).await.unwrap();
     lock.execute(crate::sql::Statement::new("LOCK TABLE traces")).await.unwrap();
     let error = store.append(&rows([trace("a", 1)])).await.unwrap_err();

@@ -43,7 +43,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn rows_come_back_as_they_were_in_their_order_and_leave_nothing() {
+fn rows_are_returned_unchanged_in_order_and_leave_nothing() {
     let directory = tempdir().unwrap();
     let mut spill = open(&directory);
     assert!(spill.is_empty() && !directory.path().join("spill").exists());
@@ -58,7 +58,7 @@ fn rows_come_back_as_they_were_in_their_order_and_leave_nothing() {
 }
 
 #[test]
-fn rows_come_again_until_they_are_settled_while_others_are_written_behind_them() {
+fn rows_are_returned_until_they_are_settled() {
     let directory = tempdir().unwrap();
     let mut spill = open(&directory);
     spill.push(&some(0..10)).unwrap();
@@ -72,7 +72,7 @@ fn rows_come_again_until_they_are_settled_while_others_are_written_behind_them()
 }
 
 #[test]
-fn what_a_process_left_is_taken_up_and_what_a_living_one_has_is_not() {
+fn files_of_ended_processes_are_recovered_and_those_of_running_ones_are_not() {
     let directory = tempdir().unwrap();
     let mut first = open(&directory);
     first.push(&some(0..3)).unwrap();
@@ -86,7 +86,7 @@ fn what_a_process_left_is_taken_up_and_what_a_living_one_has_is_not() {
 }
 
 #[test]
-fn what_was_read_in_part_is_taken_up_whole() {
+fn a_partly_read_file_is_recovered_completely() {
     let directory = tempdir().unwrap();
     let mut before = open(&directory);
     before.push(&some(0..9)).unwrap();
@@ -142,7 +142,7 @@ fn segments_are_bounded_and_so_is_the_whole() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_an_error_until_it_can() {
+fn a_folder_that_cannot_be_created_is_an_error_until_it_can() {
     let directory = tempdir().unwrap();
     fs::write(directory.path().join("spill"), "").unwrap();
     let mut spill = open(&directory);

@@ -6,7 +6,8 @@ use super::leases::REPLICA;
 use super::{Database, DatabaseTransaction, Lock, Statement, database_record, now, time};
 use crate::traces::{DEFAULT_PAGE, MAX_PAGE};
 use crate::{
-    Approval, ApprovalFilter, ApprovalPage, ApprovalSummary, Closed, Decided, Question, QueueResult, Ruling, StoreError,
+    Approval, ApprovalFilter, ApprovalPage, ApprovalSummary, ClosedApproval, DecisionResult, Question, QueueResult,
+    Ruling, StoreError,
 };
 use callwright_types::{ApprovalNote, ApprovalStatus, ids};
 
@@ -64,7 +65,7 @@ const ABANDON: &str = "\
     WHERE status = 'pending' AND mode = 'wait' AND owner <> $1";
 
 /// Running replicas renew their leases.
-const OWNER_IS_GONE: &str =
+const OWNER_HAS_ENDED: &str =
     " AND NOT EXISTS (SELECT 1 FROM leases WHERE leases.name = $2 || approvals.owner AND leases.expires_at > ";
 
 /// Lock that makes counting and inserting atomic across replicas.
@@ -72,7 +73,12 @@ const QUEUE: Lock<'_> = Lock::Named("callwright/approvals");
 
 impl Database {
     /// See [`crate::Store::request_approval`].
-    pub(crate) async fn ask(&self, question: &Question, most: u32, owner: &str) -> Result<QueueResult, StoreError> {
+    pub(crate) async fn request_approval(
+        &self,
+        question: &Question,
+        most: u32,
+        owner: &str,
+    ) -> Result<QueueResult, StoreError> {
         let mut transaction = self.begin(QUEUE).await?;
         let now = Timestamp::now();
         let earlier = Statement::new(TAKE_UP)
@@ -83,7 +89,7 @@ impl Database {
             .bind(question.mode.label());
         let earlier: Option<NoteRow> = transaction.fetch_optional(earlier).await?;
         let result = if let Some(row) = earlier {
-            QueueResult::Known(row.note())
+            QueueResult::Existing(row.note())
         } else if transaction.count(Statement::new(PENDING)).await? >= u64::from(most) {
             QueueResult::Full
         } else {
@@ -94,23 +100,31 @@ impl Database {
     }
 
     /// See [`crate::Store::decide_approval`].
-    pub(crate) async fn decide(&self, id: &str, ruling: &Ruling) -> Result<Decided, StoreError> {
+    pub(crate) async fn decide(&self, id: &str, ruling: &Ruling) -> Result<DecisionResult, StoreError> {
         let status = if ruling.approved { ApprovalStatus::Approved } else { ApprovalStatus::Denied };
         let decide =
             Statement::new(DECIDE).bind(id).bind(status.label()).bind(now()).bind(&ruling.by).bind(&ruling.comment);
         let is_decided = self.execute(decide).await? > 0;
-        let Some(approval) = self.approval(id).await?.map(Box::new) else { return Ok(Decided::Unknown) };
+        let Some(approval) = self.approval(id).await?.map(Box::new) else { return Ok(DecisionResult::Unknown) };
         Ok(match approval.summary.note.status {
-            _ if is_decided => Decided::Now(approval),
-            ApprovalStatus::Pending | ApprovalStatus::Expired | ApprovalStatus::Withdrawn => Decided::TooLate(approval),
-            ApprovalStatus::Approved | ApprovalStatus::Denied | ApprovalStatus::Used => Decided::Before(approval),
+            _ if is_decided => DecisionResult::Now(approval),
+            ApprovalStatus::Pending | ApprovalStatus::Expired | ApprovalStatus::Withdrawn => {
+                DecisionResult::TooLate(approval)
+            }
+            ApprovalStatus::Approved | ApprovalStatus::Denied | ApprovalStatus::Used => {
+                DecisionResult::Before(approval)
+            }
         })
     }
 
     /// See [`crate::Store::close_approval`].
-    pub(crate) async fn close_approval(&self, id: &str, status: ApprovalStatus) -> Result<Option<Closed>, StoreError> {
+    pub(crate) async fn close_approval(
+        &self,
+        id: &str,
+        status: ApprovalStatus,
+    ) -> Result<Option<ClosedApproval>, StoreError> {
         let now = self.execute(Statement::new(CLOSE).bind(id).bind(status.label())).await? > 0;
-        Ok(self.standing(id).await?.map(|note| Closed { now, note }))
+        Ok(self.approval_note(id).await?.map(|note| ClosedApproval { now, note }))
     }
 
     /// See [`crate::Store::use_approval`].
@@ -119,7 +133,7 @@ impl Database {
     }
 
     /// See [`crate::Store::approval_note`].
-    pub(crate) async fn standing(&self, id: &str) -> Result<Option<ApprovalNote>, StoreError> {
+    pub(crate) async fn approval_note(&self, id: &str) -> Result<Option<ApprovalNote>, StoreError> {
         let row: Option<NoteRow> = self.fetch_optional(Statement::new(NOTE).bind(id)).await?;
         Ok(row.map(NoteRow::note))
     }
@@ -173,7 +187,7 @@ impl Database {
     pub(crate) async fn abandon_waiting(&self, owner: &str) -> Result<u64, StoreError> {
         let mut abandon = Statement::beginning(ABANDON).bind(owner);
         if self.has_replicas() {
-            abandon.push(OWNER_IS_GONE).push(self.clock()).push(")");
+            abandon.push(OWNER_HAS_ENDED).push(self.clock()).push(")");
             abandon = abandon.bind(REPLICA);
         }
         self.execute(abandon).await

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Database, Lock, Statement, VALUES_PER_SELECT};
-use crate::{Deleted, Deletion, ForgetCounts, ForgetSelection, StoreError};
+use crate::{Deletion, DeletionCounts, ForgetCounts, ForgetSelection, StoreError};
 use callwright_types::memory::ToolSample;
 use callwright_types::representation::SharedRepresentation;
 use callwright_types::{Lesson, Procedure, Scope};
@@ -22,8 +22,8 @@ const OF_SESSION: [&str; 2] =
 
 impl Database {
     /// See [`crate::Store::delete`].
-    pub(crate) async fn delete(&self, deletion: &Deletion) -> Result<Deleted, StoreError> {
-        let mut deleted = Deleted::default();
+    pub(crate) async fn delete(&self, deletion: &Deletion) -> Result<DeletionCounts, StoreError> {
+        let mut deleted = DeletionCounts::default();
         let conditions = deletion
             .tenants
             .iter()
@@ -53,7 +53,7 @@ impl Database {
         &self,
         condition: &'static str,
         value: super::SqlValue,
-        deleted: &mut Deleted,
+        deleted: &mut DeletionCounts,
     ) -> Result<bool, StoreError> {
         let mut query = Statement::beginning("SELECT id, started_at, tools FROM traces");
         query.push(condition).push_bind(value).push(format_args!(" ORDER BY id LIMIT {VALUES_PER_SELECT}"));
@@ -77,7 +77,7 @@ impl Database {
         Ok(true)
     }
 
-    async fn forget_all(&self, what: &ForgetSelection, deleted: &mut Deleted) -> Result<(), StoreError> {
+    async fn forget_all(&self, what: &ForgetSelection, deleted: &mut DeletionCounts) -> Result<(), StoreError> {
         add(&mut deleted.lessons, self.forget::<Lesson>(what).await?);
         add(&mut deleted.procedures, self.forget::<Procedure>(what).await?);
         add(&mut deleted.representations, self.forget::<SharedRepresentation>(what).await?);

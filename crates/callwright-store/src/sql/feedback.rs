@@ -24,7 +24,7 @@ impl Database {
         let before: Option<(i64, String)> =
             transaction.fetch_optional(Statement::new(ONE).bind(&row.trace).bind(&row.source)).await?;
         if before
-            .and_then(|(_, document)| read(&document))
+            .and_then(|(_, document)| parse(&document))
             .is_some_and(|before| before.at > row.at || is_same(&before, row))
         {
             transaction.commit().await?;
@@ -45,18 +45,18 @@ impl Database {
     pub(crate) async fn given(&self, after: Revision, limit: u32) -> Result<FeedbackPage, StoreError> {
         let rows: Vec<(i64, String)> = self.fetch_all(Statement::new(SINCE).bind(after).bind(limit.max(1))).await?;
         let upto = rows.last().map_or(after, |(revision, _)| *revision);
-        let rows = rows.iter().filter_map(|(revision, document)| Some((*revision, read(document)?))).collect();
+        let rows = rows.iter().filter_map(|(revision, document)| Some((*revision, parse(document)?))).collect();
         Ok(FeedbackPage { rows, upto })
     }
 
     /// See [`crate::Store::feedback_on`].
     pub(crate) async fn feedback_on(&self, trace: &str) -> Result<Vec<FeedbackRow>, StoreError> {
         let rows: Vec<(i64, String)> = self.fetch_all(Statement::new(ON_TRACE).bind(trace)).await?;
-        Ok(rows.iter().filter_map(|(_, document)| read(document)).collect())
+        Ok(rows.iter().filter_map(|(_, document)| parse(document)).collect())
     }
 }
 
-fn read(document: &str) -> Option<FeedbackRow> {
+fn parse(document: &str) -> Option<FeedbackRow> {
     serde_json::from_str(document)
         .map_err(|error| tracing::warn!(%error, "skipping stored feedback that cannot be parsed"))
         .ok()

@@ -38,7 +38,7 @@ impl Database {
     /// See [`crate::Intents::earlier`].
     pub(crate) async fn earlier(&self, key: &IntentKey, turn: &str) -> Result<Option<Begun>, StoreError> {
         let mut transaction = self.alone_with(key).await?;
-        let begun = look(&mut transaction, key, turn).await?;
+        let begun = earlier_state(&mut transaction, key, turn).await?;
         transaction.commit().await?;
         Ok(Some(begun).filter(|begun| !is_settled(begun)))
     }
@@ -46,7 +46,7 @@ impl Database {
     /// See [`crate::Intents::begin`].
     pub(crate) async fn begin_intent(&self, key: &IntentKey, beginning: Beginning<'_>) -> Result<Begun, StoreError> {
         let mut transaction = self.alone_with(key).await?;
-        let begun = look(&mut transaction, key, beginning.turn).await?;
+        let begun = earlier_state(&mut transaction, key, beginning.turn).await?;
         if is_settled(&begun) {
             let begin = of_call(BEGIN, key).bind(now()).bind(beginning.turn).bind(beginning.idempotency_key);
             transaction.execute(begin).await?;
@@ -74,9 +74,13 @@ impl Database {
 }
 
 /// Returns the earlier state of the call for turn `turn`. An unsettled call belongs to that turn from now on.
-async fn look(transaction: &mut DatabaseTransaction, key: &IntentKey, turn: &str) -> Result<Begun, StoreError> {
+async fn earlier_state(
+    transaction: &mut DatabaseTransaction,
+    key: &IntentKey,
+    turn: &str,
+) -> Result<Begun, StoreError> {
     let before = transaction.fetch_optional(of_call(SELECT, key)).await?;
-    let begun = found(before, turn);
+    let begun = state_of(before, turn);
     if !is_settled(&begun) {
         transaction.execute(of_call(TAKE_OVER, key).bind(turn)).await?;
     }
@@ -88,7 +92,7 @@ fn is_settled(begun: &Begun) -> bool {
     matches!(begun, Begun::Fresh | Begun::FinishedBefore { .. })
 }
 
-fn found(before: Option<IntentRow>, turn: &str) -> Begun {
+fn state_of(before: Option<IntentRow>, turn: &str) -> Begun {
     match before {
         None => Begun::Fresh,
         Some(IntentRow { label: None, idempotency_key, .. }) => Begun::UnknownBefore { idempotency_key },

@@ -57,7 +57,7 @@ mod tests {
             assert_eq!(store.take_job("learn", "b", LONG).await, Ok(true));
         }
 
-        async fn a_job_of_a_process_that_is_gone_is_taken_over_where_it_was_left(store: Database) {
+        async fn a_job_of_an_ended_process_is_resumed_by_another(store: Database) {
             assert_eq!(store.job_cursor("learn").await, Ok(None));
             assert_eq!(store.note_job("learn", "a", "0").await, Ok(false), "the job has no owner");
             assert_eq!(store.take_job("learn", "a", LONG).await, Ok(true));
@@ -74,7 +74,7 @@ mod tests {
             assert_eq!(store.job_cursor("learn").await, Ok(Some("8".to_owned())));
         }
 
-        async fn leases_that_nobody_has_any_more_are_removed(store: Database) {
+        async fn expired_leases_are_removed(store: Database) {
             store.take_job("a", "a", LONG).await.unwrap();
             store.execute(Statement::new("UPDATE leases SET expires_at = 1")).await.unwrap();
             store.take_job("b", "b", LONG).await.unwrap();

@@ -48,7 +48,7 @@ impl Database {
     }
 
     /// See [`crate::Store::forget_kept_parts`].
-    pub(crate) async fn forget_kept(&self, limit: u32) -> Result<u64, StoreError> {
+    pub(crate) async fn expire_kept(&self, limit: u32) -> Result<u64, StoreError> {
         self.execute(Statement::new(FORGET).bind(now()).bind(limit)).await
     }
 }
@@ -85,18 +85,18 @@ mod tests {
             assert_eq!(turns(&store, "a", &["y", "z"]).await, ["4"]);
             store.keep(&row("2", "a", "x"), SignedDuration::ZERO).await.unwrap();
             assert_eq!(turns(&store, "a", &["x"]).await, ["1"]);
-            assert_eq!(store.forget_kept(5).await, Ok(1));
-            assert_eq!(store.forget_kept(5).await, Ok(0));
+            assert_eq!(store.expire_kept(5).await, Ok(1));
+            assert_eq!(store.expire_kept(5).await, Ok(0));
         }
 
-        async fn what_is_kept_again_replaces_what_was_kept(store: Database) {
+        async fn a_part_of_the_same_turn_is_replaced(store: Database) {
             let hour = SignedDuration::from_hours(1);
             store.keep(&row("1", "a", "x"), hour).await.unwrap();
             store.keep(&KeptRow { document: "[]".to_owned(), ..row("1", "a", "x") }, hour).await.unwrap();
             assert_eq!(store.kept("a", &["x".to_owned()]).await.unwrap()[0].document, "[]");
         }
 
-        async fn a_conversation_of_any_length_is_looked_up(store: Database) {
+        async fn parts_are_found_for_conversations_of_any_length(store: Database) {
             store.keep(&row("1", "a", "1999"), SignedDuration::from_hours(1)).await.unwrap();
             let calls: Vec<String> = (0..2_000).map(|number| number.to_string()).collect();
             assert_eq!(store.kept("a", &calls).await.unwrap().len(), 1);

@@ -4,7 +4,7 @@ use jiff::civil::Date;
 
 use super::revisions::Topic;
 use super::{Database, DatabaseTransaction, Lock, SqlValue, Statement, database_record, now};
-use crate::{Revision, StoreError, UsageReport, UsageRow, UsageSeen};
+use crate::{Revision, StoreError, UsageChanges, UsageReport, UsageRow};
 
 /// Changes nothing if this report was received before.
 const NUMBER: &str = "\
@@ -44,7 +44,7 @@ impl Database {
         report: UsageReport<'_>,
         owner: &str,
         silence: u64,
-    ) -> Result<UsageSeen, StoreError> {
+    ) -> Result<UsageChanges, StoreError> {
         if !report.used.is_empty() {
             let mut transaction = self.begin(Lock::Rows).await?;
             let number = Statement::new(NUMBER).bind(owner).bind(number(report.number)).bind(now());
@@ -64,7 +64,7 @@ impl Database {
         } else {
             Vec::new()
         };
-        Ok(UsageSeen { rows: rows.into_iter().filter_map(KeyUsageRow::usage).collect(), upto, elsewhere })
+        Ok(UsageChanges { rows: rows.into_iter().filter_map(KeyUsageRow::usage).collect(), upto, elsewhere })
     }
 
     /// See [`crate::Store::usage_since`].
@@ -148,35 +148,40 @@ mod tests {
         }
     }
 
-    async fn statement(store: &Database, number: u64, used: &[UsageRow], after: Revision) -> UsageSeen {
+    async fn statement(store: &Database, number: u64, used: &[UsageRow], after: Revision) -> UsageChanges {
         let report = UsageReport { number, used, under_way: &[], after, since: "2026-11-01".parse().unwrap() };
         store.exchange_usage(report, "this", 15).await.unwrap()
     }
 
-    async fn exchange(store: &Database, used: &[UsageRow], after: Revision) -> UsageSeen {
+    async fn exchange(store: &Database, used: &[UsageRow], after: Revision) -> UsageChanges {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         statement(store, NUMBER.fetch_add(1, Ordering::Relaxed), used, after).await
     }
 
     async fn under_way(store: &Database, owner: &str, requests: u64, silence: u64) -> Vec<(String, u64)> {
-        let told = [("key:a".to_owned(), requests)];
+        let in_flight = [("key:a".to_owned(), requests)];
         let since = "2026-11-01".parse().unwrap();
-        let report =
-            UsageReport { number: 1, used: &[], under_way: if requests > 0 { &told } else { &[] }, after: 0, since };
+        let report = UsageReport {
+            number: 1,
+            used: &[],
+            under_way: if requests > 0 { &in_flight } else { &[] },
+            after: 0,
+            since,
+        };
         store.exchange_usage(report, owner, silence).await.unwrap().elsewhere
     }
 
     on_every_database! {
-        async fn what_is_told_adds_up_and_is_told_to_all(store: Database) {
+        async fn reported_usage_is_added_and_returned_to_all(store: Database) {
             let first = exchange(&store, &[row("key:a", "2026-11-23", 1), row("group:g", "2026-11-23", 1)], -1).await;
             assert_eq!(first.rows.len(), 2);
             let second = exchange(&store, &[row("key:a", "2026-11-23", 2)], first.upto).await;
             assert_eq!(second.rows, [row("key:a", "2026-11-23", 3)]);
-            assert_eq!(exchange(&store, &[], second.upto).await, UsageSeen { upto: second.upto, ..UsageSeen::default() });
-            assert_eq!(exchange(&store, &[], -1).await.rows.len(), 2, "a process that begins is told everything");
+            assert_eq!(exchange(&store, &[], second.upto).await, UsageChanges { upto: second.upto, ..UsageChanges::default() });
+            assert_eq!(exchange(&store, &[], -1).await.rows.len(), 2, "a process that begins receives everything");
         }
 
-        async fn what_is_told_again_because_the_answer_was_lost_counts_once(store: Database) {
+        async fn a_repeated_report_counts_once(store: Database) {
             let used = [row("key:a", "2026-11-23", 1)];
             for number in [1, 1, 2, 1, 2] {
                 statement(&store, number, &used, -1).await;
@@ -186,14 +191,14 @@ mod tests {
             assert_eq!(statement(&store, 3, &[], -1).await.rows, [row("key:a", "2026-11-23", 3)]);
         }
 
-        async fn days_of_earlier_months_are_not_told_and_are_still_there(store: Database) {
+        async fn days_of_earlier_months_are_stored_but_not_returned(store: Database) {
             exchange(&store, &[row("key:a", "2026-10-31", 1), row("key:a", "2026-11-01", 2)], -1).await;
             assert_eq!(exchange(&store, &[], -1).await.rows, [row("key:a", "2026-11-01", 2)]);
             let all = store.usage_since("key:a", "2026-01-01".parse().unwrap()).await.unwrap();
             assert_eq!(all, [row("key:a", "2026-10-31", 1), row("key:a", "2026-11-01", 2)]);
         }
 
-        async fn replicas_know_what_is_under_way_in_others_that_live(store: Database) {
+        async fn replicas_see_the_in_flight_requests_of_running_ones(store: Database) {
             assert_eq!(under_way(&store, "one", 2, 15).await, []);
             if !store.has_replicas() {
                 return;

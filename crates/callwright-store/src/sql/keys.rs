@@ -2,7 +2,7 @@
 
 use super::revisions::Topic;
 use super::{Database, DatabaseTransaction, Lock, Statement};
-use crate::{Imported, KeyChanges, KeyPut, Revision, StoreError};
+use crate::{ImportResult, KeyChanges, KeyPut, Revision, StoreError};
 use callwright_types::VirtualKey;
 
 const WRITE: &str = "\
@@ -10,7 +10,7 @@ const WRITE: &str = "\
     ON CONFLICT (id) DO UPDATE SET name = excluded.name, revision = excluded.revision, updated_at = excluded.updated_at, \
         revoked = excluded.revoked, document = excluded.document";
 
-const STANDING: &str = "SELECT revision, updated_at FROM virtual_keys WHERE id = $1";
+const STORED_VERSION: &str = "SELECT revision, updated_at FROM virtual_keys WHERE id = $1";
 
 const NAMESAKES: &str = "SELECT COUNT(*) FROM virtual_keys WHERE name = $1 AND id <> $2 AND revoked = $3";
 
@@ -27,11 +27,12 @@ impl Database {
         let mut transaction = self.begin(Lock::Rows).await?;
         // Taking a revision locks the topic until the commit.
         let revision = transaction.revisions(Topic::Keys, 1).await?;
-        let standing: Option<(i64, i64)> = transaction.fetch_optional(Statement::new(STANDING).bind(&key.id)).await?;
-        if standing.map(|(revision, _)| revision) != seen {
+        let stored: Option<(i64, i64)> =
+            transaction.fetch_optional(Statement::new(STORED_VERSION).bind(&key.id)).await?;
+        if stored.map(|(revision, _)| revision) != seen {
             return Ok(KeyPut::Outdated);
         }
-        if has_namesake(&mut transaction, key).await? {
+        if is_name_taken(&mut transaction, key).await? {
             return Ok(KeyPut::NameTaken);
         }
         write(&mut transaction, key, revision).await?;
@@ -47,7 +48,7 @@ impl Database {
         let mut changes = KeyChanges { keys: Vec::with_capacity(rows.len()), upto: after, more };
         for (id, revision, document) in rows {
             changes.upto = revision;
-            match read(&id, &document) {
+            match parse(&id, &document) {
                 Ok(key) => changes.keys.push(key),
                 // An unreadable key must not hide the others.
                 Err(error) => tracing::error!(%error, "skipping a stored key that cannot be parsed"),
@@ -59,18 +60,19 @@ impl Database {
     /// See [`crate::Store::key`].
     pub(crate) async fn key(&self, id_or_name: &str) -> Result<Option<(VirtualKey, Revision)>, StoreError> {
         let row: Option<(String, i64, String)> = self.fetch_optional(Statement::new(FIND).bind(id_or_name)).await?;
-        row.map(|(id, revision, document)| Ok((read(&id, &document)?, revision))).transpose()
+        row.map(|(id, revision, document)| Ok((parse(&id, &document)?, revision))).transpose()
     }
 
     /// Writes a key from another store, unless this store has the same or a newer version.
-    pub(super) async fn import_key(&self, key: &VirtualKey) -> Result<Imported, StoreError> {
+    pub(super) async fn import_key(&self, key: &VirtualKey) -> Result<ImportResult, StoreError> {
         let mut transaction = self.begin(Lock::Rows).await?;
         let revision = transaction.revisions(Topic::Keys, 1).await?;
-        let standing: Option<(i64, i64)> = transaction.fetch_optional(Statement::new(STANDING).bind(&key.id)).await?;
-        if standing.is_some_and(|(_, updated_at)| updated_at >= key.updated_at.as_millisecond()) {
-            return Ok(Imported::Known);
+        let stored: Option<(i64, i64)> =
+            transaction.fetch_optional(Statement::new(STORED_VERSION).bind(&key.id)).await?;
+        if stored.is_some_and(|(_, updated_at)| updated_at >= key.updated_at.as_millisecond()) {
+            return Ok(ImportResult::Unchanged);
         }
-        if has_namesake(&mut transaction, key).await? {
+        if is_name_taken(&mut transaction, key).await? {
             let name = &key.name;
             return Err(StoreError::Refused(format!(
                 "another key has the name `{name}`; revoke or rename one of them"
@@ -78,11 +80,11 @@ impl Database {
         }
         write(&mut transaction, key, revision).await?;
         transaction.commit().await?;
-        Ok(Imported::Written)
+        Ok(ImportResult::Written)
     }
 }
 
-async fn has_namesake(transaction: &mut DatabaseTransaction, key: &VirtualKey) -> Result<bool, StoreError> {
+async fn is_name_taken(transaction: &mut DatabaseTransaction, key: &VirtualKey) -> Result<bool, StoreError> {
     if key.revoked_at.is_some() {
         return Ok(false);
     }
@@ -102,7 +104,7 @@ async fn write(transaction: &mut DatabaseTransaction, key: &VirtualKey, revision
     transaction.execute(write).await.map(drop)
 }
 
-pub(super) fn read(id: &str, document: &str) -> Result<VirtualKey, StoreError> {
+pub(super) fn parse(id: &str, document: &str) -> Result<VirtualKey, StoreError> {
     serde_json::from_str(document).map_err(|error| StoreError::Refused(format!("the key {id} cannot be read: {error}")))
 }
 
@@ -118,8 +120,8 @@ mod tests {
         async fn a_key_is_found_by_its_id_and_its_name(store: Database) {
             assert_eq!(store.put_key(&key("key_1", "ada"), None).await, Ok(KeyPut::Written));
             assert_eq!(store.put_key(&key("key_2", "bob"), None).await, Ok(KeyPut::Written));
-            for wanted in ["key_1", "ada"] {
-                assert_eq!(store.key(wanted).await.unwrap().unwrap().0, key("key_1", "ada"));
+            for name in ["key_1", "ada"] {
+                assert_eq!(store.key(name).await.unwrap().unwrap().0, key("key_1", "ada"));
             }
             assert_eq!(store.key("eve").await, Ok(None));
         }
@@ -127,15 +129,15 @@ mod tests {
         async fn a_name_is_free_again_when_its_key_is_revoked(store: Database) {
             store.put_key(&key("key_1", "ada"), None).await.unwrap();
             assert_eq!(store.put_key(&key("key_2", "ada"), None).await, Ok(KeyPut::NameTaken));
-            let (standing, seen) = store.key("ada").await.unwrap().unwrap();
-            let revoked = VirtualKey { revoked_at: Some(Timestamp::MAX), ..standing };
+            let (stored, seen) = store.key("ada").await.unwrap().unwrap();
+            let revoked = VirtualKey { revoked_at: Some(Timestamp::MAX), ..stored };
             assert_eq!(store.put_key(&revoked, Some(seen)).await, Ok(KeyPut::Written));
             assert_eq!(store.put_key(&key("key_2", "ada"), None).await, Ok(KeyPut::Written));
             assert_eq!(store.key("ada").await.unwrap().unwrap().0.id, "key_2");
             assert_eq!(store.key("key_1").await.unwrap().unwrap().0.revoked_at, Some(Timestamp::MAX));
         }
 
-        async fn whoever_changes_a_key_must_have_seen_how_it_stands(store: Database) {
+        async fn a_key_is_changed_only_from_its_latest_revision(store: Database) {
             let first = key("key_1", "ada");
             store.put_key(&first, None).await.unwrap();
             assert_eq!(store.put_key(&first, None).await, Ok(KeyPut::Outdated), "it is no new one");

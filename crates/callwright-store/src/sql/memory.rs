@@ -35,7 +35,7 @@ impl MemoryTable for ToolSample {
 }
 
 /// Assignments that turn a row into a tombstone without learned content.
-const BURY: &str = "deleted = $2, retired = $2, oldest_at = NULL, toolsets = '[]', tools = '[]', traces = '[]', sessions = '[]', \
+const TOMBSTONE: &str = "deleted = $2, retired = $2, oldest_at = NULL, toolsets = '[]', tools = '[]', traces = '[]', sessions = '[]', \
     document = NULL";
 
 /// Maximum number of documents that are processed together while evidence is forgotten.
@@ -44,18 +44,19 @@ const FORGOTTEN_AT_ONCE: u32 = 500;
 impl Database {
     /// See [`crate::Memory::put`].
     pub(crate) async fn put<M: MemoryTable>(&self, batch: &[M], seen: Revision) -> Result<PutResult, StoreError> {
-        let latest: HashMap<&str, usize> = batch.iter().enumerate().map(|(place, item)| (item.id(), place)).collect();
+        let latest: HashMap<&str, usize> =
+            batch.iter().enumerate().map(|(position, item)| (item.id(), position)).collect();
         let batch: Vec<&M> = batch
             .iter()
             .enumerate()
-            .filter(|(place, item)| latest.get(item.id()) == Some(place))
+            .filter(|(position, item)| latest.get(item.id()) == Some(position))
             .map(|(_, item)| item)
             .collect();
         let mut transaction = self.begin(Lock::Rows).await?;
         let first = transaction.revisions(M::TOPIC, batch.len()).await?;
         let mut put = PutResult::default();
         for (item, revision) in batch.into_iter().zip(first..) {
-            if write(&mut transaction, item, revision, ReplaceCondition::Seen(seen)).await? {
+            if write(&mut transaction, item, revision, ReplaceCondition::Unchanged(seen)).await? {
                 put.revision = revision;
             } else {
                 put.outdated.push(item.id().to_owned());
@@ -88,7 +89,7 @@ impl Database {
         let mut changes = Changes { changed: Vec::new(), removed: Vec::new(), upto: after, more };
         for (id, revision, deleted, document) in rows {
             changes.upto = revision;
-            match document.filter(|_| !deleted).map(|document| read::<M>(&id, &document)) {
+            match document.filter(|_| !deleted).map(|document| parse::<M>(&id, &document)) {
                 None => changes.removed.push(id),
                 Some(Ok(item)) => changes.changed.push(item),
                 // An unreadable document must not hide the others.
@@ -102,7 +103,7 @@ impl Database {
     pub(crate) async fn find<M: MemoryTable>(&self, id: &str) -> Result<Option<M>, StoreError> {
         let text = format!("SELECT document FROM {} WHERE id = $1 AND NOT deleted", M::TOPIC.name());
         let row: Option<(String,)> = self.fetch_optional(Statement::beginning(text).usual(true).bind(id)).await?;
-        row.map(|(document,)| read(id, &document)).transpose()
+        row.map(|(document,)| parse(id, &document)).transpose()
     }
 
     /// See [`crate::Memory::page`].
@@ -112,9 +113,9 @@ impl Database {
         if let Some(scope) = &filter.scope {
             query.push(" AND scope = ").push_bind(scope.as_str());
         }
-        for (column, wanted) in [("toolsets", &filter.toolset), ("tools", &filter.tool)] {
-            if let Some(wanted) = wanted {
-                self.push_has(&mut query, column, [wanted.as_str()]);
+        for (column, value) in [("toolsets", &filter.toolset), ("tools", &filter.tool)] {
+            if let Some(value) = value {
+                self.push_has(&mut query, column, [value.as_str()]);
             }
         }
         match filter.status {
@@ -132,7 +133,7 @@ impl Database {
         let next = rows.last().filter(|_| more).map(|(id, _)| id.clone());
         let mut items = Vec::with_capacity(rows.len());
         for (id, document) in &rows {
-            match read(id, document) {
+            match parse(id, document) {
                 Ok(item) => items.push(item),
                 // An unreadable document must not hide the others.
                 Err(error) => tracing::warn!(%error, "skipping a stored document that cannot be parsed"),
@@ -147,7 +148,7 @@ impl Database {
         let first = transaction.revisions(M::TOPIC, ids.len()).await?;
         let mut removed = 0;
         for (id, revision) in ids.iter().zip(first..) {
-            removed += bury::<M>(&mut transaction, id, revision).await?;
+            removed += write_tombstone::<M>(&mut transaction, id, revision).await?;
         }
         transaction.commit().await?;
         Ok(removed)
@@ -173,7 +174,7 @@ impl Database {
                             write(&mut transaction, &left, revision, ReplaceCondition::Any).await?;
                             forgot.changed += 1;
                         }
-                        None => forgot.removed += bury::<M>(&mut transaction, id, revision).await?,
+                        None => forgot.removed += write_tombstone::<M>(&mut transaction, id, revision).await?,
                     }
                 }
             }
@@ -209,9 +210,9 @@ impl Database {
     }
 
     /// Adds the condition that the JSON array in this column contains one of these texts.
-    fn push_has<'a>(&self, query: &mut Statement, column: &str, wanted: impl IntoIterator<Item = &'a str>) {
+    fn push_has<'a>(&self, query: &mut Statement, column: &str, values: impl IntoIterator<Item = &'a str>) {
         let elements = self.elements_of(column);
-        query.push(format_args!(" AND EXISTS (SELECT 1 FROM {elements} WHERE element.value IN ")).push_tuple(wanted);
+        query.push(format_args!(" AND EXISTS (SELECT 1 FROM {elements} WHERE element.value IN ")).push_tuple(values);
         query.push(")");
     }
 }
@@ -222,7 +223,7 @@ pub(super) enum ReplaceCondition {
     /// Replaces any row.
     Any,
     /// Replaces a row that was not changed after this revision and not removed.
-    Seen(Revision),
+    Unchanged(Revision),
     /// Replaces a row that is older or was removed.
     Newer,
 }
@@ -237,7 +238,7 @@ pub(super) async fn write<M: MemoryTable>(
     let table = M::TOPIC.name();
     let condition = match guard {
         ReplaceCondition::Any => String::new(),
-        ReplaceCondition::Seen(_) => format!(" WHERE NOT {table}.deleted AND {table}.revision <= $13"),
+        ReplaceCondition::Unchanged(_) => format!(" WHERE NOT {table}.deleted AND {table}.revision <= $13"),
         ReplaceCondition::Newer => format!(" WHERE {table}.deleted OR {table}.updated_at < excluded.updated_at"),
     };
     let text = format!(
@@ -262,7 +263,7 @@ pub(super) async fn write<M: MemoryTable>(
         .bind(array(evidence.iter().filter_map(|evidence| evidence.trace.as_deref()))?)
         .bind(array(evidence.iter().filter_map(|evidence| evidence.session.as_deref()))?)
         .bind(serde_json::to_string(item)?);
-    if let ReplaceCondition::Seen(seen) = guard {
+    if let ReplaceCondition::Unchanged(seen) = guard {
         write = write.bind(seen);
     }
     Ok(transaction.execute(write).await? > 0)
@@ -273,21 +274,21 @@ fn array<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<String, StoreEr
 }
 
 /// Replaces a document by a tombstone, so that every process drops it; returns the number of changed rows.
-async fn bury<M: MemoryTable>(
+async fn write_tombstone<M: MemoryTable>(
     transaction: &mut DatabaseTransaction,
     id: &str,
     revision: Revision,
 ) -> Result<u64, StoreError> {
     let table = M::TOPIC.name();
-    let text = format!("UPDATE {table} SET {BURY}, revision = $3, updated_at = $4 WHERE id = $1 AND NOT deleted");
-    let bury = Statement::beginning(text).usual(true).bind(id).bind(true).bind(revision).bind(now());
-    transaction.execute(bury).await
+    let text = format!("UPDATE {table} SET {TOMBSTONE}, revision = $3, updated_at = $4 WHERE id = $1 AND NOT deleted");
+    let update = Statement::beginning(text).usual(true).bind(id).bind(true).bind(revision).bind(now());
+    transaction.execute(update).await
 }
 
 /// Returns the rest of a document after evidence is forgotten; `None` if nothing remains. An unreadable document is not
 /// kept either, because its evidence is unknown.
 fn without<M: MemoryTable>(what: &ForgetSelection, id: &str, document: &str) -> Option<M> {
-    let mut item: M = read(id, document).ok()?;
+    let mut item: M = parse(id, document).ok()?;
     item.evidence_mut().retain(|evidence| match what {
         ForgetSelection::Scope(_) => false,
         ForgetSelection::Session(session) => evidence.session.as_ref() != Some(session),
@@ -303,7 +304,7 @@ fn without<M: MemoryTable>(what: &ForgetSelection, id: &str, document: &str) -> 
     }
 }
 
-fn read<M: MemoryTable>(id: &str, document: &str) -> Result<M, StoreError> {
+fn parse<M: MemoryTable>(id: &str, document: &str) -> Result<M, StoreError> {
     let table = M::TOPIC.name();
     serde_json::from_str(document)
         .map_err(|error| StoreError::Refused(format!("`{id}` in the table {table} cannot be read: {error}")))

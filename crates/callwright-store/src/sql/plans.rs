@@ -74,7 +74,7 @@ mod tests {
     }
 
     on_every_database! {
-        async fn a_plan_is_found_by_its_tenant_and_key_as_it_was_left_last(sqlite: Database) {
+        async fn the_latest_plan_is_found_by_tenant_and_key(sqlite: Database) {
             let age = SignedDuration::from_hours(1);
             for row in [row("t", "a", "1"), row("t", "b", "2"), row("u", "a", "3"), row("t", "a", "4")] {
                 sqlite.keep_plan(&row, age).await.unwrap();
@@ -91,7 +91,7 @@ mod tests {
             assert_eq!(sqlite.plans("u", &keys).await.unwrap(), [row("u", "a", "3")]);
         }
 
-        async fn plans_that_have_expired_are_gone_and_can_be_removed(sqlite: Database) {
+        async fn expired_plans_are_not_found_and_can_be_removed(sqlite: Database) {
             for turn in ["1", "2", "3"] {
                 sqlite.keep_plan(&row("t", turn, turn), SignedDuration::from_secs(-1)).await.unwrap();
             }

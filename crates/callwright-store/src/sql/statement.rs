@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub(crate) struct Statement {
     pub(crate) text: Cow<'static, str>,
     pub(crate) values: Vec<SqlValue>,
-    /// Whether this text is executed repeatedly and worth a place in the cache of prepared statements.
+    /// Whether this text is executed repeatedly and worth an entry in the cache of prepared statements.
     pub(crate) is_usual: bool,
 }
 

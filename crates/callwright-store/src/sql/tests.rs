@@ -21,7 +21,7 @@ fn json_of(trace: &Trace) -> serde_json::Value {
 }
 
 on_every_database! {
-    async fn a_trace_comes_back_as_it_was(store: Store) {
+    async fn a_trace_is_returned_unchanged(store: Store) {
         let deep = (0..500).fold(json!("\u{0}\u{1}\"\\ 😀 '; DROP TABLE traces; --"), |inner, _| json!([inner]));
         let written = Trace {
             request: Some(deep),
@@ -105,7 +105,7 @@ on_every_database! {
         assert_eq!(page, json!({"traces": [expected]}));
     }
 
-    async fn what_is_not_a_cursor_is_refused(store: Store) {
+    async fn an_invalid_cursor_is_refused(store: Store) {
         for cursor in ["", "x", "1", "x.y", "99999999999999999999.a"] {
             let filter = TraceFilter { cursor: Some(cursor.to_owned()), ..TraceFilter::default() };
             assert_eq!(store.list(&filter).await, Err(StoreError::BadCursor(cursor.to_owned())));
@@ -125,7 +125,7 @@ on_every_database! {
         assert_eq!(begin(&store, "known", "t").await, Begun::Fresh);
         store.finish(&key("known"), "success", None).await.unwrap();
         assert_eq!(store.expire(Ages::default(), 5).await, Ok(0));
-        assert_eq!(store.expire(all(far), 5).await, Ok(3), "two traces and what is known");
+        assert_eq!(store.expire(all(far), 5).await, Ok(3), "two traces and the intent with a known outcome");
         assert_eq!(begin(&store, "known", "t").await, Begun::Fresh);
         assert_eq!(begin(&store, "unknown", "t").await, UNKNOWN);
         assert_eq!(store.expire(Ages { before: None, unknown_before: Some(far) }, 5).await, Ok(2));
@@ -157,7 +157,7 @@ on_every_database! {
         assert_eq!(store.begin(&other, beginning).await, Ok(Begun::Fresh));
     }
 
-    async fn an_answer_is_kept_for_other_turns_until_it_is_told(store: Store) {
+    async fn an_answer_is_stored_for_other_turns_until_delivery(store: Store) {
         let untold = Begun::UndeliveredBefore { answer: "created".to_owned() };
         let finished = Begun::FinishedBefore { label: "success".to_owned() };
         begin(&store, "1", "first").await;
@@ -173,7 +173,7 @@ on_every_database! {
         assert_eq!(begin(&store, "1", "fourth").await, finished);
     }
 
-    async fn an_idempotency_key_stays_until_the_outcome_is_known(store: Store) {
+    async fn an_idempotency_key_is_stored_until_the_outcome(store: Store) {
         let with = |key| Beginning { turn: "t", idempotency_key: Some(key) };
         assert_eq!(store.unfinished_key(&key("1")).await, Ok(None));
         store.begin(&key("1"), with("k1")).await.unwrap();
@@ -198,7 +198,7 @@ on_every_database! {
 }
 
 #[tokio::test]
-async fn what_was_committed_is_there_after_a_crash() {
+async fn committed_data_survives_a_crash() {
     let directory = tempfile::tempdir().unwrap();
     let settings = Settings { url: "sqlite:a.sqlite3".into(), ..in_memory() };
     let store = Store::open(&settings, directory.path()).await;
@@ -237,7 +237,7 @@ on_every_database! {
         bad[1].duration_ms = f64::NAN; // JSON has no NaN: it becomes null, which the column refuses.
         let error = store.append(&bad).await.unwrap_err();
         assert!(matches!(error, StoreError::Refused(_)), "{error}");
-        assert!(store.health().ok, "a refusal says nothing about the store");
+        assert!(store.health().ok, "a refusal does not affect the health");
         assert!(ids(&store, TraceFilter::default()).await.is_empty());
     }
 }

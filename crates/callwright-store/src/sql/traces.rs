@@ -14,7 +14,7 @@ use super::{Database, Lock, SqlValue, Statement, database_record, time};
 use crate::findings::Finding;
 use crate::question;
 use crate::traces::{DEFAULT_PAGE, MAX_EXAMINED, MAX_PAGE};
-use crate::{Ages, Revision, StoreError, Taught, TraceFilter, TracePage, TraceRow, TraceSummary};
+use crate::{Ages, LearnableTraces, Revision, StoreError, TraceFilter, TracePage, TraceRow, TraceSummary};
 use callwright_types::Trace;
 
 /// Maximum number of rows in one `INSERT`. One statement for many rows, because a round trip to SQLite's thread per
@@ -131,7 +131,7 @@ impl Database {
         let mut traces: Vec<TraceSummary> = rows.into_iter().map(TraceSummaryRow::summary).collect();
         let more = traces.len() > limit as usize;
         traces.truncate(limit as usize);
-        let next = traces.last().filter(|_| more).map(|last| Cursor::of(last).to_string());
+        let next = traces.last().filter(|_| more).map(|last| Cursor::after(last).to_string());
         Ok(TracePage { traces, next, examined: None })
     }
 
@@ -149,9 +149,9 @@ impl Database {
             let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
             let matching = self.containing(&ids, text).await?;
             for row in rows {
-                // The page ends before the first trace that it has no place for.
+                // The page ends before the first trace that does not fit.
                 if page.traces.len() == limit as usize {
-                    page.next = page.traces.last().map(|last| Cursor::of(last).to_string());
+                    page.next = page.traces.last().map(|last| Cursor::after(last).to_string());
                     page.examined = Some(examined);
                     return Ok(page);
                 }
@@ -190,22 +190,22 @@ impl Database {
     /// See [`crate::Traces::get`].
     pub(crate) async fn get(&self, id: &str) -> Result<Option<Trace>, StoreError> {
         let row: Option<(String,)> = self.fetch_optional(Statement::new(GET).bind(id)).await?;
-        row.map(|(document,)| read(id, &document)).transpose()
+        row.map(|(document,)| parse(id, &document)).transpose()
     }
 
-    /// See [`crate::Traces::taught`].
-    pub(crate) async fn taught(&self, after: Revision, limit: u32) -> Result<Taught, StoreError> {
+    /// See [`crate::Traces::learnable`].
+    pub(crate) async fn learnable(&self, after: Revision, limit: u32) -> Result<LearnableTraces, StoreError> {
         let rows: Vec<(String, i64, String)> =
             self.fetch_all(Statement::new(TAUGHT).bind(after).bind(limit.max(1))).await?;
-        let mut taught = Taught { traces: Vec::with_capacity(rows.len()), upto: after };
+        let mut learnable = LearnableTraces { traces: Vec::with_capacity(rows.len()), upto: after };
         for (id, revision, document) in rows {
-            taught.upto = revision;
-            match read(&id, &document) {
-                Ok(trace) => taught.traces.push((revision, trace)),
+            learnable.upto = revision;
+            match parse(&id, &document) {
+                Ok(trace) => learnable.traces.push((revision, trace)),
                 Err(error) => tracing::warn!(%error, "skipping a stored trace that cannot be parsed"),
             }
         }
-        Ok(taught)
+        Ok(learnable)
     }
 
     /// See [`crate::Traces::expire`].
@@ -263,7 +263,7 @@ fn first_day_kept(before: Timestamp) -> Date {
     before.min(Timestamp::now()).to_zoned(TimeZone::UTC).date().first_of_month()
 }
 
-fn read(id: &str, document: &str) -> Result<Trace, StoreError> {
+fn parse(id: &str, document: &str) -> Result<Trace, StoreError> {
     serde_json::from_str(document).map_err(|error| StoreError::Refused(format!("trace {id} cannot be read: {error}")))
 }
 
@@ -299,7 +299,7 @@ fn insert_traces(rows: &[TraceRow], revision: &mut Revision) -> Statement {
         ]
     }));
     insert.push(" ON CONFLICT (id) DO NOTHING");
-    // There is one text for each number of rows up to `ROWS_PER_INSERT`.
+    // One text exists for each number of rows up to `ROWS_PER_INSERT`.
     insert.usual(true)
 }
 
@@ -461,7 +461,7 @@ struct Cursor {
 
 impl Cursor {
     /// Returns the cursor after this trace.
-    fn of(trace: &TraceSummary) -> Self {
+    fn after(trace: &TraceSummary) -> Self {
         Self { started_at: trace.started_at.as_millisecond(), id: trace.id.clone() }
     }
 }

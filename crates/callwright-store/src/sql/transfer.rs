@@ -8,7 +8,7 @@ use sqlx::{Column, FromRow, Row, TypeInfo, ValueRef};
 
 use super::memory::{MemoryTable, ReplaceCondition, write};
 use super::{Database, Lock, SqlValue, Statement};
-use crate::{ExportPosition, Exported, FeedbackResult, Imported, Portable, PortableRow, StoreError, TraceRow};
+use crate::{ExportPart, ExportPosition, FeedbackResult, ImportResult, Portable, PortableRow, StoreError, TraceRow};
 use callwright_types::memory::ToolSample;
 use callwright_types::representation::SharedRepresentation;
 use callwright_types::{Lesson, Procedure, Trace, VirtualKey};
@@ -111,20 +111,23 @@ const FIRST_TABLE: usize = 7;
 
 impl Database {
     /// See [`crate::Store::export`].
-    pub(crate) async fn export(&self, position: ExportPosition, limit: u32) -> Result<Exported, StoreError> {
+    pub(crate) async fn export(&self, position: ExportPosition, limit: u32) -> Result<ExportPart, StoreError> {
         let ExportPosition { topic, after } = position;
-        let mut exported = Exported::default();
+        let mut exported = ExportPart::default();
         let last = match topic {
             TRACES => self.documents("traces", "", &["id"], &after, limit, &mut exported, trace).await?,
-            LESSONS => self.documents("lessons", ALIVE, &["id"], &after, limit, &mut exported, lesson).await?,
-            PROCEDURES => self.documents("procedures", ALIVE, &["id"], &after, limit, &mut exported, procedure).await?,
+            LESSONS => self.documents("lessons", NOT_DELETED, &["id"], &after, limit, &mut exported, lesson).await?,
+            PROCEDURES => {
+                self.documents("procedures", NOT_DELETED, &["id"], &after, limit, &mut exported, procedure).await?
+            }
             FEEDBACK => {
                 self.documents("feedback", "", &["trace", "source"], &after, limit, &mut exported, feedback).await?
             }
             REPRESENTATIONS => {
-                self.documents("representations", ALIVE, &["id"], &after, limit, &mut exported, representation).await?
+                self.documents("representations", NOT_DELETED, &["id"], &after, limit, &mut exported, representation)
+                    .await?
             }
-            SAMPLES => self.documents("samples", ALIVE, &["id"], &after, limit, &mut exported, sample).await?,
+            SAMPLES => self.documents("samples", NOT_DELETED, &["id"], &after, limit, &mut exported, sample).await?,
             KEYS => self.documents("virtual_keys", "", &["id"], &after, limit, &mut exported, key).await?,
             _ => match TABLES.get(topic - FIRST_TABLE) {
                 None => return Ok(exported),
@@ -147,7 +150,7 @@ impl Database {
         key: &[&str],
         after: &[String],
         limit: u32,
-        exported: &mut Exported,
+        exported: &mut ExportPart,
         read: fn(&str) -> serde_json::Result<Portable>,
     ) -> Result<Option<Vec<String>>, StoreError> {
         let columns = format!("{}, document", key.join(", "));
@@ -155,7 +158,7 @@ impl Database {
         for Cells(cells) in &cells {
             let document = cells.get("document").and_then(Json::as_str).unwrap_or_default();
             match read(document) {
-                Ok(thing) => exported.things.push(thing),
+                Ok(item) => exported.items.push(item),
                 Err(error) => exported.problems.push(format!("{table} {}: {error}", key_of(cells, key).join(" "))),
             }
         }
@@ -167,28 +170,28 @@ impl Database {
         table: &PortableTable,
         after: &[String],
         limit: u32,
-        exported: &mut Exported,
+        exported: &mut ExportPart,
     ) -> Result<Option<Vec<String>>, StoreError> {
         let columns: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
         let query = next_rows(table.name, &columns.join(", "), "", table.key, after, limit);
         let cells: Vec<Cells> = self.fetch_all(query).await?;
         let last = cells.last().map(|Cells(cells)| key_of(cells, table.key));
         for Cells(columns) in cells {
-            exported.things.push(Portable::Row(PortableRow { table: table.name.to_owned(), columns }));
+            exported.items.push(Portable::Row(PortableRow { table: table.name.to_owned(), columns }));
         }
         Ok(last)
     }
 
     /// See [`crate::Store::import`].
-    pub(crate) async fn import(&self, thing: Portable) -> Result<Imported, StoreError> {
-        match thing {
+    pub(crate) async fn import(&self, item: Portable) -> Result<ImportResult, StoreError> {
+        match item {
             Portable::Trace(document) => {
                 let trace: Trace = serde_json::from_str(document.get())?;
                 if self.fetch_optional::<(String,)>(Statement::new(HAS_TRACE).bind(&trace.id)).await?.is_some() {
-                    return Ok(Imported::Known);
+                    return Ok(ImportResult::Unchanged);
                 }
                 self.append(&[TraceRow::new(trace)?]).await?;
-                Ok(Imported::Written)
+                Ok(ImportResult::Written)
             }
             Portable::Lesson(lesson) => self.import_memory(&lesson).await,
             Portable::Procedure(procedure) => self.import_memory(&procedure).await,
@@ -196,14 +199,14 @@ impl Database {
             Portable::Sample(sample) => self.import_memory(&sample).await,
             Portable::Key(key) => self.import_key(&key).await,
             Portable::Feedback(row) => Ok(match self.give(&row).await? {
-                FeedbackResult::New => Imported::Written,
-                FeedbackResult::Repeated => Imported::Known,
+                FeedbackResult::New => ImportResult::Written,
+                FeedbackResult::Repeated => ImportResult::Unchanged,
             }),
             Portable::Row(row) => self.import_row(&row).await,
         }
     }
 
-    async fn import_memory<M: MemoryTable>(&self, item: &M) -> Result<Imported, StoreError> {
+    async fn import_memory<M: MemoryTable>(&self, item: &M) -> Result<ImportResult, StoreError> {
         let mut transaction = self.begin(Lock::Rows).await?;
         let revision = transaction.revisions(M::TOPIC, 1).await?;
         let is_written = write(&mut transaction, item, revision, ReplaceCondition::Newer).await?;
@@ -211,7 +214,7 @@ impl Database {
         Ok(imported(is_written))
     }
 
-    async fn import_row(&self, row: &PortableRow) -> Result<Imported, StoreError> {
+    async fn import_row(&self, row: &PortableRow) -> Result<ImportResult, StoreError> {
         let table = TABLES
             .iter()
             .find(|table| table.name == row.table)
@@ -228,10 +231,10 @@ impl Database {
 const HAS_TRACE: &str = "SELECT id FROM traces WHERE id = $1";
 
 /// Excludes tombstones.
-const ALIVE: &str = " AND NOT deleted";
+const NOT_DELETED: &str = " AND NOT deleted";
 
-fn imported(is_written: bool) -> Imported {
-    if is_written { Imported::Written } else { Imported::Known }
+fn imported(is_written: bool) -> ImportResult {
+    if is_written { ImportResult::Written } else { ImportResult::Unchanged }
 }
 
 fn trace(document: &str) -> serde_json::Result<Portable> {

@@ -28,13 +28,13 @@ database_record! {
 }
 
 impl Database {
-    /// See [`crate::Vectors::known`].
-    pub(crate) async fn known_vectors(
+    /// See [`crate::Vectors::load`].
+    pub(crate) async fn cached_vectors(
         &self,
         model: &str,
         texts: &[TextHash],
     ) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
-        let mut known: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
+        let mut cached: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
         let mut aged = Vec::new();
         let young =
             Timestamp::now().saturating_sub(SignedDuration::from_hours(TOUCHED_HOURS)).unwrap_or(Timestamp::MIN);
@@ -45,13 +45,13 @@ impl Database {
                 if row.written_at < young.as_millisecond() {
                     aged.push(row.text.clone());
                 }
-                known.insert(row.text, row.vector);
+                cached.insert(row.text, row.vector);
             }
         }
         // The result is valid even if this fails; the next write reports an unavailable store.
         let _ = self.touch(model, aged).await;
         // The list may contain a text more than once.
-        Ok(texts.iter().map(|text| known.get(&text[..]).cloned()).collect())
+        Ok(texts.iter().map(|text| cached.get(&text[..]).cloned()).collect())
     }
 
     /// Records that vectors are in use.
@@ -68,7 +68,7 @@ impl Database {
         transaction.commit().await
     }
 
-    /// See [`crate::Vectors::remember`].
+    /// See [`crate::Vectors::save`].
     pub(crate) async fn remember_vectors(
         &self,
         model: &str,
@@ -103,33 +103,33 @@ mod tests {
             store.remember_vectors("a", &vectors).await.unwrap();
             store.remember_vectors("b", &[(hash(3), vec![99])]).await.unwrap();
             let texts: Vec<TextHash> = (0..1_300).rev().chain([7]).map(hash).collect();
-            let known = store.known_vectors("a", &texts).await.unwrap();
-            assert_eq!(known.len(), 1_301);
-            assert!(known[..100].iter().all(Option::is_none));
-            assert_eq!(known[100], Some(vec![1_199_u32 as u8]));
-            assert_eq!((&known[1_299], &known[1_300]), (&Some(vec![0]), &Some(vec![7])));
-            assert_eq!(store.known_vectors("b", &[hash(3), hash(4)]).await.unwrap(), [Some(vec![99]), None]);
+            let cached = store.cached_vectors("a", &texts).await.unwrap();
+            assert_eq!(cached.len(), 1_301);
+            assert!(cached[..100].iter().all(Option::is_none));
+            assert_eq!(cached[100], Some(vec![1_199_u32 as u8]));
+            assert_eq!((&cached[1_299], &cached[1_300]), (&Some(vec![0]), &Some(vec![7])));
+            assert_eq!(store.cached_vectors("b", &[hash(3), hash(4)]).await.unwrap(), [Some(vec![99]), None]);
         }
 
-        async fn what_is_in_use_does_not_grow_old(store: Database) {
+        async fn used_vectors_do_not_expire(store: Database) {
             let all: Vec<(TextHash, Vec<u8>)> = (0..3).map(|number| (hash(number), vec![1])).collect();
             store.remember_vectors("a", &all).await.unwrap();
             store.execute(Statement::new("UPDATE vectors SET written_at = 0")).await.unwrap();
-            store.known_vectors("a", &[hash(1)]).await.unwrap();
+            store.cached_vectors("a", &[hash(1)]).await.unwrap();
             store.remember_vectors("a", &[(hash(2), vec![9])]).await.unwrap();
             let before = Timestamp::now().saturating_sub(SignedDuration::from_hours(24)).unwrap();
             assert_eq!(store.expire(Ages { before: Some(before), unknown_before: None }, 10).await, Ok(1));
-            let known = store.known_vectors("a", &[hash(0), hash(1), hash(2)]).await.unwrap();
-            assert_eq!(known, [None, Some(vec![1]), Some(vec![1])]);
+            let cached = store.cached_vectors("a", &[hash(0), hash(1), hash(2)]).await.unwrap();
+            assert_eq!(cached, [None, Some(vec![1]), Some(vec![1])]);
         }
 
-        async fn a_vector_that_is_known_stays_and_old_ones_go(store: Database) {
+        async fn cached_vectors_are_kept_and_old_ones_expire(store: Database) {
             store.remember_vectors("a", &[(hash(1), vec![1])]).await.unwrap();
             store.remember_vectors("a", &[(hash(1), vec![2]), (hash(2), vec![2])]).await.unwrap();
-            assert_eq!(store.known_vectors("a", &[hash(1)]).await.unwrap(), [Some(vec![1])]);
+            assert_eq!(store.cached_vectors("a", &[hash(1)]).await.unwrap(), [Some(vec![1])]);
             let ages = Ages { before: Some(Timestamp::MAX), unknown_before: None };
             assert_eq!(store.expire(ages, 10).await, Ok(2));
-            assert_eq!(store.known_vectors("a", &[hash(1)]).await.unwrap(), [None]);
+            assert_eq!(store.cached_vectors("a", &[hash(1)]).await.unwrap(), [None]);
         }
     }
 }

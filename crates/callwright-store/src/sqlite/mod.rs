@@ -40,7 +40,7 @@ impl Sqlite {
     }
 }
 
-/// Opened database file: writes to a deleted or replaced file would be lost.
+/// OpenedFrom database file: writes to a deleted or replaced file would be lost.
 #[derive(Debug)]
 struct OpenedFile {
     path: PathBuf,
@@ -59,13 +59,16 @@ impl OpenedFile {
     /// Checks that the same file is still at the path.
     ///
     /// # Errors
-    /// [`StoreError::FileGone`].
+    /// [`StoreError::FileReplaced`].
     fn check(&self) -> Result<(), StoreError> {
         if self.identity.is_none() || identity(&self.path) == self.identity {
             return Ok(());
         }
         let what = if self.path.exists() { "was replaced" } else { "was deleted" };
-        Err(StoreError::FileGone(format!("{} {what} while it was in use; the store is reopened", self.path.display())))
+        Err(StoreError::FileReplaced(format!(
+            "{} {what} while it was in use; the store is reopened",
+            self.path.display()
+        )))
     }
 }
 

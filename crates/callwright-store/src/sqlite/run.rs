@@ -91,7 +91,7 @@ fn parts(statement: Statement) -> Result<Parts, StoreError> {
 }
 
 /// Returns a composed text with `?` for `$1, $2, ...`; `None` if the placeholders are not numbered in their order. SQLite
-/// looks up the name of each placeholder among all others, which takes quadratic time, and `?` has none.
+/// searches the name of each placeholder among all others, which takes quadratic time, and `?` has none.
 fn anonymous(text: &str) -> Option<String> {
     let mut pieces = text.split('$');
     let mut anonymous = String::with_capacity(text.len());

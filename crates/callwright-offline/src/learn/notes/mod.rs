@@ -1,9 +1,9 @@
 //! Lessons from labelled questions: the training stage, and the test stage with its variants (ExpNote, sections 3.1 and
 //! 4.2).
 
+mod caching;
 mod cases;
 mod guide;
-mod keeping;
 mod lessons;
 mod report;
 mod run;

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_are_told_by_what_notes_changed() {
+    fn questions_are_counted_by_the_effect_of_notes() {
         let report =
             VariantReport::of(Variant::All, 5, 4, &[false, false, true, true, true], &[false, true, true, true, false]);
         assert_eq!((report.still_wrong, report.mended, report.still_right, report.broken), (1, 1, 2, 1));

@@ -8,9 +8,9 @@ use futures_util::{StreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::caching::{AnswerCache, CachingModel};
 use super::cases::{self, TrainingCase};
 use super::guide;
-use super::keeping::{KeepingModel, KeptAnswers};
 use super::lessons;
 use super::report::{NotesReport, Variant, VariantReport};
 use crate::input::STANDARD_STREAM;
@@ -85,7 +85,7 @@ pub trait NotesWatcher: Watcher {
 /// State of a run.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct NotesState {
-    answers: KeptAnswers,
+    answers: AnswerCache,
     spent: Cost,
 }
 
@@ -109,8 +109,8 @@ pub async fn learn_notes(
         Some(file) => file.begin_or_resume::<NotesState>(run.resume, run.restart)?,
         None => StateFile::beside(Path::new(""), Inputs::default()).begin(jiff::civil::Date::default()),
     };
-    let model = Arc::new(KeepingModel::new(Arc::clone(&run.model), kept.state.answers));
-    let note_taker = NoteTaker::new(Arc::<KeepingModel>::clone(&model), run.settings).with_guide(read.guide.clone());
+    let model = Arc::new(CachingModel::new(Arc::clone(&run.model), kept.state.answers));
+    let note_taker = NoteTaker::new(Arc::<CachingModel>::clone(&model), run.settings).with_guide(read.guide.clone());
     let school = NotesTrainer { run, watcher, note_taker, model, state, date: kept.date, spent: kept.state.spent };
     let mut report = NotesReport { problems: read.problems, lines: read.lines, ..NotesReport::default() };
     let mut lesson_store = LessonStore::new(read.lessons.iter().cloned().map(StoredLesson::from), run.settings);
@@ -251,7 +251,7 @@ struct NotesTrainer<'a> {
     run: &'a NotesRun,
     watcher: &'a dyn NotesWatcher,
     note_taker: NoteTaker,
-    model: Arc<KeepingModel>,
+    model: Arc<CachingModel>,
     state: Option<StateFile>,
     date: jiff::civil::Date,
     spent: Cost,
@@ -334,14 +334,14 @@ impl NotesTrainer<'_> {
                 vector: None,
             };
             let found = lesson_store.recall(&query);
-            let mut shown: Vec<PromptNote<'_>> = match variant {
-                Variant::Case => found.iter().filter_map(|found| case_shown(&found.lesson, &sources)).collect(),
+            let mut examples: Vec<PromptNote<'_>> = match variant {
+                Variant::Case => found.iter().filter_map(|found| case_example(&found.lesson, &sources)).collect(),
                 _ => found.iter().map(|found| PromptNote::from(found.lesson.as_ref())).collect(),
             };
             // Several lessons may come from one case.
-            shown.dedup();
-            let answer = self.note_taker.solve(&case.question, &shown).await?;
-            Ok((is_right(answer.as_deref(), &case.answer), !shown.is_empty()))
+            examples.dedup();
+            let answer = self.note_taker.solve(&case.question, &examples).await?;
+            Ok((is_right(answer.as_deref(), &case.answer), !examples.is_empty()))
         });
         let solved = solved.await?;
         let recalled = solved.iter().filter(|(_, recalled)| *recalled).count();
@@ -350,7 +350,7 @@ impl NotesTrainer<'_> {
 }
 
 /// Returns the question and answer that a lesson comes from.
-fn case_shown<'a>(lesson: &Lesson, sources: &HashMap<&str, &'a TrainingCase>) -> Option<PromptNote<'a>> {
+fn case_example<'a>(lesson: &Lesson, sources: &HashMap<&str, &'a TrainingCase>) -> Option<PromptNote<'a>> {
     let source = lesson.evidence.iter().find_map(|evidence| evidence.source.as_deref())?;
     sources.get(source).map(|case| PromptNote { key: &case.question, value: &case.answer })
 }

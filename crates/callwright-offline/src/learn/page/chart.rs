@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_higher_score_stands_higher_and_a_later_one_further_right() {
+    fn higher_scores_are_drawn_higher_and_later_ones_further_right() {
         for scores in [&[53.8, 80.0, 79.5, 88.0][..], &[99.9, 100.0], &[0.0, 0.0], &[0.0, 100.0]] {
             let svg = curve(&points(scores));
             let corners = corners(&svg);

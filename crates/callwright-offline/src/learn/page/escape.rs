@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_means_something_to_html_is_written_out() {
+    fn html_characters_are_escaped() {
         assert_eq!(escaped("a<b> & \"c\" 'd'\u{0}\u{202e}ü"), "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39; ü");
     }
 }

@@ -12,7 +12,7 @@ use escape::escaped;
 /// Maximum number of rows of a table; `report.json` has the rest.
 const MAX_ROWS: usize = 500;
 
-/// The policy forbids loading and running anything: users, models and documents wrote the shown text.
+/// The policy forbids loading and running anything: users, models and documents wrote the displayed text.
 const HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
     <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
     <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
@@ -32,8 +32,8 @@ const STYLE: &str = "<style>\n\
 /// Returns the page of a report.
 pub fn page(report: &Report) -> String {
     let mut text = String::from(HEAD);
-    let whose = report.toolset.as_deref().unwrap_or("tools defined by clients");
-    let title = format!("Learned representations: {}", escaped(whose));
+    let subject = report.toolset.as_deref().unwrap_or("tools defined by clients");
+    let title = format!("Learned representations: {}", escaped(subject));
     // Writing to a `String` cannot fail, here and below.
     let _ = write!(text, "<title>{title}</title>\n{STYLE}</head>\n<body>\n<h1>{title}</h1>\n");
     summary(&mut text, report);
@@ -114,9 +114,9 @@ fn confusions(text: &mut String, confusions: &[ConfusionCount]) {
         return;
     }
     text.push_str("<table>\n<tr><th>expected</th><th>selected</th><th class=\"n\">samples</th></tr>\n");
-    for ConfusionCount { wanted, selected, samples } in confusions.iter().take(MAX_ROWS) {
-        let (wanted, selected) = (escaped(wanted), escaped(selected));
-        let _ = writeln!(text, "<tr><td>{wanted}</td><td>{selected}</td><td class=\"n\">{samples}</td></tr>");
+    for ConfusionCount { wanted: expected, selected, samples } in confusions.iter().take(MAX_ROWS) {
+        let (expected, selected) = (escaped(expected), escaped(selected));
+        let _ = writeln!(text, "<tr><td>{expected}</td><td>{selected}</td><td class=\"n\">{samples}</td></tr>");
     }
     text.push_str("</table>\n");
     more(text, confusions.len());
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_shows_what_the_report_says_and_needs_nothing_else() {
+    fn the_page_shows_the_report_and_is_self_contained() {
         let page = page(&report());
         for part in [
             "40.00 %",
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_was_written_elsewhere_stays_a_text() {
+    fn foreign_text_is_escaped() {
         let page = page(&report());
         for hostile in ["<script>alert", "<b>", "<i>", "<img"] {
             assert!(!page.contains(hostile), "{hostile}");
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn long_tables_say_what_they_leave_out() {
+    fn truncated_tables_state_the_omitted_rows() {
         let tool = ToolScores { tool: "t".to_owned(), ..ToolScores::default() };
         let page = page(&Report { tools: vec![tool; MAX_ROWS + 7], ..Report::default() });
         assert!(page.contains("7 more are in report.json"));

@@ -41,9 +41,9 @@ fn overdue(question: Question) -> Question {
     Question { patience: SignedDuration::ZERO, ..question }
 }
 
-async fn ask(store: &Store, question: &Question) -> ApprovalNote {
+async fn request(store: &Store, question: &Question) -> ApprovalNote {
     match store.request_approval(question, MANY).await.unwrap() {
-        QueueResult::Queued(note) | QueueResult::Known(note) => note,
+        QueueResult::Queued(note) | QueueResult::Existing(note) => note,
         QueueResult::Full => panic!("full"),
     }
 }
@@ -57,9 +57,9 @@ async fn status(store: &Store, id: &str) -> ApprovalStatus {
 }
 
 on_every_database! {
-    async fn the_same_call_is_asked_for_once_and_another_or_anothers_anew(store: Store) {
-        let first = ask(&store, &notice("a")).await;
-        assert_eq!(ask(&store, &notice("a")).await, first);
+    async fn the_same_call_has_one_entry_and_others_have_their_own(store: Store) {
+        let first = request(&store, &notice("a")).await;
+        assert_eq!(request(&store, &notice("a")).await, first);
         let others = [
             notice("b"),
             Question { session: "other".to_owned(), ..notice("a") },
@@ -68,75 +68,75 @@ on_every_database! {
             question(ApprovalMode::Wait, "a"),
         ];
         for other in &others {
-            assert_ne!(ask(&store, other).await.id, first.id, "{other:?}");
+            assert_ne!(request(&store, other).await.id, first.id, "{other:?}");
         }
         assert_eq!(store.pending_approvals().await, Ok(6));
     }
 
-    async fn an_approval_is_used_once_for_its_own_call_alone(store: Store) {
-        let asked = ask(&store, &notice("a")).await;
-        assert_eq!(store.use_approval(&asked.id, "a").await, Ok(false), "nobody has approved it");
-        let Decided::Now(approval) = store.decide_approval(&asked.id, &ruling(true)).await.unwrap() else { panic!() };
+    async fn an_approval_is_used_once_and_only_for_its_own_call(store: Store) {
+        let note = request(&store, &notice("a")).await;
+        assert_eq!(store.use_approval(&note.id, "a").await, Ok(false), "it is not approved");
+        let DecisionResult::Now(approval) = store.decide_approval(&note.id, &ruling(true)).await.unwrap() else { panic!() };
         assert_eq!(approval.arguments, Some(serde_json::json!({"room": "Amber"})), "it is still to be run");
-        let again = ask(&store, &notice("a")).await;
-        assert_eq!((again.id.as_str(), again.status), (asked.id.as_str(), ApprovalStatus::Approved));
+        let again = request(&store, &notice("a")).await;
+        assert_eq!((again.id.as_str(), again.status), (note.id.as_str(), ApprovalStatus::Approved));
         assert_eq!(again.decided_by.as_deref(), Some("Ada"));
-        assert_eq!(store.use_approval(&asked.id, "b").await, Ok(false));
-        assert_eq!(store.use_approval(&asked.id, "a").await, Ok(true));
-        assert_eq!(store.use_approval(&asked.id, "a").await, Ok(false));
-        assert_ne!(ask(&store, &notice("a")).await.id, asked.id, "a further run is another question");
+        assert_eq!(store.use_approval(&note.id, "b").await, Ok(false));
+        assert_eq!(store.use_approval(&note.id, "a").await, Ok(true));
+        assert_eq!(store.use_approval(&note.id, "a").await, Ok(false));
+        assert_ne!(request(&store, &notice("a")).await.id, note.id, "a further run is another question");
     }
 
-    async fn what_was_approved_for_a_turn_that_is_gone_is_taken_up_by_the_next(store: Store) {
-        let asked = ask(&store, &question(ApprovalMode::Wait, "a")).await;
-        store.decide_approval(&asked.id, &ruling(true)).await.unwrap();
-        assert_eq!(ask(&store, &question(ApprovalMode::Wait, "a")).await.id, asked.id);
+    async fn an_approval_of_an_ended_turn_applies_to_the_next(store: Store) {
+        let note = request(&store, &question(ApprovalMode::Wait, "a")).await;
+        store.decide_approval(&note.id, &ruling(true)).await.unwrap();
+        assert_eq!(request(&store, &question(ApprovalMode::Wait, "a")).await.id, note.id);
     }
 
-    async fn of_two_decisions_the_first_stands(store: Store) {
-        let asked = ask(&store, &notice("a")).await;
+    async fn the_first_of_two_decisions_is_valid(store: Store) {
+        let note = request(&store, &notice("a")).await;
         let (approve, deny) = (ruling(true), ruling(false));
-        let (one, other) = tokio::join!(store.decide_approval(&asked.id, &approve), store.decide_approval(&asked.id, &deny));
+        let (one, other) = tokio::join!(store.decide_approval(&note.id, &approve), store.decide_approval(&note.id, &deny));
         let decided = [one.unwrap(), other.unwrap()];
-        assert_eq!(decided.iter().filter(|decided| matches!(decided, Decided::Now(_))).count(), 1);
-        assert_eq!(decided.iter().filter(|decided| matches!(decided, Decided::Before(_))).count(), 1);
-        assert_eq!(store.decide_approval("apr_none", &ruling(true)).await, Ok(Decided::Unknown));
+        assert_eq!(decided.iter().filter(|decided| matches!(decided, DecisionResult::Now(_))).count(), 1);
+        assert_eq!(decided.iter().filter(|decided| matches!(decided, DecisionResult::Before(_))).count(), 1);
+        assert_eq!(store.decide_approval("apr_none", &ruling(true)).await, Ok(DecisionResult::Unknown));
     }
 
     async fn a_denial_holds_and_leaves_nothing_of_the_call(store: Store) {
-        let asked = ask(&store, &notice("a")).await;
-        store.decide_approval(&asked.id, &ruling(false)).await.unwrap();
-        let again = ask(&store, &notice("a")).await;
+        let note = request(&store, &notice("a")).await;
+        store.decide_approval(&note.id, &ruling(false)).await.unwrap();
+        let again = request(&store, &notice("a")).await;
         assert_eq!((again.status, again.comment.as_deref()), (ApprovalStatus::Denied, Some("because")));
-        let whole = store.approval(&asked.id).await.unwrap().unwrap();
+        let whole = store.approval(&note.id).await.unwrap().unwrap();
         assert_eq!((whole.arguments, whole.summary.target), (None, None));
-        let kept = ask(&store, &Question { keep: true, ..notice("b") }).await;
+        let kept = request(&store, &Question { keep: true, ..notice("b") }).await;
         store.decide_approval(&kept.id, &ruling(false)).await.unwrap();
         assert!(store.approval(&kept.id).await.unwrap().unwrap().arguments.is_some());
     }
 
-    async fn what_is_over_can_be_neither_decided_nor_taken_up(store: Store) {
-        let late = ask(&store, &overdue(notice("a"))).await;
-        assert!(matches!(store.decide_approval(&late.id, &ruling(true)).await, Ok(Decided::TooLate(_))));
-        assert_ne!(ask(&store, &notice("a")).await.id, late.id);
+    async fn closed_entries_are_neither_decided_nor_reused(store: Store) {
+        let late = request(&store, &overdue(notice("a"))).await;
+        assert!(matches!(store.decide_approval(&late.id, &ruling(true)).await, Ok(DecisionResult::TooLate(_))));
+        assert_ne!(request(&store, &notice("a")).await.id, late.id);
         assert_eq!(store.expire_approvals(MANY).await, Ok(1));
         assert_eq!(status(&store, &late.id).await, ApprovalStatus::Expired);
         assert_eq!(store.expire_approvals(MANY).await, Ok(0));
 
-        let unused = ask(&store, &Question { valid: SignedDuration::ZERO, ..notice("b") }).await;
+        let unused = request(&store, &Question { valid: SignedDuration::ZERO, ..notice("b") }).await;
         store.decide_approval(&unused.id, &ruling(true)).await.unwrap();
         assert_eq!(store.expire_approvals(MANY).await, Ok(0), "it was decided");
         assert_eq!(status(&store, &unused.id).await, ApprovalStatus::Expired);
         assert_eq!(store.use_approval(&unused.id, "b").await, Ok(false));
     }
 
-    async fn closing_changes_only_what_is_pending(store: Store) {
-        let (one, other) = (ask(&store, &notice("a")).await, ask(&store, &notice("b")).await);
+    async fn only_pending_entries_are_closed(store: Store) {
+        let (one, other) = (request(&store, &notice("a")).await, request(&store, &notice("b")).await);
         let close = async |id| Store::close_approval(&store, id, ApprovalStatus::Withdrawn).await.unwrap();
         let closed = close(&one.id).await.unwrap();
         assert_eq!((closed.now, closed.note.status), (true, ApprovalStatus::Withdrawn));
         assert!(!close(&one.id).await.unwrap().now);
-        assert!(matches!(store.decide_approval(&one.id, &ruling(true)).await, Ok(Decided::TooLate(_))));
+        assert!(matches!(store.decide_approval(&one.id, &ruling(true)).await, Ok(DecisionResult::TooLate(_))));
         store.decide_approval(&other.id, &ruling(true)).await.unwrap();
         assert_eq!(close(&other.id).await.unwrap().note.status, ApprovalStatus::Approved);
         assert_eq!(close("apr_none").await, None);
@@ -145,13 +145,13 @@ on_every_database! {
     async fn the_queue_is_bounded(store: Store) {
         assert!(matches!(store.request_approval(&notice("a"), 1).await, Ok(QueueResult::Queued(_))));
         assert_eq!(store.request_approval(&notice("b"), 1).await, Ok(QueueResult::Full));
-        assert!(matches!(store.request_approval(&notice("a"), 1).await, Ok(QueueResult::Known(_))), "that one is in it");
+        assert!(matches!(store.request_approval(&notice("a"), 1).await, Ok(QueueResult::Existing(_))), "that one is in it");
     }
 
     async fn pages_are_newest_first_and_by_status(store: Store) {
         let mut ids = Vec::new();
         for digest in ["a", "b", "c"] {
-            ids.push(ask(&store, &notice(digest)).await.id);
+            ids.push(request(&store, &notice(digest)).await.id);
         }
         ids.sort();
         ids.reverse();
@@ -169,7 +169,7 @@ on_every_database! {
     }
 
     async fn a_list_has_the_entries_of_a_time_range(store: Store) {
-        let id = ask(&store, &notice("a")).await.id;
+        let id = request(&store, &notice("a")).await.id;
         let created = store.approval(&id).await.unwrap().unwrap().summary.created_at;
         let later = created + SignedDuration::from_millis(1);
         for (since, until, expected) in [
@@ -185,13 +185,13 @@ on_every_database! {
 }
 
 #[tokio::test]
-async fn at_the_next_opening_of_a_file_what_turns_waited_for_is_over_and_the_rest_stays() {
+async fn reopening_a_file_expires_entries_of_waiting_turns_only() {
     let directory = tempfile::tempdir().unwrap();
     let before: Store = in_a_file(&directory).await;
-    let waiting = ask(&before, &question(ApprovalMode::Wait, "a")).await;
-    let approved = ask(&before, &question(ApprovalMode::Wait, "b")).await;
+    let waiting = request(&before, &question(ApprovalMode::Wait, "a")).await;
+    let approved = request(&before, &question(ApprovalMode::Wait, "b")).await;
     before.decide_approval(&approved.id, &ruling(true)).await.unwrap();
-    let noticed = ask(&before, &notice("c")).await;
+    let noticed = request(&before, &notice("c")).await;
     let after: Store = in_a_file(&directory).await;
     assert_eq!(status(&after, &waiting.id).await, ApprovalStatus::Expired);
     assert_eq!(status(&after, &approved.id).await, ApprovalStatus::Approved);
@@ -200,44 +200,44 @@ async fn at_the_next_opening_of_a_file_what_turns_waited_for_is_over_and_the_res
 
 #[requires(postgres)]
 #[tokio::test]
-async fn what_turns_of_other_replicas_wait_for_goes_on_as_long_as_they_live() {
+async fn entries_of_other_replicas_stay_while_those_run() {
     let url = postgres_server::database();
     let settings = at_postgres(url);
     let replica = async || Store::open(&settings, Path::new("")).await;
     let (one, other) = (replica().await, replica().await);
-    let of_one = ask(&one, &question(ApprovalMode::Wait, "a")).await;
-    let of_other = ask(&other, &question(ApprovalMode::Wait, "b")).await;
+    let of_one = request(&one, &question(ApprovalMode::Wait, "a")).await;
+    let of_other = request(&other, &question(ApprovalMode::Wait, "b")).await;
     one.close().await;
     let third = replica().await;
     assert_eq!(status(&third, &of_one.id).await, ApprovalStatus::Expired);
     assert_eq!(status(&third, &of_other.id).await, ApprovalStatus::Pending);
     // State after a replica was killed and its lease expired.
     third.database().unwrap().execute(Statement::new("UPDATE leases SET expires_at = 0")).await.unwrap();
-    assert_eq!(other.expire_approvals(MANY).await, Ok(0), "it knows that it lives");
+    assert_eq!(other.expire_approvals(MANY).await, Ok(0), "a running replica keeps its entries");
     assert_eq!(third.expire_approvals(MANY).await, Ok(1));
     assert_eq!(status(&third, &of_other.id).await, ApprovalStatus::Expired);
 }
 
 #[requires(postgres)]
 #[tokio::test]
-async fn replicas_that_ask_at_once_keep_to_the_bound_of_the_queue() {
+async fn concurrent_requests_of_replicas_respect_the_limit_of_the_queue() {
     let url = postgres_server::database();
     let settings = at_postgres(url);
     let replicas = [Store::open(&settings, Path::new("")).await, Store::open(&settings, Path::new("")).await];
-    let asked = (0..20).map(|number| {
+    let requests = (0..20).map(|number| {
         let replica = replicas[number % 2].clone();
         tokio::spawn(async move { replica.request_approval(&notice(&number.to_string()), 5).await.unwrap() })
     });
-    let asked = futures_util::future::join_all(asked).await;
-    let queued = asked
+    let results = futures_util::future::join_all(requests).await;
+    let queued = results
         .iter()
-        .filter(|asked| matches!(asked.as_ref().unwrap(), QueueResult::Queued(_) | QueueResult::Known(_)))
+        .filter(|result| matches!(result.as_ref().unwrap(), QueueResult::Queued(_) | QueueResult::Existing(_)))
         .count();
     assert_eq!(queued, 5);
     // The same call has one entry, whichever turn requests it.
     let same = (0..10).map(|number| {
         let replica = replicas[number % 2].clone();
-        tokio::spawn(async move { ask(&replica, &notice("same")).await.id })
+        tokio::spawn(async move { request(&replica, &notice("same")).await.id })
     });
     let same = futures_util::future::join_all(same).await;
     assert!(same.iter().all(|id| id.as_ref().unwrap() == same[0].as_ref().unwrap()));

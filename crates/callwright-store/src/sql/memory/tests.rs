@@ -79,7 +79,7 @@ fn ids<M: Memorable>(items: &[M]) -> Vec<&str> {
 }
 
 on_every_database! {
-    async fn what_is_put_comes_back_as_it_was(store: Database) {
+    async fn stored_items_are_returned_unchanged(store: Database) {
         let (lesson, procedure) = (lesson("les_1"), procedure("pro_1"));
         store.put(std::slice::from_ref(&lesson), 0).await.unwrap();
         store.put(std::slice::from_ref(&procedure), 0).await.unwrap();
@@ -92,7 +92,7 @@ on_every_database! {
         assert_eq!((latest.lessons, latest.procedures, latest.feedback), (changed.upto, 1, 0));
     }
 
-    async fn changes_are_told_in_their_order_once_and_removals_with_them(store: Database) {
+    async fn changes_and_removals_are_returned_once_in_order(store: Database) {
         let lessons: Vec<Lesson> = ["les_3", "les_1", "les_2"].map(lesson).into();
         store.put(&lessons, ANY).await.unwrap();
         let first: Changes<Lesson> = store.changed(0, 2).await.unwrap();
@@ -156,7 +156,7 @@ on_every_database! {
         assert_eq!((ids(&found.items), found.next), (vec!["pro_1"], None));
     }
 
-    async fn what_is_forgotten_is_in_no_evidence_any_more(store: Database) {
+    async fn forgotten_evidence_is_removed_everywhere(store: Database) {
         let both = vec![evidence("t1", "s1", 1_000), evidence("t2", "s2", 2_000)];
         let lessons = [
             lesson("les_1"),
@@ -175,8 +175,8 @@ on_every_database! {
             assert_eq!(store.find::<Lesson>("les_1").await.unwrap(), None);
             let left = store.find::<Lesson>("les_2").await.unwrap().unwrap();
             assert_eq!(left.evidence, both[1..], "{forgotten:?}");
-            let told = changed(&store, before).await;
-            assert_eq!((ids(&told.changed), told.removed), (vec!["les_2"], vec!["les_1".to_owned()]));
+            let changes = changed(&store, before).await;
+            assert_eq!((ids(&changes.changed), changes.removed), (vec!["les_2"], vec!["les_1".to_owned()]));
         }
         store.put(&[procedure("pro_1")], ANY).await.unwrap();
         let team = ForgetSelection::Scope(Scope::of_group("team"));
@@ -184,14 +184,14 @@ on_every_database! {
         assert_eq!(store.forget::<Procedure>(&team).await, Ok(ForgetCounts { changed: 0, removed: 1 }));
     }
 
-    async fn more_than_is_looked_at_at_once_is_forgotten(store: Database) {
+    async fn forgetting_exceeds_one_batch(store: Database) {
         let lessons: Vec<Lesson> = (0..FORGOTTEN_AT_ONCE + 1).map(|number| lesson(&format!("les_{number}"))).collect();
         store.put(&lessons, ANY).await.unwrap();
         let forgot = store.forget::<Lesson>(&ForgetSelection::Session("s1".to_owned())).await.unwrap();
         assert_eq!(forgot, ForgetCounts { changed: 0, removed: u64::from(FORGOTTEN_AT_ONCE) + 1 });
     }
 
-    async fn nothing_is_left_of_what_was_removed_but_that_it_was(store: Database) {
+    async fn only_a_tombstone_remains_of_removed_items(store: Database) {
         store.put(&[lesson("les_1"), lesson("les_2")], ANY).await.unwrap();
         store.remove::<Lesson>(&["les_1".to_owned()]).await.unwrap();
         let row = "SELECT COUNT(*) FROM lessons WHERE document IS NULL AND tools = '[]' AND traces = '[]' AND sessions = '[]'";

@@ -13,27 +13,27 @@ use callwright_upstream::{Answered, Exchange, Manner, TextSource};
 
 /// Answers by the digest of the request. Failed and refused requests are repeated.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct KeptAnswers(BTreeMap<String, String>);
+pub(super) struct AnswerCache(BTreeMap<String, String>);
 
 /// Model and its answers so far.
 #[derive(Debug)]
-pub(super) struct KeepingModel {
+pub(super) struct CachingModel {
     inner: Arc<dyn TextSource>,
-    answers: Mutex<KeptAnswers>,
+    answers: Mutex<AnswerCache>,
 }
 
-impl KeepingModel {
-    pub(super) fn new(inner: Arc<dyn TextSource>, answers: KeptAnswers) -> Self {
+impl CachingModel {
+    pub(super) fn new(inner: Arc<dyn TextSource>, answers: AnswerCache) -> Self {
         Self { inner, answers: Mutex::new(answers) }
     }
 
     /// Returns the answers so far.
-    pub(super) fn answers(&self) -> KeptAnswers {
+    pub(super) fn answers(&self) -> AnswerCache {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl TextSource for KeepingModel {
+impl TextSource for CachingModel {
     fn ask<'a>(&'a self, messages: &'a [(Role, String)], manner: Manner<'a>) -> BoxFuture<'a, Exchange> {
         Box::pin(async move {
             let question = digest(messages);

@@ -16,7 +16,7 @@ const PAGE: u32 = 1_000;
 
 /// Lessons and procedures of the store, up to a revision of each.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct CachedMemory {
     /// Lessons of all scopes.
     pub lesson_store: Arc<LessonStore>,
     /// Procedures of all scopes.
@@ -32,7 +32,7 @@ pub struct Known {
 pub struct MemoryCache {
     store: Arc<Store>,
     embedder: Option<Arc<dyn Embedder>>,
-    known: Mutex<Known>,
+    memory: Mutex<CachedMemory>,
 }
 
 impl MemoryCache {
@@ -43,51 +43,51 @@ impl MemoryCache {
         experience: experience::Settings,
         procedures: procedures::Settings,
     ) -> Self {
-        let known = Known {
+        let memory = CachedMemory {
             lesson_store: Arc::new(LessonStore::new([], experience)),
             library: Arc::new(ProcedureStore::new([], procedures)),
             lessons: 0,
             procedures: 0,
         };
-        Self { store, embedder, known: Mutex::new(known) }
+        Self { store, embedder, memory: Mutex::new(memory) }
     }
 
     /// Returns the cache as of the last refresh.
-    pub async fn known(&self) -> Known {
-        self.known.lock().await.clone()
+    pub async fn current(&self) -> CachedMemory {
+        self.memory.lock().await.clone()
     }
 
     /// Loads the changes in the store since the last refresh, from any process.
     ///
     /// # Errors
     /// [`StoreError`]; changes loaded before the error are kept.
-    pub async fn refresh(&self) -> Result<Known, StoreError> {
-        let mut known = self.known.lock().await;
+    pub async fn refresh(&self) -> Result<CachedMemory, StoreError> {
+        let mut memory = self.memory.lock().await;
         loop {
-            let changes = Memory::<Lesson>::changed(&*self.store, known.lessons, PAGE).await?;
+            let changes = Memory::<Lesson>::changed(&*self.store, memory.lessons, PAGE).await?;
             if !(changes.changed.is_empty() && changes.removed.is_empty()) {
                 let noted = self.noted(changes.changed).await.into_iter().map(MemoryChange::Stored);
                 let forgotten = changes.removed.into_iter().map(MemoryChange::Deleted);
-                known.lesson_store = Arc::new(known.lesson_store.with(noted.chain(forgotten)));
+                memory.lesson_store = Arc::new(memory.lesson_store.with(noted.chain(forgotten)));
             }
-            known.lessons = changes.upto;
+            memory.lessons = changes.upto;
             if !changes.more {
                 break;
             }
         }
         loop {
-            let changes = Memory::<Procedure>::changed(&*self.store, known.procedures, PAGE).await?;
+            let changes = Memory::<Procedure>::changed(&*self.store, memory.procedures, PAGE).await?;
             if !(changes.changed.is_empty() && changes.removed.is_empty()) {
                 let stored = self.stored(changes.changed).await.into_iter().map(MemoryChange::Stored);
                 let forgotten = changes.removed.into_iter().map(MemoryChange::Deleted);
-                known.library = Arc::new(known.library.with(stored.chain(forgotten)));
+                memory.library = Arc::new(memory.library.with(stored.chain(forgotten)));
             }
-            known.procedures = changes.upto;
+            memory.procedures = changes.upto;
             if !changes.more {
                 break;
             }
         }
-        Ok(known.clone())
+        Ok(memory.clone())
     }
 
     async fn noted(&self, lessons: Vec<Lesson>) -> Vec<StoredLesson> {
