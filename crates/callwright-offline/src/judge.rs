@@ -16,7 +16,6 @@ use callwright_types::{FaultCode, Message, Similarity};
 
 /// Policy and compiled tools. Shared by the threads.
 pub(super) struct Judge<'a> {
-    /// Policy.
     pub(super) policy: &'a Policy,
     evidence: Evidence,
     delivery: Delivery,

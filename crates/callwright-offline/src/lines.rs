@@ -29,7 +29,6 @@ pub(super) struct InputLines {
     offset: u64,
 }
 
-/// One line.
 #[derive(Debug)]
 pub(super) struct InputLine {
     /// Line number, from 1.
@@ -43,7 +42,6 @@ pub(super) struct InputLine {
 /// Consecutive lines.
 #[derive(Debug, Default)]
 pub(super) struct LineBatch {
-    /// The lines.
     pub(super) lines: Vec<InputLine>,
     /// Number of input bytes read when the batch was closed.
     pub(super) consumed: u64,

@@ -82,7 +82,6 @@ pub(super) fn is_binary(media_type: &str) -> bool {
         && (families.iter().any(|family| essence.starts_with(family)) || essence.starts_with("application/"))
 }
 
-/// Whether the media type is XML.
 pub(super) fn is_xml(media_type: &str) -> bool {
     format(media_type) == BodyFormat::Xml
 }

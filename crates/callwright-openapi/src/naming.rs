@@ -33,18 +33,11 @@ pub(super) struct NameSource<'a> {
 /// Returns one name for each source, in the same order.
 pub(super) fn tool_names(sources: &[NameSource<'_>]) -> Vec<String> {
     let names = long_names(sources);
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    for name in &names {
-        *counts.entry(name).or_default() += 1;
-    }
-    let mut taken: HashSet<String> =
-        counts.iter().filter(|(_, times)| **times == 1).map(|(name, _)| (*name).to_owned()).collect();
+    let shared = repeated(&names);
+    let mut taken: HashSet<String> = names.iter().filter(|name| !shared.contains(*name)).cloned().collect();
     let mut unique = Vec::with_capacity(names.len());
-    for (source, name) in sources.iter().zip(&names) {
-        unique.push(match counts.get(name.as_str()) {
-            Some(1) => name.clone(),
-            _ => hashed_name(name, seed(source), &mut taken),
-        });
+    for (source, name) in sources.iter().zip(names) {
+        unique.push(if shared.contains(&name) { hashed_name(&name, seed(source), &mut taken) } else { name });
     }
     unique
 }
@@ -53,16 +46,19 @@ pub(super) fn tool_names(sources: &[NameSource<'_>]) -> Vec<String> {
 /// method and path, because an `operationId` should be unique.
 fn long_names(sources: &[NameSource<'_>]) -> Vec<String> {
     let mut names: Vec<String> = sources.iter().map(base_name).collect();
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    for name in &names {
-        *counts.entry(name.clone()).or_default() += 1;
-    }
+    let shared = repeated(&names);
     for (name, source) in names.iter_mut().zip(sources) {
-        if source.operation_id.is_some() && counts.get(name).is_some_and(|times| *times > 1) {
+        if source.operation_id.is_some() && shared.contains(name) {
             *name = sanitised(&format!("{name}_{}_{}", source.method, source.path));
         }
     }
     shortened(&names, sources)
+}
+
+/// Returns the names that occur more than once.
+fn repeated(names: &[String]) -> HashSet<String> {
+    let mut seen = HashSet::new();
+    names.iter().filter(|name| !seen.insert(*name)).cloned().collect()
 }
 
 /// Shortens the names that are too long.

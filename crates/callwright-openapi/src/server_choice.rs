@@ -180,7 +180,6 @@ fn default(variable: Option<&LocatedValue<'_>>) -> Option<String> {
     }
 }
 
-/// Returns the variable names in a template.
 fn variable_names(template: &str) -> Vec<&str> {
     template.split('{').skip(1).filter_map(|behind| Some(behind.split_once('}')?.0)).collect()
 }

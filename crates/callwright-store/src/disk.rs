@@ -12,7 +12,6 @@ pub(super) struct Disk {
     /// Folder and its size limit in bytes.
     folder: Option<(PathBuf, u64)>,
     spill: Option<Spill>,
-    /// Whether the last write succeeded.
     last_write_succeeded: bool,
 }
 

@@ -126,7 +126,6 @@ impl<'a> LearningBatch<'a> {
         lessons.chain(self.workflows.learned.iter().map(|evidence| (MemoryKind::Procedure, *evidence)))
     }
 
-    /// Returns the kinds of retired memory.
     pub(super) fn retired(&self) -> impl Iterator<Item = MemoryKind> {
         let lessons = std::iter::repeat_n(MemoryKind::Lesson, self.retired);
         lessons.chain(std::iter::repeat_n(MemoryKind::Procedure, self.workflows.retired))

@@ -10,7 +10,6 @@ use callwright_store::Revision;
 use callwright_types::memory::Backing;
 use callwright_types::{Evidence, EvidenceKind, LessonDraft, MemoryNote, ProcedureDraft, Scope, Trace};
 
-/// Progress of learning.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct LearningProgress {

@@ -121,7 +121,6 @@ impl Workflows {
         }
     }
 
-    /// Returns the new and changed procedures.
     pub(super) fn changed(&self) -> impl Iterator<Item = &Procedure> {
         self.changed.values().map(|procedure| &**procedure)
     }

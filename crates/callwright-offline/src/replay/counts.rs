@@ -73,7 +73,6 @@ pub struct Judgements {
 }
 
 impl Replay {
-    /// Counts one record.
     pub(super) fn count(&mut self, record: &TraceRecord, judge: &Judge<'_>) {
         match record {
             TraceRecord::Trace(trace) => self.count_trace(trace, judge),

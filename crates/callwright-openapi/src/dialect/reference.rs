@@ -9,12 +9,10 @@ pub(super) fn name_of(reference: &str) -> Option<&str> {
     reference.strip_prefix(DEFINITIONS).filter(|name| !name.is_empty())
 }
 
-/// Returns the `$ref` of a schema.
 pub(super) fn reference(schema: &Map<String, Value>) -> Option<&str> {
     schema.get("$ref").and_then(Value::as_str)
 }
 
-/// Returns the definitions of a schema.
 pub(super) fn definitions(schema: &Value) -> Option<&Map<String, Value>> {
     schema.get("$defs").and_then(Value::as_object)
 }

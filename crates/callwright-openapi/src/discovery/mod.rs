@@ -101,15 +101,14 @@ impl<'a> DocumentSearch<'a> {
                 if is_searched && self.folder(&path, depth - 1).is_err() {
                     self.take(path);
                 }
-            } else if has_document_ending(&path) && !self.is_excluded(&path) && is_document(&path) {
+            } else if has_document_ending(&path)
+                && self.excluded.is_none_or(|excluded| !excluded.contains(&path))
+                && is_document(&path)
+            {
                 self.take(path);
             }
         }
         Ok(())
-    }
-
-    fn is_excluded(&self, path: &Path) -> bool {
-        self.excluded.is_some_and(|excluded| excluded.contains(path))
     }
 
     fn take(&mut self, path: PathBuf) {

@@ -10,7 +10,6 @@ use super::{extension, schema};
 /// Maximum length of an error example, in characters. Real error responses have a few lines.
 const MAX_EXAMPLE_CHARS: usize = 600;
 
-/// Adds the texts of all responses of `operation`.
 pub(super) fn responses<'d>(texts: &mut DocTextCollector<'d>, operation: &LocatedValue<'d>) {
     for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
         let Ok(response) = texts.document().follow(response) else { continue };

@@ -41,7 +41,6 @@ impl Origin<'_> {
     }
 }
 
-/// The files of a document.
 pub(in super::super) struct DocumentFileSet {
     main: SourceFile,
     others: Vec<SourceFile>,
@@ -51,7 +50,6 @@ pub(in super::super) struct DocumentFileSet {
 }
 
 impl DocumentFileSet {
-    /// Returns the main file.
     pub(in super::super) fn main(&self) -> &SourceFile {
         &self.main
     }

@@ -16,7 +16,6 @@ use super::SourceFile;
 use super::scan::{ScanFinding, ScannedReference, scan};
 use callwright_common::json::Pointer;
 
-/// A part of a file.
 #[derive(Debug, Clone)]
 struct FilePart {
     file: usize,

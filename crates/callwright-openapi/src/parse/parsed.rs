@@ -15,7 +15,6 @@ pub(in super::super) enum Syntax {
     Yaml,
 }
 
-/// A parsed text.
 #[derive(Debug)]
 pub(in super::super) struct ParsedText {
     pub(in super::super) value: Value,

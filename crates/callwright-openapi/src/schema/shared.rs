@@ -31,7 +31,6 @@ pub(super) struct SharedSchemas {
 }
 
 impl SharedSchemas {
-    /// Returns the key of the arguments.
     pub(super) fn key(&self, arguments: &[ObjectArgument<'_>]) -> (u64, u64) {
         self.hashes(|hasher| arguments.iter().for_each(|argument| hash_argument(argument, hasher)))
     }

@@ -16,7 +16,6 @@ fn body(content: Value) -> BodyBinding {
     with_content(content).body.unwrap()
 }
 
-/// Returns the description of an argument.
 fn description(operation: &Operation, argument: &str) -> String {
     operation.tool.parameters["properties"][argument]["description"].as_str().unwrap_or_default().to_owned()
 }

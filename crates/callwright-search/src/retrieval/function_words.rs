@@ -19,7 +19,6 @@ const OF_REQUESTS: [&str; 70] = [
 static FUNCTION_WORDS: LazyLock<HashSet<Term>> =
     LazyLock::new(|| STOP_WORDS.iter().chain(&OF_REQUESTS).map(|word| Term::of(&stem(word))).collect());
 
-/// Whether a term is a function word.
 pub(super) fn is_function_word(term: Term) -> bool {
     FUNCTION_WORDS.contains(&term)
 }

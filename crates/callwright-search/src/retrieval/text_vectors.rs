@@ -60,7 +60,6 @@ struct Queue {
     paused_until: Option<Instant>,
 }
 
-/// The origin of a text.
 #[derive(Debug, Clone, Copy)]
 enum TextOrigin {
     ToolList,

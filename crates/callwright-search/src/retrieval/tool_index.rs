@@ -85,7 +85,6 @@ pub struct ClosestText {
     pub cosine: f32,
 }
 
-/// A tool with its score.
 #[derive(Debug, Clone, Copy)]
 struct ScoredTool {
     position: usize,

@@ -13,7 +13,6 @@ use super::Postgres;
 use super::gate::Gate;
 use crate::{Location, PostgresSettings, PostgresUrl, migrations};
 
-/// Embedded migrations.
 pub(crate) static MIGRATIONS: LazyLock<Migrator> = migrations::embedded_migrations! {
     "postgres":
     "0001_store.down.sql",

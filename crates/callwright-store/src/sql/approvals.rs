@@ -72,7 +72,6 @@ const OWNER_HAS_ENDED: &str =
 const QUEUE: Lock<'_> = Lock::Named("callwright/approvals");
 
 impl Database {
-    /// See [`crate::Store::request_approval`].
     pub(crate) async fn request_approval(
         &self,
         question: &Question,
@@ -117,7 +116,6 @@ impl Database {
         })
     }
 
-    /// See [`crate::Store::close_approval`].
     pub(crate) async fn close_approval(
         &self,
         id: &str,
@@ -132,19 +130,16 @@ impl Database {
         Ok(self.execute(Statement::new(USE_UP).bind(id).bind(digest).bind(now())).await? > 0)
     }
 
-    /// See [`crate::Store::approval_note`].
     pub(crate) async fn approval_note(&self, id: &str) -> Result<Option<ApprovalNote>, StoreError> {
         let row: Option<NoteRow> = self.fetch_optional(Statement::new(NOTE).bind(id)).await?;
         Ok(row.map(NoteRow::note))
     }
 
-    /// See [`crate::Store::approval`].
     pub(crate) async fn approval(&self, id: &str) -> Result<Option<Approval>, StoreError> {
         let row: Option<WholeRow> = self.fetch_optional(Statement::new(WHOLE).bind(id)).await?;
         Ok(row.map(WholeRow::whole))
     }
 
-    /// See [`crate::Store::approvals`].
     pub(crate) async fn approvals(&self, filter: &ApprovalFilter) -> Result<ApprovalPage, StoreError> {
         let limit = filter.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
         let mut query = Statement::beginning(SUMMARY);

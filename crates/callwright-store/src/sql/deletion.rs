@@ -21,7 +21,6 @@ const OF_SESSION: [&str; 2] =
     ["DELETE FROM approvals WHERE session = $1", "DELETE FROM intents WHERE session = $1 AND label IS NOT NULL"];
 
 impl Database {
-    /// See [`crate::Store::delete`].
     pub(crate) async fn delete(&self, deletion: &Deletion) -> Result<DeletionCounts, StoreError> {
         let mut deleted = DeletionCounts::default();
         let conditions = deletion

@@ -49,7 +49,6 @@ impl Database {
         Ok(FeedbackPage { rows, upto })
     }
 
-    /// See [`crate::Store::feedback_on`].
     pub(crate) async fn feedback_on(&self, trace: &str) -> Result<Vec<FeedbackRow>, StoreError> {
         let rows: Vec<(i64, String)> = self.fetch_all(Statement::new(ON_TRACE).bind(trace)).await?;
         Ok(rows.iter().filter_map(|(_, document)| parse(document)).collect())

@@ -29,13 +29,11 @@ const FINISH: &str =
 const MARK_DELIVERED: &str = "UPDATE intents SET answer = NULL WHERE turn = $1 AND answer IS NOT NULL";
 
 impl Database {
-    /// See [`crate::Intents::unfinished_key`].
     pub(crate) async fn unfinished_key(&self, key: &IntentKey) -> Result<Option<String>, StoreError> {
         let row: Option<IntentRow> = self.fetch_optional(of_call(SELECT, key)).await?;
         Ok(row.filter(|row| row.label.is_none()).and_then(|row| row.idempotency_key))
     }
 
-    /// See [`crate::Intents::earlier`].
     pub(crate) async fn earlier(&self, key: &IntentKey, turn: &str) -> Result<Option<Begun>, StoreError> {
         let mut transaction = self.alone_with(key).await?;
         let begun = earlier_state(&mut transaction, key, turn).await?;
@@ -55,12 +53,10 @@ impl Database {
         Ok(begun)
     }
 
-    /// See [`crate::Intents::finish`].
     pub(crate) async fn finish(&self, key: &IntentKey, label: &str, answer: Option<&str>) -> Result<(), StoreError> {
         self.execute(of_call(FINISH, key).bind(label).bind(answer)).await.map(drop)
     }
 
-    /// See [`crate::Intents::mark_delivered`].
     pub(crate) async fn mark_delivered(&self, turn: &str) -> Result<(), StoreError> {
         self.execute(Statement::new(MARK_DELIVERED).bind(turn)).await.map(drop)
     }

@@ -9,23 +9,19 @@ use crate::StoreError;
 const CURSOR: &str = "SELECT cursor FROM jobs WHERE name = $1";
 
 impl Database {
-    /// See [`crate::Store::take_job`].
     pub(crate) async fn take_job(&self, name: &str, owner: &str, age: Duration) -> Result<bool, StoreError> {
         self.lease(&format!("{JOB}{name}"), owner, age).await
     }
 
-    /// See [`crate::Store::leave_job`].
     pub(crate) async fn leave_job(&self, name: &str, owner: &str) -> Result<(), StoreError> {
         self.release(&format!("{JOB}{name}"), owner).await
     }
 
-    /// See [`crate::Store::job_cursor`].
     pub(crate) async fn job_cursor(&self, name: &str) -> Result<Option<String>, StoreError> {
         let row: Option<(String,)> = self.fetch_optional(Statement::new(CURSOR).bind(name)).await?;
         Ok(row.map(|(cursor,)| cursor))
     }
 
-    /// See [`crate::Store::note_job`].
     pub(crate) async fn note_job(&self, name: &str, owner: &str, cursor: &str) -> Result<bool, StoreError> {
         let clock = self.clock();
         let note = Statement::beginning(format!(

@@ -67,7 +67,6 @@ impl Database {
         Ok(UsageChanges { rows: rows.into_iter().filter_map(KeyUsageRow::usage).collect(), upto, elsewhere })
     }
 
-    /// See [`crate::Store::usage_since`].
     pub(crate) async fn usage_since(&self, subject: &str, since: Date) -> Result<Vec<UsageRow>, StoreError> {
         let rows: Vec<KeyUsageRow> =
             self.fetch_all(Statement::new(OF_SUBJECT).bind(subject).bind(since.to_string())).await?;

@@ -22,7 +22,6 @@ const FIND: &str = "\
     ORDER BY CASE WHEN id = $1 THEN 0 ELSE 1 END, revoked, id DESC LIMIT 1";
 
 impl Database {
-    /// See [`crate::Store::put_key`].
     pub(crate) async fn put_key(&self, key: &VirtualKey, seen: Option<Revision>) -> Result<KeyPut, StoreError> {
         let mut transaction = self.begin(Lock::Rows).await?;
         // Taking a revision locks the topic until the commit.
@@ -40,7 +39,6 @@ impl Database {
         Ok(KeyPut::Written)
     }
 
-    /// See [`crate::Store::keys_changed`].
     pub(crate) async fn keys_changed(&self, after: Revision, limit: u32) -> Result<KeyChanges, StoreError> {
         let limit = limit.max(1);
         let rows: Vec<(String, i64, String)> = self.fetch_all(Statement::new(CHANGED).bind(after).bind(limit)).await?;
@@ -57,7 +55,6 @@ impl Database {
         Ok(changes)
     }
 
-    /// See [`crate::Store::key`].
     pub(crate) async fn key(&self, id_or_name: &str) -> Result<Option<(VirtualKey, Revision)>, StoreError> {
         let row: Option<(String, i64, String)> = self.fetch_optional(Statement::new(FIND).bind(id_or_name)).await?;
         row.map(|(id, revision, document)| Ok((parse(&id, &document)?, revision))).transpose()

@@ -42,7 +42,6 @@ const TOMBSTONE: &str = "deleted = $2, retired = $2, oldest_at = NULL, toolsets 
 const FORGOTTEN_AT_ONCE: u32 = 500;
 
 impl Database {
-    /// See [`crate::Memory::put`].
     pub(crate) async fn put<M: MemoryTable>(&self, batch: &[M], seen: Revision) -> Result<PutResult, StoreError> {
         let latest: HashMap<&str, usize> =
             batch.iter().enumerate().map(|(position, item)| (item.id(), position)).collect();
@@ -66,7 +65,6 @@ impl Database {
         Ok(put)
     }
 
-    /// See [`crate::Memory::restore`].
     pub(crate) async fn restore<M: MemoryTable>(&self, batch: &[M]) -> Result<(), StoreError> {
         let mut transaction = self.begin(Lock::Rows).await?;
         let first = transaction.revisions(M::TOPIC, batch.len()).await?;
@@ -76,7 +74,6 @@ impl Database {
         transaction.commit().await
     }
 
-    /// See [`crate::Memory::changed`].
     pub(crate) async fn changed<M: MemoryTable>(&self, after: Revision, limit: u32) -> Result<Changes<M>, StoreError> {
         let limit = limit.max(1);
         let table = M::TOPIC.name();
@@ -99,14 +96,12 @@ impl Database {
         Ok(changes)
     }
 
-    /// See [`crate::Memory::find`].
     pub(crate) async fn find<M: MemoryTable>(&self, id: &str) -> Result<Option<M>, StoreError> {
         let text = format!("SELECT document FROM {} WHERE id = $1 AND NOT deleted", M::TOPIC.name());
         let row: Option<(String,)> = self.fetch_optional(Statement::beginning(text).usual(true).bind(id)).await?;
         row.map(|(document,)| parse(id, &document)).transpose()
     }
 
-    /// See [`crate::Memory::page`].
     pub(crate) async fn page<M: MemoryTable>(&self, filter: &MemoryFilter) -> Result<MemoryPage<M>, StoreError> {
         let limit = filter.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
         let mut query = Statement::beginning(format!("SELECT id, document FROM {} WHERE NOT deleted", M::TOPIC.name()));
@@ -142,7 +137,6 @@ impl Database {
         Ok(MemoryPage { items, next })
     }
 
-    /// See [`crate::Memory::remove`].
     pub(crate) async fn remove<M: MemoryTable>(&self, ids: &[String]) -> Result<u64, StoreError> {
         let mut transaction = self.begin(Lock::Rows).await?;
         let first = transaction.revisions(M::TOPIC, ids.len()).await?;
@@ -154,7 +148,6 @@ impl Database {
         Ok(removed)
     }
 
-    /// See [`crate::Memory::forget`].
     pub(crate) async fn forget<M: MemoryTable>(&self, what: &ForgetSelection) -> Result<ForgetCounts, StoreError> {
         let mut forgot = ForgetCounts::default();
         let mut transaction = self.begin(Lock::Rows).await?;

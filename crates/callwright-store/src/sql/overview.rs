@@ -23,7 +23,6 @@ const MAX_COMBINATIONS: u32 = 2_000;
 const DURATIONS: [&str; 2] = ["overhead_ms", "upstream_ms"];
 
 impl Database {
-    /// See [`crate::Store::overview`].
     pub(crate) async fn overview(&self, range: &OverviewRange) -> Result<Overview, StoreError> {
         let buckets = range.buckets.clamp(1, crate::overview::MAX_BUCKETS);
         let mut total = TurnCounts::default();
@@ -68,7 +67,6 @@ impl Database {
         })
     }
 
-    /// See [`crate::Store::tool_usage`].
     pub(crate) async fn tool_usage(&self, since: Timestamp, until: Timestamp) -> Result<ToolUsage, StoreError> {
         let called: Vec<(String, i64)> = self.fetch_all(calls_by_tool(since, until)).await?;
         let wrong: Vec<WrongToolRow> = self.fetch_all(wrong_turns_by_tool(since, until)).await?;
@@ -90,7 +88,6 @@ impl Database {
         Ok(ToolUsage { since, until, truncated: is_capped || calls >= u64::from(MAX_TURNS), tools })
     }
 
-    /// See [`crate::Store::sessions`].
     pub(crate) async fn sessions(&self, filter: &SessionFilter) -> Result<SessionPage, StoreError> {
         let limit = filter.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE) as usize;
         let rows: Vec<SessionRow> = self.fetch_all(sessions_query(filter, limit)?).await?;

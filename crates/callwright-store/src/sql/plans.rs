@@ -33,7 +33,6 @@ impl Database {
         self.execute(keep).await.map(drop)
     }
 
-    /// See [`crate::Store::plans`].
     pub(crate) async fn plans(&self, tenant: &str, keys: &[String]) -> Result<Vec<PlanRow>, StoreError> {
         let mut plans = Vec::new();
         for keys in keys.chunks(VALUES_PER_SELECT) {
@@ -46,18 +45,15 @@ impl Database {
         Ok(plans)
     }
 
-    /// See [`crate::Store::has_plans`].
     pub(crate) async fn has_plans(&self) -> Result<bool, StoreError> {
         let any: Option<(String,)> = self.fetch_optional(Statement::new(ANY)).await?;
         Ok(any.is_some())
     }
 
-    /// See [`crate::Store::end_plan`].
     pub(crate) async fn end_plan(&self, tenant: &str, key: &str) -> Result<(), StoreError> {
         self.execute(Statement::new(END).bind(tenant).bind(key)).await.map(drop)
     }
 
-    /// See [`crate::Store::forget_plans`].
     pub(crate) async fn forget_plans(&self, limit: u32) -> Result<u64, StoreError> {
         self.execute(Statement::new(FORGET).bind(now()).bind(limit)).await
     }

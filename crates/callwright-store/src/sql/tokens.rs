@@ -12,7 +12,6 @@ const TOKEN: &str = "SELECT sealed FROM tokens WHERE name = $1 AND expires_at > 
 const FORGET_ENDED: &str = "DELETE FROM tokens WHERE expires_at <= $1";
 
 impl Database {
-    /// See [`crate::SharedTokens::token`].
     pub(crate) async fn token(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let row: Option<(Vec<u8>,)> = self.fetch_optional(Statement::new(TOKEN).bind(name).bind(now())).await?;
         Ok(row.map(|(sealed,)| sealed))

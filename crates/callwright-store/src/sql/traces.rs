@@ -107,7 +107,6 @@ const SUMMARY: &str = "\
 const SEARCH_SLICE: u32 = 25;
 
 impl Database {
-    /// See [`crate::Traces::append`].
     pub(crate) async fn append(&self, batch: &[TraceRow]) -> Result<(), StoreError> {
         let teaching = batch.iter().filter(|row| row.teaches).count();
         let mut transaction = self.begin(Lock::Rows).await?;
@@ -121,7 +120,6 @@ impl Database {
         transaction.commit().await
     }
 
-    /// See [`crate::Traces::list`].
     pub(crate) async fn list(&self, filter: &TraceFilter) -> Result<TracePage, StoreError> {
         let limit = filter.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
         if let Some(text) = filter.text.as_deref().map(str::to_lowercase).filter(|text| !text.is_empty()) {
@@ -187,13 +185,11 @@ impl Database {
         matching.await.map_err(|error| StoreError::Refused(error.to_string()))
     }
 
-    /// See [`crate::Traces::get`].
     pub(crate) async fn get(&self, id: &str) -> Result<Option<Trace>, StoreError> {
         let row: Option<(String,)> = self.fetch_optional(Statement::new(GET).bind(id)).await?;
         row.map(|(document,)| parse(id, &document)).transpose()
     }
 
-    /// See [`crate::Traces::learnable`].
     pub(crate) async fn learnable(&self, after: Revision, limit: u32) -> Result<LearnableTraces, StoreError> {
         let rows: Vec<(String, i64, String)> =
             self.fetch_all(Statement::new(TAUGHT).bind(after).bind(limit.max(1))).await?;
@@ -208,7 +204,6 @@ impl Database {
         Ok(learnable)
     }
 
-    /// See [`crate::Traces::expire`].
     pub(crate) async fn expire(&self, ages: Ages, limit: u32) -> Result<u64, StoreError> {
         let mut transaction = self.begin(Lock::Named("callwright/expiry")).await?;
         let mut removed = 0;

@@ -110,7 +110,6 @@ const KEYS: usize = 6;
 const FIRST_TABLE: usize = 7;
 
 impl Database {
-    /// See [`crate::Store::export`].
     pub(crate) async fn export(&self, position: ExportPosition, limit: u32) -> Result<ExportPart, StoreError> {
         let ExportPosition { topic, after } = position;
         let mut exported = ExportPart::default();
@@ -182,7 +181,6 @@ impl Database {
         Ok(last)
     }
 
-    /// See [`crate::Store::import`].
     pub(crate) async fn import(&self, item: Portable) -> Result<ImportResult, StoreError> {
         match item {
             Portable::Trace(document) => {

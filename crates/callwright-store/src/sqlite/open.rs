@@ -12,7 +12,6 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool};
 use super::{OpenedFile, Sqlite};
 use crate::{Location, migrations};
 
-/// Embedded migrations.
 pub(crate) static MIGRATIONS: LazyLock<Migrator> = migrations::embedded_migrations! {
     "sqlite":
     "0001_traces.sql",

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::request::{ConversationLine, users_latest_first};
+use super::request::{PlannerMessage, users_latest_first};
 
 /// List item.
 #[derive(Debug, Deserialize)]
@@ -16,7 +16,7 @@ pub(super) struct PlannerOption {
 const LEAST: [(&str, &str); 3] = [("cheapest", "price"), ("earliest", "departs"), ("smallest", "capacity")];
 
 /// Chooses the item with the minimum of a preferred measure, or the one with the most words of the user, or the first.
-pub(super) fn answer(conversation: &[ConversationLine], options: &[PlannerOption]) -> Value {
+pub(super) fn answer(conversation: &[PlannerMessage], options: &[PlannerOption]) -> Value {
     let messages: Vec<&str> = users_latest_first(conversation).collect();
     let preference = messages.iter().find_map(|text| LEAST.iter().find(|(preference, _)| text.contains(preference)));
     let chosen = preference.and_then(|(_, member)| least(options, member));
@@ -78,7 +78,7 @@ mod tests {
             ("Book the cheapest room for Jack", &people, json!(2)),
             ("Book a room", &json!([]), json!(null)),
         ] {
-            let conversation: Vec<ConversationLine> =
+            let conversation: Vec<PlannerMessage> =
                 serde_json::from_value(json!([{ "from": "user", "text": text }])).unwrap();
             let options: Vec<PlannerOption> = serde_json::from_value(options.clone()).unwrap();
             assert_eq!(answer(&conversation, &options), json!({ "choice": choice }), "{text}");

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::request::{ConversationLine, PlannerTool, gives_something, users_latest_first};
+use super::request::{PlannerMessage, PlannerTool, gives_something, users_latest_first};
 
 /// Words with which the user abandons a goal.
 const GIVING_UP: [&str; 3] = ["never mind", "forget it", "cancel that"];
@@ -30,7 +30,7 @@ struct PlannerCall {
 
 /// Returns the goals: those of the plan in progress, and those of the current request.
 pub(super) fn answer(
-    conversation: &[ConversationLine],
+    conversation: &[PlannerMessage],
     tools: &[PlannerTool],
     present: Option<&PlannerProgress>,
 ) -> Value {
@@ -88,7 +88,7 @@ mod tests {
         ]
     }
 
-    fn conversation(text: &str) -> Vec<ConversationLine> {
+    fn conversation(text: &str) -> Vec<PlannerMessage> {
         serde_json::from_value(json!([{ "from": "user", "text": text }])).unwrap()
     }
 

@@ -17,12 +17,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::request::ScriptedMessage;
-use request::{ConversationLine, PlannerTool};
+use request::{PlannerMessage, PlannerTool};
 
 /// Data of a planning request. The system message explains these members.
 #[derive(Debug, Default, Deserialize)]
 struct PlannerQuestion {
-    conversation: Vec<ConversationLine>,
+    conversation: Vec<PlannerMessage>,
     /// Tools to choose from.
     #[serde(default)]
     tools: Option<Vec<PlannerTool>>,

@@ -7,7 +7,7 @@ use super::super::question::{clock_after, count_of, date, name_after};
 
 /// Message of a conversation.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct ConversationLine {
+pub(super) struct PlannerMessage {
     from: String,
     text: String,
 }
@@ -24,7 +24,7 @@ pub(super) struct PlannerTool {
 }
 
 /// Returns the user messages, latest first: later ones take precedence.
-pub(super) fn users_latest_first(conversation: &[ConversationLine]) -> impl Iterator<Item = &str> {
+pub(super) fn users_latest_first(conversation: &[PlannerMessage]) -> impl Iterator<Item = &str> {
     conversation.iter().rev().filter(|line| line.from == "user").map(|line| line.text.as_str())
 }
 
@@ -44,7 +44,7 @@ const READINGS: [(&str, ArgumentReading); 8] = [
 ];
 
 /// Returns the user's value for an argument, and its words. A time without a day gets the day given elsewhere.
-pub(super) fn stated(conversation: &[ConversationLine], argument: &str) -> Option<(Value, String)> {
+pub(super) fn stated(conversation: &[PlannerMessage], argument: &str) -> Option<(Value, String)> {
     let (_, reading) = READINGS.iter().find(|(name, _)| *name == argument)?;
     let (value, words) = users_latest_first(conversation).find_map(reading)?;
     if !matches!(argument, "start" | "end") {
@@ -80,11 +80,8 @@ mod tests {
 
     use super::*;
 
-    fn conversation(texts: &[(&str, &str)]) -> Vec<ConversationLine> {
-        texts
-            .iter()
-            .map(|(from, text)| ConversationLine { from: (*from).to_owned(), text: (*text).to_owned() })
-            .collect()
+    fn conversation(texts: &[(&str, &str)]) -> Vec<PlannerMessage> {
+        texts.iter().map(|(from, text)| PlannerMessage { from: (*from).to_owned(), text: (*text).to_owned() }).collect()
     }
 
     #[test]

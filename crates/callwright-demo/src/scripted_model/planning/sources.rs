@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::goals::summary;
-use super::request::{ConversationLine, PlannerTool, stated};
+use super::request::{PlannerMessage, PlannerTool, stated};
 
 /// Call whose arguments are requested.
 #[derive(Debug, Deserialize)]
@@ -59,7 +59,7 @@ const QUESTIONS: [(&str, &str); 6] = [
 const BOOKABLE: &str = "free";
 
 /// Returns the sources of all arguments that are required or given by the user.
-pub(super) fn answer(conversation: &[ConversationLine], requested: &RequestedCall) -> Value {
+pub(super) fn answer(conversation: &[PlannerMessage], requested: &RequestedCall) -> Value {
     let mut calls: Vec<Value> = Vec::new();
     let mut arguments = Vec::new();
     for argument in &requested.arguments {
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     fn answer_to(text: &str, requested: Value) -> Value {
-        let conversation: Vec<ConversationLine> =
+        let conversation: Vec<PlannerMessage> =
             serde_json::from_value(json!([{ "from": "user", "text": text }])).unwrap();
         answer(&conversation, &serde_json::from_value(requested).unwrap())
     }

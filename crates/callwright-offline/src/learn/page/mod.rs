@@ -1,13 +1,11 @@
 //! Report as a web page: one self-contained HTML file without scripts and network access.
 
 mod chart;
-mod escape;
 
 use std::fmt::Write;
 
 use super::report::{ClassifierEffect, ConfusionCount, Report, ToolScores};
 use crate::grouped;
-use escape::escaped;
 
 /// Maximum number of rows of a table; `report.json` has the rest.
 const MAX_ROWS: usize = 500;
@@ -159,6 +157,24 @@ fn points(score: Option<f64>) -> String {
     score.map_or_else(String::new, |score| format!("{score:.1}"))
 }
 
+/// Escapes HTML special characters, replaces control characters by spaces, and removes bidirectional controls.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
+            _ if character.is_control() => escaped.push(' '),
+            _ => escaped.push(character),
+        }
+    }
+    escaped
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,5 +239,10 @@ mod tests {
     #[test]
     fn an_empty_report_is_a_page_too() {
         assert!(page(&Report::default()).ends_with("</html>\n"));
+    }
+
+    #[test]
+    fn html_characters_are_escaped() {
+        assert_eq!(escaped("a<b> & \"c\" 'd'\u{0}\u{202e}ü"), "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39; ü");
     }
 }

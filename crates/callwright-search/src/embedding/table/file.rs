@@ -21,7 +21,6 @@ pub(super) struct TableRows {
 }
 
 impl TableRows {
-    /// Adds a row to `sum`.
     pub(super) fn add(&self, row: u32, sum: &mut [f32]) {
         let start = row as usize * self.dimensions;
         let numbers = self.numbers.get(start..start + self.dimensions);
