@@ -10,7 +10,7 @@ use super::following::{PAUSE_AFTER_FAILURE, is_due};
 use crate::config::Settings;
 use crate::pipeline::RecallMemory;
 use callwright_knowledge::experience::NoteTaker;
-use callwright_offline::learning::{CachedMemory, Job, Learner, LessonRewriter, MemoryCache, Ran, Worker};
+use callwright_offline::learning::{CachedMemory, Job, JobOutcome, Learner, LessonRewriter, MemoryCache, Worker};
 use callwright_search::embedding::Embedder;
 use callwright_store::Store;
 use callwright_telemetry::Metrics;
@@ -139,9 +139,9 @@ async fn work<J: Job>(worker: Worker<J>, store: Arc<Store>, ending: Cancellation
             let ran = worker.run().await;
             tokio::time::sleep(worker.pause()).await;
             match ran {
-                Ok(Ran::Learned) => after_failure = PAUSE_AFTER_FAILURE,
-                Ok(Ran::Idle) => return changes.changed().await.is_ok(),
-                Ok(Ran::Elsewhere) => tokio::time::sleep(PAUSE_AFTER_FAILURE).await,
+                Ok(JobOutcome::Learned) => after_failure = PAUSE_AFTER_FAILURE,
+                Ok(JobOutcome::Idle) => return changes.changed().await.is_ok(),
+                Ok(JobOutcome::Elsewhere) => tokio::time::sleep(PAUSE_AFTER_FAILURE).await,
                 Err(error) => {
                     tracing::debug!(%error, job = J::KIND.label(), "learning job failed; it will be retried");
                     tokio::time::sleep(after_failure).await;

@@ -11,7 +11,7 @@ use crate::support::verb::Folder;
 use callwright::app::App;
 use callwright::config;
 use callwright_demo::server::{Handler, Reply, Request};
-use callwright_demo::{DemoWorld, Detail, Ending, PlayOptions, Played, Server, Stage, client, play, start};
+use callwright_demo::{DemoWorld, Detail, Ending, PlayOptions, PlayedConversation, Server, Stage, client, play, start};
 
 /// Function that removes text from every message to the model.
 type Cut = fn(&str) -> String;
@@ -38,11 +38,11 @@ impl Handler for Censor {
 }
 
 /// Plays the whole demo with a censor between the proxy and the model.
-async fn play_cut(cut: Cut) -> (DemoWorld, Vec<Played>, String) {
+async fn play_cut(cut: Cut) -> (DemoWorld, Vec<PlayedConversation>, String) {
     play_with(cut, PlayOptions { detail: Detail::Full, shows_metrics: true }).await
 }
 
-async fn play_with(cut: Cut, options: PlayOptions) -> (DemoWorld, Vec<Played>, String) {
+async fn play_with(cut: Cut, options: PlayOptions) -> (DemoWorld, Vec<PlayedConversation>, String) {
     let parent = tempfile::tempdir().unwrap();
     let world = start(parent.path()).await.unwrap();
     let censor = Server::start(Censor { model: world.model.url(), cut }).await.unwrap();
@@ -60,7 +60,7 @@ async fn play_with(cut: Cut, options: PlayOptions) -> (DemoWorld, Vec<Played>, S
 }
 
 /// Returns the titles of the conversations without the expected result.
-fn broken(played: &[Played]) -> Vec<&'static str> {
+fn broken(played: &[PlayedConversation]) -> Vec<&'static str> {
     played.iter().filter(|played| !played.as_promised).map(|played| played.title).collect()
 }
 

@@ -67,7 +67,8 @@ pub(super) fn print<W: Write>(page: &mut TranscriptPage<'_, W>, comparisons: &[C
     }
     page.command_line("")?;
     let all = comparisons.len();
-    let (without, with) = (Sum::count(comparisons, |one| one.without), Sum::count(comparisons, |one| one.with));
+    let (without, with) =
+        (OutcomeCounts::count(comparisons, |one| one.without), OutcomeCounts::count(comparisons, |one| one.with));
     page.command_line(&format!("    without the proxy: {}", without.in_words(all)))?;
     page.command_line(&format!("    with the proxy:    {}", with.in_words(all)))
 }
@@ -77,15 +78,15 @@ fn cell(outcome: Outcome) -> String {
     format!("{:<11} {requests} req. {:>4} ms", ending.label(), duration.as_millis())
 }
 
-/// Sum of several outcomes.
-struct Sum {
+/// Counts of several outcomes.
+struct OutcomeCounts {
     right: usize,
     handed_over: usize,
     requests: u64,
     duration: Duration,
 }
 
-impl Sum {
+impl OutcomeCounts {
     fn count(comparisons: &[Comparison], outcome: fn(&Comparison) -> Outcome) -> Self {
         let mut sum = Self { right: 0, handed_over: 0, requests: 0, duration: Duration::ZERO };
         for Outcome { ending, requests, duration } in comparisons.iter().map(outcome) {

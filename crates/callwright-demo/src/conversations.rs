@@ -181,7 +181,7 @@ pub(super) static CATALOGUE: [DemoConversation; 13] = [
     DemoConversation {
         title: "A plan: a room for Jack",
         about: "A booking needs two ids that the user did not give. Two small requests to a model draw a plan: which call is \
-        the goal, and where does each argument come from? The plan then makes the calls instead of the model. Independent \
+        the goal, and where does each argument come from? The plan then makes the calls in place of the model. Independent \
         calls run concurrently; list items are chosen by the user's words or by the model.",
         model: "office",
         question: "Book a room for Jack on 2026-06-02 from 9 to 10.",

@@ -26,7 +26,7 @@ mod world;
 pub use comparison::{Comparison, Ending, Outcome};
 pub use error::DemoError;
 pub use invitation::invite;
-pub use play::{Detail, PlayOptions, Played, Stage, play};
+pub use play::{Detail, PlayOptions, PlayedConversation, Stage, play};
 pub use server::Server;
 pub use traffic::traffic;
 pub use world::{DemoWorld, start};

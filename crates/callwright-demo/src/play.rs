@@ -70,7 +70,7 @@ pub struct PlayOptions {
 
 /// Result of a conversation.
 #[derive(Debug)]
-pub struct Played {
+pub struct PlayedConversation {
     /// Title of the conversation.
     pub title: &'static str,
     /// Traces of its turns, from the operator API.
@@ -89,7 +89,11 @@ pub struct Played {
 ///
 /// # Errors
 /// [`DemoError::Request`] if a request has no usable response, [`DemoError::Output`] if writing to `out` fails.
-pub async fn play(stage: &Stage<'_>, options: PlayOptions, out: &mut impl Write) -> Result<Vec<Played>, DemoError> {
+pub async fn play(
+    stage: &Stage<'_>,
+    options: PlayOptions,
+    out: &mut impl Write,
+) -> Result<Vec<PlayedConversation>, DemoError> {
     let PlayOptions { detail, shows_metrics } = options;
     let mut page = TranscriptPage::new(out);
     page.heading("Callwright demo").map_err(DemoError::Output)?;
@@ -198,7 +202,7 @@ async fn hold<W: Write>(
     proxy: &Proxy<'_>,
     detail: Detail,
     page: &mut TranscriptPage<'_, W>,
-) -> Result<Played, DemoError> {
+) -> Result<PlayedConversation, DemoError> {
     let tools = DemoClientTools::default();
     let mut messages = Vec::new();
     let mut replies = std::iter::once(&conversation.question).chain(conversation.replies);
@@ -246,7 +250,7 @@ async fn hold<W: Write>(
         },
         with: Outcome { ending: ending(right, &answer, traces.iter().any(is_handed_over)), requests, duration },
     });
-    Ok(Played { title: conversation.title, traces, answer, as_promised, comparison })
+    Ok(PlayedConversation { title: conversation.title, traces, answer, as_promised, comparison })
 }
 
 /// Holds a conversation without the proxy.
@@ -281,7 +285,7 @@ fn excerpt(text: &str) -> String {
 }
 
 /// Returns a sentence with the number of turns that followed a plan, and the cost of the plans.
-fn planned(all: &[Played]) -> String {
+fn planned(all: &[PlayedConversation]) -> String {
     let turns: Vec<&Trace> = all.iter().flat_map(|played| &played.traces).collect();
     let plans: Vec<_> = turns.iter().filter_map(|trace| trace.plan.as_ref()).collect();
     let requests: u64 = plans.iter().map(|plan| plan.cost.requests).sum();

@@ -21,7 +21,7 @@ use super::stored_answer;
 use super::{BuildError, Settings};
 use callwright_judge::scanner::CheckedCall;
 use callwright_openapi::{Operation, Toolset};
-use callwright_store::{Beginning, Begun, IntentKey, Intents, SharedTokens, StoreError};
+use callwright_store::{Beginning, IntentKey, IntentState, Intents, SharedTokens, StoreError};
 use callwright_types::Outcome;
 use callwright_types::Refusal;
 use callwright_types::rules::ExecuteRules;
@@ -220,14 +220,14 @@ impl Executor {
         &self,
         key: &IntentKey,
         method: &Method,
-        begun: Begun,
+        begun: IntentState,
         is_recognised: impl FnOnce(&str) -> bool,
     ) -> Option<Outcome> {
         match begun {
             // A call that finished before is a new execution: its outcome was delivered.
-            Begun::Fresh | Begun::FinishedBefore { .. } => None,
-            Begun::UndeliveredBefore { answer } => Some(delivered_late(key, &answer)),
-            Begun::UnknownBefore { idempotency_key: earlier } => {
+            IntentState::Fresh | IntentState::FinishedBefore { .. } => None,
+            IntentState::UndeliveredBefore { answer } => Some(delivered_late(key, &answer)),
+            IntentState::UnknownBefore { idempotency_key: earlier } => {
                 let is_harmless = self.may_repeat(method) || earlier.as_deref().is_some_and(is_recognised);
                 (!is_harmless).then(|| unknown_before(key))
             }

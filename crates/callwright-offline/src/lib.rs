@@ -30,7 +30,7 @@ mod watcher;
 pub use error::{OfflineError, Problem};
 pub use explain::{ExplainJob, ExplainSummary, explain};
 pub use learn::{
-    LearnFiles, LearnRun, NotesFiles, NotesReport, NotesRun, NotesWatcher, Prepared, Report, Samples, Stored,
+    LearnFiles, LearnInputs, LearnRun, NotesFiles, NotesReport, NotesRun, NotesWatcher, Report, Samples, StoredInputs,
     TestReport, TestScores, Variant, VariantReport, each_trace, learn, learn_notes, page,
 };
 pub use lines::{LinesRead, MAX_LINE_BYTES};

@@ -8,7 +8,7 @@ use super::input::InputReader;
 use super::lines::{InputLine, InputLines, LineBatch};
 use super::output::OutputWriter;
 use super::{OfflineError, Watcher};
-use callwright_store::{ExportPosition, ImportResult, Portable, Store};
+use callwright_store::{ExportPosition, ImportResult, PortableItem, Store};
 use callwright_types::Lesson;
 
 /// Beginnings of lines with lessons and procedures.
@@ -127,10 +127,10 @@ fn import_batch(
     Ok(())
 }
 
-fn read(line: &InputLine) -> Result<Portable, String> {
+fn read(line: &InputLine) -> Result<PortableItem, String> {
     let text = line.text.as_ref().map_err(Clone::clone)?;
     serde_json::from_str(text).or_else(|error| match serde_json::from_str::<Lesson>(text) {
-        Ok(lesson) => Ok(Portable::Lesson(lesson)),
+        Ok(lesson) => Ok(PortableItem::Lesson(lesson)),
         // The line has the form of an export but is invalid.
         Err(_) if PORTABLE_MEMORY.iter().any(|kind| text.trim_start().starts_with(kind)) => Err(error.to_string()),
         Err(_) => Err(format!("the line is not from `callwright store export` or `callwright learn notes`: {error}")),

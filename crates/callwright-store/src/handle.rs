@@ -18,8 +18,8 @@ use super::postgres::Postgres;
 use super::sql::Database;
 use super::sqlite::Sqlite;
 use super::{
-    Ages, Beginning, Begun, IntentKey, Intents, LearnableTraces, Location, Revision, Revisions, Settings, StoreError,
-    TextHash, TraceFilter, TracePage, TraceRow, Traces, Vectors,
+    Ages, Beginning, IntentKey, IntentState, Intents, LearnableTraces, Location, Revision, Revisions, Settings,
+    StoreError, TextHash, TraceFilter, TracePage, TraceRow, Traces, Vectors,
 };
 use callwright_types::{Trace, ids};
 
@@ -299,11 +299,19 @@ impl Intents for Store {
         Box::pin(async move { self.database()?.unfinished_key(key).await })
     }
 
-    fn earlier<'a>(&'a self, key: &'a IntentKey, turn: &'a str) -> BoxFuture<'a, Result<Option<Begun>, StoreError>> {
+    fn earlier<'a>(
+        &'a self,
+        key: &'a IntentKey,
+        turn: &'a str,
+    ) -> BoxFuture<'a, Result<Option<IntentState>, StoreError>> {
         Box::pin(async move { self.record_health(self.database()?.earlier(key, turn).await) })
     }
 
-    fn begin<'a>(&'a self, key: &'a IntentKey, beginning: Beginning<'a>) -> BoxFuture<'a, Result<Begun, StoreError>> {
+    fn begin<'a>(
+        &'a self,
+        key: &'a IntentKey,
+        beginning: Beginning<'a>,
+    ) -> BoxFuture<'a, Result<IntentState, StoreError>> {
         Box::pin(async move { self.record_health(self.database()?.begin_intent(key, beginning).await) })
     }
 

@@ -26,7 +26,7 @@ pub struct Beginning<'a> {
 
 /// Earlier state of an execution when it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Begun {
+pub enum IntentState {
     /// The call was never begun.
     Fresh,
     /// The call was begun and never finished: it may have taken effect.
@@ -55,19 +55,28 @@ pub trait Intents: Send + Sync {
     /// [`StoreError`].
     fn unfinished_key<'a>(&'a self, key: &'a IntentKey) -> BoxFuture<'a, Result<Option<String>, StoreError>>;
 
-    /// Returns the earlier unsettled execution of the same call: [`Begun::UnknownBefore`], or [`Begun::UndeliveredBefore`],
-    /// which belongs to this turn from now on. Returns `None` if there is none. Begins nothing.
+    /// Returns the earlier unsettled execution of the same call: [`IntentState::UnknownBefore`], or
+    /// [`IntentState::UndeliveredBefore`], which belongs to this turn from now on. Returns `None` if there is none.
+    /// Begins nothing.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn earlier<'a>(&'a self, key: &'a IntentKey, turn: &'a str) -> BoxFuture<'a, Result<Option<Begun>, StoreError>>;
+    fn earlier<'a>(
+        &'a self,
+        key: &'a IntentKey,
+        turn: &'a str,
+    ) -> BoxFuture<'a, Result<Option<IntentState>, StoreError>>;
 
     /// Records that the call is about to be executed and returns its earlier state. The record is on disk when this
-    /// returns. From then on the intent is *begun*, except for [`Begun::UndeliveredBefore`].
+    /// returns. From then on the intent is *begun*, except for [`IntentState::UndeliveredBefore`].
     ///
     /// # Errors
     /// [`StoreError`] if the commit failed: an unsafe method must not be sent then.
-    fn begin<'a>(&'a self, key: &'a IntentKey, beginning: Beginning<'a>) -> BoxFuture<'a, Result<Begun, StoreError>>;
+    fn begin<'a>(
+        &'a self,
+        key: &'a IntentKey,
+        beginning: Beginning<'a>,
+    ) -> BoxFuture<'a, Result<IntentState, StoreError>>;
 
     /// Records the label of the outcome, and the answer until the client has got it. Must not be called for an unknown
     /// outcome: the intent stays begun.

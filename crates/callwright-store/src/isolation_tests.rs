@@ -118,7 +118,7 @@ async fn a_postgres_database_of_an_earlier_version_loses_client_lessons() {
 
 #[test]
 fn imports_must_name_the_owner_of_their_tools() {
-    let read = |value: Value| serde_json::from_value::<Portable>(value).map_err(|error| error.to_string());
+    let read = |value: Value| serde_json::from_value::<PortableItem>(value).map_err(|error| error.to_string());
     for (number, lesson) in lessons().iter().enumerate() {
         let read = read(json!({"lesson": lesson}));
         let is_usable = [3, 4, 5].contains(&number);

@@ -64,7 +64,7 @@ pub use error::StoreError;
 pub use feedback::{FeedbackPage, FeedbackResult, FeedbackRow, FeedbackVerdict};
 pub use findings::{Finding, FindingFilter, FindingKind, UnknownFinding};
 pub use handle::{Health, Store};
-pub use intents::{Beginning, Begun, IntentKey, Intents};
+pub use intents::{Beginning, IntentKey, IntentState, Intents};
 pub use kept::KeptRow;
 pub use key_usage::{UsageChanges, UsageReport, UsageRow};
 pub use keys::{KeyChanges, KeyPut};
@@ -89,5 +89,5 @@ pub use traces::{
     Ages, DEFAULT_PAGE, LearnableTraces, MAX_EXAMINED, MAX_PAGE, TraceFilter, TracePage, TraceSummary, Traces,
     parse_time, time_or_age,
 };
-pub use transfer::{ExportPart, ExportPosition, ImportResult, Portable, PortableRow};
+pub use transfer::{ExportPart, ExportPosition, ImportResult, PortableItem, PortableRow};
 pub use vectors::{TextHash, Vectors};

@@ -46,7 +46,7 @@ impl Seal {
         Ok(Some(Self { first, others, random: SystemRandom::new() }))
     }
 
-    /// Encrypts a text for one location (associated data): decryption fails elsewhere. Returns `None` if the system has no
+    /// Encrypts a text for one location (associated data): decryption fails elsewhere. `None` if the system has no
     /// random numbers.
     pub(super) fn close(&self, text: &[u8], location: &str) -> Option<Vec<u8>> {
         let mut nonce = [0; NONCE_LEN];

@@ -15,7 +15,7 @@ use callwright_types::{Lesson, Procedure, VirtualKey};
 /// job cursors, which are revisions of this store.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Portable {
+pub enum PortableItem {
     /// A trace document, as stored.
     Trace(Box<RawValue>),
     /// A lesson.
@@ -54,7 +54,7 @@ pub struct ExportPosition {
 #[derive(Debug, Default)]
 pub struct ExportPart {
     /// Items in a stable order.
-    pub items: Vec<Portable>,
+    pub items: Vec<PortableItem>,
     /// Descriptions of unreadable items.
     pub problems: Vec<String>,
     /// Position of the next part; `None` at the end.
@@ -95,7 +95,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] and [`StoreError::Off`]: the remaining items were not tried.
-    pub async fn import(&self, items: Vec<Portable>) -> Result<Vec<Result<ImportResult, String>>, StoreError> {
+    pub async fn import(&self, items: Vec<PortableItem>) -> Result<Vec<Result<ImportResult, String>>, StoreError> {
         let database: Database = self.database()?;
         let mut outcomes = Vec::with_capacity(items.len());
         for item in items {

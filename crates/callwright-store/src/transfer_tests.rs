@@ -176,7 +176,7 @@ async fn moves_to(lines: &[String], other: Store) {
     let by_tool = TraceFilter { tool: Some("g".to_owned()), ..TraceFilter::default() };
     assert_eq!(other.list(&by_tool).await.unwrap().traces.len(), 100, "a page of them");
     let again = Beginning { turn: "t", idempotency_key: None };
-    let unknown = Begun::UnknownBefore { idempotency_key: Some("k".to_owned()) };
+    let unknown = IntentState::UnknownBefore { idempotency_key: Some("k".to_owned()) };
     assert_eq!(other.begin(&key("s2", "unknown"), again).await, Ok(unknown), "nothing is sent twice");
 }
 
@@ -193,7 +193,7 @@ on_every_database! {
         let before = lesson("les_1", Scope::of_key("ada"), &[("t", "s", 1)]);
         let after = Lesson { value: "better".to_owned(), updated_at: Timestamp::from_millisecond(9).unwrap(), ..before.clone() };
         store.lessons().put(std::slice::from_ref(&after), 0).await.unwrap();
-        let old = serde_json::to_string(&Portable::Lesson(before.clone())).unwrap();
+        let old = serde_json::to_string(&PortableItem::Lesson(before.clone())).unwrap();
         assert_eq!(imported(&store, std::slice::from_ref(&old)).await, [ImportResult::Unchanged]);
         assert_eq!(store.lessons().find("les_1").await.unwrap(), Some(after));
         // An import restores removed items.
@@ -275,8 +275,8 @@ on_every_database! {
         let deleted = store.delete(&deletion).await.unwrap();
         assert_eq!((deleted.traces, deleted.turn_state, deleted.lessons.removed), (250, 2, 1));
         let beginning = Beginning { turn: "t", idempotency_key: None };
-        assert_eq!(store.begin(&key("s1", "stored"), beginning).await, Ok(Begun::Fresh));
-        assert_ne!(store.begin(&key("s1", "unknown"), beginning).await, Ok(Begun::Fresh));
+        assert_eq!(store.begin(&key("s1", "stored"), beginning).await, Ok(IntentState::Fresh));
+        assert_ne!(store.begin(&key("s1", "unknown"), beginning).await, Ok(IntentState::Fresh));
     }
 
     async fn everything_before_a_time_is_deleted(store: Store) {

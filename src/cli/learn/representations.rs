@@ -17,7 +17,7 @@ use callwright_knowledge::representation::{
     CachingEmbedder, Estimate, ExtractiveProposer, ExtractiveSettings, LearnSettings, LearnerModel, LlmProposer,
     LlmSelector, ModelSettings, NoSelection, Prices, Proposer, Selector,
 };
-use callwright_offline::{LearnFiles, LearnRun, Prepared, Report, Stored, grouped, learn};
+use callwright_offline::{LearnFiles, LearnInputs, LearnRun, Report, StoredInputs, grouped, learn};
 use callwright_search::embedding::{self, BuildError, Embedder, built_in};
 use callwright_store::{MemoryFilter, Store, StoreError};
 use callwright_types::Cost;
@@ -178,7 +178,7 @@ pub(super) fn run(arguments: &LearnRepresentationsArguments) -> VerbResult {
     let embedder = arguments.embedder()?;
     let runtime = runtime()?;
     let stored = runtime.block_on(arguments.stored())?;
-    let prepared = Prepared::read(&files, stored, &progress)?;
+    let prepared = LearnInputs::read(&files, stored, &progress)?;
     for note in prepared.notes() {
         anstream::eprintln!("{note}");
     }
@@ -245,16 +245,16 @@ impl LearnRepresentationsArguments {
     }
 
     /// Reads the stored representations and samples for the run.
-    async fn stored(&self) -> Result<Stored, Box<dyn std::error::Error + Send + Sync>> {
+    async fn stored(&self) -> Result<StoredInputs, Box<dyn std::error::Error + Send + Sync>> {
         if self.from_store.is_empty() {
-            return Ok(Stored::default());
+            return Ok(StoredInputs::default());
         }
         let store = self.store().await?;
         let filter = MemoryFilter { toolset: self.toolset.clone(), ..MemoryFilter::default() };
         let representations = all_items(store.representations(), filter).await;
         let samples = self.samples(&store).await;
         store.close().await;
-        Ok(Stored { representations: representations?, samples: samples? })
+        Ok(StoredInputs { representations: representations?, samples: samples? })
     }
 
     async fn samples(&self, store: &Store) -> Result<Vec<ToolSample>, StoreError> {
@@ -265,7 +265,7 @@ impl LearnRepresentationsArguments {
     }
 
     /// Replaces the toolset's representations in the store with the learned ones.
-    async fn share(&self, prepared: &Prepared) -> VerbResult {
+    async fn share(&self, prepared: &LearnInputs) -> VerbResult {
         let (shared, gone) = prepared.to_shared(Timestamp::now())?;
         let store = self.store().await?;
         let done = async {
@@ -300,7 +300,7 @@ impl LearnRepresentationsArguments {
         &self,
         model: Option<Arc<LearnerModel>>,
         embedder: Option<Arc<dyn Embedder>>,
-        prepared: &Prepared,
+        prepared: &LearnInputs,
     ) -> Result<LearnRun, BuildError> {
         // Learner and proposer embed the same texts. Built-in vectors are cheaper to compute than to cache.
         let own = vectors_of_our_own()?;
@@ -349,7 +349,7 @@ impl LearnRepresentationsArguments {
     }
 
     /// Prints the maximum cost of a run.
-    fn print_estimate(&self, model: &LearnerModel, prepared: &Prepared) {
+    fn print_estimate(&self, model: &LearnerModel, prepared: &LearnInputs) {
         let mut estimate = Estimate::default();
         if self.proposer == ProposerKind::Llm {
             let samples = &prepared.samples.samples;
@@ -391,7 +391,7 @@ impl LearnRepresentationsArguments {
         }
     }
 
-    fn print(&self, report: &Report, prepared: &Prepared, took: Duration) {
+    fn print(&self, report: &Report, prepared: &LearnInputs, took: Duration) {
         super::outcome::print(report);
         if report.cost.requests > 0 {
             anstream::eprintln!("{} requests: {}", grouped(report.cost.requests), self.amount(&report.cost));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use callwright_executor::{Executor, Lookup, Settings};
 use callwright_judge::scanner::{ToolSet, Validators, scan};
 use callwright_openapi::{Credential, SecretSource, Toolset, ToolsetSettings, load_document};
-use callwright_store::{Beginning, Begun, IntentKey, Intents, StoreError};
+use callwright_store::{Beginning, IntentKey, IntentState, Intents, StoreError};
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::rules::{ExecuteRule, ExecuteRules, Permission, ScanRules, UnknownParameters};
 use callwright_types::{Call, Outcome, Secret};
@@ -203,12 +203,12 @@ impl Intents for Forgetful {
         Box::pin(async { Ok(None) })
     }
 
-    fn earlier<'a>(&'a self, _: &'a IntentKey, _: &'a str) -> BoxFuture<'a, Result<Option<Begun>, StoreError>> {
+    fn earlier<'a>(&'a self, _: &'a IntentKey, _: &'a str) -> BoxFuture<'a, Result<Option<IntentState>, StoreError>> {
         Box::pin(async { Ok(None) })
     }
 
-    fn begin<'a>(&'a self, _: &'a IntentKey, _: Beginning<'a>) -> BoxFuture<'a, Result<Begun, StoreError>> {
-        Box::pin(async { Ok(Begun::Fresh) })
+    fn begin<'a>(&'a self, _: &'a IntentKey, _: Beginning<'a>) -> BoxFuture<'a, Result<IntentState, StoreError>> {
+        Box::pin(async { Ok(IntentState::Fresh) })
     }
 
     fn finish<'a>(&'a self, _: &'a IntentKey, _: &'a str, _: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -25,7 +25,7 @@ use callwright_openapi::{
     Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Location, Operation, SecurityScheme, Style,
     Toolset,
 };
-use callwright_store::{Beginning, Begun, IntentKey, Intents, StoreError};
+use callwright_store::{Beginning, IntentKey, IntentState, Intents, StoreError};
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::rules::{ExecuteRule, ExecuteRules, Permission, ScanRules};
 use callwright_types::{Call, OperationRef, Outcome, Owner, Secret, Tool};
@@ -52,20 +52,28 @@ impl Intents for Remembered {
         Box::pin(async move { Ok(row.and_then(|row| row.idempotency_key)) })
     }
 
-    fn earlier<'a>(&'a self, key: &'a IntentKey, turn: &'a str) -> BoxFuture<'a, Result<Option<Begun>, StoreError>> {
+    fn earlier<'a>(
+        &'a self,
+        key: &'a IntentKey,
+        turn: &'a str,
+    ) -> BoxFuture<'a, Result<Option<IntentState>, StoreError>> {
         Box::pin(async move {
             Ok(match self.row(key) {
-                Some(Row { label: None, idempotency_key, .. }) => Some(Begun::UnknownBefore { idempotency_key }),
+                Some(Row { label: None, idempotency_key, .. }) => Some(IntentState::UnknownBefore { idempotency_key }),
                 Some(Row { answer: Some(answer), turn: before, .. }) if before != turn => {
                     self.change(key, |row| row.turn = turn.to_owned());
-                    Some(Begun::UndeliveredBefore { answer })
+                    Some(IntentState::UndeliveredBefore { answer })
                 }
                 _ => None,
             })
         })
     }
 
-    fn begin<'a>(&'a self, key: &'a IntentKey, beginning: Beginning<'a>) -> BoxFuture<'a, Result<Begun, StoreError>> {
+    fn begin<'a>(
+        &'a self,
+        key: &'a IntentKey,
+        beginning: Beginning<'a>,
+    ) -> BoxFuture<'a, Result<IntentState, StoreError>> {
         Box::pin(async move {
             if self.broken {
                 return Err(StoreError::Unavailable("the disk is full".into()));
@@ -76,16 +84,16 @@ impl Intents for Remembered {
             Ok(match self.row(key) {
                 None => {
                     self.rows.lock().unwrap().push((key.clone(), fresh));
-                    Begun::Fresh
+                    IntentState::Fresh
                 }
-                Some(Row { label: None, idempotency_key, .. }) => Begun::UnknownBefore { idempotency_key },
+                Some(Row { label: None, idempotency_key, .. }) => IntentState::UnknownBefore { idempotency_key },
                 Some(Row { answer: Some(answer), turn: before, .. }) if before != turn => {
                     self.change(key, |row| row.turn = turn.to_owned());
-                    Begun::UndeliveredBefore { answer }
+                    IntentState::UndeliveredBefore { answer }
                 }
                 Some(Row { label: Some(label), .. }) => {
                     self.change(key, |row| *row = fresh.clone());
-                    Begun::FinishedBefore { label }
+                    IntentState::FinishedBefore { label }
                 }
             })
         })

@@ -41,7 +41,7 @@ pub struct LearnFiles {
 
 /// Data from the store for a run.
 #[derive(Debug, Clone, Default)]
-pub struct Stored {
+pub struct StoredInputs {
     /// Requests with their verified tools.
     pub samples: Vec<ToolSample>,
     /// Shared representations of replicas. They take precedence over the file, and their hand-written patterns are
@@ -51,7 +51,7 @@ pub struct Stored {
 
 /// Inputs of a run.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct LearnInputs {
     /// Tools.
     pub listed: ListedTools,
     /// Samples.
@@ -64,17 +64,17 @@ pub struct Prepared {
     pub present: RepresentationFile,
     toolset: Option<String>,
     out: PathBuf,
-    stored: Stored,
+    stored: StoredInputs,
 }
 
-impl Prepared {
+impl LearnInputs {
     /// Reads the files of a run and creates a missing output folder. Unusable lines are reported to the watcher and
     /// counted.
     ///
     /// # Errors
     /// [`OfflineError`] if a file cannot be read, there are no tools or too few samples, or the folder's
     /// representations are damaged.
-    pub fn read(files: &LearnFiles, stored: Stored, watcher: &dyn Watcher) -> Result<Self, OfflineError> {
+    pub fn read(files: &LearnFiles, stored: StoredInputs, watcher: &dyn Watcher) -> Result<Self, OfflineError> {
         let LearnFiles { tools, train, traces, test, out, toolset } = files;
         std::fs::create_dir_all(out)
             .map_err(|source| OfflineError::Unwritable { file: out.display().to_string(), source })?;
@@ -259,7 +259,7 @@ impl Prepared {
 }
 
 /// Merges the file with the shared representations, which take precedence.
-fn with_stored(file: Option<RepresentationFile>, toolset: Option<&str>, stored: &Stored) -> RepresentationFile {
+fn with_stored(file: Option<RepresentationFile>, toolset: Option<&str>, stored: &StoredInputs) -> RepresentationFile {
     let file = file
         .unwrap_or_else(|| RepresentationFile { toolset: toolset.map(str::to_owned), ..RepresentationFile::default() });
     file.with_shared(&stored.representations)

@@ -12,7 +12,7 @@ mod state;
 mod test;
 mod traces;
 
-pub use job::{LearnFiles, Prepared, Stored};
+pub use job::{LearnFiles, LearnInputs, StoredInputs};
 pub use notes::{NotesFiles, NotesReport, NotesRun, NotesWatcher, Variant, VariantReport, learn_notes};
 pub use page::page;
 pub use report::{Report, TestReport, TestScores};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use super::job::Prepared;
+use super::job::LearnInputs;
 use super::journal::{CachingProposer, CachingSelector, Journal, SharedJournal};
 use super::report::{ClassifierEffect, ConfusionCount, CurvePoint, ProposalFailure, Report, ToolScores};
 use super::state::{Inputs, StateFile};
@@ -53,7 +53,7 @@ struct LearnState {
 /// # Errors
 /// [`OfflineError`] if an interrupted run exists and `run` neither resumes nor restarts it, learning is impossible, or
 /// files cannot be written.
-pub async fn learn(prepared: &Prepared, run: LearnRun, watcher: &dyn LearnWatcher) -> Result<Report, OfflineError> {
+pub async fn learn(prepared: &LearnInputs, run: LearnRun, watcher: &dyn LearnWatcher) -> Result<Report, OfflineError> {
     let file = StateFile::new(prepared.folder(), inputs(prepared, &run));
     let kept = file.begin_or_resume::<LearnState>(run.resume, run.restart)?;
     let (date, before, journal) = (kept.date, kept.state.spent, SharedJournal::new(kept.state.journal));
@@ -91,7 +91,7 @@ pub async fn learn(prepared: &Prepared, run: LearnRun, watcher: &dyn LearnWatche
 }
 
 /// Returns the digest of the inputs that identify a run.
-fn inputs(prepared: &Prepared, run: &LearnRun) -> Inputs {
+fn inputs(prepared: &LearnInputs, run: &LearnRun) -> Inputs {
     let mut inputs = Inputs::default();
     let embedder = run.embedder.as_ref().map_or("", |embedder| embedder.id());
     for part in [run.proposer.name(), &run.proposer.settings(), run.selector.name(), embedder] {
@@ -107,7 +107,7 @@ fn inputs(prepared: &Prepared, run: &LearnRun) -> Inputs {
 }
 
 fn write(
-    prepared: &Prepared,
+    prepared: &LearnInputs,
     run: &LearnRun,
     learned: &LearnResult,
     report: &Report,
@@ -132,7 +132,7 @@ fn write(
 }
 
 fn report(
-    prepared: &Prepared,
+    prepared: &LearnInputs,
     run: &LearnRun,
     learned: &LearnResult,
     failures: Vec<ProposalFailure>,

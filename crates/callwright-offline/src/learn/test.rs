@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::job::Prepared;
+use super::job::LearnInputs;
 use super::report::{TestReport, TestScores};
 use crate::OfflineError;
 use crate::retrieve::tool_index;
@@ -15,7 +15,7 @@ use callwright_search::retrieval::{ToolIndex, ToolQuery, ToolText};
 /// # Errors
 /// [`OfflineError`]: the representations cannot be read, or the embedder fails.
 pub(super) async fn test(
-    prepared: &Prepared,
+    prepared: &LearnInputs,
     embedder: Option<&dyn Embedder>,
 ) -> Result<Option<TestReport>, OfflineError> {
     let Some(test) = &prepared.test else { return Ok(None) };

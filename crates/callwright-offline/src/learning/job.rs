@@ -15,12 +15,12 @@ pub trait Job: Send + Sync + 'static {
 
     /// Processes one batch. Meanwhile no other process runs the job. A batch may be cancelled at any time: the next one
     /// begins at the stored progress and finds what was written since.
-    fn batch(&self) -> impl Future<Output = Result<Ran, JobError>> + Send;
+    fn batch(&self) -> impl Future<Output = Result<JobOutcome, JobError>> + Send;
 }
 
 /// Result of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ran {
+pub enum JobOutcome {
     /// A batch was processed; there may be more.
     Learned,
     /// There was nothing to process.
@@ -66,17 +66,17 @@ impl<J: Job> Worker<J> {
     ///
     /// # Errors
     /// [`JobError`].
-    pub async fn run(&self) -> Result<Ran, JobError> {
+    pub async fn run(&self) -> Result<JobOutcome, JobError> {
         let started = Instant::now();
         let ran = match self.store.take_job(J::KIND.label(), self.lease).await {
             Ok(true) => self.job.batch().await,
-            Ok(false) => Ok(Ran::Elsewhere),
+            Ok(false) => Ok(JobOutcome::Elsewhere),
             Err(error) => Err(error.into()),
         };
         let result = match &ran {
-            Ok(Ran::Learned) => LearningRun::Learned,
-            Ok(Ran::Idle) => LearningRun::Idle,
-            Ok(Ran::Elsewhere) => LearningRun::Elsewhere,
+            Ok(JobOutcome::Learned) => LearningRun::Learned,
+            Ok(JobOutcome::Idle) => LearningRun::Idle,
+            Ok(JobOutcome::Elsewhere) => LearningRun::Elsewhere,
             Err(_) => LearningRun::Failed,
         };
         if result == LearningRun::Learned {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::batch::LearningBatch;
-use super::job::{Job, JobError, Ran};
+use super::job::{Job, JobError, JobOutcome};
 use super::progress::LearningProgress;
 use super::{CachedMemory, MemoryCache, Settings};
 use callwright_store::{FeedbackRow, Memory, Revision, Store, StoreError, Traces};
@@ -46,7 +46,7 @@ impl Job for Learner {
 
     /// Memory written before its progress is stored is written only once: each event counts once, whichever process
     /// finds it again.
-    async fn batch(&self) -> Result<Ran, JobError> {
+    async fn batch(&self) -> Result<JobOutcome, JobError> {
         let noted = self.store.job_cursor(Self::KIND.label()).await?;
         let before: LearningProgress =
             noted.as_deref().and_then(|noted| serde_json::from_str(noted).ok()).unwrap_or_default();
@@ -59,7 +59,7 @@ impl Job for Learner {
         }
         let is_further = learnable.upto != before.traces || judged.upto != before.feedback;
         if !is_further && judged.verdicts.is_empty() {
-            return Ok(Ran::Idle);
+            return Ok(JobOutcome::Idle);
         }
         for _ in 0..TRIES {
             let memory = self.memory_cache.refresh().await?;
@@ -79,7 +79,7 @@ impl Job for Learner {
                     serde_json::to_string(&progress).map_err(|error| StoreError::Refused(error.to_string()))?;
                 // A process that has taken over meanwhile finds the written memory and counts it once.
                 self.store.note_job(Self::KIND.label(), &progress).await?;
-                return Ok(if is_further { Ran::Learned } else { Ran::Idle });
+                return Ok(if is_further { JobOutcome::Learned } else { JobOutcome::Idle });
             }
         }
         Err(StoreError::Unavailable("the learned memory changes faster than it can be written".to_owned()).into())
@@ -199,7 +199,7 @@ mod tests {
     }
 
     /// Processes one batch as a worker does.
-    async fn work(learner: &Learner) -> Ran {
+    async fn work(learner: &Learner) -> JobOutcome {
         assert!(learner.store.take_job(Learner::KIND.label(), learner.settings.lease()).await.unwrap());
         learner.batch().await.unwrap()
     }
@@ -212,18 +212,18 @@ mod tests {
     async fn a_verdict_before_its_trace_counts_once_that_is_stored() {
         let (learner, store) = learner(60).await;
         give(&store, FeedbackVerdict::Right).await;
-        assert_eq!(work(&learner).await, Ran::Idle, "not a reason to poll repeatedly");
+        assert_eq!(work(&learner).await, JobOutcome::Idle, "not a reason to poll repeatedly");
         store_turn(&store).await;
-        assert_eq!(work(&learner).await, Ran::Learned);
+        assert_eq!(work(&learner).await, JobOutcome::Learned);
         assert_eq!(lessons(&learner).await, 1);
-        assert_eq!(work(&learner).await, Ran::Idle);
+        assert_eq!(work(&learner).await, JobOutcome::Idle);
     }
 
     #[tokio::test]
     async fn a_verdict_on_a_missing_trace_is_ignored() {
         let (learner, store) = learner(0).await;
         give(&store, FeedbackVerdict::Right).await;
-        assert_eq!(work(&learner).await, Ran::Learned);
+        assert_eq!(work(&learner).await, JobOutcome::Learned);
         store_turn(&store).await;
         work(&learner).await;
         assert_eq!(lessons(&learner).await, 0);

@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use super::Settings;
 use super::case::lesson_case;
-use super::job::{Job, JobError, Ran};
+use super::job::{Job, JobError, JobOutcome};
 use callwright_knowledge::experience::{LessonCase, NoteTaker};
 use callwright_store::{Memory, Revision, Store, StoreError, Traces};
 use callwright_telemetry::Metrics;
@@ -48,13 +48,13 @@ impl LessonRewriter {
     }
 
     /// Requests an abstraction of the lesson's case, or else other words for its text.
-    async fn write(&self, lesson: &Lesson, case: Option<&LessonCase>) -> Result<Written, String> {
+    async fn write(&self, lesson: &Lesson, case: Option<&LessonCase>) -> Result<RewriteResult, String> {
         if let Some(case) = case
             && let Some(wording) = self.note_taker.reflect(lesson, case).await?
         {
-            return Ok(Written::Reflected(wording));
+            return Ok(RewriteResult::Reflected(wording));
         }
-        Ok(self.note_taker.reword(lesson).await?.map_or(Written::Nothing, Written::Reworded))
+        Ok(self.note_taker.reword(lesson).await?.map_or(RewriteResult::Nothing, RewriteResult::Reworded))
     }
 
     /// Returns the case of a lesson, if the policy of one of its latest turns permits reflection.
@@ -83,24 +83,24 @@ impl LessonRewriter {
 impl Job for LessonRewriter {
     const KIND: LearningJob = LearningJob::Word;
 
-    async fn batch(&self) -> Result<Ran, JobError> {
+    async fn batch(&self) -> Result<JobOutcome, JobError> {
         let noted = self.store.job_cursor(Self::KIND.label()).await?;
         let after: Revision = noted.and_then(|noted| noted.parse().ok()).unwrap_or_default();
         let changes = Memory::<Lesson>::changed(&*self.store, after, self.settings.batch).await?;
         if changes.upto == after {
-            return Ok(Ran::Idle);
+            return Ok(JobOutcome::Idle);
         }
         let pace = Duration::from_secs(60) / self.settings.notes_per_minute.max(1);
         for lesson in changes.changed.into_iter().filter(is_due) {
             // A model request takes time: the lease must outlast one lesson, not a batch.
             if !self.store.take_job(Self::KIND.label(), self.settings.lease()).await? {
-                return Ok(Ran::Elsewhere);
+                return Ok(JobOutcome::Elsewhere);
             }
             self.word(lesson, changes.upto).await?;
             sleep(pace).await;
         }
         self.store.note_job(Self::KIND.label(), &changes.upto.to_string()).await?;
-        Ok(Ran::Learned)
+        Ok(JobOutcome::Learned)
     }
 }
 
@@ -114,7 +114,7 @@ fn is_due(lesson: &Lesson) -> bool {
 }
 
 /// Result of the model for a lesson.
-enum Written {
+enum RewriteResult {
     /// An abstraction of the lesson's case.
     Reflected(Wording),
     /// The lesson's text in other words.
@@ -125,12 +125,12 @@ enum Written {
 
 /// Returns the lesson with the result of the model. A reflection states more than the composed lesson, so its test
 /// begins again: it is withheld as often as a new lesson.
-fn rewritten(lesson: Lesson, written: Written, now: Timestamp) -> Lesson {
+fn rewritten(lesson: Lesson, written: RewriteResult, now: Timestamp) -> Lesson {
     let composed = Some(Wording { key: lesson.key.clone(), value: lesson.value.clone() });
     let (Wording { key, value }, tally) = match written {
-        Written::Nothing => return Lesson { composed, updated_at: now, ..lesson },
-        Written::Reworded(wording) => (wording, lesson.tally),
-        Written::Reflected(wording) => {
+        RewriteResult::Nothing => return Lesson { composed, updated_at: now, ..lesson },
+        RewriteResult::Reworded(wording) => (wording, lesson.tally),
+        RewriteResult::Reflected(wording) => {
             (wording, UsageCounter { counted: lesson.tally.counted, ..UsageCounter::default() })
         }
     };
@@ -228,7 +228,7 @@ mod tests {
         let settings = Settings { notes_per_minute: u32::MAX, ..Settings::default() };
         let job = LessonRewriter::new(store.clone(), note_taker, settings, Arc::new(Metrics::new()));
         assert!(store.take_job(LessonRewriter::KIND.label(), job.settings.lease()).await.unwrap());
-        assert_eq!(job.batch().await.unwrap(), Ran::Learned);
+        assert_eq!(job.batch().await.unwrap(), JobOutcome::Learned);
         let [lesson] = <[Lesson; 1]>::try_from(Memory::changed(&*store, 0, 10).await.unwrap().changed).unwrap();
         let prompts = model.prompts.lock().unwrap().clone();
         (lesson, prompts)

@@ -212,7 +212,7 @@ mod tests {
         texts.iter().map(|text| (*text).to_owned()).collect()
     }
 
-    /// Embeds `requested` with a store of these rows. Returns the texts that the model received, and the resulting lengths.
+    /// Embeds `requested` with a store of these rows. Returns the texts that the model received, and the lengths.
     async fn embed_with(store: &Arc<MemoryVectors>, requested: &[&str]) -> (Vec<String>, Vec<f32>) {
         let model = Arc::new(Model::default());
         let embedder = CachedEmbedder::new(Arc::clone(&model) as _, Arc::clone(store) as _, CHARS);

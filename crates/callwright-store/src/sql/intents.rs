@@ -1,7 +1,7 @@
 //! SQL of intents.
 
 use super::{Database, DatabaseTransaction, Lock, Statement, database_record, now};
-use crate::{Beginning, Begun, IntentKey, StoreError};
+use crate::{Beginning, IntentKey, IntentState, StoreError};
 
 database_record! {
     struct IntentRow {
@@ -34,7 +34,7 @@ impl Database {
         Ok(row.filter(|row| row.label.is_none()).and_then(|row| row.idempotency_key))
     }
 
-    pub(crate) async fn earlier(&self, key: &IntentKey, turn: &str) -> Result<Option<Begun>, StoreError> {
+    pub(crate) async fn earlier(&self, key: &IntentKey, turn: &str) -> Result<Option<IntentState>, StoreError> {
         let mut transaction = self.alone_with(key).await?;
         let begun = earlier_state(&mut transaction, key, turn).await?;
         transaction.commit().await?;
@@ -42,7 +42,11 @@ impl Database {
     }
 
     /// See [`crate::Intents::begin`].
-    pub(crate) async fn begin_intent(&self, key: &IntentKey, beginning: Beginning<'_>) -> Result<Begun, StoreError> {
+    pub(crate) async fn begin_intent(
+        &self,
+        key: &IntentKey,
+        beginning: Beginning<'_>,
+    ) -> Result<IntentState, StoreError> {
         let mut transaction = self.alone_with(key).await?;
         let begun = earlier_state(&mut transaction, key, beginning.turn).await?;
         if is_settled(&begun) {
@@ -74,7 +78,7 @@ async fn earlier_state(
     transaction: &mut DatabaseTransaction,
     key: &IntentKey,
     turn: &str,
-) -> Result<Begun, StoreError> {
+) -> Result<IntentState, StoreError> {
     let before = transaction.fetch_optional(of_call(SELECT, key)).await?;
     let begun = state_of(before, turn);
     if !is_settled(&begun) {
@@ -84,18 +88,18 @@ async fn earlier_state(
 }
 
 /// Whether no earlier call is open: there was none, or its client got the outcome.
-fn is_settled(begun: &Begun) -> bool {
-    matches!(begun, Begun::Fresh | Begun::FinishedBefore { .. })
+fn is_settled(begun: &IntentState) -> bool {
+    matches!(begun, IntentState::Fresh | IntentState::FinishedBefore { .. })
 }
 
-fn state_of(before: Option<IntentRow>, turn: &str) -> Begun {
+fn state_of(before: Option<IntentRow>, turn: &str) -> IntentState {
     match before {
-        None => Begun::Fresh,
-        Some(IntentRow { label: None, idempotency_key, .. }) => Begun::UnknownBefore { idempotency_key },
+        None => IntentState::Fresh,
+        Some(IntentRow { label: None, idempotency_key, .. }) => IntentState::UnknownBefore { idempotency_key },
         Some(IntentRow { answer: Some(answer), turn: before, .. }) if before != turn => {
-            Begun::UndeliveredBefore { answer }
+            IntentState::UndeliveredBefore { answer }
         }
-        Some(IntentRow { label: Some(label), .. }) => Begun::FinishedBefore { label },
+        Some(IntentRow { label: Some(label), .. }) => IntentState::FinishedBefore { label },
     }
 }
 

@@ -5,7 +5,9 @@ use serde_json::json;
 
 use crate::contract::on_every_database;
 use crate::samples::{in_memory, rows, trace, trace_calling};
-use crate::{Ages, Beginning, Begun, IntentKey, Intents, Settings, Store, StoreError, TraceFilter, TraceRow, Traces};
+use crate::{
+    Ages, Beginning, IntentKey, IntentState, Intents, Settings, Store, StoreError, TraceFilter, TraceRow, Traces,
+};
 use callwright_types::{Trace, Verdict};
 
 async fn fill(store: &Store, traces: impl IntoIterator<Item = Trace>) {
@@ -121,51 +123,51 @@ on_every_database! {
         assert_eq!(store.expire(all(before), 5).await, Ok(3));
         assert_eq!(store.expire(all(before), 5).await, Ok(0));
         assert_eq!(ids(&store, TraceFilter { tool: Some("f".to_owned()), ..TraceFilter::default() }).await, ["9", "8"]);
-        assert_eq!(begin(&store, "unknown", "t").await, Begun::Fresh);
-        assert_eq!(begin(&store, "known", "t").await, Begun::Fresh);
+        assert_eq!(begin(&store, "unknown", "t").await, IntentState::Fresh);
+        assert_eq!(begin(&store, "known", "t").await, IntentState::Fresh);
         store.finish(&key("known"), "success", None).await.unwrap();
         assert_eq!(store.expire(Ages::default(), 5).await, Ok(0));
         assert_eq!(store.expire(all(far), 5).await, Ok(3), "two traces and the intent with a known outcome");
-        assert_eq!(begin(&store, "known", "t").await, Begun::Fresh);
+        assert_eq!(begin(&store, "known", "t").await, IntentState::Fresh);
         assert_eq!(begin(&store, "unknown", "t").await, UNKNOWN);
         assert_eq!(store.expire(Ages { before: None, unknown_before: Some(far) }, 5).await, Ok(2));
-        assert_eq!(begin(&store, "unknown", "t").await, Begun::Fresh);
+        assert_eq!(begin(&store, "unknown", "t").await, IntentState::Fresh);
     }
 }
 
-const UNKNOWN: Begun = Begun::UnknownBefore { idempotency_key: None };
+const UNKNOWN: IntentState = IntentState::UnknownBefore { idempotency_key: None };
 
 fn key(arguments: &str) -> IntentKey {
     IntentKey { session: "s".to_owned(), operation: "crm/create".to_owned(), arguments_hash: arguments.to_owned() }
 }
 
-async fn begin(store: &Store, arguments: &str, turn: &str) -> Begun {
+async fn begin(store: &Store, arguments: &str, turn: &str) -> IntentState {
     store.begin(&key(arguments), Beginning { turn, idempotency_key: None }).await.unwrap()
 }
 
 on_every_database! {
     async fn an_intent_is_fresh_once_and_unknown_until_it_is_finished(store: Store) {
-        assert_eq!(begin(&store, "1", "t").await, Begun::Fresh);
+        assert_eq!(begin(&store, "1", "t").await, IntentState::Fresh);
         assert_eq!(begin(&store, "1", "t").await, UNKNOWN);
-        assert_eq!(begin(&store, "2", "t").await, Begun::Fresh);
+        assert_eq!(begin(&store, "2", "t").await, IntentState::Fresh);
         store.finish(&key("1"), "success", None).await.unwrap();
-        assert_eq!(begin(&store, "1", "t").await, Begun::FinishedBefore { label: "success".to_owned() });
+        assert_eq!(begin(&store, "1", "t").await, IntentState::FinishedBefore { label: "success".to_owned() });
         // The call was begun again with that.
         assert_eq!(begin(&store, "1", "t").await, UNKNOWN);
         let other = IntentKey { session: "t".to_owned(), ..key("1") };
         let beginning = Beginning { turn: "t", idempotency_key: None };
-        assert_eq!(store.begin(&other, beginning).await, Ok(Begun::Fresh));
+        assert_eq!(store.begin(&other, beginning).await, Ok(IntentState::Fresh));
     }
 
     async fn an_answer_is_stored_for_other_turns_until_delivery(store: Store) {
-        let untold = Begun::UndeliveredBefore { answer: "created".to_owned() };
-        let finished = Begun::FinishedBefore { label: "success".to_owned() };
+        let undelivered = IntentState::UndeliveredBefore { answer: "created".to_owned() };
+        let finished = IntentState::FinishedBefore { label: "success".to_owned() };
         begin(&store, "1", "first").await;
         store.finish(&key("1"), "success", Some("created")).await.unwrap();
-        assert_eq!(begin(&store, "1", "second").await, untold);
+        assert_eq!(begin(&store, "1", "second").await, undelivered);
         // The answer to the earlier turn no longer matters.
         store.mark_delivered("first").await.unwrap();
-        assert_eq!(begin(&store, "1", "third").await, untold);
+        assert_eq!(begin(&store, "1", "third").await, undelivered);
         store.mark_delivered("third").await.unwrap();
         assert_eq!(begin(&store, "1", "fourth").await, finished);
         // Within its own turn the model has the answer.
@@ -178,7 +180,7 @@ on_every_database! {
         assert_eq!(store.unfinished_key(&key("1")).await, Ok(None));
         store.begin(&key("1"), with("k1")).await.unwrap();
         assert_eq!(store.unfinished_key(&key("1")).await, Ok(Some("k1".to_owned())));
-        let before = Begun::UnknownBefore { idempotency_key: Some("k1".to_owned()) };
+        let before = IntentState::UnknownBefore { idempotency_key: Some("k1".to_owned()) };
         assert_eq!(store.begin(&key("1"), with("k2")).await, Ok(before));
         assert_eq!(store.unfinished_key(&key("1")).await, Ok(Some("k1".to_owned())));
         store.finish(&key("1"), "success", None).await.unwrap();
@@ -193,7 +195,7 @@ on_every_database! {
             tokio::spawn(async move { begin(&store, "same", "t").await })
         });
         let begun = futures_util::future::join_all(tasks).await;
-        assert_eq!(begun.into_iter().filter(|begun| *begun.as_ref().unwrap() == Begun::Fresh).count(), 1);
+        assert_eq!(begun.into_iter().filter(|begun| *begun.as_ref().unwrap() == IntentState::Fresh).count(), 1);
     }
 }
 

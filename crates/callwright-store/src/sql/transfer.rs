@@ -8,7 +8,9 @@ use sqlx::{Column, FromRow, Row, TypeInfo, ValueRef};
 
 use super::memory::{MemoryTable, ReplaceCondition, write};
 use super::{Database, Lock, SqlValue, Statement};
-use crate::{ExportPart, ExportPosition, FeedbackResult, ImportResult, Portable, PortableRow, StoreError, TraceRow};
+use crate::{
+    ExportPart, ExportPosition, FeedbackResult, ImportResult, PortableItem, PortableRow, StoreError, TraceRow,
+};
 use callwright_types::memory::ToolSample;
 use callwright_types::representation::SharedRepresentation;
 use callwright_types::{Lesson, Procedure, Trace, VirtualKey};
@@ -150,7 +152,7 @@ impl Database {
         after: &[String],
         limit: u32,
         exported: &mut ExportPart,
-        read: fn(&str) -> serde_json::Result<Portable>,
+        read: fn(&str) -> serde_json::Result<PortableItem>,
     ) -> Result<Option<Vec<String>>, StoreError> {
         let columns = format!("{}, document", key.join(", "));
         let cells: Vec<Cells> = self.fetch_all(next_rows(table, &columns, condition, key, after, limit)).await?;
@@ -176,14 +178,14 @@ impl Database {
         let cells: Vec<Cells> = self.fetch_all(query).await?;
         let last = cells.last().map(|Cells(cells)| key_of(cells, table.key));
         for Cells(columns) in cells {
-            exported.items.push(Portable::Row(PortableRow { table: table.name.to_owned(), columns }));
+            exported.items.push(PortableItem::Row(PortableRow { table: table.name.to_owned(), columns }));
         }
         Ok(last)
     }
 
-    pub(crate) async fn import(&self, item: Portable) -> Result<ImportResult, StoreError> {
+    pub(crate) async fn import(&self, item: PortableItem) -> Result<ImportResult, StoreError> {
         match item {
-            Portable::Trace(document) => {
+            PortableItem::Trace(document) => {
                 let trace: Trace = serde_json::from_str(document.get())?;
                 if self.fetch_optional::<(String,)>(Statement::new(HAS_TRACE).bind(&trace.id)).await?.is_some() {
                     return Ok(ImportResult::Unchanged);
@@ -191,16 +193,16 @@ impl Database {
                 self.append(&[TraceRow::new(trace)?]).await?;
                 Ok(ImportResult::Written)
             }
-            Portable::Lesson(lesson) => self.import_memory(&lesson).await,
-            Portable::Procedure(procedure) => self.import_memory(&procedure).await,
-            Portable::Representation(shared) => self.import_memory(&shared).await,
-            Portable::Sample(sample) => self.import_memory(&sample).await,
-            Portable::Key(key) => self.import_key(&key).await,
-            Portable::Feedback(row) => Ok(match self.give(&row).await? {
+            PortableItem::Lesson(lesson) => self.import_memory(&lesson).await,
+            PortableItem::Procedure(procedure) => self.import_memory(&procedure).await,
+            PortableItem::Representation(shared) => self.import_memory(&shared).await,
+            PortableItem::Sample(sample) => self.import_memory(&sample).await,
+            PortableItem::Key(key) => self.import_key(&key).await,
+            PortableItem::Feedback(row) => Ok(match self.give(&row).await? {
                 FeedbackResult::New => ImportResult::Written,
                 FeedbackResult::Repeated => ImportResult::Unchanged,
             }),
-            Portable::Row(row) => self.import_row(&row).await,
+            PortableItem::Row(row) => self.import_row(&row).await,
         }
     }
 
@@ -235,32 +237,32 @@ fn imported(is_written: bool) -> ImportResult {
     if is_written { ImportResult::Written } else { ImportResult::Unchanged }
 }
 
-fn trace(document: &str) -> serde_json::Result<Portable> {
-    RawValue::from_string(document.to_owned()).map(Portable::Trace)
+fn trace(document: &str) -> serde_json::Result<PortableItem> {
+    RawValue::from_string(document.to_owned()).map(PortableItem::Trace)
 }
 
-fn lesson(document: &str) -> serde_json::Result<Portable> {
-    serde_json::from_str::<Lesson>(document).map(Portable::Lesson)
+fn lesson(document: &str) -> serde_json::Result<PortableItem> {
+    serde_json::from_str::<Lesson>(document).map(PortableItem::Lesson)
 }
 
-fn procedure(document: &str) -> serde_json::Result<Portable> {
-    serde_json::from_str::<Procedure>(document).map(Portable::Procedure)
+fn procedure(document: &str) -> serde_json::Result<PortableItem> {
+    serde_json::from_str::<Procedure>(document).map(PortableItem::Procedure)
 }
 
-fn representation(document: &str) -> serde_json::Result<Portable> {
-    serde_json::from_str::<SharedRepresentation>(document).map(Portable::Representation)
+fn representation(document: &str) -> serde_json::Result<PortableItem> {
+    serde_json::from_str::<SharedRepresentation>(document).map(PortableItem::Representation)
 }
 
-fn sample(document: &str) -> serde_json::Result<Portable> {
-    serde_json::from_str::<ToolSample>(document).map(Portable::Sample)
+fn sample(document: &str) -> serde_json::Result<PortableItem> {
+    serde_json::from_str::<ToolSample>(document).map(PortableItem::Sample)
 }
 
-fn key(document: &str) -> serde_json::Result<Portable> {
-    serde_json::from_str::<VirtualKey>(document).map(Portable::Key)
+fn key(document: &str) -> serde_json::Result<PortableItem> {
+    serde_json::from_str::<VirtualKey>(document).map(PortableItem::Key)
 }
 
-fn feedback(document: &str) -> serde_json::Result<Portable> {
-    serde_json::from_str(document).map(Portable::Feedback)
+fn feedback(document: &str) -> serde_json::Result<PortableItem> {
+    serde_json::from_str(document).map(PortableItem::Feedback)
 }
 
 /// Returns the query for the rows after the one with this key.
