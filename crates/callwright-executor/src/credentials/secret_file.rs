@@ -37,7 +37,7 @@ async fn read_secret(path: &str, deadline: Instant) -> Result<Secret, String> {
     }
 }
 
-/// Reads a secret as [`read`] does, synchronously.
+/// Reads a secret as [`read_secret`] does, synchronously.
 pub(super) fn read_now(path: &str) -> Result<Secret, String> {
     // Reading a pipe or a device would never end.
     if !fs::metadata(path).map_err(|error| error.to_string())?.is_file() {
