@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use callwright_openapi::{DocumentLimits, Fetch, FetchedFile, Origin, ToolsetSettings, load_from};
+use callwright_openapi::{DocumentLimits, Fetch, FetchBounds, FetchedFile, Origin, ToolsetSettings, load_from};
 use libfuzzer_sys::fuzz_target;
 use url::Url;
 
@@ -45,11 +45,11 @@ fuzz_target!(|input: &[u8]| {
 struct Files(Vec<Vec<u8>>);
 
 impl Fetch for Files {
-    fn fetch(&self, url: &Url, limit: u64) -> Result<FetchedFile, String> {
+    fn fetch(&self, url: &Url, bounds: FetchBounds) -> Result<FetchedFile, String> {
         let digits: String = url.path().chars().filter(char::is_ascii_digit).take(3).collect();
         let number = digits.parse().unwrap_or(usize::MAX);
-        let bytes = self.0.get(number).or(self.0.last()).filter(|bytes| bytes.len() as u64 <= limit);
+        let bytes = self.0.get(number).or(self.0.last()).filter(|bytes| bytes.len() as u64 <= bounds.bytes);
         let bytes = bytes.cloned().ok_or_else(|| "too large".to_owned())?;
-        Ok(FetchedFile { url: url.clone(), bytes })
+        Ok(FetchedFile { url: url.clone(), bytes, etag: None, last_modified: None })
     }
 }

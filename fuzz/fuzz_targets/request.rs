@@ -6,7 +6,7 @@
 #![no_main]
 
 use arbitrary::{Result, Unstructured};
-use callwright_openapi::{Fetch, FetchedFile, Operation, Origin, Toolset, ToolsetSettings, load_from};
+use callwright_openapi::{Fetch, FetchBounds, FetchedFile, Operation, Origin, Toolset, ToolsetSettings, load_from};
 use callwright_types::rules::{Action, ScanRules};
 use callwright_types::{Call, FaultCode};
 use callwright_executor::{Preview, preview};
@@ -43,8 +43,8 @@ fn load(document: Vec<u8>) -> Option<Toolset> {
 struct Only(Vec<u8>);
 
 impl Fetch for Only {
-    fn fetch(&self, url: &Url, _limit: u64) -> std::result::Result<FetchedFile, String> {
-        Ok(FetchedFile { url: url.clone(), bytes: self.0.clone() })
+    fn fetch(&self, url: &Url, _bounds: FetchBounds) -> std::result::Result<FetchedFile, String> {
+        Ok(FetchedFile { url: url.clone(), bytes: self.0.clone(), etag: None, last_modified: None })
     }
 }
 
