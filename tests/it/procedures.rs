@@ -119,7 +119,7 @@ async fn a_procedure_that_does_harm_is_retired_and_that_is_seen() {
         ask().await;
     }
     proxy.metric_reaches("retired_total", &[("kind", "procedure")], 1.0).await;
-    proxy.metric_reaches("procedures", &[], 0.0).await;
+    proxy.metric_falls("procedures", &[], 0.0).await;
     upstream.take_received();
     ask().await;
     assert!(planning::split(&upstream).0.iter().all(|question| question.get("known").is_none()));

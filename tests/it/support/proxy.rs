@@ -167,6 +167,16 @@ impl Proxy {
         .await;
     }
 
+    /// Waits until the sum of a metric's samples is at most `value`.
+    pub(crate) async fn metric_falls(&self, name: &str, labels: &[(&str, &str)], value: f64) {
+        guarded(name, async {
+            while self.metrics_now().await.sum(name, labels) > value {
+                tokio::time::sleep(POLL).await;
+            }
+        })
+        .await;
+    }
+
     /// Returns the proxy's folder: configuration, store, policies.
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
