@@ -157,20 +157,19 @@ impl Proxy {
         Metrics::parse(&self.operator.get("/metrics").await.text())
     }
 
-    /// Waits until the metric `callwright_NAME`, summed over the series with these labels, has reached `value`.
+    /// Waits until the metric `callwright_NAME`, summed over the series with these labels, is at least `value`.
     pub(crate) async fn metric_reaches(&self, name: &str, labels: &[(&str, &str)], value: f64) {
-        guarded(name, async {
-            while self.metrics_now().await.sum(name, labels) < value {
-                tokio::time::sleep(POLL).await;
-            }
-        })
-        .await;
+        self.metric_becomes(name, labels, |sum| sum >= value).await;
     }
 
-    /// Waits until the sum of a metric's samples is at most `value`.
+    /// Waits until such a sum is at most `value`.
     pub(crate) async fn metric_falls(&self, name: &str, labels: &[(&str, &str)], value: f64) {
+        self.metric_becomes(name, labels, |sum| sum <= value).await;
+    }
+
+    async fn metric_becomes(&self, name: &str, labels: &[(&str, &str)], is_reached: impl Fn(f64) -> bool) {
         guarded(name, async {
-            while self.metrics_now().await.sum(name, labels) > value {
+            while !is_reached(self.metrics_now().await.sum(name, labels)) {
                 tokio::time::sleep(POLL).await;
             }
         })

@@ -171,7 +171,7 @@ impl Wakes {
         self.is_set.load(Ordering::SeqCst)
     }
 
-    /// Forgets the task, whose memory its waker would keep.
+    /// Releases the waker of the task, which would keep the memory of the task.
     fn detach(&self) {
         self.task.take();
     }

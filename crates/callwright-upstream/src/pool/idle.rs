@@ -54,16 +54,14 @@ impl IdleConnections {
     pub(super) fn take(&self) -> Option<PooledConnection> {
         loop {
             let mut connections = self.lock();
+            self.close_unusable_http2(&mut connections);
             if let Some(shared) = &mut connections.http2 {
-                if !shared.connection.is_closed() && shared.since.elapsed() < self.timeout {
-                    shared.since = Instant::now();
-                    return Some(PooledConnection::Http2(shared.connection.clone()));
-                }
-                connections.http2 = None;
+                shared.since = Instant::now();
+                return Some(PooledConnection::Http2(shared.connection.clone()));
             }
             let mut idle = connections.http1.pop()?;
             drop(connections);
-            if idle.since.elapsed() < self.timeout && idle.connection.is_reusable() {
+            if self.is_usable(&mut idle) {
                 return Some(PooledConnection::Http1(idle.connection));
             }
         }
@@ -101,10 +99,18 @@ impl IdleConnections {
     /// Closes unusable connections. Returns whether others remain.
     pub(super) fn sweep(&self) -> bool {
         let mut connections = self.lock();
-        connections.http1.retain_mut(|idle| idle.since.elapsed() < self.timeout && idle.connection.is_reusable());
-        connections.http2.take_if(|shared| shared.connection.is_closed() || shared.since.elapsed() >= self.timeout);
+        connections.http1.retain_mut(|idle| self.is_usable(idle));
+        self.close_unusable_http2(&mut connections);
         connections.is_swept = !connections.http1.is_empty() || connections.http2.is_some();
         connections.is_swept
+    }
+
+    fn is_usable(&self, idle: &mut Idle<Box<Http1Connection>>) -> bool {
+        idle.since.elapsed() < self.timeout && idle.connection.is_reusable()
+    }
+
+    fn close_unusable_http2(&self, connections: &mut Connections) {
+        connections.http2.take_if(|shared| shared.connection.is_closed() || shared.since.elapsed() >= self.timeout);
     }
 
     fn lock(&self) -> MutexGuard<'_, Connections> {
