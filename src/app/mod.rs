@@ -28,7 +28,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::http::{self, ApprovalStreams, BodyMemory, ClientSide, Connections, OperatorSide, RequestGuard};
+use crate::http::{
+    self, ApprovalStreams, BodyMemory, ClientSide, Connections, OperatorSide, RequestGuard, WorkerThreads, Workers,
+};
 use crate::keys::{Access, OperatorToken};
 use crate::pipeline::Pipeline;
 use callwright_common::watch::Watcher;
@@ -73,6 +75,7 @@ pub struct App {
     operator_ending: CancellationToken,
     client_task: JoinHandle<()>,
     operator_task: JoinHandle<()>,
+    _workers: WorkerThreads,
     metrics: Arc<Metrics>,
     addresses: AddressAudit,
     /// Watchers of documents, policies, templates and certificates; dropping one stops it.
@@ -137,13 +140,22 @@ impl App {
         let Certificates { client: client_tls, operator: operator_tls, watcher } = certificates;
         let clients = Connections::new(Listener::Client, &server, built.metrics.clone());
         let operators = Connections::new(Listener::Operator, &server, built.metrics.clone());
-        let client_task =
-            tokio::spawn(http::serve(client_listener, client_tls, client_router, clients, client_ending.clone()));
+        let count = server.worker_count();
+        let workers = WorkerThreads::start(count).map_err(|source| StartError::Workers { count, source })?;
+        let client_task = tokio::spawn(http::serve(
+            client_listener,
+            client_tls,
+            client_router,
+            clients,
+            workers.workers(),
+            client_ending.clone(),
+        ));
         let operator_task = tokio::spawn(http::serve(
             operator_listener,
             operator_tls,
             operator_router,
             operators,
+            Workers::current(),
             operator_ending.clone(),
         ));
         expiry::start(built.store.clone(), built.pipeline.clone(), operator_ending.clone());
@@ -165,6 +177,7 @@ impl App {
             operator_ending,
             client_task,
             operator_task,
+            _workers: workers,
             metrics: built.metrics,
             addresses,
             watchers: built.watchers.into_iter().chain([watcher]).collect(),

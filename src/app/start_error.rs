@@ -1,6 +1,7 @@
 //! Error that prevents the proxy from starting.
 
 use std::io;
+use std::num::NonZeroUsize;
 
 use crate::http::{ServeError, TlsError};
 use callwright_common::watch::FileError;
@@ -23,6 +24,16 @@ pub enum StartError {
     /// The local address of a listener cannot be read.
     #[error("cannot read the local address of a listener: {0}")]
     Address(io::Error),
+    /// The system starts no further thread.
+    #[error(
+        "cannot start {count} threads for client connections: {source}; lower `server.workers` or raise the limit of threads"
+    )]
+    Workers {
+        /// Number of workers.
+        count: NonZeroUsize,
+        /// The I/O error.
+        source: io::Error,
+    },
     /// Another process serves the SQLite file.
     #[error(transparent)]
     StoreInUse(#[from] StoreInUse),

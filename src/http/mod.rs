@@ -32,6 +32,7 @@ mod state;
 mod stream_body;
 mod tls;
 mod turns;
+mod workers;
 
 pub use admin::approval_events::ApprovalStreams;
 pub use api_description::api_description;
@@ -43,3 +44,4 @@ pub use serve::{ServeError, bind, serve};
 pub use settings::{Settings, TlsSettings};
 pub use state::{ClientSide, OperatorSide};
 pub use tls::{Identity, Tls, TlsError};
+pub use workers::{WorkerThreads, Workers};

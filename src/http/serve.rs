@@ -11,6 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use super::connections::{Connections, Serving, accept_until_end};
 use super::tls::Tls;
+use super::workers::Workers;
 
 /// Error of binding a listener.
 #[derive(Debug, thiserror::Error)]
@@ -41,17 +42,18 @@ pub async fn bind(address: SocketAddr, key: &'static str) -> Result<TcpListener,
     TcpListener::bind(address).await.map_err(|source| ServeError { address, key, source })
 }
 
-/// Serves HTTP/1.1 and HTTP/2, over TLS if it is given, until `ending` is cancelled and every connection has completed
-/// its requests.
+/// Serves HTTP/1.1 and HTTP/2 on `workers`, over TLS if it is given, until `ending` is cancelled and every connection has
+/// completed its requests.
 pub async fn serve(
     listener: TcpListener,
     tls: Option<Arc<Tls>>,
     router: Router,
     connections: Arc<Connections>,
+    workers: Workers,
     ending: CancellationToken,
 ) {
     let tasks = TaskTracker::new();
-    let serving = Serving { connections, tls, router, ending };
+    let serving = Serving { connections, tls, router, workers, ending };
     accept_until_end(&listener, &serving, &tasks).await;
     // From here on, the system refuses new clients.
     drop(listener);

@@ -1,6 +1,8 @@
 //! Settings of both listeners.
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::thread;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,6 +41,8 @@ pub struct Settings {
     /// Maximum number of open client connections; 0 derives it from the limit of open files. Further clients get status
     /// 503.
     pub max_connections: usize,
+    /// Number of workers, which are threads that serve client connections; 0: one per core.
+    pub workers: usize,
     /// Maximum number of seconds from the first byte of a connection, or of a request's header section, to the end of
     /// the header section.
     pub header_timeout_seconds: u64,
@@ -142,6 +146,10 @@ impl Settings {
             let why = format!("{} is out of range; set 0 to {MAX_TIMEOUT_SECONDS}", self.http2_ping_seconds);
             faults.push(fault("server", "http2_ping_seconds", &why));
         }
+        if self.workers > MAX_WORKERS {
+            let why = format!("{} is out of range; set 0 to {MAX_WORKERS}", self.workers);
+            faults.push(fault("server", "workers", &why));
+        }
         if self.body_memory_bytes < self.body_limit_bytes {
             let why = format!(
                 "{} is less than the largest body ({}), which could then never be read; raise it or lower \
@@ -169,6 +177,12 @@ impl Settings {
             0 => descriptors::default_connections(descriptors::limit()),
             configured => configured,
         }
+    }
+
+    /// Returns the number of workers: the configured one, or that of the cores that the process may use.
+    pub fn worker_count(&self) -> NonZeroUsize {
+        let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        NonZeroUsize::new(self.workers).unwrap_or_else(cores)
     }
 
     /// Whether each request to the operator listener needs a token or a client certificate.
@@ -208,6 +222,9 @@ impl Settings {
     }
 }
 
+/// Maximum number of workers, more than the cores of any server.
+const MAX_WORKERS: usize = 1024;
+
 /// Maximum timeout of a connection, in seconds: a day.
 const MAX_TIMEOUT_SECONDS: u64 = 24 * 60 * 60;
 
@@ -223,6 +240,7 @@ impl Default for Settings {
             body_limit_bytes: 32 * 1024 * 1024,
             body_memory_bytes: 128 * 1024 * 1024,
             max_connections: 0,
+            workers: 0,
             header_timeout_seconds: 15,
             body_timeout_seconds: 30,
             idle_timeout_seconds: 75,
@@ -255,6 +273,7 @@ mod tests {
             idle_timeout_seconds: u64::MAX,
             http2_ping_seconds: u64::MAX,
             body_memory_bytes: 1_000,
+            workers: 100_000,
             ..Settings::default()
         };
         assert_eq!(
@@ -263,11 +282,12 @@ mod tests {
                 "server.header_timeout_seconds",
                 "server.idle_timeout_seconds",
                 "server.http2_ping_seconds",
+                "server.workers",
                 "server.body_memory_bytes",
                 "server.max_connections"
             ]
         );
-        let message = &wrong.faults_under(Some(1_024))[4].1;
+        let message = &wrong.faults_under(Some(1_024))[5].1;
         assert!(message.contains("`server.max_connections`: 1000") && message.contains("768"), "{message}");
     }
 

@@ -1,9 +1,12 @@
 //! Slow, idle and too many connections, and bodies that exceed the memory limit: each ends within its limit, while
 //! other clients are served.
 
+use std::time::Duration;
+
 use crate::support::config::config_with_server;
 use crate::support::request::plain;
 use crate::support::{Client, POLL, Proxy, Server, answer, guarded};
+use futures_util::future::join_all;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -82,6 +85,44 @@ async fn half_sent_header_sections_are_closed() {
         proxy.metric_reaches("connections_closed_total", &labels, 5.0).await;
     }
     is_served(proxy.client(), &plain("Hello")).await;
+}
+
+#[tokio::test]
+async fn a_request_may_arrive_byte_by_byte() {
+    let (proxy, _upstream) = start("").await;
+    // The upstream answers every method, the operator's routes only theirs.
+    let sides = [(proxy.client(), "/v1/models", "HTTP/1.1 200"), (proxy.operator(), "/healthz", "HTTP/1.1 405")];
+    for (client, path, begin) in sides {
+        let mut socket = connect(client).await;
+        for byte in format!("PRIVATE {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").bytes() {
+            socket.write_all(&[byte]).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let response = rest(&mut socket).await;
+        assert!(response.starts_with(begin), "the method begins like HTTP/2: {response}");
+    }
+    let mut socket = connect(proxy.client()).await;
+    for byte in HTTP2_BEGIN {
+        socket.write_all(&[*byte]).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let mut frame = [0; 9];
+    guarded("reading the first frame", socket.read_exact(&mut frame)).await.unwrap();
+    assert_eq!(frame[3], 4, "SETTINGS of HTTP/2: {frame:?}");
+}
+
+#[tokio::test]
+async fn one_worker_serves_concurrent_turns() {
+    let gate = crate::support::Gate::closed();
+    let upstream = Server::always(answer::text("hi").after(&gate)).await;
+    let proxy = Proxy::start(config_with_server(&upstream.url("/v1"), "sqlite:traces.sqlite3", "workers = 1")).await;
+    let request = plain("Hello");
+    let turns = std::iter::repeat_with(|| proxy.client().chat(&request)).take(16);
+    let (answers, ()) = tokio::join!(join_all(turns), async {
+        upstream.arrival_of(16).await;
+        gate.open();
+    });
+    assert!(answers.iter().all(|answer| answer.message()["content"] == "hi"));
 }
 
 #[tokio::test]

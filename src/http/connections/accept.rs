@@ -71,16 +71,17 @@ pub(in crate::http) async fn accept_until_end(listener: &TcpListener, serving: &
     }
 }
 
-/// Starts the task of an accepted connection.
+/// Starts the task of an accepted connection, on a worker if it is served.
 fn start(serving: &Serving, tasks: &TaskTracker, socket: TcpStream, client: SocketAddr) {
     // Without it each small response waits for the client's delayed acknowledgement: 40 ms.
     if let Err(error) = socket.set_nodelay(true) {
         tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
     match serving.connections.admit() {
-        ConnectionAdmission::Served(slot) => {
-            tasks.spawn(serving.clone().serve(socket, client, slot));
-        }
+        ConnectionAdmission::Served(slot) => match socket.into_std() {
+            Ok(socket) => serving.workers.spawn(tasks.track_future(serving.clone().serve(socket, client, slot))),
+            Err(error) => tracing::debug!(%error, "cannot pass an accepted connection on"),
+        },
         ConnectionAdmission::Refused(permit) => {
             let serving = serving.clone();
             tasks.spawn(async move {

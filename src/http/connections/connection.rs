@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::error::Error;
-use std::net::SocketAddr;
+use std::net::{self, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tower::Service;
 
@@ -25,7 +25,8 @@ use super::request_body::{ResponseBody, StallFlag, TimedBody};
 use super::watched_io::WatchedIo;
 use super::{ConnectionSlot, Connections, Timeouts};
 use crate::http::error;
-use crate::http::tls::Tls;
+use crate::http::tls::{self, Tls};
+use crate::http::workers::Workers;
 use callwright_telemetry::labels::{CloseReason, Label};
 
 /// Maximum number of bytes of a header section, and of read-ahead for a body.
@@ -37,30 +38,78 @@ const CLOSING_TIME: Duration = Duration::from_secs(2);
 /// Time limit for responding to a refused connection.
 const REFUSAL_TIME: Duration = Duration::from_secs(2);
 
+/// First bytes of an HTTP/2 connection (RFC 9113, section 3.4).
+const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// HTTP version of a connection, as far as it is known before its first request.
+#[derive(Debug, Clone, Copy)]
+enum WireVersion {
+    Http1,
+    /// The bytes of the first request determine it.
+    Undetermined,
+}
+
 /// Context for serving the connections of a listener.
 #[derive(Debug, Clone)]
 pub(in crate::http) struct Serving {
     pub(in crate::http) connections: Arc<Connections>,
     pub(in crate::http) tls: Option<Arc<Tls>>,
     pub(in crate::http) router: Router,
+    pub(in crate::http) workers: Workers,
     pub(in crate::http) ending: CancellationToken,
 }
 
 impl Serving {
     /// Serves the requests of a connection until it is closed, has been idle for too long or, if the process ends, has
-    /// completed its requests.
-    pub(super) async fn serve(self, socket: TcpStream, client: SocketAddr, slot: ConnectionSlot) {
+    /// completed its requests. The current runtime polls the socket.
+    pub(super) async fn serve(self, socket: net::TcpStream, client: SocketAddr, slot: ConnectionSlot) {
+        let socket = match TcpStream::from_std(socket) {
+            Ok(socket) => socket,
+            Err(error) => return tracing::debug!(%error, "cannot poll an accepted connection"),
+        };
         match self.tls.clone() {
-            None => self.converse(socket, slot).await,
+            None => {
+                let activity = Activity::new(slot);
+                if let Some(version) = self.first_bytes(&socket).await {
+                    self.converse(socket, version, activity).await;
+                }
+            }
             Some(tls) => {
                 let agreed = tokio::select! {
                     agreed = tls.handshake(socket, client) => agreed,
                     () = self.ending.cancelled() => None,
                 };
                 if let Some(stream) = agreed {
-                    self.converse(stream, slot).await;
+                    let version = match stream.get_ref().1.alpn_protocol() {
+                        Some(tls::HTTP_1_1) => WireVersion::Http1,
+                        _ => WireVersion::Undetermined,
+                    };
+                    self.converse(stream, version, Activity::new(slot)).await;
                 }
             }
+        }
+    }
+
+    /// Waits for the first bytes of a connection without TLS, and leaves them in the socket. Returns `None` if the
+    /// connection is to be closed because none arrive in time, or because the process ends.
+    ///
+    /// A connection that waits needs no buffers, and hyper needs a second one for each connection whose version it
+    /// detects itself.
+    async fn first_bytes(&self, socket: &TcpStream) -> Option<WireVersion> {
+        let mut first = [0; HTTP2_PREFACE.len()];
+        tokio::select! {
+            // An error or the end of the connection is found again when it is read.
+            seen = socket.peek(&mut first) => Some(match seen {
+                Ok(length) if first.iter().zip(HTTP2_PREFACE).take(length).any(|(one, other)| one != other) => {
+                    WireVersion::Http1
+                }
+                _ => WireVersion::Undetermined,
+            }),
+            () = sleep(self.connections.timeouts.header) => {
+                self.connections.closed(CloseReason::HeaderTimeout);
+                None
+            }
+            () = self.ending.cancelled() => None,
         }
     }
 
@@ -79,17 +128,21 @@ impl Serving {
         let _ = tokio::time::timeout(REFUSAL_TIME, refused).await;
     }
 
-    async fn converse<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(self, stream: S, slot: ConnectionSlot) {
-        let Self { connections, router, ending, .. } = self;
-        let activity = Activity::new(slot);
+    async fn converse<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+        self,
+        stream: S,
+        version: WireVersion,
+        activity: Arc<Activity>,
+    ) {
+        let Self { connections, router, workers, ending, .. } = self;
         let requests = (connections.clone(), activity.clone());
         let service = service_fn(move |request| {
             let (connections, activity) = requests.clone();
             respond(router.clone(), connections, activity, request)
         });
-        let builder = builder(&connections.timeouts);
+        let builder = builder(&connections.timeouts, version, workers);
         let io = TokioIo::new(WatchedIo::new(stream, activity.clone()));
-        let mut connection = pin!(builder.serve_connection_with_upgrades(io, service));
+        let mut connection = pin!(builder.serve_connection(io, service));
         let mut timer = pin!(sleep_until(Instant::now() + connections.timeouts.step()));
         // A child token per connection: connections must not contend for one lock.
         let ending = ending.child_token();
@@ -132,12 +185,15 @@ impl Connections {
     }
 }
 
-fn builder(timeouts: &Timeouts) -> Builder<TokioExecutor> {
-    let mut builder = Builder::new(TokioExecutor::new());
+fn builder(timeouts: &Timeouts, version: WireVersion, workers: Workers) -> Builder<Workers> {
+    let mut builder = Builder::new(workers);
     builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(MAX_HEADER_BYTES);
     let mut http2 = builder.http2();
     http2.timer(TokioTimer::new()).keep_alive_interval(timeouts.ping).keep_alive_timeout(timeouts.ping_answer);
-    builder
+    match version {
+        WireVersion::Http1 => builder.http1_only(),
+        WireVersion::Undetermined => builder,
+    }
 }
 
 /// Responds to one request; the connection is active until the last byte of the response.

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::activity::Activity;
 
-/// A socket with the activity of its connection. The connection counts as open while it exists, even after an upgrade.
+/// A socket with the activity of its connection. The connection counts as open while it exists.
 #[derive(Debug)]
 pub(super) struct WatchedIo<S> {
     socket: S,

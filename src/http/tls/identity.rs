@@ -25,7 +25,10 @@ use callwright_common::digest::add_part;
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// ALPN protocols in order of preference (RFC 7301; RFC 9113, section 3.2).
-const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
+const PROTOCOLS: [&[u8]; 2] = [b"h2", HTTP_1_1];
+
+/// HTTP/1.1 as a protocol of a handshake (RFC 7301).
+pub(in crate::http) const HTTP_1_1: &[u8] = b"http/1.1";
 
 /// Markers of a private key that is protected by a passphrase (RFC 7468, section 11, and the older form of RFC 1421).
 const ENCRYPTED: [&str; 2] = ["-----BEGIN ENCRYPTED PRIVATE KEY-----", "Proc-Type: 4,ENCRYPTED"];

@@ -14,6 +14,7 @@ use super::{Settings, TlsSettings};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::Listener;
 
+pub(super) use identity::HTTP_1_1;
 pub use identity::{Identity, TlsError};
 
 /// TLS of one listener. The identity can be replaced at run time: later handshakes use the new one, open connections

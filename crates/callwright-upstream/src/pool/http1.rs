@@ -17,6 +17,7 @@ use http::{Request, Response};
 use hyper::body::{Body, Frame, Incoming};
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{self, SendRequest};
+use tokio::runtime::{self, Handle};
 use tokio::task::coop;
 
 use crate::body::RequestBody;
@@ -31,19 +32,26 @@ pub(super) struct Http1Connection {
     sender: SendRequest<RequestBody>,
     driver: Driver,
     to_proxy: bool,
+    runtime: runtime::Id,
 }
 
 impl Http1Connection {
-    /// Starts HTTP/1.1 on a transport. Nothing is sent yet.
+    /// Starts HTTP/1.1 on a transport that the current runtime has opened. Nothing is sent yet.
     pub(super) async fn start(transport: Transport) -> hyper::Result<Self> {
         let to_proxy = transport.is_to_proxy();
         let (sender, connection) = http1::handshake(transport).await?;
-        Ok(Self { sender, driver: Driver::new(connection), to_proxy })
+        Ok(Self { sender, driver: Driver::new(connection), to_proxy, runtime: Handle::current().id() })
     }
 
     /// Whether the peer is an HTTP proxy, which needs request targets in absolute form.
     pub(super) fn is_to_proxy(&self) -> bool {
         self.to_proxy
+    }
+
+    /// Returns the runtime that opened the connection. It receives the connection's events, so it would have to wake
+    /// another one for each of them.
+    pub(super) fn runtime(&self) -> runtime::Id {
+        self.runtime
     }
 
     /// Sends a request and waits for the head of the response.

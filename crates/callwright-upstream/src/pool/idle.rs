@@ -44,13 +44,19 @@ struct Idle<T> {
     since: Instant,
 }
 
+impl<T> Idle<T> {
+    fn new(connection: T) -> Self {
+        Self { connection, since: Instant::now() }
+    }
+}
+
 impl IdleConnections {
     /// Creates a list of at most `max` connections, each for at most `timeout`.
     pub(super) fn new(max: usize, timeout: Duration) -> Self {
         Self { connections: Mutex::default(), max, timeout }
     }
 
-    /// Takes the connection that was used last.
+    /// Takes the connection that was used last, of those that the current runtime opened if there are any.
     pub(super) fn take(&self) -> Option<PooledConnection> {
         loop {
             let mut connections = self.lock();
@@ -59,7 +65,7 @@ impl IdleConnections {
                 shared.since = Instant::now();
                 return Some(PooledConnection::Http2(shared.connection.clone()));
             }
-            let mut idle = connections.http1.pop()?;
+            let mut idle = connections.take_http1()?;
             drop(connections);
             if self.is_usable(&mut idle) {
                 return Some(PooledConnection::Http1(idle.connection));
@@ -71,7 +77,7 @@ impl IdleConnections {
     pub(super) fn put(self: &Arc<Self>, connection: Box<Http1Connection>) {
         let mut connections = self.lock();
         if connections.http1.len() < self.max {
-            connections.http1.push(Idle { connection, since: Instant::now() });
+            connections.http1.push(Idle::new(connection));
             self.start_sweep(&mut connections);
         }
     }
@@ -80,7 +86,7 @@ impl IdleConnections {
     pub(super) fn share(self: &Arc<Self>, connection: http2::SendRequest<RequestBody>) {
         if self.max > 0 {
             let mut connections = self.lock();
-            connections.http2 = Some(Idle { connection, since: Instant::now() });
+            connections.http2 = Some(Idle::new(connection));
             self.start_sweep(&mut connections);
         }
     }
@@ -115,6 +121,16 @@ impl IdleConnections {
 
     fn lock(&self) -> MutexGuard<'_, Connections> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Connections {
+    fn take_http1(&mut self) -> Option<Idle<Box<Http1Connection>>> {
+        let current = Handle::try_current().ok()?.id();
+        match self.http1.iter().rposition(|idle| idle.connection.runtime() == current) {
+            Some(index) => Some(self.http1.remove(index)),
+            None => self.http1.pop(),
+        }
     }
 }
 

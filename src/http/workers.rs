@@ -1,0 +1,169 @@
+//! Workers that serve client connections: runtimes with one thread each.
+//!
+//! A connection belongs to one worker from its start to its end. Its turns, their timers and the upstream connections that
+//! they prefer are polled by one thread, so no turn waits for the queue of another thread or wakes one. A connection is
+//! assigned to the worker with the fewest; so is each HTTP/2 request, because one HTTP/2 connection may carry all requests
+//! of a load balancer.
+//!
+//! One listener assigns the connections. With a listener per worker (`SO_REUSEPORT`) the system would assign them by a
+//! hash, which leaves workers idle if clients keep few connections open for long, as agents do.
+
+use std::future::Future;
+use std::io;
+use std::iter;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::FutureExt;
+use tokio::runtime::{Builder, Handle, Runtime};
+
+/// Threads of workers. Dropping them ends the workers without waiting for their tasks.
+#[derive(Debug)]
+pub struct WorkerThreads(Vec<Runtime>);
+
+/// Assigns tasks to workers.
+#[derive(Debug, Clone)]
+pub struct Workers(Arc<[Worker]>);
+
+#[derive(Debug)]
+struct Worker {
+    runtime: Handle,
+    /// Number of tasks that are assigned and not complete.
+    tasks: Arc<AtomicUsize>,
+}
+
+impl WorkerThreads {
+    /// Starts workers. Their runtimes are multi-threaded ones with a single worker thread, so that long work can run in
+    /// place while another thread polls the worker's other tasks ([`tokio::task::block_in_place`]).
+    ///
+    /// # Errors
+    /// If the system starts no further thread.
+    pub fn start(count: NonZeroUsize) -> io::Result<Self> {
+        let worker =
+            || Builder::new_multi_thread().worker_threads(1).thread_name("callwright-turns").enable_all().build();
+        iter::repeat_with(worker).take(count.get()).collect::<io::Result<_>>().map(Self)
+    }
+
+    /// Returns the assigner of tasks to these workers.
+    pub fn workers(&self) -> Workers {
+        Workers::of(self.0.iter().map(|runtime| runtime.handle().clone()))
+    }
+}
+
+impl Drop for WorkerThreads {
+    fn drop(&mut self) {
+        self.0.drain(..).for_each(Runtime::shutdown_background);
+    }
+}
+
+impl Workers {
+    /// Assigns all tasks to the current runtime.
+    pub fn current() -> Self {
+        Self::of(iter::once(Handle::current()))
+    }
+
+    fn of(runtimes: impl Iterator<Item = Handle>) -> Self {
+        Self(runtimes.map(|runtime| Worker { runtime, tasks: Arc::default() }).collect())
+    }
+
+    /// Runs a task on the worker with the fewest tasks.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let Some(worker) = self.0.iter().min_by_key(|worker| worker.tasks.load(Ordering::Relaxed)) else { return };
+        let assigned = Assigned::to(worker);
+        worker.runtime.spawn(task.map(move |()| drop(assigned)));
+    }
+}
+
+/// Runs the requests of HTTP/2 connections.
+impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Workers {
+    fn execute(&self, request: F) {
+        self.spawn(request);
+    }
+}
+
+/// A task that its worker counts.
+struct Assigned(Arc<AtomicUsize>);
+
+impl Assigned {
+    fn to(worker: &Worker) -> Self {
+        worker.tasks.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(&worker.tasks))
+    }
+}
+
+impl Drop for Assigned {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use tokio::sync::{mpsc, oneshot};
+
+    use super::*;
+
+    fn threads(count: usize) -> WorkerThreads {
+        WorkerThreads::start(NonZeroUsize::new(count).unwrap()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn tasks_go_to_the_worker_with_the_fewest() {
+        let threads = threads(3);
+        let workers = threads.workers();
+        let (sender, mut runtimes) = mpsc::unbounded_channel();
+        let (end, ended) = oneshot::channel::<()>();
+        let report = sender.clone();
+        workers.spawn(async move {
+            report.send(Handle::current().id()).unwrap();
+            let _ = ended.await;
+        });
+        let ending = runtimes.recv().await.unwrap();
+        let mut used = vec![ending];
+        for _ in 1..9 {
+            let report = sender.clone();
+            workers.spawn(async move {
+                report.send(Handle::current().id()).unwrap();
+                pending::<()>().await;
+            });
+            used.push(runtimes.recv().await.unwrap());
+        }
+        for runtime in used.clone() {
+            assert_eq!(used.iter().filter(|other| **other == runtime).count(), 3, "of {used:?}");
+        }
+        end.send(()).unwrap();
+        while workers.0.iter().map(|worker| worker.tasks.load(Ordering::Relaxed)).sum::<usize>() > 8 {
+            tokio::task::yield_now().await;
+        }
+        workers.spawn(async move { sender.send(Handle::current().id()).unwrap() });
+        assert_eq!(runtimes.recv().await, Some(ending), "its worker has the fewest");
+    }
+
+    #[tokio::test]
+    async fn long_work_does_not_stop_the_worker() {
+        let threads = threads(1);
+        let workers = threads.workers();
+        let (go, gone) = std::sync::mpsc::channel::<()>();
+        let (sender, answered) = oneshot::channel();
+        workers.spawn(async move { tokio::task::block_in_place(|| gone.recv().unwrap()) });
+        workers.spawn(async move { sender.send(()).unwrap() });
+        answered.await.unwrap();
+        go.send(()).unwrap();
+    }
+
+    #[tokio::test]
+    async fn dropped_threads_end_their_tasks() {
+        let threads = threads(2);
+        let workers = threads.workers();
+        let (sender, ended) = oneshot::channel::<()>();
+        workers.spawn(async move {
+            let _sender = sender;
+            pending::<()>().await;
+        });
+        drop(threads);
+        assert!(ended.await.is_err());
+    }
+}
