@@ -105,7 +105,7 @@ pub(super) fn of_answer(upstream: &HeaderMap, body_is_untouched: bool) -> Header
 }
 
 /// Copies the values. Received ones share the read buffer of their connection, which they keep from reuse.
-pub(super) fn detach(headers: &mut HeaderMap) {
+pub fn detach(headers: &mut HeaderMap) {
     for value in headers.values_mut() {
         // A received value is valid.
         if let Ok(mut copy) = HeaderValue::from_bytes(value.as_bytes()) {

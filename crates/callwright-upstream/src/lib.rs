@@ -30,6 +30,7 @@ pub use answer::Answer;
 pub use body::RequestBody;
 pub use client::Upstream;
 pub use concurrency_limiter::Load;
+pub use headers::detach as detach_headers;
 pub use retry::{Again, Retries, forbid_retry, is_retry_forbidden};
 pub use settings::{BuildError, Settings};
 pub use text_model::{Answered, Exchange, Manner, Patience, TextModel, TextSource};

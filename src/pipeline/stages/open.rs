@@ -27,7 +27,7 @@ use callwright_telemetry::labels::KeyResult;
 use callwright_telemetry::{TRACEPARENT, TRACESTATE};
 use callwright_types::rules::{Mode, ProceduresMode};
 use callwright_types::{MemoryNote, Protocol, Scope, ids};
-use callwright_upstream::Upstream;
+use callwright_upstream::{Upstream, detach_headers};
 
 /// Header that groups the turns of a conversation.
 const SESSION_HEADER: &str = "x-callwright-session";
@@ -153,6 +153,10 @@ pub(crate) fn open(
             // The vendors' `tracestate` belongs to a trace that is not continued.
             headers.remove(TRACESTATE);
         }
+    }
+    if chat.is_stream() {
+        // A stream may stay open for minutes.
+        detach_headers(&mut headers);
     }
     let toolsets = if policy.mode == Mode::Guard { settings.toolsets } else { Vec::new() };
     Ok(Box::new(Turn {
