@@ -9,6 +9,8 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::chunks::EMPTY_STAMP;
+
 /// Content of the response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -28,13 +30,24 @@ pub(crate) struct Plan {
     pub(crate) delay: Duration,
     /// `chunks=N`: deltas that carry the text or the arguments of a streamed answer.
     pub(crate) chunks: usize,
-    /// `spacing_ms=N`: pause before every delta but the first.
+    /// `spacing_ms=N`: pause before every event but the first.
     pub(crate) spacing: Duration,
+    /// `size=N`: length of the text in bytes. Calls always have the same arguments.
+    pub(crate) size: usize,
+    /// `stamps=1`: every delta of a chat's text carries the time at which it is written ([`crate::chunks`]).
+    pub(crate) stamps: bool,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { kind: Kind::Call, delay: Duration::ZERO, chunks: 8, spacing: Duration::ZERO }
+        Self {
+            kind: Kind::Call,
+            delay: Duration::ZERO,
+            chunks: 8,
+            spacing: Duration::ZERO,
+            size: TEXT.len(),
+            stamps: false,
+        }
     }
 }
 
@@ -57,6 +70,8 @@ impl Plan {
                 Some(("delay_ms", text)) => plan.delay = Duration::from_millis(number(text)?),
                 Some(("spacing_ms", text)) => plan.spacing = Duration::from_millis(number(text)?),
                 Some(("chunks", text)) => plan.chunks = number(text)?.clamp(1, 10_000) as usize,
+                Some(("size", text)) => plan.size = number(text)?.clamp(1, 10_000_000) as usize,
+                Some(("stamps", "1")) => plan.stamps = true,
                 _ => return Err(format!("unknown setting {pair}")),
             }
         }
@@ -77,6 +92,21 @@ const TEXT: &str = "In Paris it is nine degrees and raining. Take a coat that ke
                     bicycle at home: the wind comes from the west at forty kilometres an hour and turns north at noon.";
 const ARGUMENTS: &str =
     r#"{"city":"Paris","country":"FR","unit":"celsius","days":3,"include":["wind","rain"],"detail":{"hourly":true}}"#;
+
+/// Content of a response, with the text that a plan selects.
+pub(crate) struct Content {
+    kind: Kind,
+    text: String,
+    stamps: bool,
+}
+
+impl Content {
+    /// Returns the content of a plan.
+    pub(crate) fn of_plan(plan: &Plan) -> Self {
+        let text = TEXT.bytes().chain(*b" ").cycle().take(plan.size).map(char::from).collect();
+        Self { kind: plan.kind, text, stamps: plan.stamps }
+    }
+}
 
 /// Wire protocol of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,28 +130,28 @@ impl Wire {
 }
 
 /// Returns a whole response.
-pub(crate) fn whole(wire: Wire, kind: Kind, model: &str) -> Bytes {
+pub(crate) fn whole(wire: Wire, content: &Content, model: &str) -> Bytes {
     match wire {
-        Wire::Chat => chat(kind, model),
-        Wire::Responses => Bytes::from(response(kind, model).to_string()),
-        Wire::Messages => Bytes::from(message(kind, model).to_string()),
+        Wire::Chat => chat(content, model),
+        Wire::Responses => Bytes::from(response(content, model).to_string()),
+        Wire::Messages => Bytes::from(message(content, model).to_string()),
     }
 }
 
 /// Returns the events of a streamed response.
-pub(crate) fn events(wire: Wire, kind: Kind, model: &str, chunks: usize) -> Vec<Bytes> {
+pub(crate) fn events(wire: Wire, content: &Content, model: &str, chunks: usize) -> Vec<Bytes> {
     match wire {
-        Wire::Chat => chat_events(kind, model, chunks),
-        Wire::Responses => response_events(kind, model, chunks),
-        Wire::Messages => message_events(kind, model, chunks),
+        Wire::Chat => chat_events(content, model, chunks),
+        Wire::Responses => response_events(content, model, chunks),
+        Wire::Messages => message_events(content, model, chunks),
     }
 }
 
 /// Returns the part of an answer in the Responses protocol.
-fn item(kind: Kind) -> Value {
-    match kind {
+fn item(content: &Content) -> Value {
+    match content.kind {
         Kind::Text => json!({"id": "msg_Bw1nD0s9", "type": "message", "status": "completed", "role": "assistant",
-            "content": [{"type": "output_text", "text": TEXT, "annotations": [], "logprobs": []}]}),
+            "content": [{"type": "output_text", "text": content.text, "annotations": [], "logprobs": []}]}),
         Kind::Call => {
             json!({"id": "fc_Bw1nD0s9", "type": "function_call", "status": "completed", "call_id": "call_Zk3nQ9vR1",
             "name": "get_weather", "arguments": ARGUMENTS})
@@ -129,21 +159,21 @@ fn item(kind: Kind) -> Value {
     }
 }
 
-fn response(kind: Kind, model: &str) -> Value {
+fn response(content: &Content, model: &str) -> Value {
     json!({
         "id": "resp_Bw1nD0s9TqLmZk3nQ9vR1xY2aB3cD", "object": "response", "created_at": 1_750_000_000,
-        "status": "completed", "error": null, "incomplete_details": null, "model": model, "output": [item(kind)],
+        "status": "completed", "error": null, "incomplete_details": null, "model": model, "output": [item(content)],
         "parallel_tool_calls": true, "service_tier": "default", "temperature": 0.2,
         "usage": {"input_tokens": 182, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 41,
             "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 223},
     })
 }
 
-fn response_events(kind: Kind, model: &str, chunks: usize) -> Vec<Bytes> {
-    let whole = response(kind, model);
+fn response_events(content: &Content, model: &str, chunks: usize) -> Vec<Bytes> {
+    let whole = response(content, model);
     let mut begun = whole.clone();
     (begun["status"], begun["output"], begun["usage"]) = (json!("in_progress"), json!([]), Value::Null);
-    let done = item(kind);
+    let done = item(content);
     let mut added = done.clone();
     added["status"] = json!("in_progress");
     let id = done["id"].clone();
@@ -158,19 +188,19 @@ fn response_events(kind: Kind, model: &str, chunks: usize) -> Vec<Bytes> {
         event[key] = value;
         event
     };
-    match kind {
+    match content.kind {
         Kind::Text => {
             added["content"] = json!([]);
             events.push(json!({"type": "response.output_item.added", "output_index": 0, "item": added}));
             let mut part = done["content"][0].clone();
             part["text"] = json!("");
             events.push(in_part("response.content_part.added", "part", part));
-            for piece in pieces(TEXT, chunks) {
+            for piece in pieces(&content.text, chunks) {
                 let mut delta = in_part("response.output_text.delta", "delta", json!(piece));
                 delta["logprobs"] = json!([]);
                 events.push(delta);
             }
-            let mut end = in_part("response.output_text.done", "text", json!(TEXT));
+            let mut end = in_part("response.output_text.done", "text", json!(content.text));
             end["logprobs"] = json!([]);
             events.push(end);
             events.push(in_part("response.content_part.done", "part", done["content"][0].clone()));
@@ -197,9 +227,9 @@ fn response_events(kind: Kind, model: &str, chunks: usize) -> Vec<Bytes> {
 }
 
 /// Returns the block of an answer in the Messages protocol.
-fn block(kind: Kind) -> Value {
-    match kind {
-        Kind::Text => json!({"type": "text", "text": TEXT}),
+fn block(content: &Content) -> Value {
+    match content.kind {
+        Kind::Text => json!({"type": "text", "text": content.text}),
         Kind::Call => {
             let input: Value = serde_json::from_str(ARGUMENTS).unwrap_or_default();
             json!({"type": "tool_use", "id": "toolu_Zk3nQ9vR1", "name": "get_weather", "input": input})
@@ -207,24 +237,24 @@ fn block(kind: Kind) -> Value {
     }
 }
 
-fn message(kind: Kind, model: &str) -> Value {
-    let reason = if kind == Kind::Text { "end_turn" } else { "tool_use" };
+fn message(content: &Content, model: &str) -> Value {
+    let reason = if content.kind == Kind::Text { "end_turn" } else { "tool_use" };
     json!({
         "id": "msg_Bw1nD0s9TqLmZk3nQ9vR1xY2aB3cD", "type": "message", "role": "assistant", "model": model,
-        "content": [block(kind)], "stop_reason": reason, "stop_sequence": null,
+        "content": [block(content)], "stop_reason": reason, "stop_sequence": null,
         "usage": {"input_tokens": 182, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 41},
     })
 }
 
-fn message_events(kind: Kind, model: &str, chunks: usize) -> Vec<Bytes> {
-    let whole = message(kind, model);
+fn message_events(content: &Content, model: &str, chunks: usize) -> Vec<Bytes> {
+    let whole = message(content, model);
     let mut begun = whole.clone();
     (begun["content"], begun["stop_reason"], begun["usage"]["output_tokens"]) = (json!([]), Value::Null, json!(1));
-    let mut start = block(kind);
-    let (text, delta_kind, key) = match kind {
+    let mut start = block(content);
+    let (text, delta_kind, key) = match content.kind {
         Kind::Text => {
             start["text"] = json!("");
-            (TEXT, "text_delta", "text")
+            (content.text.as_str(), "text_delta", "text")
         }
         Kind::Call => {
             start["input"] = json!({});
@@ -251,9 +281,9 @@ fn named_event(event: &Value) -> Bytes {
     Bytes::from(format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default()))
 }
 
-fn chat(kind: Kind, model: &str) -> Bytes {
-    let (message, finish_reason) = match kind {
-        Kind::Text => (json!({"role": "assistant", "content": TEXT, "refusal": null}), "stop"),
+fn chat(content: &Content, model: &str) -> Bytes {
+    let (message, finish_reason) = match content.kind {
+        Kind::Text => (json!({"role": "assistant", "content": content.text, "refusal": null}), "stop"),
         Kind::Call => {
             let call = json!({"id": "call_Zk3nQ9vR1", "type": "function", "function": {"name": "get_weather", "arguments": ARGUMENTS}});
             (json!({"role": "assistant", "content": null, "refusal": null, "tool_calls": [call]}), "tool_calls")
@@ -265,21 +295,22 @@ fn chat(kind: Kind, model: &str) -> Bytes {
     Bytes::from(body.to_string())
 }
 
-fn chat_events(kind: Kind, model: &str, chunks: usize) -> Vec<Bytes> {
-    let (text, finish_reason) = match kind {
-        Kind::Text => (TEXT, "stop"),
+fn chat_events(content: &Content, model: &str, chunks: usize) -> Vec<Bytes> {
+    let (text, finish_reason) = match content.kind {
+        Kind::Text => (content.text.as_str(), "stop"),
         Kind::Call => (ARGUMENTS, "tool_calls"),
     };
     let mut deltas =
-        vec![json!({"role": "assistant", "content": if kind == Kind::Text { json!("") } else { Value::Null }})];
-    if kind == Kind::Call {
+        vec![json!({"role": "assistant", "content": if content.kind == Kind::Text { json!("") } else { Value::Null }})];
+    if content.kind == Kind::Call {
         let function = json!({"name": "get_weather", "arguments": ""});
         deltas.push(
             json!({"tool_calls": [{"index": 0, "id": "call_Zk3nQ9vR1", "type": "function", "function": function}]}),
         );
     }
     for piece in pieces(text, chunks) {
-        deltas.push(match kind {
+        deltas.push(match content.kind {
+            Kind::Text if content.stamps => json!({"content": format!("{piece}{EMPTY_STAMP}")}),
             Kind::Text => json!({"content": piece}),
             Kind::Call => json!({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}),
         });
@@ -306,4 +337,31 @@ fn head(model: &str, object: &str, choice: Value) -> Value {
 fn pieces(text: &str, count: usize) -> impl Iterator<Item = &str> {
     let length = text.len().div_ceil(count).max(1);
     (0..text.len()).step_by(length).filter_map(move |start| text.get(start..text.len().min(start + length)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_selects_the_answer() {
+        let plan = Plan::of_path("/answer=text&chunks=100&size=300&spacing_ms=5&stamps=1/v1/chat/completions").unwrap();
+        let spacing = Duration::from_millis(5);
+        let expected = Plan { kind: Kind::Text, chunks: 100, size: 300, spacing, stamps: true, ..Plan::default() };
+        assert_eq!(plan, expected);
+        for wrong in ["/answer=nothing/v1/chat/completions", "/chunks=x/v1/", "/chat/completions"] {
+            assert!(Plan::of_path(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_text_has_the_size_and_the_pieces_that_were_requested() {
+        let plan = Plan { kind: Kind::Text, chunks: 100, size: 300, stamps: true, ..Plan::default() };
+        let content = Content::of_plan(&plan);
+        assert_eq!(content.text.len(), 300);
+        assert!(content.text.starts_with("In Paris ") && content.text.contains("at noon. In Paris"));
+        let events = events(Wire::Chat, &content, "mock", plan.chunks);
+        let stamped = events.iter().filter(|event| memchr::memmem::find(event, EMPTY_STAMP.as_bytes()).is_some());
+        assert_eq!(stamped.count(), 100);
+    }
 }

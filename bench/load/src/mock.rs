@@ -18,7 +18,8 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-use crate::answer::{self, Asked, Plan, Wire};
+use crate::answer::{self, Asked, Content, Plan, Wire};
+use crate::chunks::{self, EMPTY_STAMP};
 
 /// Arguments of `mock`.
 #[derive(clap::Args)]
@@ -114,10 +115,11 @@ impl Made {
         }
         let plan = Plan::of_path(&key.path)?;
         let wire = Wire::of_path(&key.path);
+        let content = Content::of_plan(&plan);
         let body = if key.stream {
-            Frames::Events(answer::events(wire, plan.kind, &key.model, plan.chunks).into())
+            Frames::Events(answer::events(wire, &content, &key.model, plan.chunks).into())
         } else {
-            Frames::Whole(answer::whole(wire, plan.kind, &key.model))
+            Frames::Whole(answer::whole(wire, &content, &key.model))
         };
         let answer = Answer { plan, body };
         answers.insert(key, answer.clone());
@@ -140,6 +142,7 @@ fn event_stream(events: Arc<[Bytes]>, plan: Plan) -> Response<Body> {
             if index > 0 && !plan.spacing.is_zero() {
                 tokio::time::sleep(plan.spacing).await;
             }
+            let event = if plan.stamps { stamped(&event) } else { event };
             Some((Ok(Frame::data(event)), index + 1))
         }
     });
@@ -147,4 +150,12 @@ fn event_stream(events: Arc<[Bytes]>, plan: Plan) -> Response<Body> {
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
     response.headers_mut().insert("x-request-id", HeaderValue::from_static("req_mock"));
     response
+}
+
+/// Fills the time into an event that has a place for it.
+fn stamped(event: &Bytes) -> Bytes {
+    let Some(start) = memchr::memmem::find(event, EMPTY_STAMP.as_bytes()) else { return event.clone() };
+    let (before, rest) = event.split_at(start);
+    let after = rest.get(EMPTY_STAMP.len()..).unwrap_or_default();
+    [before, chunks::stamp(chunks::now()).as_bytes(), after].concat().into()
 }
