@@ -34,6 +34,10 @@ bench *arguments:
     cargo bench --locked -p callwright-judge --bench judge -- {{ arguments }}
     cargo bench --locked -p callwright-judge --bench rescue -- {{ arguments }}
 
+# Measure the proxy beside nginx, a bare proxy and other gateways. `just compare --quick` shows whether it works.
+compare *arguments:
+    bench/run {{ arguments }}
+
 # Run the demo: no key, no network, no file. Arguments are those of `callwright demo`.
 demo *arguments:
     cargo run --locked -- demo {{ arguments }}

@@ -81,7 +81,7 @@ impl Plan {
 
 /// Members of a request that determine the response.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct RequestMembers<'a> {
     #[serde(borrow)]
     pub(crate) model: std::borrow::Cow<'a, str>,
     #[serde(default)]

@@ -2,6 +2,7 @@
 //! event is the time from there until the client has read it. Both read the machine's monotonic clock.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use memchr::memmem;
@@ -19,8 +20,8 @@ pub(crate) struct Arguments {
     request: RequestArguments,
     /// Stamped events of each stream; another number is an error.
     #[arg(long)]
-    events: usize,
-    /// Duration of the measurement; streams that are open at its end are read to their ends.
+    events: NonZeroUsize,
+    /// Duration of the measurement; streams that are open at its end are read to their ends. At least one is measured.
     #[arg(long, default_value_t = 3.0)]
     seconds: f64,
     /// Number of streams at a time.
@@ -56,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     let end = Instant::now() + duration(arguments.seconds)?;
     let delays = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..arguments.connections)
-            .map(|_| scope.spawn(|| one_connection(&exchange, arguments.events, end)))
+            .map(|_| scope.spawn(|| one_connection(&exchange, arguments.events.get(), end)))
             .collect();
         let mut all = Vec::new();
         for thread in threads {
@@ -79,7 +80,7 @@ fn one_connection(exchange: &Exchange, events: usize, end: Instant) -> Result<Ve
     let mut buffer = vec![0; 64 * 1024];
     // The first stream opens the proxy's connection to the upstream and is not counted.
     let mut is_first = true;
-    while is_first || Instant::now() < end {
+    while delays.is_empty() || Instant::now() < end {
         if response.is_last {
             socket = connect(exchange).map_err(|error| error.to_string())?;
         }

@@ -18,7 +18,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-use crate::answer::{self, Asked, Content, Plan, Wire};
+use crate::answer::{self, Content, Plan, RequestMembers, Wire};
 use crate::chunks::{self, EMPTY_STAMP};
 
 /// Arguments of `mock`.
@@ -107,8 +107,8 @@ async fn respond(request: Request<Incoming>, made: &Made) -> Result<Response<Bod
 
 impl Made {
     fn answer(&self, path: String, body: &[u8]) -> Result<Answer, String> {
-        let asked: Asked<'_> = serde_json::from_slice(body).map_err(|error| format!("request: {error}"))?;
-        let key = Key { path, model: asked.model.into_owned(), stream: asked.stream };
+        let request: RequestMembers<'_> = serde_json::from_slice(body).map_err(|error| format!("request: {error}"))?;
+        let key = Key { path, model: request.model.into_owned(), stream: request.stream };
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(answer) = answers.get(&key) {
             return Ok(answer.clone());

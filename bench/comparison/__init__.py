@@ -1,0 +1,1 @@
+"""Measures proxies beside each other, for bench/run. docs/benchmarks/proxy-throughput.md documents the method."""
