@@ -67,18 +67,32 @@ impl Workers {
         Self(runtimes.map(|runtime| Worker { runtime, tasks: Arc::default() }).collect())
     }
 
-    /// Runs a task on the worker with the fewest tasks.
-    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let Some(worker) = self.0.iter().min_by_key(|worker| worker.tasks.load(Ordering::Relaxed)) else { return };
-        let assigned = Assigned::to(worker);
-        worker.runtime.spawn(task.map(move |()| drop(assigned)));
+    /// Runs a connection on the worker with the fewest tasks. The worker itself creates the connection's task, because
+    /// allocators keep memory that another thread frees for long.
+    pub(super) fn run<F>(&self, connection: impl FnOnce() -> F + Send + 'static)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        if let Some((runtime, assigned)) = self.assign() {
+            runtime.spawn(async move {
+                tokio::spawn(connection().map(move |()| drop(assigned)));
+            });
+        }
+    }
+
+    /// Returns the worker with the fewest tasks.
+    fn assign(&self) -> Option<(&Handle, Assigned)> {
+        let worker = self.0.iter().min_by_key(|worker| worker.tasks.load(Ordering::Relaxed))?;
+        Some((&worker.runtime, Assigned::to(worker)))
     }
 }
 
 /// Runs the requests of HTTP/2 connections.
 impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Workers {
     fn execute(&self, request: F) {
-        self.spawn(request);
+        if let Some((runtime, assigned)) = self.assign() {
+            runtime.spawn(request.map(move |()| drop(assigned)));
+        }
     }
 }
 
@@ -117,7 +131,7 @@ mod tests {
         let (sender, mut runtimes) = mpsc::unbounded_channel();
         let (end, ended) = oneshot::channel::<()>();
         let report = sender.clone();
-        workers.spawn(async move {
+        workers.run(async move || {
             report.send(Handle::current().id()).unwrap();
             let _ = ended.await;
         });
@@ -125,7 +139,7 @@ mod tests {
         let mut used = vec![ending];
         for _ in 1..9 {
             let report = sender.clone();
-            workers.spawn(async move {
+            workers.run(async move || {
                 report.send(Handle::current().id()).unwrap();
                 pending::<()>().await;
             });
@@ -138,7 +152,7 @@ mod tests {
         while workers.0.iter().map(|worker| worker.tasks.load(Ordering::Relaxed)).sum::<usize>() > 8 {
             tokio::task::yield_now().await;
         }
-        workers.spawn(async move { sender.send(Handle::current().id()).unwrap() });
+        workers.run(async move || sender.send(Handle::current().id()).unwrap());
         assert_eq!(runtimes.recv().await, Some(ending), "its worker has the fewest");
     }
 
@@ -148,8 +162,8 @@ mod tests {
         let workers = threads.workers();
         let (go, gone) = std::sync::mpsc::channel::<()>();
         let (sender, answered) = oneshot::channel();
-        workers.spawn(async move { tokio::task::block_in_place(|| gone.recv().unwrap()) });
-        workers.spawn(async move { sender.send(()).unwrap() });
+        workers.run(async move || tokio::task::block_in_place(|| gone.recv().unwrap()));
+        workers.run(async move || sender.send(()).unwrap());
         answered.await.unwrap();
         go.send(()).unwrap();
     }
@@ -159,7 +173,7 @@ mod tests {
         let threads = threads(2);
         let workers = threads.workers();
         let (sender, ended) = oneshot::channel::<()>();
-        workers.spawn(async move {
+        workers.run(async move || {
             let _sender = sender;
             pending::<()>().await;
         });

@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
@@ -79,7 +80,10 @@ fn start(serving: &Serving, tasks: &TaskTracker, socket: TcpStream, client: Sock
     }
     match serving.connections.admit() {
         ConnectionAdmission::Served(slot) => match socket.into_std() {
-            Ok(socket) => serving.workers.spawn(tasks.track_future(serving.clone().serve(socket, client, slot))),
+            Ok(socket) => {
+                let (connection, token) = (serving.clone(), tasks.token());
+                serving.workers.run(move || connection.serve(socket, client, slot).map(move |()| drop(token)));
+            }
             Err(error) => tracing::debug!(%error, "cannot pass an accepted connection on"),
         },
         ConnectionAdmission::Refused(permit) => {
