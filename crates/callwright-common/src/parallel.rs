@@ -3,6 +3,7 @@
 //!
 //! Items differ in size by a factor of 100,000. Each item therefore goes to the next idle worker.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -24,31 +25,37 @@ pub struct WorkLimits {
 }
 
 /// Applies `work` to all items with as many threads as there are cores, and returns the results in the order of the
-/// items. `weight` limits the total weight of the items in progress. Items that remain because threads cannot be started
-/// are processed by the calling thread.
+/// items. `weight` limits the total weight of the items in progress. The heaviest items begin first, so that the
+/// threads end at about the same time. Items that remain because threads cannot be started are processed by the calling
+/// thread.
 pub fn map_in_order<T: Sync, R: Send>(
     items: &[T],
     weight: u64,
-    weigh: impl Fn(&T) -> u64 + Sync,
+    weigh: impl Fn(&T) -> u64,
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
     let workers = thread::available_parallelism().map_or(1, usize::from).min(items.len());
     let limits = WorkLimits { workers, weight, ahead: items.len() };
-    let mut results = Vec::with_capacity(items.len());
+    let mut by_weight: Vec<(u64, usize, &T)> =
+        items.iter().enumerate().map(|(index, item)| (weigh(item), index, item)).collect();
+    by_weight.sort_by_key(|(weight, ..)| Reverse(*weight));
+    let mut results: Vec<(usize, R)> = Vec::with_capacity(items.len());
     let ended: io::Result<()> = in_order(
         limits,
-        items.iter(),
-        |item| weigh(item),
-        &work,
+        by_weight.iter(),
+        |(weight, ..)| *weight,
+        |(_, index, item)| (*index, work(item)),
         |result| {
             results.push(result);
             Ok(())
         },
     );
     if ended.is_err() {
-        results.extend(items.get(results.len()..).unwrap_or_default().iter().map(work));
+        let rest = by_weight.get(results.len()..).unwrap_or_default();
+        results.extend(rest.iter().map(|(_, index, item)| (*index, work(item))));
     }
-    results
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Applies `work` to all items like [`map_in_order`], without a limit on the items in progress: for work whose results
@@ -273,6 +280,24 @@ mod tests {
             ended.unwrap();
             assert_eq!(seen, (0..count).map(|number| number * 2).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn heavy_items_begin_first_and_results_keep_the_order_of_the_items() {
+        let items: Vec<u64> = (0..50).map(|index| index * 37 % 50).collect();
+        let begun = Mutex::new(Vec::new());
+        let results = map_in_order(
+            &items,
+            1,
+            |item| *item + 1,
+            |item| {
+                begun.lock().unwrap().push(*item);
+                item * 2
+            },
+        );
+        assert_eq!(results, items.iter().map(|item| item * 2).collect::<Vec<_>>());
+        // No two items fit in the weight, so they run one after the other.
+        assert!(begun.into_inner().unwrap().is_sorted_by(|before, after| before > after));
     }
 
     #[test]

@@ -174,7 +174,12 @@ impl ApiDocument {
 impl<'d> LocatedValue<'d> {
     /// Returns the member `key` of this object.
     pub(super) fn member(&self, key: &str) -> Option<LocatedValue<'d>> {
-        self.value.get(key).map(|value| LocatedValue { value, at: self.at.child(key) })
+        self.get(key).map(|value| LocatedValue { value, at: self.at.child(key) })
+    }
+
+    /// Returns the value of the member `key`.
+    pub(super) fn get(&self, key: &str) -> Option<&'d Value> {
+        get(self.value.as_object()?, key)
     }
 
     /// Returns the members of this object; empty if it is not an object.
@@ -200,13 +205,13 @@ impl<'d> LocatedValue<'d> {
 
     /// Returns the string member `key`, trimmed; `None` if it is absent, blank or not a string.
     pub(super) fn text(&self, key: &str) -> Option<&'d str> {
-        self.value.get(key)?.as_str().map(str::trim).filter(|text| !text.is_empty())
+        self.get(key)?.as_str().map(str::trim).filter(|text| !text.is_empty())
     }
 
     /// Returns the boolean member `key`. Accepts strings too, which result from quotation marks and from `yes` and
     /// `no` of YAML 1.1.
     pub(super) fn flag(&self, key: &str) -> Option<bool> {
-        match self.value.get(key)? {
+        match self.get(key)? {
             Value::Bool(flag) => Some(*flag),
             Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
                 "true" | "yes" => Some(true),
@@ -219,8 +224,19 @@ impl<'d> LocatedValue<'d> {
 
     /// Returns the `$ref` of a Reference Object.
     pub(super) fn reference(&self) -> Option<&'d str> {
-        self.value.get("$ref")?.as_str()
+        self.get("$ref")?.as_str()
     }
+}
+
+/// Number of members up to which comparing their names is faster than computing a hash.
+const FEW_MEMBERS: usize = 8;
+
+/// Returns the member `key` of an object.
+pub(super) fn get<'d>(members: &'d Map<String, Value>, key: &str) -> Option<&'d Value> {
+    if members.len() > FEW_MEMBERS {
+        return members.get(key);
+    }
+    members.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
 }
 
 fn version(root: &Value, path: &Path) -> Result<Version, LoadError> {

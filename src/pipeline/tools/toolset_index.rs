@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
+use callwright_common::parallel::map_all;
 use callwright_judge::scanner::ToolSet;
 use callwright_knowledge::representation::Representations;
 use callwright_openapi::{Catalog, Operation, Toolset};
@@ -66,19 +67,28 @@ impl ToolsetIndex {
         before: Option<&Self>,
         metrics: &Metrics,
     ) -> Self {
-        let mut by_toolset = BTreeMap::new();
-        for toolset in catalog.toolsets() {
+        let toolsets: Vec<&Arc<Toolset>> = catalog.toolsets().collect();
+        let indexed = map_all(&toolsets, |toolset| {
             let texts = texts(toolset, &representations);
             let names = toolset.operations.iter().map(Operation::own_name);
             let learned = LearnedRanking::new(&representations, Some(&toolset.name), embedder.as_ref(), names);
             let known = before.and_then(|before| before.by_toolset.get(&toolset.name));
-            let tools = match known.filter(|known| known.texts == texts && known.learned == learned) {
-                Some(known) => Arc::clone(known),
-                None => {
-                    let counted = embedder.as_ref().map(|_| metrics.without_vectors(texts.len()));
-                    ToolListIndex::new(texts, learned, embedder.as_ref(), &toolset.name, counted)
-                }
-            };
+            match known.filter(|known| known.texts == texts && known.learned == learned) {
+                Some(known) => (Arc::clone(known), false),
+                None => (Arc::new(ToolListIndex::by_words(texts, learned)), true),
+            }
+        });
+        let mut by_toolset = BTreeMap::new();
+        // Vectors are computed when all toolsets are indexed by words: the start waits for the words only.
+        for (toolset, (tools, is_new)) in toolsets.into_iter().zip(indexed) {
+            if has_unfitting_classifier(&representations, &toolset.name, embedder.as_ref()) {
+                let toolset = &toolset.name;
+                tracing::warn!(toolset, "the learned classifier is not used: it was learned with other vectors");
+            }
+            if is_new {
+                let counted = embedder.as_ref().map(|_| metrics.without_vectors(tools.len()));
+                tools.embed(embedder.as_ref(), &toolset.name, counted);
+            }
             by_toolset.insert(toolset.name.clone(), tools);
         }
         let known = before.and_then(|before| before.text_vectors.as_ref());
@@ -105,7 +115,7 @@ impl ToolsetIndex {
         let texts = tools.iter().map(|tool| text(tool, String::new(), self.representations.of_client_tool(&tool.name)));
         let names = tools.iter().map(|tool| tool.name.as_str());
         let learned = LearnedRanking::new(&self.representations, None, self.embedder.as_ref(), names);
-        ToolListIndex::new(texts.collect(), learned, self.embedder.as_ref(), "(client)", None)
+        ToolListIndex::new(texts.collect(), learned, self.embedder.as_ref(), "(client)")
     }
 
     /// Builds the index of an offer, with tools of the client and of the catalog. It has vectors at once if the
@@ -122,7 +132,7 @@ impl ToolsetIndex {
         let (texts, learned) = (texts.collect::<Vec<_>>(), LearnedRanking::default());
         match self.text_vectors.as_ref().and_then(|vectors| vectors.tools(&texts)) {
             Some(vectors) => ToolListIndex::with_vectors(texts, learned, vectors),
-            None => ToolListIndex::new(texts, learned, self.embedder.as_ref(), "(offer)", None),
+            None => ToolListIndex::new(texts, learned, self.embedder.as_ref(), "(offer)"),
         }
     }
 
@@ -153,17 +163,25 @@ impl ToolListIndex {
         learned: LearnedRanking,
         embedder: Option<&Arc<dyn Embedder>>,
         name: &str,
-        counted: Option<WithoutVectors>,
     ) -> Arc<Self> {
-        let words = learned.segment(&texts, None);
-        let segment = ArcSwap::from_pointee(words);
-        let (has_vectors, without_vectors) = (AtomicBool::new(false), Mutex::new(counted));
-        let meanings = OnceLock::new();
-        let tools = Arc::new(Self { texts, segment, learned, has_vectors, meanings, without_vectors });
-        if let Some(embedder) = embedder.filter(|_| !tools.texts.is_empty()) {
-            tokio::spawn(embed(Arc::downgrade(&tools), Arc::clone(embedder), name.to_owned()));
-        }
+        let tools = Arc::new(Self::by_words(texts, learned));
+        tools.embed(embedder, name, None);
         tools
+    }
+
+    /// Indexes the tools by words.
+    fn by_words(texts: Vec<ToolText>, learned: LearnedRanking) -> Self {
+        let segment = ArcSwap::from_pointee(learned.segment(&texts, None));
+        let (has_vectors, without_vectors) = (AtomicBool::new(false), Mutex::default());
+        Self { texts, segment, learned, has_vectors, meanings: OnceLock::new(), without_vectors }
+    }
+
+    /// Starts a task that adds the vectors. `counted` counts the tools in the metric until then.
+    fn embed(self: &Arc<Self>, embedder: Option<&Arc<dyn Embedder>>, name: &str, counted: Option<WithoutVectors>) {
+        *self.without_vectors.lock().unwrap_or_else(PoisonError::into_inner) = counted;
+        if let Some(embedder) = embedder.filter(|_| !self.texts.is_empty()) {
+            tokio::spawn(embed(Arc::downgrade(self), Arc::clone(embedder), name.to_owned()));
+        }
     }
 
     fn with_vectors(texts: Vec<ToolText>, learned: LearnedRanking, vectors: Vec<ToolVectors>) -> Arc<Self> {
@@ -238,7 +256,7 @@ async fn embed(tools: Weak<ToolListIndex>, embedder: Arc<dyn Embedder>, name: St
 async fn add_vectors(tools: Arc<ToolListIndex>, vectors: Vec<ToolVectors>, name: &str) {
     let indexed = Arc::clone(&tools);
     let built = tokio::task::spawn_blocking(move || {
-        let segment = indexed.learned.segment(&indexed.texts, Some(&vectors));
+        let segment = ToolSegment::clone(&indexed.segment()).with_vectors(&indexed.texts, &vectors);
         let meanings: Arc<[Vector]> = vectors.into_iter().map(|vectors| vectors.description).collect();
         (segment, meanings)
     });
@@ -256,8 +274,8 @@ async fn add_vectors(tools: Arc<ToolListIndex>, vectors: Vec<ToolVectors>, name:
 }
 
 impl LearnedRanking {
-    /// Returns what was learned for a toolset, or for client tools. A classifier that was learned with other vectors is
-    /// not used.
+    /// Returns what was learned for a toolset, or for client tools. A classifier that was learned with other vectors
+    /// ([`has_unfitting_classifier`]) is not used.
     fn new<'a>(
         representations: &Representations,
         toolset: Option<&str>,
@@ -268,10 +286,6 @@ impl LearnedRanking {
         let fusion = ranking.map(|ranking| Fusion { sharpness: ranking.sharpness, words: ranking.words });
         let classifier = representations.classifier(toolset);
         let fitting = classifier.filter(|classifier| classifier.fits(embedder.map(|embedder| embedder.id())));
-        // A client's list is indexed with every request.
-        if let Some(toolset) = toolset.filter(|_| classifier.is_some() && fitting.is_none()) {
-            tracing::warn!(toolset, "the learned classifier is not used: it was learned with other vectors");
-        }
         let classifier = fitting.map(|classifier| SegmentClassifier::new(classifier, names));
         Self { fusion: fusion.unwrap_or_default(), classifier }
     }
@@ -279,6 +293,16 @@ impl LearnedRanking {
     fn segment(&self, texts: &[ToolText], vectors: Option<&[ToolVectors]>) -> ToolSegment {
         ToolSegment::build(texts, vectors, &FieldWeights::default()).with_classifier(self.classifier.clone())
     }
+}
+
+/// Whether the classifier of a toolset was learned with other vectors.
+fn has_unfitting_classifier(
+    representations: &Representations,
+    toolset: &str,
+    embedder: Option<&Arc<dyn Embedder>>,
+) -> bool {
+    let classifier = representations.classifier(Some(toolset));
+    classifier.is_some_and(|classifier| !classifier.fits(embedder.map(|embedder| embedder.id())))
 }
 
 fn texts(toolset: &Toolset, representations: &Representations) -> Vec<ToolText> {

@@ -20,9 +20,14 @@ impl Pointer {
     /// Returns the pointer to the member or item `token`, which is escaped here.
     #[must_use]
     pub fn child(&self, token: &str) -> Self {
-        let mut text = self.0.clone();
+        let mut text = String::with_capacity(self.0.len() + 1 + token.len());
+        text.push_str(&self.0);
         text.push('/');
-        text.push_str(&token.replace('~', "~0").replace('/', "~1"));
+        if token.contains(['~', '/']) {
+            text.push_str(&token.replace('~', "~0").replace('/', "~1"));
+        } else {
+            text.push_str(token);
+        }
         Self(text)
     }
 

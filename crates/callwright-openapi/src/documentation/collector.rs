@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::super::document::{ApiDocument, LocatedValue};
-use super::super::files::{ValuePosition, ValuePositionId};
+use super::super::files::ValuePosition;
 use callwright_types::DocText;
 
 /// Maximum number of texts of one operation.
@@ -16,8 +16,9 @@ pub(in super::super) struct DocTextCollector<'d> {
     document: &'d ApiDocument,
     texts: Vec<DocText>,
     chars_left: usize,
-    /// Schemas already visited, each with a flag whether it was described.
-    visited: HashSet<(ValuePositionId, bool)>,
+    /// Addresses of the schemas already visited, which do not move while a document is processed, each with a flag
+    /// whether it was described.
+    visited: HashSet<(usize, bool)>,
 }
 
 impl<'d> DocTextCollector<'d> {
@@ -52,10 +53,10 @@ impl<'d> DocTextCollector<'d> {
         self.texts.len() >= MAX_TEXTS
     }
 
-    /// Whether the schema at `at` is visited for the first time, separately for visits that describe it (`described`)
-    /// and visits that do not.
-    pub(in super::super) fn is_new(&mut self, at: &ValuePosition<'_>, described: bool) -> bool {
-        self.visited.insert((at.id(), described))
+    /// Whether the schema is visited for the first time, separately for visits that describe it (`described`) and
+    /// visits that do not.
+    pub(in super::super) fn is_new(&mut self, schema: &LocatedValue<'d>, described: bool) -> bool {
+        self.visited.insert((std::ptr::from_ref(schema.value).addr(), described))
     }
 
     pub(in super::super) fn finish(self) -> Vec<DocText> {

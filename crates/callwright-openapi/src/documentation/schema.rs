@@ -65,12 +65,12 @@ fn visit<'d>(
     if is_selected && schema.at != target.at {
         texts.member(schema, "description", name);
     }
-    if texts.is_full() || !texts.is_new(&target.at, is_selected) {
+    if texts.is_full() || !texts.is_new(&target, is_selected) {
         return;
     }
     if is_selected {
         // A branch with `const` describes the meaning of that value (JSON Schema's annotated enumerations).
-        match target.value.get("const").filter(|value| !value.is_object() && !value.is_array()) {
+        match target.get("const").filter(|value| !value.is_object() && !value.is_array()) {
             Some(value) => one_value(texts, &target, &plain(value)),
             None => texts.member(&target, "description", name),
         }

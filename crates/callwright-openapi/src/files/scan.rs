@@ -114,6 +114,10 @@ impl<'v> ReferenceScanner<'v, '_> {
 
     /// Returns the scope of an object with `$id`.
     fn keywords(&mut self, object: &'v Value, scope: &ReferenceBase) -> Option<ReferenceBase> {
+        // Most objects have none of the keywords, all of which begin with `$`.
+        if !object.as_object()?.keys().any(|key| key.starts_with('$')) {
+            return None;
+        }
         let text = |keyword: &str| object.get(keyword).and_then(Value::as_str);
         let id = text("$id").or_else(|| if self.path.is_empty() { text("$self") } else { None });
         let own = id.and_then(|id| scope.base.join(id).ok()).map(|mut base| {

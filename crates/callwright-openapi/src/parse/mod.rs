@@ -6,6 +6,7 @@
 mod foreign;
 mod lines;
 mod parsed;
+mod quick;
 mod repair;
 mod stream;
 mod text;

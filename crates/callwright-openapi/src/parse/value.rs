@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 /// Maximum number of duplicate keys that the remark names.
@@ -87,14 +88,17 @@ impl<'de> Visitor<'de> for &ValueReader {
         while let Some(key) = members.next_key::<Option<String>>()? {
             let key = key.unwrap_or_else(|| "null".to_owned());
             let value = members.next_value_seed(self)?;
-            if object.contains_key(&key) {
-                let mut twice = self.twice.borrow_mut();
-                // One key more than is named shows that there are further ones.
-                if twice.len() <= MAX_NAMED {
-                    twice.insert(key.clone());
+            match object.entry(key) {
+                Entry::Vacant(entry) => drop(entry.insert(value)),
+                Entry::Occupied(mut entry) => {
+                    let mut twice = self.twice.borrow_mut();
+                    // One key more than is named shows that there are further ones.
+                    if twice.len() <= MAX_NAMED {
+                        twice.insert(entry.key().clone());
+                    }
+                    entry.insert(value);
                 }
             }
-            object.insert(key, value);
         }
         Ok(Value::Object(object))
     }

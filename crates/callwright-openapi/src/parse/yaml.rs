@@ -6,7 +6,7 @@ use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 
 use super::parsed::{MAX_NESTING, ParsedText, Syntax};
 use super::value::ValueReader;
-use super::{repair, stream};
+use super::{quick, repair, stream};
 
 /// Stack size of the YAML parser. It recurses and needs about 24 KiB per level of nesting in debug builds.
 const YAML_STACK_BYTES: usize = 16 * 1024 * 1024;
@@ -29,6 +29,9 @@ pub(super) fn parse(text: String) -> Result<ParsedText, String> {
 
 /// Parses one document, with repairs if necessary.
 fn one(text: String) -> Result<ParsedText, String> {
+    if let Some(value) = quick::read(&text) {
+        return Ok(ParsedText { value, text, syntax: Syntax::Yaml, remarks: Vec::new() });
+    }
     let error = match parse_in_thread(&text) {
         Ok((value, remark)) => {
             return Ok(ParsedText { value, text, syntax: Syntax::Yaml, remarks: remark.into_iter().collect() });
@@ -56,18 +59,21 @@ fn one(text: String) -> Result<ParsedText, String> {
 fn parse_in_thread(text: &str) -> Result<(Value, Option<String>), String> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("yaml".to_owned()).stack_size(YAML_STACK_BYTES);
-        let parser = thread.spawn_scoped(scope, || {
-            let reading = ValueReader::default();
-            let value = serde_saphyr::with_deserializer_from_str_with_options(
-                text,
-                options(text.len()),
-                |deserializer: serde_saphyr::Deserializer<'_, '_>| reading.deserialize(deserializer),
-            );
-            value.map(|value| (value, reading.remark())).map_err(|error| format!("invalid YAML: {error}"))
-        });
+        let parser = thread.spawn_scoped(scope, || general(text));
         let parser = parser.map_err(|error| format!("cannot start the YAML parser: {error}"))?;
         parser.join().unwrap_or_else(|_| Err("the YAML parser failed on this document".to_owned()))
     })
+}
+
+/// Parses a YAML document by the general parser, which recurses, and returns its value with a remark about faults.
+pub(super) fn general(text: &str) -> Result<(Value, Option<String>), String> {
+    let reading = ValueReader::default();
+    let value = serde_saphyr::with_deserializer_from_str_with_options(
+        text,
+        options(text.len()),
+        |deserializer: serde_saphyr::Deserializer<'_, '_>| reading.deserialize(deserializer),
+    );
+    value.map(|value| (value, reading.remark())).map_err(|error| format!("invalid YAML: {error}"))
 }
 
 /// Returns the parser's options. The length of the text in `bytes` bounds its content without aliases; aliases may

@@ -48,10 +48,10 @@ impl SharedSchemas {
         schema: Value,
         single_values: Vec<(String, Value)>,
     ) -> ToolSchema {
-        let content = self.hashes(|mut hasher| {
+        let content = self.hashes(|hasher| {
             hash_value(&schema, hasher);
             for (name, value) in &single_values {
-                name.hash(&mut hasher);
+                name.hash(hasher);
                 hash_value(value, hasher);
             }
         });
@@ -66,54 +66,66 @@ impl SharedSchemas {
         shared
     }
 
-    fn hashes(&self, hash: impl Fn(&mut dyn Hasher)) -> (u64, u64) {
-        let [first, second] = self.keys.each_ref().map(|key| {
-            let mut hasher = key.build_hasher();
-            hash(&mut hasher);
-            hasher.finish()
-        });
+    fn hashes(&self, hash: impl Fn(&mut HashedBytes)) -> (u64, u64) {
+        let mut bytes = HashedBytes(Vec::new());
+        hash(&mut bytes);
+        let [first, second] = self.keys.each_ref().map(|key| key.hash_one(&bytes.0));
         (first, second)
     }
 }
 
+/// Collects what is hashed, because hashing many bytes at once is faster.
+struct HashedBytes(Vec<u8>);
+
+impl Hasher for HashedBytes {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// Not used: the bytes are hashed with two keys.
+    fn finish(&self) -> u64 {
+        0
+    }
+}
+
 /// Hashes everything that determines the schema of the argument.
-fn hash_argument(argument: &ObjectArgument<'_>, mut hasher: &mut dyn Hasher) {
+fn hash_argument(argument: &ObjectArgument<'_>, hasher: &mut HashedBytes) {
     let ObjectArgument { name, schema, part, description, examples, hint, required, empty, deprecated } = argument;
-    (name, part, description, hint, required, empty, deprecated).hash(&mut hasher);
-    examples.len().hash(&mut hasher);
+    (name, part, description, hint, required, empty, deprecated).hash(hasher);
+    examples.len().hash(hasher);
     examples.iter().for_each(|example| hash_value(example, hasher));
     match schema {
         ArgumentSchema::Document(schema) => {
             // Equal schemas of different files may refer to different definitions.
-            (0, std::ptr::from_ref(schema.at.file()) as usize).hash(&mut hasher);
+            (0, std::ptr::from_ref(schema.at.file()) as usize).hash(hasher);
             hash_value(schema.value, hasher);
         }
         ArgumentSchema::Object(members) => {
-            (1, members.len()).hash(&mut hasher);
+            (1, members.len()).hash(hasher);
             members.iter().for_each(|member| hash_argument(member, hasher));
         }
         ArgumentSchema::Own(schema) => {
-            2.hash(&mut hasher);
+            2.hash(hasher);
             hash_value(schema, hasher);
         }
     }
 }
 
 /// Hashes a value with the order of its members, which `Value` itself disregards.
-fn hash_value(value: &Value, mut hasher: &mut dyn Hasher) {
+fn hash_value(value: &Value, hasher: &mut HashedBytes) {
     match value {
-        Value::Null => 0_u8.hash(&mut hasher),
-        Value::Bool(value) => (1_u8, value).hash(&mut hasher),
-        Value::Number(number) => (2_u8, number).hash(&mut hasher),
-        Value::String(text) => (3_u8, text).hash(&mut hasher),
+        Value::Null => 0_u8.hash(hasher),
+        Value::Bool(value) => (1_u8, value).hash(hasher),
+        Value::Number(number) => (2_u8, number).hash(hasher),
+        Value::String(text) => (3_u8, text).hash(hasher),
         Value::Array(items) => {
-            (4_u8, items.len()).hash(&mut hasher);
+            (4_u8, items.len()).hash(hasher);
             items.iter().for_each(|item| hash_value(item, hasher));
         }
         Value::Object(members) => {
-            (5_u8, members.len()).hash(&mut hasher);
+            (5_u8, members.len()).hash(hasher);
             for (name, member) in members {
-                name.hash(&mut hasher);
+                name.hash(hasher);
                 hash_value(member, hasher);
             }
         }

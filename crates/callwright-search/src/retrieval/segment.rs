@@ -44,6 +44,12 @@ impl ToolSegment {
         segment
     }
 
+    /// Returns the segment with the vectors of `tools`, which it indexes.
+    #[must_use]
+    pub fn with_vectors(self, tools: &[ToolText], vectors: &[ToolVectors]) -> Self {
+        Self { rows: Some(VectorRows::new(tools, vectors)), ..self }
+    }
+
     /// Adds a classifier of requests for the indexed tools.
     #[must_use]
     pub fn with_classifier(self, classifier: Option<SegmentClassifier>) -> Self {

@@ -118,12 +118,16 @@ impl<'d, N: SchemaNode<'d>> PendingNode<N> {
         let owner = self.parts.name.clone().or_else(|| self.holder.clone());
         let mut inner: Vec<Self> =
             self.parts.properties().map(|(name, node)| self.child(name, &node, owner.clone())).collect();
-        if let Some(items) = self.parts.items() {
+        let items = self.parts.items();
+        let may_repeat = self.parts.nodes.len() > 1 || items.is_some();
+        if let Some(items) = items {
             inner.push(self.child("0", &items, owner));
         }
         // Combined schemas may both define a member; the first definition is used.
-        let mut seen = HashSet::new();
-        inner.retain(|inner| seen.insert(inner.pointer.clone()));
+        if may_repeat {
+            let mut seen = HashSet::new();
+            inner.retain(|inner| seen.insert(inner.pointer.clone()));
+        }
         inner
     }
 
