@@ -25,6 +25,9 @@ use super::toolset_index::{ToolListIndex, ToolsetIndex};
 /// Cache size in bytes for the tools that policy rules name, with about one entry per policy.
 const RULED_BYTES: u64 = 1024 * 1024;
 
+/// Maximum size that the tools of one entry count for, so that the entry of a large catalog is kept too.
+const LARGEST_RULED_BYTES: usize = 64 * 1024;
+
 /// Tools in the order of their documents, or of the client's list. Expensive data is computed at first use, because
 /// most of a thousand tools are never offered.
 #[derive(Debug)]
@@ -284,7 +287,8 @@ fn ruled_bytes(key: &RuledKey, ruled: &Arc<RuledTools>) -> usize {
     let rules = key.execute.iter().flat_map(|rule| rule.methods.iter().chain(&rule.tools));
     let globs = key.always.iter().chain(&key.never).chain(rules).map(|glob| glob.len() + size_of::<String>());
     let positions = ruled.always.len() + 2 * (ruled.never.len() + ruled.denied.len());
-    globs.sum::<usize>() + key.execute.len() * size_of::<ExecuteRule>() + positions * size_of::<usize>()
+    let position_bytes = (positions * size_of::<usize>()).min(LARGEST_RULED_BYTES);
+    globs.sum::<usize>() + key.execute.len() * size_of::<ExecuteRule>() + position_bytes
 }
 
 /// Returns a digest for comparisons within this process.

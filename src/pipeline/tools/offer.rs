@@ -177,6 +177,9 @@ const CANDIDATES_BYTES_PER_TOOL: usize = 6 * 1024;
 /// Cache size in bytes for searchable toolsets, with about one entry per alias. Their tools belong to the catalog.
 const TOOLSETS_BYTES: u64 = 64 * 1024 * 1024;
 
+/// Maximum size that the tools of one alias count for. The catalog, which is in memory anyway, bounds their number.
+const LARGEST_TOOLSETS_BYTES: usize = 8 * 1024 * 1024;
+
 /// Divisor for the cache size of searchable lists, relative to that of compiled lists.
 const SEARCHED_SHARE: u64 = 2;
 
@@ -200,8 +203,9 @@ impl Offers {
         Self {
             empty: Arc::new(Offer::of_client(Vec::new(), &Validators::default())),
             cache: ByteCache::new(bytes, offer_bytes),
+            // An entry that takes the whole cache would not be kept, and be computed with every request.
             of_toolsets: ByteCache::new(TOOLSETS_BYTES, |_, tools: &Arc<Candidates>| {
-                tools.len() * OFFER_BYTES_PER_TOOL
+                (tools.len() * OFFER_BYTES_PER_TOOL).min(LARGEST_TOOLSETS_BYTES)
             }),
             of_clients: ByteCache::new(bytes / SEARCHED_SHARE, |list: &String, tools: &Arc<Candidates>| {
                 list.len() * CANDIDATES_BYTES_PER_BYTE + tools.len() * CANDIDATES_BYTES_PER_TOOL
