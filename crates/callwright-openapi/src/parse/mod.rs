@@ -4,6 +4,7 @@
 //! and reports its assumptions.
 
 mod foreign;
+mod general;
 mod lines;
 mod parsed;
 mod quick;

@@ -1,19 +1,13 @@
 //! Parses YAML as raw JSON.
 
-use serde::de::DeserializeSeed;
 use serde_json::Value;
-use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 
-use super::parsed::{MAX_NESTING, ParsedText, Syntax};
-use super::value::ValueReader;
+use super::general::general;
+use super::parsed::{ParsedText, Syntax};
 use super::{quick, repair, stream};
 
 /// Stack size of the YAML parser. It recurses and needs about 24 KiB per level of nesting in debug builds.
 const YAML_STACK_BYTES: usize = 16 * 1024 * 1024;
-
-/// Maximum number of values that YAML aliases may repeat in total: enough for a response shared by all operations,
-/// too few for a denial-of-service attack ("billion laughs").
-const MAX_ALIASED: usize = 200_000;
 
 /// Candidate widths of a tab, in spaces.
 const TAB_WIDTHS: [usize; 3] = [2, 4, 8];
@@ -55,7 +49,7 @@ fn one(text: String) -> Result<ParsedText, String> {
 }
 
 /// Parses a YAML document and returns its value with a remark about faults. Uses a separate thread whose stack
-/// suffices for [`MAX_NESTING`] levels, independent of the caller's stack.
+/// suffices for the accepted nesting, independent of the caller's stack.
 fn parse_in_thread(text: &str) -> Result<(Value, Option<String>), String> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("yaml".to_owned()).stack_size(YAML_STACK_BYTES);
@@ -63,35 +57,4 @@ fn parse_in_thread(text: &str) -> Result<(Value, Option<String>), String> {
         let parser = parser.map_err(|error| format!("cannot start the YAML parser: {error}"))?;
         parser.join().unwrap_or_else(|_| Err("the YAML parser failed on this document".to_owned()))
     })
-}
-
-/// Parses a YAML document by the general parser, which recurses, and returns its value with a remark about faults.
-pub(super) fn general(text: &str) -> Result<(Value, Option<String>), String> {
-    let reading = ValueReader::default();
-    let value = serde_saphyr::with_deserializer_from_str_with_options(
-        text,
-        options(text.len()),
-        |deserializer: serde_saphyr::Deserializer<'_, '_>| reading.deserialize(deserializer),
-    );
-    value.map(|value| (value, reading.remark())).map_err(|error| format!("invalid YAML: {error}"))
-}
-
-/// Returns the parser's options. The length of the text in `bytes` bounds its content without aliases; aliases may
-/// add [`MAX_ALIASED`]. The last of several equal keys is used, as in JSON. Only `true` and `false` are booleans
-/// (YAML 1.2), because `no` can be a country code.
-fn options(bytes: usize) -> serde_saphyr::Options {
-    serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_depth: MAX_NESTING,
-            max_events: bytes.saturating_mul(2).saturating_add(MAX_ALIASED),
-            max_nodes: bytes.saturating_add(MAX_ALIASED),
-            max_total_scalar_bytes: bytes.saturating_mul(2).saturating_add(MAX_ALIASED),
-            enforce_alias_anchor_ratio: false,
-        },
-        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIASED },
-        duplicate_keys: DuplicateKeyPolicy::LastWins,
-        strict_booleans: true,
-        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
-        with_snippet: false,
-    }
 }

@@ -4,18 +4,18 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::lines::Text;
+use super::lines::YamlText;
 use super::{MAX_DEPTH, plain, quoted};
 
 /// Reads the collection at `at`, and returns it with the offset behind it. Its further lines have more indentation
 /// than `parent`.
-pub(super) fn read(text: Text<'_>, at: usize, parent: usize, depth: usize) -> Option<(Value, usize)> {
+pub(super) fn read(text: YamlText<'_>, at: usize, parent: usize, depth: usize) -> Option<(Value, usize)> {
     FlowReader { text, parent }.collection(at, depth + 1)
 }
 
 #[derive(Clone, Copy)]
 struct FlowReader<'t> {
-    text: Text<'t>,
+    text: YamlText<'t>,
     parent: usize,
 }
 

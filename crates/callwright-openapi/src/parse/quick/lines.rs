@@ -4,7 +4,7 @@ use memchr::{memchr, memchr2};
 
 /// The beginning of the content of a line.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line {
+pub(super) struct ContentLine {
     /// Number of characters before the content.
     pub(super) indent: usize,
     /// Offset of the content.
@@ -13,12 +13,12 @@ pub(super) struct Line {
 
 /// A text whose characters are allowed in YAML.
 #[derive(Clone, Copy)]
-pub(super) struct Text<'t> {
+pub(super) struct YamlText<'t> {
     text: &'t str,
     bytes: &'t [u8],
 }
 
-impl<'t> Text<'t> {
+impl<'t> YamlText<'t> {
     /// Returns `None` if the text has carriage returns, byte order marks or characters that YAML does not allow
     /// (YAML 1.2.2, section 5.1).
     pub(super) fn new(text: &'t str) -> Option<Self> {
@@ -84,7 +84,7 @@ impl<'t> Text<'t> {
     }
 
     /// Returns the first line with content, which may follow a marker. `None` as in [`Self::next_line`].
-    pub(super) fn first(self) -> Option<Option<Line>> {
+    pub(super) fn first(self) -> Option<Option<ContentLine>> {
         let mut start = 0;
         for line in self.text.split_inclusive('\n') {
             if line == "---\n" {
@@ -100,11 +100,11 @@ impl<'t> Text<'t> {
 
     /// Returns the next line with content behind the end of a line; `Some(None)` at the end of the text. `None` if a
     /// tab indents the line, or if it is a marker.
-    pub(super) fn next_line(self, end: usize) -> Option<Option<Line>> {
+    pub(super) fn next_line(self, end: usize) -> Option<Option<ContentLine>> {
         self.line_from(end + 1)
     }
 
-    fn line_from(self, mut start: usize) -> Option<Option<Line>> {
+    fn line_from(self, mut start: usize) -> Option<Option<ContentLine>> {
         loop {
             let at = self.skip_spaces(start);
             match self.byte(at) {
@@ -113,7 +113,7 @@ impl<'t> Text<'t> {
                 Some(b'#') => start = self.line_end(at) + 1,
                 Some(b'\t') => return None,
                 Some(_) if at == start && self.is_marker(at) => return None,
-                Some(_) => return Some(Some(Line { indent: at - start, at })),
+                Some(_) => return Some(Some(ContentLine { indent: at - start, at })),
             }
         }
     }

@@ -15,14 +15,14 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use lines::{Line, Text};
+use lines::{ContentLine, YamlText};
 
 /// Maximum nesting; deeper texts are left to the general parser.
 const MAX_DEPTH: usize = 64;
 
 /// Returns the value of `text`, or `None` if it contains more than this reader knows.
 pub(super) fn read(text: &str) -> Option<Value> {
-    let text = Text::new(text)?;
+    let text = YamlText::new(text)?;
     let mut reader = QuickReader { line: text.first()?, text };
     let line = reader.line?;
     let first = reader.key(line.at)??;
@@ -36,9 +36,9 @@ type Key<'t> = (Cow<'t, str>, usize);
 /// Reader at the beginning of a line with content, or of an item behind its dash. Its methods return `None` if the
 /// text contains more than they know.
 struct QuickReader<'t> {
-    text: Text<'t>,
+    text: YamlText<'t>,
     /// The line to read next; `None` at the end of the text.
-    line: Option<Line>,
+    line: Option<ContentLine>,
 }
 
 impl<'t> QuickReader<'t> {
@@ -94,7 +94,7 @@ impl<'t> QuickReader<'t> {
                     self.below(indent, false, depth)?
                 }
                 Some(_) => {
-                    self.line = Some(Line { indent: indent + (at - dash), at });
+                    self.line = Some(ContentLine { indent: indent + (at - dash), at });
                     self.node(indent, depth + 1)?
                 }
             });

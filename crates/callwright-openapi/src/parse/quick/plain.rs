@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use memchr::{memchr2, memchr3};
 use serde_json::Value;
 
-use super::super::yaml::general;
+use super::super::general::general;
 use super::Key;
-use super::lines::{Text, push_break};
+use super::lines::{YamlText, push_break};
 
 /// Maximum length of a key; YAML allows 1,024 characters.
 const MAX_KEY_BYTES: usize = 1_000;
@@ -16,7 +16,7 @@ const MAX_KEY_BYTES: usize = 1_000;
 const SHORT_DIGITS: usize = 18;
 
 /// Reads the key at `at`; `Some(None)` if the line has none.
-pub(super) fn key(text: Text<'_>, at: usize) -> Option<Option<Key<'_>>> {
+pub(super) fn key(text: YamlText<'_>, at: usize) -> Option<Option<Key<'_>>> {
     if !begins(text, at) {
         return None;
     }
@@ -38,7 +38,7 @@ pub(super) fn key(text: Text<'_>, at: usize) -> Option<Option<Key<'_>>> {
 
 /// Reads a scalar in block style, whose further lines have more indentation than `parent`. Returns it with the end of
 /// its last line.
-pub(super) fn read(text: Text<'_>, at: usize, parent: usize) -> Option<(Value, usize)> {
+pub(super) fn read(text: YamlText<'_>, at: usize, parent: usize) -> Option<(Value, usize)> {
     if !begins(text, at) {
         return None;
     }
@@ -58,7 +58,7 @@ pub(super) fn read(text: Text<'_>, at: usize, parent: usize) -> Option<(Value, u
 }
 
 /// Returns the scalar's text on one line, the line's end, and whether a comment follows the text.
-fn line(text: Text<'_>, at: usize) -> Option<(&str, usize, bool)> {
+fn line(text: YamlText<'_>, at: usize) -> Option<(&str, usize, bool)> {
     let end = text.line_end(at);
     let content = text.slice(at, end)?;
     let mut from = at;
@@ -77,7 +77,7 @@ fn line(text: Text<'_>, at: usize) -> Option<(&str, usize, bool)> {
 }
 
 /// Whether a plain scalar begins at `at`, and with a character that has no other meaning.
-pub(super) fn begins(text: Text<'_>, at: usize) -> bool {
+pub(super) fn begins(text: YamlText<'_>, at: usize) -> bool {
     match text.byte(at) {
         Some(b'-' | b'?' | b':') => text.byte(at + 1).is_some_and(|next| !b" \n\t,[]{}".contains(&next)),
         Some(byte) => byte.is_ascii_alphanumeric() || b"/$_.<()~=;^+\\".contains(&byte) || byte >= 0x80,

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use memchr::{memchr2, memchr3};
 
-use super::lines::{Text, push_break};
+use super::lines::{YamlText, push_break};
 
 /// Reads the scalar whose opening quotation mark is at `at`, and returns it with the offset behind its closing one.
 /// Its further lines have more indentation than `parent`; without `parent`, it has one line.
-pub(super) fn read(text: Text<'_>, at: usize, parent: Option<usize>) -> Option<(Cow<'_, str>, usize)> {
+pub(super) fn read(text: YamlText<'_>, at: usize, parent: Option<usize>) -> Option<(Cow<'_, str>, usize)> {
     let quote = text.byte(at)?;
     let start = at + 1;
     let mut from = start;
@@ -53,7 +53,7 @@ pub(super) fn read(text: Text<'_>, at: usize, parent: Option<usize>) -> Option<(
 }
 
 /// Reads the escape sequence behind the backslash (YAML 1.2.2, section 5.7), and returns the offset behind it.
-fn escape(text: Text<'_>, at: usize, parent: Option<usize>, scalar: &mut String) -> Option<usize> {
+fn escape(text: YamlText<'_>, at: usize, parent: Option<usize>, scalar: &mut String) -> Option<usize> {
     let digits = match text.byte(at)? {
         b'\n' => {
             let (next, empty) = text.continuation(at, parent?)??;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::lines::{Text, push_break, push_breaks};
+use super::lines::{YamlText, push_break, push_breaks};
 use super::{QuickReader, flow, plain, quoted};
 
 /// Header of a block scalar (YAML 1.2.2, section 8.1.1).
@@ -40,7 +40,7 @@ impl QuickReader<'_> {
     }
 }
 
-fn header(text: Text<'_>, at: usize) -> Option<BlockHeader> {
+fn header(text: YamlText<'_>, at: usize) -> Option<BlockHeader> {
     let (mut chomping, mut indent, mut end) = (None, None, at + 1);
     loop {
         match text.byte(end)? {
@@ -57,7 +57,7 @@ fn header(text: Text<'_>, at: usize) -> Option<BlockHeader> {
 }
 
 /// Reads a block scalar, and returns it with the end of its last line.
-fn block(text: Text<'_>, at: usize, parent: usize) -> Option<(Value, usize)> {
+fn block(text: YamlText<'_>, at: usize, parent: usize) -> Option<(Value, usize)> {
     let header = header(text, at)?;
     let mut indent = header.indent.map(|indent| parent + indent);
     let mut end = header.end;

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
 
-use super::super::yaml::general;
+use super::super::general::general;
 use super::read;
 
 /// Pieces of YAML whose combinations are texts of all kinds.
