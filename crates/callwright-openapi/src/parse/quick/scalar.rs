@@ -15,7 +15,7 @@ struct BlockHeader {
     end: usize,
 }
 
-/// What remains of the line breaks at the end of a block scalar.
+/// Handling of the line breaks at the end of a block scalar.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Chomping {
     One,
