@@ -1,9 +1,9 @@
 //! Workers that serve client connections: runtimes with one thread each.
 //!
 //! A connection belongs to one worker from its start to its end. Its turns, their timers and the upstream connections that
-//! they prefer are polled by one thread, so no turn waits for the queue of another thread or wakes one. A connection is
-//! assigned to the worker with the fewest; so is each HTTP/2 request, because one HTTP/2 connection may carry all requests
-//! of a load balancer.
+//! they prefer are polled by one thread, so no turn waits for the queue of another thread or wakes one. Each connection
+//! and each HTTP/2 request is assigned to the worker with the fewest of both. HTTP/2 requests are assigned separately
+//! because one connection may carry all requests of a load balancer.
 //!
 //! One listener assigns the connections. With a listener per worker (`SO_REUSEPORT`) the system would assign them by a
 //! hash, which leaves workers idle if clients keep few connections open for long, as agents do.

@@ -93,8 +93,7 @@ impl Serving {
     /// Waits for the first bytes of a connection without TLS, and leaves them in the socket. Returns `None` if the
     /// connection is to be closed because none arrive in time, or because the process ends.
     ///
-    /// A connection that waits needs no buffers, and hyper needs a second one for each connection whose version it
-    /// detects itself.
+    /// A waiting connection needs no buffer. A connection whose version hyper detects needs a second read buffer.
     async fn first_bytes(&self, socket: &TcpStream) -> Option<WireVersion> {
         let mut first = [0; HTTP2_PREFACE.len()];
         tokio::select! {
