@@ -8,6 +8,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::app;
 use crate::config::{self, ConfigError, ConfigRequest, LoadedConfig, process_environment};
+use callwright_common::parallel::cores;
 use callwright_policy::{self as policy, Policy, PolicyBook, PolicyError};
 
 /// Loads the configuration of a file, or the one that `serve` finds.
@@ -32,5 +33,5 @@ pub(super) fn runtime() -> io::Result<Runtime> {
 
 /// Returns the requested number of threads, or the number of cores.
 pub(super) fn threads(requested: Option<NonZeroUsize>) -> usize {
-    requested.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+    requested.unwrap_or_else(cores).get()
 }

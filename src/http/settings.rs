@@ -2,13 +2,13 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::thread;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::browser::{HostPattern, is_origin};
 use super::connections::descriptors;
+use callwright_common::parallel::cores;
 use callwright_types::Secret;
 
 /// Pattern of ADDRESS:PORT in the JSON Schema; also of text that names an environment variable.
@@ -181,7 +181,6 @@ impl Settings {
 
     /// Returns the number of workers: the configured one, or that of the cores that the process may use.
     pub fn worker_count(&self) -> NonZeroUsize {
-        let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         NonZeroUsize::new(self.workers).unwrap_or_else(cores)
     }
 

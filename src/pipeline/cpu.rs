@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
+use callwright_common::parallel::cores;
 use callwright_telemetry::Metrics;
 
 /// Kind of work, which determines its duration per byte.
@@ -74,8 +75,7 @@ impl CpuSlots {
 
     /// Creates slots for the cores of this machine.
     pub(crate) fn of_machine(max_waiting: usize, metrics: Arc<Metrics>) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self::new(cores.saturating_sub(1), max_waiting, metrics)
+        Self::new(cores().get() - 1, max_waiting, metrics)
     }
 
     /// Runs work of `bytes` bytes for the key of `tenant`. Short work runs at once.

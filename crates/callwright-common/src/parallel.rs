@@ -6,6 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
+use std::num::NonZeroUsize;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -24,6 +25,11 @@ pub struct WorkLimits {
     pub ahead: usize,
 }
 
+/// Returns the number of cores that the process may use; 1 if it is unknown.
+pub fn cores() -> NonZeroUsize {
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
 /// Applies `work` to all items with as many threads as there are cores, and returns the results in the order of the
 /// items. `weight` limits the total weight of the items in progress. The heaviest items begin first, so that the
 /// threads end at about the same time. Items that remain because threads cannot be started are processed by the calling
@@ -34,7 +40,7 @@ pub fn map_in_order<T: Sync, R: Send>(
     weigh: impl Fn(&T) -> u64,
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    let workers = cores().get().min(items.len());
     let limits = WorkLimits { workers, weight, ahead: items.len() };
     let mut by_weight: Vec<(u64, usize, &T)> =
         items.iter().enumerate().map(|(index, item)| (weigh(item), index, item)).collect();

@@ -2,14 +2,13 @@
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use super::Operation;
 use super::notes::LoadNotes;
 use super::operation_list::DocumentOperation;
 use super::reader::OperationReader;
 use super::report::SkippedOperation;
-use callwright_common::parallel::{WorkLimits, in_order};
+use callwright_common::parallel::{WorkLimits, cores, in_order};
 
 /// Number of operations up to which one thread is faster.
 const FEW_OPERATIONS: usize = 256;
@@ -40,7 +39,7 @@ pub(super) fn read_operations<'d>(
     reader: impl Fn() -> OperationReader<'d> + Sync,
     notes: &mut LoadNotes,
 ) -> LoadedOperations<'d> {
-    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let workers = cores().get();
     if workers > 1
         && sources.len() > FEW_OPERATIONS
         && let Ok((read, remarks)) = in_threads(sources, names, &reader, workers)
