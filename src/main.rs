@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
-/// Every request allocates and frees many small JSON values: the system allocator takes a tenth of a turn's time.
+use callwright_allocator::Allocator;
+
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Allocator = Allocator;
 
 fn main() -> ExitCode {
     callwright::cli::run(std::env::args_os())

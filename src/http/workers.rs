@@ -7,6 +7,9 @@
 //!
 //! One listener assigns the connections. With a listener per worker (`SO_REUSEPORT`) the system would assign them by a
 //! hash, which leaves workers idle if clients keep few connections open for long, as agents do.
+//!
+//! After a peak each worker returns its free memory to the system, because the allocator does so only while the worker
+//! goes on freeing.
 
 use std::future::Future;
 use std::io;
@@ -14,9 +17,19 @@ use std::iter;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use callwright_allocator::return_free_memory;
 use futures_util::FutureExt;
 use tokio::runtime::{Builder, Handle, Runtime};
+
+/// Time between two looks at a worker's number of tasks.
+const PEAK_CHECK_INTERVAL: Duration = Duration::from_secs(5);
+/// Number of times that memory is returned after a peak. What other threads free, and idle upstream connections, follow
+/// some seconds after the tasks.
+const ROUNDS_AFTER_PEAK: usize = 3;
+/// Number of tasks whose memory is worth returning: some megabytes.
+const PEAK_TASKS: usize = 64;
 
 /// Threads of workers. Dropping them ends the workers without waiting for their tasks.
 #[derive(Debug)]
@@ -29,8 +42,16 @@ pub struct Workers(Arc<[Worker]>);
 #[derive(Debug)]
 struct Worker {
     runtime: Handle,
+    load: Arc<Load>,
+}
+
+/// Tasks of a worker.
+#[derive(Debug, Default)]
+struct Load {
     /// Number of tasks that are assigned and not complete.
-    tasks: Arc<AtomicUsize>,
+    tasks: AtomicUsize,
+    /// The largest number since memory was returned last.
+    peak: AtomicUsize,
 }
 
 impl WorkerThreads {
@@ -47,7 +68,11 @@ impl WorkerThreads {
 
     /// Returns the assigner of tasks to these workers.
     pub fn workers(&self) -> Workers {
-        Workers::of(self.0.iter().map(|runtime| runtime.handle().clone()))
+        let workers = Workers::of(self.0.iter().map(|runtime| runtime.handle().clone()));
+        for worker in workers.0.iter() {
+            worker.runtime.spawn(return_memory(Arc::clone(&worker.load)));
+        }
+        workers
     }
 }
 
@@ -64,7 +89,7 @@ impl Workers {
     }
 
     fn of(runtimes: impl Iterator<Item = Handle>) -> Self {
-        Self(runtimes.map(|runtime| Worker { runtime, tasks: Arc::default() }).collect())
+        Self(runtimes.map(|runtime| Worker { runtime, load: Arc::default() }).collect())
     }
 
     /// Runs a connection on the worker with the fewest tasks. The worker itself creates the connection's task, because
@@ -82,7 +107,7 @@ impl Workers {
 
     /// Returns the worker with the fewest tasks.
     fn assign(&self) -> Option<(&Handle, Assigned)> {
-        let worker = self.0.iter().min_by_key(|worker| worker.tasks.load(Ordering::Relaxed))?;
+        let worker = self.0.iter().min_by_key(|worker| worker.load.tasks.load(Ordering::Relaxed))?;
         Some((&worker.runtime, Assigned::to(worker)))
     }
 }
@@ -97,18 +122,48 @@ impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Workers
 }
 
 /// A task that its worker counts.
-struct Assigned(Arc<AtomicUsize>);
+struct Assigned(Arc<Load>);
 
 impl Assigned {
     fn to(worker: &Worker) -> Self {
-        worker.tasks.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(&worker.tasks))
+        let tasks = worker.load.tasks.fetch_add(1, Ordering::Relaxed) + 1;
+        worker.load.peak.fetch_max(tasks, Ordering::Relaxed);
+        Self(Arc::clone(&worker.load))
     }
 }
 
 impl Drop for Assigned {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.tasks.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Load {
+    /// Returns whether at least half of the tasks of a peak have ended, and starts a new peak if so.
+    fn has_passed_peak(&self) -> bool {
+        let tasks = self.tasks.load(Ordering::Relaxed);
+        let ended = self.peak.load(Ordering::Relaxed).saturating_sub(tasks);
+        let has_passed = ended >= PEAK_TASKS.max(tasks);
+        if has_passed {
+            self.peak.store(tasks, Ordering::Relaxed);
+        }
+        has_passed
+    }
+}
+
+/// Returns the memory of the thread that polls this, after each peak. A peak has passed once half of its tasks have ended,
+/// so a load that rises and falls a little never returns memory that it needs again.
+async fn return_memory(load: Arc<Load>) {
+    let mut rounds = 0;
+    loop {
+        tokio::time::sleep(PEAK_CHECK_INTERVAL).await;
+        if load.has_passed_peak() {
+            rounds = ROUNDS_AFTER_PEAK;
+        }
+        if rounds > 0 {
+            rounds -= 1;
+            return_free_memory();
+        }
     }
 }
 
@@ -149,11 +204,28 @@ mod tests {
             assert_eq!(used.iter().filter(|other| **other == runtime).count(), 3, "of {used:?}");
         }
         end.send(()).unwrap();
-        while workers.0.iter().map(|worker| worker.tasks.load(Ordering::Relaxed)).sum::<usize>() > 8 {
+        while workers.0.iter().map(|worker| worker.load.tasks.load(Ordering::Relaxed)).sum::<usize>() > 8 {
             tokio::task::yield_now().await;
         }
         workers.run(async move || sender.send(Handle::current().id()).unwrap());
         assert_eq!(runtimes.recv().await, Some(ending), "its worker has the fewest");
+    }
+
+    #[test]
+    fn a_peak_has_passed_once_half_of_it_and_enough_tasks_have_ended() {
+        let load = Load::default();
+        let set = |tasks| {
+            load.peak.fetch_max(tasks, Ordering::Relaxed);
+            load.tasks.store(tasks, Ordering::Relaxed);
+        };
+        let steps = [(1000, false), (501, false), (500, true), (500, false), (249, true), (200, false), (0, true)];
+        for (tasks, has_passed) in steps {
+            set(tasks);
+            assert_eq!(load.has_passed_peak(), has_passed, "with {tasks} tasks");
+        }
+        set(PEAK_TASKS - 1);
+        set(0);
+        assert!(!load.has_passed_peak(), "few tasks are not worth it");
     }
 
     #[tokio::test]

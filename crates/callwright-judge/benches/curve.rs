@@ -8,6 +8,7 @@
 
 mod support;
 
+use callwright_allocator::Allocator;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ use support::{repeated, usual_tools};
 
 /// Same allocator as the binary.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Allocator = Allocator;
 
 /// Lengths of the texts in bytes.
 const SIZES: [usize; 7] = [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22];

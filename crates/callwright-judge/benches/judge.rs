@@ -3,6 +3,7 @@
 
 mod support;
 
+use callwright_allocator::Allocator;
 use std::hint::black_box;
 
 use callwright_judge::feedback::Templates;
@@ -17,7 +18,7 @@ use support::{tool_set, usual_tools};
 
 /// Same allocator as the binary.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Allocator = Allocator;
 
 criterion_group!(benches, usual_call, large_call, feedback);
 criterion_main!(benches);

@@ -3,6 +3,7 @@
 
 mod support;
 
+use callwright_allocator::Allocator;
 use std::hint::black_box;
 
 use callwright_judge::repair::rescue::{Reading, Situation, rescue};
@@ -13,7 +14,7 @@ use support::{repeated, usual_tools};
 
 /// Same allocator as the binary.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Allocator = Allocator;
 
 criterion_group!(benches, dismissed, rescued);
 criterion_main!(benches);

@@ -1,6 +1,7 @@
 //! Measures the time to explain one outcome against 10,000 passages without an embedder: `cargo bench --bench explain`.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a benchmark that does not measure its case must abort")]
 
+use callwright_allocator::Allocator;
 use std::hint::black_box;
 
 use callwright_knowledge::explain::{Explainer, OperationDocs, Settings};
@@ -12,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 /// Same allocator as the binary.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Allocator = Allocator;
 
 criterion_group!(benches, one_outcome);
 criterion_main!(benches);

@@ -16,6 +16,7 @@
     reason = "the benchmark prints a table, and an error ends the benchmark"
 )]
 
+use callwright_allocator::Allocator;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,7 @@ use jiff::Timestamp;
 
 /// Same allocator as the binary.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Allocator = Allocator;
 
 /// Number of lessons in the scope, per measurement.
 const ROWS: [usize; 4] = [100, 1_000, 10_000, 100_000];

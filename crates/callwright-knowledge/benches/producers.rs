@@ -12,6 +12,7 @@
     reason = "the benchmark prints a table, and an error ends the benchmark"
 )]
 
+use callwright_allocator::Allocator;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,7 +27,7 @@ use serde_json::{Value, json};
 
 /// Same allocator as the binary.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Allocator = Allocator;
 
 const ROWS: [(&str, usize); 3] = [("documents", 1_000), ("documents", 10_000), ("alike", 10_000)];
 

@@ -10,6 +10,7 @@
     reason = "the table is what it is run for, and a fault ends the run"
 )]
 
+use callwright_allocator::Allocator;
 use std::fmt::Write;
 use std::hint::black_box;
 use std::path::Path;
@@ -22,7 +23,7 @@ use serde_json::{Value, json};
 
 /// The same allocator as in the binary.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Allocator = Allocator;
 
 /// Numbers of operations in the generated documents.
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];

@@ -1,6 +1,7 @@
 //! Benchmarks of built-in embeddings and of nearest-neighbour search: `cargo bench --bench embedding`.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a benchmark that does not measure what it says must stop")]
 
+use callwright_allocator::Allocator;
 use std::hint::black_box;
 
 use callwright_search::embedding::{Embedder, QuantisedVectors, Settings, Vector, built_in};
@@ -9,7 +10,7 @@ use futures_util::FutureExt;
 
 /// The allocator of the binary.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Allocator = Allocator;
 
 criterion_group!(benches, texts, nearest);
 criterion_main!(benches);

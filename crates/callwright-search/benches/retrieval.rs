@@ -15,6 +15,7 @@
     reason = "the table is what it is run for, and a fault ends the run"
 )]
 
+use callwright_allocator::Allocator;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,7 +32,7 @@ use futures_util::FutureExt;
 
 /// The allocator of the binary.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Allocator = Allocator;
 
 /// Number of tools, and of patterns per tool.
 const ROWS: [(usize, usize); 7] =
