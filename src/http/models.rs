@@ -89,7 +89,7 @@ async fn theirs(side: &ClientSide, headers: HeaderMap) -> Result<UpstreamModelLi
         body: RequestBody::default(),
         upstream: None,
     };
-    let answer = side.pipeline.pass_through(request).await?;
+    let mut answer = side.pipeline.pass_through(request).await?;
     let (status, headers) = (answer.status, answer.headers.clone());
     // A body that is encoded anyway cannot be read here, and an error may have any form.
     let is_readable = status.is_success() && !headers.contains_key(header::CONTENT_ENCODING);

@@ -117,7 +117,11 @@ struct ResultsReported {
 
 /// Processes and records a turn. Returns `ResultsReported` if the delivered answer reports the results of executed
 /// calls; an error reports none.
-async fn process(pipeline: &Pipeline, mut turn: Box<Turn>, response_sender: ResponseSender) -> Option<ResultsReported> {
+async fn process(
+    pipeline: &Arc<Pipeline>,
+    mut turn: Box<Turn>,
+    response_sender: ResponseSender,
+) -> Option<ResultsReported> {
     if converse(pipeline, &mut turn, response_sender).await.is_err() {
         turn.record.trace_mut().error = Some(CLIENT_GONE.to_owned());
     }
@@ -129,6 +133,9 @@ async fn process(pipeline: &Pipeline, mut turn: Box<Turn>, response_sender: Resp
 }
 
 /// The path of a request through the stages.
+///
+/// Futures that are large and rarely needed, or that end before the answer is streamed, are boxed where they are awaited:
+/// each of the many open streams keeps the size of the largest one that is not.
 async fn converse(pipeline: &Pipeline, turn: &mut Turn, response_sender: ResponseSender) -> Result<(), ClientGone> {
     let offering = offer::offer(pipeline, turn).await;
     let draft = compose::compose(pipeline, turn, offering.offer()).await;
@@ -149,7 +156,7 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, response_sender: Respons
     loop {
         step = match step {
             DialogueStep::FeedBack(RequestPurpose::Confirmation) => {
-                if let Some(call) = confirm(pipeline, turn, &mut conversation, &judged).await? {
+                if let Some(call) = Box::pin(confirm(pipeline, turn, &mut conversation, &judged)).await? {
                     judged = call;
                 }
                 conversation.judged(turn, &judged)
@@ -179,10 +186,10 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, response_sender: Respons
             }
             DialogueStep::RunAndAnswer => {
                 let mixed = MixedAnswer::new(&judged, &conversation.draft.kept);
-                return answer_client(pipeline, turn, conversation, judged, TurnEnding::Judged, mixed).await;
+                return answer_client(pipeline, turn, &mut conversation, judged, TurnEnding::Judged, mixed).await;
             }
             DialogueStep::Answer(ending) => {
-                return answer_client(pipeline, turn, conversation, judged, ending, None).await;
+                return answer_client(pipeline, turn, &mut conversation, judged, ending, None).await;
             }
         };
     }
@@ -244,29 +251,29 @@ async fn confirm(
 async fn answer_client(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    mut conversation: TurnConversation,
+    conversation: &mut TurnConversation,
     judged: JudgedAnswer,
     ending: TurnEnding,
     mixed: Option<MixedAnswer>,
 ) -> Result<(), ClientGone> {
     let makes_no_call = judged.calls().next().is_none();
-    let settled = match answer::settle(turn, &conversation, judged, ending) {
+    let settled = match answer::settle(turn, conversation, judged, ending) {
         Ok(settled) => settled,
         Err(error) => {
             return answer::refuse(turn, &mut conversation.response_sender, StatusCode::BAD_GATEWAY, &error).await;
         }
     };
-    keep::keep(pipeline, turn, &mut conversation, mixed, &settled).await;
+    keep::keep(pipeline, turn, conversation, mixed, &settled).await;
     // The calls of a mixed answer ran after its verdict.
     turn.record.trace_mut().verdict = turn.call_states.verdict(turn.record.trace().verdict);
     continuation::remember(pipeline, turn, &settled).await;
-    plan::keep(pipeline, turn, &mut conversation, &settled).await;
+    plan::keep(pipeline, turn, conversation, &settled).await;
     if turn.cancelled.is_cancelled() {
         return Err(ClientGone);
     }
     answer::write(turn, &mut conversation.response_sender, settled).await?;
     // The client has its answer; the rest prepares later turns.
-    gather::gather(pipeline, turn, &conversation, makes_no_call);
+    gather::gather(pipeline, turn, conversation, makes_no_call);
     Ok(())
 }
 
@@ -302,18 +309,22 @@ fn log(trace: &Trace, log_turns: bool) {
     }
 }
 
-/// Ends a turn: updates metrics, charges its key and queues its trace.
-fn record(pipeline: &Pipeline, turn: Box<Turn>) {
+/// Ends a turn: updates metrics and charges its key. Its log line and its trace are made in another task, so that the
+/// connection first sends the answer.
+fn record(pipeline: &Arc<Pipeline>, turn: Box<Turn>) {
     let Turn { mut record, in_flight, request_permit, span, .. } = *turn;
     record.end();
     record.trace_mut().cost = cost(pipeline, record.trace());
     let trace = record.trace();
-    log(trace, pipeline.log_turns);
     pipeline.metrics.turn_ended(trace);
     charge(pipeline, request_permit, trace);
     if let Some(span) = span {
         pipeline.spans.turn_ended(&span, trace, record.operations());
     }
-    pipeline.traces.push(record.close());
     drop(in_flight);
+    let (shared, log_span) = (Arc::clone(pipeline), tracing::Span::current());
+    pipeline.running.spawn(async move {
+        log_span.in_scope(|| log(record.trace(), shared.log_turns));
+        shared.traces.push(record.close());
+    });
 }

@@ -98,11 +98,11 @@ impl Answer {
         self.headers.get("x-request-id")?.to_str().ok()
     }
 
-    /// Returns the whole body.
+    /// Returns the rest of the body.
     ///
     /// # Errors
     /// If the body breaks off, stalls or exceeds the size limit.
-    pub async fn whole(mut self) -> Result<Bytes, UpstreamFailure> {
+    pub async fn whole(&mut self) -> Result<Bytes, UpstreamFailure> {
         self.bounded = true;
         let body = self.rest().await?;
         Ok(self.echo.mask(body))
@@ -123,13 +123,12 @@ impl Answer {
     ///
     /// # Errors
     /// As for [`Answer::whole`], and if the body is not JSON.
-    pub async fn whole_json(self) -> Result<Bytes, UpstreamFailure> {
-        let failures = self.failures.clone();
+    pub async fn whole_json(&mut self) -> Result<Bytes, UpstreamFailure> {
         let body = self.whole().await?;
         match serde_json::from_slice::<IgnoredAny>(&body) {
             Ok(_) => Ok(body),
             Err(error) => {
-                Err(failures.failure(UpstreamFailureKind::Malformed, format!("the answer is not JSON: {error}")))
+                Err(self.failures.failure(UpstreamFailureKind::Malformed, format!("the answer is not JSON: {error}")))
             }
         }
     }
@@ -380,7 +379,7 @@ mod tests {
     async fn gzip_is_passed_through_as_it_comes() {
         let head = format!("200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {}", GZIPPED.len());
         let server = TestServer::answering(&head, GZIPPED).await;
-        let answer = passed(&server, 1000).await;
+        let mut answer = passed(&server, 1000).await;
         assert_eq!(answer.headers["content-encoding"], "gzip");
         assert_eq!(answer.headers["content-length"], "34");
         assert_eq!(answer.whole().await.unwrap(), GZIPPED);
@@ -390,7 +389,7 @@ mod tests {
     async fn gzip_is_undone_where_the_answer_is_judged() {
         let head = format!("200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {}", GZIPPED.len());
         let server = TestServer::answering(&head, GZIPPED).await;
-        let answer = judged(&server, 1000).await;
+        let mut answer = judged(&server, 1000).await;
         assert!(!answer.headers.contains_key("content-encoding") && !answer.headers.contains_key("content-length"));
         assert_eq!(answer.whole().await.unwrap(), r#"{"choices":[]}"#);
         let failure = judged(&server, 10).await.whole().await.unwrap_err();
@@ -414,7 +413,7 @@ mod tests {
     #[tokio::test]
     async fn an_empty_body_is_empty() {
         let server = TestServer::answering("200 OK\r\ncontent-length: 0", b"").await;
-        let answer = judged(&server, 0).await;
+        let mut answer = judged(&server, 0).await;
         assert!(!answer.is_event_stream() && answer.request_id().is_none());
         assert_eq!(answer.whole().await.unwrap(), "");
     }

@@ -199,7 +199,7 @@ impl TextModel {
             form: manner.form.filter(|_| !self.manners.has_no_forms.load(Ordering::Relaxed)),
         };
         let body = text_request(&self.name, messages, sent.temperature, sent.form);
-        let answer = match self.upstream.chat(body, &self.headers).await {
+        let mut answer = match self.upstream.chat(body, &self.headers).await {
             Ok(answer) => answer,
             Err(failure) if failure.kind == UpstreamFailureKind::Malformed => {
                 return TextRequestOutcome::Done(Err(failure.to_string()), None);

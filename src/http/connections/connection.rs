@@ -84,7 +84,8 @@ impl Serving {
                         Some(tls::HTTP_1_1) => WireVersion::Http1,
                         _ => WireVersion::Undetermined,
                     };
-                    self.converse(stream, version, Activity::new(slot)).await;
+                    // Boxed: a connection without TLS must not hold the memory of one with it.
+                    Box::pin(self.converse(stream, version, Activity::new(slot))).await;
                 }
             }
         }

@@ -54,7 +54,7 @@ pub(crate) async fn keep(
 ) {
     let TurnConversation { offering, draft, .. } = conversation;
     match mixed {
-        Some(mixed) => run_and_keep(pipeline, turn, offering, draft, mixed, settled).await,
+        Some(mixed) => Box::pin(run_and_keep(pipeline, turn, offering, draft, mixed, settled)).await,
         None => keep_rounds(pipeline, turn, draft, settled).await,
     }
 }

@@ -42,7 +42,7 @@ async fn a_chat_is_posted_below_the_base_url_and_its_answer_comes_back() {
     .await;
     let upstream =
         built(Settings { base_url: format!("{}/", server.base_url()), api_key: Secret::new("k"), ..quick() });
-    let answer = chat(&upstream).await.unwrap();
+    let mut answer = chat(&upstream).await.unwrap();
     assert_eq!((answer.status.as_u16(), answer.request_id()), (200, Some("r1")));
     assert!(!answer.headers.contains_key("content-length") && !answer.is_event_stream());
     assert_eq!(answer.whole().await.unwrap(), "{}");
@@ -75,7 +75,7 @@ async fn connections_are_used_again() {
 async fn an_error_status_is_an_answer_with_its_headers_and_body() {
     let head = "429 Too Many Requests\r\nretry-after: 7\r\nx-ratelimit-remaining-requests: 0\r\ncontent-length: 16";
     let server = TestServer::answering(head, b"{\"error\":\"slow\"}").await;
-    let answer = chat(&upstream(&server.base_url())).await.unwrap();
+    let mut answer = chat(&upstream(&server.base_url())).await.unwrap();
     assert_eq!(answer.status.as_u16(), 429);
     assert_eq!(
         (&answer.headers["retry-after"], &answer.headers["x-ratelimit-remaining-requests"]),
@@ -172,7 +172,7 @@ async fn a_request_is_passed_through_untouched() {
     let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value))).into_iter().collect();
     let pieces = [Ok::<_, std::io::Error>("abc"), Ok("defg")];
     let body = RequestBody::wrap_stream(futures_util::stream::iter(pieces));
-    let answer = upstream.forward(Method::PUT, "/files/a%2Fb?x=1&y=%20z", &headers, body).await.unwrap();
+    let mut answer = upstream.forward(Method::PUT, "/files/a%2Fb?x=1&y=%20z", &headers, body).await.unwrap();
     assert_eq!(answer.headers["content-length"], "2");
     assert_eq!(answer.whole().await.unwrap(), "ok");
     let request = server.requests().remove(0);

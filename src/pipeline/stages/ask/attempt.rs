@@ -93,7 +93,8 @@ async fn exchange(
     response_sender: &mut ResponseSender,
     notes: &mut ExchangeNotes,
 ) -> UpstreamReply {
-    let mut answer = match send(turn, request.chat).await {
+    // Boxed: a stream must not hold the memory of the sending.
+    let mut answer = match Box::pin(send(turn, request.chat)).await {
         Ok(answer) => answer,
         Err(failure) => return UpstreamReply::Relay(Relay::Failure(failure)),
     };
@@ -104,10 +105,10 @@ async fn exchange(
     let mut headers = std::mem::take(&mut answer.headers);
     if answer.status.is_success() && turn.request.is_stream() && is_stream {
         turn.answer_headers = headers;
-        return flow(pipeline, turn, request, answer, response_sender, &mut notes.first_chunk).await;
+        return flow(pipeline, turn, request, &mut answer, response_sender, &mut notes.first_chunk).await;
     }
     let status = answer.status;
-    let whole = whole(turn, answer, is_stream).await;
+    let whole = whole(turn, &mut answer, is_stream).await;
     if is_stream != turn.request.is_stream()
         && turn.policy.mode == Mode::Guard
         && matches!(whole, UpstreamReply::Completion(_))
@@ -154,7 +155,7 @@ async fn post(turn: &Turn, body: Bytes) -> Result<upstream::Answer, UpstreamFail
     turn.upstream.answer_once(turn.request.protocol(), turn.query.as_deref(), body, &headers).await
 }
 
-async fn whole(turn: &Turn, answer: upstream::Answer, is_stream: bool) -> UpstreamReply {
+async fn whole(turn: &Turn, answer: &mut upstream::Answer, is_stream: bool) -> UpstreamReply {
     let status = answer.status;
     let body = match answer.whole().await {
         Ok(body) => body,

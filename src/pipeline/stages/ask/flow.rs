@@ -34,7 +34,7 @@ pub(super) async fn flow(
     pipeline: &Pipeline,
     turn: &mut Turn,
     request: &AttemptRequest<'_>,
-    answer: upstream::Answer,
+    answer: &mut upstream::Answer,
     response_sender: &mut ResponseSender,
     first_chunk: &mut Option<Duration>,
 ) -> UpstreamReply {
@@ -112,7 +112,7 @@ impl Flow<'_> {
     async fn run(
         &mut self,
         turn: &mut Turn,
-        mut answer: upstream::Answer,
+        answer: &mut upstream::Answer,
         response_sender: &mut ResponseSender,
         first_chunk: &mut Option<Duration>,
     ) -> Result<(), BrokenStream> {

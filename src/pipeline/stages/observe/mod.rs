@@ -40,7 +40,7 @@ pub(crate) async fn observe(pipeline: &Pipeline, turn: &mut Turn, conversation: 
     }
     let started = Instant::now();
     // An auxiliary stage: a panic here must not affect the turn.
-    match AssertUnwindSafe(failures(pipeline, turn, conversation.offer())).catch_unwind().await {
+    match AssertUnwindSafe(Box::pin(failures(pipeline, turn, conversation.offer()))).catch_unwind().await {
         Ok(failures) => note(turn, &mut conversation.draft, failures),
         Err(_) => {
             tracing::error!("the observe stage panicked: the turn continues without explanations");

@@ -57,7 +57,7 @@ pub(crate) async fn plan(pipeline: &Pipeline, turn: &mut Turn, conversation: &mu
     let attempts = turn.record.trace().attempts.len();
     // An auxiliary stage: a panic here must not affect the turn.
     let mut context = StageContext { pipeline, turn: &mut *turn, offering, draft };
-    let begun = AssertUnwindSafe(begin(&mut context)).catch_unwind().await;
+    let begun = AssertUnwindSafe(Box::pin(begin(&mut context))).catch_unwind().await;
     let asking = turn.record.elsewhere().saturating_sub(elsewhere);
     pipeline.metrics.overhead.observe(Stage::Plan, started.elapsed().saturating_sub(asking));
     let trace = turn.record.trace();
@@ -187,7 +187,7 @@ pub(crate) async fn speak(
     let TurnConversation { offering, draft, plan_run, .. } = conversation;
     let plan_run = plan_run.as_mut().filter(|plan_run| plan_run.is_under_way())?;
     let mut context = StageContext { pipeline, turn, offering, draft };
-    let answer = AssertUnwindSafe(speak::speak(&mut context, plan_run, purpose)).catch_unwind().await;
+    let answer = AssertUnwindSafe(Box::pin(speak::speak(&mut context, plan_run, purpose))).catch_unwind().await;
     answer.unwrap_or_else(|_| {
         tracing::error!("a plan panicked: the turn continues without it");
         pipeline.metrics.stage_degraded.inc(Stage::Plan);
