@@ -38,7 +38,7 @@ use callwright_executor::AddressAudit;
 use callwright_search::embedding::DownloadWatcher;
 use callwright_store::{Store, StoreClaim};
 use callwright_telemetry::labels::Listener;
-use callwright_telemetry::{self as telemetry, LogError, Metrics};
+use callwright_telemetry::{self as telemetry, DelayedLines, LogError, Metrics};
 
 use certificates::Certificates;
 
@@ -52,11 +52,11 @@ pub use shutdown::termination_requested;
 pub use start_error::StartError;
 pub use toolset_audit::{ToolsetFinding, audit_policies, audit_toolsets, forbidden_names};
 
-/// Starts logging to standard error by the settings. Call it once per process.
+/// Starts logging to standard error by the settings. Call it once per process, and drop the result at its end.
 ///
 /// # Errors
 /// If the filter cannot be parsed, or logging has been started already.
-pub fn start_logs(settings: &Settings) -> Result<(), LogError> {
+pub fn start_logs(settings: &Settings) -> Result<DelayedLines, LogError> {
     telemetry::init_logs(&settings.telemetry)
 }
 

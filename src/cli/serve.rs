@@ -76,7 +76,7 @@ pub(super) fn run(arguments: ServeArguments) -> VerbResult {
         None => config::load(&request, &config::process_environment),
     };
     let loaded = load()?;
-    app::start_logs(&loaded.settings)?;
+    let _delayed_lines = app::start_logs(&loaded.settings)?;
     runtime()?.block_on(async {
         // A start may take minutes, and SIGHUP must not end it.
         let hangups = Hangups::catch();

@@ -22,6 +22,9 @@ const SWEEP_PAUSE: Duration = Duration::from_secs(60);
 /// Pause after an incomplete sweep: faster than any rate of new traces, and keeps the lock free most of the time.
 const SWEEP_AGAIN: Duration = Duration::from_millis(50);
 
+/// Interval at which rows of an incomplete batch are collected: short enough for full batches under any load.
+const FILL_INTERVAL: Duration = Duration::from_millis(5);
+
 /// Retry interval while the queue is drained: the process is about to end.
 const RETRY_AT_THE_END: Duration = Duration::from_millis(100);
 
@@ -169,16 +172,24 @@ impl TraceWriter {
         }
     }
 
-    /// Waits briefly for more rows of the batch.
+    /// Waits briefly for more rows of the batch. It looks at the queue at intervals, because each row would wake a task
+    /// that waits at the queue: a system call for the turn that adds the row, and a switch of threads.
     async fn fill(&mut self, batch: &mut Vec<TraceRow>) {
         let until = Instant::now() + self.linger;
-        while batch.len() < self.batch_traces && !self.receiver.is_closed() {
-            let room = self.batch_traces - batch.len();
+        loop {
+            while batch.len() < self.batch_traces
+                && let Ok(row) = self.receiver.try_recv()
+            {
+                batch.push(row);
+            }
+            let now = Instant::now();
+            if batch.len() >= self.batch_traces || now >= until || self.receiver.is_closed() {
+                return;
+            }
             tokio::select! {
                 biased;
                 () = self.closing.cancelled() => self.receiver.close(),
-                received = self.receiver.recv_many(batch, room) => if received == 0 { return },
-                () = tokio::time::sleep_until(until) => return,
+                () = tokio::time::sleep_until(until.min(now + FILL_INTERVAL)) => {}
             }
         }
     }

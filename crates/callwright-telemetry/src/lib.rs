@@ -12,6 +12,7 @@ mod family;
 mod instance;
 mod json_line;
 pub mod labels;
+mod log_lines;
 mod logs;
 mod settings;
 mod spans;
@@ -19,6 +20,7 @@ mod turn;
 
 pub use family::{Counters, Counters2, Family, Histograms, NamedCounters, Spec, StatusCounters};
 pub use instance::{InFlight, Metrics, WithoutVectors};
+pub use log_lines::DelayedLines;
 pub use logs::{LogError, init_logs};
 pub use settings::{LogFormat, Settings};
 pub use spans::{Operation, OperationKind, OtlpError, SpanContext, Spans, TRACEPARENT, TRACESTATE};

@@ -10,6 +10,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::JsonFields;
 
 use super::json_line::JsonLine;
+use super::log_lines::{DelayedLines, LogLines};
 use super::{LogFormat, Settings};
 
 /// Logging cannot be set up.
@@ -30,13 +31,15 @@ pub enum LogError {
     Twice(#[from] SetGlobalDefaultError),
 }
 
-/// Sets up the logging of the process; to be called once.
+/// Sets up the logging of the process; to be called once. Lines below `warn` are delayed as long as the result is held.
 ///
 /// # Errors
 /// [`LogError`].
-pub fn init_logs(settings: &Settings) -> Result<(), LogError> {
-    let subscriber = subscriber(settings, std::io::stderr, std::io::stderr().is_terminal())?;
-    Ok(tracing::subscriber::set_global_default(subscriber)?)
+pub fn init_logs(settings: &Settings) -> Result<DelayedLines, LogError> {
+    let (lines, delayed) = LogLines::delayed(std::io::stderr());
+    let subscriber = subscriber(settings, lines, std::io::stderr().is_terminal())?;
+    tracing::subscriber::set_global_default(subscriber)?;
+    Ok(delayed)
 }
 
 fn subscriber<W>(settings: &Settings, writer: W, colours: bool) -> Result<Box<dyn Subscriber + Send + Sync>, LogError>
