@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::AnswerError;
 use super::chat_message::ChatMessage;
 use super::parts::{AnswerForm, PartsMessage};
+use super::scanner::{Scanned, Scanner};
 use callwright_common::json::RawObject;
 use callwright_types::Call;
 
@@ -25,6 +27,11 @@ impl AssistantMessage {
     /// Parses the `message` of a chat completion.
     pub(crate) fn read(fields: RawObject) -> Result<Self, AnswerError> {
         ChatMessage::read(fields).map(|message| Self(MessageForm::Chat(message)))
+    }
+
+    /// Reads the `message` of a chat completion in place. `body` contains the scanner's text.
+    pub(super) fn scan(scanner: &mut Scanner<'_>, body: &Bytes) -> Scanned<Result<Self, AnswerError>> {
+        Ok(ChatMessage::scan(scanner, body)?.map(|message| Self(MessageForm::Chat(message))))
     }
 
     /// Parses the parts of an answer.
@@ -51,7 +58,7 @@ impl AssistantMessage {
     /// Returns the model's refusal, if it is not blank.
     pub fn refusal(&self) -> Option<String> {
         match &self.0 {
-            MessageForm::Chat(message) => message.refusal(),
+            MessageForm::Chat(message) => message.refusal().map(str::to_owned),
             MessageForm::Parts(message) => message.refusal(),
         }
     }

@@ -1,25 +1,32 @@
 //! Assistant message of a chat completion.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 
+use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::AnswerError;
 use super::content::{text_of, with_text};
 use super::fields::{ObjectFields, present, string};
+use super::lazy_object::LazyObject;
+use super::message_calls::{CallElement, CallList, FunctionCall, MAX_CALLS};
+use super::reasoning::is_beside_text;
+use super::scanner::{Malformed, Scanned, Scanner};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, ids};
 
-/// Maximum number of calls of one message. OpenAI allows 128 tools in a request.
-pub(super) const MAX_CALLS: usize = 4096;
-
 /// Assistant message of a chat completion. Fields that are unknown to the proxy (reasoning, signatures, citations) are
 /// kept.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct ChatMessage {
-    fields: RawObject,
+    fields: LazyObject,
+    size: usize,
+    text: Option<String>,
+    /// `refusal`, if it is not blank.
+    refusal: Option<String>,
+    is_plain: bool,
     /// Elements of `tool_calls`, in order.
     elements: Vec<CallElement>,
     calls: Vec<Call>,
@@ -27,32 +34,26 @@ pub(crate) struct ChatMessage {
     well_formed: bool,
 }
 
-/// Kind of an element of `tool_calls`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CallElement {
-    /// Call at this position of `calls`.
-    Judged(usize),
-    /// Call of a custom or built-in tool.
-    Unjudged,
-    /// Element that is not an object.
-    Junk,
-}
-
 impl ChatMessage {
     /// Returns the text: a string content, or the joined text parts of a multi-part content.
     pub(crate) fn text(&self) -> Option<String> {
-        text_of(self.fields.get("content")?, "").map(Cow::into_owned)
+        self.text.clone()
     }
 
     /// Returns the approximate size of the message as JSON in bytes.
     pub(crate) fn size(&self) -> usize {
-        self.fields.iter().map(|(key, value)| key.len() + value.get().len()).sum()
+        self.size
     }
 
     /// Returns the model's refusal (`refusal`), if it is not blank.
-    pub(crate) fn refusal(&self) -> Option<String> {
-        let refusal = self.fields.get("refusal").and_then(string)?;
-        (!refusal.trim().is_empty()).then(|| refusal.into_owned())
+    pub(crate) fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
+    }
+
+    /// Whether the message has no reasoning, audio or image: the content is a string or absent, and so are the members
+    /// for these.
+    pub(super) fn is_plain(&self) -> bool {
+        self.is_plain
     }
 
     /// Returns the calls of type `function`, or the legacy `function_call`. Ids are generated if they are missing or
@@ -71,7 +72,7 @@ impl ChatMessage {
         if !self.has_unjudged_calls() {
             return Vec::new();
         }
-        let elements: Vec<&RawValue> = self.fields.get_as("tool_calls").unwrap_or_default();
+        let elements: Vec<&RawValue> = self.fields().get_as("tool_calls").unwrap_or_default();
         let unjudged = elements.into_iter().zip(&self.elements).filter(|(_, kind)| **kind == CallElement::Unjudged);
         unjudged.filter_map(|(element, _)| read_unjudged(&ObjectFields::parse(element.get())?)).collect()
     }
@@ -92,7 +93,7 @@ impl ChatMessage {
     pub(crate) fn to_raw(&self) -> Box<RawValue> {
         let mut fields = match self.rewritten(&self.calls) {
             Some(rewritten) => Cow::Owned(rewritten),
-            None => Cow::Borrowed(&self.fields),
+            None => Cow::Borrowed(self.fields()),
         };
         if present(fields.get("role")).is_none() {
             fields.to_mut().set("role", raw("assistant"));
@@ -107,59 +108,81 @@ impl ChatMessage {
 
     /// Returns the non-null members whose key satisfies `is_wanted`.
     pub(super) fn members_with(&self, is_wanted: fn(&str) -> bool) -> RawObject {
-        let wanted = self.fields.iter().filter(|(key, value)| is_wanted(key) && present(Some(value)).is_some());
+        let wanted = self.fields().iter().filter(|(key, value)| is_wanted(key) && present(Some(value)).is_some());
         wanted.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
     }
 
     /// Parses a message object.
     pub(super) fn read(fields: RawObject) -> Result<Self, AnswerError> {
-        let mut message = Self { well_formed: true, ..Self::default() };
-        if let Some(list) = fields.get_as::<Vec<&RawValue>>("tool_calls") {
-            message.read_calls(&list)?;
+        let text = fields.to_raw();
+        let body = Bytes::copy_from_slice(text.get().as_bytes());
+        match Self::scan(&mut Scanner::new(text.get()), &body) {
+            Ok(message) => message.map(|message| Self { fields: fields.into(), ..message }),
+            Err(Malformed) => Err(AnswerError::new("the message is not a JSON object")),
         }
-        if message.elements.is_empty()
-            && let Some(function) =
-                present(fields.get("function_call")).and_then(|value| ObjectFields::parse(value.get()))
-        {
-            message.legacy = true;
-            let call = message.read_function(ids::call_id(), Some(&function));
-            message.calls.push(call);
-        }
-        message.fields = fields;
-        Ok(message)
     }
 
-    fn read_calls(&mut self, list: &[&RawValue]) -> Result<(), AnswerError> {
-        if list.len() > MAX_CALLS {
-            return Err(AnswerError::new(format!("a message has more than {MAX_CALLS} calls")));
-        }
-        let mut seen = HashSet::new();
-        for element in list {
-            let Some(element) = ObjectFields::parse(element.get()) else {
-                self.elements.push(CallElement::Junk);
-                self.well_formed = false;
-                continue;
-            };
-            let kind = element.string("type").filter(|kind| !kind.is_empty());
-            if kind.as_deref().is_some_and(|kind| kind != "function") {
-                self.elements.push(CallElement::Unjudged);
-                continue;
+    /// Reads a message in place; any other value is an empty message. `body` contains the scanner's text.
+    pub(super) fn scan(scanner: &mut Scanner<'_>, body: &Bytes) -> Scanned<Result<Self, AnswerError>> {
+        let start = scanner.start_of_value();
+        let mut message = Self::empty();
+        let mut list = CallList::default();
+        let mut legacy_call = None;
+        let is_object = scanner.object(|scanner, key| {
+            let start_of_member = scanner.start_of_value();
+            match key.as_ref() {
+                "content" => message.scan_content(scanner)?,
+                "refusal" => {
+                    let refusal = scanner.string()?.filter(|refusal| !refusal.trim().is_empty());
+                    message.refusal = refusal.map(Cow::into_owned);
+                }
+                "tool_calls" => list = CallList::scan(scanner)?,
+                "function_call" => legacy_call = FunctionCall::scan(scanner)?,
+                other => message.is_plain &= scanner.value()? == "null" || !is_beside_text(other),
             }
-            let id = element.string("id").map(Cow::into_owned).filter(|id| !id.is_empty() && seen.insert(id.clone()));
-            self.well_formed &= id.is_some() && kind.is_some();
-            let call = self.read_function(id.unwrap_or_else(ids::call_id), element.object("function").as_ref());
-            self.elements.push(CallElement::Judged(self.calls.len()));
-            self.calls.push(call);
+            message.size += key.len() + scanner.position() - start_of_member;
+            Ok(())
+        })?;
+        if !is_object {
+            return Ok(Ok(Self::empty()));
         }
-        Ok(())
+        if list.is_too_long {
+            return Ok(Err(AnswerError::new(format!("a message has more than {MAX_CALLS} calls"))));
+        }
+        message.fields = LazyObject::of_text(body.slice(start..scanner.position()));
+        (message.elements, message.calls, message.well_formed) = (list.elements, list.calls, list.well_formed);
+        if let (true, Some(call)) = (message.elements.is_empty(), legacy_call) {
+            message.legacy = true;
+            message.well_formed &= call.is_well_formed();
+            message.calls.push(call.with_id(ids::call_id()));
+        }
+        Ok(Ok(message))
     }
 
-    fn read_function(&mut self, id: String, function: Option<&ObjectFields<'_>>) -> Call {
-        let name = function.and_then(|function| function.string("name"));
-        let value = function.and_then(|function| function.get("arguments"));
-        let arguments = value.map(|value| string(value).unwrap_or(Cow::Borrowed(value.get())));
-        self.well_formed &= name.is_some() && value.is_some_and(|value| value.get().starts_with('"'));
-        Call { id, name: name.unwrap_or_default().into_owned(), arguments: arguments.unwrap_or_default().into_owned() }
+    fn empty() -> Self {
+        Self {
+            fields: LazyObject::default(),
+            size: 0,
+            text: None,
+            refusal: None,
+            is_plain: true,
+            elements: Vec::new(),
+            calls: Vec::new(),
+            legacy: false,
+            well_formed: true,
+        }
+    }
+
+    fn scan_content(&mut self, scanner: &mut Scanner<'_>) -> Scanned<()> {
+        if scanner.peek() == Some(b'"') {
+            self.text = scanner.string()?.map(Cow::into_owned);
+            return Ok(());
+        }
+        let content = scanner.value()?;
+        self.is_plain &= content == "null";
+        let content: Option<&RawValue> = serde_json::from_str(content).ok();
+        self.text = content.and_then(|content| text_of(content, "")).map(Cow::into_owned);
+        Ok(())
     }
 
     /// Replaces the calls of the message. Returns whether that changed it.
@@ -176,8 +199,10 @@ impl ChatMessage {
 
     /// Replaces the text of the content; `null` if nothing remains.
     pub(super) fn set_text(&mut self, text: &str) {
-        let content = with_text(self.fields.get("content"), text);
-        self.fields.set("content", content);
+        let content = with_text(self.fields().get("content"), text);
+        self.text = text_of(&content, "").map(Cow::into_owned);
+        self.fields.edit(|fields| fields.set("content", content));
+        self.size = self.fields().iter().map(|(key, value)| key.len() + value.get().len()).sum();
     }
 
     /// Sets the form of later calls, for a message without calls.
@@ -189,13 +214,13 @@ impl ChatMessage {
 
     /// Returns the current object.
     pub(super) fn fields(&self) -> &RawObject {
-        &self.fields
+        self.fields.members()
     }
 
     /// Returns the elements of `tool_calls`, well-formed; unjudged elements are unchanged.
     pub(super) fn call_objects(&self) -> Vec<RawObject> {
         let rewritten = self.rewritten(&self.calls);
-        rewritten.as_ref().unwrap_or(&self.fields).get_as("tool_calls").unwrap_or_default()
+        rewritten.as_ref().unwrap_or_else(|| self.fields()).get_as("tool_calls").unwrap_or_default()
     }
 
     /// Returns the elements of `tool_calls` with their ids; an id is empty if it is absent.
@@ -210,7 +235,7 @@ impl ChatMessage {
         if self.well_formed && calls == self.calls {
             return None;
         }
-        let mut fields = self.fields.clone();
+        let mut fields = self.fields().clone();
         if self.legacy {
             match calls.first() {
                 Some(call) => {
@@ -234,7 +259,7 @@ impl ChatMessage {
 
     /// Writes the calls in their order. Unjudged elements stay before the judged calls that they preceded.
     fn rewritten_elements(&self, calls: &[Call]) -> Vec<Box<RawValue>> {
-        let present: Vec<Box<RawValue>> = self.fields.get_as("tool_calls").unwrap_or_default();
+        let present: Vec<Box<RawValue>> = self.fields().get_as("tool_calls").unwrap_or_default();
         let mut own: HashMap<&str, usize> = HashMap::new();
         for (at, kind) in self.elements.iter().enumerate() {
             if let CallElement::Judged(index) = kind
@@ -309,6 +334,8 @@ pub(super) fn object_at(value: Option<&RawValue>) -> RawObject {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use serde_json::{Value, json};
 
     use super::*;

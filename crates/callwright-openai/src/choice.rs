@@ -2,11 +2,14 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::fields::{present, string};
+use super::fields::present;
+use super::lazy_object::LazyObject;
 use super::parts::{AnswerForm, Finish};
+use super::scanner::{Scanned, Scanner};
 use super::{AnswerError, AssistantMessage};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Call;
@@ -27,7 +30,8 @@ pub struct Choice {
     pub finish_reason: Option<String>,
     /// `message`.
     pub message: AssistantMessage,
-    fields: RawObject,
+    fields: LazyObject,
+    received_finish_reason: Option<String>,
     edited: bool,
     /// Form of an answer that is a list of parts, and how it ends if that was changed.
     parts: Option<PartsChoice>,
@@ -120,7 +124,8 @@ impl Choice {
             index: 0,
             finish_reason: form.finish_reason(fields),
             message: AssistantMessage::of_parts(form, parts)?,
-            fields: RawObject::default(),
+            fields: LazyObject::default(),
+            received_finish_reason: None,
             edited: false,
             parts: Some(PartsChoice { form, finish: None }),
         })
@@ -145,17 +150,34 @@ impl Choice {
         self.message_changed();
     }
 
-    /// Parses a choice object; `position` replaces a missing index.
-    pub(super) fn read(fields: RawObject, position: usize) -> Result<Self, AnswerError> {
-        let message = fields.get_as("message").unwrap_or_default();
-        Ok(Self {
-            index: fields.get_as("index").unwrap_or(u32::try_from(position).unwrap_or(u32::MAX)),
-            finish_reason: fields.get("finish_reason").and_then(string).map(Cow::into_owned),
-            message: AssistantMessage::read(message)?,
+    /// Reads a choice in place; `position` replaces a missing index, and `body` contains the scanner's text. Returns `None`
+    /// if the value is not an object.
+    fn scan(scanner: &mut Scanner<'_>, position: usize, body: &Bytes) -> Scanned<Option<Result<Self, AnswerError>>> {
+        let start = scanner.start_of_value();
+        let (mut index, mut finish_reason, mut message) = (None, None, None);
+        let is_object = scanner.object(|scanner, key| {
+            match key.as_ref() {
+                "index" => index = scanner.value()?.parse().ok(),
+                "finish_reason" => finish_reason = scanner.string()?.map(Cow::into_owned),
+                "message" => message = Some(AssistantMessage::scan(scanner, body)?),
+                _ => scanner.skip()?,
+            }
+            Ok(())
+        })?;
+        if !is_object {
+            return Ok(None);
+        }
+        let fields = LazyObject::of_text(body.slice(start..scanner.position()));
+        let message = message.unwrap_or_else(|| AssistantMessage::read(RawObject::default()));
+        Ok(Some(message.map(|message| Self {
+            index: index.unwrap_or(u32::try_from(position).unwrap_or(u32::MAX)),
+            received_finish_reason: finish_reason.clone(),
+            finish_reason,
+            message,
             fields,
             edited: false,
             parts: None,
-        })
+        })))
     }
 
     fn message_changed(&mut self) {
@@ -163,10 +185,13 @@ impl Choice {
             self.edited = true;
             return;
         };
-        self.fields.set("message", message.fields().to_raw());
-        if present(self.fields.get("logprobs")).is_some() {
-            self.fields.set("logprobs", raw(&()));
-        }
+        let message = message.fields().to_raw();
+        self.fields.edit(|fields| {
+            fields.set("message", message);
+            if present(fields.get("logprobs")).is_some() {
+                fields.set("logprobs", raw(&()));
+            }
+        });
         self.edited = true;
     }
 
@@ -175,17 +200,16 @@ impl Choice {
     }
 
     fn is_finish_reason_edited(&self) -> bool {
-        self.parts.is_none()
-            && self.fields.get("finish_reason").and_then(string).as_deref() != self.finish_reason.as_deref()
+        self.parts.is_none() && self.received_finish_reason != self.finish_reason
     }
 }
 
 impl Serialize for Choice {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if !self.is_finish_reason_edited() {
-            return self.fields.serialize(serializer);
+            return self.fields.members().serialize(serializer);
         }
-        let mut fields = self.fields.clone();
+        let mut fields = self.fields.members().clone();
         fields.set("finish_reason", raw(&self.finish_reason));
         fields.serialize(serializer)
     }
@@ -196,20 +220,35 @@ pub(super) fn is_cut_off(finish_reason: &str) -> bool {
     CUT_OFF.contains(&finish_reason)
 }
 
-/// Parses the `choices` of a completion.
-pub(super) fn read_choices(fields: &RawObject) -> Result<Vec<Choice>, AnswerError> {
-    let Some(list) = present(fields.get("choices")) else {
-        return Err(AnswerError::new(match present(fields.get("error")) {
-            Some(_) => "the answer is an error object with a success status",
-            None => "the answer has no `choices`",
-        }));
-    };
-    let list: Vec<RawObject> = serde_json::from_str(list.get())
-        .map_err(|_| AnswerError::new("the `choices` of the answer are not a list of objects"))?;
-    if list.len() > MAX_CHOICES {
-        return Err(AnswerError::new(format!("the answer has more than {MAX_CHOICES} choices")));
+/// Reads the `choices` of a completion in place; `None` if they are `null`. `body` contains the scanner's text.
+pub(super) fn scan_choices(
+    scanner: &mut Scanner<'_>,
+    body: &Bytes,
+) -> Scanned<Result<Option<Vec<Choice>>, AnswerError>> {
+    let start = scanner.start_of_value();
+    let mut choices = Vec::new();
+    let (mut are_objects, mut failure) = (true, None);
+    let is_list = scanner.array(|scanner| {
+        if choices.len() > MAX_CHOICES {
+            return scanner.skip();
+        }
+        match Choice::scan(scanner, choices.len(), body)? {
+            Some(Ok(choice)) => choices.push(choice),
+            Some(Err(error)) => failure = failure.take().or(Some(error)),
+            None => are_objects = false,
+        }
+        Ok(())
+    })?;
+    if scanner.between(start, scanner.position()) == "null" {
+        return Ok(Ok(None));
     }
-    list.into_iter().enumerate().map(|(position, choice)| Choice::read(choice, position)).collect()
+    Ok(if !is_list || !are_objects {
+        Err(AnswerError::new("the `choices` of the answer are not a list of objects"))
+    } else if choices.len() > MAX_CHOICES {
+        Err(AnswerError::new(format!("the answer has more than {MAX_CHOICES} choices")))
+    } else {
+        failure.map_or(Ok(Some(choices)), Err)
+    })
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-use super::fields::{ObjectFields, present};
+use super::chunk_fields::{ChunkFields, DeltaFields, EventFields, read_event};
+use super::fields::present;
 use super::reasoning::is_opaque;
-use super::usage::{read_usage, with_usage};
+use super::usage::with_usage;
 use super::{AnswerError, SseEvent};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Usage;
@@ -65,76 +65,15 @@ pub fn read_item(event: &SseEvent) -> Result<StreamItem, AnswerError> {
     read_event(event).map(EventFields::into_item)
 }
 
-/// Parsed event that borrows its data.
-pub(super) enum EventFields<'a> {
-    Chunk(&'a str, ChunkFields<'a>),
-    Done,
-    Error(&'a RawValue),
-    Other,
-}
-
-/// Fields of a chunk, parsed once for its summary and for the assembler.
-pub(super) struct ChunkFields<'a> {
-    pub(super) members: ObjectFields<'a>,
-    pub(super) choices: Vec<ChoiceFields<'a>>,
-}
-
-/// One element of a chunk's `choices`.
-pub(super) struct ChoiceFields<'a> {
-    pub(super) members: ObjectFields<'a>,
-    pub(super) delta: Option<ObjectFields<'a>>,
-}
-
-/// Parses an event as [`read_item`] does, without copies.
-pub(super) fn read_event(event: &SseEvent) -> Result<EventFields<'_>, AnswerError> {
-    let Some(data) = event.data.as_deref().map(str::trim).filter(|data| !data.is_empty()) else {
-        return Ok(EventFields::Other);
-    };
-    if data == "[DONE]" {
-        return Ok(EventFields::Done);
-    }
-    let fields =
-        ObjectFields::parse(data).ok_or_else(|| AnswerError::new("an event of the stream is not a JSON object"))?;
-    if let Some(error) = error_in(&fields) {
-        return Ok(EventFields::Error(error));
-    }
-    if fields.get("choices").is_none() && fields.get("usage").is_none() {
-        return Ok(EventFields::Other);
-    }
-    ChunkFields::read(fields).map(|fields| EventFields::Chunk(data, fields))
-}
-
 impl EventFields<'_> {
     pub(super) fn into_item(self) -> StreamItem {
         match self {
             Self::Chunk(text, fields) => StreamItem::Chunk(Chunk::of(text, &fields)),
             Self::Done => StreamItem::Done,
-            Self::Error(error) => StreamItem::Error(super::to_value(error.get().as_bytes())),
+            Self::Error(error) => StreamItem::Error(super::to_value(error.as_bytes())),
             Self::Other => StreamItem::Other,
         }
     }
-}
-
-impl<'a> ChunkFields<'a> {
-    fn read(members: ObjectFields<'a>) -> Result<Self, AnswerError> {
-        let choices: Vec<ObjectFields<'a>> = match members.get("choices") {
-            Some(list) => serde_json::from_str(list.get())
-                .map_err(|_| AnswerError::new("the choices of a chunk are not a list of objects"))?,
-            None => Vec::new(),
-        };
-        let choices = choices.into_iter().map(|members| ChoiceFields { delta: members.object("delta"), members });
-        Ok(Self { members, choices: choices.collect() })
-    }
-}
-
-/// Returns the error of an event. Most servers send `{"error": ...}`; some send the bare object, marked by `"object":
-/// "error"`.
-fn error_in<'a>(fields: &ObjectFields<'a>) -> Option<&'a RawValue> {
-    if let Some(error) = fields.get("error") {
-        return Some(error);
-    }
-    let bare = fields.get("choices").is_none() && fields.string("object").as_deref() == Some("error");
-    if bare { fields.get("message") } else { None }
 }
 
 impl Chunk {
@@ -251,12 +190,12 @@ impl Chunk {
     }
 
     fn of(text: &str, fields: &ChunkFields<'_>) -> Self {
-        let usage = read_usage(fields.members.get("usage"));
-        let mut seen = ChunkContents { choices: !fields.choices.is_empty(), usage, ..ChunkContents::default() };
-        for choice in &fields.choices {
+        let choices = fields.choices();
+        let mut seen = ChunkContents { choices: !choices.is_empty(), usage: fields.usage, ..ChunkContents::default() };
+        for choice in choices {
             seen.finish |= choice.members.get("finish_reason").is_some();
             seen.free |= choice.members.get("logprobs").is_some();
-            let Some(delta) = &choice.delta else { continue };
+            let Some(DeltaFields { members: delta, .. }) = &choice.delta else { continue };
             seen.calls |= delta.get("function_call").is_some() || delta.get("tool_calls").is_some_and(is_filled);
             seen.text |= ["content", "refusal"].iter().any(|key| delta.get(key).is_some_and(is_filled));
             seen.free |= delta.iter().any(|(key, value)| is_free(key) && is_filled(value));
@@ -294,7 +233,7 @@ impl Chunk {
             fields.remove("usage");
         }
         let text = fields.to_raw();
-        let fields = ChunkFields::read(ObjectFields::parse(text.get())?).ok()?;
+        let fields = ChunkFields::scan(text.get()).ok()??;
         Some(Chunk::of(text.get(), &fields))
     }
 
@@ -308,7 +247,7 @@ impl Chunk {
 }
 
 pub(super) fn carries_something(delta: &RawObject) -> bool {
-    delta.iter().any(|(key, value)| key != "role" && is_filled(value))
+    delta.iter().any(|(key, value)| key != "role" && is_filled(value.get()))
 }
 
 /// Whether a member of a delta may be sent immediately: not a role, which is insignificant alone, a piece of a call
@@ -328,8 +267,8 @@ fn retain(delta: &mut RawObject, is_kept: impl Fn(&str) -> bool) {
 }
 
 /// Whether the value is neither `null` nor an empty string or array.
-fn is_filled(value: &RawValue) -> bool {
-    !matches!(value.get(), "null" | "\"\"" | "[]")
+fn is_filled(value: &str) -> bool {
+    !matches!(value, "null" | "\"\"" | "[]")
 }
 
 #[cfg(test)]

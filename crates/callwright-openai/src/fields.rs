@@ -7,7 +7,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use callwright_common::json::RawObject;
+use callwright_common::json::{RawObject, raw};
 
 /// Fields of an object, in order. Look-ups return the last of duplicate keys, as most JSON parsers do, and treat
 /// `null` as absent.
@@ -51,6 +51,43 @@ impl<'a> ObjectFields<'a> {
     }
 }
 
+/// Fields of an object that a [`Scanner`](super::scanner::Scanner) reads, with the texts of their values. Look-ups are
+/// those of [`ObjectFields`].
+#[derive(Debug, Default)]
+pub(super) struct TextFields<'a>(Vec<(Cow<'a, str>, &'a str)>);
+
+impl<'a> TextFields<'a> {
+    /// Creates a list for about `count` fields.
+    pub(super) fn with_capacity(count: usize) -> Self {
+        Self(Vec::with_capacity(count))
+    }
+
+    pub(super) fn push(&mut self, key: Cow<'a, str>, value: &'a str) {
+        self.0.push((key, value));
+    }
+
+    /// Returns the text of a field that is present and not `null`.
+    pub(super) fn get(&self, key: &str) -> Option<&'a str> {
+        let (_, value) = self.0.iter().rev().find(|(name, _)| name == key)?;
+        Some(*value).filter(|value| *value != "null")
+    }
+
+    /// Returns a field that is a string.
+    pub(super) fn string(&self, key: &str) -> Option<Cow<'a, str>> {
+        string_in(self.get(key)?)
+    }
+
+    /// Returns every field, including `null`s and duplicates.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a str)> {
+        self.0.iter().map(|(name, value)| (name.as_ref(), *value))
+    }
+}
+
+/// Returns the raw value of a text that was scanned before.
+pub(super) fn raw_value(text: &str) -> Box<RawValue> {
+    RawValue::from_string(text.to_owned()).unwrap_or_else(|_| raw(&()))
+}
+
 /// Builds an object from its members.
 pub(super) fn object<const N: usize>(fields: [(&str, Box<RawValue>); N]) -> RawObject {
     fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
@@ -69,12 +106,59 @@ pub(super) fn array(value: &RawValue) -> Option<Vec<&RawValue>> {
 
 /// Returns the content of a JSON string. Lone surrogates, which some servers send, become U+FFFD.
 pub(super) fn string(value: &RawValue) -> Option<Cow<'_, str>> {
-    let inner = value.get().strip_prefix('"')?.strip_suffix('"')?;
-    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+    string_in(value.get())
+}
+
+/// Returns the content of the string in a JSON text.
+pub(super) fn string_in(text: &str) -> Option<Cow<'_, str>> {
+    if !text.starts_with('"') {
+        return None;
+    }
+    decode(text, memchr::memchr(b'\\', text.as_bytes()).is_some())
+}
+
+/// Returns the content of a quoted JSON string; `escaped` is whether it has escapes.
+pub(super) fn decode(quoted: &str, escaped: bool) -> Option<Cow<'_, str>> {
+    let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
+    if !escaped {
         return Some(Cow::Borrowed(inner));
     }
-    let StringBytes(bytes) = serde_json::from_str(value.get()).ok()?;
+    if let Some(text) = unescaped(inner) {
+        return Some(Cow::Owned(text));
+    }
+    let StringBytes(bytes) = serde_json::from_str(quoted).ok()?;
     Some(Cow::Owned(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into())))
+}
+
+/// Resolves the escapes of a string; `None` if it has surrogates, which `serde_json` resolves.
+fn unescaped(inner: &str) -> Option<String> {
+    let mut text = String::with_capacity(inner.len());
+    let mut rest = inner;
+    while let Some(at) = next_escape(rest.as_bytes()) {
+        text.push_str(rest.get(..at)?);
+        let (resolved, length) = match *rest.as_bytes().get(at + 1)? {
+            plain @ (b'"' | b'\\' | b'/') => (char::from(plain), 2),
+            b'b' => ('\u{8}', 2),
+            b'f' => ('\u{c}', 2),
+            b'n' => ('\n', 2),
+            b'r' => ('\r', 2),
+            b't' => ('\t', 2),
+            b'u' => (char::from_u32(u32::from_str_radix(rest.get(at + 2..at + 6)?, 16).ok()?)?, 6),
+            _ => return None,
+        };
+        text.push(resolved);
+        rest = rest.get(at + length..)?;
+    }
+    text.push_str(rest);
+    Some(text)
+}
+
+/// Returns the position of the next backslash. It is near in JSON inside a string, where a search has a higher fixed cost
+/// than a loop.
+fn next_escape(text: &[u8]) -> Option<usize> {
+    let (near, far) = text.split_at_checked(16).unwrap_or((text, &[]));
+    let found = near.iter().position(|byte| *byte == b'\\');
+    found.or_else(|| memchr::memchr(b'\\', far).map(|at| near.len() + at))
 }
 
 /// Bytes of a string. `serde_json` returns them even if escapes do not form valid text.

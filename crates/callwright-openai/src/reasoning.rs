@@ -34,6 +34,11 @@ const OPAQUE: [&str; 9] = [
     "thought_signature",
 ];
 
+/// Whether a member has reasoning, or content that is neither text nor a call.
+pub(super) fn is_beside_text(key: &str) -> bool {
+    REASONING.contains(&key) || OTHER_CONTENT.contains(&key)
+}
+
 /// Whether only the provider can interpret a member of a message or delta.
 pub(super) fn is_opaque(key: &str) -> bool {
     OPAQUE.contains(&key)
@@ -42,6 +47,9 @@ pub(super) fn is_opaque(key: &str) -> bool {
 impl ChatMessage {
     /// Returns the model's reasoning if it is separate from the text: in its own member, or in parts of the content.
     pub(crate) fn reasoning(&self) -> Option<String> {
+        if self.is_plain() {
+            return None;
+        }
         let members = REASONING.iter().filter_map(|key| self.fields().get(key).and_then(string));
         let mut members = members.filter(|text| !text.trim().is_empty());
         members.next().map(Cow::into_owned).or_else(|| {
@@ -56,8 +64,9 @@ impl ChatMessage {
         self.calls().is_empty()
             && !self.has_unjudged_calls()
             && self.refusal().is_none()
-            && OTHER_CONTENT.iter().all(|key| present(self.fields().get(key)).is_none_or(is_empty))
-            && self.content_parts().into_iter().all(is_text_or_reasoning)
+            && (self.is_plain()
+                || (OTHER_CONTENT.iter().all(|key| present(self.fields().get(key)).is_none_or(is_empty))
+                    && self.content_parts().into_iter().all(is_text_or_reasoning)))
     }
 
     /// Returns the members that only the provider can interpret, such as signatures of reasoning. A message must

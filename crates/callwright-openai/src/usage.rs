@@ -2,19 +2,46 @@
 
 use serde_json::value::RawValue;
 
-use super::fields::{ObjectFields, present};
+use super::fields::ObjectFields;
+use super::scanner::{Scanned, Scanner};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Usage;
 
 /// Parses a `usage` object; missing or invalid counts are 0. Returns `None` if it is not an object.
 pub(super) fn read_usage(value: Option<&RawValue>) -> Option<Usage> {
-    let fields = ObjectFields::parse(present(value)?.get())?;
-    let prompt_tokens = count(&fields, "prompt_tokens").unwrap_or(0);
-    let completion_tokens = count(&fields, "completion_tokens").unwrap_or(0);
-    let total_tokens = count(&fields, "total_tokens").unwrap_or(prompt_tokens.saturating_add(completion_tokens));
-    let details = fields.object("prompt_tokens_details");
-    let cached_tokens = details.and_then(|details| count(&details, "cached_tokens")).unwrap_or(0).min(prompt_tokens);
-    Some(Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens })
+    scan_usage(&mut Scanner::new(value?.get())).ok()?
+}
+
+/// Reads a `usage` object in place, as [`read_usage`] does.
+pub(super) fn scan_usage(scanner: &mut Scanner<'_>) -> Scanned<Option<Usage>> {
+    let (mut prompt, mut completion, mut total, mut cached) = (None, None, None, None);
+    let is_object = scanner.object(|scanner, key| {
+        match key.as_ref() {
+            "prompt_tokens" => prompt = count_in(scanner.value()?),
+            "completion_tokens" => completion = count_in(scanner.value()?),
+            "total_tokens" => total = count_in(scanner.value()?),
+            "prompt_tokens_details" => cached = scan_cached_tokens(scanner)?,
+            _ => scanner.skip()?,
+        }
+        Ok(())
+    })?;
+    let prompt_tokens = prompt.unwrap_or(0);
+    let completion_tokens = completion.unwrap_or(0);
+    let total_tokens = total.unwrap_or(prompt_tokens.saturating_add(completion_tokens));
+    let cached_tokens = cached.unwrap_or(0).min(prompt_tokens);
+    Ok(is_object.then_some(Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens }))
+}
+
+fn scan_cached_tokens(scanner: &mut Scanner<'_>) -> Scanned<Option<u64>> {
+    let mut cached = None;
+    let is_object = scanner.object(|scanner, key| {
+        let value = scanner.value()?;
+        if key == "cached_tokens" {
+            cached = count_in(value);
+        }
+        Ok(())
+    })?;
+    Ok(cached.filter(|_| is_object))
 }
 
 /// Returns a `usage` object with these counts; its other members, such as the details, are kept.
@@ -26,10 +53,15 @@ pub(super) fn with_usage(value: Option<&RawValue>, usage: Usage) -> Box<RawValue
     object.to_raw()
 }
 
-/// Returns a count. Some servers send counts as `12.0`.
+/// Returns a count of an object.
 pub(super) fn count(fields: &ObjectFields<'_>, key: &str) -> Option<u64> {
-    fields.get_as::<u64>(key).or_else(|| {
-        let number: f64 = fields.get_as(key)?;
+    count_in(fields.get(key)?.get())
+}
+
+/// Returns the count in a JSON text. Some servers send counts as `12.0`.
+fn count_in(text: &str) -> Option<u64> {
+    text.parse().ok().or_else(|| {
+        let number: f64 = serde_json::from_str(text).ok()?;
         Some(number as u64)
     })
 }

@@ -3,13 +3,12 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use serde_json::value::RawValue;
-
 use super::extent::Extent;
 use super::members::Members;
 use crate::AnswerError;
-use crate::chat_message::MAX_CALLS;
-use crate::fields::{ObjectFields, string};
+use crate::fields::TextFields;
+use crate::message_calls::MAX_CALLS;
+use crate::scanner::{Scanned, Scanner};
 use callwright_common::json::{RawObject, raw};
 
 /// Calls of one choice.
@@ -45,14 +44,16 @@ pub(super) struct CallParts {
 
 /// One element of a delta's `tool_calls`.
 #[derive(Default)]
-pub(super) struct CallPiece<'a> {
+pub(crate) struct CallPiece<'a> {
     index: Option<u64>,
     id: Option<Cow<'a, str>>,
     kind: Option<Cow<'a, str>>,
     name: Option<Cow<'a, str>>,
     arguments: Option<PieceArguments<'a>>,
-    element: Option<ObjectFields<'a>>,
-    body: Option<ObjectFields<'a>>,
+    /// Other members of the element.
+    element: TextFields<'a>,
+    /// Other members of its `function` or `custom`.
+    body: TextFields<'a>,
     custom: bool,
 }
 
@@ -63,21 +64,32 @@ enum PieceArguments<'a> {
     Whole(&'a str),
 }
 
+impl<'a> PieceArguments<'a> {
+    fn scan(scanner: &mut Scanner<'a>) -> Scanned<Option<Self>> {
+        if scanner.peek() == Some(b'"') {
+            return Ok(scanner.string()?.map(Self::Text));
+        }
+        Ok(Some(scanner.value()?).filter(|value| *value != "null").map(Self::Whole))
+    }
+}
+
 impl CallAssembler {
     /// Adds the `tool_calls` of a delta.
-    pub(super) fn push_list(&mut self, list: &[&RawValue]) -> Result<(), AnswerError> {
+    pub(super) fn push_list(&mut self, list: &[Option<CallPiece<'_>>]) -> Result<(), AnswerError> {
         let mut touched = HashSet::new();
-        for element in list {
-            let Some(piece) = ObjectFields::parse(element.get()).map(CallPiece::read) else {
+        for piece in list {
+            let Some(piece) = piece else {
                 self.irregular = true;
                 continue;
             };
-            let at = match self.target(&piece).filter(|at| !self.begins_another(*at, &piece, &touched)) {
+            let at = match self.target(piece).filter(|at| !self.begins_another(*at, piece, &touched)) {
                 Some(at) => at,
-                None => self.begin(&piece)?,
+                None => self.begin(piece)?,
             };
-            touched.insert(at);
-            self.push_piece(at, &piece);
+            if list.len() > 1 {
+                touched.insert(at);
+            }
+            self.push_piece(at, piece);
         }
         Ok(())
     }
@@ -168,16 +180,8 @@ impl CallParts {
         if let (None, Some(kind)) = (&self.kind, &piece.kind) {
             self.kind = Some(kind.to_string());
         }
-        for (key, value) in piece.element.iter().flat_map(ObjectFields::iter) {
-            if !matches!(key, "index" | "id" | "type" | "function" | "custom") {
-                self.fields.push(key, value);
-            }
-        }
-        for (key, value) in piece.body.iter().flat_map(ObjectFields::iter) {
-            if !matches!(key, "name" | "arguments" | "input") {
-                self.body.push(key, value);
-            }
-        }
+        piece.element.iter().for_each(|(key, value)| self.fields.push(key, value));
+        piece.body.iter().for_each(|(key, value)| self.body.push(key, value));
         let name_is_regular = self.push_name(piece);
         self.push_arguments(piece) && name_is_regular
     }
@@ -244,25 +248,52 @@ impl CallParts {
 }
 
 impl<'a> CallPiece<'a> {
-    fn read(element: ObjectFields<'a>) -> Self {
-        let custom = element.object("custom");
-        let is_custom = custom.is_some();
-        let body = custom.or_else(|| element.object("function"));
-        let index = element.get_as("index");
-        let [id, kind] = ["id", "type"].map(|key| element.string(key).filter(|text| !text.is_empty()));
-        let body = body.map(Self::read_body).unwrap_or_default();
-        Self { index, id, kind, element: Some(element), custom: is_custom, ..body }
+    /// Reads the `tool_calls` of a delta. An element that is not an object is `None`; any other value than an array is an
+    /// empty list.
+    pub(crate) fn scan_list(scanner: &mut Scanner<'a>) -> Scanned<Vec<Option<Self>>> {
+        let mut pieces = Vec::new();
+        scanner.array(|scanner| {
+            pieces.push(Self::scan(scanner)?);
+            Ok(())
+        })?;
+        Ok(pieces)
     }
 
-    /// Parses a piece of the legacy `function_call`, or the inner object of a `tool_calls` element.
-    pub(super) fn read_body(body: ObjectFields<'a>) -> Self {
-        let arguments = body.get("arguments").or_else(|| body.get("input"));
-        let arguments = arguments.map(|value| match string(value) {
-            Some(text) => PieceArguments::Text(text),
-            None => PieceArguments::Whole(value.get()),
-        });
-        let name = body.string("name").filter(|name| !name.is_empty());
-        Self { name, arguments, body: Some(body), ..Self::default() }
+    fn scan(scanner: &mut Scanner<'a>) -> Scanned<Option<Self>> {
+        let mut piece = Self::default();
+        let (mut function, mut custom) = (None, None);
+        let is_object = scanner.object(|scanner, key| {
+            match key.as_ref() {
+                "index" => piece.index = scanner.value()?.parse().ok(),
+                "id" => piece.id = scanner.string()?.filter(|id| !id.is_empty()),
+                "type" => piece.kind = scanner.string()?.filter(|kind| !kind.is_empty()),
+                "function" => function = Self::scan_body(scanner)?,
+                "custom" => custom = Self::scan_body(scanner)?,
+                _ => piece.element.push(key, scanner.value()?),
+            }
+            Ok(())
+        })?;
+        piece.custom = custom.is_some();
+        let Self { name, arguments, body, .. } = custom.or(function).unwrap_or_default();
+        Ok(is_object.then_some(Self { name, arguments, body, ..piece }))
+    }
+
+    /// Reads a piece of the legacy `function_call`, or the inner object of a `tool_calls` element; `None` if it is not an
+    /// object.
+    pub(crate) fn scan_body(scanner: &mut Scanner<'a>) -> Scanned<Option<Self>> {
+        let mut piece = Self::default();
+        let mut input = None;
+        let is_object = scanner.object(|scanner, key| {
+            match key.as_ref() {
+                "name" => piece.name = scanner.string()?.filter(|name| !name.is_empty()),
+                "arguments" => piece.arguments = PieceArguments::scan(scanner)?,
+                "input" => input = PieceArguments::scan(scanner)?,
+                _ => piece.body.push(key, scanner.value()?),
+            }
+            Ok(())
+        })?;
+        piece.arguments = piece.arguments.or(input);
+        Ok(is_object.then_some(piece))
     }
 
     pub(super) fn has_name(&self) -> bool {

@@ -3,11 +3,11 @@
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
-use super::calls::{CallAssembler, CallParts, CallPiece};
+use super::calls::{CallAssembler, CallParts};
 use super::members::{Members, keep_last};
 use crate::AnswerError;
-use crate::chunk::ChoiceFields;
-use crate::fields::{ObjectFields, present};
+use crate::chunk_fields::{ChoiceFields, DeltaFields};
+use crate::fields::{ObjectFields, raw_value};
 use callwright_common::json::{RawObject, raw};
 
 /// Received parts of a choice.
@@ -26,37 +26,34 @@ pub(super) struct ChoiceParts {
 impl ChoiceParts {
     /// Adds an element of a chunk's `choices`.
     pub(super) fn push(&mut self, choice: &ChoiceFields<'_>) -> Result<(), AnswerError> {
-        for (key, value) in choice.members.iter().filter(|(_, value)| present(Some(value)).is_some()) {
+        for (key, value) in choice.members.iter().filter(|(_, value)| *value != "null") {
             match key {
                 "index" | "delta" | "logprobs" => {}
-                "finish_reason" => self.finish_reason = Some(value.to_owned()),
+                "finish_reason" => self.finish_reason = Some(raw_value(value)),
                 _ => keep_last(&mut self.fields, key, value),
             }
         }
-        if let Some(logprobs) = choice.members.object("logprobs") {
+        if let Some(logprobs) = choice.members.get("logprobs").and_then(ObjectFields::parse) {
             self.logprobs.push_all(&logprobs);
         }
         choice.delta.as_ref().map_or(Ok(()), |delta| self.push_delta(delta))
     }
 
-    fn push_delta(&mut self, delta: &ObjectFields<'_>) -> Result<(), AnswerError> {
-        for (key, value) in delta.iter() {
+    fn push_delta(&mut self, delta: &DeltaFields<'_>) -> Result<(), AnswerError> {
+        for (key, value) in delta.members.iter() {
             match key {
                 "tool_calls" | "function_call" => {}
-                "role" => {
-                    self.role = self.role.take().or_else(|| present(Some(value)).map(ToOwned::to_owned));
-                }
+                "role" if self.role.is_none() && value != "null" => self.role = Some(raw_value(value)),
+                "role" => {}
                 _ => self.message.push(key, value),
             }
         }
-        if let Some(function) = delta.object("function_call") {
-            let piece = CallPiece::read_body(function);
+        if let Some(piece) = &delta.legacy_call {
             let is_first = self.legacy_call.is_none();
-            let regular = self.legacy_call.get_or_insert_default().push(&piece);
+            let regular = self.legacy_call.get_or_insert_default().push(piece);
             self.legacy_irregular |= !regular || is_first != piece.has_name();
         }
-        let list = delta.items("tool_calls").unwrap_or_default();
-        self.calls.push_list(&list)
+        self.calls.push_list(&delta.calls)
     }
 
     /// Returns the text of the message so far.

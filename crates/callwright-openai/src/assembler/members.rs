@@ -4,8 +4,7 @@ use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
 use super::super::content::part_text;
-use super::super::fields::object;
-use super::super::fields::{ObjectFields, string};
+use super::super::fields::{ObjectFields, object, raw_value, string_in};
 use callwright_common::json::raw;
 
 /// Members of an object that arrives in pieces.
@@ -33,7 +32,7 @@ struct List {
 
 impl Members {
     /// Adds a piece of the member `key` to its earlier pieces.
-    pub(crate) fn push(&mut self, key: &str, piece: &RawValue) {
+    pub(crate) fn push(&mut self, key: &str, piece: &str) {
         match self.0.get_mut(key) {
             Some(member) => member.join(piece),
             None => {
@@ -46,7 +45,7 @@ impl Members {
 
     /// Adds every member of an object.
     pub(super) fn push_all(&mut self, pieces: &ObjectFields<'_>) {
-        pieces.iter().for_each(|(key, piece)| self.push(key, piece));
+        pieces.iter().for_each(|(key, piece)| self.push(key, piece.get()));
     }
 
     /// Whether no member was added.
@@ -76,16 +75,16 @@ impl Members {
 }
 
 impl MergedMember {
-    fn join(&mut self, piece: &RawValue) {
-        if piece.get() == "null" {
+    fn join(&mut self, piece: &str) {
+        if piece == "null" {
             return;
         }
-        if let Some(text) = string(piece) {
+        if let Some(text) = string_in(piece) {
             return self.join_text(&text);
         }
-        match serde_json::from_str::<Vec<Box<RawValue>>>(piece.get()) {
+        match serde_json::from_str::<Vec<Box<RawValue>>>(piece) {
             Ok(items) => self.join_items(items),
-            Err(_) => *self = Self::Other(piece.to_owned()),
+            Err(_) => *self = Self::Other(raw_value(piece)),
         }
     }
 
@@ -142,12 +141,12 @@ fn text_part(text: String) -> Option<Box<RawValue>> {
 }
 
 /// Keeps the last value of a member. Most servers repeat the same value in every chunk.
-pub(crate) fn keep_last(fields: &mut IndexMap<String, Box<RawValue>>, key: &str, value: &RawValue) {
+pub(crate) fn keep_last(fields: &mut IndexMap<String, Box<RawValue>>, key: &str, value: &str) {
     match fields.get_mut(key) {
-        Some(kept) if kept.get() == value.get() => {}
-        Some(kept) => *kept = value.to_owned(),
+        Some(kept) if kept.get() == value => {}
+        Some(kept) => *kept = raw_value(value),
         None => {
-            fields.insert(key.to_owned(), value.to_owned());
+            fields.insert(key.to_owned(), raw_value(value));
         }
     }
 }
@@ -159,7 +158,7 @@ mod tests {
     fn joined(pieces: &[&str]) -> String {
         let mut members = Members::default();
         for piece in pieces {
-            members.push("m", &serde_json::from_str::<Box<RawValue>>(piece).unwrap());
+            members.push("m", piece);
         }
         members.take("m").unwrap().get().to_owned()
     }
@@ -187,7 +186,7 @@ mod tests {
         for piece in
             ["null", "\"a\"", "[{\"type\":\"thinking\"},{\"type\":\"text\",\"text\":\"b\"}]", "\"c\"", "[\"d\"]"]
         {
-            members.push("content", &serde_json::from_str::<Box<RawValue>>(piece).unwrap());
+            members.push("content", piece);
             texts.push(members.text("content").to_owned());
         }
         assert_eq!(texts, ["", "a", "ab", "abc", "abcd"]);

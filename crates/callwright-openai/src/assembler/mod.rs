@@ -11,10 +11,11 @@ use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
 use super::choice::MAX_CHOICES;
-use super::chunk::{ChoiceFields, ChunkFields, EventFields, read_event};
+use super::chunk_fields::{ChoiceFields, ChunkFields, EventFields, read_event};
 use super::completion::now;
-use super::fields::{ObjectFields, present};
-use super::{AnswerError, Choice, Completion, SseEvent, StreamHead, StreamItem};
+use super::fields::{TextFields, raw_value};
+use super::{AnswerError, Completion, SseEvent, StreamHead, StreamItem};
+pub(crate) use calls::CallPiece;
 use callwright_common::json::{RawObject, raw};
 use callwright_types::ids;
 use choice::ChoiceParts;
@@ -90,11 +91,8 @@ impl Assembler {
             ("choices", raw(&objects)),
         ];
         let fields = members.into_iter().map(|(key, value)| (key.to_owned(), value)).chain(self.fields);
-        let fields = fields.chain(usage.map(|usage| ("usage".to_owned(), usage))).collect();
-        // The limits that `Choice::read` checks were enforced while the chunks arrived.
-        let choices =
-            objects.into_iter().enumerate().filter_map(|(position, choice)| Choice::read(choice, position).ok());
-        Completion::of_parts(fields, choices.collect())
+        // The limits that the reader of a completion checks were enforced while the chunks arrived.
+        Completion::of_chat(fields.chain(usage.map(|usage| ("usage".to_owned(), usage))).collect())
     }
 
     fn add(&mut self, text: &str, fields: &ChunkFields<'_>) -> Result<(), AnswerError> {
@@ -104,21 +102,21 @@ impl Assembler {
         }
         self.keep_members(&fields.members);
         if self.head.is_none() {
-            self.head = head(&fields.members, !fields.choices.is_empty());
+            self.head = head(&fields.members, !fields.choices().is_empty());
         }
-        fields.choices.iter().try_for_each(|choice| self.push_choice(choice))
+        fields.choices().iter().try_for_each(|choice| self.push_choice(choice))
     }
 
     fn push_choice(&mut self, choice: &ChoiceFields<'_>) -> Result<(), AnswerError> {
-        let index = choice.members.get_as("index").unwrap_or(0);
+        let index = choice.members.get("index").and_then(|index| index.parse().ok()).unwrap_or(0);
         if self.choices.len() >= MAX_CHOICES && !self.choices.contains_key(&index) {
             return Err(AnswerError::new(format!("the streamed answer has more than {MAX_CHOICES} choices")));
         }
         self.choices.entry(index).or_default().push(choice)
     }
 
-    fn keep_members(&mut self, fields: &ObjectFields<'_>) {
-        for (key, value) in fields.iter().filter(|(key, value)| is_member(key) && present(Some(value)).is_some()) {
+    fn keep_members(&mut self, fields: &TextFields<'_>) {
+        for (key, value) in fields.iter().filter(|(key, value)| is_member(key) && *value != "null") {
             keep_last(&mut self.fields, key, value);
         }
     }
@@ -131,7 +129,7 @@ fn is_member(key: &str) -> bool {
 
 /// Returns the head from a chunk. Some servers begin with a chunk without id and choices (Azure's prompt filter
 /// results).
-fn head(fields: &ObjectFields<'_>, has_choices: bool) -> Option<StreamHead> {
+fn head(fields: &TextFields<'_>, has_choices: bool) -> Option<StreamHead> {
     let id = fields.string("id").filter(|id| !id.is_empty());
     if id.is_none() && !has_choices {
         return None;
@@ -140,8 +138,12 @@ fn head(fields: &ObjectFields<'_>, has_choices: bool) -> Option<StreamHead> {
     Some(StreamHead {
         id: id.map_or_else(ids::completion_id, Into::into),
         model: fields.string("model").unwrap_or_default().into_owned(),
-        created: fields.get_as("created").filter(|created| *created != 0).unwrap_or_else(now),
-        extra: extra.take(MAX_HEAD_MEMBERS).map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+        created: fields
+            .get("created")
+            .and_then(|created| created.parse().ok())
+            .filter(|created| *created != 0)
+            .unwrap_or_else(now),
+        extra: extra.take(MAX_HEAD_MEMBERS).map(|(key, value)| (key.to_owned(), raw_value(value))).collect(),
     })
 }
 

@@ -102,10 +102,10 @@ impl MessagesAssembly {
         }
         self.phase = StreamPhase::Begun;
         for (key, value) in message.iter().flat_map(ObjectFields::iter) {
-            keep_last(&mut self.message, key, value);
+            keep_last(&mut self.message, key, value.get());
         }
         for (key, value) in message.and_then(|message| message.object(USAGE)).iter().flat_map(ObjectFields::iter) {
-            keep_last(&mut self.usage, key, value);
+            keep_last(&mut self.usage, key, value.get());
         }
     }
 
@@ -273,7 +273,7 @@ impl StreamForm for MessagesAssembly {
             message.insert(USAGE.to_owned(), self.usage.into_iter().collect::<RawObject>().to_raw());
         }
         // A message with a list of blocks, whose number was limited above, is a complete answer.
-        Completion::read(Protocol::Messages, Some(&MessagesAnswer), message.into_iter().collect())
+        Completion::read(Protocol::Messages, &MessagesAnswer, message.into_iter().collect())
             .unwrap_or_else(|_| Completion::of_text(Protocol::Messages, "", ""))
     }
 }
@@ -289,7 +289,7 @@ fn is_regular_head(message: &ObjectFields<'_>) -> bool {
 fn keep_known(fields: &mut IndexMap<String, Box<RawValue>>, members: &ObjectFields<'_>, except: &[&str]) {
     for (key, value) in members.iter() {
         if value.get() != "null" && !except.contains(&key) {
-            keep_last(fields, key, value);
+            keep_last(fields, key, value.get());
         }
     }
 }

@@ -125,7 +125,7 @@ impl StreamedBlock {
             BlockDelta::Text(Some(piece)) => self.push_string(TEXT, piece),
             BlockDelta::Thinking(Some(piece)) => self.push_string(THINKING, piece) & self.push_misplaced(fields),
             BlockDelta::Citation(Some(citation)) => {
-                self.pieces.push("citations", &raw(&[citation]));
+                self.pieces.push("citations", raw(&[citation]).get());
                 true
             }
             BlockDelta::Signature(Some(signature)) => {
@@ -145,7 +145,7 @@ impl StreamedBlock {
             },
             BlockDelta::Unknown => {
                 for (key, piece) in fields.iter().filter(|(key, _)| *key != "type") {
-                    self.pieces.push(key, piece);
+                    self.pieces.push(key, piece.get());
                 }
                 fields.get("type").is_some()
             }
@@ -154,7 +154,7 @@ impl StreamedBlock {
     }
 
     fn push_string(&mut self, key: &str, piece: &RawValue) -> bool {
-        self.pieces.push(key, piece);
+        self.pieces.push(key, piece.get());
         string(piece).is_some()
     }
 
@@ -180,9 +180,9 @@ impl StreamedBlock {
         for (key, piece) in self.pieces.into_fields() {
             let mut member = Members::default();
             if let Some(start) = fields.get(&key) {
-                member.push(&key, start);
+                member.push(&key, start.get());
             }
-            member.push(&key, &piece);
+            member.push(&key, piece.get());
             fields.extend(member.into_fields());
         }
         if let Some(signature) = self.signature {

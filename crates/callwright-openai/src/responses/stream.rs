@@ -180,7 +180,7 @@ impl StreamForm for ResponsesAssembly {
         fields.set("output", raw(&output));
         let model = fields.get("model").and_then(string).unwrap_or_default().into_owned();
         // Only a failed response is rejected, and its events are errors.
-        Completion::read(Protocol::Responses, Some(&ResponsesAnswer), fields)
+        Completion::read(Protocol::Responses, &ResponsesAnswer, fields)
             .unwrap_or_else(|_| Completion::of_calls(Protocol::Responses, &model, &[]))
     }
 }

@@ -1,0 +1,148 @@
+//! Fields of a chunk of a streamed completion, read in one pass without copies.
+
+use super::assembler::CallPiece;
+use super::fields::TextFields;
+use super::scanner::{Scanned, Scanner};
+use super::usage::scan_usage;
+use super::{AnswerError, SseEvent};
+use callwright_types::Usage;
+
+/// Parsed event that borrows its data.
+pub(super) enum EventFields<'a> {
+    Chunk(&'a str, ChunkFields<'a>),
+    Done,
+    /// The error's JSON text.
+    Error(&'a str),
+    Other,
+}
+
+/// Fields of a chunk, read in one pass for its summary and for the assembler.
+#[derive(Default)]
+pub(super) struct ChunkFields<'a> {
+    pub(super) members: TextFields<'a>,
+    /// The choices; `None` if `choices` is not a list of objects.
+    choices: Option<Vec<ChoiceFields<'a>>>,
+    pub(super) usage: Option<Usage>,
+}
+
+/// One element of a chunk's `choices`.
+#[derive(Default)]
+pub(super) struct ChoiceFields<'a> {
+    pub(super) members: TextFields<'a>,
+    pub(super) delta: Option<DeltaFields<'a>>,
+}
+
+/// The `delta` of a choice.
+#[derive(Default)]
+pub(super) struct DeltaFields<'a> {
+    pub(super) members: TextFields<'a>,
+    /// Elements of `tool_calls`; `None` for one that is not an object.
+    pub(super) calls: Vec<Option<CallPiece<'a>>>,
+    /// `function_call`.
+    pub(super) legacy_call: Option<CallPiece<'a>>,
+}
+
+/// Parses an event as [`read_item`](super::read_item) does, without copies.
+pub(super) fn read_event(event: &SseEvent) -> Result<EventFields<'_>, AnswerError> {
+    let Some(data) = event.data.as_deref().map(str::trim).filter(|data| !data.is_empty()) else {
+        return Ok(EventFields::Other);
+    };
+    if data == "[DONE]" {
+        return Ok(EventFields::Done);
+    }
+    let fields = ChunkFields::scan(data)
+        .ok()
+        .flatten()
+        .ok_or_else(|| AnswerError::new("an event of the stream is not a JSON object"))?;
+    if let Some(error) = error_in(&fields.members) {
+        return Ok(EventFields::Error(error));
+    }
+    let has_choices = fields.members.get("choices").is_some();
+    if !has_choices && fields.members.get("usage").is_none() {
+        return Ok(EventFields::Other);
+    }
+    if has_choices && fields.choices.is_none() {
+        return Err(AnswerError::new("the choices of a chunk are not a list of objects"));
+    }
+    Ok(EventFields::Chunk(data, fields))
+}
+
+impl<'a> ChunkFields<'a> {
+    /// Reads a text; `None` if it is not an object.
+    pub(super) fn scan(text: &'a str) -> Scanned<Option<Self>> {
+        let mut scanner = Scanner::new(text);
+        let mut chunk = Self { members: TextFields::with_capacity(8), ..Self::default() };
+        let is_object = scanner.object(|scanner, key| {
+            let start = scanner.start_of_value();
+            match key.as_ref() {
+                "choices" => chunk.choices = scan_choices(scanner)?,
+                "usage" => chunk.usage = scan_usage(scanner)?,
+                _ => scanner.skip()?,
+            }
+            chunk.members.push(key, scanner.between(start, scanner.position()));
+            Ok(())
+        })?;
+        scanner.end()?;
+        Ok(is_object.then_some(chunk))
+    }
+
+    pub(super) fn choices(&self) -> &[ChoiceFields<'a>] {
+        self.choices.as_deref().unwrap_or_default()
+    }
+}
+
+fn scan_choices<'a>(scanner: &mut Scanner<'a>) -> Scanned<Option<Vec<ChoiceFields<'a>>>> {
+    let mut choices = Vec::new();
+    let mut are_objects = true;
+    let is_list = scanner.array(|scanner| {
+        match ChoiceFields::scan(scanner)? {
+            Some(choice) => choices.push(choice),
+            None => are_objects = false,
+        }
+        Ok(())
+    })?;
+    Ok((is_list && are_objects).then_some(choices))
+}
+
+impl<'a> ChoiceFields<'a> {
+    fn scan(scanner: &mut Scanner<'a>) -> Scanned<Option<Self>> {
+        let mut choice = Self::default();
+        let is_object = scanner.object(|scanner, key| {
+            let start = scanner.start_of_value();
+            match key.as_ref() {
+                "delta" => choice.delta = DeltaFields::scan(scanner)?,
+                _ => scanner.skip()?,
+            }
+            choice.members.push(key, scanner.between(start, scanner.position()));
+            Ok(())
+        })?;
+        Ok(is_object.then_some(choice))
+    }
+}
+
+impl<'a> DeltaFields<'a> {
+    fn scan(scanner: &mut Scanner<'a>) -> Scanned<Option<Self>> {
+        let mut delta = Self::default();
+        let is_object = scanner.object(|scanner, key| {
+            let start = scanner.start_of_value();
+            match key.as_ref() {
+                "tool_calls" => delta.calls = CallPiece::scan_list(scanner)?,
+                "function_call" => delta.legacy_call = CallPiece::scan_body(scanner)?,
+                _ => scanner.skip()?,
+            }
+            delta.members.push(key, scanner.between(start, scanner.position()));
+            Ok(())
+        })?;
+        Ok(is_object.then_some(delta))
+    }
+}
+
+/// Returns the error of an event. Most servers send `{"error": ...}`; some send the bare object, marked by `"object":
+/// "error"`.
+fn error_in<'a>(fields: &TextFields<'a>) -> Option<&'a str> {
+    if let Some(error) = fields.get("error") {
+        return Some(error);
+    }
+    let bare = fields.get("choices").is_none() && fields.string("object").as_deref() == Some("error");
+    if bare { fields.get("message") } else { None }
+}

@@ -1,0 +1,436 @@
+//! Pull parser of JSON text. Callers read the members they know in place and skip the others, so that each byte is read
+//! once at all levels. A value is also available as its exact text.
+//!
+//! The parser accepts what `serde_json` accepts in a raw value: escapes of lone surrogates, numbers of any size and any
+//! depth.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::fields::decode;
+
+/// Text that is not JSON. `serde_json` describes the error, which costs more than this parser.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Malformed;
+
+pub(super) type Scanned<T> = Result<T, Malformed>;
+
+/// Position in a JSON text.
+#[derive(Debug)]
+pub(super) struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+    /// Open containers inside a skipped value: true for an object. Empty between calls.
+    nesting: Vec<bool>,
+}
+
+impl<'a> Scanner<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, at: 0, nesting: Vec::new() }
+    }
+
+    /// Position of the next unread byte.
+    pub(super) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// Skips white space and returns the position of the next value.
+    pub(super) fn start_of_value(&mut self) -> usize {
+        self.peek();
+        self.at
+    }
+
+    /// Returns the text between two positions.
+    pub(super) fn between(&self, start: usize, end: usize) -> &'a str {
+        self.text.get(start..end).unwrap_or_default()
+    }
+
+    /// Checks that only white space remains.
+    pub(super) fn end(&mut self) -> Scanned<()> {
+        if self.peek().is_none() { Ok(()) } else { Err(Malformed) }
+    }
+
+    /// Reads an object: calls `member` at each value, which it must read. Returns false if the value is not an object,
+    /// or a key is not valid text; `member` is not called for such a key.
+    pub(super) fn object(&mut self, mut member: impl FnMut(&mut Self, Cow<'a, str>) -> Scanned<()>) -> Scanned<bool> {
+        self.object_with_places(|scanner, key, _| member(scanner, key))
+    }
+
+    /// Reads an object as [`Scanner::object`] does, with the place of each key between its quotation marks.
+    pub(super) fn object_with_places(
+        &mut self,
+        mut member: impl FnMut(&mut Self, Cow<'a, str>, Range<usize>) -> Scanned<()>,
+    ) -> Scanned<bool> {
+        if self.peek() != Some(b'{') {
+            self.skip()?;
+            return Ok(false);
+        }
+        self.at += 1;
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(true);
+        }
+        let mut has_valid_keys = true;
+        loop {
+            let (key, place) = self.key()?;
+            match key {
+                Some(key) => member(self, key, place)?,
+                None => {
+                    has_valid_keys = false;
+                    self.skip()?;
+                }
+            }
+            match self.token()? {
+                b',' => {}
+                b'}' => return Ok(has_valid_keys),
+                _ => return Err(Malformed),
+            }
+        }
+    }
+
+    /// Reads an array: calls `item` at each item, which it must read. Returns false if the value is not an array.
+    pub(super) fn array(&mut self, mut item: impl FnMut(&mut Self) -> Scanned<()>) -> Scanned<bool> {
+        if self.peek() != Some(b'[') {
+            self.skip()?;
+            return Ok(false);
+        }
+        self.at += 1;
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(true);
+        }
+        loop {
+            item(self)?;
+            match self.token()? {
+                b',' => {}
+                b']' => return Ok(true),
+                _ => return Err(Malformed),
+            }
+        }
+    }
+
+    /// Reads a string; `None` if the value is of another type. Lone surrogates become U+FFFD.
+    pub(super) fn string(&mut self) -> Scanned<Option<Cow<'a, str>>> {
+        if self.peek() != Some(b'"') {
+            self.skip()?;
+            return Ok(None);
+        }
+        let start = self.at;
+        self.at += 1;
+        let escaped = self.string_rest()?;
+        Ok(decode(self.between(start, self.at), escaped))
+    }
+
+    /// Reads any value and returns its text.
+    pub(super) fn value(&mut self) -> Scanned<&'a str> {
+        let start = self.start_of_value();
+        self.skip()?;
+        Ok(self.between(start, self.at))
+    }
+
+    /// Skips any value without recursion.
+    pub(super) fn skip(&mut self) -> Scanned<()> {
+        loop {
+            match self.token()? {
+                b'"' => {
+                    self.string_rest()?;
+                }
+                b'{' if self.peek() == Some(b'}') => self.at += 1,
+                b'[' if self.peek() == Some(b']') => self.at += 1,
+                b'{' => {
+                    self.nesting.push(true);
+                    self.skip_key()?;
+                    continue;
+                }
+                b'[' => {
+                    self.nesting.push(false);
+                    continue;
+                }
+                b't' => self.literal(b"rue")?,
+                b'f' => self.literal(b"alse")?,
+                b'n' => self.literal(b"ull")?,
+                first @ (b'-' | b'0'..=b'9') => self.number(first)?,
+                _ => return Err(Malformed),
+            }
+            loop {
+                let Some(in_object) = self.nesting.last().copied() else { return Ok(()) };
+                match (self.token()?, in_object) {
+                    (b',', true) => {
+                        self.skip_key()?;
+                        break;
+                    }
+                    (b',', false) => break,
+                    (b'}', true) | (b']', false) => {
+                        self.nesting.pop();
+                    }
+                    _ => return Err(Malformed),
+                }
+            }
+        }
+    }
+
+    /// Reads a key and the colon after it. Returns the key, `None` for one with a lone surrogate, and its place.
+    fn key(&mut self) -> Scanned<(Option<Cow<'a, str>>, Range<usize>)> {
+        if self.token()? != b'"' {
+            return Err(Malformed);
+        }
+        let start = self.at - 1;
+        let escaped = self.string_rest()?;
+        let place = start + 1..self.at - 1;
+        self.colon()?;
+        let key = if escaped {
+            serde_json::from_str(self.between(start, place.end + 1)).ok().map(Cow::Owned)
+        } else {
+            Some(Cow::Borrowed(self.between(place.start, place.end)))
+        };
+        Ok((key, place))
+    }
+
+    fn skip_key(&mut self) -> Scanned<()> {
+        if self.token()? != b'"' {
+            return Err(Malformed);
+        }
+        self.string_rest()?;
+        self.colon()
+    }
+
+    fn colon(&mut self) -> Scanned<()> {
+        if self.token()? == b':' { Ok(()) } else { Err(Malformed) }
+    }
+
+    /// Reads a string after its opening quotation mark. Returns whether it has escapes.
+    fn string_rest(&mut self) -> Scanned<bool> {
+        self.skip_plain();
+        if self.current() == Some(b'"') {
+            self.at += 1;
+            return Ok(false);
+        }
+        self.escaped_rest()
+    }
+
+    /// Reads a string from its first escape.
+    #[inline(never)]
+    fn escaped_rest(&mut self) -> Scanned<bool> {
+        loop {
+            match self.byte()? {
+                b'"' => return Ok(true),
+                b'\\' => {}
+                _ => return Err(Malformed),
+            }
+            match self.byte()? {
+                b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {}
+                b'u' => {
+                    for _ in 0..4 {
+                        if !self.byte()?.is_ascii_hexdigit() {
+                            return Err(Malformed);
+                        }
+                    }
+                }
+                _ => return Err(Malformed),
+            }
+            self.skip_plain();
+        }
+    }
+
+    /// Skips the bytes of a string up to a quotation mark, backslash or control character, eight at a time.
+    fn skip_plain(&mut self) {
+        let mut rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        while let Some((chunk, after)) = rest.split_first_chunk() {
+            let ends = ends_of_plain(u64::from_le_bytes(*chunk));
+            if ends != 0 {
+                self.at += (ends.trailing_zeros() / 8) as usize;
+                return;
+            }
+            self.at += chunk.len();
+            rest = after;
+        }
+        self.at += rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(rest.len());
+    }
+
+    fn literal(&mut self, rest: &[u8]) -> Scanned<()> {
+        let end = self.at + rest.len();
+        if self.text.as_bytes().get(self.at..end) != Some(rest) {
+            return Err(Malformed);
+        }
+        self.at = end;
+        Ok(())
+    }
+
+    /// Reads a number after its first byte.
+    fn number(&mut self, first: u8) -> Scanned<()> {
+        let first = if first == b'-' { self.byte()? } else { first };
+        match first {
+            b'0' => {}
+            b'1'..=b'9' => self.digits(),
+            _ => return Err(Malformed),
+        }
+        if self.current() == Some(b'.') {
+            self.at += 1;
+            self.some_digits()?;
+        }
+        if matches!(self.current(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.current(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.some_digits()?;
+        }
+        // Digits after a leading zero fail at the next token.
+        Ok(())
+    }
+
+    fn digits(&mut self) {
+        while self.current().is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+    }
+
+    fn some_digits(&mut self) -> Scanned<()> {
+        let start = self.at;
+        self.digits();
+        if self.at > start { Ok(()) } else { Err(Malformed) }
+    }
+
+    fn current(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn byte(&mut self) -> Scanned<u8> {
+        let byte = self.current().ok_or(Malformed)?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    /// Skips white space and returns the next byte without reading it.
+    pub(super) fn peek(&mut self) -> Option<u8> {
+        loop {
+            match self.current()? {
+                b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
+                byte => return Some(byte),
+            }
+        }
+    }
+
+    /// Skips white space and reads the next byte.
+    fn token(&mut self) -> Scanned<u8> {
+        let byte = self.peek().ok_or(Malformed)?;
+        self.at += 1;
+        Ok(byte)
+    }
+}
+
+/// Sets the highest bit of each byte that is a quotation mark, backslash or control character. Only the lowest set bit is
+/// exact, because borrows of the subtractions reach higher bytes.
+fn ends_of_plain(word: u64) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    // Flipping the second bit makes the quotation mark 0x20, the byte after the control characters.
+    let control_or_quote = (word ^ (ONES * 2)).wrapping_sub(ONES * 0x21);
+    let backslash = (word ^ (ONES * 0x5c)).wrapping_sub(ONES);
+    (control_or_quote | backslash) & !word & (ONES * 0x80)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::value::RawValue;
+
+    use super::*;
+    use crate::testing::{config, json_text};
+
+    fn scan(text: &str) -> Scanned<&str> {
+        let mut scanner = Scanner::new(text);
+        let value = scanner.value()?;
+        scanner.end()?;
+        Ok(value)
+    }
+
+    #[test]
+    fn every_value_is_skipped_to_its_exact_end() {
+        let deep = format!("{}1{}", "[".repeat(200_000), "]".repeat(200_000));
+        for text in [
+            "null",
+            "true",
+            "false",
+            "0",
+            "-0",
+            "-1.50e+3",
+            "1E999",
+            "\"\"",
+            "\"a\\\"b\"",
+            "\"\\ud83d\"",
+            "{}",
+            "[ ]",
+            "{\"a\" : [1 , {\"b\":\"}\"}] }",
+            &deep,
+        ] {
+            assert_eq!(scan(&format!(" {text}\n")), Ok(text));
+        }
+    }
+
+    #[test]
+    fn other_text_is_malformed() {
+        for text in [
+            "",
+            " ",
+            "nul",
+            "01",
+            "-",
+            "1.",
+            "1e",
+            ".5",
+            "+1",
+            "\"",
+            "\"\\x\"",
+            "\"\\u12g4\"",
+            "\"\n\"",
+            "{",
+            "[",
+            "[1",
+            "[1,]",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{1:2}",
+            "[}",
+            "{]",
+            "1 2",
+            "tru",
+            "'a'",
+            "\u{a0}1",
+        ] {
+            assert_eq!(scan(text), Err(Malformed), "{text}");
+        }
+    }
+
+    /// Texts that are JSON, nearly JSON, or made of its tokens.
+    fn text() -> impl Strategy<Value = String> {
+        let token = prop_oneof![
+            "[\\[\\]{}:,\" \\\\]",
+            Just("\"a\":".to_owned()),
+            Just("null".to_owned()),
+            "-?[0-9]{1,2}(\\.[0-9])?([eE][+-]?[0-9])?",
+            "\"[a-zé\\\\\"n/u0-9]{0,12}\"",
+            Just("\"\\u00e9\\ud83d\"".to_owned()),
+            Just("\u{7}".to_owned()),
+        ];
+        let tokens = prop::collection::vec(token, 0..9).prop_map(|tokens| tokens.concat());
+        let cut = (json_text(), any::<prop::sample::Index>(), "[\"{}\\[\\],:0a]?").prop_map(|(text, at, byte)| {
+            let mut at = at.index(text.len());
+            while !text.is_char_boundary(at) {
+                at -= 1;
+            }
+            format!("{}{byte}{}", &text[..at], &text[at..])
+        });
+        prop_oneof![tokens, json_text(), cut]
+    }
+
+    proptest! {
+        #![proptest_config(config(2000))]
+
+        #[test]
+        fn it_accepts_the_same_texts_as_serde_json(text in text()) {
+            let expected: Result<&RawValue, _> = serde_json::from_str(&text);
+            prop_assert_eq!(scan(&text).ok(), expected.ok().map(RawValue::get));
+        }
+    }
+}
