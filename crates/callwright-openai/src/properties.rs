@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::testing::{config, json_text, list, object};
-use crate::{Assembler, Completion, SseEvent, StreamItem, read_item};
+use crate::{Assembler, Completion, MessageView, ModelRequest, SseEvent, StreamItem, read_item};
 use callwright_common::json::RawObject;
 use callwright_types::{Call, Protocol};
 
@@ -95,6 +95,17 @@ fn answer(key: &'static str) -> BoxedStrategy<String> {
     ])
 }
 
+fn request() -> BoxedStrategy<String> {
+    object(vec![
+        ("model", text()),
+        ("messages", list(or_any(message()))),
+        ("tools", list(json_text())),
+        ("tool_choice", or_any(word(&["auto", "none", "required"]))),
+        ("max_tokens", or_any(number())),
+        ("seed", number()),
+    ])
+}
+
 fn owned(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
@@ -145,6 +156,29 @@ fn are_calls_of(calls: &[Call], message: &Value) -> bool {
         })
 }
 
+/// Whether the view of a request's message is that of its value.
+fn is_view_of(view: &MessageView<'_>, message: &Value) -> bool {
+    let calls = message["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let legacy = Some(&message["function_call"]).filter(|legacy| legacy.is_object());
+    let written = calls.iter().filter(|call| call.is_object()).map(|call| {
+        let function = Some(&call["function"]).filter(|function| function.is_object());
+        (call["id"].as_str(), function.unwrap_or(&call["custom"]))
+    });
+    let expected: Vec<Call> = written
+        .chain(legacy.map(|legacy| (None, legacy)))
+        .map(|(id, function)| Call {
+            id: id.unwrap_or_default().to_owned(),
+            name: function["name"].as_str().unwrap_or_default().to_owned(),
+            arguments: function["arguments"].as_str().or(function["input"].as_str()).unwrap_or_default().to_owned(),
+        })
+        .collect();
+    view.role == message["role"].as_str().unwrap_or_default()
+        && view.text.as_deref() == text_in(&message["content"], "\n").as_deref()
+        && view.calls == expected
+        && view.tool_call_id.as_deref() == message["tool_call_id"].as_str()
+        && view.name.as_deref() == message["name"].as_str()
+}
+
 /// Returns the members of an object with their texts, except for one.
 fn members_but(text: &[u8], except: &str) -> Vec<(String, String)> {
     let object = RawObject::parse_bytes(text).unwrap();
@@ -158,6 +192,15 @@ fn event(text: &str) -> SseEvent {
 
 fn is_filled(value: &Value) -> bool {
     !(value.is_null() || *value == json!("") || *value == json!([]))
+}
+
+fn has_calls(choice: &Value) -> bool {
+    let delta = &choice["delta"];
+    delta.is_object() && (!delta["function_call"].is_null() || is_filled(&delta["tool_calls"]))
+}
+
+fn has_text(choice: &Value) -> bool {
+    ["content", "refusal"].iter().any(|key| is_filled(&choice["delta"][key]))
 }
 
 proptest! {
@@ -226,16 +269,10 @@ proptest! {
             }
         };
         let choices = choices.unwrap();
-        let any = |is: &dyn Fn(&Value) -> bool| choices.iter().any(is);
-        let is_called = |choice: &Value| {
-            let delta = &choice["delta"];
-            !delta["function_call"].is_null() || is_filled(&delta["tool_calls"])
-        };
-        let has_text = |choice: &Value| ["content", "refusal"].iter().any(|key| is_filled(&choice["delta"][key]));
         prop_assert_eq!(chunk.is_usage_only(), choices.is_empty());
-        prop_assert_eq!(chunk.has_calls(), any(&|choice| choice["delta"].is_object() && is_called(choice)));
-        prop_assert_eq!(chunk.has_text(), any(&has_text));
-        prop_assert_eq!(chunk.has_finish(), any(&|choice| !choice["finish_reason"].is_null()));
+        prop_assert_eq!(chunk.has_calls(), choices.iter().any(has_calls));
+        prop_assert_eq!(chunk.has_text(), choices.iter().any(has_text));
+        prop_assert_eq!(chunk.has_finish(), choices.iter().any(|choice| !choice["finish_reason"].is_null()));
         prop_assert_eq!(chunk.usage().is_some(), value["usage"].is_object());
         prop_assert_eq!(chunk.to_event(), format!("data: {}\n\n", text.trim().replace(['\n', '\r'], " ")));
         let mut assembler = Assembler::new(usize::MAX);
@@ -254,5 +291,28 @@ proptest! {
         }
         let again = Completion::parse(Protocol::Chat, completion.to_bytes()).unwrap();
         prop_assert_eq!(again.choices().len(), completion.choices().len());
+    }
+
+    #[test]
+    fn a_request_is_read_as_its_value(text in request()) {
+        let value: Value = serde_json::from_str(&text).unwrap();
+        let body = Bytes::from(text);
+        let mut request = ModelRequest::parse(Protocol::Chat, body.clone()).unwrap();
+        prop_assert_eq!(request.model(), value["model"].as_str().unwrap_or_default());
+        prop_assert_eq!(request.max_answer_tokens(), value["max_tokens"].as_u64());
+        let messages = value["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let messages: Vec<&Value> = messages.iter().filter(|message| message.is_object()).collect();
+        let views = request.messages();
+        prop_assert_eq!(views.len(), messages.len());
+        for (view, message) in views.iter().zip(messages) {
+            prop_assert!(is_view_of(view, message), "{view:?} {message}");
+        }
+        let tools = request.tools_text().map(|tools| serde_json::from_str(tools).unwrap());
+        prop_assert_eq!(tools.unwrap_or(Value::Null), value["tools"].clone());
+        let bytes = request.to_bytes();
+        prop_assert_eq!(bytes.as_ptr(), body.as_ptr());
+        request.set_model("another model");
+        prop_assert_eq!(members_but(&request.to_bytes(), "model"), members_but(&body, "model"));
+        prop_assert_eq!(&request.to_value()["model"], "another model");
     }
 }

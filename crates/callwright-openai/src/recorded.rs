@@ -125,7 +125,7 @@ impl<'a> RecordedAnswer<'a> {
             return parts.request.tool_choice(&parts.fields);
         }
         let choice = self.fields.get("tool_choice").or_else(|| self.fields.get("function_call"));
-        choice.map(ToolChoice::read).unwrap_or_default()
+        choice.map(|choice| ToolChoice::read(choice.get())).unwrap_or_default()
     }
 
     /// Whether the answer's text must be JSON.

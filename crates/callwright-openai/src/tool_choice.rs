@@ -1,9 +1,8 @@
 //! The `tool_choice` of a request, and the legacy `function_call`.
 
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::fields::{ObjectFields, string};
+use super::fields::{ObjectFields, string_in};
 
 /// Tools that the model may or must call (API reference, `tool_choice`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,8 +27,8 @@ pub enum ToolChoice {
 
 impl ToolChoice {
     /// Parses `tool_choice` or `function_call`.
-    pub(super) fn read(value: &RawValue) -> Self {
-        if let Some(word) = string(value) {
+    pub(super) fn read(value: &str) -> Self {
+        if let Some(word) = string_in(value) {
             return match word.as_ref() {
                 "none" => Self::None,
                 // `any` is the value of some other providers.
@@ -37,7 +36,7 @@ impl ToolChoice {
                 _ => Self::Auto,
             };
         }
-        ObjectFields::parse(value.get()).and_then(|object| Self::read_object(&object)).unwrap_or_default()
+        ObjectFields::parse(value).and_then(|object| Self::read_object(&object)).unwrap_or_default()
     }
 
     fn read_object(object: &ObjectFields<'_>) -> Option<Self> {
@@ -108,7 +107,7 @@ mod tests {
     use super::*;
 
     fn read(value: &Value) -> ToolChoice {
-        ToolChoice::read(&callwright_common::json::raw(value))
+        ToolChoice::read(&value.to_string())
     }
 
     #[test]

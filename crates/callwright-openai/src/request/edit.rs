@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use super::{ModelRequest, notes};
 use crate::fields::present;
 use crate::parts::RequestForm;
+use crate::scanner::{Malformed, Scanned, Scanner};
 use crate::{AssistantMessage, SentTool, ToolChoice, WrittenTool};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Call;
@@ -70,7 +71,7 @@ impl ModelRequest {
             return;
         }
         if let Some(form) = self.form {
-            form.set_tool_choice(Arc::make_mut(&mut self.fields), &choice);
+            form.set_tool_choice(Arc::make_mut(&mut self.fields).object_mut(), &choice);
             self.edited = true;
             return;
         }
@@ -170,11 +171,12 @@ impl ModelRequest {
             return self.original.clone();
         }
         let mut body = Vec::with_capacity(self.original.len() + 256);
-        match serde_json::to_writer(&mut body, &EditedRequest(self)) {
-            Ok(()) => body.into(),
-            // Serialising parsed JSON cannot fail. The received bytes are the fallback.
-            Err(_) => self.original.clone(),
-        }
+        let written = match self.form {
+            Some(form) => serde_json::to_writer(&mut body, &EditedRequest { request: self, form }).is_ok(),
+            None => self.write_chat(&mut body).is_ok(),
+        };
+        // Writing parsed JSON cannot fail. The received bytes are the fallback.
+        if written { body.into() } else { self.original.clone() }
     }
 
     /// Returns the request as a JSON value, for traces. JSON nested deeper than 128 levels becomes a string.
@@ -192,7 +194,10 @@ impl ModelRequest {
     }
 
     fn remove(&mut self, key: &str) {
-        self.edited |= self.fields.contains(key) && Arc::make_mut(&mut self.fields).remove(key);
+        if self.fields.contains(key) {
+            Arc::make_mut(&mut self.fields).remove(key);
+            self.edited = true;
+        }
     }
 
     fn push(&mut self, message: Box<RawValue>) {
@@ -209,50 +214,100 @@ enum AddedMessage<'a> {
     Function { name: &'a str, content: &'a str },
 }
 
-/// Serialises the current state: the client's fields in their order, and arrays with the appended items.
-struct EditedRequest<'a>(&'a ModelRequest);
-
-impl Serialize for EditedRequest<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let ModelRequest { fields, additions, .. } = self.0;
-        let mut map = serializer.serialize_map(None)?;
-        if let Some(form) = self.0.form {
-            let key = form.conversation_key();
-            let conversation = conversation(self.0, form);
-            for (name, value) in fields.iter() {
-                match conversation.as_deref().filter(|_| name == key) {
-                    Some(conversation) => map.serialize_entry(name, conversation)?,
-                    None if name == "tools" && !additions.tools.is_empty() => {
-                        let before = Some(value).filter(|_| !additions.replace_tools);
-                        map.serialize_entry(name, &joined::<S::Error>(before, &additions.tools)?)?;
-                    }
-                    None => map.serialize_entry(name, value)?,
-                }
-            }
-            if let Some(conversation) = conversation.filter(|_| !fields.contains(key)) {
-                map.serialize_entry(key, &conversation)?;
-            }
-            if !additions.tools.is_empty() && !fields.contains("tools") {
-                map.serialize_entry("tools", &additions.tools.iter().map(|tool| &**tool).collect::<Vec<_>>())?;
-            }
-            return map.end();
-        }
+impl ModelRequest {
+    /// Writes the current state of a chat completion: the client's fields in their order, and arrays with the appended
+    /// items.
+    fn write_chat(&self, out: &mut Vec<u8>) -> Scanned<()> {
+        let ModelRequest { fields, additions, .. } = self;
         let messages = fields.get("messages").filter(|_| !additions.notes.is_empty());
         let noted = messages.and_then(|messages| notes::noted(messages, &additions.notes));
+        let mut separator = b'{';
         for (key, value) in fields.iter() {
-            let value = noted.as_deref().filter(|_| key == "messages").unwrap_or(value);
+            let value = noted.as_deref().filter(|_| key == "messages").map_or(value, RawValue::get);
+            write_key(out, &mut separator, key)?;
             match additions.of(key) {
-                [] => map.serialize_entry(key, value)?,
+                [] => out.extend_from_slice(value.as_bytes()),
                 added => {
-                    let before = Some(value).filter(|_| !additions.replace(key));
-                    map.serialize_entry(key, &joined::<S::Error>(before, added)?)?;
+                    let before = Some(value).filter(|value| *value != "null" && !additions.replace(key));
+                    write_array(out, before, added)?;
                 }
             }
         }
         for (key, added) in additions.arrays() {
             if !added.is_empty() && !fields.contains(key) {
-                map.serialize_entry(key, &joined::<S::Error>(None, added)?)?;
+                write_key(out, &mut separator, key)?;
+                write_array(out, None, added)?;
             }
+        }
+        if separator == b'{' {
+            out.push(separator);
+        }
+        out.push(b'}');
+        Ok(())
+    }
+}
+
+fn write_key(out: &mut Vec<u8>, separator: &mut u8, key: &str) -> Scanned<()> {
+    out.push(std::mem::replace(separator, b','));
+    serde_json::to_writer(&mut *out, key).map_err(|_| Malformed)?;
+    out.push(b':');
+    Ok(())
+}
+
+/// Writes the items of an array and the added ones, without white space between them.
+fn write_array(out: &mut Vec<u8>, before: Option<&str>, added: &[Arc<RawValue>]) -> Scanned<()> {
+    let start = out.len();
+    if let Some(before) = before {
+        let is_array = Scanner::new(before).array(|scanner| {
+            write_item(out, start, scanner.value()?);
+            Ok(())
+        })?;
+        if !is_array {
+            return Err(Malformed);
+        }
+    }
+    added.iter().for_each(|item| write_item(out, start, item.get()));
+    if out.len() == start {
+        out.push(b'[');
+    }
+    out.push(b']');
+    Ok(())
+}
+
+/// Writes an item of an array that begins at `start`.
+fn write_item(out: &mut Vec<u8>, start: usize, item: &str) {
+    out.push(if out.len() == start { b'[' } else { b',' });
+    out.extend_from_slice(item.as_bytes());
+}
+
+/// Serialises the current state of a request in a protocol with this form.
+struct EditedRequest<'a> {
+    request: &'a ModelRequest,
+    form: &'a dyn RequestForm,
+}
+
+impl Serialize for EditedRequest<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ModelRequest { fields, additions, .. } = self.request;
+        let fields = fields.object();
+        let mut map = serializer.serialize_map(None)?;
+        let key = self.form.conversation_key();
+        let conversation = conversation(self.request, self.form);
+        for (name, value) in fields.iter() {
+            match conversation.as_deref().filter(|_| name == key) {
+                Some(conversation) => map.serialize_entry(name, conversation)?,
+                None if name == "tools" && !additions.tools.is_empty() => {
+                    let before = Some(value).filter(|_| !additions.replace_tools);
+                    map.serialize_entry(name, &joined::<S::Error>(before, &additions.tools)?)?;
+                }
+                None => map.serialize_entry(name, value)?,
+            }
+        }
+        if let Some(conversation) = conversation.filter(|_| !fields.contains(key)) {
+            map.serialize_entry(key, &conversation)?;
+        }
+        if !additions.tools.is_empty() && !fields.contains("tools") {
+            map.serialize_entry("tools", &additions.tools.iter().map(|tool| &**tool).collect::<Vec<_>>())?;
         }
         map.end()
     }
@@ -261,6 +316,7 @@ impl Serialize for EditedRequest<'_> {
 /// Returns the conversation with notes and appended elements; `None` if it is unchanged.
 fn conversation(request: &ModelRequest, form: &dyn RequestForm) -> Option<Box<RawValue>> {
     let ModelRequest { fields, additions, .. } = request;
+    let fields = fields.object();
     let noted = (!additions.notes.is_empty()).then(|| form.with_notes(fields, &additions.notes));
     if additions.messages.is_empty() {
         return noted;

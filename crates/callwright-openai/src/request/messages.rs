@@ -1,24 +1,28 @@
 //! Messages of a request.
 
+use std::borrow::Cow;
 use std::fmt::Write;
+use std::sync::LazyLock;
 
+use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 
 use super::ModelRequest;
 use crate::content::text_of;
-use crate::fields::{ObjectFields, present};
 use crate::message_view::MessageView;
+use crate::scanner::{Scanned, Scanner};
 use callwright_types::Call;
 
-/// Names of the fields of a chat message with calls, in quotation marks.
-const CALL_KEYS: [&[u8]; 2] = [b"\"tool_calls\"", b"\"function_call\""];
+/// Search for the names of the fields of a chat message with calls, in quotation marks.
+static CALL_KEYS: LazyLock<[Finder<'static>; 2]> =
+    LazyLock::new(|| ["\"tool_calls\"", "\"function_call\""].map(Finder::new));
 
 impl ModelRequest {
     /// Returns the messages, including pushed ones. Elements that are not objects are omitted; the upstream decides
     /// about them.
     pub fn messages(&self) -> Vec<MessageView<'_>> {
         if let Some(form) = self.form.filter(|_| !self.additions.messages.is_empty()) {
-            return form.views(&self.fields, &self.additions.messages);
+            return form.views(self.fields.object(), &self.additions.messages);
         }
         let pushed = self.additions.messages.iter().filter_map(|message| view(message));
         self.client_views().iter().map(MessageView::borrowed).chain(pushed).collect()
@@ -27,8 +31,8 @@ impl ModelRequest {
     /// Returns the views of the client's messages, which are parsed at the first use.
     fn client_views(&self) -> &[MessageView<'static>] {
         self.viewed.get_or_init(|| match self.form {
-            Some(form) => form.views(&self.fields, &[]).into_iter().map(MessageView::into_owned).collect(),
-            None => self.client_messages().into_iter().filter_map(view).map(MessageView::into_owned).collect(),
+            Some(form) => form.views(self.fields.object(), &[]).into_iter().map(MessageView::into_owned).collect(),
+            None => scan_views(self.fields.get("messages").unwrap_or("[]")).unwrap_or_default().into(),
         })
     }
 
@@ -40,10 +44,10 @@ impl ModelRequest {
 
     fn clients_may_have_calls(&self) -> bool {
         let key = self.form.map_or("messages", |form| form.conversation_key());
-        let text = present(self.fields.get(key)).map_or("", RawValue::get);
+        let text = self.fields.get(key).unwrap_or_default();
         match self.form {
             Some(form) => form.may_have_calls(text),
-            None => CALL_KEYS.iter().any(|key| memchr::memmem::find(text.as_bytes(), key).is_some()),
+            None => CALL_KEYS.iter().any(|key| key.find(text.as_bytes()).is_some()),
         }
     }
 
@@ -61,36 +65,99 @@ impl ModelRequest {
     }
 
     pub(super) fn client_messages(&self) -> Vec<&RawValue> {
-        let messages = present(self.fields.get("messages"));
-        messages.and_then(|messages| serde_json::from_str(messages.get()).ok()).unwrap_or_default()
+        self.fields.get_as("messages").unwrap_or_default()
     }
 }
 
 /// Parses a message; `None` if it is not an object.
 pub(crate) fn view(message: &RawValue) -> Option<MessageView<'_>> {
-    let fields = ObjectFields::parse(message.get())?;
-    let listed = fields.items("tool_calls").unwrap_or_default();
-    let legacy = fields.object("function_call").map(|function| call_of(String::new(), Some(&function)));
-    let calls = listed.into_iter().filter_map(call).chain(legacy).collect();
-    Some(MessageView {
-        role: fields.string("role").unwrap_or_default(),
-        text: fields.get("content").and_then(|content| text_of(content, "\n")),
-        calls,
-        tool_call_id: fields.string("tool_call_id"),
-        name: fields.string("name"),
-    })
+    scan_view(&mut Scanner::new(message.get())).ok()?
 }
 
-fn call(call: &RawValue) -> Option<Call> {
-    let fields = ObjectFields::parse(call.get())?;
-    let id = fields.string("id").unwrap_or_default().into_owned();
-    Some(call_of(id, fields.object("function").or_else(|| fields.object("custom")).as_ref()))
+/// Reads the array of messages in one pass.
+fn scan_views(messages: &str) -> Scanned<Vec<MessageView<'static>>> {
+    let mut views = Vec::new();
+    Scanner::new(messages).array(|scanner| {
+        views.extend(scan_view(scanner)?.map(MessageView::into_owned));
+        Ok(())
+    })?;
+    Ok(views)
 }
 
-fn call_of(id: String, function: Option<&ObjectFields<'_>>) -> Call {
-    let name = function.and_then(|function| function.string("name"));
-    let arguments = function.and_then(|function| function.string("arguments").or_else(|| function.string("input")));
-    Call { id, name: name.unwrap_or_default().into_owned(), arguments: arguments.unwrap_or_default().into_owned() }
+fn scan_view<'a>(scanner: &mut Scanner<'a>) -> Scanned<Option<MessageView<'a>>> {
+    let (mut role, mut text, mut tool_call_id, mut name) = (None, None, None, None);
+    let (mut calls, mut legacy_call) = (Vec::new(), None);
+    let is_object = scanner.object(|scanner, key| {
+        match key.as_ref() {
+            "role" => role = scanner.string()?,
+            "content" if scanner.peek() == Some(b'"') => text = scanner.string()?,
+            "content" => {
+                let content: Option<&RawValue> = serde_json::from_str(scanner.value()?).ok();
+                text = content.and_then(|content| text_of(content, "\n"));
+            }
+            "tool_calls" => calls = scan_calls(scanner)?,
+            "function_call" => legacy_call = scan_function(scanner)?.map(|function| function.with_id(String::new())),
+            "tool_call_id" => tool_call_id = scanner.string()?,
+            "name" => name = scanner.string()?,
+            _ => scanner.skip()?,
+        }
+        Ok(())
+    })?;
+    calls.extend(legacy_call);
+    let role = role.unwrap_or_default();
+    Ok(is_object.then_some(MessageView { role, text, calls: calls.into(), tool_call_id, name }))
+}
+
+fn scan_calls(scanner: &mut Scanner<'_>) -> Scanned<Vec<Call>> {
+    let mut calls = Vec::new();
+    scanner.array(|scanner| {
+        let (mut id, mut function, mut custom) = (None, None, None);
+        let is_object = scanner.object(|scanner, key| {
+            match key.as_ref() {
+                "id" => id = scanner.string()?,
+                "function" => function = scan_function(scanner)?,
+                "custom" => custom = scan_function(scanner)?,
+                _ => scanner.skip()?,
+            }
+            Ok(())
+        })?;
+        if is_object {
+            let function = function.or(custom).unwrap_or_default();
+            calls.push(function.with_id(id.unwrap_or_default().into_owned()));
+        }
+        Ok(())
+    })?;
+    Ok(calls)
+}
+
+/// `function` or `custom` of a call, or the legacy `function_call`.
+#[derive(Default)]
+struct CalledFunction<'a> {
+    name: Option<Cow<'a, str>>,
+    arguments: Option<Cow<'a, str>>,
+    input: Option<Cow<'a, str>>,
+}
+
+impl CalledFunction<'_> {
+    fn with_id(self, id: String) -> Call {
+        let arguments = self.arguments.or(self.input).unwrap_or_default().into_owned();
+        Call { id, name: self.name.unwrap_or_default().into_owned(), arguments }
+    }
+}
+
+/// Reads an object; `None` for another value.
+fn scan_function<'a>(scanner: &mut Scanner<'a>) -> Scanned<Option<CalledFunction<'a>>> {
+    let mut function = CalledFunction::default();
+    let is_object = scanner.object(|scanner, key| {
+        match key.as_ref() {
+            "name" => function.name = scanner.string()?,
+            "arguments" => function.arguments = scanner.string()?,
+            "input" => function.input = scanner.string()?,
+            _ => scanner.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(is_object.then_some(function))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Request of any protocol, parsed in place and edited field by field.
 
 mod edit;
+mod fields;
 mod messages;
 mod notes;
 mod provider_state;
@@ -15,13 +16,14 @@ use serde_json::value::RawValue;
 pub(super) use messages::view;
 pub(crate) use notes::spliced;
 
-use super::fields::{ObjectFields, present, string};
+use super::fields::{ObjectFields, present, string_in};
 use super::message_view::MessageView;
 use super::parts::RequestForm;
 use super::tools::{read_legacy_tool, read_tool};
 use super::{RequestError, ToolChoice};
 use callwright_common::json::RawObject;
 use callwright_types::{Protocol, Tool};
+use fields::RequestFields;
 
 /// Body of a request for an answer, in any protocol. Unedited parts keep their bytes and order; an unedited request is
 /// forwarded as the received bytes.
@@ -32,7 +34,7 @@ pub struct ModelRequest {
     form: Option<&'static dyn RequestForm>,
     original: Bytes,
     /// Shared by clones of a request until one of them is edited.
-    fields: Arc<RawObject>,
+    fields: Arc<RequestFields>,
     model: String,
     stream: bool,
     choice_count: u32,
@@ -51,13 +53,17 @@ impl ModelRequest {
         form: Option<&'static dyn RequestForm>,
         body: Bytes,
     ) -> Result<Self, RequestError> {
-        let fields = RawObject::parse_bytes(&body).map_err(|error| unreadable(&error))?;
+        let fields = match (form, std::str::from_utf8(&body)) {
+            (None, Ok(text)) => RequestFields::parse(text),
+            _ => RawObject::parse_bytes(&body).map(RequestFields::from),
+        };
+        let fields = fields.map_err(|error| unreadable(&error))?;
         match form {
-            Some(form) => form.check(&fields)?,
-            None => check_arrays(&fields, &["messages", "tools", "functions"])?,
+            Some(form) => form.check(fields.object())?,
+            None => check_lists(&fields)?,
         }
-        let model = match present(fields.get("model")) {
-            Some(value) => string(value).ok_or_else(|| wrong_type("model", "a string"))?.into_owned(),
+        let model = match fields.get("model") {
+            Some(value) => string_in(value).ok_or_else(|| wrong_type("model", "a string"))?.into_owned(),
             None => String::new(),
         };
         let stream = scalar(&fields, "stream", "true or false")?.unwrap_or(false);
@@ -109,7 +115,7 @@ impl ModelRequest {
     /// the request has no limit.
     pub fn max_answer_tokens(&self) -> Option<u64> {
         if let Some(form) = self.form {
-            return form.max_answer_tokens(&self.fields);
+            return form.max_answer_tokens(self.fields.object());
         }
         let limit: Option<u64> = self.fields.get_as("max_completion_tokens");
         let of_choice = limit.or_else(|| self.fields.get_as("max_tokens"))?;
@@ -121,7 +127,7 @@ impl ModelRequest {
         if self.form.is_some() {
             return true;
         }
-        let options = present(self.fields.get("stream_options")).and_then(|value| ObjectFields::parse(value.get()));
+        let options = self.fields.get("stream_options").and_then(ObjectFields::parse);
         options.and_then(|options| options.get_as("include_usage")).unwrap_or(false)
     }
 
@@ -133,7 +139,7 @@ impl ModelRequest {
     /// Whether an answer may have several calls; true if the request does not state it.
     pub fn parallel_tool_calls(&self) -> bool {
         if let Some(form) = self.form {
-            return form.parallel_tool_calls(&self.fields);
+            return form.parallel_tool_calls(self.fields.object());
         }
         self.fields.get_as("parallel_tool_calls").unwrap_or(true)
     }
@@ -141,9 +147,9 @@ impl ModelRequest {
     /// Whether the request requires JSON as text.
     pub fn requires_json(&self) -> bool {
         if let Some(form) = self.form {
-            return form.requires_json(&self.fields);
+            return form.requires_json(self.fields.object());
         }
-        let format = present(self.fields.get("response_format")).and_then(|value| ObjectFields::parse(value.get()));
+        let format = self.fields.get("response_format").and_then(ObjectFields::parse);
         let kind = format.as_ref().and_then(|format| format.string("type"));
         matches!(kind.as_deref(), Some("json_object" | "json_schema"))
     }
@@ -151,10 +157,10 @@ impl ModelRequest {
     /// Returns `tool_choice`, or the legacy `function_call`.
     pub fn tool_choice(&self) -> ToolChoice {
         if let Some(form) = self.form {
-            return form.tool_choice(&self.fields);
+            return form.tool_choice(self.fields.object());
         }
         let key = if self.is_legacy() { "function_call" } else { "tool_choice" };
-        present(self.fields.get(key)).map(ToolChoice::read).unwrap_or_default()
+        self.fields.get(key).map(ToolChoice::read).unwrap_or_default()
     }
 
     /// Whether the request uses the legacy `functions` or `function_call`, and not `tools`.
@@ -163,14 +169,13 @@ impl ModelRequest {
     }
 
     fn has(&self, key: &str) -> bool {
-        present(self.fields.get(key)).is_some()
+        self.fields.get(key).is_some()
     }
 
     /// Returns the JSON text of the client's own `tools` (or legacy `functions`), a cache key for data derived from
     /// them.
     pub fn tools_text(&self) -> Option<&str> {
-        let value = present(self.fields.get("tools")).or_else(|| present(self.fields.get("functions")));
-        value.map(RawValue::get)
+        self.fields.get("tools").or_else(|| self.fields.get("functions"))
     }
 
     /// Returns the client's own tools. A tool without a valid name is omitted; the upstream validates it. Tools of
@@ -217,6 +222,14 @@ pub(crate) fn check_arrays(fields: &RawObject, keys: &[&str]) -> Result<(), Requ
     }
 }
 
+fn check_lists(fields: &RequestFields) -> Result<(), RequestError> {
+    let mut keys = ["messages", "tools", "functions"].into_iter();
+    match keys.find(|key| fields.get(key).is_some_and(|value| !value.starts_with('['))) {
+        Some(key) => Err(wrong_type(key, "an array")),
+        None => Ok(()),
+    }
+}
+
 pub(crate) fn wrong_type(key: &str, expected: &str) -> RequestError {
     RequestError {
         message: format!("Invalid type for '{key}': expected {expected}."),
@@ -226,15 +239,15 @@ pub(crate) fn wrong_type(key: &str, expected: &str) -> RequestError {
 }
 
 fn scalar<T: for<'a> Deserialize<'a>>(
-    fields: &RawObject,
+    fields: &RequestFields,
     key: &str,
     expected: &str,
 ) -> Result<Option<T>, RequestError> {
-    let Some(value) = present(fields.get(key)) else { return Ok(None) };
-    serde_json::from_str(value.get()).map(Some).map_err(|_| wrong_type(key, expected))
+    let Some(value) = fields.get(key) else { return Ok(None) };
+    serde_json::from_str(value).map(Some).map_err(|_| wrong_type(key, expected))
 }
 
-fn choice_count(fields: &RawObject) -> Result<u32, RequestError> {
+fn choice_count(fields: &RequestFields) -> Result<u32, RequestError> {
     const EXPECTED: &str = "a whole number from 1";
     let count: f64 = scalar(fields, "n", EXPECTED)?.unwrap_or(1.0);
     if count.fract() != 0.0 || count < 1.0 || count > f64::from(u32::MAX) {

@@ -36,7 +36,7 @@ impl ModelRequest {
     pub fn rejoin(&mut self, parts: &BTreeMap<usize, KeptPart>, lost: &str) {
         let mut notes = std::mem::take(&mut self.additions.notes);
         if let Some(form) = self.form {
-            let Rejoined { conversation, positions } = form.rejoined(&self.fields, parts, lost);
+            let Rejoined { conversation, positions } = form.rejoined(self.fields.object(), parts, lost);
             let moved = notes.into_iter().filter_map(|(place, note)| Some(((*positions.get(place)?)?, note)));
             self.additions.notes = moved.collect();
             self.set(form.conversation_key(), conversation);
@@ -72,8 +72,8 @@ impl ModelRequest {
 }
 
 /// Returns the array of messages with their notes, by message position; `None` if it cannot be parsed.
-pub(super) fn noted(messages: &RawValue, notes: &BTreeMap<usize, String>) -> Option<Box<RawValue>> {
-    let mut messages: Vec<Box<RawValue>> = serde_json::from_str(messages.get()).ok()?;
+pub(super) fn noted(messages: &str, notes: &BTreeMap<usize, String>) -> Option<Box<RawValue>> {
+    let mut messages: Vec<Box<RawValue>> = serde_json::from_str(messages).ok()?;
     let counted = messages.iter_mut().filter(|message| ObjectFields::parse(message.get()).is_some());
     for (place, message) in counted.enumerate() {
         if let Some(with_note) = notes.get(&place).and_then(|note| with_note(message, note)) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::value::RawValue;
 
 use super::ModelRequest;
-use crate::fields::{ObjectFields, present, string};
+use crate::fields::{ObjectFields, string_in};
 use callwright_common::json::raw;
 use callwright_types::Protocol;
 
@@ -34,19 +34,19 @@ impl ModelRequest {
             Protocol::Responses => "conversation",
             Protocol::Messages => THREAD,
         };
-        present(self.fields.get(member)).is_some()
+        self.fields.get(member).is_some()
     }
 
     /// Whether the provider keeps the calls of the answer under their ids, so that no call can be added to it: a `thread`
     /// of Messages.
     pub fn is_threaded(&self) -> bool {
-        self.protocol == Protocol::Messages && present(self.fields.get(THREAD)).is_some()
+        self.protocol == Protocol::Messages && self.fields.get(THREAD).is_some()
     }
 
     /// Returns the id of the response that the request continues.
     pub fn previous_response(&self) -> Option<String> {
-        let id = present(self.fields.get(PREVIOUS)).filter(|_| self.is_responses())?;
-        string(id).map(Into::into)
+        let id = self.fields.get(PREVIOUS).filter(|_| self.is_responses())?;
+        string_in(id).map(Into::into)
     }
 
     /// Returns the call ids of results whose calls are not in the request, because the provider keeps them.

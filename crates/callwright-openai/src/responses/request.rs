@@ -57,7 +57,7 @@ impl RequestForm for ResponsesRequest {
 
     fn tool_choice(&self, fields: &RawObject) -> ToolChoice {
         let Some(value) = present(fields.get(TOOL_CHOICE)) else { return ToolChoice::Auto };
-        let Some(choice) = ObjectFields::parse(value.get()) else { return ToolChoice::read(value) };
+        let Some(choice) = ObjectFields::parse(value.get()) else { return ToolChoice::read(value.get()) };
         match choice.string("type").as_deref() {
             Some("allowed_tools") => ToolChoice::Allowed {
                 required: choice.string("mode").as_deref() == Some("required"),
