@@ -34,8 +34,9 @@ pub(crate) struct PlanContext {
 }
 
 impl PlanContext {
-    /// Collects the tools of a turn, with `offering` as the offered ones.
-    pub(crate) async fn new(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Self {
+    /// Collects the tools of a turn, with `offering` as the offered ones; `None` while many operations are being indexed,
+    /// which no turn waits for.
+    pub(crate) async fn new(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Option<Self> {
         Self::with(pipeline, turn, offering, |_| ()).await
     }
 
@@ -45,10 +46,14 @@ impl PlanContext {
         turn: &Turn,
         offering: &Offering,
         prepare: impl FnOnce(&Self),
-    ) -> Self {
+    ) -> Option<Self> {
         let (snapshot, scope) = (&turn.snapshot, index_scope(turn, offering));
         if let Some(known) = snapshot.producers.known(scope) {
-            return Self::of_indexed(known, pipeline, turn, offering);
+            return Some(Self::of_indexed(known, pipeline, turn, offering));
+        }
+        if !snapshot.producers.is_ready(&snapshot.catalog, scope) {
+            snapshot.producers.build_in_background(&snapshot.catalog, scope);
+            return None;
         }
         // Indexing takes as long as compiling the tools.
         let bytes = turn.request.tools_text().map_or(0, str::len);
@@ -58,7 +63,7 @@ impl PlanContext {
             prepare(&built);
             built
         });
-        built.await
+        Some(built.await)
     }
 
     fn of_indexed(indexed: Arc<IndexedTools>, pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Self {
@@ -97,6 +102,12 @@ impl PlanContext {
         self.requires_key() || documented.nth(1).is_some()
     }
 
+    /// Whether a step of the request may take a value from another call: an offered tool requires a key, or the request
+    /// has several steps. If not, the tools need not be scored for it.
+    pub(crate) fn may_lack_input(&self, request: &str) -> bool {
+        self.requires_key() || Request::parse(request).has_several_clauses()
+    }
+
     /// Whether some request may need a plan.
     pub(crate) fn may_need_plan(&self) -> bool {
         self.indexed.may_need_plan(self)
@@ -127,7 +138,7 @@ impl PlanContext {
             Some(embedder) => query_vectors(pipeline, embedder, &request.texts(), Stage::Plan).await,
             None => None,
         };
-        self.indexed.producers.score(&request, &vectors.unwrap_or_default())
+        self.indexed.producers.score_with_offered(&request, &vectors.unwrap_or_default(), &self.offered)
     }
 }
 

@@ -1,10 +1,12 @@
 //! Index of the tools that can supply an argument, by the toolsets and rules of a turn, with the client's own tools.
 //!
 //! The part of the toolsets is built when documents are loaded, and reused by reloads that do not change them. The
-//! combination for a turn is cached for the next one, because an agent sends the same tools with every request.
+//! combination for a turn is cached for the next one, because an agent sends the same tools with every request. A turn
+//! that comes before many operations are indexed does not wait: it goes on without argument sources.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 use indexmap::Equivalent;
 
@@ -28,6 +30,18 @@ const CALLABLE_TOOLS_BYTES: u64 = 64 * 1024 * 1024;
 /// Estimated bytes of one tool in such a set; the tool's data belongs to the catalog.
 const CALLABLE_BYTES_PER_TOOL: usize = 256;
 
+/// Maximum size that the tools of one set count for. An entry that takes the whole cache would not be kept.
+const LARGEST_CALLABLE_BYTES: usize = 8 * 1024 * 1024;
+
+/// Maximum number of operations that a turn indexes itself, which takes some milliseconds once.
+const MAX_INDEXED_IN_PLACE: usize = 64;
+
+/// Maximum number of operations that a turn combines itself if their toolsets are indexed: about a millisecond.
+const MAX_COMBINED_IN_PLACE: usize = 2_048;
+
+/// Maximum number of sets of toolsets that are indexed in the background at the same time.
+const MAX_BACKGROUND_BUILDS: usize = 4;
+
 /// Maximum number of client tools of which each is compared with each, once per list.
 const MAX_COMPARED_TOOLS: usize = 256;
 
@@ -45,6 +59,8 @@ pub struct ProducerIndex {
     indexed: ByteCache<IndexKey, Arc<IndexedTools>>,
     /// First occurrences of large client tool lists.
     first_sight: FirstSight,
+    /// Sets of toolsets that a background task indexes.
+    building: Mutex<HashSet<CallableKey>>,
 }
 
 /// The catalog tools that a turn may use: those of its toolsets that the rules allow to be called.
@@ -163,6 +179,7 @@ impl ProducerIndex {
             callable: ByteCache::new(CALLABLE_TOOLS_BYTES, |_, callable: &Arc<CallableTools>| callable.bytes()),
             indexed: ByteCache::new(settings.client_tools_cache_bytes, indexed_bytes),
             first_sight: FirstSight::new(SMALL_LIST_BYTES),
+            building: Mutex::default(),
         }
     }
 
@@ -187,6 +204,43 @@ impl ProducerIndex {
     /// Returns the cached index of the tools that a turn may use.
     pub(crate) fn known(&self, scope: IndexScope<'_>) -> Option<Arc<IndexedTools>> {
         self.indexed.get(&scope.view())
+    }
+
+    /// Whether [`Self::build`] takes no longer than a turn may wait: the part of the catalog has few operations or is
+    /// built.
+    pub(crate) fn is_ready(&self, catalog: &Catalog, scope: IndexScope<'_>) -> bool {
+        let operations = operation_count(catalog, scope);
+        operations <= MAX_INDEXED_IN_PLACE
+            || operations <= MAX_COMBINED_IN_PLACE && self.has_segments(catalog, scope)
+            || self.callable.get(&scope.callable_key()).is_some()
+    }
+
+    /// Builds the part of the catalog for later turns in the background, unless that is in progress. Needs a Tokio
+    /// runtime.
+    pub(crate) fn build_in_background(self: &Arc<Self>, catalog: &Arc<Catalog>, scope: IndexScope<'_>) {
+        let key = scope.callable_key();
+        let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        if building.len() >= MAX_BACKGROUND_BUILDS || !building.insert(key.clone()) {
+            return;
+        }
+        let (toolsets, operations) = (key.toolsets.join(", "), operation_count(catalog, scope));
+        tracing::info!(toolsets, operations, "argument sources are being indexed; until then, turns have no plans");
+        let (index, catalog) = (Arc::clone(self), Arc::clone(catalog));
+        let (never, execute) = (scope.never.clone(), scope.execute.clone());
+        tokio::task::spawn_blocking(move || {
+            let started = Instant::now();
+            let scope =
+                IndexScope { toolsets: &key.toolsets, never: &never, execute: &execute, list: "", narrowed: false };
+            index.callable.get_with(key.clone(), || Arc::new(index.callable(&catalog, scope)));
+            tracing::info!(toolsets, seconds = started.elapsed().as_secs_f64(), "argument sources are indexed");
+            // After a panic, the set stays marked and is not tried again.
+            index.building.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+        });
+    }
+
+    fn has_segments(&self, catalog: &Catalog, scope: IndexScope<'_>) -> bool {
+        let mut toolsets = scope.toolsets.iter().flat_map(|name| catalog.toolsets_of(name));
+        toolsets.all(|toolset| self.of_catalog.is_ready(&toolset.name))
     }
 
     /// Indexes the tools that a turn may use, with the `client`'s own tools.
@@ -239,9 +293,15 @@ impl ProducerIndex {
     }
 }
 
+/// Returns the number of operations of a turn's toolsets.
+fn operation_count(catalog: &Catalog, scope: IndexScope<'_>) -> usize {
+    let toolsets = scope.toolsets.iter().flat_map(|name| catalog.toolsets_of(name));
+    toolsets.map(|toolset| toolset.operations.len()).sum()
+}
+
 impl CallableTools {
     fn bytes(&self) -> usize {
-        self.producers.len() * CALLABLE_BYTES_PER_TOOL
+        (self.producers.len() * CALLABLE_BYTES_PER_TOOL).min(LARGEST_CALLABLE_BYTES)
     }
 }
 

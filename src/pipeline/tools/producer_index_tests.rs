@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -191,4 +192,41 @@ fn a_reload_is_seen_by_new_turns_and_leaves_running_ones_what_they_have() {
     let fixture = Fixture { catalog, producers, ..fixture };
     assert_eq!(names(&fixture.indexed(&["rooms"], "", &rules)), ["list_halls", "get_hall"]);
     assert_eq!(names(&before), ["list_rooms", "get_room"]);
+}
+
+#[tokio::test]
+async fn many_operations_are_indexed_in_the_background_and_few_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let things: Vec<String> = ('a'..='z').map(|letter| format!("thing{letter}")).collect();
+    let mut whole: Value = serde_json::from_str(&document("room")).unwrap();
+    for thing in &things {
+        let of_thing: Value = serde_json::from_str(&document(thing)).unwrap();
+        let paths = of_thing["paths"].as_object().unwrap().clone();
+        whole["paths"].as_object_mut().unwrap().extend(paths);
+    }
+    fs::write(folder.path().join("many.json"), whole.to_string()).unwrap();
+    fs::write(folder.path().join("few.json"), document("person")).unwrap();
+    let of = |name: &str| {
+        (name.to_owned(), ToolsetSettings { document: format!("{name}.json"), ..ToolsetSettings::default() })
+    };
+    let settings: BTreeMap<_, _> = [of("many"), of("few")].into();
+    let (catalog, _) = Catalog::load(&settings, folder.path(), &Offline).unwrap();
+    let index = ProducerIndex::fill(&catalog, Arc::default(), &Settings::default(), None);
+    let (catalog, index) = (Arc::new(catalog), Arc::new(index));
+
+    let rules = Rules::default();
+    let [many, few] = ["many", "few"].map(|name| vec![name.to_owned()]);
+    let Rules { never, execute, narrowed } = &rules;
+    let scope = |toolsets| IndexScope { toolsets, never, execute, list: "", narrowed: *narrowed };
+    assert!(index.is_ready(&catalog, scope(&few)), "few operations are indexed by the turn itself");
+    assert!(!index.is_ready(&catalog, scope(&many)), "a turn does not wait for many operations");
+    index.build_in_background(&catalog, scope(&many));
+    index.build_in_background(&catalog, scope(&many));
+    while !index.is_ready(&catalog, scope(&many)) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert!(index.known(scope(&many)).is_none());
+    let tools = index.build(&catalog, scope(&many), Vec::new());
+    assert_eq!(suppliers(&tools, "get_room", "room_id")[0], "list_rooms");
+    assert!(index.known(scope(&many)).is_some());
 }

@@ -18,13 +18,13 @@ pub(super) struct Prerequisites {
 }
 
 impl Prerequisites {
-    /// Creates the lookup for a turn; `None` if policy disables prerequisites.
+    /// Creates the lookup for a turn; `None` if policy disables prerequisites, or while they are being indexed.
     pub(super) async fn new(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Option<Self> {
         let at_most = turn.policy.offer.prerequisites as usize;
         if at_most == 0 {
             return None;
         }
-        Some(Self { tools: PlanContext::new(pipeline, turn, offering).await, at_most })
+        Some(Self { tools: PlanContext::new(pipeline, turn, offering).await?, at_most })
     }
 
     /// Returns the tools that supply the missing required keys of the tools selected in the last step, in the order of

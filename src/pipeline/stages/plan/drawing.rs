@@ -115,7 +115,7 @@ fn report_unusable(context: &StageContext<'_>, model: &MeteredModel, undrawn: Op
     let is_usable = match undrawn {
         None => true,
         Some(GenerationError::Unusable(_) | GenerationError::Unanswered(_)) => false,
-        Some(GenerationError::NoTool | GenerationError::Limit(_)) => return,
+        Some(GenerationError::NoTool | GenerationError::NotIndexed | GenerationError::Limit(_)) => return,
     };
     context.pipeline.planner_backoff.report(context.turn.tenant(), model.name(), is_usable);
 }
@@ -160,7 +160,10 @@ pub(super) async fn choose_item(
 pub(super) fn result_of(undrawn: &GenerationError) -> PlanResult {
     match undrawn {
         GenerationError::Limit(_) => PlanResult::Limit,
-        GenerationError::NoTool | GenerationError::Unusable(_) | GenerationError::Unanswered(_) => PlanResult::Undrawn,
+        GenerationError::NoTool
+        | GenerationError::NotIndexed
+        | GenerationError::Unusable(_)
+        | GenerationError::Unanswered(_) => PlanResult::Undrawn,
     }
 }
 

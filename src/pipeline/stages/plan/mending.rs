@@ -36,6 +36,7 @@ pub(super) async fn renew(
     mends: bool,
 ) -> Result<(), GenerationError> {
     let tools = PlanContext::new(context.pipeline, context.turn, context.offering).await;
+    let tools = tools.ok_or(GenerationError::NotIndexed)?;
     let conversation = context.conversation();
     let last = conversation.iter().rev().find(|message| message.speaker == Speaker::User);
     let request = last.map_or("", |message| message.text.as_str());

@@ -129,15 +129,15 @@ async fn begin(context: &mut StageContext<'_>) -> Option<PlanRun> {
     drawing::begin(context, &sketch, reason, procedure).await
 }
 
-/// Returns the tools of the turn as the planner sees them; `None` if `needs_supply` is set and no offered tool requires
-/// an argument that another tool may supply.
+/// Returns the tools of the turn as the planner sees them; `None` if they are not indexed yet, or if `needs_supply` is
+/// set and no offered tool requires an argument that another tool may supply.
 async fn plan_tools(context: &StageContext<'_>, needs_supply: bool) -> Option<PlanContext> {
     let StageContext { pipeline, turn, offering, .. } = context;
     // Compiles the offered tools, so it belongs to the same CPU work.
     let tools = PlanContext::with(pipeline, turn, offering, |tools| {
         tools.requires_supply();
     })
-    .await;
+    .await?;
     (!needs_supply || tools.requires_supply()).then_some(tools)
 }
 
@@ -151,19 +151,19 @@ async fn needed(
     has_past: bool,
 ) -> (Option<PlanReason>, bool) {
     let mode = context.turn.policy.plan;
+    let always = (mode == PlanMode::Always).then_some(PlanReason::Always);
     let has_rule = matches!(mode, PlanMode::Auto | PlanMode::Ask);
     if !has_rule && !has_past {
-        return ((mode == PlanMode::Always).then_some(PlanReason::Always), false);
+        return (always, false);
     }
-    if !has_past && !tools.may_need_plan() {
-        return (None, false);
+    if !tools.may_lack_input(request) || !has_past && !tools.may_need_plan() {
+        return (always, false);
     }
     // A simple turn must not wait for vectors.
     let scores = tools.analyse_at_once(context.pipeline, context.turn, request).await;
     let sketch = PlanSketch { tools, scores: &scores, conversation, outline: &[] };
     let reason = match mode {
-        PlanMode::Off => None,
-        PlanMode::Always => Some(PlanReason::Always),
+        PlanMode::Off | PlanMode::Always => always,
         PlanMode::Ask | PlanMode::Auto => reason(&sketch),
     };
     (reason, has_past && unsupplied_keys(&sketch.inputs()) >= LACKING)

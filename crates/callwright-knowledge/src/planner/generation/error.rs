@@ -8,6 +8,9 @@ pub enum GenerationError {
     /// No tool is offered, or the model reports that none serves the request.
     #[error("no tool serves the request")]
     NoTool,
+    /// The tools are being indexed.
+    #[error("the argument sources are not indexed yet")]
+    NotIndexed,
     /// The model's answers about the goals are unusable.
     #[error("the model's answers cannot be used: {0}")]
     Unusable(String),

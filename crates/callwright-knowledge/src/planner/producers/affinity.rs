@@ -1,9 +1,10 @@
 //! Scores how well an output field of one tool fits an argument of another, independent of the request.
 
+use super::answer::OutputFeatures;
 use super::candidate::{Evidence, EvidenceScore};
 use super::profile::Profile;
 use super::segment::Segment;
-use super::tool::{InputFeatures, OutputFeatures, ToolFeatures};
+use super::tool::{InputFeatures, PositionMap, ToolFeatures, position_map};
 use super::vocabulary::{share, shared, sum};
 use callwright_search::retrieval::Term;
 use callwright_types::ValueKind;
@@ -95,6 +96,18 @@ pub(super) fn add_field_evidence(
     bearers: u32,
     evidence: &mut EvidenceScore,
 ) {
+    add_value_evidence(consumer, producer, field, bearers, evidence);
+    add_place_evidence(consumer, producer, output, field, evidence);
+}
+
+/// Adds the evidence for the value of a field.
+fn add_value_evidence(
+    consumer: &ConsumerArgument<'_>,
+    producer: &ToolFeatures,
+    field: &Profile,
+    bearers: u32,
+    evidence: &mut EvidenceScore,
+) {
     let argument = consumer.profile;
     by_name(consumer, producer, field, bearers, evidence);
     let common = shared(&argument.description_words, &field.all_words);
@@ -110,6 +123,16 @@ pub(super) fn add_field_evidence(
     } else if argument.is_identifying() || field.identifies {
         evidence.add(Evidence::Identifies, -1.0);
     }
+}
+
+/// Adds the evidence for the location of a field in the answer of a tool.
+fn add_place_evidence(
+    consumer: &ConsumerArgument<'_>,
+    producer: &ToolFeatures,
+    output: &OutputFeatures,
+    field: &Profile,
+    evidence: &mut EvidenceScore,
+) {
     if output.in_list {
         evidence.add(Evidence::InList, -IN_LIST);
     }
@@ -120,6 +143,50 @@ pub(super) fn add_field_evidence(
     if consumer.segment.links(producer, output, consumer) {
         evidence.add(Evidence::Linked, LINK);
     }
+}
+
+/// Scores of the values of a segment's fields for one argument. Many tools answer with the same fields, so the score of
+/// a profile is computed once.
+#[derive(Debug)]
+pub(super) struct ValueScores {
+    by_profile: PositionMap<f32>,
+}
+
+impl ValueScores {
+    pub(super) fn new() -> Self {
+        Self { by_profile: position_map() }
+    }
+
+    /// Returns the sum of the evidence that [`add_field_evidence`] adds.
+    pub(super) fn field(
+        &mut self,
+        consumer: &ConsumerArgument<'_>,
+        producer: &ToolFeatures,
+        output: &OutputFeatures,
+        field: &Profile,
+        bearers: u32,
+    ) -> EvidenceScore {
+        let compute = || {
+            let mut evidence = EvidenceScore::default();
+            add_value_evidence(consumer, producer, field, bearers, &mut evidence);
+            evidence.score
+        };
+        let score = if may_be_key(consumer, field) {
+            // It depends on the things that the tool is about.
+            compute()
+        } else {
+            *self.by_profile.entry(output.profile).or_insert_with(compute)
+        };
+        let mut evidence = EvidenceScore::from_sum(score);
+        add_place_evidence(consumer, producer, output, field, &mut evidence);
+        evidence
+    }
+}
+
+/// Whether the field can be the key of the thing that the argument's name contains, by another name.
+fn may_be_key(consumer: &ConsumerArgument<'_>, field: &Profile) -> bool {
+    let argument = consumer.profile;
+    !consumer.input.things.is_empty() && field.identifies && (argument.whole != field.whole || argument.is_bare())
 }
 
 /// Whether the field identifies another thing than the argument does, by their names: `review_id` for `product_id`.
@@ -148,7 +215,7 @@ fn by_name(
     if !field.is_bare() {
         evidence.add(Evidence::SharedWords, share(&field.words, &argument.words));
     }
-    if !consumer.input.things.is_empty() && field.identifies && (argument.whole != field.whole || argument.is_bare()) {
+    if may_be_key(consumer, field) {
         let common = consumer.input.things.iter().filter(|thing| {
             [&producer.things, &field.holders, &field.things].iter().any(|things| things.binary_search(thing).is_ok())
         });

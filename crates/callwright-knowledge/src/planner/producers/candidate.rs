@@ -140,6 +140,11 @@ impl EvidenceScore {
         Self { score: 0.0, reasons: Some(Vec::new()) }
     }
 
+    /// Creates a score without reasons that begins with a computed sum.
+    pub(super) fn from_sum(score: f32) -> Self {
+        Self { score, reasons: None }
+    }
+
     pub(super) fn add(&mut self, evidence: Evidence, weight: f32) {
         if weight == 0.0 {
             return;

@@ -46,6 +46,11 @@ impl CatalogProducers {
         self.segments.get(toolset).map(DeferredSegment::get)
     }
 
+    /// Whether the segment of a toolset is built.
+    pub fn is_ready(&self, toolset: &str) -> bool {
+        self.segments.get(toolset).is_none_or(|deferred| deferred.segment.get().is_some())
+    }
+
     /// Builds the segments of these toolsets in parallel, as far as they are not built.
     pub fn prepare(&self, toolsets: &[&str]) {
         let is_missing =

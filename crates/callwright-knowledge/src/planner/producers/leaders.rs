@@ -1,6 +1,7 @@
 //! Selects the tools to which a request clearly refers.
 
-use super::index::{Producers, RequestScores};
+use super::index::Producers;
+use super::request_scores::RequestScores;
 
 /// Tolerance of score comparisons: sums of equal tools may differ by the order of addition.
 const ROUNDING: f32 = 1e-4;
@@ -19,7 +20,7 @@ impl Producers {
     /// Returns the tools that some clause of the request ranks first without a tie, in the order of the clauses. Tools
     /// that may not be called are ignored. Unclear clauses yield no tool.
     pub fn leaders(&self, scores: &RequestScores) -> Vec<usize> {
-        let clauses = scores.segments.iter().map(|segment| segment.clause_tools().len()).max().unwrap_or_default();
+        let clauses = scores.segments.iter().map(|segment| segment.clause_count()).max().unwrap_or_default();
         let mut leaders = Vec::new();
         for clause in 0..clauses {
             if let Some(leader) = self.leader(scores, clause).filter(|leader| !leaders.contains(leader)) {
@@ -43,8 +44,7 @@ impl Producers {
 
     fn leader(&self, scores: &RequestScores, clause: usize) -> Option<usize> {
         let of_clause = self.parts.iter().zip(&scores.segments).flat_map(|(part, segment)| {
-            let clause_tools = segment.clause_tools().get(clause).into_iter().flatten();
-            clause_tools.map(|(fit, tool)| (*fit, part.first + *tool as usize))
+            segment.clause_tools(clause).iter().map(|(fit, tool)| (*fit, part.first + *tool as usize))
         });
         let (mut best, mut second): (Option<(f32, usize)>, f32) = (None, 0.0);
         for (fit, tool) in of_clause.filter(|(_, tool)| !self.is_barred(*tool)) {

@@ -49,6 +49,11 @@ impl Request {
         self.clauses.iter().map(|clause| clause.text.clone()).collect()
     }
 
+    /// Whether the request has more than one clause.
+    pub fn has_several_clauses(&self) -> bool {
+        self.clauses.len() > 1
+    }
+
     /// Returns the distinct terms of each clause, in ascending order.
     pub(super) fn clauses(&self) -> impl ExactSizeIterator<Item = &[Term]> {
         self.clauses.iter().map(|clause| clause.terms.as_slice())

@@ -1,14 +1,16 @@
 //! Index of the tools of one toolset.
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use super::affinity::{ConsumerArgument, add_answer_evidence, add_field_evidence, add_tool_evidence};
+use super::affinity::{ConsumerArgument, ValueScores, add_answer_evidence, add_tool_evidence};
+use super::answer::OutputFeatures;
 use super::candidate::EvidenceScore;
+use super::feature_index::FeatureIndex;
 use super::profile::Profile;
 use super::shape::ToolShape;
-use super::tool::{InputFeatures, OutputFeatures, Profiles, ToolFeatures, text_terms};
+use super::tool::{InputFeatures, Profiles, ToolFeatures, text_terms};
 use super::vocabulary::ToolTermCounts;
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::Term;
@@ -19,9 +21,6 @@ const LIKELY: usize = 24;
 
 /// Maximum number of tools that are compared in detail for it, preselected by common features.
 const COMPARED: usize = 96;
-
-/// Maximum number of tools per word. More frequent words do not discriminate.
-const COMMON: usize = 512;
 
 /// Index of the tools of one toolset. It is immutable except for vectors, which may be added later, and is shared by
 /// all snapshots with the unchanged toolset.
@@ -35,7 +34,8 @@ pub struct Segment {
     /// Number of tools with a field of this name.
     bearers: HashMap<Term, u32>,
     /// Likely producers per argument, independent of the request; equal arguments share a list.
-    likely: Vec<Box<[u32]>>,
+    likely: Vec<LikelyProducers>,
+    features: FeatureIndex,
     /// OpenAPI links by the tool that answers.
     links: HashMap<Box<str>, Box<[OutputLink]>>,
     positions: HashMap<Box<str>, u32>,
@@ -49,8 +49,11 @@ impl Segment {
         let texts: Vec<Vec<Term>> = tools.iter().map(text_terms).collect();
         let vocabulary = ToolTermCounts::new(texts.iter().map(Vec::as_slice));
         let mut profiles = Profiles::default();
-        let features: Vec<ToolFeatures> =
-            tools.iter().map(|tool| ToolFeatures::new(tool, &vocabulary, &mut profiles)).collect();
+        let features: Vec<ToolFeatures> = tools
+            .iter()
+            .zip(&texts)
+            .map(|(tool, text)| ToolFeatures::new(tool, text, &vocabulary, &mut profiles))
+            .collect();
         let mut segment = Self { tools: features, profiles: profiles.into_all(), vocabulary, ..Self::default() };
         for (at, tool) in (0_u32..).zip(tools) {
             segment.positions.entry(tool.name.into()).or_insert(at);
@@ -59,7 +62,8 @@ impl Segment {
             }
         }
         segment.index();
-        segment.find_likely();
+        segment.features = FeatureIndex::new(&segment.tools, &segment.links);
+        segment.list_arguments();
         segment
     }
 
@@ -110,10 +114,7 @@ impl Segment {
 
     /// Returns the distinct keys in the answers of each tool.
     pub(super) fn keys(&self) -> impl Iterator<Item = (Term, u32)> {
-        (0_u32..).zip(&self.tools).flat_map(|(at, tool)| {
-            let profiles = tool.outputs.iter().filter_map(|output| self.profile(output.profile)?.key);
-            profiles.collect::<HashSet<Term>>().into_iter().map(move |key| (key, at))
-        })
+        (0_u32..).zip(&self.tools).flat_map(|(at, tool)| tool.answer.keys.iter().map(move |key| (*key, at)))
     }
 
     /// Returns the embeddings of the tools; empty if unknown.
@@ -130,9 +131,11 @@ impl Segment {
         self.by_word.get(&term).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the likely producers of an argument, independent of the request.
+    /// Returns the likely producers of an argument, independent of the request. They are found when they are needed
+    /// first, because no request asks for most arguments of a large catalog.
     pub(super) fn likely(&self, input: &InputFeatures) -> &[u32] {
-        self.likely.get(input.likely as usize).map_or(&[], |likely| likely)
+        let likely = self.likely.get(input.likely as usize);
+        likely.map_or(&[], |likely| likely.found.get_or_init(|| self.find_likely(likely).unwrap_or_default()))
     }
 
     /// Returns the number of tools with a field of this name.
@@ -163,75 +166,74 @@ impl Segment {
             for (term, weight) in &tool.text {
                 self.by_word.entry(*term).or_default().push((at, *weight));
             }
-            let wholes = tool.outputs.iter().filter_map(|output| self.profiles.get(output.profile as usize));
-            for whole in wholes.map(|profile| profile.whole).collect::<HashSet<Term>>() {
-                *self.bearers.entry(whole).or_default() += 1;
+            for name in &tool.answer.names {
+                *self.bearers.entry(*name).or_default() += 1;
             }
         }
     }
 
-    fn find_likely(&mut self) {
-        let index = FeatureIndex::new(self);
+    /// Finds equal arguments, which share a list of likely producers.
+    fn list_arguments(&mut self) {
         let mut list_of_key: HashMap<LikelyKey, u32> = HashMap::new();
-        let mut lists: Vec<Box<[u32]>> = Vec::new();
-        let mut positions: Vec<Vec<u32>> = Vec::with_capacity(self.tools.len());
-        for tool in &self.tools {
-            let mut lists_of_tool = Vec::with_capacity(tool.inputs.len());
-            for input in &tool.inputs {
+        for (at, tool) in (0_u32..).zip(&mut self.tools) {
+            for (number, input) in (0_u32..).zip(&mut tool.inputs) {
                 let key = (input.profile, input.things.clone(), input.collection.clone());
-                let list = *list_of_key.entry(key).or_insert_with(|| {
-                    lists.push(self.likely_for(tool, input, &index));
-                    u32::try_from(lists.len() - 1).unwrap_or(u32::MAX)
+                input.likely = *list_of_key.entry(key).or_insert_with(|| {
+                    self.likely.push(LikelyProducers { tool: at, input: number, found: OnceLock::new() });
+                    u32::try_from(self.likely.len() - 1).unwrap_or(u32::MAX)
                 });
-                lists_of_tool.push(list);
-            }
-            positions.push(lists_of_tool);
-        }
-        for (tool, positions) in self.tools.iter_mut().zip(positions) {
-            for (input, position) in tool.inputs.iter_mut().zip(positions) {
-                input.likely = position;
             }
         }
-        self.likely = lists;
     }
 
     /// Returns the best of the tools that have features in common with an argument.
-    fn likely_for(&self, tool: &ToolFeatures, input: &InputFeatures, index: &FeatureIndex) -> Box<[u32]> {
-        let Some(profile) = self.profile(input.profile) else { return Box::default() };
+    fn find_likely(&self, of: &LikelyProducers) -> Option<Box<[u32]>> {
+        let tool = self.tool(of.tool as usize)?;
+        let input = tool.inputs.get(of.input as usize)?;
+        let profile = self.profile(input.profile)?;
         let consumer = ConsumerArgument { segment: self, tool, input, profile };
-        let mut found: Vec<(f32, u32)> =
-            index.in_common(&consumer).into_iter().map(|(at, weight)| (weight, at)).collect();
+        let in_common = self.features.in_common(tool, input, profile).into_iter();
+        let mut found: Vec<(f32, u32)> = in_common.map(|(at, weight)| (weight, at)).collect();
         keep_best(&mut found, COMPARED);
+        let mut values = ValueScores::new();
         let mut scored: Vec<(f32, u32)> = found
             .into_iter()
-            .filter_map(|(_, at)| Some((self.best_score(&consumer, self.tool(at as usize)?), at)))
+            .filter_map(|(_, at)| Some((self.best_score(&consumer, self.tool(at as usize)?, &mut values), at)))
             .collect();
         keep_best(&mut scored, LIKELY);
-        scored.into_iter().map(|(_, at)| at).collect()
+        Some(scored.into_iter().map(|(_, at)| at).collect())
     }
 
-    fn best_score(&self, consumer: &ConsumerArgument<'_>, producer: &ToolFeatures) -> f32 {
+    fn best_score(&self, consumer: &ConsumerArgument<'_>, producer: &ToolFeatures, values: &mut ValueScores) -> f32 {
         let mut tool_evidence = EvidenceScore::default();
         add_tool_evidence(consumer, producer, false, &mut tool_evidence);
-        let scores = producer.outputs.iter().filter_map(|output| {
+        let scores = producer.outputs().iter().filter_map(|output| {
             let field = self.profile(output.profile)?;
-            let mut evidence = EvidenceScore::default();
-            add_field_evidence(consumer, producer, output, field, self.bearers(field.whole), &mut evidence);
-            Some(evidence.score)
+            Some(values.field(consumer, producer, output, field, self.bearers(field.whole)).score)
         });
         let best = scores.reduce(f32::max);
-        if producer.outputs.is_empty() {
+        if producer.outputs().is_empty() {
             add_answer_evidence(consumer, producer, &mut tool_evidence);
         }
         tool_evidence.score + best.unwrap_or_default()
     }
 }
 
+/// Likely producers of an argument and of all equal ones.
+#[derive(Debug, Clone)]
+struct LikelyProducers {
+    /// First tool with the argument.
+    tool: u32,
+    /// Number of the argument of that tool.
+    input: u32,
+    found: OnceLock<Box<[u32]>>,
+}
+
 /// Key of a list of likely producers; equal arguments share one list.
 type LikelyKey = (u32, Box<[Term]>, Option<Box<str>>);
 
 /// Keeps the best entries in descending order; ties keep the lower position.
-fn keep_best(scored: &mut Vec<(f32, u32)>, count: usize) {
+pub(super) fn keep_best(scored: &mut Vec<(f32, u32)>, count: usize) {
     if count < scored.len() {
         scored.select_nth_unstable_by(count, best_first);
         scored.truncate(count);
@@ -242,90 +244,4 @@ fn keep_best(scored: &mut Vec<(f32, u32)>, count: usize) {
 /// Compares scores with positions: higher scores first, ties by position.
 fn best_first(left: &(f32, u32), right: &(f32, u32)) -> Ordering {
     right.0.total_cmp(&left.0).then(left.1.cmp(&right.1))
-}
-
-/// Inverted indexes of producers, used while a segment is built.
-struct FeatureIndex {
-    /// Tools with a word in the name of a field.
-    by_field_word: HashMap<Term, Vec<u32>>,
-    /// Tools with a field of this name.
-    by_whole: HashMap<Term, Vec<u32>>,
-    /// Tools with an identifying field, by the things that they or the field denote; also tools without documented
-    /// outputs.
-    by_thing: HashMap<Term, Vec<u32>>,
-    by_path: HashMap<Box<str>, Vec<u32>>,
-    /// Tools with a word in their name.
-    by_subject: HashMap<Term, Vec<u32>>,
-    /// Tools that an OpenAPI link connects to an argument, by consuming tool and argument.
-    by_link: HashMap<(String, String), Vec<u32>>,
-}
-
-impl FeatureIndex {
-    fn new(segment: &Segment) -> Self {
-        let mut index = Self {
-            by_field_word: HashMap::new(),
-            by_whole: HashMap::new(),
-            by_thing: HashMap::new(),
-            by_path: HashMap::new(),
-            by_subject: HashMap::new(),
-            by_link: HashMap::new(),
-        };
-        for (at, tool) in (0_u32..).zip(&segment.tools) {
-            if tool.outputs.is_empty() {
-                // The outputs are not documented, so the name indicates the subject.
-                tool.things.iter().for_each(|thing| push(&mut index.by_thing, *thing, at));
-                tool.subject.iter().for_each(|(term, _)| push(&mut index.by_subject, *term, at));
-                continue;
-            }
-            let profiles = tool.outputs.iter().filter_map(|output| segment.profile(output.profile));
-            for profile in profiles {
-                profile.words.iter().for_each(|(term, _)| push(&mut index.by_field_word, *term, at));
-                push(&mut index.by_whole, profile.whole, at);
-                if profile.identifies {
-                    let things = profile.things.iter().chain(&profile.holders).chain(&tool.things);
-                    things.for_each(|thing| push(&mut index.by_thing, *thing, at));
-                }
-            }
-            tool.subject.iter().for_each(|(term, _)| push(&mut index.by_subject, *term, at));
-            if let Some(path) = &tool.path {
-                index.by_path.entry(path.clone()).or_default().push(at);
-            }
-            for link in segment.links.get(&tool.name).into_iter().flatten() {
-                index.by_link.entry((link.tool.clone(), link.argument.clone())).or_default().push(at);
-            }
-        }
-        index
-    }
-
-    /// Returns the tools with features in common with an argument and a rough score, as a preselection.
-    fn in_common(&self, consumer: &ConsumerArgument<'_>) -> HashMap<u32, f32> {
-        let mut found: HashMap<u32, f32> = HashMap::new();
-        let mut add = |tools: Option<&Vec<u32>>, weight: f32| {
-            for at in tools.into_iter().flatten() {
-                *found.entry(*at).or_default() += weight;
-            }
-        };
-        let profile = consumer.profile;
-        add(self.by_whole.get(&profile.whole), if profile.is_bare() { 0.1 } else { 2.0 });
-        for (term, rarity) in &profile.words {
-            add(self.by_field_word.get(term), rarity / 4.0);
-        }
-        consumer.input.things.iter().for_each(|thing| add(self.by_thing.get(thing), 1.0));
-        for (term, rarity) in &profile.description_words {
-            add(self.by_subject.get(term), rarity / 8.0);
-        }
-        add(consumer.input.collection.as_ref().and_then(|path| self.by_path.get(path)), 4.0);
-        if !self.by_link.is_empty() {
-            add(self.by_link.get(&(consumer.tool.name.to_string(), consumer.input.name.to_string())), 8.0);
-        }
-        found
-    }
-}
-
-/// Adds a tool to a list of at most [`COMMON`] tools. Tools arrive in order, so a duplicate can only be the last entry.
-fn push(lists: &mut HashMap<Term, Vec<u32>>, term: Term, at: u32) {
-    let list = lists.entry(term).or_default();
-    if list.len() < COMMON && list.last() != Some(&at) {
-        list.push(at);
-    }
 }

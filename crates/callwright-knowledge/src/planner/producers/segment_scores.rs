@@ -1,10 +1,12 @@
 //! Scores the tools of one segment against a request.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use super::clause::{ClauseLimits, ClauseQuery};
 use super::request::{MAX_CLAUSES, Request};
-use super::segment::Segment;
-use super::vocabulary::{WeightedTerms, shared, sum};
+use super::segment::{Segment, keep_best};
+use super::vocabulary::{shared, sum};
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::Term;
 
@@ -15,23 +17,28 @@ const CLEAR: f32 = 0.3;
 /// Maximum number of best tools kept per clause. More than one is kept because some may be excluded later.
 const MAX_CLAUSE_TOOLS: usize = 8;
 
-/// Standard deviations above the mean cosine from which on a tool is semantically similar.
-const MARGIN: f32 = 1.0;
-
-/// Weight of semantic similarity relative to the share of words.
-const MEANING: f32 = 1.0;
-
 /// Scores of a request for the tools of a segment.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SegmentScores {
-    tools: HashMap<u32, ToolRequestScore>,
-    /// Tools with the highest scores, best first.
-    best: Vec<u32>,
-    clauses: Vec<WeightedTerms>,
-    /// Per clause, the scores and tools that it refers to clearly, best first.
-    clause_tools: Vec<Vec<(f32, u32)>>,
+    clauses: Vec<ScoredClause>,
+    vectors: Arc<[Vector]>,
+    /// Scores of the tools, in ascending order of the tools.
+    tools: Vec<(u32, ToolRequestScore)>,
+    /// Whether `tools` has only the likely tools. A score of another tool is computed when it is needed.
+    is_partial: bool,
+    /// Tools with the highest scores, and the scores, best first.
+    best: Vec<(f32, u32)>,
     /// Bit set of the clauses that contain a term.
     words: HashMap<Term, u32>,
+}
+
+#[derive(Debug, Clone)]
+struct ScoredClause {
+    query: ClauseQuery,
+    /// Highest score of a tool.
+    most: f32,
+    /// Scores and tools that the clause refers to clearly, best first.
+    tools: Vec<(f32, u32)>,
 }
 
 /// Score of a request for one tool.
@@ -45,42 +52,88 @@ pub(super) struct ToolRequestScore {
     pub(super) lead: f32,
 }
 
-impl SegmentScores {
-    /// Scores the tools of a segment for a request. At most `keep` best tools are kept.
-    pub(super) fn new(segment: &Segment, request: &Request, vectors: &[Vector], keep: usize) -> Self {
-        let clauses: Vec<WeightedTerms> = request.clauses().map(|terms| segment.vocabulary().weigh(terms)).collect();
-        let mut words: HashMap<Term, u32> = HashMap::new();
-        let mut tools: HashMap<u32, ToolRequestScore> = HashMap::new();
-        let mut clause_tools = Vec::with_capacity(clauses.len().min(MAX_CLAUSES));
-        for (number, clause) in clauses.iter().enumerate().take(MAX_CLAUSES) {
-            clause.iter().for_each(|(term, _)| *words.entry(*term).or_default() |= 1 << number);
-            let fits = tool_fits(segment, clause, vectors.get(number));
-            let most = highest_fit(&fits);
-            clause_tools.push(clear_tools(segment, clause, request.values(number), vectors.get(number), &fits));
-            for (tool, fit) in fits {
-                let lead = fit / most * (most / CLEAR).min(1.0);
-                let score = tools.entry(tool).or_insert(ToolRequestScore { clause: number, fit: 0.0, lead: 0.0 });
-                score.lead = score.lead.max(lead);
-                if fit > score.fit {
-                    (score.clause, score.fit) = (number, fit);
-                }
-            }
+impl ToolRequestScore {
+    fn add(&mut self, clause: usize, fit: f32, lead: f32) {
+        self.lead = self.lead.max(lead);
+        if fit > self.fit {
+            (self.clause, self.fit) = (clause, fit);
         }
-        let mut best: Vec<(f32, u32)> = tools.iter().map(|(tool, score)| (score.lead + score.fit, *tool)).collect();
-        best.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
-        Self { tools, best: best.into_iter().take(keep).map(|(_, tool)| tool).collect(), clauses, clause_tools, words }
+    }
+}
+
+impl SegmentScores {
+    /// Scores the tools of a segment for a request: all without `limits`. At most `keep` best tools are kept.
+    pub(super) fn new(
+        segment: &Segment,
+        request: &Request,
+        vectors: &Arc<[Vector]>,
+        keep: usize,
+        limits: Option<ClauseLimits<'_>>,
+    ) -> Self {
+        let mut scores = Self { vectors: Arc::clone(vectors), is_partial: limits.is_some(), ..Self::default() };
+        let mut fits_of_clauses: Vec<(u32, usize, f32)> = Vec::new();
+        for (number, terms) in request.clauses().enumerate().take(MAX_CLAUSES) {
+            let vector = vectors.get(number);
+            let (query, scored) = ClauseQuery::new(segment, terms, vector, limits);
+            for (term, _) in query.terms() {
+                *scores.words.entry(*term).or_default() |= 1 << number;
+            }
+            let fits = query.fits(segment, vector, &scored);
+            let clear = query.without_unknown_values(segment, request.values(number));
+            let tools = match &clear {
+                Some(query) => clear_tools(query.fits(segment, vector, &scored)),
+                None => clear_tools(fits.clone()),
+            };
+            fits_of_clauses.extend(fits.iter().map(|(fit, tool)| (*tool, number, *fit)));
+            scores.clauses.push(ScoredClause { query, most: highest_fit(&fits), tools });
+        }
+        // The tools of each clause are in order, which a stable sort uses.
+        fits_of_clauses.sort_by_key(|(tool, ..)| *tool);
+        for of_tool in fits_of_clauses.chunk_by(|left, right| left.0 == right.0) {
+            scores.tools.extend(scores.of_tool(of_tool));
+        }
+        scores.best = scores.tools.iter().map(|(tool, score)| (score.lead + score.fit, *tool)).collect();
+        keep_best(&mut scores.best, keep);
+        scores
     }
 
-    pub(super) fn tool(&self, tool: u32) -> Option<&ToolRequestScore> {
-        self.tools.get(&tool)
+    /// Combines the scores of a tool in the clauses.
+    fn of_tool(&self, fits: &[(u32, usize, f32)]) -> Option<(u32, ToolRequestScore)> {
+        let (tool, first, _) = fits.first()?;
+        let mut score = ToolRequestScore { clause: *first, fit: 0.0, lead: 0.0 };
+        for (_, clause, fit) in fits {
+            score.add(*clause, *fit, self.clauses.get(*clause).map_or(0.0, |clause| clause.lead(*fit)));
+        }
+        Some((*tool, score))
     }
 
-    /// Returns the best tools of each clause with their scores.
-    pub(super) fn clause_tools(&self) -> &[Vec<(f32, u32)>] {
-        &self.clause_tools
+    /// Returns the score of a tool of the segment; `None` if it has nothing in common with the request.
+    pub(super) fn tool(&self, segment: &Segment, tool: u32) -> Option<ToolRequestScore> {
+        if !self.is_partial {
+            let at = self.tools.binary_search_by_key(&tool, |(tool, _)| *tool).ok()?;
+            return self.tools.get(at).map(|(_, score)| *score);
+        }
+        let fits = self
+            .clauses
+            .iter()
+            .enumerate()
+            .map(|(number, clause)| (tool, number, clause.query.fit(segment, self.vectors.get(number), tool)));
+        let fits: Vec<(u32, usize, f32)> = fits.filter(|(.., fit)| *fit > 0.0).collect();
+        self.of_tool(&fits).map(|(_, score)| score)
     }
 
-    pub(super) fn best(&self) -> &[u32] {
+    /// Returns the best tools of a clause with their scores.
+    pub(super) fn clause_tools(&self, clause: usize) -> &[(f32, u32)] {
+        self.clauses.get(clause).map_or(&[], |clause| &clause.tools)
+    }
+
+    /// Returns the number of clauses.
+    pub(super) fn clause_count(&self) -> usize {
+        self.clauses.len()
+    }
+
+    /// Returns the tools with the highest scores, and the scores, best first.
+    pub(super) fn best(&self) -> &[(f32, u32)] {
         &self.best
     }
 
@@ -108,84 +161,100 @@ impl SegmentScores {
     /// Returns the weighted share of a name's terms in one clause.
     pub(super) fn clause_share(&self, name: &[(Term, f32)], clause: usize) -> f32 {
         let all = sum(name);
-        let shared = self.clauses.get(clause).map_or(0.0, |clause| shared(name, clause));
+        let shared = self.clauses.get(clause).map_or(0.0, |clause| shared(name, clause.query.terms()));
         if all > 0.0 { shared / all } else { 0.0 }
+    }
+}
+
+impl ScoredClause {
+    /// Returns a score relative to the best tool of the clause.
+    fn lead(&self, fit: f32) -> f32 {
+        // A tool that was not among the scored ones can have a higher score.
+        let most = self.most.max(fit);
+        fit / most * (most / CLEAR).min(1.0)
     }
 }
 
 /// Returns the tools that a clause clearly refers to. Literal values that occur in no tool's text are ignored here:
 /// "for Jack from 9 to 10" does not indicate a tool for room bookings. They do count in the comparison of tools, where
 /// they separate clauses of different specificity.
-fn clear_tools(
-    segment: &Segment,
-    clause: &[(Term, f32)],
-    values: &[Term],
-    vector: Option<&Vector>,
-    fits: &HashMap<u32, f32>,
-) -> Vec<(f32, u32)> {
-    let mut words = clause.to_vec();
-    words.retain(|(term, _)| values.binary_search(term).is_err() || !segment.with_word(*term).is_empty());
-    if words.len() == clause.len() {
-        return if highest_fit(fits) >= CLEAR { best_tools(fits) } else { Vec::new() };
+fn clear_tools(mut fits: Vec<(f32, u32)>) -> Vec<(f32, u32)> {
+    if highest_fit(&fits) < CLEAR {
+        return Vec::new();
     }
-    let fits = tool_fits(segment, &words, vector);
-    if highest_fit(&fits) >= CLEAR { best_tools(&fits) } else { Vec::new() }
-}
-
-/// Returns the score of each tool for a clause, by words and semantic similarity.
-fn tool_fits(segment: &Segment, clause: &[(Term, f32)], vector: Option<&Vector>) -> HashMap<u32, f32> {
-    let mut fits = lexical_fits(segment, clause);
-    if let Some(vector) = vector {
-        add_meaning(segment, vector, &mut fits);
-    }
+    keep_best(&mut fits, MAX_CLAUSE_TOOLS);
     fits
 }
 
-fn highest_fit(fits: &HashMap<u32, f32>) -> f32 {
-    fits.values().copied().fold(0.0, f32::max)
+fn highest_fit(fits: &[(f32, u32)]) -> f32 {
+    fits.iter().map(|(fit, _)| *fit).fold(0.0, f32::max)
 }
 
-fn best_tools(fits: &HashMap<u32, f32>) -> Vec<(f32, u32)> {
-    let mut best: Vec<(f32, u32)> = fits.iter().map(|(tool, fit)| (*fit, *tool)).collect();
-    best.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
-    best.truncate(MAX_CLAUSE_TOOLS);
-    best
-}
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
 
-/// Adds the semantic similarity of each tool to a clause, as far as it exceeds the average, because any two embeddings
-/// have some similarity.
-fn add_meaning(segment: &Segment, clause: &Vector, fits: &mut HashMap<u32, f32>) {
-    let cosines: Vec<f32> = segment.vectors().iter().map(|tool| tool.cosine(clause)).collect();
-    let usual = cosines.iter().sum::<f32>() / cosines.len().max(1) as f32;
-    let spread = cosines.iter().map(|cosine| (cosine - usual).powi(2)).sum::<f32>() / cosines.len().max(1) as f32;
-    let closer = usual + MARGIN * spread.sqrt();
-    for (at, cosine) in (0_u32..).zip(cosines) {
-        if cosine > closer {
-            *fits.entry(at).or_default() += MEANING * (cosine - closer);
-        }
-    }
-}
+    use super::super::shape::ToolShape;
+    use super::*;
 
-/// Returns the lexical score of each tool that shares words with a clause: the geometric mean of the covered share of
-/// the tool's text and the covered share of the clause. Either share alone would favour short or long descriptions.
-fn lexical_fits(segment: &Segment, clause: &[(Term, f32)]) -> HashMap<u32, f32> {
-    let mut found: HashMap<u32, (f32, f32)> = HashMap::new();
-    for (term, rarity) in clause {
-        for (tool, weight) in segment.with_word(*term) {
-            let both = found.entry(*tool).or_default();
-            both.0 += weight;
-            both.1 += rarity;
-        }
-    }
-    let clause_sum = sum(clause);
-    let fits = found.into_iter().map(|(tool, (tool_weight, clause_weight))| {
-        let text = segment.tool(tool as usize).map_or(0.0, |tool| tool.text_sum);
-        let fit = if text > 0.0 && clause_sum > 0.0 {
-            (tool_weight / text * (clause_weight / clause_sum)).sqrt()
-        } else {
-            0.0
+    const KEPT: usize = 24;
+
+    /// Returns 3,000 tools: 30 verbs for each of 100 things. Every word of a verb is in 100 descriptions, that of a thing
+    /// in 30, and "record" in all.
+    fn segment() -> Segment {
+        let texts: Vec<(String, String)> = (0..3_000)
+            .map(|at| {
+                let (verb, thing) = (format!("verb{}", letters(at % 30)), format!("thing{}", letters(at / 30)));
+                (format!("{verb}_{thing}"), format!("Does {verb} with the {thing} of a record"))
+            })
+            .collect();
+        let shape = |(name, description): &'static (String, String)| ToolShape {
+            name,
+            description,
+            parameters: &Value::Null,
+            outputs: &[],
+            http: None,
+            links: &[],
         };
-        (tool, fit)
-    });
-    fits.filter(|(_, fit)| *fit > 0.0).collect()
+        let texts: &'static [(String, String)] = Box::leak(texts.into_boxed_slice());
+        Segment::build(&texts.iter().map(shape).collect::<Vec<_>>())
+    }
+
+    /// Returns a number in letters, because digits are words of their own.
+    fn letters(number: usize) -> String {
+        number.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect()
+    }
+
+    fn limits(offered: &[u32]) -> ClauseLimits<'_> {
+        ClauseLimits { postings: 500, tools: 32, offered }
+    }
+
+    #[test]
+    fn tools_with_rare_words_get_the_scores_of_a_complete_comparison() {
+        let segment = segment();
+        for text in ["verbbc thingeg of the record", "verbd the thingc, then verbe the thingc", "thingfa record"] {
+            let request = Request::parse(text);
+            let complete = SegmentScores::new(&segment, &request, &Arc::default(), KEPT, None);
+            let limited = SegmentScores::new(&segment, &request, &Arc::default(), KEPT, Some(limits(&[])));
+            assert!(limited.tools.len() <= 2 * 32 && complete.tools.len() > limited.tools.len(), "{text}");
+            assert_eq!(limited.best().first(), complete.best().first(), "{text}");
+            for clause in 0..complete.clause_count() {
+                let best = |scores: &SegmentScores| scores.clause_tools(clause).first().copied();
+                assert_eq!(best(&limited), best(&complete), "{text}");
+            }
+            for tool in 0..3_000 {
+                assert_eq!(limited.tool(&segment, tool), complete.tool(&segment, tool), "{text}: {tool}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_of_too_many_tools_select_a_limited_number_beside_the_offered_ones() {
+        let segment = segment();
+        let request = Request::parse("record");
+        let scores = SegmentScores::new(&segment, &request, &Arc::default(), KEPT, Some(limits(&[2_900, 2_999])));
+        let tools: Vec<u32> = scores.tools.iter().map(|(tool, _)| *tool).collect();
+        assert_eq!(tools.len(), 32 + 2);
+        assert!(tools.ends_with(&[2_900, 2_999]), "{tools:?}");
+    }
 }

@@ -1,9 +1,12 @@
 //! Comparable features of a tool, computed when tools are loaded.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use ahash::RandomState;
 use serde_json::Value;
 
+use super::answer::{AnswerFeatures, OutputFeatures};
 use super::profile::{Profile, ProfileSource, subjects, things};
 use super::shape::ToolShape;
 use super::vocabulary::{ToolTermCounts, WeightedTerms, sum};
@@ -34,7 +37,7 @@ pub(super) struct ToolFeatures {
     /// Things that it is about: the words of its name without verbs.
     pub(super) things: Box<[Term]>,
     pub(super) inputs: Vec<InputFeatures>,
-    pub(super) outputs: Vec<OutputFeatures>,
+    pub(super) answer: Arc<AnswerFeatures>,
     /// Names of its required arguments.
     pub(super) needed: Box<[Term]>,
     /// Whether the tool changes state.
@@ -58,13 +61,12 @@ pub(super) struct InputFeatures {
     pub(super) likely: u32,
 }
 
-/// Value of a tool's answer.
-#[derive(Debug, Clone)]
-pub(super) struct OutputFeatures {
-    pub(super) pointer: Box<str>,
-    pub(super) profile: u32,
-    pub(super) depth: u8,
-    pub(super) in_list: bool,
+/// Map by position, with a fast hasher: no client chooses the positions.
+pub(super) type PositionMap<V> = HashMap<u32, V, RandomState>;
+
+/// Returns an empty map.
+pub(super) fn position_map<V>() -> PositionMap<V> {
+    HashMap::with_hasher(RandomState::with_seeds(1, 2, 3, 4))
 }
 
 /// Distinct profiles of a segment.
@@ -72,6 +74,9 @@ pub(super) struct OutputFeatures {
 pub(super) struct Profiles {
     positions: HashMap<ProfileSource, u32>,
     all: Vec<Profile>,
+    /// Answers by address and number of their output fields. Tools with equal fields refer to one allocation, which
+    /// outlives the building of the segment.
+    answers: HashMap<(usize, usize), Arc<AnswerFeatures>>,
 }
 
 impl Profiles {
@@ -90,6 +95,17 @@ impl Profiles {
         self.all.get(at as usize)
     }
 
+    fn answer(&mut self, fields: &[OutputField], vocabulary: &ToolTermCounts) -> Arc<AnswerFeatures> {
+        let key = (fields.as_ptr().addr(), fields.len());
+        if let Some(answer) = self.answers.get(&key) {
+            return Arc::clone(answer);
+        }
+        let outputs = fields.iter().map(|field| output_features(field, self.position(field, vocabulary))).collect();
+        let answer = Arc::new(AnswerFeatures::new(outputs, &self.all));
+        self.answers.insert(key, Arc::clone(&answer));
+        answer
+    }
+
     pub(super) fn into_all(self) -> Vec<Profile> {
         self.all
     }
@@ -103,14 +119,20 @@ pub(super) fn text_terms(tool: &ToolShape<'_>) -> Vec<Term> {
 }
 
 impl ToolFeatures {
-    pub(super) fn new(tool: &ToolShape<'_>, vocabulary: &ToolTermCounts, profiles: &mut Profiles) -> Self {
+    /// Computes the features of a tool with these terms in its name and description.
+    pub(super) fn new(
+        tool: &ToolShape<'_>,
+        terms_of_text: &[Term],
+        vocabulary: &ToolTermCounts,
+        profiles: &mut Profiles,
+    ) -> Self {
         let named = content_words(tool.name);
         let subject = vocabulary.weigh(&terms(&named));
-        let text: WeightedTerms = text_terms(tool)
-            .into_iter()
+        let text: WeightedTerms = terms_of_text
+            .iter()
             .map(|term| {
-                let is_named = subject.binary_search_by_key(&term, |(term, _)| *term).is_ok();
-                (term, vocabulary.rarity(term) * if is_named { NAME_WEIGHT } else { 1.0 })
+                let is_named = subject.binary_search_by_key(term, |(term, _)| *term).is_ok();
+                (*term, vocabulary.rarity(*term) * if is_named { NAME_WEIGHT } else { 1.0 })
             })
             .collect();
         let things = subjects(&named);
@@ -138,7 +160,7 @@ impl ToolFeatures {
             name: tool.name.into(),
             text_sum: sum(&text),
             text,
-            outputs: tool.outputs.iter().map(|field| OutputFeatures::new(field, vocabulary, profiles)).collect(),
+            answer: profiles.answer(tool.outputs, vocabulary),
             writes: tool.http.map_or_else(|| writes(&named), |http| !SAFE_METHODS.contains(&http.method)),
             path: tool.http.map(|http| skeleton(http.path).into()),
             needed: needed.into(),
@@ -149,19 +171,22 @@ impl ToolFeatures {
         }
     }
 
+    /// Returns the values of its answers; empty if they are not documented.
+    pub(super) fn outputs(&self) -> &[OutputFeatures] {
+        &self.answer.outputs
+    }
+
     pub(super) fn input(&self, name: &str) -> Option<&InputFeatures> {
         self.inputs.iter().find(|input| *input.name == *name)
     }
 }
 
-impl OutputFeatures {
-    fn new(field: &OutputField, vocabulary: &ToolTermCounts, profiles: &mut Profiles) -> Self {
-        Self {
-            pointer: field.pointer.as_str().into(),
-            profile: profiles.position(field, vocabulary),
-            depth: depth(&field.pointer),
-            in_list: field.is_in_list(),
-        }
+fn output_features(field: &OutputField, profile: u32) -> OutputFeatures {
+    OutputFeatures {
+        pointer: field.pointer.as_str().into(),
+        profile,
+        depth: depth(&field.pointer),
+        in_list: field.is_in_list(),
     }
 }
 
