@@ -16,6 +16,7 @@ mod log_lines;
 mod logs;
 mod settings;
 mod spans;
+mod text_fields;
 mod turn;
 
 pub use family::{Counters, Counters2, Family, Histograms, NamedCounters, Spec, StatusCounters};

@@ -11,6 +11,7 @@ use tracing_subscriber::fmt::format::JsonFields;
 
 use super::json_line::JsonLine;
 use super::log_lines::{DelayedLines, LogLines};
+use super::text_fields::TextFields;
 use super::{LogFormat, Settings};
 
 /// Logging cannot be set up.
@@ -54,19 +55,25 @@ where
     Ok(match settings.format {
         LogFormat::Json => Box::new(logs.fmt_fields(JsonFields::new()).event_format(JsonLine).finish()),
         LogFormat::Text if colours => Box::new(logs.finish()),
-        LogFormat::Text => Box::new(logs.with_ansi(false).finish()),
+        LogFormat::Text => Box::new(logs.with_ansi(false).fmt_fields(TextFields).finish()),
     })
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::io::Write;
     use std::sync::{Arc, Mutex};
 
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Lines(Arc<Mutex<Vec<u8>>>);
+    pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Lines {
+        pub(crate) fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
 
     impl Write for Lines {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -82,7 +89,7 @@ mod tests {
         let lines = Lines::default();
         let writer = lines.clone();
         tracing::subscriber::with_default(subscriber(settings, move || writer.clone(), false).unwrap(), log);
-        String::from_utf8(lines.0.lock().unwrap().clone()).unwrap()
+        lines.text()
     }
 
     #[test]
