@@ -32,7 +32,7 @@ use crate::http::{
     self, ApprovalStreams, BodyMemory, ClientSide, Connections, OperatorSide, RequestGuard, WorkerThreads, Workers,
 };
 use crate::keys::{Access, OperatorToken};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, TURN_LOG_TARGET};
 use callwright_common::watch::Watcher;
 use callwright_executor::AddressAudit;
 use callwright_search::embedding::DownloadWatcher;
@@ -57,7 +57,7 @@ pub use toolset_audit::{ToolsetFinding, audit_policies, audit_toolsets, forbidde
 /// # Errors
 /// If the filter cannot be parsed, or logging has been started already.
 pub fn start_logs(settings: &Settings) -> Result<DelayedLines, LogError> {
-    telemetry::init_logs(&settings.telemetry)
+    telemetry::init_logs(&settings.telemetry, TURN_LOG_TARGET)
 }
 
 /// A running proxy: both listeners are open.

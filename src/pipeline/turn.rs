@@ -30,6 +30,9 @@ use super::state::{JudgedAnswer, Relay, TRACE_HEADER, Turn, TurnConversation, Up
 use callwright_openai::ErrorBody;
 use callwright_types::{Trace, ids};
 
+/// Target of the line with which each turn ends.
+pub(crate) const TURN_LOG_TARGET: &str = module_path!();
+
 impl Pipeline {
     /// Starts a turn. Started work is completed and recorded even if the client disconnects. Needs a Tokio runtime.
     pub async fn take(self: &Arc<Self>, request: TurnRequest) -> PendingAnswer {

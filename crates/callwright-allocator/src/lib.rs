@@ -1,6 +1,7 @@
 //! Allocator of the programs: mimalloc, and the return of free memory to the system.
 //!
-//! This is the only crate with `unsafe` code: it contains one call of a C function without arguments that point anywhere.
+//! Owns the only `unsafe` code of the workspace: one call of a C function without arguments that point anywhere. Must not
+//! get further `unsafe` code.
 
 /// The allocator, for `#[global_allocator]`. Every request allocates and frees many small JSON values: the system
 /// allocator takes a tenth of a turn's time.

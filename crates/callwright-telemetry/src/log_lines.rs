@@ -1,8 +1,8 @@
 //! Log lines on their way to standard error.
 //!
-//! Each turn ends with a line, and a system call per line is a noticeable part of a turn. Lines below `warn` wait up to
-//! [`DELAY`], and all lines that wait are written by one call. A warning or an error is written at once, after the lines
-//! before it.
+//! Each turn ends with a line, and a system call per line is a noticeable part of a turn. These lines wait up to
+//! [`DELAY`], and all lines that wait are written by one call. Every other line is written at once, after the lines before
+//! it.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -24,8 +24,12 @@ const MAX_WAITING_BYTES: usize = 64 * 1024;
 pub struct DelayedLines(Arc<Shared>);
 
 /// Makes a writer for each line.
-#[derive(Debug, Clone)]
-pub(super) struct LogLines(Arc<Shared>);
+#[derive(Debug)]
+pub(super) struct LogLines {
+    shared: Arc<Shared>,
+    /// Target of the lines that may wait, unless they are warnings or errors.
+    frequent: &'static str,
+}
 
 /// Writer of one line.
 #[derive(Debug)]
@@ -60,9 +64,9 @@ impl std::fmt::Debug for Shared {
 }
 
 impl LogLines {
-    /// Starts a thread that writes lines to `writer` after their delay. If the system starts no further thread, every
-    /// line is written at once.
-    pub(super) fn delayed(writer: impl Write + Send + 'static) -> (Self, DelayedLines) {
+    /// Starts a thread that writes lines of the target `frequent` to `writer` after their delay. If the system starts no
+    /// further thread, every line is written at once.
+    pub(super) fn delayed(writer: impl Write + Send + 'static, frequent: &'static str) -> (Self, DelayedLines) {
         let output = Output { writer: Box::new(writer), spare: Vec::new() };
         let shared =
             Arc::new(Shared { waiting: Mutex::default(), changed: Condvar::new(), output: Mutex::new(output) });
@@ -70,7 +74,7 @@ impl LogLines {
         if thread::Builder::new().name("callwright-logs".to_owned()).spawn(move || writing.write_delayed()).is_err() {
             lock(&shared.waiting).has_ended = true;
         }
-        (Self(Arc::clone(&shared)), DelayedLines(shared))
+        (Self { shared: Arc::clone(&shared), frequent }, DelayedLines(shared))
     }
 }
 
@@ -78,7 +82,7 @@ impl Drop for DelayedLines {
     fn drop(&mut self) {
         lock(&self.0.waiting).has_ended = true;
         self.0.changed.notify_all();
-        // Nobody is left to be told that standard error is closed.
+        // There is no other place for the error.
         let _ = self.0.write_waiting();
     }
 }
@@ -87,11 +91,12 @@ impl<'l> MakeWriter<'l> for LogLines {
     type Writer = LogLine<'l>;
 
     fn make_writer(&'l self) -> LogLine<'l> {
-        LogLine { shared: &self.0, is_urgent: true }
+        LogLine { shared: &self.shared, is_urgent: true }
     }
 
     fn make_writer_for(&'l self, metadata: &Metadata<'_>) -> LogLine<'l> {
-        LogLine { shared: &self.0, is_urgent: *metadata.level() <= Level::WARN }
+        let is_urgent = *metadata.level() <= Level::WARN || metadata.target() != self.frequent;
+        LogLine { shared: &self.shared, is_urgent }
     }
 }
 
@@ -136,7 +141,7 @@ impl Shared {
                 return;
             }
             thread::sleep(DELAY);
-            // The lines are lost like those of a logger without delay, and there is no other place to say so.
+            // A logger without delay would lose the lines as well, and there is no other place for the error.
             let _ = self.write_waiting();
         }
     }
@@ -169,7 +174,7 @@ mod tests {
 
     fn logging(log: impl FnOnce()) -> (DelayedLines, Receiver<String>) {
         let (sender, calls) = channel();
-        let (lines, delayed) = LogLines::delayed(Calls(sender));
+        let (lines, delayed) = LogLines::delayed(Calls(sender), module_path!());
         let subscriber = tracing_subscriber::fmt().with_writer(lines).without_time().with_target(false);
         tracing::subscriber::with_default(subscriber.with_ansi(false).finish(), log);
         (delayed, calls)
@@ -186,13 +191,15 @@ mod tests {
     }
 
     #[test]
-    fn a_warning_is_written_at_once_after_the_lines_before_it() {
+    fn warnings_and_rare_lines_are_written_at_once_after_the_lines_before_them() {
         let (delayed, calls) = logging(|| {
             tracing::info!("first");
             tracing::warn!("second");
+            tracing::info!("third");
+            tracing::info!(target: "elsewhere", "fourth");
         });
         let written: String = calls.try_iter().collect();
-        assert_eq!(written, " INFO first\n WARN second\n");
+        assert_eq!(written, " INFO first\n WARN second\n INFO third\n INFO fourth\n");
         drop(delayed);
         assert!(calls.try_iter().all(|call| call.is_empty()));
     }

@@ -32,12 +32,13 @@ pub enum LogError {
     Twice(#[from] SetGlobalDefaultError),
 }
 
-/// Sets up the logging of the process; to be called once. Lines below `warn` are delayed as long as the result is held.
+/// Sets up the logging of the process; to be called once. As long as the result is held, lines of the target `frequent`
+/// below `warn` are written together, up to 50 ms later.
 ///
 /// # Errors
 /// [`LogError`].
-pub fn init_logs(settings: &Settings) -> Result<DelayedLines, LogError> {
-    let (lines, delayed) = LogLines::delayed(std::io::stderr());
+pub fn init_logs(settings: &Settings, frequent: &'static str) -> Result<DelayedLines, LogError> {
+    let (lines, delayed) = LogLines::delayed(std::io::stderr(), frequent);
     let subscriber = subscriber(settings, lines, std::io::stderr().is_terminal())?;
     tracing::subscriber::set_global_default(subscriber)?;
     Ok(delayed)
