@@ -32,8 +32,6 @@ pub use answer::{AnswerBody, DeliveryAck, NoAnswer, PendingAnswer, Running, Turn
 pub use approvals::ApprovalDesk;
 pub use charge::{refusal_body, refusal_headers};
 pub use deferred::Deferred;
-pub(crate) use turn::TURN_LOG_TARGET;
-
 pub use inspection::{Editing, Inspection, ToolShown, ToolsetState, UpstreamShown};
 pub use kept_key::tenant;
 pub use pass_through::{PassThrough, Passed};
@@ -45,3 +43,5 @@ pub use stages::open::TurnRequest;
 pub use switch::{Switch, Switched, Thrown};
 pub use targets::Target;
 pub use tools::{ProducerIndex, ToolsetIndex};
+
+pub(crate) use turn::TURN_LOG_TARGET;
