@@ -132,7 +132,7 @@ impl Segment {
     }
 
     /// Returns the likely producers of an argument, independent of the request. They are found when they are needed
-    /// first, because no request asks for most arguments of a large catalog.
+    /// first, because most arguments of a large catalog are never looked up.
     pub(super) fn likely(&self, input: &InputFeatures) -> &[u32] {
         let likely = self.likely.get(input.likely as usize);
         likely.map_or(&[], |likely| likely.found.get_or_init(|| self.find_likely(likely).unwrap_or_default()))
