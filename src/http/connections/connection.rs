@@ -2,8 +2,9 @@
 
 use std::convert::Infallible;
 use std::error::Error;
+use std::future::Future;
 use std::net::{self, SocketAddr};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,9 +12,10 @@ use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::http::{HeaderValue, Request, Response, Version, header};
 use hyper::body::Incoming;
+use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -140,10 +142,41 @@ impl Serving {
             let (connections, activity) = requests.clone();
             respond(router.clone(), connections, activity, request)
         });
-        let builder = builder(&connections.timeouts, version, workers);
         let io = TokioIo::new(WatchedIo::new(stream, activity.clone()));
-        let mut connection = pin!(builder.serve_connection(io, service));
-        let mut timer = pin!(sleep_until(Instant::now() + connections.timeouts.step()));
+        match version {
+            WireVersion::Http1 => {
+                let mut connection = pin!(http1_builder().serve_connection(io, service));
+                connections.watch(connection.as_mut(), http1::Connection::graceful_shutdown, &activity, &ending).await;
+            }
+            // Boxed: it is twice as large as a connection that only speaks HTTP/1.1.
+            WireVersion::Undetermined => {
+                Box::pin(async move {
+                    let builder = builder(&connections.timeouts, workers);
+                    let mut connection = pin!(builder.serve_connection(io, service));
+                    connections
+                        .watch(connection.as_mut(), auto::Connection::graceful_shutdown, &activity, &ending)
+                        .await;
+                })
+                .await;
+            }
+        }
+    }
+}
+
+impl Connections {
+    /// Drives a connection until it is closed, has been idle for too long or, if the process ends, has completed its
+    /// requests. `shut_down` makes it close after the requests in progress.
+    async fn watch<C, E>(
+        &self,
+        mut connection: Pin<&mut C>,
+        shut_down: impl Fn(Pin<&mut C>),
+        activity: &Activity,
+        ending: &CancellationToken,
+    ) where
+        C: Future<Output = Result<(), E>>,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let mut timer = pin!(sleep_until(Instant::now() + self.timeouts.step()));
         // A child token per connection: connections must not contend for one lock.
         let ending = ending.child_token();
         let mut ended = pin!(ending.cancelled());
@@ -151,30 +184,28 @@ impl Serving {
         loop {
             tokio::select! {
                 biased;
-                result = connection.as_mut() => return connections.broke(result.err()),
-                () = timer.as_mut() => match activity.next_deadline(Instant::now(), &connections.timeouts) {
+                result = connection.as_mut() => return self.broke(result.err().map(Into::into)),
+                () = timer.as_mut() => match activity.next_deadline(Instant::now(), &self.timeouts) {
                     _ if is_closing => return,
                     Ok(deadline) => timer.as_mut().reset(deadline),
                     Err(reason) => {
-                        connections.closed(reason);
+                        self.closed(reason);
                         if reason != CloseReason::Idle {
                             return;
                         }
                         is_closing = true;
-                        connection.as_mut().graceful_shutdown();
+                        shut_down(connection.as_mut());
                         timer.as_mut().reset(Instant::now() + CLOSING_TIME);
                     }
                 },
                 () = ended.as_mut(), if !is_ending => {
                     is_ending = true;
-                    connection.as_mut().graceful_shutdown();
+                    shut_down(connection.as_mut());
                 }
             }
         }
     }
-}
 
-impl Connections {
     /// Logs the error of a closed connection, and counts an unacknowledged PING frame.
     fn broke(&self, error: Option<Box<dyn Error + Send + Sync>>) {
         let Some(error) = error else { return };
@@ -185,15 +216,18 @@ impl Connections {
     }
 }
 
-fn builder(timeouts: &Timeouts, version: WireVersion, workers: Workers) -> Builder<Workers> {
-    let mut builder = Builder::new(workers);
+fn http1_builder() -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(MAX_HEADER_BYTES);
+    builder
+}
+
+fn builder(timeouts: &Timeouts, workers: Workers) -> auto::Builder<Workers> {
+    let mut builder = auto::Builder::new(workers);
     builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(MAX_HEADER_BYTES);
     let mut http2 = builder.http2();
     http2.timer(TokioTimer::new()).keep_alive_interval(timeouts.ping).keep_alive_timeout(timeouts.ping_answer);
-    match version {
-        WireVersion::Http1 => builder.http1_only(),
-        WireVersion::Undetermined => builder,
-    }
+    builder
 }
 
 /// Responds to one request; the connection is active until the last byte of the response.
@@ -231,7 +265,7 @@ async fn answer_once<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream:
         }
         Ok::<_, Infallible>(response)
     });
-    let builder = Builder::new(TokioExecutor::new());
+    let builder = auto::Builder::new(TokioExecutor::new());
     // An error means that the client closed the connection and needs no response.
     let _ = builder.serve_connection(TokioIo::new(stream), service).await;
 }
