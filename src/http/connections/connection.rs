@@ -76,20 +76,22 @@ impl Serving {
                     self.converse(socket, version, activity).await;
                 }
             }
-            Some(tls) => {
-                let agreed = tokio::select! {
-                    agreed = tls.handshake(socket, client) => agreed,
-                    () = self.ending.cancelled() => None,
-                };
-                if let Some(stream) = agreed {
-                    let version = match stream.get_ref().1.alpn_protocol() {
-                        Some(tls::HTTP_1_1) => WireVersion::Http1,
-                        _ => WireVersion::Undetermined,
-                    };
-                    // Boxed: a connection without TLS must not hold the memory of one with it.
-                    Box::pin(self.converse(stream, version, Activity::new(slot))).await;
-                }
-            }
+            // Boxed: a connection without TLS must not hold the memory of one with it.
+            Some(tls) => Box::pin(self.serve_tls(tls, socket, client, slot)).await,
+        }
+    }
+
+    async fn serve_tls(self, tls: Arc<Tls>, socket: TcpStream, client: SocketAddr, slot: ConnectionSlot) {
+        let agreed = tokio::select! {
+            agreed = tls.handshake(socket, client) => agreed,
+            () = self.ending.cancelled() => None,
+        };
+        if let Some(stream) = agreed {
+            let version = match stream.get_ref().1.alpn_protocol() {
+                Some(tls::HTTP_1_1) => WireVersion::Http1,
+                _ => WireVersion::Undetermined,
+            };
+            self.converse(stream, version, Activity::new(slot)).await;
         }
     }
 
