@@ -77,7 +77,8 @@ async fn a_restart_of_the_database_costs_no_answer_and_no_trace() {
         let metrics = proxy.metrics().await;
         assert_eq!(metrics.sum("traces_dropped_total", &[]), 0.0);
         assert_eq!(metrics.sum("traces_on_disk_bytes", &[]), 0.0);
-        assert_eq!(metrics.sum("store_up", &[]), 1.0);
+        // A request that still used a closed connection may have opened the circuit after the last trace was stored.
+        proxy.metric_reaches("store_up", &[], 1.0).await;
         let stopped = proxy.stop().await;
         assert!(!stopped.log().contains(PASSWORD), "the password is in the log");
     }
