@@ -60,7 +60,10 @@ impl ModelRequest {
         let fields = fields.map_err(|error| unreadable(&error))?;
         match form {
             Some(form) => form.check(fields.object())?,
-            None => check_lists(&fields)?,
+            None => {
+                let lists = ["messages", "tools", "functions"];
+                lists.into_iter().try_for_each(|key| check_array(key, fields.get(key)))?;
+            }
         }
         let model = match fields.get("model") {
             Some(value) => string_in(value).ok_or_else(|| wrong_type("model", "a string"))?.into_owned(),
@@ -216,18 +219,11 @@ fn unreadable(error: &serde_json::Error) -> RequestError {
 
 /// Checks that members are arrays.
 pub(crate) fn check_arrays(fields: &RawObject, keys: &[&str]) -> Result<(), RequestError> {
-    match keys.iter().find(|key| present(fields.get(key)).is_some_and(|value| !value.get().starts_with('['))) {
-        Some(key) => Err(wrong_type(key, "an array")),
-        None => Ok(()),
-    }
+    keys.iter().try_for_each(|key| check_array(key, present(fields.get(key)).map(RawValue::get)))
 }
 
-fn check_lists(fields: &RequestFields) -> Result<(), RequestError> {
-    let mut keys = ["messages", "tools", "functions"].into_iter();
-    match keys.find(|key| fields.get(key).is_some_and(|value| !value.starts_with('['))) {
-        Some(key) => Err(wrong_type(key, "an array")),
-        None => Ok(()),
-    }
+fn check_array(key: &str, value: Option<&str>) -> Result<(), RequestError> {
+    if value.is_some_and(|value| !value.starts_with('[')) { Err(wrong_type(key, "an array")) } else { Ok(()) }
 }
 
 pub(crate) fn wrong_type(key: &str, expected: &str) -> RequestError {
