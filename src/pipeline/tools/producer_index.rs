@@ -113,6 +113,14 @@ pub(crate) struct IndexScope<'a> {
 }
 
 impl<'a> IndexScope<'a> {
+    fn toolsets_in(self, catalog: &'a Catalog) -> impl Iterator<Item = &'a Arc<Toolset>> {
+        self.toolsets.iter().flat_map(|name| catalog.toolsets_of(name))
+    }
+
+    fn operation_count(self, catalog: &Catalog) -> usize {
+        self.toolsets_in(catalog).map(|toolset| toolset.operations.len()).sum()
+    }
+
     fn view(self) -> IndexKeyView<'a> {
         IndexKeyView {
             toolsets: self.toolsets,
@@ -209,7 +217,7 @@ impl ProducerIndex {
     /// Whether [`Self::build`] takes no longer than a turn may wait: the part of the catalog has few operations or is
     /// built.
     pub(crate) fn is_ready(&self, catalog: &Catalog, scope: IndexScope<'_>) -> bool {
-        let operations = operation_count(catalog, scope);
+        let operations = scope.operation_count(catalog);
         operations <= MAX_INDEXED_IN_PLACE
             || operations <= MAX_COMBINED_IN_PLACE && self.has_segments(catalog, scope)
             || self.callable.get(&scope.callable_key()).is_some()
@@ -223,7 +231,7 @@ impl ProducerIndex {
         if building.len() >= MAX_BACKGROUND_BUILDS || !building.insert(key.clone()) {
             return;
         }
-        let (toolsets, operations) = (key.toolsets.join(", "), operation_count(catalog, scope));
+        let (toolsets, operations) = (key.toolsets.join(", "), scope.operation_count(catalog));
         tracing::info!(toolsets, operations, "argument sources are being indexed; until then, turns have no plans");
         let (index, catalog) = (Arc::clone(self), Arc::clone(catalog));
         let (never, execute) = (scope.never.clone(), scope.execute.clone());
@@ -239,8 +247,7 @@ impl ProducerIndex {
     }
 
     fn has_segments(&self, catalog: &Catalog, scope: IndexScope<'_>) -> bool {
-        let mut toolsets = scope.toolsets.iter().flat_map(|name| catalog.toolsets_of(name));
-        toolsets.all(|toolset| self.of_catalog.is_ready(&toolset.name))
+        scope.toolsets_in(catalog).all(|toolset| self.of_catalog.is_ready(&toolset.name))
     }
 
     /// Indexes the tools that a turn may use, with the `client`'s own tools.
@@ -265,7 +272,7 @@ impl ProducerIndex {
         let permissions = Permissions::new(scope.execute);
         let (mut toolsets, mut segments, mut barred) = (Vec::new(), Vec::new(), HashSet::new());
         let mut first = 0;
-        for toolset in scope.toolsets.iter().flat_map(|name| catalog.toolsets_of(name)) {
+        for toolset in scope.toolsets_in(catalog) {
             let Some(segment) = self.of_catalog.segment(&toolset.name) else { continue };
             for (at, operation) in toolset.operations.iter().enumerate() {
                 let name = format!("{}/{}", toolset.name, operation.own_name());
@@ -291,12 +298,6 @@ impl ProducerIndex {
             }
         }
     }
-}
-
-/// Returns the number of operations of a turn's toolsets.
-fn operation_count(catalog: &Catalog, scope: IndexScope<'_>) -> usize {
-    let toolsets = scope.toolsets.iter().flat_map(|name| catalog.toolsets_of(name));
-    toolsets.map(|toolset| toolset.operations.len()).sum()
 }
 
 impl CallableTools {
