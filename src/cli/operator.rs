@@ -61,8 +61,8 @@ pub(super) struct OperatorArguments {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OperatorError {
     /// There is no response.
-    #[error("{url}: {reason}; is the proxy running? `--operator ADDRESS:PORT` names another one")]
-    Unreachable { url: String, reason: String },
+    #[error("{url}: {reason}; {question} `--operator ADDRESS:PORT` names another one")]
+    Unreachable { url: String, reason: String, question: &'static str },
     /// The operator token is missing or wrong.
     #[error(
         "the proxy requires its operator token: set `server.operator_token` in the configuration that `--config` names, or use --token-file"
@@ -81,6 +81,8 @@ pub(super) struct OperatorClient {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     base: String,
     token: Secret,
+    /// What to ask where there is no response.
+    question: &'static str,
 }
 
 impl OperatorClient {
@@ -113,7 +115,8 @@ impl OperatorClient {
             (true, Some(file)) => ServerTrust::Only(first_certificate(&file)?),
             (true, None) => return Err("--tls: name the proxy's certificate with --server-certificate".into()),
         };
-        Ok(Self { client: https_client(client, trusted)?, base: base_url(address, is_secured), token })
+        let question = unanswered(is_secured, client.is_some());
+        Ok(Self { client: https_client(client, trusted)?, base: base_url(address, is_secured), token, question })
     }
 
     /// Sends `GET` and returns the text of the response.
@@ -144,7 +147,7 @@ impl OperatorClient {
     }
 
     fn unreachable(&self, path: &str, reason: String) -> OperatorError {
-        OperatorError::Unreachable { url: format!("{}{path}", self.base), reason }
+        OperatorError::Unreachable { url: format!("{}{path}", self.base), reason, question: self.question }
     }
 
     async fn request(
@@ -228,6 +231,16 @@ fn token_of(file: &Path) -> Result<Secret, String> {
 pub(super) fn base_url(address: SocketAddr, is_secured: bool) -> String {
     let scheme = if is_secured { "https" } else { "http" };
     format!("{scheme}://{}", reachable(address))
+}
+
+/// Returns what to ask where a listener gives no response. One that requires a client certificate refuses a client
+/// without one only after the client's part of the handshake, and its alert may be lost behind the closed connection.
+pub(super) fn unanswered(is_secured: bool, has_certificate: bool) -> &'static str {
+    if is_secured && !has_certificate {
+        "is the proxy running, and does it require a client certificate (`--client-certificate`)?"
+    } else {
+        "is the proxy running?"
+    }
 }
 
 fn reachable(address: SocketAddr) -> SocketAddr {

@@ -3,10 +3,11 @@
 
 use crate::support::answer::{self, finish, role, text_chunk};
 use crate::support::config::config_with_server;
+use crate::support::metrics::Metrics;
 use crate::support::request::{plain, streamed};
 use crate::support::tls::{Authority, Issued};
 use crate::support::verb::{Folder, Said};
-use crate::support::{Assembled, Client, Gate, Proxy, Reply, Server, guarded};
+use crate::support::{Assembled, Client, Gate, POLL, Proxy, Reply, Server, guarded};
 use http::Version;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -238,9 +239,18 @@ async fn the_operator_side_may_ask_for_certificates_of_its_clients() {
     {
         assert!(stranger.try_get("/healthz").await.is_err());
     }
-    let refused = crate::support::metrics::Metrics::parse(&known.get("/metrics").await.text())
-        .sum("tls_handshake_failures_total", &[("listener", "operator"), ("reason", "client_certificate")]);
-    assert_eq!(refused, 3.0);
+    let refused = async || {
+        Metrics::parse(&known.get("/metrics").await.text())
+            .sum("tls_handshake_failures_total", &[("listener", "operator"), ("reason", "client_certificate")])
+    };
+    // A client learns of its refusal before the proxy counts it.
+    guarded("three refused clients", async {
+        while refused().await < 3.0 {
+            tokio::time::sleep(POLL).await;
+        }
+    })
+    .await;
+    assert_eq!(refused().await, 3.0);
     assert_eq!(
         proxy.client().chat(&plain("Hello")).await.message()["content"],
         "in secret",
@@ -251,7 +261,7 @@ async fn the_operator_side_may_ask_for_certificates_of_its_clients() {
     let asked = ["health", "--operator", operator, "--tls"];
     let said = verb(&proxy, &asked).await;
     assert_eq!(said.status, Some(1));
-    assert!(said.stderr.contains("ertificate"), "{}", said.stderr);
+    assert!(said.stderr.contains("--client-certificate"), "{}", said.stderr);
     let shown = [&asked[..], &["--client-certificate", "cert.pem", "--client-key", "key.pem"]].concat();
     let said = verb(&proxy, &shown).await;
     assert_eq!(said.status, Some(0), "{}", said.stderr);
