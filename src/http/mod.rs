@@ -38,7 +38,7 @@ pub use admin::approval_events::ApprovalStreams;
 pub use api_description::api_description;
 pub use body_memory::BodyMemory;
 pub use connections::Connections;
-pub use request_guard::RequestGuard;
+pub use request_guard::{GuardedRouter, RequestGuard};
 pub use router::{client_router, operator_router};
 pub use serve::{ServeError, bind, serve};
 pub use settings::{Settings, TlsSettings};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
@@ -15,9 +15,9 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
-use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use hyper::ext::Protocol;
+use tower::Service;
 
 use super::browser::{HostFault, HostRules, Initiator, OriginRules};
 use super::path::{self, PathFault};
@@ -61,8 +61,8 @@ impl RequestGuard {
     }
 
     /// Wraps a router with the guard; its routes see only normalised paths.
-    pub(super) fn before(self, router: Router) -> Router {
-        Router::new().fallback_service(router).layer(from_fn_with_state(Arc::new(self), check))
+    pub(super) fn before(self, router: Router) -> GuardedRouter {
+        GuardedRouter { guard: Arc::new(self), router }
     }
 
     /// Checks a request, and normalises its path.
@@ -98,29 +98,46 @@ impl RequestGuard {
     }
 }
 
-async fn check(State(guard): State<Arc<RequestGuard>>, request: Request, next: Next) -> Response {
-    let is_messages = guard.listener == Listener::Client && path::is_messages(request.uri().path());
-    let response = checked(guard, request, next).await;
-    if is_messages { error::in_form(Wire::Messages, response) } else { response }
+/// A listener's router behind its guard. Not a layer of the router, because a layer around all routes is a router of its
+/// own, which boxes every request and response several times.
+#[derive(Debug, Clone)]
+pub struct GuardedRouter {
+    guard: Arc<RequestGuard>,
+    router: Router,
 }
 
-async fn checked(guard: Arc<RequestGuard>, request: Request, next: Next) -> Response {
-    let (mut parts, body) = request.into_parts();
-    let initiator = match guard.examine(&mut parts) {
-        Ok(initiator) => initiator,
-        Err(refusal) => {
-            let mut response = refusal.response();
-            response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            guard.count(&refusal, response.status());
-            return response;
+impl GuardedRouter {
+    /// Responds to a request.
+    pub(super) async fn respond(self, request: Request) -> Response {
+        let is_messages = self.guard.listener == Listener::Client && path::is_messages(request.uri().path());
+        let response = self.checked(request).await;
+        if is_messages { error::in_form(Wire::Messages, response) } else { response }
+    }
+
+    async fn checked(self, request: Request) -> Response {
+        let Self { guard, mut router } = self;
+        let (mut parts, body) = request.into_parts();
+        let initiator = match guard.examine(&mut parts) {
+            Ok(initiator) => initiator,
+            Err(refusal) => {
+                let mut response = refusal.response();
+                response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+                guard.count(&refusal, response.status());
+                return response;
+            }
+        };
+        let origin = parts.headers.get(ORIGIN).filter(|_| initiator == Initiator::Allowed).cloned();
+        let mut response = if origin.is_some() && is_preflight(&parts) {
+            preflight(&parts.headers)
+        } else {
+            let Ok(response) = router.call(Request::from_parts(parts, body)).await;
+            response
+        };
+        if let Some(origin) = origin {
+            share(response.headers_mut(), origin);
         }
-    };
-    let origin = parts.headers.get(ORIGIN).filter(|_| initiator == Initiator::Allowed).cloned();
-    let Some(origin) = origin else { return next.run(Request::from_parts(parts, body)).await };
-    let mut response =
-        if is_preflight(&parts) { preflight(&parts.headers) } else { next.run(Request::from_parts(parts, body)).await };
-    share(response.headers_mut(), origin);
-    response
+        response
+    }
 }
 
 /// Reason why a request is refused.
@@ -264,12 +281,11 @@ mod tests {
 
     use axum::routing::any;
     use http_body_util::BodyExt;
-    use tower::ServiceExt;
 
     use super::*;
 
     /// Returns a router that responds with the request target, behind the guard of open listeners on loopback.
-    fn guarded(listener: Listener, metrics: &Arc<Metrics>) -> Router {
+    fn guarded(listener: Listener, metrics: &Arc<Metrics>) -> GuardedRouter {
         let settings = Settings { allowed_origins: vec!["https://chat.example".to_owned()], ..Settings::default() };
         let bound = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let guard = match listener {
@@ -280,7 +296,7 @@ mod tests {
     }
 
     async fn answer(request: Request) -> (StatusCode, HeaderMap, String) {
-        let response = guarded(Listener::Client, &Arc::default()).oneshot(request).await.unwrap();
+        let response = guarded(Listener::Client, &Arc::default()).respond(request).await;
         let (parts, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         (parts.status, parts.headers, String::from_utf8(body.to_vec()).unwrap())
@@ -336,7 +352,7 @@ mod tests {
             (Listener::Operator, "/admin/switch", &[("origin", "https://chat.example")], 403),
             (Listener::Client, "/v1/realtime", &[("upgrade", "foo, WebSocket")], 501),
         ] {
-            let response = guarded(listener, &metrics).oneshot(request(Method::POST, target, fields)).await.unwrap();
+            let response = guarded(listener, &metrics).respond(request(Method::POST, target, fields)).await;
             assert_eq!(
                 (response.status().as_u16(), &response.headers()[CACHE_CONTROL]),
                 (status, &"no-store".parse().unwrap())

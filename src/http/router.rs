@@ -8,12 +8,12 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use callwright_types::{Lesson, Procedure};
 
-use super::request_guard::RequestGuard;
+use super::request_guard::{GuardedRouter, RequestGuard};
 use super::state::{ClientSide, OperatorSide};
 use super::{admin, console, error, fallback, feedback, health, layers, models, pass_through, turns};
 
 /// Builds the client listener's router, for OpenAI clients. Its paths have been normalised by `path.rs`.
-pub fn client_router(state: ClientSide, guard: RequestGuard) -> Router {
+pub fn client_router(state: ClientSide, guard: RequestGuard) -> GuardedRouter {
     let metrics = state.metrics.clone();
     let router = Router::new()
         .route("/v1/chat/completions", post(turns::completions).fallback(pass_through::pass))
@@ -33,7 +33,7 @@ pub fn client_router(state: ClientSide, guard: RequestGuard) -> Router {
 
 /// Builds the operator listener's router: health, metrics, administration. Routes above `layers::authorize_operator` require
 /// the operator token.
-pub fn operator_router(state: OperatorSide, guard: RequestGuard) -> Router {
+pub fn operator_router(state: OperatorSide, guard: RequestGuard) -> GuardedRouter {
     let representation = put(admin::tools::write).delete(admin::tools::take_back);
     let representation = representation.layer(DefaultBodyLimit::max(admin::tools::MAX_BODY));
     let router = Router::new()

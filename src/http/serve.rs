@@ -4,12 +4,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::Router;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::connections::{Connections, Serving, accept_until_end};
+use super::request_guard::GuardedRouter;
 use super::tls::Tls;
 use super::workers::Workers;
 
@@ -47,7 +47,7 @@ pub async fn bind(address: SocketAddr, key: &'static str) -> Result<TcpListener,
 pub async fn serve(
     listener: TcpListener,
     tls: Option<Arc<Tls>>,
-    router: Router,
+    router: GuardedRouter,
     connections: Arc<Connections>,
     workers: Workers,
     ending: CancellationToken,

@@ -8,7 +8,6 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::http::{HeaderValue, Request, Response, Version, header};
 use hyper::body::Incoming;
@@ -20,13 +19,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
-use tower::Service;
 
 use super::activity::Activity;
 use super::request_body::{ResponseBody, StallFlag, TimedBody};
 use super::watched_io::WatchedIo;
 use super::{ConnectionSlot, Connections, Timeouts};
 use crate::http::error;
+use crate::http::request_guard::GuardedRouter;
 use crate::http::tls::{self, Tls};
 use crate::http::workers::Workers;
 use callwright_telemetry::labels::{CloseReason, Label};
@@ -56,7 +55,7 @@ enum WireVersion {
 pub(in crate::http) struct Serving {
     pub(in crate::http) connections: Arc<Connections>,
     pub(in crate::http) tls: Option<Arc<Tls>>,
-    pub(in crate::http) router: Router,
+    pub(in crate::http) router: GuardedRouter,
     pub(in crate::http) workers: Workers,
     pub(in crate::http) ending: CancellationToken,
 }
@@ -232,9 +231,10 @@ fn builder(timeouts: &Timeouts, workers: Workers) -> auto::Builder<Workers> {
     builder
 }
 
-/// Responds to one request; the connection is active until the last byte of the response.
+/// Responds to one request; the connection is active until the last byte of the response. The guarded router is boxed: hyper
+/// keeps the memory of this future while it sends the body.
 async fn respond(
-    mut router: Router,
+    router: GuardedRouter,
     connections: Arc<Connections>,
     activity: Arc<Activity>,
     request: Request<Incoming>,
@@ -242,13 +242,13 @@ async fn respond(
     let version = request.version();
     let in_progress = activity.begin(version);
     if request.body().is_end_stream() {
-        let response = router.call(request.map(Body::new)).await?;
+        let response = Box::pin(router.respond(request.map(Body::new))).await;
         return Ok(response.map(|body| ResponseBody::new(body, in_progress)));
     }
     let seconds = connections.timeouts.body.as_secs();
     let stalled = StallFlag::default();
     let request = request.map(|body| Body::new(TimedBody::new(body, connections, stalled.clone())));
-    let mut response = router.call(request).await?;
+    let mut response = Box::pin(router.respond(request)).await;
     if stalled.is_set() {
         response = error::body_timeout(seconds);
         if version < Version::HTTP_2 {

@@ -164,7 +164,7 @@ type Parts = (AssertSqlSafe<Cow<'static, str>>, PgArguments, bool);
 
 /// Splits a statement for the driver. The text is this crate's own; external data is only in the arguments.
 fn parts(statement: Statement) -> Result<Parts, StoreError> {
-    let Statement { text, values, is_usual } = statement;
+    let Statement { text, values, is_usual, .. } = statement;
     let mut arguments = PgArguments::default();
     for value in values {
         let added = match value {

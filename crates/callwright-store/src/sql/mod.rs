@@ -8,6 +8,7 @@ mod approvals;
 mod database;
 mod deletion;
 mod feedback;
+mod insertion;
 mod intents;
 mod jobs;
 mod kept;

@@ -8,6 +8,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(crate) struct Statement {
     pub(crate) text: Cow<'static, str>,
+    /// The text with `?` for `$1, $2, ...`, if it is composed already.
+    pub(crate) anonymous: Option<&'static str>,
     pub(crate) values: Vec<SqlValue>,
     /// Whether this text is executed repeatedly and worth an entry in the cache of prepared statements.
     pub(crate) is_usual: bool,
@@ -16,12 +18,12 @@ pub(crate) struct Statement {
 impl Statement {
     /// Creates a statement with a constant text.
     pub(crate) fn new(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), values: Vec::new(), is_usual: true }
+        Self { text: Cow::Borrowed(text), anonymous: None, values: Vec::new(), is_usual: true }
     }
 
     /// Creates the beginning of a composed statement.
     pub(crate) fn beginning(text: impl Into<Cow<'static, str>>) -> Self {
-        Self { text: text.into(), values: Vec::new(), is_usual: false }
+        Self { text: text.into(), anonymous: None, values: Vec::new(), is_usual: false }
     }
 
     /// Sets whether this text is executed repeatedly.
@@ -55,17 +57,6 @@ impl Statement {
             self.push(if position == 0 { "(" } else { ", " }).push_bind(value);
         }
         self.push(")")
-    }
-
-    /// Appends `($1, ...), ($4, ...)`.
-    pub(crate) fn push_rows<R: IntoIterator<Item = SqlValue>>(
-        &mut self,
-        rows: impl IntoIterator<Item = R>,
-    ) -> &mut Self {
-        for (position, row) in rows.into_iter().enumerate() {
-            self.push(if position == 0 { "" } else { ", " }).push_tuple(row);
-        }
-        self
     }
 }
 
@@ -173,8 +164,5 @@ mod tests {
         statement.push_bind(1_i64).push(" AND c IN ").push_tuple(["x", "y"]).push(" AND d = ").push_bind(true);
         assert_eq!(statement.text, "SELECT a FROM t WHERE b = $1 AND c IN ($2, $3) AND d = $4");
         assert_eq!(statement.values.len(), 4);
-        let mut rows = Statement::beginning("VALUES ");
-        rows.push_rows([[SqlValue::from(1_i64), SqlValue::from("a")], [SqlValue::from(2_i64), SqlValue::from("b")]]);
-        assert_eq!(rows.text, "VALUES ($1, $2), ($3, $4)");
     }
 }

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
+use super::insertion::Insertion;
 use super::revisions::Topic;
 use super::{Database, Lock, SqlValue, Statement, database_record, time};
 use crate::findings::Finding;
@@ -22,24 +23,24 @@ use callwright_types::Trace;
 /// time slice of the scheduler (3 ms), which raises their 99th percentile.
 const ROWS_PER_INSERT: usize = 20;
 
-const INSERT_TRACES: &str = "\
-    INSERT INTO traces (id, started_at, session, endpoint, model, upstream, policy, mode, verdict, status, duration_ms, tools, \
-        document, revision, tenant, attempts, overhead_ms, upstream_ms, input_tokens, output_tokens, cost_nanos, findings, question) VALUES ";
+static INSERT_TRACES: Insertion<23, ROWS_PER_INSERT> = Insertion::new(
+    "INSERT INTO traces (id, started_at, session, endpoint, model, upstream, policy, mode, verdict, status, duration_ms, tools, \
+        document, revision, tenant, attempts, overhead_ms, upstream_ms, input_tokens, output_tokens, cost_nanos, findings, question) VALUES ",
+    " ON CONFLICT (id) DO NOTHING",
+);
 
-const INSERT_TOOLS: &str = "\
-    INSERT INTO trace_tools (tool, started_at, trace_id) SELECT column1, column2, column3 FROM (VALUES ";
+/// Excludes tools of traces that are stored already.
+static INSERT_TOOLS: Insertion<3, ROWS_PER_INSERT> = Insertion::new(
+    "INSERT INTO trace_tools (tool, started_at, trace_id) SELECT column1, column2, column3 FROM (VALUES ",
+    ") AS given WHERE NOT EXISTS (SELECT 1 FROM traces WHERE id = given.column3) ON CONFLICT DO NOTHING",
+);
 
-const INSERT_FINDINGS: &str = "\
-    INSERT INTO trace_findings (started_at, trace_id, kind, name, tool) \
-    SELECT column1, column2, column3, column4, column5 FROM (VALUES ";
-
-/// Excludes traces that are stored already.
-const OF_NEW_TRACES: &str =
-    ") AS given WHERE NOT EXISTS (SELECT 1 FROM traces WHERE id = given.column3) ON CONFLICT DO NOTHING";
-
-/// Excludes traces that are stored already, where the id is the second column.
-const OF_NEW_TRACES_BY_TIME: &str =
-    ") AS given WHERE NOT EXISTS (SELECT 1 FROM traces WHERE id = given.column2) ON CONFLICT DO NOTHING";
+/// Excludes findings of traces that are stored already.
+static INSERT_FINDINGS: Insertion<5, ROWS_PER_INSERT> = Insertion::new(
+    "INSERT INTO trace_findings (started_at, trace_id, kind, name, tool) \
+        SELECT column1, column2, column3, column4, column5 FROM (VALUES ",
+    ") AS given WHERE NOT EXISTS (SELECT 1 FROM traces WHERE id = given.column2) ON CONFLICT DO NOTHING",
+);
 
 const GET: &str = "SELECT document FROM traces WHERE id = $1";
 
@@ -112,10 +113,10 @@ impl Database {
         let mut transaction = self.begin(Lock::Rows).await?;
         let mut revision = transaction.revisions(Topic::Traces, teaching).await?;
         for rows in batch.chunks(ROWS_PER_INSERT) {
-            for insert in insert_tools(rows).into_iter().chain(insert_findings(rows)) {
+            let inserts = [insert_tools(rows), insert_findings(rows), insert_traces(rows, &mut revision)];
+            for insert in inserts.into_iter().flatten() {
                 transaction.execute(insert).await?;
             }
-            transaction.execute(insert_traces(rows, &mut revision)).await?;
         }
         transaction.commit().await
     }
@@ -263,9 +264,8 @@ fn parse(id: &str, document: &str) -> Result<Trace, StoreError> {
 }
 
 /// Returns the insertion of traces. Rows to learn from take the next revisions, starting at `revision`.
-fn insert_traces(rows: &[TraceRow], revision: &mut Revision) -> Statement {
-    let mut insert = Statement::beginning(INSERT_TRACES);
-    insert.push_rows(rows.iter().map(|row| {
+fn insert_traces(rows: &[TraceRow], revision: &mut Revision) -> Vec<Statement> {
+    INSERT_TRACES.statements(rows, |row| {
         let taken = row.teaches.then(|| std::mem::replace(revision, *revision + 1));
         [
             row.id.clone().into(),
@@ -292,50 +292,30 @@ fn insert_traces(rows: &[TraceRow], revision: &mut Revision) -> Statement {
             serde_json::to_string(&row.findings).unwrap_or_default().into(),
             row.question.clone().into(),
         ]
-    }));
-    insert.push(" ON CONFLICT (id) DO NOTHING");
-    // One text exists for each number of rows up to `ROWS_PER_INSERT`.
-    insert.usual(true)
+    })
 }
 
 /// Returns the insertions of the tools of traces that are not stored yet.
 fn insert_tools(rows: &[TraceRow]) -> Vec<Statement> {
     let tools: Vec<(&Arc<str>, &TraceRow)> =
         rows.iter().flat_map(|row| row.tools.iter().map(move |tool| (tool, row))).collect();
-    let mut inserts = Vec::new();
-    for tools in tools.chunks(ROWS_PER_INSERT) {
-        let mut insert = Statement::beginning(INSERT_TOOLS);
-        insert.push_rows(
-            tools
-                .iter()
-                .map(|(tool, row)| [Arc::clone(tool).into(), row.started_at.into(), SqlValue::from(row.id.clone())]),
-        );
-        insert.push(OF_NEW_TRACES);
-        inserts.push(insert.usual(true));
-    }
-    inserts
+    INSERT_TOOLS
+        .statements(&tools, |(tool, row)| [Arc::clone(tool).into(), row.started_at.into(), row.id.clone().into()])
 }
 
 /// Returns the insertions of the findings of traces that are not stored yet.
 fn insert_findings(rows: &[TraceRow]) -> Vec<Statement> {
     let findings: Vec<(&Finding, &TraceRow)> =
         rows.iter().flat_map(|row| row.findings.iter().map(move |finding| (finding, row))).collect();
-    let mut inserts = Vec::new();
-    for findings in findings.chunks(ROWS_PER_INSERT) {
-        let mut insert = Statement::beginning(INSERT_FINDINGS);
-        insert.push_rows(findings.iter().map(|(finding, row)| {
-            [
-                row.started_at.into(),
-                row.id.clone().into(),
-                finding.kind.label().into(),
-                Arc::clone(&finding.name).into(),
-                SqlValue::from(Arc::clone(&finding.tool)),
-            ]
-        }));
-        insert.push(OF_NEW_TRACES_BY_TIME);
-        inserts.push(insert.usual(true));
-    }
-    inserts
+    INSERT_FINDINGS.statements(&findings, |(finding, row)| {
+        [
+            row.started_at.into(),
+            row.id.clone().into(),
+            finding.kind.label().into(),
+            Arc::clone(&finding.name).into(),
+            Arc::clone(&finding.tool).into(),
+        ]
+    })
 }
 
 fn list_query(filter: &TraceFilter, limit: u32) -> Result<Statement, StoreError> {

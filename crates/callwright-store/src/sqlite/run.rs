@@ -71,7 +71,7 @@ type Parts = (AssertSqlSafe<Cow<'static, str>>, SqliteArguments, bool);
 
 /// Splits a statement for the driver. The text is this crate's own; external data is only in the arguments.
 fn parts(statement: Statement) -> Result<Parts, StoreError> {
-    let Statement { text, values, is_usual } = statement;
+    let Statement { text, anonymous: composed, values, is_usual } = statement;
     let mut arguments = SqliteArguments::default();
     for value in values {
         let added = match value {
@@ -83,9 +83,10 @@ fn parts(statement: Statement) -> Result<Parts, StoreError> {
         };
         added.map_err(|error| StoreError::Refused(error.to_string()))?;
     }
-    let text = match text {
-        Cow::Owned(text) => Cow::Owned(anonymous(&text).unwrap_or(text)),
-        constant @ Cow::Borrowed(_) => constant,
+    let text = match (composed, text) {
+        (Some(composed), _) => Cow::Borrowed(composed),
+        (None, Cow::Owned(text)) => Cow::Owned(anonymous(&text).unwrap_or(text)),
+        (None, constant @ Cow::Borrowed(_)) => constant,
     };
     Ok((AssertSqlSafe(text), arguments, is_usual))
 }
