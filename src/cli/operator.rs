@@ -81,7 +81,7 @@ pub(super) struct OperatorClient {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     base: String,
     token: Secret,
-    /// What to ask where there is no response.
+    /// Question for the operator if there is no response.
     question: &'static str,
 }
 
@@ -233,8 +233,8 @@ pub(super) fn base_url(address: SocketAddr, is_secured: bool) -> String {
     format!("{scheme}://{}", reachable(address))
 }
 
-/// Returns what to ask where a listener gives no response. One that requires a client certificate refuses a client
-/// without one only after the client's part of the handshake, and its alert may be lost behind the closed connection.
+/// Returns the question for the operator if a listener gives no response. One that requires a client certificate refuses a
+/// client without one only after the client's part of the handshake, and its alert may be lost with the connection.
 pub(super) fn unanswered(is_secured: bool, has_certificate: bool) -> &'static str {
     if is_secured && !has_certificate {
         "is the proxy running, and does it require a client certificate (`--client-certificate`)?"

@@ -4,6 +4,8 @@
 //! The parser accepts what `serde_json` accepts in a raw value: escapes of lone surrogates, numbers of any size and any
 //! depth.
 
+mod extent;
+
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -20,13 +22,11 @@ pub(super) type Scanned<T> = Result<T, Malformed>;
 pub(super) struct Scanner<'a> {
     text: &'a str,
     at: usize,
-    /// Open containers inside a skipped value: true for an object. Empty between calls.
-    nesting: Vec<bool>,
 }
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, at: 0, nesting: Vec::new() }
+        Self { text, at: 0 }
     }
 
     /// Position of the next unread byte.
@@ -38,6 +38,16 @@ impl<'a> Scanner<'a> {
     pub(super) fn start_of_value(&mut self) -> usize {
         self.peek();
         self.at
+    }
+
+    /// Returns the unread text.
+    pub(super) fn rest(&self) -> &'a str {
+        self.between(self.at, self.text.len())
+    }
+
+    /// Skips a value of this length that is known to be complete.
+    pub(super) fn advance(&mut self, length: usize) {
+        self.at += length;
     }
 
     /// Returns the text between two positions.
@@ -128,45 +138,10 @@ impl<'a> Scanner<'a> {
         Ok(self.between(start, self.at))
     }
 
-    /// Skips any value without recursion.
+    /// Skips any value.
     pub(super) fn skip(&mut self) -> Scanned<()> {
-        loop {
-            match self.token()? {
-                b'"' => {
-                    self.string_rest()?;
-                }
-                b'{' if self.peek() == Some(b'}') => self.at += 1,
-                b'[' if self.peek() == Some(b']') => self.at += 1,
-                b'{' => {
-                    self.nesting.push(true);
-                    self.skip_key()?;
-                    continue;
-                }
-                b'[' => {
-                    self.nesting.push(false);
-                    continue;
-                }
-                b't' => self.literal(b"rue")?,
-                b'f' => self.literal(b"alse")?,
-                b'n' => self.literal(b"ull")?,
-                first @ (b'-' | b'0'..=b'9') => self.number(first)?,
-                _ => return Err(Malformed),
-            }
-            loop {
-                let Some(in_object) = self.nesting.last().copied() else { return Ok(()) };
-                match (self.token()?, in_object) {
-                    (b',', true) => {
-                        self.skip_key()?;
-                        break;
-                    }
-                    (b',', false) => break,
-                    (b'}', true) | (b']', false) => {
-                        self.nesting.pop();
-                    }
-                    _ => return Err(Malformed),
-                }
-            }
-        }
+        self.at = extent::value_end(self.text.as_bytes(), self.at)?;
+        Ok(())
     }
 
     /// Reads a key and the colon after it. Returns the key, `None` for one with a lone surrogate, and its place.
@@ -186,119 +161,19 @@ impl<'a> Scanner<'a> {
         Ok((key, place))
     }
 
-    fn skip_key(&mut self) -> Scanned<()> {
-        if self.token()? != b'"' {
-            return Err(Malformed);
-        }
-        self.string_rest()?;
-        self.colon()
-    }
-
     fn colon(&mut self) -> Scanned<()> {
         if self.token()? == b':' { Ok(()) } else { Err(Malformed) }
     }
 
     /// Reads a string after its opening quotation mark. Returns whether it has escapes.
     fn string_rest(&mut self) -> Scanned<bool> {
-        self.skip_plain();
-        if self.current() == Some(b'"') {
-            self.at += 1;
-            return Ok(false);
-        }
-        self.escaped_rest()
-    }
-
-    /// Reads a string from its first escape.
-    #[inline(never)]
-    fn escaped_rest(&mut self) -> Scanned<bool> {
-        loop {
-            match self.byte()? {
-                b'"' => return Ok(true),
-                b'\\' => {}
-                _ => return Err(Malformed),
-            }
-            match self.byte()? {
-                b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {}
-                b'u' => {
-                    for _ in 0..4 {
-                        if !self.byte()?.is_ascii_hexdigit() {
-                            return Err(Malformed);
-                        }
-                    }
-                }
-                _ => return Err(Malformed),
-            }
-            self.skip_plain();
-        }
-    }
-
-    /// Skips the bytes of a string up to a quotation mark, backslash or control character, eight at a time.
-    fn skip_plain(&mut self) {
-        let mut rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        while let Some((chunk, after)) = rest.split_first_chunk() {
-            let ends = ends_of_plain(u64::from_le_bytes(*chunk));
-            if ends != 0 {
-                self.at += (ends.trailing_zeros() / 8) as usize;
-                return;
-            }
-            self.at += chunk.len();
-            rest = after;
-        }
-        self.at += rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(rest.len());
-    }
-
-    fn literal(&mut self, rest: &[u8]) -> Scanned<()> {
-        let end = self.at + rest.len();
-        if self.text.as_bytes().get(self.at..end) != Some(rest) {
-            return Err(Malformed);
-        }
+        let extent::StringEnd { end, has_escapes } = extent::string_end(self.text.as_bytes(), self.at)?;
         self.at = end;
-        Ok(())
-    }
-
-    /// Reads a number after its first byte.
-    fn number(&mut self, first: u8) -> Scanned<()> {
-        let first = if first == b'-' { self.byte()? } else { first };
-        match first {
-            b'0' => {}
-            b'1'..=b'9' => self.digits(),
-            _ => return Err(Malformed),
-        }
-        if self.current() == Some(b'.') {
-            self.at += 1;
-            self.some_digits()?;
-        }
-        if matches!(self.current(), Some(b'e' | b'E')) {
-            self.at += 1;
-            if matches!(self.current(), Some(b'+' | b'-')) {
-                self.at += 1;
-            }
-            self.some_digits()?;
-        }
-        // Digits after a leading zero fail at the next token.
-        Ok(())
-    }
-
-    fn digits(&mut self) {
-        while self.current().is_some_and(|byte| byte.is_ascii_digit()) {
-            self.at += 1;
-        }
-    }
-
-    fn some_digits(&mut self) -> Scanned<()> {
-        let start = self.at;
-        self.digits();
-        if self.at > start { Ok(()) } else { Err(Malformed) }
+        Ok(has_escapes)
     }
 
     fn current(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn byte(&mut self) -> Scanned<u8> {
-        let byte = self.current().ok_or(Malformed)?;
-        self.at += 1;
-        Ok(byte)
     }
 
     /// Skips white space and returns the next byte without reading it.
@@ -313,20 +188,8 @@ impl<'a> Scanner<'a> {
 
     /// Skips white space and reads the next byte.
     fn token(&mut self) -> Scanned<u8> {
-        let byte = self.peek().ok_or(Malformed)?;
-        self.at += 1;
-        Ok(byte)
+        extent::token(self.text.as_bytes(), &mut self.at)
     }
-}
-
-/// Sets the highest bit of each byte that is a quotation mark, backslash or control character. Only the lowest set bit is
-/// exact, because borrows of the subtractions reach higher bytes.
-fn ends_of_plain(word: u64) -> u64 {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    // Flipping the second bit makes the quotation mark 0x20, the byte after the control characters.
-    let control_or_quote = (word ^ (ONES * 2)).wrapping_sub(ONES * 0x21);
-    let backslash = (word ^ (ONES * 0x5c)).wrapping_sub(ONES);
-    (control_or_quote | backslash) & !word & (ONES * 0x80)
 }
 
 #[cfg(test)]

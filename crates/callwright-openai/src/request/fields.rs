@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::recent_tools;
 use crate::fields::present;
 use crate::scanner::{Scanned, Scanner};
 use callwright_common::json::RawObject;
@@ -118,7 +119,7 @@ impl MemberList {
         let is_object = scanner.object_with_places(|scanner, name, key| {
             has_plain_keys &= matches!(name, Cow::Borrowed(_));
             let start = scanner.start_of_value();
-            scanner.skip()?;
+            if name == "tools" { recent_tools::skip(scanner) } else { scanner.skip() }?;
             let value = MemberPart::Received(start..scanner.position());
             members.push(Member { key: MemberPart::Received(key), value });
             Ok(())

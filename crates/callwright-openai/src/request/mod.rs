@@ -5,6 +5,7 @@ mod fields;
 mod messages;
 mod notes;
 mod provider_state;
+mod recent_tools;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
