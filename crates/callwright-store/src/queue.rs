@@ -49,7 +49,7 @@ impl TraceQueue {
     }
 
     /// Enqueues a trace without waiting. If the queue is full, by number or by bytes, the trace is dropped and counted.
-    pub fn push(&self, trace: Trace) {
+    pub fn push(&self, trace: &Trace) {
         let Some(sender) = &self.sender else { return };
         let Ok(row) = TraceRow::new(trace) else { return self.backlog.dropped(1) };
         let weight = row.weight();
@@ -181,7 +181,7 @@ mod tests {
     async fn a_drained_queue_has_written_everything_in_order_and_in_batches() {
         let Fixture { store, dropped, queue } = start(&Settings { batch_traces: 10, ..in_memory() });
         let ids: Vec<String> = (0..95).map(|number| number.to_string()).collect();
-        ids.iter().for_each(|id| queue.push(trace(id, 1)));
+        ids.iter().for_each(|id| queue.push(&trace(id, 1)));
         assert_eq!(queue.waiting(), 95);
         assert_eq!(queue.drain(PATIENCE).await, 0);
         assert_eq!(store.ids(), ids);
@@ -194,7 +194,7 @@ mod tests {
     async fn traces_that_come_one_by_one_share_a_batch() {
         let Fixture { store, queue, .. } = start(&Settings { batch_milliseconds: 600_000, ..in_memory() });
         for id in ["a", "b", "c"] {
-            queue.push(trace(id, 1));
+            queue.push(&trace(id, 1));
             tokio::task::yield_now().await;
         }
         assert!(store.ids().is_empty());
@@ -209,7 +209,7 @@ mod tests {
         let Fixture { store, dropped, queue } = start(&settings);
         *store.is_down.lock().unwrap() = true;
         for number in 0..1_000 {
-            queue.push(trace(&number.to_string(), 1));
+            queue.push(&trace(&number.to_string(), 1));
             tokio::task::yield_now().await;
         }
         let waiting = queue.waiting();
@@ -225,7 +225,7 @@ mod tests {
         let Fixture { store, dropped, queue } = start(&Settings { queue_bytes: 100_000, ..in_memory() });
         *store.is_down.lock().unwrap() = true;
         for number in 0..100 {
-            queue.push(Trace { request: Some(json!("x".repeat(10_000))), ..trace(&number.to_string(), 1) });
+            queue.push(&Trace { request: Some(json!("x".repeat(10_000))), ..trace(&number.to_string(), 1) });
         }
         assert!((5..10).contains(&queue.waiting()), "{}", queue.waiting());
         assert_eq!(dropped.load(Ordering::Relaxed) as usize + queue.waiting(), 100);
@@ -238,10 +238,10 @@ mod tests {
     async fn a_drain_ends_at_its_deadline_and_counts_what_is_lost() {
         let Fixture { store, dropped, queue } = start(&in_memory());
         *store.is_down.lock().unwrap() = true;
-        (0..7).for_each(|number| queue.push(trace(&number.to_string(), 1)));
+        (0..7).for_each(|number| queue.push(&trace(&number.to_string(), 1)));
         assert_eq!(queue.drain(Duration::from_millis(300)).await, 7);
         assert_eq!(dropped.load(Ordering::Relaxed), 7);
-        queue.push(trace("late", 1));
+        queue.push(&trace("late", 1));
         assert_eq!(dropped.load(Ordering::Relaxed), 8);
         assert_eq!(queue.drain(PATIENCE).await, 0);
     }
@@ -250,7 +250,7 @@ mod tests {
     async fn a_refused_trace_does_not_affect_others() {
         let Fixture { store, dropped, queue } = start(&in_memory());
         for id in ["a", POISON, "b"] {
-            queue.push(trace(id, 1));
+            queue.push(&trace(id, 1));
         }
         assert_eq!(queue.drain(PATIENCE).await, 0);
         assert_eq!(store.ids(), ["a", "b"]);
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(Timestamp::now().duration_since(ages.unknown_before.unwrap()).as_hours(), 365 * 24);
         let for_ever = Settings { retention_days: 0, unknown_retention_days: 0, ..in_memory() };
         let Fixture { store, queue, .. } = start(&for_ever);
-        queue.push(trace("a", 1));
+        queue.push(&trace("a", 1));
         queue.drain(PATIENCE).await;
         assert!(store.expired.lock().unwrap().is_empty());
     }
@@ -276,7 +276,7 @@ mod tests {
     #[tokio::test]
     async fn without_a_store_traces_are_discarded_and_do_not_count_as_lost() {
         let Fixture { store, dropped, queue } = start(&Settings { url: "".into(), ..in_memory() });
-        queue.push(trace("a", 1));
+        queue.push(&trace("a", 1));
         assert_eq!((queue.waiting(), queue.drain(PATIENCE).await), (0, 0));
         assert_eq!((store.ids().len(), dropped.load(Ordering::Relaxed)), (0, 0));
     }
@@ -310,14 +310,14 @@ mod tests {
         *store.is_down.lock().unwrap() = true;
         let ids: Vec<String> = (0..200).map(|number| format!("{number:03}")).collect();
         for id in &ids {
-            queue.push(trace(id, 1));
+            queue.push(&trace(id, 1));
             wait_until(|| queue.waiting() < 10).await;
         }
         wait_until(|| queue.waiting() == 0).await;
         assert!(queue.on_disk() > 0 && store.ids().is_empty());
         *store.is_down.lock().unwrap() = false;
         wait_until(|| queue.on_disk() == 0).await;
-        queue.push(trace("later", 1));
+        queue.push(&trace("later", 1));
         assert_eq!(queue.drain(PATIENCE).await, 0);
         assert_eq!(store.ids(), [&ids[..], &["later".to_owned()]].concat());
         assert_eq!(dropped.load(Ordering::Relaxed), 0);
@@ -329,7 +329,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let before = start_in(&with_disk(), directory.path());
         *before.store.is_down.lock().unwrap() = true;
-        (0..7).for_each(|number| before.queue.push(trace(&number.to_string(), 1)));
+        (0..7).for_each(|number| before.queue.push(&trace(&number.to_string(), 1)));
         assert_eq!(before.queue.drain(PATIENCE).await, 0, "they are on disk");
         let after = start_in(&with_disk(), directory.path());
         wait_until(|| after.store.ids().len() == 7).await;
@@ -344,7 +344,7 @@ mod tests {
         let Fixture { store, dropped, queue } = start_in(&settings, directory.path());
         *store.is_down.lock().unwrap() = true;
         for number in 0..100 {
-            queue.push(trace(&number.to_string(), 1));
+            queue.push(&trace(&number.to_string(), 1));
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let lost = dropped.load(Ordering::Relaxed);
@@ -361,7 +361,7 @@ mod tests {
         std::fs::write(directory.path().join("spill"), "a file").unwrap();
         let Fixture { store, dropped, queue } = start_in(&with_disk(), directory.path());
         *store.is_down.lock().unwrap() = true;
-        (0..7).for_each(|number| queue.push(trace(&number.to_string(), 1)));
+        (0..7).for_each(|number| queue.push(&trace(&number.to_string(), 1)));
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert_eq!((queue.waiting(), queue.on_disk()), (7, 0));
         *store.is_down.lock().unwrap() = false;

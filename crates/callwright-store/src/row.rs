@@ -85,23 +85,23 @@ impl TraceRow {
     ///
     /// # Errors
     /// [`StoreError::Refused`] if the trace cannot be serialised.
-    pub fn new(trace: Trace) -> Result<Self, StoreError> {
-        let document = serde_json::to_string(&trace)?;
+    pub fn new(trace: &Trace) -> Result<Self, StoreError> {
+        let document = serde_json::to_string(trace)?;
         Ok(Self {
-            tools: tools(&trace),
-            figures: Figures::new(&trace),
-            findings: findings(&trace),
+            tools: tools(trace),
+            figures: Figures::new(trace),
+            findings: findings(trace),
             question: trace.request.as_ref().and_then(question),
             teaches: trace.memory.as_ref().is_some_and(MemoryNote::teaches),
-            id: trace.id.into(),
+            id: trace.id.as_str().into(),
             started_at: trace.started_at.as_millisecond(),
-            session: trace.session.map(Into::into),
-            tenant: trace.tenant.into(),
-            endpoint: trace.endpoint.into(),
-            model: trace.model.into(),
-            upstream: trace.upstream.into(),
-            policy: trace.policy.into(),
-            mode: trace.mode.into(),
+            session: trace.session.as_deref().map(Into::into),
+            tenant: trace.tenant.as_str().into(),
+            endpoint: trace.endpoint.as_str().into(),
+            model: trace.model.as_str().into(),
+            upstream: trace.upstream.as_str().into(),
+            policy: trace.policy.as_str().into(),
+            mode: trace.mode.as_str().into(),
             verdict: trace.verdict.label().into(),
             status: trace.status,
             duration_ms: trace.duration_ms,

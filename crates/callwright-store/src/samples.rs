@@ -49,7 +49,7 @@ pub(super) fn trace_calling(id: &str, millisecond: i64, tools: &[&str]) -> Trace
 
 /// Returns traces prepared for storage.
 pub(super) fn rows(traces: impl IntoIterator<Item = Trace>) -> Vec<TraceRow> {
-    traces.into_iter().map(|trace| TraceRow::new(trace).unwrap()).collect()
+    traces.into_iter().map(|trace| TraceRow::new(&trace).unwrap()).collect()
 }
 
 /// Returns a key with one secret.

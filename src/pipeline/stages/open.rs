@@ -138,7 +138,7 @@ pub(crate) fn open(
         stream: chat.is_stream(),
         keep_bodies: policy.record.bodies,
     };
-    let mut record = TurnRecord::open(opening, arrived);
+    let mut record = Box::new(TurnRecord::open(opening, arrived));
     record.trace_mut().memory = uses_memory(&policy).then(|| MemoryNote {
         reflect: policy.recall.reflect && !policy.recall.group.is_empty(),
         ..MemoryNote::of(scope(&policy, &record.trace().tenant))

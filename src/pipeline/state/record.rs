@@ -203,13 +203,13 @@ impl TurnRecord {
     }
 
     /// Returns the finished trace. This is the only place that removes data which policy does not allow to be stored.
-    pub(crate) fn close(mut self) -> Trace {
+    pub(crate) fn close(&mut self) -> &Trace {
         if !self.keep_bodies || self.secrets.is_incomplete() {
             redact(&mut self.trace);
         } else if !self.secrets.is_empty() {
             mask(&mut self.trace, &self.secrets);
         }
-        self.trace
+        &self.trace
     }
 }
 
@@ -369,7 +369,8 @@ mod tests {
 
     #[test]
     fn without_bodies_nothing_that_anyone_wrote_is_stored() {
-        let trace = record(false).close();
+        let mut record = record(false);
+        let trace = record.close();
         let text = serde_json::to_string(&trace).unwrap();
         assert!(!text.contains("canary"), "{text}");
         assert_eq!(trace.record[0].new_action.as_deref(), Some("g"));
@@ -411,7 +412,8 @@ mod tests {
 
     #[test]
     fn with_bodies_everything_is_stored_and_tokens_add_up() {
-        let trace = record(true).close();
+        let mut record = record(true);
+        let trace = record.close();
         assert!(trace.request.is_some());
         assert_eq!(trace.record[0].thought.as_deref(), Some("canary"));
         assert_eq!(trace.usage.total_tokens, 3);

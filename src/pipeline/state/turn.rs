@@ -57,8 +57,8 @@ pub(crate) struct Turn {
     pub(crate) max_stream_bytes: usize,
     /// The state of the calls that the proxy executed.
     pub(crate) call_states: CallStates,
-    /// The trace so far.
-    pub(crate) record: TurnRecord,
+    /// The trace so far. Boxed: it is more than half of the turn, and outlives it.
+    pub(crate) record: Box<TurnRecord>,
     /// Cancelled when the client disconnects; nothing new starts then.
     pub(crate) cancelled: CancellationToken,
     /// Status of the upstream's answer that the client gets.

@@ -22,7 +22,7 @@ pub(super) async fn proxy_with(upstream: &Server, keys: &str, traces: Vec<Trace>
     let stopped = Proxy::start(config).await.stop().await;
     let settings = Settings { url: store.into(), ..Settings::default() };
     let opened = Store::open(&settings, stopped.directory()).await;
-    let rows: Vec<TraceRow> = traces.into_iter().map(|trace| TraceRow::new(trace).unwrap()).collect();
+    let rows: Vec<TraceRow> = traces.into_iter().map(|trace| TraceRow::new(&trace).unwrap()).collect();
     for batch in rows.chunks(100) {
         opened.append(batch).await.unwrap();
     }

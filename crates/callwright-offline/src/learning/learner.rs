@@ -195,7 +195,7 @@ mod tests {
     }
 
     async fn store_turn(store: &Store) {
-        store.append(&[TraceRow::new(turn()).unwrap()]).await.unwrap();
+        store.append(&[TraceRow::new(&turn()).unwrap()]).await.unwrap();
     }
 
     /// Processes one batch as a worker does.

@@ -221,7 +221,7 @@ mod tests {
     async fn run(trace: Trace, lesson: Lesson, text: &str) -> (Lesson, Vec<String>) {
         let settings = store::Settings { url: "sqlite::memory:".into(), ..Default::default() };
         let store = Arc::new(Store::open(&settings, Path::new("")).await);
-        store.append(&[TraceRow::new(trace).unwrap()]).await.unwrap();
+        store.append(&[TraceRow::new(&trace).unwrap()]).await.unwrap();
         Memory::put(&*store, &[lesson], 0).await.unwrap();
         let model = Arc::new(Scripted { text: text.to_owned(), prompts: Mutex::default() });
         let note_taker = NoteTaker::new(model.clone(), experience::Settings { note_actions: 0, ..Default::default() });

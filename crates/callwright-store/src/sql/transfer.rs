@@ -190,7 +190,7 @@ impl Database {
                 if self.fetch_optional::<(String,)>(Statement::new(HAS_TRACE).bind(&trace.id)).await?.is_some() {
                     return Ok(ImportResult::Unchanged);
                 }
-                self.append(&[TraceRow::new(trace)?]).await?;
+                self.append(&[TraceRow::new(&trace)?]).await?;
                 Ok(ImportResult::Written)
             }
             PortableItem::Lesson(lesson) => self.import_memory(&lesson).await,

