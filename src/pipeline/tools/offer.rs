@@ -1,6 +1,6 @@
 //! The tools of a turn, compiled for validation and serialised for the upstream, and the cache of compiled offers.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use indexmap::Equivalent;
 
@@ -15,6 +15,7 @@ use callwright_types::{FaultCode, SchemaDialect, Tool};
 
 use super::candidates::Candidates;
 use super::pool::ToolAt;
+use super::producer_index::ProducerIndex;
 use super::relevance_index::RelevanceIndex;
 use super::toolset_index::ToolsetIndex;
 use crate::pipeline::settings::SMALL_LIST_BYTES;
@@ -34,6 +35,8 @@ pub(crate) struct Offer {
     relevance: OnceLock<RelevanceIndex>,
     /// Whether any tool may require a key, determined at first use.
     may_require_key: OnceLock<bool>,
+    /// Index of argument sources in which no tool requires a supply, if the offer is the client's list alone.
+    without_supply: Mutex<Weak<ProducerIndex>>,
     /// Names of all tools.
     pub(crate) names: Arc<[String]>,
 }
@@ -64,8 +67,16 @@ impl Offer {
         let tool_set = ToolSet::compile(tools, validators);
         let names = tool_set.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
         let starts = Starts::of(&tool_set);
-        let (relevance, may_require_key) = (OnceLock::new(), OnceLock::new());
-        Self { tool_set, starts, sent, client_sent_tools, relevance, may_require_key, names }
+        Self {
+            tool_set,
+            starts,
+            sent,
+            client_sent_tools,
+            relevance: OnceLock::new(),
+            may_require_key: OnceLock::new(),
+            without_supply: Mutex::default(),
+            names,
+        }
     }
 
     /// Whether there are tools for validating calls.
@@ -106,6 +117,17 @@ impl Offer {
     pub(crate) fn may_require_supply(&self) -> bool {
         let mut of_catalog = self.tool_set.tools().iter().filter(|tool| tool.tool.owner.is_proxy());
         self.may_require_key() || of_catalog.nth(1).is_some()
+    }
+
+    /// Whether it is known that no tool of this client list takes an argument from another one.
+    pub(crate) fn is_without_supply(&self, index: &Arc<ProducerIndex>) -> bool {
+        let known = self.without_supply.lock().unwrap_or_else(PoisonError::into_inner);
+        std::ptr::eq(known.as_ptr(), Arc::as_ptr(index))
+    }
+
+    /// Notes that no tool of this client list takes an argument from another one.
+    pub(crate) fn note_without_supply(&self, index: &Arc<ProducerIndex>) {
+        *self.without_supply.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(index);
     }
 
     /// Whether the proxy executes calls of the tool `name`.

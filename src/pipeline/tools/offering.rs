@@ -99,6 +99,11 @@ impl Offering {
         self.pool(Side::Client).is_some()
     }
 
+    /// Whether the client's own list is offered, whole and alone.
+    pub(crate) fn is_clients_list(&self) -> bool {
+        !self.has_catalog() && !self.is_narrowed()
+    }
+
     /// Returns the names of the offered tools: ranked tools first, best first; then the others in the order sent.
     pub(crate) fn best_first(&self) -> impl Iterator<Item = &str> {
         let mut names: Vec<(f32, &str)> =

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::offer::Offer;
 use super::producer_index::{IndexScope, IndexedTools, ProducerIndex};
+use callwright_judge::scanner::Validators;
 use callwright_knowledge::planner::Settings;
 use callwright_knowledge::planner::producers::{Edges, Request};
 use callwright_openapi::{Catalog, Changes, Offline, ToolsetSettings};
@@ -229,4 +231,17 @@ async fn many_operations_are_indexed_in_the_background_and_few_at_once() {
     let tools = index.build(&catalog, scope(&many), Vec::new());
     assert_eq!(suppliers(&tools, "get_room", "room_id")[0], "list_rooms");
     assert!(index.known(scope(&many)).is_some());
+}
+
+#[test]
+fn that_a_list_needs_no_supply_is_known_for_the_same_index_only() {
+    let offer = Offer::of_client(tools("[]"), &Validators::default());
+    let [first, second] = [fixture("").producers, fixture("").producers].map(Arc::new);
+    assert!(!offer.is_without_supply(&first));
+    offer.note_without_supply(&first);
+    assert!(offer.is_without_supply(&first) && !offer.is_without_supply(&second));
+    drop(first);
+    assert!(!offer.is_without_supply(&second));
+    offer.note_without_supply(&second);
+    assert!(offer.is_without_supply(&second));
 }

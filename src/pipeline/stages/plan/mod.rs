@@ -133,12 +133,21 @@ async fn begin(context: &mut StageContext<'_>) -> Option<PlanRun> {
 /// set and no offered tool requires an argument that another tool may supply.
 async fn plan_tools(context: &StageContext<'_>, needs_supply: bool) -> Option<PlanContext> {
     let StageContext { pipeline, turn, offering, .. } = context;
+    let (offer, index) = (offering.offer(), &turn.snapshot.producers);
+    let is_clients_list = offering.is_clients_list();
+    if needs_supply && is_clients_list && offer.is_without_supply(index) {
+        return None;
+    }
     // Compiles the offered tools, so it belongs to the same CPU work.
     let tools = PlanContext::with(pipeline, turn, offering, |tools| {
         tools.requires_supply();
     })
     .await?;
-    (!needs_supply || tools.requires_supply()).then_some(tools)
+    let requires_supply = tools.requires_supply();
+    if !requires_supply && is_clients_list {
+        offer.note_without_supply(index);
+    }
+    (!needs_supply || requires_supply).then_some(tools)
 }
 
 /// Returns the reason for a plan, if one is needed, and whether the request lacks several inputs without a clear
