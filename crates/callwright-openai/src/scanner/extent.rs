@@ -1,9 +1,11 @@
 //! Where a JSON value ends. Most bytes of requests are skipped here: schemas of tools, and texts.
 
+use memchr::memchr2;
+
 use super::{Malformed, Scanned};
 
-/// Number of bytes that are compared at once in a long string.
-const BLOCK: usize = 32;
+/// First byte that is not a control character.
+const FIRST_PLAIN: u8 = 0x20;
 
 /// Number of words of eight bytes that are examined before a string counts as long. Keys are shorter.
 const SHORT_WORDS: usize = 2;
@@ -111,26 +113,16 @@ fn plain_end(bytes: &[u8], mut at: usize) -> usize {
 }
 
 #[inline(never)]
-fn long_plain_end(bytes: &[u8], mut at: usize) -> usize {
-    while rest(bytes, at).first_chunk().is_some_and(is_plain) {
-        at += BLOCK;
+fn long_plain_end(bytes: &[u8], at: usize) -> usize {
+    let rest = rest(bytes, at);
+    let end = memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+    let plain = rest.get(..end).unwrap_or_default();
+    // Without a branch per byte, so that the compiler compares many at once.
+    let least = plain.iter().fold(u8::MAX, |least, byte| least.min(*byte));
+    if least >= FIRST_PLAIN {
+        return at + end;
     }
-    loop {
-        match word_end(bytes, at) {
-            WordEnd::At(end) => return end,
-            WordEnd::Later => at += size_of::<u64>(),
-        }
-    }
-}
-
-/// Whether a block can be skipped in a string. Without a branch per byte, so that the compiler compares all at once.
-fn is_plain(block: &[u8; BLOCK]) -> bool {
-    let mut ends = false;
-    for byte in block {
-        // A pattern would become a table look-up.
-        ends |= *byte < 0x20 || *byte == b'"' || *byte == b'\\';
-    }
-    !ends
+    at + plain.iter().position(|byte| *byte < FIRST_PLAIN).unwrap_or(end)
 }
 
 /// Where the plain part of a string ends.
