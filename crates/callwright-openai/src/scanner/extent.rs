@@ -104,10 +104,10 @@ fn escaped_end(bytes: &[u8], mut at: usize) -> Scanned<usize> {
 #[inline]
 fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     for _ in 0..SHORT_WORDS {
-        match word_end(bytes, at) {
-            WordEnd::At(end) => return end,
-            WordEnd::Later => at += size_of::<u64>(),
+        if let Some(end) = word_end(bytes, at) {
+            return end;
         }
+        at += size_of::<u64>();
     }
     long_plain_end(bytes, at)
 }
@@ -125,23 +125,17 @@ fn long_plain_end(bytes: &[u8], at: usize) -> usize {
     at + plain.iter().position(|byte| *byte < FIRST_PLAIN).unwrap_or(end)
 }
 
-/// Where the plain part of a string ends.
-enum WordEnd {
-    At(usize),
-    /// Behind these eight bytes.
-    Later,
-}
-
+/// Returns the end of the plain part within the next eight bytes; `None` if it is behind them.
 #[inline]
-fn word_end(bytes: &[u8], at: usize) -> WordEnd {
+fn word_end(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = rest(bytes, at);
     let Some(word) = rest.first_chunk() else {
-        let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20));
-        return WordEnd::At(at + end.unwrap_or(rest.len()));
+        let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..FIRST_PLAIN));
+        return Some(at + end.unwrap_or(rest.len()));
     };
     match ends_of_plain(u64::from_le_bytes(*word)) {
-        0 => WordEnd::Later,
-        ends => WordEnd::At(at + (ends.trailing_zeros() / 8) as usize),
+        0 => None,
+        ends => Some(at + (ends.trailing_zeros() / 8) as usize),
     }
 }
 
