@@ -56,8 +56,8 @@ pub(super) fn run(arguments: HealthArguments) -> VerbResult {
         let client = operator::https_client(identity, ServerTrust::Any)?;
         let answer = tokio::time::timeout(Duration::from_secs(timeout), client.get(uri.clone())).await;
         let answer = answer.map_err(|_| format!("{uri}: no answer within {timeout} s"))?;
-        let question = operator::unanswered(is_secured, identity.is_some());
-        match answer.map_err(|error| format!("{uri}: {}; {question}", operator::causes(&error)))?.status() {
+        let hint = operator::no_response_hint(is_secured, identity.is_some());
+        match answer.map_err(|error| format!("{uri}: {}; {hint}", operator::causes(&error)))?.status() {
             StatusCode::OK => {
                 outln!("{uri}: OK");
                 Ok(())

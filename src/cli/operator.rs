@@ -61,8 +61,8 @@ pub(super) struct OperatorArguments {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OperatorError {
     /// There is no response.
-    #[error("{url}: {reason}; {question} `--operator ADDRESS:PORT` names another one")]
-    Unreachable { url: String, reason: String, question: &'static str },
+    #[error("{url}: {reason}; {hint} `--operator ADDRESS:PORT` names another one")]
+    Unreachable { url: String, reason: String, hint: &'static str },
     /// The operator token is missing or wrong.
     #[error(
         "the proxy requires its operator token: set `server.operator_token` in the configuration that `--config` names, or use --token-file"
@@ -81,8 +81,8 @@ pub(super) struct OperatorClient {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     base: String,
     token: Secret,
-    /// Question for the operator if there is no response.
-    question: &'static str,
+    /// Hint for the case that a request gets no response.
+    hint: &'static str,
 }
 
 impl OperatorClient {
@@ -115,8 +115,8 @@ impl OperatorClient {
             (true, Some(file)) => ServerTrust::Only(first_certificate(&file)?),
             (true, None) => return Err("--tls: name the proxy's certificate with --server-certificate".into()),
         };
-        let question = unanswered(is_secured, client.is_some());
-        Ok(Self { client: https_client(client, trusted)?, base: base_url(address, is_secured), token, question })
+        let hint = no_response_hint(is_secured, client.is_some());
+        Ok(Self { client: https_client(client, trusted)?, base: base_url(address, is_secured), token, hint })
     }
 
     /// Sends `GET` and returns the text of the response.
@@ -147,7 +147,7 @@ impl OperatorClient {
     }
 
     fn unreachable(&self, path: &str, reason: String) -> OperatorError {
-        OperatorError::Unreachable { url: format!("{}{path}", self.base), reason, question: self.question }
+        OperatorError::Unreachable { url: format!("{}{path}", self.base), reason, hint: self.hint }
     }
 
     async fn request(
@@ -233,9 +233,9 @@ pub(super) fn base_url(address: SocketAddr, is_secured: bool) -> String {
     format!("{scheme}://{}", reachable(address))
 }
 
-/// Returns the question for the operator if a listener gives no response. One that requires a client certificate refuses a
+/// Returns a hint for the case that a listener gives no response. One that requires a client certificate refuses a
 /// client without one only after the client's part of the handshake, and its alert may be lost with the connection.
-pub(super) fn unanswered(is_secured: bool, has_certificate: bool) -> &'static str {
+pub(super) fn no_response_hint(is_secured: bool, has_certificate: bool) -> &'static str {
     if is_secured && !has_certificate {
         "is the proxy running, and does it require a client certificate (`--client-certificate`)?"
     } else {
