@@ -46,10 +46,13 @@ fn may_have_one(value: &str) -> bool {
     match value.as_bytes() {
         [b'<' | b'{' | b'$' | b'[' | b'0'..=b'9' | b'+' | b'(', ..] => true,
         [] => false,
-        _ => {
-            INSTRUCTIONS.iter().any(|word| value.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word)))
-                || WORDS.into_iter().any(|word| value.eq_ignore_ascii_case(word))
-                || value.bytes().all(|byte| byte.eq_ignore_ascii_case(&b'x'))
+        [first, ..] => {
+            let first = first.to_ascii_lowercase();
+            let begins_alike = |word: &&&str| word.as_bytes().first() == Some(&first);
+            let is_head = |word: &&str| value.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
+            INSTRUCTIONS.iter().filter(begins_alike).any(is_head)
+                || WORDS.iter().filter(begins_alike).any(|word| value.eq_ignore_ascii_case(word))
+                || first == b'x' && value.bytes().all(|byte| byte.eq_ignore_ascii_case(&b'x'))
                 || value.contains('.')
         }
     }

@@ -103,6 +103,10 @@ impl KeptCalls {
 
     /// Returns for each place, in order, the tool of an open place, and the call at the place.
     fn arrangement<'a>(&'a self, answer: &'a [JudgedCall]) -> Vec<(Option<&'a str>, Option<OrderedCall<'a>>)> {
+        // The usual turn has one answer.
+        if self.places.is_empty() {
+            return answer.iter().map(|call| (None, Some(OrderedCall::Made(call)))).collect();
+        }
         let mut kept = DistinctCalls::default();
         for checked in &self.calls {
             kept.insert(checked);
@@ -159,17 +163,18 @@ struct DistinctCalls<'a> {
 impl<'a> DistinctCalls<'a> {
     /// Adds a call; returns `false` if an equal call is present.
     fn insert(&mut self, call: &'a CheckedCall) -> bool {
-        let is_new = !self.contains(call);
+        let alike = self.by_fingerprint.entry(fingerprint(call)).or_default();
+        let is_new = !alike.iter().any(|known| is_same(known, call));
         // Free-text calls are never equal.
         if is_new && !call.is_free_text() {
-            self.by_fingerprint.entry(fingerprint(call)).or_default().push(call);
+            alike.push(call);
         }
         is_new
     }
 
     fn contains(&self, call: &CheckedCall) -> bool {
-        let equal = self.by_fingerprint.get(&fingerprint(call));
-        equal.is_some_and(|calls| calls.iter().any(|known| is_same(known, call)))
+        let alike = self.by_fingerprint.get(&fingerprint(call));
+        alike.is_some_and(|calls| calls.iter().any(|known| is_same(known, call)))
     }
 }
 
