@@ -98,8 +98,9 @@ async fn turn(
         Ok(body) => body,
         Err(refusal) => return *refusal,
     };
-    let request = TurnRequest { protocol, endpoint, deployment, query, caller: caller.clone(), headers, body, arrived };
-    let mut pending = side.pipeline.take(request).await;
+    let caller_of_turn = caller.clone();
+    let request = TurnRequest { protocol, endpoint, deployment, query, caller: caller_of_turn, headers, body, arrived };
+    let mut pending = side.pipeline.take(Box::new(request)).await;
     let delivery_ack = pending.take_receipt();
     let mut response = respond(side, pending).await;
     rate_limit::mark(response.headers_mut(), &side.access.standing(&caller));

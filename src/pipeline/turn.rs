@@ -35,7 +35,7 @@ pub(crate) const TURN_LOG_TARGET: &str = module_path!();
 
 impl Pipeline {
     /// Starts a turn. Started work is completed and recorded even if the client disconnects. Needs a Tokio runtime.
-    pub async fn take(self: &Arc<Self>, request: TurnRequest) -> PendingAnswer {
+    pub async fn take(self: &Arc<Self>, request: Box<TurnRequest>) -> PendingAnswer {
         let cancelled = CancellationToken::new();
         let (head, answer) = oneshot::channel();
         let mut response_sender = ResponseSender::new(head, self.settings.stream_buffer_chunks);
@@ -80,7 +80,7 @@ impl Pipeline {
 /// Opens a turn, on a CPU slot if its request is large. Refuses it under load.
 async fn open_turn(
     pipeline: &Pipeline,
-    request: TurnRequest,
+    request: Box<TurnRequest>,
     cancelled: CancellationToken,
 ) -> Result<Box<Turn>, Box<TurnRefusal>> {
     let (caller, key, bytes) = (request.caller.clone(), request.key(), request.body.len());

@@ -193,12 +193,15 @@ impl Upstream {
         body: Bytes,
         client_headers: &HeaderMap,
     ) -> Result<Answer, UpstreamFailure> {
-        let mut request = self.request(protocol, body, client_headers);
-        if let Some(uri) = query.and_then(|query| with_query(request.uri(), query)) {
-            *request.uri_mut() = uri;
-        }
-        self.authorize(&mut request);
-        let (response, passage) = self.send_once(request, true).await?;
+        let composed = || {
+            let mut request = self.request(protocol, body.clone(), client_headers);
+            if let Some(uri) = query.and_then(|query| with_query(request.uri(), query)) {
+                *request.uri_mut() = uri;
+            }
+            self.authorize(&mut request);
+            request
+        };
+        let (response, passage) = self.send_once(composed(), || Some(composed()), true).await?;
         self.judged(response, passage)
     }
 
@@ -293,10 +296,12 @@ impl Upstream {
         counts: bool,
     ) -> Result<(Response<UpstreamBody>, UpstreamPermit), UpstreamFailure> {
         self.authorize(&mut request);
+        let is_repeatable = self.is_repeatable(&request);
         let mut retries = Retries::new(&self.settings);
         loop {
             let again = try_clone(&request);
-            let failure = match self.send_once(request, counts).await {
+            let repeated = if is_repeatable { try_clone(&request) } else { None };
+            let failure = match self.send_once(request, || repeated, counts).await {
                 Ok(answered) => return Ok(answered),
                 Err(failure) => failure,
             };
@@ -310,10 +315,12 @@ impl Upstream {
         }
     }
 
-    /// Sends a request once. `counts` is whether the circuit breaker counts its result.
+    /// Sends a request once. `repeated` returns it once more if it may be sent twice. `counts` is whether the circuit
+    /// breaker counts its result.
     async fn send_once(
         &self,
         request: Request<RequestBody>,
+        repeated: impl FnOnce() -> Option<Request<RequestBody>>,
         counts: bool,
     ) -> Result<(Response<UpstreamBody>, UpstreamPermit), UpstreamFailure> {
         let mut passage = self.concurrency_limiter.enter(&self.failures).await?;
@@ -321,7 +328,8 @@ impl Upstream {
             passage.uncounted();
         }
         let limit = Duration::from_secs(self.settings.first_byte_timeout_seconds);
-        match timeout(limit, self.exchange(request)).await {
+        // Boxed here: the futures around it are moved into one another, and each move copies all that they contain.
+        match timeout(limit, Box::pin(self.exchange(request, repeated))).await {
             Ok(Ok(response)) => {
                 passage.answered(response.status());
                 Ok((response, passage))
@@ -342,17 +350,26 @@ impl Upstream {
 }
 
 impl Upstream {
-    /// Sends a request, and again if the upstream was just closing an idle connection. Requests for answers have no side
-    /// effects there; of other requests, only idempotent ones are repeated (RFC 9110, section 9.2.2).
-    async fn exchange(&self, request: Request<RequestBody>) -> Result<Response<UpstreamBody>, RequestError> {
-        let is_turn = self.uris.iter().any(|uri| uri.path() == request.uri().path());
-        let is_repeatable = request.method().is_idempotent() || is_turn;
-        let again = if is_repeatable { try_clone(&request) } else { None };
+    /// Whether a request may be sent twice. Requests for answers have no side effects at the upstream; of other requests,
+    /// only idempotent ones may (RFC 9110, section 9.2.2).
+    fn is_repeatable(&self, request: &Request<RequestBody>) -> bool {
+        request.method().is_idempotent() || self.uris.iter().any(|uri| uri.path() == request.uri().path())
+    }
+
+    /// Sends a request, and `repeated` if the upstream was just closing an idle connection.
+    async fn exchange(
+        &self,
+        request: Request<RequestBody>,
+        repeated: impl FnOnce() -> Option<Request<RequestBody>>,
+    ) -> Result<Response<UpstreamBody>, RequestError> {
         let error = match self.connection.pool.request(request).await {
             Ok(response) => return Ok(response),
             Err(error) => error,
         };
-        let Some(again) = again.filter(|_| is_stale_connection(&error)) else { return Err(error) };
+        if !is_stale_connection(&error) {
+            return Err(error);
+        }
+        let Some(again) = repeated() else { return Err(error) };
         tracing::debug!(upstream = self.name(), %error, "an idle connection was closed; the request is sent on another one");
         self.connection.pool.request(again).await
     }

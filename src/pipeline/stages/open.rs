@@ -42,7 +42,7 @@ const SHED_RETRY_SECONDS: u32 = 1;
 /// Length in bytes of the hash that names a session.
 const SESSION_HASH_BYTES: usize = 16;
 
-/// A request for a turn.
+/// A request for a turn. Passed in a box, because it moves through several futures.
 #[derive(Debug)]
 pub struct TurnRequest {
     /// Wire protocol of the request and of its answer.
@@ -84,10 +84,10 @@ pub(crate) struct TurnRefusal {
 /// Opens a turn. It is boxed, because it moves through the futures that process it.
 pub(crate) fn open(
     pipeline: &Pipeline,
-    request: TurnRequest,
+    request: Box<TurnRequest>,
     cancelled: CancellationToken,
 ) -> Result<Box<Turn>, Box<TurnRefusal>> {
-    let TurnRequest { protocol, endpoint, deployment, query, caller, mut headers, body, arrived } = request;
+    let TurnRequest { protocol, endpoint, deployment, query, caller, mut headers, body, arrived } = *request;
     let mut chat =
         ModelRequest::parse(protocol, body).map_err(|error| refuse(StatusCode::BAD_REQUEST, error.into()))?;
     if let Some(model) = &deployment {

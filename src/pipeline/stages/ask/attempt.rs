@@ -93,8 +93,7 @@ async fn exchange(
     response_sender: &mut ResponseSender,
     notes: &mut ExchangeNotes,
 ) -> UpstreamReply {
-    // Boxed: a stream must not hold the memory of the sending.
-    let mut answer = match Box::pin(send(turn, request.chat)).await {
+    let mut answer = match send(turn, request.chat).await {
         Ok(answer) => answer,
         Err(failure) => return UpstreamReply::Relay(Relay::Failure(failure)),
     };
@@ -105,7 +104,9 @@ async fn exchange(
     let mut headers = std::mem::take(&mut answer.headers);
     if answer.status.is_success() && turn.request.is_stream() && is_stream {
         turn.answer_headers = headers;
-        return flow(pipeline, turn, request, &mut answer, response_sender, &mut notes.first_chunk).await;
+        // Boxed: the futures around it are moved into one another, and each move copies all that they contain.
+        let flow = Box::pin(flow(pipeline, turn, request, &mut answer, response_sender, &mut notes.first_chunk));
+        return flow.await;
     }
     let status = answer.status;
     let whole = whole(turn, &mut answer, is_stream).await;
