@@ -10,6 +10,8 @@ use super::{Pointer, RawObject, raw};
 pub enum Edit {
     /// Replaces the value, or adds the member to its object.
     Set(Pointer, Value),
+    /// Replaces the value with this JSON text. Keeps the digits of numbers that [`Value`] rounds.
+    SetText(Pointer, String),
     /// Renames the member, which keeps its position.
     Rename(Pointer, String),
     /// Removes the member.
@@ -36,11 +38,27 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<String, EditError> {
     let mut current: Box<RawValue> = serde_json::from_str(text)?;
     for edit in edits {
         let pointer = match edit {
-            Edit::Set(pointer, _) | Edit::Rename(pointer, _) | Edit::Remove(pointer) => pointer,
+            Edit::Set(pointer, _) | Edit::SetText(pointer, _) | Edit::Rename(pointer, _) | Edit::Remove(pointer) => {
+                pointer
+            }
         };
         current = descend(&current, &pointer.tokens(), pointer, edit)?;
     }
     Ok(current.get().to_owned())
+}
+
+/// Returns the exact JSON text of the value at `pointer`.
+pub fn text_at(text: &str, pointer: &Pointer) -> Option<String> {
+    let mut current: Box<RawValue> = serde_json::from_str(text).ok()?;
+    for token in pointer.tokens() {
+        current = if current.get().starts_with('[') {
+            let items: Vec<Box<RawValue>> = serde_json::from_str(current.get()).ok()?;
+            items.into_iter().nth(token.parse().ok()?)?
+        } else {
+            RawObject::parse(current.get()).ok()?.get(&token)?.to_owned()
+        };
+    }
+    Some(current.get().to_owned())
 }
 
 fn absent(pointer: &Pointer) -> EditError {
@@ -51,6 +69,7 @@ fn descend(value: &RawValue, tokens: &[String], pointer: &Pointer, edit: &Edit) 
     let Some((token, rest)) = tokens.split_first() else {
         return match edit {
             Edit::Set(_, new) => Ok(raw(new)),
+            Edit::SetText(_, new) => Ok(RawValue::from_string(new.clone())?),
             Edit::Rename(..) | Edit::Remove(_) => Err(absent(pointer)),
         };
     };
@@ -63,6 +82,7 @@ fn descend(value: &RawValue, tokens: &[String], pointer: &Pointer, edit: &Edit) 
     let mut object: RawObject = serde_json::from_str(value.get())?;
     match edit {
         Edit::Set(_, new) if rest.is_empty() => object.set(token, raw(new)),
+        Edit::SetText(_, new) if rest.is_empty() => object.set(token, RawValue::from_string(new.clone())?),
         Edit::Rename(_, to) if rest.is_empty() => object.rename(token, to),
         Edit::Remove(_) if rest.is_empty() => {
             object.remove(token);
@@ -90,6 +110,16 @@ mod tests {
             Edit::Remove(Pointer::from("/gone")),
         ];
         assert_eq!(apply(text, &edits).unwrap(), r#"{"keep":1.500,"deep":{"list":[5,1e2]}}"#);
+    }
+
+    #[test]
+    fn digits_are_read_and_written_as_they_are() {
+        let text = r#"{"a":[{"b": 1.10}], "c":"12345678901234567890123"}"#;
+        assert_eq!(text_at(text, &Pointer::from("/a/0/b")).as_deref(), Some("1.10"));
+        assert_eq!(text_at(text, &Pointer::from("/a/1/b")), None);
+        let edit = Edit::SetText(Pointer::from("/c"), "12345678901234567890123".to_owned());
+        assert_eq!(apply(text, &[edit]).unwrap(), r#"{"a":[{"b": 1.10}],"c":12345678901234567890123}"#);
+        assert!(apply("{}", &[Edit::SetText(Pointer::from("/c"), "1 2".to_owned())]).is_err());
     }
 
     #[test]

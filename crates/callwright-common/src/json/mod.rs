@@ -8,7 +8,7 @@ mod pointer;
 mod raw_object;
 mod text;
 
-pub use edit::{Edit, EditError, apply};
+pub use edit::{Edit, EditError, apply, text_at};
 pub use pointer::Pointer;
 pub use raw_object::{RawObject, raw};
 pub use text::{bare, scalar_text};

@@ -17,7 +17,7 @@ const MAX_PASSES: usize = 12;
 /// Maximum number of attempts. Each attempt omits the repairs that failed to make their location valid.
 const MAX_TRIALS: usize = 3;
 
-/// Maximum number of bytes that the edits of one pass may read and write, which bounds the time of a repair.
+/// Maximum number of bytes that the look-ups and edits of one pass may read and write, which bounds the time of a repair.
 const MAX_EDITED_BYTES: usize = 8 * 1024 * 1024;
 
 /// Repairs the arguments, and keeps only the repairs that make their location valid.
@@ -68,7 +68,7 @@ impl RepairTrial {
             let found = examine(&arguments, job).explain(job.tool.compiled(), &arguments);
             let mut changes = name_changes(&found, &arguments, call, job);
             if changes.is_empty() {
-                changes = value_changes(&found, &arguments, blocked, job);
+                changes = value_changes(&found, &arguments, &trial.text, blocked, job);
                 if trial.before.is_empty() {
                     trial.before = found.violations;
                 }
@@ -156,27 +156,31 @@ fn outer_places(place: &Pointer) -> impl Iterator<Item = Pointer> {
 
 fn edited(edit: &Edit) -> &Pointer {
     match edit {
-        Edit::Set(pointer, _) | Edit::Rename(pointer, _) | Edit::Remove(pointer) => pointer,
+        Edit::Set(pointer, _) | Edit::SetText(pointer, _) | Edit::Rename(pointer, _) | Edit::Remove(pointer) => pointer,
     }
 }
 
 fn value_changes(
     found: &Examination<'_>,
     arguments: &Value,
+    text: &str,
     blocked: &BTreeSet<Pointer>,
     job: &RepairJob<'_>,
 ) -> Vec<RepairProposal> {
     let mut changes: Vec<RepairProposal> = Vec::new();
     let mut taken = blocked.clone();
     let fills = job.rules.defaults && found.unknown.is_empty() && job.repairs(FaultCode::ParameterMissing);
-    let coerces = job.rules.values && job.repairs(FaultCode::TypeMismatch);
+    // Each coercion of a number looks up its text.
+    let coerces = job.rules.values
+        && job.repairs(FaultCode::TypeMismatch)
+        && text.len().saturating_mul(found.violations.len()) <= MAX_EDITED_BYTES;
     let normalises = job.rules.values && job.repairs(FaultCode::Constraint);
     for violation in found.violations.iter().take_while(|_| job.context.step()) {
         let mut change = if fills { value::default(violation, job.tool) } else { None };
         if coerces {
             change = change
                 .or_else(|| value::null_removal(violation, arguments))
-                .or_else(|| coercion::propose(violation, arguments));
+                .or_else(|| coercion::propose(violation, arguments, text));
         }
         if normalises {
             change = change

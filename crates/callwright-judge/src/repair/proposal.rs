@@ -46,6 +46,12 @@ impl RepairProposal {
         Self { repair, edit: Edit::Set(path.clone(), to) }
     }
 
+    /// Creates a change that replaces the value at `path` with a JSON text whose digits `to` does not keep.
+    pub(super) fn set_text(kind: RepairKind, path: &Pointer, from: &Value, to: Value, text: String) -> Self {
+        let repair = Repair { kind, call: 0, path: path.clone(), from: from.clone(), to };
+        Self { repair, edit: Edit::SetText(path.clone(), text) }
+    }
+
     /// Creates a change that removes the member at `path`.
     pub(super) fn remove(kind: RepairKind, path: &Pointer, from: &Value) -> Self {
         let repair = Repair { kind, call: 0, path: path.clone(), from: from.clone(), to: Value::Null };

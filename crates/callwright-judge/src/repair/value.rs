@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::coercion::is_null;
 use super::proposal::RepairProposal;
 use crate::scanner::CompiledTool;
 use crate::scanner::schema::{SchemaRule, Violation};
@@ -39,9 +40,15 @@ pub(super) fn option(violation: &Violation, arguments: &Value) -> Option<RepairP
     if value.as_str().is_some_and(|text| text.trim().is_empty()) {
         return absent(violation, arguments, value);
     }
-    let written = fold(value.as_str()?);
-    let mut same = options.as_array()?.iter().filter(|option| is_same(option, &written, value));
-    let (Some(only), None) = (same.next(), same.next()) else { return None };
+    let text = value.as_str()?;
+    let written = fold(text);
+    let options = options.as_array()?;
+    let mut same = options.iter().filter(|option| is_same(option, &written, value));
+    let only = match (same.next(), same.next()) {
+        (Some(only), None) => only,
+        (None, _) if is_null(text) => options.iter().find(|option| option.is_null())?,
+        _ => return None,
+    };
     let kind = if only.is_string() { RepairKind::EnumNormalised } else { RepairKind::TypeCoerced };
     Some(RepairProposal::set(kind, &violation.path, value, only.clone()))
 }

@@ -7,7 +7,9 @@ use serde_json::{Map, Value};
 
 use super::examination::{Examination, examine};
 use super::names::{self, NameList};
-use super::schema::{CompiledSchema, Description, Parameter, SharedSchema, Validators, describe, find_keyword};
+use super::schema::{
+    CompiledSchema, Description, Parameter, SharedSchema, Validators, describe, find_keyword, named_types,
+};
 use callwright_common::json::Pointer;
 use callwright_types::memory::ClientTool;
 use callwright_types::rules::UnknownParameters;
@@ -284,6 +286,13 @@ impl CompiledTool {
     /// Describes the schema of a path in the arguments; `None` if the schema does not name that path.
     pub(crate) fn describe_argument(&self, path: &Pointer) -> Option<Description> {
         Some(describe(self.schema(), self.schema_of(path)?))
+    }
+
+    /// Whether the schema of a parameter names the type `null`, and whether it names the type `string`.
+    pub(crate) fn takes_null_and_string(&self, name: &str) -> (bool, bool) {
+        let Some(parameter) = self.parameter(name) else { return (false, false) };
+        let names = named_types(self.schema(), parameter.schema);
+        (names.contains("null"), names.contains("string"))
     }
 
     /// Returns the schema of a path in the arguments; the first one if several apply.

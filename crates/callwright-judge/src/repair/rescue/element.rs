@@ -3,7 +3,7 @@
 use super::body;
 use super::call_names::{self, clean, has_only_parameters, offered};
 use super::extent::{self, Breaks, Within, inner_text};
-use super::literal::{Literal, LiteralReader};
+use super::literal::{Literal, LiteralReader, constant};
 use super::tag::{self, Tag, TagKind};
 use super::written::WrittenCall;
 use crate::scanner::schema::type_names;
@@ -370,17 +370,24 @@ fn parameter(
     let taken: Vec<&str> = before.iter().map(|(key, _)| key.as_str()).chain([key.as_str()]).collect();
     let text = extent::value(reader, tag.full, breaks, within, &taken)?;
     let value = tag.is_json.then(|| whole(&text)).flatten();
-    let value = value.unwrap_or_else(|| typed(&text, &key, within.tool));
+    let value = value.unwrap_or_else(|| match typed(&text, &key, within.tool) {
+        // The notation declares the text as a string.
+        Literal::Null if tag::attribute(tag.attributes, "string") == Some("true") => Literal::Text(text.into_owned()),
+        value => value,
+    });
     Some((key, value))
 }
 
-/// Converts a value by its schema. Returns the text verbatim if it may be a string, else without surrounding white
-/// space. Parses objects and lists in any notation.
+/// Converts a value by its schema. Returns null if the schema has it and the text spells it. Otherwise returns the text
+/// verbatim if it may be a string, else without surrounding white space. Parses objects and lists in any notation.
 pub(super) fn typed(text: &str, key: &str, tool: Option<&CompiledTool>) -> Literal {
     converted(text, key, tool).unwrap_or_else(|| Literal::Text(text.to_owned()))
 }
 
 fn converted(text: &str, key: &str, tool: Option<&CompiledTool>) -> Option<Literal> {
+    if tool.is_some_and(|tool| is_null(text.trim(), key, tool)) {
+        return Some(Literal::Null);
+    }
     let types = tool?.parameter(key)?.schema.get("type").and_then(type_names)?;
     if types.is_empty() || types.contains(&"string") {
         return None;
@@ -398,6 +405,16 @@ fn converted(text: &str, key: &str, tool: Option<&CompiledTool>) -> Option<Liter
     }
     // `True` and similar literals, on their own line.
     matches!(whole(trimmed), Some(Literal::Bool(_) | Literal::Number(_))).then(|| Literal::Text(trimmed.to_owned()))
+}
+
+/// Whether an untyped text is the null that the parameter takes. Where a string is possible too, only the JSON notation
+/// is null.
+fn is_null(text: &str, key: &str, tool: &CompiledTool) -> bool {
+    if constant(text) != Some(Literal::Null) {
+        return false;
+    }
+    let (takes_null, takes_string) = tool.takes_null_and_string(key);
+    takes_null && (text == "null" || !takes_string)
 }
 
 /// Unwraps the arguments from a single argument that the tool does not have and that contains an object with parameters

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::value_type::type_names;
+use super::value_type::{type_names, type_of};
 use super::work::each_subschema;
 use callwright_common::schema::{Source, View, expand};
 use callwright_common::text::excerpt;
@@ -46,6 +46,19 @@ pub(crate) fn describe(root: &Value, schema: &Value) -> Description {
         default: first(&views, "default").map(|default| excerpt(&default.to_string(), MAX_DESCRIPTION)),
         description: excerpt(first(&views, "description").and_then(Value::as_str).unwrap_or_default(), MAX_DESCRIPTION),
     }
+}
+
+/// Returns the types that the branches of `schema` name, by `type`, `enum` or `const`; empty if any type is allowed.
+pub(crate) fn named_types<'a>(root: &'a Value, schema: &'a Value) -> HashSet<&'a str> {
+    let mut names = HashSet::new();
+    for view in expand(root, &[Source { pointer: String::new(), schema }]) {
+        names.extend(view.keywords.get("type").and_then(type_names).unwrap_or_default());
+        let options = view.keywords.get("enum").and_then(Value::as_array).into_iter().flatten();
+        for option in options.chain(view.keywords.get("const")) {
+            names.insert(type_of(option));
+        }
+    }
+    names
 }
 
 /// Returns the value of `keyword` in the first schema that applies to a value of `schema` and has it.

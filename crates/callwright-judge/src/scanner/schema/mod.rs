@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jsonschema::Validator;
 use serde_json::Value;
 
-pub(crate) use describe::{Description, describe, find_keyword, member_names};
+pub(crate) use describe::{Description, describe, find_keyword, member_names, named_types};
 use normalise::{NormalisedSchema, build_options, normalise};
 pub(crate) use shape::{NodeId, Openness, SchemaShape, ShapeNode};
 pub use validators::Validators;

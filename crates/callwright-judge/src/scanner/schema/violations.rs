@@ -67,7 +67,10 @@ impl Violation {
             SchemaRule::Type(types)
         } else {
             match meant.iter().map(|branch| only_options(branch, &path)).collect::<Option<Vec<_>>>() {
-                Some(options) => SchemaRule::Options(Arc::new(options.concat().into())),
+                Some(options) => {
+                    let null = types.contains(&"null").then_some(Value::Null);
+                    SchemaRule::Options(Arc::new(options.concat().into_iter().chain(null).collect()))
+                }
                 None => return meant.into_iter().min_by_key(Vec::len).unwrap_or_default(),
             }
         };

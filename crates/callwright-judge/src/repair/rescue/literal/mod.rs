@@ -15,7 +15,7 @@ mod value;
 
 pub(in crate::repair) use reader::LiteralReader;
 pub(super) use reader::Nesting;
-pub(in crate::repair) use value::{Literal, object_json};
+pub(in crate::repair) use value::{Literal, constant, object_json};
 
 /// Returns the JSON text of the literal that `text` consists of; `None` for an expression, or if the text is ambiguous.
 pub(in crate::repair) fn whole_json(text: &str) -> Option<String> {

@@ -79,7 +79,8 @@ impl Literal {
     }
 }
 
-pub(super) fn constant(word: &str) -> Option<Literal> {
+/// Returns the value of a word that is a constant of JSON or of a programming language.
+pub(in crate::repair) fn constant(word: &str) -> Option<Literal> {
     match word {
         "true" | "True" | "TRUE" => Some(Literal::Bool(true)),
         "false" | "False" | "FALSE" => Some(Literal::Bool(false)),
