@@ -288,3 +288,57 @@ async fn an_id_that_the_model_made_up_is_told_where_it_comes_from() {
     assert!(others[1].last_message()["content"].as_str().unwrap().contains("find_person"), "{}", others[1].text());
     assert_eq!(answer.verdict(), "corrected");
 }
+
+/// Returns a task in which one argument of the booking has another source.
+fn careless(name: &'static str, value: &'static str, words: &'static str) -> Task {
+    let mut task = meeting();
+    task.outputs.retain(|(tool, argument, ..)| (*tool, *argument) != ("book_room", name));
+    task.values.push(("book_room", name, json!(value), words));
+    task
+}
+
+#[tokio::test]
+async fn a_plan_with_words_for_a_key_gives_way_to_the_model_s_own_call() {
+    let other_goal = Task { goals: vec![("find_person", "find Jack")], ..meeting() };
+    let mut only_values = careless("room_id", "room", "a room");
+    only_values.values.push(("book_room", "person_id", json!("Jack"), "Jack"));
+    only_values.outputs.clear();
+    let mut asks = meeting();
+    asks.outputs.clear();
+    for (what, task) in [
+        ("a name", careless("person_id", "Jack", "Jack")),
+        ("a thing", careless("room_id", "room", "a room")),
+        ("a time", careless("room_id", "9", "from 9")),
+        ("only words", only_values),
+        ("another goal", other_goal),
+        ("a question", asks),
+    ] {
+        let own = |_: usize, _: &crate::support::Received| answer::one_call("find_person", r#"{"name": "Jack"}"#);
+        let upstream = planning::upstream(move |_| task.clone(), own).await;
+        let proxy = proxy_of(&upstream, "plan: auto").await;
+        let message = proxy.client().chat(&request()).await.message();
+        assert_eq!(called(&message), [("find_person".to_owned(), json!({"name": "Jack"}))], "{what}");
+        let trace = proxy.traces_after_stop().await.pop().unwrap();
+        assert_eq!(trace["plan"]["result"], "given_up", "{what}: {:#}", trace["plan"]);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_only_repeats_the_name_is_no_key() {
+    let task = |_: &Value| {
+        let mut task = meeting();
+        for (_, argument, _, pointer, _) in &mut task.outputs {
+            if *argument == "person_id" {
+                *pointer = "/name";
+            }
+        }
+        task
+    };
+    let upstream = planning::upstream(task, |_, _| answer::text("The model goes on.")).await;
+    let proxy = proxy_of(&upstream, "plan: auto").await;
+    let request = request();
+    let first = proxy.client().chat(&request).await.message();
+    assert_eq!(names(&first), ["find_person", "find_room"]);
+    let next = proxy.client().chat(&returned(&request, &first)).await.message();
+    assert_eq!(next["content"], "The model goes on.", "the name `Jack` is no id of a person");
+}

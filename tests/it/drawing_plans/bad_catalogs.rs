@@ -31,7 +31,12 @@ fn always_tool(tools: &Toolset) -> Vec<Plan> {
                 assert!((1..=settings.nodes).contains(&plan.nodes().len()), "seed {seed}");
                 plans.push(plan);
             }
-            Err(GenerationError::Limit(_) | GenerationError::NoTool | GenerationError::Unusable(_)) => {}
+            Err(
+                GenerationError::Limit(_)
+                | GenerationError::NoTool
+                | GenerationError::Unusable(_)
+                | GenerationError::GuessedKey { .. },
+            ) => {}
             Err(other) => panic!("seed {seed}: {other}"),
         }
     }

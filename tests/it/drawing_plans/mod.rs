@@ -7,6 +7,7 @@
 )]
 
 mod bad_catalogs;
+mod keys;
 mod oracle;
 mod random;
 mod records;

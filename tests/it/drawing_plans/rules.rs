@@ -64,11 +64,11 @@ fn what_nobody_said_is_refused_once_and_then_asked_for() {
 fn each_fault_is_named() {
     for (place, wrong, expected) in [
         ("/arguments/0/outputs/0/output", json!("/rooms/0/key"), "`find_room` has no output `/rooms/0/key`"),
-        ("/arguments/0/outputs/0/call", json!("x"), "the call `x` stands neither in `calls` nor in `planned`"),
+        ("/arguments/0/outputs/0/call", json!("x"), "the call `x` is neither in `calls` nor in `planned`"),
         ("/arguments/0/outputs", json!([]), "`outputs` is empty"),
         ("/arguments/0/name", json!("room"), "`book_room` has no argument `room`"),
         ("/arguments/0/source", json!("guess"), "requested form"),
-        ("/arguments/1/name", json!("room_id"), "the argument `room_id` stands there twice"),
+        ("/arguments/1/name", json!("room_id"), "the argument `room_id` occurs twice"),
         ("/arguments/2/value", json!({"at": 9}), "does not fit"),
         ("/arguments/3/value", json!("four"), "`/seats` is of type string, but must be integer"),
         ("/calls/0/tool", json!("rm"), "`rm` is none of the tools that may supply it"),
@@ -118,7 +118,7 @@ fn a_circle_is_refused_with_its_path() {
     let same = json!({"calls": [call("p", "find_person")], "arguments": [output("name", "p", "/name", None)]});
     let (drawn, script) = draw(&[goal(), booking(), start(), same, jack()]);
     let told = script.told(4);
-    assert!(told.contains("in a circle: find_person -> find_person"), "{told}");
+    assert!(told.contains("in a cycle: find_person -> find_person"), "{told}");
     assert_eq!(plan(&drawn).to_string(), MEETING);
 }
 

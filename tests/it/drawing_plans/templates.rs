@@ -133,7 +133,7 @@ fn values_rest_on_what_was_said_and_fit_their_schemas() {
         ("start", value("start", json!(null), ""), "there is none"),
         ("start", output("start", "c", "/x", None), "`value` or `ask`"),
         ("seats", value("floor", json!(1), "1"), "no input `floor`"),
-        ("seats", value("name", json!("Jack"), "Jack"), "stands there twice"),
+        ("seats", value("name", json!("Jack"), "Jack"), "occurs twice"),
     ] {
         let (drawn, script) = drawn(&[wrong(name, answer), all()]);
         assert!(script.told(1).contains(expected), "{expected}: {}", script.told(1));
@@ -149,7 +149,7 @@ fn what_nobody_said_is_asked_for_and_what_is_not_required_left_out() {
     let missing: Vec<(&str, &str)> = plan.missing().map(|missing| (missing.argument, missing.question)).collect();
     assert_eq!(
         missing,
-        [("start", "From when?"), ("name", "What is `name` of find_person to be?"), ("start", "From when?")]
+        [("start", "From when?"), ("name", "What is the value of `name` for find_person?"), ("start", "From when?")]
     );
     let goal = plan.node("call3").unwrap();
     assert!(goal.argument("seats").is_none());

@@ -4,9 +4,11 @@
 //! call. Requests to models go through `upstream` only.
 
 pub mod generation;
+mod keys;
 pub mod producers;
 pub mod progress;
 mod settings;
+mod tools;
 pub mod when;
 
 pub use settings::Settings;

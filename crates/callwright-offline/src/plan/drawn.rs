@@ -180,7 +180,12 @@ impl DrawSummary {
             Err(GenerationError::NoTool) => self.unserved += 1,
             Err(GenerationError::Limit(_)) => self.limited += 1,
             // Reported as a problem of its line.
-            Err(GenerationError::Unanswered(_) | GenerationError::Unusable(_) | GenerationError::NotIndexed) => {}
+            Err(
+                GenerationError::Unanswered(_)
+                | GenerationError::Unusable(_)
+                | GenerationError::GuessedKey { .. }
+                | GenerationError::NotIndexed,
+            ) => {}
         }
     }
 }

@@ -81,8 +81,8 @@ pub(super) async fn begin(
     let settings = remaining_limits(context, cost);
     let drawn = generate_from_template(&sketch.inputs(), template, &model, &settings).await;
     let GenerationOutcome { result, from_template, notes, .. } = drawn;
-    let needless = result.as_ref().ok().and_then(|plan| needless_question(&sketch.inputs(), plan));
-    if needless.is_some() {
+    let unfit = result.as_ref().ok().and_then(|plan| unfitness(sketch, &reason, plan));
+    if unfit.is_some() {
         context.pipeline.planner_backoff.report(context.turn.tenant(), model.name(), false);
     } else {
         report_unusable(context, &model, result.as_ref().err());
@@ -101,12 +101,19 @@ pub(super) async fn begin(
     }
     if let Some(undrawn) = &undrawn {
         plan_run.end(result_of(undrawn), undrawn.to_string());
-    } else if let Some(EvidentlySupplied { argument, producer }) = needless {
-        let note = format!("the plan requests `{argument}` from the user, which {producer} supplies");
-        plan_run.end(PlanResult::GivenUp, note);
+    } else if let Some(unfit) = unfit {
+        plan_run.end(PlanResult::GivenUp, unfit);
     }
     plan_run.note(context.turn);
     plan_run.is_under_way().then_some(plan_run)
+}
+
+/// Returns why the model's own answer is better than the plan, if it is.
+fn unfitness(sketch: &PlanSketch<'_>, reason: &PlanReason, plan: &Plan) -> Option<String> {
+    if let Some(EvidentlySupplied { argument, producer }) = needless_question(&sketch.inputs(), plan) {
+        return Some(format!("the plan requests `{argument}` from the user, which {producer} supplies"));
+    }
+    reason.unserved_by(plan)
 }
 
 /// Records whether the planning model yielded something usable. A report that no tool serves the request, or a limit of
@@ -114,7 +121,9 @@ pub(super) async fn begin(
 fn report_unusable(context: &StageContext<'_>, model: &MeteredModel, undrawn: Option<&GenerationError>) {
     let is_usable = match undrawn {
         None => true,
-        Some(GenerationError::Unusable(_) | GenerationError::Unanswered(_)) => false,
+        Some(GenerationError::Unusable(_) | GenerationError::Unanswered(_) | GenerationError::GuessedKey { .. }) => {
+            false
+        }
         Some(GenerationError::NoTool | GenerationError::NotIndexed | GenerationError::Limit(_)) => return,
     };
     context.pipeline.planner_backoff.report(context.turn.tenant(), model.name(), is_usable);
@@ -160,6 +169,7 @@ pub(super) async fn choose_item(
 pub(super) fn result_of(undrawn: &GenerationError) -> PlanResult {
     match undrawn {
         GenerationError::Limit(_) => PlanResult::Limit,
+        GenerationError::GuessedKey { .. } => PlanResult::GivenUp,
         GenerationError::NoTool
         | GenerationError::NotIndexed
         | GenerationError::Unusable(_)

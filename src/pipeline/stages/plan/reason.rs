@@ -21,6 +21,18 @@ pub(super) enum PlanReason {
 }
 
 impl PlanReason {
+    /// Returns why a plan does not serve its reason: the tool with the missing argument is not called, or takes no value
+    /// from another call. The model's own answer is at least as good as such a plan.
+    pub(super) fn unserved_by(&self, plan: &Plan) -> Option<String> {
+        let Self::Missing { tool, argument, .. } = self else { return None };
+        let mut calls = plan.nodes().iter().filter(|node| node.tool == *tool).peekable();
+        if calls.peek().is_none() {
+            return Some(format!("the plan does not call {tool}, whose `{argument}` is missing"));
+        }
+        let takes_output = calls.any(|call| call.feeders().next().is_some());
+        (!takes_output).then(|| format!("the plan takes no argument of {tool} from another call"))
+    }
+
     /// Returns the reason in words. It names the tool that supplies the argument in the plan, which may be another one
     /// than the rule found.
     pub(super) fn in_words(&self, plan: &Plan) -> String {
@@ -42,7 +54,8 @@ impl PlanReason {
         let feeder = references.first().and_then(|reference| plan.node(&reference.node));
         match (feeder, source) {
             (Some(feeder), _) => format!("`{argument}` of {tool} is missing, and {} supplies it", feeder.tool),
-            (None, Source::Value { .. }) => format!("`{argument}` of {tool} seemed to be missing"),
+            // Another argument takes the value of the earlier step.
+            (None, Source::Value { .. }) => format!("{tool} takes a value that {producer} supplies"),
             (None, _) => format!("`{argument}` of {tool} is missing"),
         }
     }

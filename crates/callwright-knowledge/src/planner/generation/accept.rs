@@ -14,7 +14,8 @@ use super::fitting::ToolParameters;
 use super::grounding::GroundingTexts;
 use super::output_location::{kind_of, location, may_have};
 use super::prompt_data::type_name;
-use super::tools::PlanTool;
+use crate::planner::keys::{ConversationKeys, KeyArgument};
+use crate::planner::tools::PlanTool;
 use crate::text::letters;
 use callwright_common::text::excerpt;
 use callwright_types::plan::{Argument, Reference, Source};
@@ -43,7 +44,7 @@ pub(super) fn validate_goals(
         }
     }
     if taken.len() > at_most {
-        faults.push(format!("there are {} goals, and at most {at_most} can be planned for", taken.len()));
+        faults.push(format!("there are {} goals, and a plan has at most {at_most}", taken.len()));
         taken.truncate(at_most);
     }
     CheckedAnswer { taken: (is_empty || !taken.is_empty()).then_some(taken), faults }
@@ -56,6 +57,8 @@ pub(super) struct RequestedArgument {
     pub(super) required: bool,
     /// Positions of the tools that may supply it.
     pub(super) suppliers: Vec<usize>,
+    /// Key that it is, if a tool can supply it.
+    pub(super) key: Option<KeyArgument>,
 }
 
 /// Context against which an answer about a call's arguments is validated.
@@ -70,6 +73,8 @@ pub(super) struct AnswerContext<'a> {
     /// Number of further calls that fit into the plan.
     pub(super) room: usize,
     pub(super) grounding: &'a GroundingTexts,
+    /// Possible keys in the conversation and the memory.
+    pub(super) given_keys: &'a ConversationKeys,
 }
 
 /// Arguments and new calls of a valid answer.
@@ -79,16 +84,20 @@ pub(super) struct AcceptedArguments {
     /// Calls that have to be made first: position of the tool, task, and names of the arguments it supplies. Their
     /// labels follow those of the draft.
     pub(super) calls: Vec<(usize, String, Vec<String>)>,
+    /// Key argument that the answer fills with words. A plan with such an argument must not be followed.
+    pub(super) guessed_key: Option<String>,
 }
 
 /// State of the conversion of one answer.
-struct AnswerConversion<'c> {
+pub(super) struct AnswerConversion<'c> {
     /// New calls that the answer declares.
     declared: &'c [NewCall],
     /// Declared calls that are used so far.
-    used: Vec<&'c NewCall>,
+    pub(super) used: Vec<&'c NewCall>,
     /// Objections to an argument that do not reject it. The model receives them once and may repeat its answer.
     doubts: Vec<String>,
+    /// First key argument that the answer fills with words.
+    pub(super) guessed_key: Option<String>,
 }
 
 impl AnswerContext<'_> {
@@ -99,7 +108,8 @@ impl AnswerContext<'_> {
             Err(fault) => return CheckedAnswer::unusable(fault),
         };
         let mut faults = Vec::new();
-        let mut conversion = AnswerConversion { declared: &calls, used: Vec::new(), doubts: Vec::new() };
+        let mut conversion =
+            AnswerConversion { declared: &calls, used: Vec::new(), doubts: Vec::new(), guessed_key: None };
         let mut answers: HashMap<&str, &ArgumentAnswer> = HashMap::new();
         for given in &arguments {
             let Some(requested) = self.requested_argument(&given.name) else {
@@ -108,7 +118,7 @@ impl AnswerContext<'_> {
                 continue;
             };
             if answers.insert(&requested.name, given).is_some() {
-                faults.push(format!("the argument `{}` stands there twice", quoted(&given.name)));
+                faults.push(format!("the argument `{}` occurs twice", quoted(&given.name)));
             }
         }
         let mut completed = AcceptedArguments::default();
@@ -118,7 +128,7 @@ impl AnswerContext<'_> {
                 Some(given) => self.source(requested, given, &mut conversion).map(Some),
                 None if requested.required => match self.fitting().default_of(&requested.name) {
                     Some(value) => Ok(Some(Source::Value { value, words: String::new() })),
-                    None => Err("it is required, and is not there; say where it comes from".to_owned()),
+                    None => Err("it is required and missing; give its source".to_owned()),
                 },
                 None => Ok(None),
             };
@@ -142,6 +152,7 @@ impl AnswerContext<'_> {
             let position = self.suppliers.get(&call.tool).map(|(position, _)| *position);
             completed.calls.extend(position.map(|position| (position, call.task.clone(), supplies)));
         }
+        completed.guessed_key = conversion.guessed_key;
         CheckedAnswer { taken: Some(completed), faults }
     }
 
@@ -158,7 +169,7 @@ impl AnswerContext<'_> {
         let required = self.arguments.iter().filter(|requested| requested.required);
         let missing =
             required.map(|requested| Argument { name: requested.name.clone(), source: self.missing(&requested.name) });
-        AcceptedArguments { arguments: missing.collect(), calls: Vec::new() }
+        AcceptedArguments { arguments: missing.collect(), ..AcceptedArguments::default() }
     }
 
     fn source<'c>(
@@ -169,12 +180,17 @@ impl AnswerContext<'_> {
     ) -> Result<Source, String> {
         match given.source {
             ArgumentOrigin::User => Ok(given.question_source().unwrap_or_else(|| self.missing(&requested.name))),
-            ArgumentOrigin::Value => grounded_value(self.tool, &requested.name, given, self.grounding),
+            ArgumentOrigin::Value => {
+                let source = grounded_value(self.tool, &requested.name, given, self.grounding)?;
+                self.check_key(requested, &source, conversion)?;
+                Ok(source)
+            }
             ArgumentOrigin::Tool => {
                 let outputs = given.outputs.as_deref().unwrap_or_default();
                 let references: Result<Vec<_>, _> =
                     outputs.iter().map(|taken| self.reference(requested, taken, conversion)).collect();
                 let source = self.source_of(requested, &given.value, references?)?;
+                self.check_key(requested, &source, conversion)?;
                 conversion.doubts.extend(self.misfit(requested, &source, conversion));
                 Ok(source)
             }
@@ -190,12 +206,7 @@ impl AnswerContext<'_> {
         conversion: &AnswerConversion<'_>,
     ) -> Option<String> {
         let Source::Output(reference) = source else { return None };
-        let planned = self.draft.at(&reference.node).and_then(|at| self.draft.get(at)).map(|node| &node.tool);
-        let supplier = planned.or_else(|| {
-            let new =
-                (0..conversion.used.len()).find(|number| self.draft.label(self.draft.len() + number) == reference.node);
-            self.suppliers.get(&conversion.used.get(new?)?.tool).map(|(_, tool)| tool)
-        })?;
+        let supplier = self.supplier(reference, conversion)?;
         let kind = kind_of(&supplier.outputs, reference)?;
         let output = quoted(reference.output.as_str());
         let misfit = format!("the output `{output}` is {}, which the argument can never be", type_name(kind));
@@ -213,7 +224,7 @@ impl AnswerContext<'_> {
         conversion: &mut AnswerConversion<'c>,
     ) -> Result<Reference, String> {
         if requested.suppliers.is_empty() {
-            return Err("no tool can supply it; give a `value` that was said, or `ask`".to_owned());
+            return Err("no tool can supply it; give a `value` of the conversation, or `ask`".to_owned());
         }
         let call = conversion.declared.iter().find(|call| call.call == taken.call);
         let (node, supplier) = match self.planned(&taken.call, call) {
@@ -224,7 +235,7 @@ impl AnswerContext<'_> {
             }
             None => {
                 let call = call.ok_or_else(|| {
-                    format!("the call `{}` stands neither in `calls` nor in `planned`", quoted(&taken.call))
+                    format!("the call `{}` is neither in `calls` nor in `planned`", quoted(&taken.call))
                 })?;
                 let (node, tool) = self.new_call(requested, call, &mut conversion.used)?;
                 (node, tool.clone())
@@ -235,7 +246,7 @@ impl AnswerContext<'_> {
         // Documented outputs are often incomplete, so a model that insists keeps its reference. If the answer lacks the
         // output, the arguments of the call are requested again.
         if !may_have(&supplier.outputs, output.as_str()) {
-            conversion.doubts.push(format!("{fault} that is told of; take one of its `outputs`, if one will do"));
+            conversion.doubts.push(format!("{fault} in its description; use one of its `outputs` if possible"));
         }
         Ok(Reference { node, output, item })
     }
@@ -281,7 +292,7 @@ impl AnswerContext<'_> {
     fn check_acyclic(&self, from: usize) -> Result<(), String> {
         let Some(mut path) = self.draft.data_path(self.at, from) else { return Ok(()) };
         path.push(self.tool.tool.name().to_owned());
-        Err(format!("calls would feed one another in a circle: {}", path.join(" -> ")))
+        Err(format!("calls would depend on one another in a cycle: {}", path.join(" -> ")))
     }
 
     /// Rejects the same task of the same tool on the path to a goal, which would recurse without end.
@@ -294,7 +305,9 @@ impl AnswerContext<'_> {
             names.push(node.tool.tool.name().to_owned());
             if is_same(node.tool.tool.name(), &node.task, &call.tool, &call.task) {
                 let circle = names.join(" -> ");
-                return Err(format!("calls would feed one another in a circle: {circle}; it is the same task again"));
+                return Err(format!(
+                    "calls would depend on one another in a cycle: {circle}; it is the same task again"
+                ));
             }
         }
         Ok(())
@@ -330,7 +343,7 @@ impl AnswerContext<'_> {
         let written = value.to_string();
         let unused = (1..=outputs.len()).find(|number| !written.contains(&format!("{{{number}}}")));
         if let Some(number) = unused {
-            return Err(format!("`value` has no {{{number}}} where that output goes"));
+            return Err(format!("`value` has no {{{number}}} in the place of that output"));
         }
         self.grounding.check_digits(&value)?;
         Ok(Source::Composed { value, outputs })
@@ -362,7 +375,7 @@ pub(super) fn grounded_value(
     let words = grounding.words_for(&value, given.words.as_deref().unwrap_or_default());
     let words = words.map_err(|fault| {
         let quoted_value = excerpt(&value.to_string(), QUOTED_CHARS);
-        format!("the value {quoted_value} is not grounded: {fault}; give words that are there, or a tool that finds it out, or `ask`")
+        format!("the value {quoted_value} is not grounded: {fault}; give words of the conversation, a tool that returns it, or `ask`")
     })?;
     Ok(Source::Value { value, words })
 }
@@ -373,8 +386,8 @@ pub(super) fn missing(tool: &PlanTool, name: &str) -> Source {
     let about = about.and_then(Value::as_str).map(|about| excerpt(about, QUOTED_CHARS)).unwrap_or_default();
     let tool = tool.tool.name();
     let question = match about.is_empty() {
-        true => format!("What is `{name}` of {tool} to be?"),
-        false => format!("What is `{name}` of {tool} to be? ({about})"),
+        true => format!("What is the value of `{name}` for {tool}?"),
+        false => format!("What is the value of `{name}` for {tool}? ({about})"),
     };
     Source::Missing { question }
 }
@@ -385,6 +398,6 @@ pub(super) fn is_same(tool: &str, task: &str, other: &str, other_task: &str) -> 
     tool == other && words.map(str::to_lowercase).eq(other_words.map(str::to_lowercase))
 }
 
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     excerpt(text, QUOTED_CHARS)
 }

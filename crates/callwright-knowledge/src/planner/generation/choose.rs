@@ -91,14 +91,14 @@ struct ChoiceOptionData {
 
 fn question(inputs: &ChoiceInputs<'_>, settings: &GenerationSettings) -> Question {
     let system = format!(
-        "A tool is to be called, `wanted`, for what the user wants. One of `options` is what its argument is taken from. Say which.\n\n\
+        "A tool is to be called, `wanted`, to fulfil the request of the user. Select the one of `options` from which its argument is taken.\n\n\
          {DATA}\n\n\
          Rules:\n\
-         1. `choice` is the `number` of the option that fits best to what the user said and to `task`.\n\
-         2. Where the user said nothing that tells them apart, the first one that serves is right.\n\
-         3. Where none of them serves what the user wants, `choice` is null.\n\n\
-         Example: the user says \"Water the fern\", and the options are 1 {{\"name\": \"Cactus\"}} and 2 {{\"name\": \"Fern\"}}. The answer is \
-         {{\"choice\": 2}}\n\n\
+         1. `choice` is the `number` of the option that best matches the messages of the user and `task`.\n\
+         2. If the messages of the user do not distinguish them, choose the first one that serves the request.\n\
+         3. If none of them serves the request, `choice` is null.\n\n\
+         Example: the user writes \"Water the fern\", and the options are 1 {{\"name\": \"Cactus\"}} and 2 {{\"name\": \"Fern\"}}. The answer \
+         is {{\"choice\": 2}}\n\n\
          Answer with one JSON object and nothing else: {{\"choice\": number or null}}"
     );
     let listed = inputs.options.iter().take(settings.options).enumerate();

@@ -7,15 +7,16 @@ use serde_json::{Map, Value};
 use super::accept::{AcceptedArguments, AnswerContext, RequestedArgument};
 use super::draft::DraftNode;
 use super::error::GenerationError;
-use super::generate::PlanGeneration;
+use super::generate::{PlanGeneration, PlanInputs};
 use super::model::{Purpose, Question};
 use super::prompt_data::{prompt_outputs, prompt_schema};
 use super::prompts::{
     ArgumentData, ConsumerData, PlannedData, RequestedCallData, SupplierData, completion, completion_form,
 };
 use super::settings::Completion;
-use super::tools::PlanTool;
+use crate::planner::keys::{KeyArgument, KeySources};
 use crate::planner::producers::Candidate;
+use crate::planner::tools::PlanTool;
 use crate::text::beginning;
 use callwright_judge::scanner::Parameter;
 use callwright_types::plan::{Argument, Source};
@@ -114,10 +115,16 @@ impl PlanGeneration<'_> {
             suppliers: &by_name,
             room: self.draft.room(self.settings.nodes),
             grounding: &self.grounding,
+            given_keys: &self.given_keys,
         };
         let checked = self.requester.converse(question, |text| context.validate(text)).await?;
-        let AcceptedArguments { arguments, calls } = checked.taken.unwrap_or_else(|| context.all_missing());
+        let AcceptedArguments { arguments, calls, guessed_key } =
+            checked.taken.unwrap_or_else(|| context.all_missing());
         let name = node.tool.tool.name();
+        // Without tools, the key is requested again in the next step.
+        if let Some(argument) = guessed_key.filter(|_| from == AllowedSources::Calls) {
+            return Err(GenerationError::GuessedKey { tool: name.to_owned(), argument });
+        }
         self.notes.extend(checked.faults.into_iter().map(|fault| format!("{name}: {fault}")));
         for (position, task, supplies) in calls {
             let Some(tool) = self.inputs.tools.tool(position) else { continue };
@@ -151,7 +158,8 @@ impl PlanGeneration<'_> {
                 tools: names,
             });
             let (name, required) = (parameter.name.to_owned(), parameter.required);
-            suppliers.requested.push(RequestedArgument { name, required, suppliers: positions });
+            let key = self.key(node, parameter, !positions.is_empty());
+            suppliers.requested.push(RequestedArgument { name, required, suppliers: positions, key });
         }
         let mut tools: Vec<(&usize, &PlanTool)> = suppliers.by_name.values().map(|(at, tool)| (at, tool)).collect();
         tools.sort_unstable_by_key(|(position, _)| **position);
@@ -165,6 +173,13 @@ impl PlanGeneration<'_> {
         });
         suppliers.tools = tools.collect();
         suppliers
+    }
+
+    /// Returns the key that an argument is, if a tool can supply it.
+    fn key(&self, node: &DraftNode, parameter: &Parameter<'_>, has_suppliers: bool) -> Option<KeyArgument> {
+        let PlanInputs { tools, producers, .. } = *self.inputs;
+        let sources = KeySources { tools, producers, scores: &self.scores };
+        KeyArgument::new(&sources, (node.position, &node.tool), parameter, has_suppliers)
     }
 
     /// Returns the candidate sources of an argument; none for a call at the maximum depth.

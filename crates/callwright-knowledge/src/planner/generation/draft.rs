@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::error::GenerationError;
 use super::finish;
-use super::tools::PlanTool;
+use crate::planner::tools::PlanTool;
 use callwright_types::Plan;
 use callwright_types::plan::{Argument, Node};
 

@@ -14,6 +14,14 @@ pub enum GenerationError {
     /// The model's answers about the goals are unusable.
     #[error("the model's answers cannot be used: {0}")]
     Unusable(String),
+    /// The model insists on words as the value of a key that a tool supplies.
+    #[error("the plan gives the key `{argument}` of {tool} a value that is no key")]
+    GuessedKey {
+        /// Tool that takes the key.
+        tool: String,
+        /// Its argument.
+        argument: String,
+    },
     /// The model does not answer.
     #[error("{0}")]
     Unanswered(String),

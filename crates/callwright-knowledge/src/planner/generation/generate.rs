@@ -12,8 +12,9 @@ use super::grounding::GroundingTexts;
 use super::model::{PlanningModel, Purpose, Question};
 use super::prompts::{ConversationData, selection, selection_form};
 use super::settings::GenerationSettings;
-use super::tools::{PlanTool, Tools};
+use crate::planner::keys::ConversationKeys;
 use crate::planner::producers::{Producers, RequestScores};
+use crate::planner::tools::{PlanTool, Tools};
 use callwright_types::{Message, Plan};
 
 /// Inputs of plan generation.
@@ -85,6 +86,8 @@ pub(super) struct PlanGeneration<'a> {
     pub(super) settings: &'a GenerationSettings,
     pub(super) conversation: ConversationData<'a>,
     pub(super) grounding: GroundingTexts,
+    /// Possible keys in the conversation and the memory.
+    pub(super) given_keys: ConversationKeys,
     pub(super) requester: PlanRequester<'a>,
     pub(super) draft: PlanDraft,
     /// The request, with the tools whose calls are confirmed.
@@ -98,13 +101,15 @@ impl<'a> PlanGeneration<'a> {
         model: &'a dyn PlanningModel,
         settings: &'a GenerationSettings,
     ) -> Self {
-        let texts = inputs.conversation.iter().map(|message| message.text.as_str());
+        let conversation = inputs.conversation.iter().map(|message| message.text.as_str());
+        let texts = conversation.chain(inputs.memory.iter().map(String::as_str));
         Self {
             inputs,
             settings,
             conversation: ConversationData::new(inputs.conversation, inputs.memory, settings)
                 .with_outline(inputs.outline),
-            grounding: GroundingTexts::new(texts.chain(inputs.memory.iter().map(String::as_str))),
+            grounding: GroundingTexts::new(texts.clone()),
+            given_keys: ConversationKeys::collect(texts),
             requester: PlanRequester { model, settings, cost: PlanningCost::default() },
             draft: PlanDraft::default(),
             scores: RequestScores::default(),

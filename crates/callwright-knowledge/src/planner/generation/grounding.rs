@@ -51,9 +51,9 @@ impl GroundingTexts {
         } else if self.contains_words(&in_words) {
             in_words
         } else if words.trim().is_empty() {
-            return Err("it comes without words of the conversation or memory that it rests on".to_owned());
+            return Err("it has no supporting words of the conversation or memory".to_owned());
         } else {
-            return Err("the words that it is said to rest on are nowhere in the conversation or memory".to_owned());
+            return Err("its supporting words are not in the conversation or memory".to_owned());
         };
         self.check_digits(value)?;
         Ok(words)
@@ -65,9 +65,9 @@ impl GroundingTexts {
     /// The first run that does not, as feedback for the model.
     pub(super) fn check_digits(&self, value: &Value) -> Result<(), String> {
         match invented_digits(value, &self.digits) {
-            Some(digits) => Err(format!(
-                "the conversation and memory have no `{digits}`, and ids and numbers are not to be made up"
-            )),
+            Some(digits) => {
+                Err(format!("the conversation and memory have no `{digits}`, and ids and numbers must not be invented"))
+            }
             None => Ok(()),
         }
     }
@@ -158,10 +158,10 @@ mod tests {
         assert_eq!(words(json!("Jack O’Neil"), "").as_deref(), Ok("Jack O’Neil"));
         assert_eq!(words(json!("jack"), "words that nobody said").as_deref(), Ok("jack"));
         assert_eq!(words(json!("会议室"), "").as_deref(), Ok("会议室"));
-        assert!(words(json!("y"), "next Ma").unwrap_err().contains("nowhere"));
+        assert!(words(json!("y"), "next Ma").unwrap_err().contains("are not in the conversation"));
         assert_eq!(words(json!("y"), "budg").as_deref(), Ok("budg"));
-        assert!(words(json!("Jill"), "").unwrap_err().contains("without words"));
-        assert!(words(json!("Jill"), "for Jill").unwrap_err().contains("nowhere"));
+        assert!(words(json!("Jill"), "").unwrap_err().contains("no supporting words"));
+        assert!(words(json!("Jill"), "for Jill").unwrap_err().contains("are not in the conversation"));
         assert!(words(json!("x"), "ack").is_err(), "part of a word is no word");
     }
 

@@ -20,6 +20,7 @@ mod finish;
 mod fitting;
 mod generate;
 mod grounding;
+mod guessed_keys;
 mod model;
 mod need;
 mod number_words;
@@ -30,8 +31,8 @@ mod regenerate;
 mod renewed_goals;
 mod settings;
 mod template;
-mod tools;
 
+pub use super::tools::{PlanTool, ToolList, Tools};
 pub use choose::{ChoiceInputs, ChoiceResult, choose};
 pub use converse::PlanningCost;
 pub use error::{GenerationError, Limit};
@@ -40,7 +41,6 @@ pub use model::{PlanningModel, PlanningModelError, Purpose, Question, Reply};
 pub use need::{PlanNeed, need};
 pub use regenerate::{PresentPlan, Renewal, regenerate};
 pub use settings::{Completion, GenerationSettings};
-pub use tools::{PlanTool, ToolList, Tools};
 
 /// Maximum number of characters of a name or a value that a fault quotes.
 const QUOTED_CHARS: usize = 80;

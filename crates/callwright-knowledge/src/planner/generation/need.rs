@@ -53,13 +53,13 @@ struct NeedPromptData<'a> {
 
 fn question(inputs: &PlanInputs<'_>, tools: &[(&str, &str)], settings: &GenerationSettings) -> Question {
     let system = format!(
-        "Say whether the last message of the user takes a chain of calls of `tools`: a call that needs a value which neither the conversation nor \
-         the memory has, and which the answer of another tool has.\n\n{DATA}\n\n\
+        "Determine whether the last message of the user takes a chain of calls of `tools`: a call that needs a value which neither the \
+         conversation nor the memory has, and which the answer of another tool has.\n\n{DATA}\n\n\
          Rules:\n\
-         1. Calls of which each has all its values from the conversation are no chain, however many they are.\n\
-         2. Where no tool serves the message, or where only the user knows the value, `chain` is false.\n\n\
-         Example: the tools are `list_plants` and `water_plant`, which takes a `plant_id`. For \"Water the fern\" the answer is {{\"chain\": true}}, for \
-         \"Which plants are there?\" it is {{\"chain\": false}}\n\n\
+         1. Several calls that all have their values from the conversation are no chain.\n\
+         2. If no tool serves the message, or if only the user has the value, `chain` is false.\n\n\
+         Example: the tools are `list_plants` and `water_plant`, which takes a `plant_id`. For \"Water the fern\" the answer is {{\"chain\": true}}, \
+         for \"Which plants are there?\" it is {{\"chain\": false}}\n\n\
          Answer with one JSON object and nothing else: {{\"chain\": true or false}}"
     );
     let conversation = ConversationData::new(inputs.conversation, inputs.memory, settings);

@@ -11,7 +11,7 @@ use super::generate::{GenerationOutcome, PlanGeneration, PlanInputs};
 use super::model::{PlanningModel, Purpose, Question};
 use super::renewed_goals::{PresentCall, PresentData, PresentGoal, RenewalAnswer, form, parse_renewal, question};
 use super::settings::GenerationSettings;
-use super::tools::PlanTool;
+use crate::planner::tools::PlanTool;
 use callwright_types::Plan;
 use callwright_types::plan::Source;
 

@@ -51,18 +51,18 @@ pub(super) fn question(
     settings: &GenerationSettings,
 ) -> Vec<(Role, String)> {
     let system = format!(
-        "You plan calls of tools backward, from what the user wants. A plan is under way, `present`, and the user has said something more. Say \
-         what the goals are now.\n\n{DATA}\n\n\
+        "You plan calls of tools backward, from the request of the user. A plan is in progress, `present`, and the user has sent another \
+         message. Determine the current goals.\n\n{DATA}\n\n\
          Rules:\n\
-         1. `goals` are the independent things that the user wants to have or to have done now. Of `present.goals` name those again that are \
-         still wanted, with `tool` and `task` as they stand there; leave out those that the user has given up, and those that are `done`.\n\
-         2. Add what the user wants in addition: for each such goal the one tool whose call is the last step to it. Leave out tools that are \
-         only needed to find out an argument of another call. `task` says in a few words what the call is to do.\n\
-         3. `changed` names those of `present.calls` of which the latest words of the user change an argument, or say one that was missing.\n\
-         4. Where nothing is wanted any more, `goals` is [].\n\n\
-         Example: `present` has the goal `water_plant` (\"water the fern\") with the pending call `call1`, and the user says \"Two litres, and tell \
-         Ada\". The answer is {{\"goals\": [{{\"tool\": \"water_plant\", \"task\": \"water the fern\"}}, {{\"tool\": \"send_message\", \
-         \"task\": \"tell Ada\"}}], \"changed\": [\"call1\"]}}\n\n\
+         1. `goals` are the independent things that the user now requests. Repeat the `present.goals` that are still requested, with the \
+         same `tool` and `task`. Omit those that the user has given up and those that are `done`.\n\
+         2. Add new requests: for each goal, the one tool whose call is the last step. Omit tools that are only needed to find an argument \
+         of another call. `task` describes the call in a few words.\n\
+         3. `changed` names the `present.calls` of which the latest message of the user changes an argument or supplies a missing one.\n\
+         4. If nothing is requested any more, `goals` is [].\n\n\
+         Example: `present` has the goal `water_plant` (\"water the fern\") with the pending call `call1`, and the user writes \"Two litres, and \
+         write to Ada\". The answer is {{\"goals\": [{{\"tool\": \"water_plant\", \"task\": \"water the fern\"}}, {{\"tool\": \
+         \"send_message\", \"task\": \"write to Ada\"}}], \"changed\": [\"call1\"]}}\n\n\
          Answer with one JSON object and nothing else: {{\"goals\": [{{\"tool\": \"...\", \"task\": \"...\"}}], \"changed\": [\"...\"]}}"
     );
     messages(system, &RenewalPromptData { conversation, present, tools: offered(tools, settings) })

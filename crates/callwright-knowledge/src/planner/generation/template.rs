@@ -11,12 +11,13 @@ use super::answer::{ArgumentAnswer, ArgumentOrigin, parse};
 use super::converse::CheckedAnswer;
 use super::error::GenerationError;
 use super::fitting::ToolParameters;
-use super::generate::PlanGeneration;
+use super::generate::{PlanGeneration, PlanInputs};
 use super::grounding::GroundingTexts;
 use super::model::{Purpose, Question};
 use super::prompt_data::prompt_schema;
 use super::prompts::{ConversationData, DATA, messages, object};
-use super::tools::PlanTool;
+use crate::planner::keys::{ConversationKeys, KeyArgument, KeySources};
+use crate::planner::tools::PlanTool;
 use crate::text::beginning;
 use callwright_common::text::excerpt;
 use callwright_openai::Role;
@@ -35,6 +36,15 @@ struct TemplateInputUse<'t> {
     argument: &'t str,
     tool: PlanTool,
     required: bool,
+    /// Key that the argument is, if a tool evidently supplies it.
+    key: Option<KeyArgument>,
+}
+
+/// Texts of the conversation and the memory, for the validation of values.
+#[derive(Clone, Copy)]
+struct GivenTexts<'a> {
+    grounding: &'a GroundingTexts,
+    keys: &'a ConversationKeys,
 }
 
 /// Sources of the arguments that take inputs, by call label and argument name. Omitted arguments have no entry.
@@ -48,11 +58,11 @@ impl PlanGeneration<'_> {
     /// [`GenerationError`]: the model does not answer, or a limit is reached.
     pub(super) async fn fill(&mut self, template: &Plan) -> Result<Option<Plan>, GenerationError> {
         let Some(tools) = self.tools_of(template) else { return Ok(None) };
-        let inputs = inputs(template, &tools);
+        let inputs = self.template_inputs(template, &tools);
         let question =
             Question::new(Purpose::Completion, self.question(template, &tools, &inputs), form(&inputs), self.settings);
-        let grounding = &self.grounding;
-        let checked = self.requester.converse(question, |text| validate(text, &inputs, grounding)).await?;
+        let given = GivenTexts { grounding: &self.grounding, keys: &self.given_keys };
+        let checked = self.requester.converse(question, |text| validate(text, &inputs, given)).await?;
         let Some(Some(filled)) = checked.taken else {
             self.notes.push("the known plan does not fit the request".to_owned());
             return Ok(None);
@@ -75,22 +85,51 @@ impl PlanGeneration<'_> {
         is_offered.then(|| tools.into_iter().map(|(_, tool)| tool).collect())
     }
 
+    /// Returns the inputs of a template. Missing arguments with the same name share one input.
+    fn template_inputs<'t>(&self, template: &'t Plan, tools: &[PlanTool]) -> Vec<TemplateInput<'t>> {
+        let PlanInputs { tools: all, producers, scores, .. } = *self.inputs;
+        let sources = KeySources { tools: all, producers, scores };
+        let mut inputs: Vec<TemplateInput<'t>> = Vec::new();
+        for (node, tool) in template.nodes().iter().zip(tools) {
+            for argument in &node.arguments {
+                let Source::Missing { question } = &argument.source else { continue };
+                let parameter = tool.tool.parameter(&argument.name);
+                let position = self.tool_of(&node.tool).map(|(position, _)| position);
+                let key = position
+                    .zip(parameter.as_ref())
+                    .and_then(|(position, parameter)| KeyArgument::new(&sources, (position, tool), parameter, false));
+                let input_use = TemplateInputUse {
+                    label: &node.label,
+                    argument: &argument.name,
+                    tool: tool.clone(),
+                    required: parameter.is_some_and(|parameter| parameter.required),
+                    key,
+                };
+                match inputs.iter_mut().find(|input| input.name == question) {
+                    Some(input) => input.uses.push(input_use),
+                    None => inputs.push(TemplateInput { name: question, uses: vec![input_use] }),
+                }
+            }
+        }
+        inputs
+    }
+
     fn question(&self, template: &Plan, tools: &[PlanTool], inputs: &[TemplateInput<'_>]) -> Vec<(Role, String)> {
         let system = format!(
-            "A plan of calls of tools is known, `known`, that has served requests like the one of the last message of the user. Say whether it \
-             gives what the user wants now, and where its inputs come from.\n\n{DATA}\n\n\
+            "A plan of calls of tools is known, `known`, that served requests like the user's last message. Determine whether it fulfils the \
+             current request, and the sources of its inputs.\n\n{DATA}\n\n\
              Rules:\n\
-             1. `fits` is true only where `known.goals` are all that the user wants, nothing more and nothing else, and where no step does \
-             what the user does not want. Otherwise `fits` is false and `inputs` is []: a plan is made anew then.\n\
-             2. Every input that is `required` stands in `inputs`; of the others only those that the request states. Each has one `source`:\n\
-             `value`: the conversation or the memory says it. `value` is the value, as `schema` wants it (an object as a JSON text); `words` are \
-             the words that it rests on, copied letter by letter from one text. Never make up a value.\n\
-             `ask`: neither says it. `question` is what the user is asked.\n\n\
-             Example: `known` waters a plant, its inputs are `name` and `litres`, and the user says \"Water the fern\". The answer is {{\"fits\": \
+             1. `fits` is true only if `known.goals` are everything that the user requests and nothing else, and if no step does anything that \
+             the user did not request. Otherwise `fits` is false and `inputs` is []: a new plan is generated then.\n\
+             2. `inputs` has every input that is `required`, and others only if the request states them. Each has one `source`:\n\
+             `value`: the conversation or the memory contains it. `value` is the value in the form of `schema` (an object as a JSON text). \
+             `words` are the words that support it, copied exactly from one text. Never invent a value. A name is no value of an id.\n\
+             `ask`: neither contains it. `question` is the question to the user.\n\n\
+             Example: `known` waters a plant, its inputs are `name` and `litres`, and the user writes \"Water the fern\". The answer is {{\"fits\": \
              true, \"inputs\": [{{\"name\": \"name\", \"source\": \"value\", \"value\": \"fern\", \"words\": \"fern\", \"question\": null}}, \
              {{\"name\": \"litres\", \"source\": \"ask\", \"value\": null, \"words\": null, \"question\": \"How many litres?\"}}]}}\n\n\
              Answer with one JSON object and nothing else: {{\"fits\": true, \"inputs\": [{{\"name\", \"source\", \"value\", \"words\", \
-             \"question\"}}]}}. What does not apply is null."
+             \"question\"}}]}}. Members that do not apply are null."
         );
         messages(
             system,
@@ -180,25 +219,6 @@ fn depth(plan: &Plan) -> usize {
     depths.into_values().max().unwrap_or_default()
 }
 
-/// Returns the inputs of a template. Missing arguments with the same name share one input.
-fn inputs<'t>(template: &'t Plan, tools: &[PlanTool]) -> Vec<TemplateInput<'t>> {
-    let mut inputs: Vec<TemplateInput<'t>> = Vec::new();
-    for (node, tool) in template.nodes().iter().zip(tools) {
-        for argument in &node.arguments {
-            let Source::Missing { question } = &argument.source else { continue };
-            let parameter = tool.tool.parameter(&argument.name);
-            let required = parameter.is_some_and(|parameter| parameter.required);
-            let input_use =
-                TemplateInputUse { label: &node.label, argument: &argument.name, tool: tool.clone(), required };
-            match inputs.iter_mut().find(|input| input.name == question) {
-                Some(input) => input.uses.push(input_use),
-                None => inputs.push(TemplateInput { name: question, uses: vec![input_use] }),
-            }
-        }
-    }
-    inputs
-}
-
 fn form(inputs: &[TemplateInput<'_>]) -> Value {
     let names: Vec<&str> = inputs.iter().map(|input| input.name).collect();
     let name = if names.is_empty() { json!({"type": "string"}) } else { json!({"type": "string", "enum": names}) };
@@ -225,7 +245,7 @@ struct TemplateAnswer {
 fn validate(
     text: &str,
     inputs: &[TemplateInput<'_>],
-    grounding: &GroundingTexts,
+    given_texts: GivenTexts<'_>,
 ) -> CheckedAnswer<Option<InputSources>> {
     let answer: TemplateAnswer = match parse(text) {
         Ok(answer) => answer,
@@ -243,10 +263,10 @@ fn validate(
         let mut given = answer.inputs.iter().filter(|given| given.name == input.name);
         let first = given.next();
         if given.next().is_some() {
-            faults.push(format!("the input `{name}` stands there twice"));
+            faults.push(format!("the input `{name}` occurs twice"));
         }
         for input_use in &input.uses {
-            let source = input_use.source(first, grounding).unwrap_or_else(|fault| {
+            let source = input_use.source(first, given_texts).unwrap_or_else(|fault| {
                 faults.push(format!("the input `{name}`: {fault}"));
                 input_use.required.then(|| missing(&input_use.tool, input_use.argument))
             });
@@ -263,13 +283,13 @@ impl TemplateInputUse<'_> {
     ///
     /// # Errors
     /// Feedback for the model: the fault of the given input.
-    fn source(&self, given: Option<&ArgumentAnswer>, grounding: &GroundingTexts) -> Result<Option<Source>, String> {
+    fn source(&self, given: Option<&ArgumentAnswer>, texts: GivenTexts<'_>) -> Result<Option<Source>, String> {
         let Some(given) = given else {
             if !self.required {
                 return Ok(None);
             }
             let default = ToolParameters { tool: &self.tool.tool }.default_of(self.argument);
-            let value = default.ok_or("it is required, and is not there; say where it comes from")?;
+            let value = default.ok_or("it is required and missing; give its source")?;
             return Ok(Some(Source::Value { value, words: String::new() }));
         };
         match given.source {
@@ -278,7 +298,15 @@ impl TemplateInputUse<'_> {
             ArgumentOrigin::User => {
                 Ok(Some(given.question_source().unwrap_or_else(|| missing(&self.tool, self.argument))))
             }
-            ArgumentOrigin::Value => grounded_value(&self.tool, self.argument, given, grounding).map(Some),
+            ArgumentOrigin::Value => {
+                let source = grounded_value(&self.tool, self.argument, given, texts.grounding)?;
+                match (&self.key, &source) {
+                    (Some(key), Source::Value { value, .. }) if !key.may_be(value, texts.keys) => {
+                        Err("it is a key, and the value is no key of the conversation; a tool supplies it".to_owned())
+                    }
+                    _ => Ok(Some(source)),
+                }
+            }
             ArgumentOrigin::Tool => Err("its source is `value` or `ask`".to_owned()),
         }
     }

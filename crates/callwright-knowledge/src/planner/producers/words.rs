@@ -150,7 +150,7 @@ pub(super) fn terms(words: &[String]) -> Vec<Term> {
 }
 
 /// Whether a word in a name marks an identifier.
-pub(super) fn identifies(word: &str) -> bool {
+pub(in crate::planner) fn identifies(word: &str) -> bool {
     IDENTIFYING.binary_search(&word).is_ok()
 }
 

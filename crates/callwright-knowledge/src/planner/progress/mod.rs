@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::planner::keys::repeats_input;
 use callwright_common::json::Pointer;
 use callwright_judge::scanner::{Expectation, Expectations};
 use callwright_types::plan::{Item, MissingInput, Node, Reference, Source};
@@ -286,20 +287,27 @@ impl Progress {
     }
 
     fn value<'a>(&'a self, node: &'a Node, argument: &'a str, from: &'a Reference) -> Result<Value, ProgressStep<'a>> {
-        let Some(PlanCallState::Answered(output)) = self.state(&from.node) else {
+        let Some(PlanCallRecord { state: PlanCallState::Answered(output), arguments: input, .. }) =
+            self.calls.get(&from.node)
+        else {
             return Err(ProgressStep::Absent(node, from));
         };
-        match values::find(output, from) {
-            ValueLookup::Nothing => Err(ProgressStep::Absent(node, from)),
-            ValueLookup::Value(value) => Ok(value),
+        let value = match values::find(output, from) {
+            ValueLookup::Nothing => return Err(ProgressStep::Absent(node, from)),
+            ValueLookup::Value(value) => value,
             ValueLookup::Items(items) if from.item == Item::Chosen => {
                 let chosen = self.chosen.get(&node.label).and_then(|chosen| chosen.get(&from.node));
                 match chosen.and_then(|item| items.get(*item)) {
-                    Some((_, value)) => Ok(value.clone()),
-                    None => Err(ProgressStep::Choose(ItemOptions { node, argument, from, items })),
+                    Some((_, value)) => value.clone(),
+                    None => return Err(ProgressStep::Choose(ItemOptions { node, argument, from, items })),
                 }
             }
-            ValueLookup::Items(items) => Ok(Value::Array(items.into_iter().map(|(_, value)| value).collect())),
+            ValueLookup::Items(items) => Value::Array(items.into_iter().map(|(_, value)| value).collect()),
+        };
+        // Such a value is no key, so the answer lacks the key.
+        match repeats_input(argument, from.output.as_str(), &value, input) {
+            true => Err(ProgressStep::Absent(node, from)),
+            false => Ok(value),
         }
     }
 }

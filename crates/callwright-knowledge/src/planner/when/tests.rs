@@ -176,6 +176,22 @@ fn without_an_evident_producer_there_is_nothing_to_plan() {
 }
 
 #[test]
+fn a_tool_with_another_key_that_nothing_supplies_needs_no_plan() {
+    let with_key = |tools: &mut Vec<Value>| {
+        tools[1]["parameters"]["properties"]["tenant_id"] = json!({"type": "string"});
+        tools[1]["parameters"]["required"] = json!(["person_id", "tenant_id"]);
+    };
+    let mut case = meeting_case();
+    with_key(&mut case.tools);
+    assert!(!case.needs(CALENDAR), "a plan could only guess the tenant");
+    assert!(!case.needs(&format!("{CALENDAR} of the tenant t_9")), "and a key may be any key");
+    let mut supplied = meeting_case();
+    with_key(&mut supplied.tools);
+    supplied.tools.push(tool("who_am_i", "Returns the tenant.", &json!({}), &json!({"tenant_id": {"type": "string"}})));
+    assert_eq!(supplied.why(CALENDAR).unwrap()[1], "person_id");
+}
+
+#[test]
 fn an_undocumented_tool_is_evident_by_its_name() {
     let mut unknown = meeting_case();
     unknown.tools.iter_mut().for_each(|tool| tool["output"] = Value::Null);

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::planner::producers::words::{is_opaque, name_words};
 use crate::text::is_digits;
+use callwright_common::json::scalar_text;
 
 /// Maximum number of words that are read. A longer conversation is assumed to contain a key.
 const MAX_WORDS: usize = 20_000;
@@ -14,7 +15,7 @@ const MAX_WORDS: usize = 20_000;
 const NUMBER_SIGNS: [&str; 4] = ["no", "nr", "number", "#"];
 
 /// Possible keys in a conversation.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ConversationKeys {
     /// Words that are written like keys (`8f2c`, `u_17`, `48151`) and quoted texts.
     keys: HashSet<String>,
@@ -62,15 +63,45 @@ impl ConversationKeys {
     }
 
     /// Whether the conversation contains a possible key of these things that fits the schema.
-    pub(super) fn may_contain(&self, schema: &Value, things: &[String]) -> bool {
+    pub(in crate::planner) fn may_contain(&self, schema: &Value, things: &[String]) -> bool {
         self.is_long
             || self.keys.iter().any(|key| fits(schema, key))
-            || self.numbers.iter().any(|(before, number)| {
-                let is_of_thing =
-                    things.contains(before) || is_opaque(before) || NUMBER_SIGNS.contains(&before.as_str());
-                is_of_thing && fits(schema, number)
-            })
+            || self.numbers_of(things).any(|number| fits(schema, number))
     }
+
+    /// Whether the conversation contains this value as a possible key of these things that fits the schema: whole, or as
+    /// a part of a longer key that has the form of a key itself. Case and punctuation do not matter.
+    pub(super) fn may_be(&self, value: &Value, schema: &Value, things: &[String]) -> bool {
+        let Some(text) = scalar_text(value) else { return false };
+        if self.is_long {
+            return true;
+        }
+        let is_part = kind(&text) != WordKind::Plain;
+        let is_value = |key: &str| fits(schema, key) && (is_same(key, &text) || is_part && key.contains(&text));
+        self.keys.iter().any(|key| is_value(key)) || self.numbers_of(things).any(|number| is_value(number))
+    }
+
+    /// Returns the short numbers that may identify one of these things.
+    fn numbers_of<'a>(&'a self, things: &'a [String]) -> impl Iterator<Item = &'a str> {
+        let of_things = self.numbers.iter().filter(|(before, _)| {
+            things.contains(before) || is_opaque(before) || NUMBER_SIGNS.contains(&before.as_str())
+        });
+        of_things.map(|(_, number)| number.as_str())
+    }
+}
+
+/// Whether two keys have the same letters and digits, ignoring case. Empty ones are not the same.
+fn is_same(one: &str, other: &str) -> bool {
+    let signs = |text: &str| -> Vec<char> {
+        text.chars().filter(|sign| sign.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let one = signs(one);
+    !one.is_empty() && one == signs(other)
+}
+
+/// Whether a text is written like a word of a person and not like a key.
+pub(super) fn is_plain(text: &str) -> bool {
+    text.contains(char::is_whitespace) || kind(text) == WordKind::Plain
 }
 
 /// Class of a word by its spelling.
