@@ -14,6 +14,7 @@ mod hangup;
 mod keys;
 mod memory;
 mod operator_files;
+mod own_listeners;
 mod representations;
 mod shutdown;
 mod start_error;
@@ -48,6 +49,7 @@ pub use certificates::{CertificateState, certificates};
 pub use documents::{load_catalog, public_fetcher};
 pub use hangup::Hangups;
 pub use operator_files::policy_book;
+pub use own_listeners::own_listener;
 pub use shutdown::termination_requested;
 pub use start_error::StartError;
 pub use toolset_audit::{ToolsetFinding, audit_policies, audit_toolsets, forbidden_names};
@@ -104,11 +106,14 @@ impl App {
         // An address in use must not change the store first.
         let client_listener = http::bind(server.listen, "listen").await?;
         let operator_listener = http::bind(server.operator_listen, "operator_listen").await?;
+        let client = client_listener.local_addr().map_err(StartError::Address)?;
+        let operator = operator_listener.local_addr().map_err(StartError::Address)?;
+        if let Some(own) = own_listener(&settings.upstreams, [client, operator]).await {
+            return Err(StartError::OwnListener(own));
+        }
         let claim = StoreClaim::take(&settings.store, base_dir)?;
         let addresses = AddressAudit::new(&settings.executor)?;
         let built = build::build(settings, base_dir, downloads).await?;
-        let client = client_listener.local_addr().map_err(StartError::Address)?;
-        let operator = operator_listener.local_addr().map_err(StartError::Address)?;
         let certificates = Certificates::load(&server, &built.metrics)?;
         let client_url = format!("{}://{client}", certificates.client_scheme());
         let operator_url = format!("{}://{operator}", certificates.operator_scheme());

@@ -3,6 +3,7 @@
 use std::io;
 use std::num::NonZeroUsize;
 
+use super::own_listeners::OwnListener;
 use crate::http::{ServeError, TlsError};
 use callwright_common::watch::FileError;
 use callwright_executor as executor;
@@ -24,6 +25,9 @@ pub enum StartError {
     /// The local address of a listener cannot be read.
     #[error("cannot read the local address of a listener: {0}")]
     Address(io::Error),
+    /// An upstream leads back to the proxy.
+    #[error("{0}")]
+    OwnListener(OwnListener),
     /// The system starts no further thread.
     #[error(
         "cannot start {count} threads for client connections: {source}; lower `server.workers` or raise the limit of threads"

@@ -23,7 +23,7 @@ const DEFAULT_NAME: &str = "api";
 /// A model provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Provider {
-    /// Base URL; empty: OPENAI_BASE_URL, otherwise OpenAI's API.
+    /// Base URL; empty: CALLWRIGHT_UPSTREAM_URL, then OPENAI_BASE_URL, then OpenAI's API.
     pub(super) base_url: String,
     /// Environment variable with the provider's key; empty: the keys of clients are forwarded.
     pub(super) key_variable: String,

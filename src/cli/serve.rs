@@ -33,7 +33,8 @@ pub(super) struct ServeArguments {
     /// flags, and traces are kept in memory. Tool APIs on this machine may be called. May be given several times.
     #[arg(long, value_name = "FILE_OR_URL", conflicts_with = "config", requires = "model")]
     openapi: Vec<String>,
-    /// Base URL of the model provider, without any file. Default with --openapi: OPENAI_BASE_URL, otherwise OpenAI's API.
+    /// Base URL of the model provider, without any file. Default with --openapi: CALLWRIGHT_UPSTREAM_URL,
+    /// then OPENAI_BASE_URL, then OpenAI's API.
     #[arg(long, value_name = "URL", conflicts_with = "config")]
     upstream: Option<String>,
     /// Model name that clients use, as the provider spells it; its requests get the tools of --openapi.

@@ -51,7 +51,7 @@ pub(super) struct ModelArguments {
     #[arg(long, value_name = "NAME")]
     pub(super) model: Option<String>,
     /// Configuration file with the model's upstream and, where one is used, the store. Default: as `serve` finds it;
-    /// without a file, OPENAI_BASE_URL and OPENAI_API_KEY apply.
+    /// without a file, CALLWRIGHT_UPSTREAM_URL (otherwise OPENAI_BASE_URL) and OPENAI_API_KEY apply.
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
     /// Upstream of the configuration to query. Default: the default upstream.

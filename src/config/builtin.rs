@@ -1,5 +1,5 @@
-//! Defaults without a file: one upstream from the variables that OpenAI's clients read, and other environment
-//! variables.
+//! Defaults without a file: one upstream from CALLWRIGHT_UPSTREAM_URL and the variables that OpenAI's clients
+//! read, and other environment variables.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ const ONNX_RUNTIME_VARIABLE: &str = "ORT_DYLIB_PATH";
 /// The built-in upstream in TOML.
 const DOCUMENT: &str = r#"
 [upstreams.default]
-base_url = "${OPENAI_BASE_URL:-https://api.openai.com/v1}"
+base_url = "${CALLWRIGHT_UPSTREAM_URL:-${OPENAI_BASE_URL:-https://api.openai.com/v1}}"
 api_key = "${OPENAI_API_KEY:-}"
 "#;
 

@@ -1,7 +1,7 @@
 //! Interpolation of `${NAME}` and `${NAME:-default}` in string values.
 //!
-//! Form and meaning are those of POSIX parameter expansion (POSIX.1-2024, Shell Command Language, 2.6.2), without
-//! nesting. The document is parsed first. A variable's value is therefore always a string and cannot add a key or a
+//! Form and meaning are those of POSIX parameter expansion (POSIX.1-2024, Shell Command Language, 2.6.2). A default may
+//! have references itself: `${NAME:-${OTHER:-default}}`. The document is parsed first. A variable's value is therefore always a string and cannot add a key or a
 //! table.
 
 use std::borrow::Cow;
@@ -12,6 +12,9 @@ use super::Environment;
 const OPEN: &str = "${";
 const ESCAPED_OPEN: &str = "$${";
 
+/// Maximum number of references inside one another.
+const MAX_DEPTH: usize = 8;
+
 /// Error of an interpolation. Messages never contain values of variables.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum InterpolationError {
@@ -19,6 +22,8 @@ pub(super) enum InterpolationError {
     Unset(String),
     #[error("environment variable `{0}` does not hold UTF-8 text")]
     NotText(String),
+    #[error("more than {MAX_DEPTH} references inside one another")]
+    TooDeep,
     #[error("`${{` without a closing `}}`; write `$${{` for a literal `${{`")]
     Unclosed,
     #[error(
@@ -32,8 +37,19 @@ pub(super) enum InterpolationError {
 /// `${NAME}` requires the variable to be set (it may be empty). `${NAME:-default}` takes the default if the variable is
 /// unset or empty. `$${` is a literal `${`. A `$` before any other character is literal.
 pub(super) fn interpolate<'t>(text: &'t str, environment: &Environment) -> Result<Cow<'t, str>, InterpolationError> {
+    interpolate_at(0, text, environment)
+}
+
+fn interpolate_at<'t>(
+    depth: usize,
+    text: &'t str,
+    environment: &Environment,
+) -> Result<Cow<'t, str>, InterpolationError> {
     if !text.contains(OPEN) {
         return Ok(Cow::Borrowed(text));
+    }
+    if depth >= MAX_DEPTH {
+        return Err(InterpolationError::TooDeep);
     }
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
@@ -44,8 +60,8 @@ pub(super) fn interpolate<'t>(text: &'t str, environment: &Environment) -> Resul
             filled.push_str(OPEN);
             after
         } else if let Some(after) = from_dollar.strip_prefix(OPEN) {
-            let (reference, after) = after.split_once('}').ok_or(InterpolationError::Unclosed)?;
-            filled.push_str(&value_of(reference, environment)?);
+            let (reference, after) = split_at_close(after).ok_or(InterpolationError::Unclosed)?;
+            filled.push_str(&value_of(depth, reference, environment)?);
             after
         } else {
             filled.push('$');
@@ -56,8 +72,29 @@ pub(super) fn interpolate<'t>(text: &'t str, environment: &Environment) -> Resul
     Ok(Cow::Owned(filled))
 }
 
+/// Splits the text after `${` at the `}` that closes the reference.
+fn split_at_close(text: &str) -> Option<(&str, &str)> {
+    let (mut open, mut at) = (0_usize, 0);
+    while let Some(rest) = text.get(at..) {
+        at += rest.find(['$', '}'])?;
+        let rest = text.get(at..)?;
+        if rest.starts_with(ESCAPED_OPEN) {
+            at += ESCAPED_OPEN.len();
+        } else if rest.starts_with(OPEN) {
+            open += 1;
+            at += OPEN.len();
+        } else if rest.starts_with('}') && open == 0 {
+            return Some((text.get(..at)?, text.get(at + 1..)?));
+        } else {
+            open -= usize::from(rest.starts_with('}'));
+            at += 1;
+        }
+    }
+    None
+}
+
 /// Returns the value of `NAME` or `NAME:-default`.
-fn value_of(reference: &str, environment: &Environment) -> Result<String, InterpolationError> {
+fn value_of(depth: usize, reference: &str, environment: &Environment) -> Result<String, InterpolationError> {
     let (name, default) = match reference.split_once(":-") {
         Some((name, default)) => (name, Some(default)),
         None => (reference, None),
@@ -65,10 +102,9 @@ fn value_of(reference: &str, environment: &Environment) -> Result<String, Interp
     if !is_variable_name(name) {
         return Err(InterpolationError::BadName(name.to_owned()));
     }
-    match (environment(name), default) {
-        (Some(value), Some(default)) if value.is_empty() => Ok(default.to_owned()),
+    match (environment(name).filter(|value| !value.is_empty() || default.is_none()), default) {
         (Some(value), _) => value.into_string().map_err(|_| InterpolationError::NotText(name.to_owned())),
-        (None, Some(default)) => Ok(default.to_owned()),
+        (None, Some(default)) => Ok(interpolate_at(depth + 1, default, environment)?.into_owned()),
         (None, None) => Err(InterpolationError::Unset(name.to_owned())),
     }
 }
@@ -103,6 +139,12 @@ mod tests {
         assert_eq!(filled("${EMPTY:-other}").unwrap(), "other");
         assert_eq!(filled("${KEY:-other}").unwrap(), "value");
         assert_eq!(filled("${NONE:-}").unwrap(), "");
+        assert_eq!(filled("a ${NONE:-${EMPTY:-${KEY}}} b").unwrap(), "a value b");
+        assert_eq!(filled("${NONE:-a${NONE:-b}c}d}").unwrap(), "abcd}");
+        assert_eq!(filled("${KEY:-${UNSET}}").unwrap(), "value", "an unused default is not read");
+        assert_eq!(filled("${NONE:-$${KEY}").unwrap(), "${KEY");
+        assert_eq!(filled("${NONE:-${NONE:-x}"), Err(InterpolationError::Unclosed));
+        assert_eq!(filled(&("${NONE:-".repeat(9) + &"}".repeat(9))), Err(InterpolationError::TooDeep));
         assert_eq!(filled("${EMPTY}").unwrap(), "", "set but empty is set");
     }
 

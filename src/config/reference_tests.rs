@@ -82,6 +82,19 @@ fn the_reference_reads_the_variables_that_hold_without_a_file() {
 }
 
 #[test]
+fn the_address_of_the_provider_precedes_the_one_that_clients_read() {
+    let variables_with = |first| {
+        let environment = [("OPENAI_BASE_URL", "http://127.0.0.1:8787/v1"), ("CALLWRIGHT_UPSTREAM_URL", first)];
+        let without_file = load(&ConfigRequest::default(), &variables(&environment)).unwrap().settings;
+        let request = ConfigRequest { file: Some(path()), ..ConfigRequest::default() };
+        let with_file = load(&request, &variables(&environment)).unwrap().settings;
+        [without_file, with_file].map(|settings| settings.upstreams["default"].base_url.clone())
+    };
+    assert_eq!(variables_with("https://provider.example/v1"), ["https://provider.example/v1"; 2]);
+    assert_eq!(variables_with(""), ["http://127.0.0.1:8787/v1"; 2], "an empty variable is as good as none");
+}
+
+#[test]
 fn the_reference_mentions_every_key_and_no_other() {
     let shown = keys_of_text(&with_examples(&reference()));
     // Members of maps with free names are examples.

@@ -1,4 +1,4 @@
-//! Checks of each request before routing: host, origin, path, and WebSocket upgrades.
+//! Checks of each request before routing: host, origin, loops, path, and WebSocket upgrades.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -25,6 +25,7 @@ use super::{Settings, error};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::{Endpoint, Label, Listener, RequestRefusal};
 use callwright_types::Protocol as Wire;
+use callwright_upstream as upstream;
 
 /// Checks the requests of one listener before routing.
 #[derive(Debug)]
@@ -73,6 +74,9 @@ impl RequestGuard {
         let initiator = self.origins.initiator(parts);
         if initiator == Initiator::Foreign {
             return Err(GuardRefusal::Origin(self.listener));
+        }
+        if upstream::is_own_request(&parts.headers) {
+            return Err(GuardRefusal::Loop);
         }
         if is_web_socket(parts) {
             return Err(GuardRefusal::WebSocket);
@@ -145,6 +149,8 @@ impl GuardedRouter {
 enum GuardRefusal {
     Host(HostFault),
     Origin(Listener),
+    /// The proxy sent the request itself.
+    Loop,
     WebSocket,
     Path(PathFault),
     /// The path could be read as that of an endpoint of turns.
@@ -174,6 +180,7 @@ impl GuardRefusal {
         match self {
             Self::Host(_) => RequestRefusal::Host,
             Self::Origin(_) => RequestRefusal::Origin,
+            Self::Loop => RequestRefusal::Loop,
             Self::WebSocket => RequestRefusal::Upgrade,
             Self::Path(_) | Self::Disguise { .. } => RequestRefusal::Path,
         }
@@ -203,6 +210,15 @@ impl GuardRefusal {
                 let message =
                     format!("a web page of another origin made this request ({} side): {key}", listener.label());
                 (StatusCode::FORBIDDEN, message, "origin_not_allowed")
+            }
+            // RFC 5842, section 7.2. A retry, which SDKs make after a 5xx status, would loop again.
+            Self::Loop => {
+                let message = "the proxy received its own request: the `base_url` of an upstream is an address of this proxy; set \
+                               `upstreams.NAME.base_url`, or CALLWRIGHT_UPSTREAM_URL where OPENAI_BASE_URL names the proxy, to the address \
+                               of the provider";
+                let mut response = error::invalid_request(StatusCode::LOOP_DETECTED, message, "loop_detected");
+                upstream::forbid_retry(response.headers_mut());
+                return response;
             }
             Self::WebSocket => {
                 let message = "WebSocket connections are not proxied; use HTTP requests, with `stream: true` for streaming, or connect to \

@@ -78,6 +78,7 @@ mod retrieve;
 mod scan;
 mod schema_dialects;
 mod schemas;
+mod self_loop;
 mod semantic_names;
 mod sent_requests;
 mod shadow;

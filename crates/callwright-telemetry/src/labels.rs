@@ -155,6 +155,8 @@ labels! {
         Path = "path",
         /// The request is a WebSocket upgrade.
         Upgrade = "upgrade",
+        /// The proxy itself sent the request, because the address of an upstream leads back to it.
+        Loop = "loop",
     }
 }
 

@@ -4,7 +4,7 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use super::echo::Echo;
 use super::settings::CREDENTIALS;
-use super::{BuildError, Settings};
+use super::{BuildError, Settings, via};
 
 /// Hop-by-hop headers (RFC 9110, section 7.6.1, and others that proxies remove in practice).
 const HOP_BY_HOP: [&str; 9] = [
@@ -75,6 +75,7 @@ impl HeaderRules {
         for (name, value) in &self.configured {
             headers.insert(name, value.clone());
         }
+        via::add(&mut headers);
         headers
     }
 }
@@ -94,8 +95,8 @@ fn set(configured: &mut HeaderMap, name: &str, value: &str) -> Result<(), String
 }
 
 /// Number of headers that a request receives in addition to the client's and the configured ones: content type,
-/// accepted encoding, and the host and length that the HTTP client writes.
-const ADDED_HEADERS: usize = 4;
+/// accepted encoding, `Via`, and the host and length that the HTTP client writes.
+const ADDED_HEADERS: usize = 5;
 
 /// Returns the headers of a response for the client.
 pub(super) fn of_answer(upstream: &HeaderMap, body_is_untouched: bool) -> HeaderMap {
@@ -162,13 +163,19 @@ mod tests {
         ])
     }
 
+    /// Returns these headers with the proxy's `Via`.
+    fn via(mut headers: HeaderMap) -> HeaderMap {
+        via::add(&mut headers);
+        headers
+    }
+
     fn rules(settings: &Settings, is_default: bool) -> HeaderRules {
         HeaderRules::build("u", settings, is_default).unwrap()
     }
 
     #[test]
     fn without_a_key_the_default_upstream_gets_the_clients_credentials() {
-        assert_eq!(rules(&Settings::default(), true).of_forward(&client()), client());
+        assert_eq!(rules(&Settings::default(), true).of_forward(&client()), via(client()));
     }
 
     #[test]
@@ -216,7 +223,7 @@ mod tests {
             ("x-custom", "twice"),
         ]);
         let headers = rules(&Settings::default(), true).of_forward(&client);
-        assert_eq!(headers, map(&[("accept-encoding", "br"), ("x-custom", "kept"), ("x-custom", "twice")]));
+        assert_eq!(headers, via(map(&[("accept-encoding", "br"), ("x-custom", "kept"), ("x-custom", "twice")])));
     }
 
     #[test]
@@ -228,7 +235,7 @@ mod tests {
             ("content-type", "text/plain"),
         ]);
         let headers = rules(&Settings::default(), true).of_chat(&client);
-        assert_eq!(headers, map(&[("accept-encoding", "identity"), ("content-type", "application/json")]));
+        assert_eq!(headers, via(map(&[("accept-encoding", "identity"), ("content-type", "application/json")])));
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub mod test_server;
 mod text_model;
 mod tool_calls;
 mod upstreams;
+mod via;
 
 pub use answer::Answer;
 pub use body::RequestBody;
@@ -36,3 +37,4 @@ pub use settings::{BuildError, Settings};
 pub use text_model::{Answered, Exchange, Manner, Patience, TextModel, TextSource};
 pub use tool_calls::{ModelDelivery, ObservedCalls, ToolCalls};
 pub use upstreams::Upstreams;
+pub use via::is_own_request;

@@ -7,6 +7,7 @@ use http::{HeaderMap, Method, StatusCode, header};
 use jiff::Timestamp;
 
 use super::finding::DoctorFinding;
+use crate::app::own_listener;
 use crate::config::Settings;
 use callwright_types::UpstreamFailureKind;
 use callwright_upstream::{RequestBody, Upstream, Upstreams};
@@ -25,6 +26,12 @@ pub(super) async fn examine(settings: &Settings) -> (Vec<DoctorFinding>, Option<
             return (vec![DoctorFinding::fail("upstreams", error.to_string(), "correct the key named")], None);
         }
     };
+    if let Some(own) =
+        own_listener(&settings.upstreams, [settings.server.listen, settings.server.operator_listen]).await
+    {
+        let fix = "set the address of the provider, with CALLWRIGHT_UPSTREAM_URL if OPENAI_BASE_URL names the proxy";
+        return (vec![DoctorFinding::fail(format!("upstream {}", own.upstream), own.to_string(), fix)], None);
+    }
     let checked = join_all(upstreams.iter().map(|upstream| check(upstream, &settings.default_upstream))).await;
     let clock = checked.iter().find_map(|(_, clock)| *clock);
     (checked.into_iter().map(|(finding, _)| finding).collect(), clock)

@@ -15,7 +15,8 @@ use super::metrics::Metrics;
 use super::{GUARD, POLL, guarded};
 
 /// Environment variables that would affect the proxy.
-const FOREIGN_VARIABLES: [&str; 10] = [
+const FOREIGN_VARIABLES: [&str; 11] = [
+    "CALLWRIGHT_UPSTREAM_URL",
     "OPENAI_BASE_URL",
     "OPENAI_API_KEY",
     "HTTP_PROXY",
