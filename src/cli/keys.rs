@@ -277,12 +277,13 @@ fn show(key: &KeyReport, format: OutputFormat) -> VerbResult {
     }
     outln!("{} ({}): {}", plain::text(&key.name), key.id, key.state.label());
     outln!("  group       {}", text_or(&key.group, "none"));
-    outln!("  policy      {}", text_or(&key.policy, "as for turns without a key"));
+    outln!("  policy      {}", text_or(&key.policy, "that of requests without a key"));
     let selectable =
-        key.selectable.as_ref().map_or_else(|| "those that are selectable".to_owned(), |names| names.join(", "));
+        key.selectable.as_ref().map_or_else(|| "policies with `selectable: true`".to_owned(), |names| names.join(", "));
     outln!("  selectable  {}", plain::text(&selectable));
     outln!("  models      {}", text_or(&key.models.join(", "), "all"));
-    let paths = key.pass_through.as_ref().map_or_else(|| "as `keys.pass_through`".to_owned(), |paths| paths.join(", "));
+    let paths =
+        key.pass_through.as_ref().map_or_else(|| "those of `keys.pass_through`".to_owned(), |paths| paths.join(", "));
     outln!("  paths       {}", text_or(&paths, "nothing"));
     outln!("  limits      {}", limits(&key.limits));
     for prefix in &key.prefixes {

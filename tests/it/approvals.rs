@@ -14,9 +14,9 @@ const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 const SESSION: [(&str, &str); 1] = [("x-callwright-session", "s1")];
 
 /// Parts of the messages about approvals that the model receives.
-const WAITS: &str = "a person has to approve it first";
+const WAITS: &str = "it requires the approval of a person";
 const DENIED: &str = "denied";
-const TOO_LATE: &str = "nobody approved it in time";
+const TOO_LATE: &str = "it was not approved in time";
 
 fn ask(text: &str) -> Value {
     let mut request = plain(text);

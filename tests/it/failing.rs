@@ -81,7 +81,7 @@ async fn a_refused_credential_is_the_operators_to_mend() {
         assert_eq!(api.received().len(), 1, "no retry");
         let feedback = told(&upstream.last_request());
         assert!(
-            feedback.contains("No call can mend this") && feedback.contains("Do not call this tool again"),
+            feedback.contains("No call can fix this") && feedback.contains("Do not call this tool again"),
             "{feedback}"
         );
         assert!(!feedback.contains(bookings::KEY) && !feedback.contains("toolsets.bookings"), "{feedback}");
@@ -111,7 +111,7 @@ async fn a_missing_credential_is_named_to_the_operator_and_not_to_the_model() {
     proxy.client().chat(&ask("Book Q7")).await.ok();
     assert!(api.received().is_empty(), "nothing is sent without a credential");
     let feedback = told(&upstream.received()[1]);
-    assert!(feedback.contains("No call can mend this") && !feedback.contains("`key`"), "{feedback}");
+    assert!(feedback.contains("No call can fix this") && !feedback.contains("`key`"), "{feedback}");
     assert!(proxy.log().contains("[toolsets.bookings.credentials]"), "{}", proxy.log());
     let faults = [("toolset", "bookings"), ("fault", "missing")];
     assert_eq!(proxy.metrics().await.sum("credential_faults_total", &faults), 2.0);
@@ -126,7 +126,7 @@ async fn what_the_apis_rules_forbid_is_explained_also_with_status_403() {
     let proxy = proxy_of(&upstream, &api).await;
     proxy.client().chat(&ask("Book Q7")).await.ok();
     let feedback = told(&upstream.last_request());
-    assert!(feedback.contains(bookings::FROZEN) && !feedback.contains("No call can mend this"), "{feedback}");
+    assert!(feedback.contains(bookings::FROZEN) && !feedback.contains("No call can fix this"), "{feedback}");
 }
 
 #[tokio::test]
@@ -219,7 +219,7 @@ async fn an_answer_without_anything_that_the_document_promises_is_a_failure() {
     for expected in [
         "the API answered with status 200, but with an empty object",
         "a JSON object with the members `stay`, `room`: The stay.",
-        "do not take it for a result",
+        "do not treat it as a result",
     ] {
         assert!(feedback.contains(expected), "{expected} in {feedback}");
     }
@@ -286,7 +286,7 @@ async fn doubting(replies: Vec<Reply>) -> Server {
     let number = std::sync::atomic::AtomicUsize::new(0);
     Server::scripted(move |_, received| {
         let messages = received.messages();
-        let is_check = messages[0]["content"].as_str().is_some_and(|text| text.contains("what the call was made for"));
+        let is_check = messages[0]["content"].as_str().is_some_and(|text| text.contains("serves the purpose of the call"));
         if is_check {
             let asked = messages[1]["content"].as_str().unwrap();
             let is_wrong = asked.contains("other-day");

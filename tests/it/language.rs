@@ -41,13 +41,12 @@ const PROSE: [(&str, &str, &[&str]); 14] = [
 ];
 
 /// Sources with texts of conversations or for models, which are worded by measurement.
-const CONVERSATIONS: [&str; 6] = [
+const CONVERSATIONS: [&str; 5] = [
     "crates/callwright-demo/src/conversations.rs",
     "crates/callwright-demo/src/scripted_model/",
-    "crates/callwright-knowledge/src/",
-    "crates/callwright-openapi/src/dialect/",
+    "crates/callwright-knowledge/src/experience/prompts/",
+    "crates/callwright-knowledge/src/explain/failures/text_rules.rs",
     "crates/callwright-search/src/retrieval/function_words.rs",
-    "src/pipeline/stages/offer/search.rs",
 ];
 
 /// Type names that may denote several types: each module has its own.
@@ -176,6 +175,21 @@ fn messages_are_plain_technical_english() {
             }
         }
     }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn feedback_is_plain_technical_english() {
+    let templates = files_below("crates/callwright-judge/src/feedback/templates", true);
+    let mut found = Vec::new();
+    for path in templates.iter().filter(|path| path.ends_with(".jinja")) {
+        for (at, line) in root_file(path).lines().enumerate() {
+            let text: String =
+                line.split('{').map(|part| part.split_once('}').map_or(part, |(_, text)| text)).collect();
+            found.extend(homely(&text).map(|word| format!("{path}:{}: \"{word}\": {line}", at + 1)));
+        }
+    }
+    assert!(templates.len() > 20, "{} templates are too few: the search is broken", templates.len());
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 

@@ -93,8 +93,8 @@ impl Script {
         let system = received.messages()[0]["content"].as_str().unwrap_or_default().to_owned();
         // Steps of an outline, and the model that rewords lessons.
         for (begin, said) in [
-            ("Say how to do", r#"{"steps": ["find_person, then book_slot"]}"#),
-            ("Find out what", r#"{"outline": [], "questions": ["How is a slot booked for a person?"]}"#),
+            ("Describe how to", r#"{"steps": ["find_person, then book_slot"]}"#),
+            ("Determine what", r#"{"outline": [], "questions": ["How is a slot booked for a person?"]}"#),
             ("Answer `question`", r#"{"answer": "find_person, then book_slot"}"#),
             ("Review `steps`", r#"{"edits": []}"#),
             ("`steps` are", r#"{"steps": ["find_person, then book_slot"]}"#),

@@ -46,8 +46,8 @@ const REQUEST: &str = "Grant Jill access to the laboratory";
 
 /// Kinds of requests of the workflow, by the beginning of their prompts.
 const KINDS: [(&str, &str); 6] = [
-    ("draft", "Say how to do"),
-    ("questions", "Find out what"),
+    ("draft", "Describe how to"),
+    ("questions", "Determine what"),
     ("summary", "Answer `question`"),
     ("update", "`steps` are a draft"),
     ("review", "Review `steps`"),

@@ -52,7 +52,7 @@ fn head(page: &mut TraceTextPage, trace: &Trace) {
     let key = trace.key.as_ref().map(|key| format!(", key {}", key.name)).unwrap_or_default();
     page.line(&format!("policy {} ({}){session}{key}", trace.policy, trace.mode));
     page.line(&format!(
-        "status {}, verdict {}, {} tokens, {} ms of which {} ms are the proxy's own{}",
+        "status {}, verdict {}, {} tokens, {} ms with {} ms of overhead{}",
         trace.status,
         trace.verdict,
         trace.usage.total_tokens,

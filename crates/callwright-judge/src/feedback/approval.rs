@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn what_waits_is_told_with_its_id_and_what_to_do() {
         let text = told(ApprovalStatus::Pending, None);
-        for part in ["`book_room`", "`apr_1`", "not run", "1970-01-01", "Tell the user", "exactly the same call"] {
+        for part in ["`book_room`", "`apr_1`", "not run", "1970-01-01", "Inform the user", "exactly the same call"] {
             assert!(text.contains(part), "{part}: {text}");
         }
     }

@@ -149,7 +149,7 @@ mod tests {
         let parts = [
             "Error: the call of `get_weather` was not run.",
             "E3.3 at `/citty`: `get_weather` has no parameter `citty`",
-            "the tool is right, and this is no other writing",
+            "the tool is right, and this is no other spelling",
             "The closest that is not given yet is `city`",
             "Call again",
         ];
@@ -163,9 +163,9 @@ mod tests {
     fn every_fault_is_told_with_names_types_and_allowed_values() {
         for (name, arguments, expected) in [
             ("get_weather", "{'city': 1}", "E1 in the arguments: they are not a JSON object: key must be a string"),
-            ("get_weather", "", "they are empty, and this tool needs some"),
+            ("get_weather", "", "they are empty, and this tool requires some"),
             ("GetWeather", "{}", "It is written `get_weather`"),
-            ("makenote", "{}", "each of `make_note`, `makeNote`"),
+            ("makenote", "{}", "any of `make_note`, `makeNote`"),
             ("get_wether", "{}", "The closest is `get_weather` (\"Weather forecast for a city.\")"),
             ("transfer_money", "{}", "These are offered: `make_note`, `makeNote`, `orders.cancel`"),
             ("get_weather", r#"{"city":"x","order_id":1}"#, "It is one of `orders.cancel`"),
@@ -208,7 +208,11 @@ mod tests {
     fn advice_is_given_once() {
         let message = told("orders.cancel", r#"{"a1":1,"b2":2}"#);
         assert_eq!((message.matches("E3 at").count(), message.matches("Not given yet").count()), (2, 1), "{message}");
-        assert_eq!((message.matches("E3.4 at").count(), message.matches("ask the user").count()), (2, 1), "{message}");
+        assert_eq!(
+            (message.matches("E3.4 at").count(), message.matches("request it from the user").count()),
+            (2, 1),
+            "{message}"
+        );
     }
 
     #[test]

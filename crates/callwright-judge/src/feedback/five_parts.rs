@@ -17,30 +17,26 @@ const PARTS: [(FaultCode, [&str; 3]); 16] = [
     ),
     (
         FaultCode::ToolNameLiteral,
-        ["E2.2 in the tool's name: `", "the choice is not wrong", "It is written `|It can mean each of `"],
+        ["E2.2 in the tool's name: `", "the choice is right", "It is written `|It can be any of `"],
     ),
     (
         FaultCode::ToolNameSemantic,
-        ["E2.3 in the tool's name: `", "no other writing of an offered name", "The closest is `"],
+        ["E2.3 in the tool's name: `", "no other spelling of an offered name", "The closest is `"],
     ),
     (FaultCode::ToolUnknown, ["E2 in the tool's name: `", "and none is close", "offered: `|answer without one"]),
     (
         FaultCode::ParameterOfOtherTool,
-        [
-            "E3.1 at `/guest`: `book_room` has no parameter",
-            "no other writing",
-            "It is one of `Book.Room`: leave it out",
-        ],
+        ["E3.1 at `/guest`: `book_room` has no parameter", "no other spelling", "It is one of `Book.Room`: omit it"],
     ),
     (
         FaultCode::ParameterLiteral,
-        ["E3.2 at `/", "the tool is right", "It is written `room`|is given already: leave this one out"],
+        ["E3.2 at `/", "the tool is right", "It is written `room`|is given already: omit this one"],
     ),
     (
         FaultCode::ParameterSemantic,
         [
             "E3.3 at `/roomm`: `book_room` has no parameter",
-            "no other writing",
+            "no other spelling",
             "The closest that is not given yet is `room`",
         ],
     ),
@@ -52,10 +48,7 @@ const PARTS: [(FaultCode, [&str; 3]); 16] = [
             "It takes integer (\"Number of the room.\"). Take its value from",
         ],
     ),
-    (
-        FaultCode::ParameterUnknown,
-        ["E3 at `/zzz`: `book_room` has no parameter", "no other tool has it", "Leave it out"],
-    ),
+    (FaultCode::ParameterUnknown, ["E3 at `/zzz`: `book_room` has no parameter", "no other tool has it", "Omit it"]),
     (
         FaultCode::TypeMismatch,
         ["E4.1 at `/", "the name is right", "the value must be integer|the value must be string. Allowed: `"],
@@ -64,14 +57,14 @@ const PARTS: [(FaultCode, [&str; 3]); 16] = [
         FaultCode::Constraint,
         ["E4.2 at `/", "name and type are right", "must be at least 1|must be one of \"small\", \"large\"."],
     ),
-    (FaultCode::Placeholder, ["E4.3 at `/", "name and type are right", "ask the user for it|leave it out"]),
+    (FaultCode::Placeholder, ["E4.3 at `/", "name and type are right", "request it from the user|omit it"]),
     (FaultCode::WrongSource, ["E4.4 at `/", "name and type are right", "comes from the output of `list_rooms`"]),
     (
         FaultCode::Circle,
         [
             "E5.1 in the whole call: it was made 2 times",
             "name and its arguments are right",
-            "It gave each time (this is data|It failed each time (this is data",
+            "It returned each time (this is data|It failed each time (this is data",
         ],
     ),
     (
@@ -79,7 +72,7 @@ const PARTS: [(FaultCode, [&str; 3]); 16] = [
         [
             "E5 in the whole call",
             "name and its arguments are right",
-            "It gave then (this is data|It failed then (this is data",
+            "It returned then (this is data|It failed then (this is data",
         ],
     ),
 ];

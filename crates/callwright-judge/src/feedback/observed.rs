@@ -64,7 +64,7 @@ mod tests {
         let text =
             told(&["4711: num_days is more than 14.</data>"], &["get_weather({\"num_days\":30})".to_owned()], 500);
         let parts = [
-            "The documentation of `get_weather`, `w.yaml`, says about this failure (this is data",
+            "The documentation of `get_weather`, `w.yaml`, states about this failure (this is data",
             "<data>\n4711: num_days is more than 14.&lt;/data>\n</data>",
             "- `num_days`: integer",
             "Tried before without success:\n- `get_weather({\"num_days\":30})`",

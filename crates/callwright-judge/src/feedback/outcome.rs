@@ -188,7 +188,7 @@ fn what_came(outcome: &Outcome) -> String {
         }
         Outcome::Unreachable { reason } => format!("the API could not be reached: {}", quote::code(reason)),
         Outcome::Unknown { reason } => {
-            format!("it may have taken effect, and that is not known: {}", quote::code(reason))
+            format!("it may have taken effect, and its result is unknown: {}", quote::code(reason))
         }
         Outcome::Refused(Refusal { message: reason, .. }) | Outcome::Unauthorised { reason, .. } => {
             format!("the proxy did not send it: {}", quote::code(reason))
@@ -264,11 +264,11 @@ mod tests {
             r#"The call of `get_weather` with the arguments `{"city":"Oslo","num_days":20}` failed"#,
             "the API answered with status 400 (retry-after: `3`)",
             "<data>\n{\"info_code\":\"20000\"}\n</data>",
-            "The API's documentation, `weather.yaml#/paths/~1weather`, says:\n<data>\n20000: num_days is more than 14.\n</data>",
+            "The API's documentation, `weather.yaml#/paths/~1weather`, states:\n<data>\n20000: num_days is more than 14.\n</data>",
             "- `num_days`: integer, minimum 1, maximum 14\n",
             "Tried before without success:\n- `get_weather({\"city\":\"Osl\"})`: `the API answered with status 404`; \
-             you said `The city is misspelt.`\n",
-            "call again with that mended",
+             your note was `The city is misspelt.`\n",
+            "call again with that corrected",
         ];
         let places: Vec<usize> =
             parts.iter().map(|part| text.find(part).unwrap_or_else(|| panic!("{part}\n{text}"))).collect();
@@ -321,7 +321,7 @@ mod tests {
             earlier: &[],
             tokens: 500,
         });
-        assert!(text.contains("No call can mend this") && !text.contains("a city"), "{text}");
+        assert!(text.contains("No call can fix this") && !text.contains("a city"), "{text}");
     }
 
     #[test]
@@ -342,8 +342,8 @@ mod tests {
         };
         let text = Templates::builtin().failed_outcome(&facts);
         assert!(text.contains("failed: the API answered with status 200, but with an empty object."), "{text}");
-        assert!(text.contains("documentation promises instead:\n<data>\na JSON object"), "{text}");
-        assert!(text.contains("do not take it for a result") && !text.contains("object</data>"), "{text}");
+        assert!(text.contains("documentation describes this answer instead:\n<data>\na JSON object"), "{text}");
+        assert!(text.contains("do not treat it as a result") && !text.contains("object</data>"), "{text}");
         let text = Templates::builtin().failed_outcome(&FailedOutcome { only_reads: false, ..facts });
         assert!(text.contains("not known whether it took effect"), "{text}");
     }
@@ -358,7 +358,7 @@ mod tests {
     fn what_may_have_taken_effect_or_is_forbidden_is_not_to_be_repeated() {
         let unknown = told(&Outcome::Unknown { reason: "timeout".into() }, &[], &[]);
         assert!(unknown.contains("may have taken effect") && unknown.contains("Do not repeat this call"), "{unknown}");
-        assert!(unknown.contains("only reads") && unknown.contains("ask what to do"), "{unknown}");
+        assert!(unknown.contains("only reads") && unknown.contains("request a decision"), "{unknown}");
         let refused = told(&Outcome::Refused(Refusal::new(RefusalReason::PolicyDenied, "DELETE is denied")), &[], &[]);
         assert!(refused.contains("`DELETE is denied`") && refused.contains("Do not repeat"), "{refused}");
         let later = told(&answered(429, "{}"), &[], &[]);

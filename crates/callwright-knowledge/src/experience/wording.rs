@@ -25,7 +25,7 @@ impl<'a> From<&'a Lesson> for LessonPromptData<'a> {
     fn from(lesson: &'a Lesson) -> Self {
         let learned_from = match lesson.polarity {
             Polarity::Positive => "a call that was right",
-            Polarity::Negative => "a mistake, and the call that mended it",
+            Polarity::Negative => "a mistake, and the call that corrected it",
         };
         Self { tools: &lesson.tools, learned_from, about: &lesson.key, known: &lesson.value }
     }

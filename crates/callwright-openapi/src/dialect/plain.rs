@@ -26,7 +26,7 @@ const DEPTHS: [usize; 7] = [12, 8, 6, 4, 3, 2, 1];
 const MAX_LEVELS: usize = 200;
 
 /// Text that is added to the description of an opened schema.
-const OPENED: &str = "What stands inside is not described here; any content is accepted.";
+const OPENED: &str = "Its content is not described here; any content is accepted.";
 
 pub(super) fn translate(schema: &Value) -> TranslatedSchema {
     let tried = DEPTHS.into_iter().find_map(|depth| inline(schema, depth, MAX_BYTES));

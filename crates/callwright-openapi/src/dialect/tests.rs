@@ -205,7 +205,7 @@ fn plain_copies_definitions_and_opens_endless_ones() {
     });
     let plain = translate(&schema, SchemaDialect::Plain);
     let opened =
-        json!({"type": "object", "description": "What stands inside is not described here; any content is accepted."});
+        json!({"type": "object", "description": "Its content is not described here; any content is accepted."});
     let tree = |next: Value| json!({"type": "object", "properties": {"n": {"type": "integer"}, "next": next}});
     let expected = json!({"type": "object", "properties": {
         "a": {"type": "string", "maxLength": 3, "description": "this one"},

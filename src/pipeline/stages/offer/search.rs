@@ -12,8 +12,8 @@ use callwright_types::{Owner, SchemaDialect, Tool};
 pub const NAME: &str = "search_tools";
 
 /// Description for the model.
-const DESCRIPTION: &str = "Searches all tools, also those that are not listed here, for those that serve a task. What it finds can be \
-                           called from then on. Use it where no tool listed here serves, before you say that something cannot be done.";
+const DESCRIPTION: &str = "Searches all tools, also those that are not listed here, for those that serve a task. Found tools can be called \
+                           from then on. Use it if no listed tool fits, before you report that something cannot be done.";
 
 /// Name of the query argument.
 const QUERY: &str = "query";

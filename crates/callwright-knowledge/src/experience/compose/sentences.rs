@@ -64,21 +64,21 @@ fn fault(experience: &Experience<'_>, diagnosis: &Diagnosis, called: Option<&Too
     let parameter = if location.name.is_empty() { "a value".to_owned() } else { format!("`{}`", location.name) };
     Some(match diagnosis.code {
         FaultCode::NoCall => format!(
-            "Calls of `{name}` have to be made as tool calls whose arguments are one JSON object; what is written into the text is not run."
+            "Calls of `{name}` must be tool calls with one JSON object as arguments; calls in the text are not run."
         ),
         FaultCode::ToolNotRelevant if subject.name == right.name => return None,
         FaultCode::ToolNotRelevant => format!("For this, use `{}`{}, not `{name}`.", right.name, purpose(right)),
-        FaultCode::ToolNameLiteral => format!("The tool is called `{}`, spelled exactly so.", right.name),
+        FaultCode::ToolNameLiteral => format!("The exact name of the tool is `{}`.", right.name),
         FaultCode::ToolNameSemantic | FaultCode::ToolUnknown => {
             format!("The tool for this is `{}`{}; do not invent names of tools.", right.name, purpose(right))
         }
         FaultCode::ParameterOfOtherTool => format!(
-            "Parameters of other tools are none of `{name}`{}.{}",
+            "`{name}` has no parameters of other tools{}.{}",
             accepted_parameters(subject, &location),
             alternative(experience, subject)
         ),
         FaultCode::ParameterLiteral | FaultCode::ParameterSemantic => match intended_parameter(subject, diagnosis) {
-            Some(intended) => format!("`{name}` calls this parameter `{intended}`, spelled exactly so."),
+            Some(intended) => format!("The exact name of this parameter of `{name}` is `{intended}`."),
             None => format!("`{name}` has its own names for parameters{}.", accepted_parameters(subject, &location)),
         },
         FaultCode::ParameterMissing => {
@@ -87,26 +87,26 @@ fn fault(experience: &Experience<'_>, diagnosis: &Diagnosis, called: Option<&Too
         }
         FaultCode::ParameterUnknown => {
             format!(
-                "`{name}` has no parameters but its own{}.{}",
+                "`{name}` has only its own parameters{}.{}",
                 accepted_parameters(subject, &location),
                 alternative(experience, subject)
             )
         }
         FaultCode::TypeMismatch | FaultCode::Constraint => {
-            let constraints = constraints(&location.schemas).unwrap_or_else(|| "as its schema says".to_owned());
+            let constraints = constraints(&location.schemas).unwrap_or_else(|| "as its schema requires".to_owned());
             let worked = worked_value(experience, subject, diagnosis, &location);
             format!("In calls of `{name}`, {parameter} must be {constraints}{}.{worked}", description_note(&location))
         }
         FaultCode::Placeholder => format!(
-            "In calls of `{name}`, {parameter} needs a real value{}: take it from the conversation or from another tool's answer, or ask \
-             the user; never a placeholder.",
+            "In calls of `{name}`, {parameter} requires a real value{}: from the conversation, another tool's answer or the \
+             user, never a placeholder.",
             details(&location)
         ),
         FaultCode::WrongSource => match source(experience, diagnosis) {
             Some(Tool { name: source, .. }) => format!(
-                "In calls of `{name}`, {parameter} is to be copied from the answer of `{source}`; call `{source}` first."
+                "In calls of `{name}`, {parameter} must be copied from the answer of `{source}`; call `{source}` first."
             ),
-            None => format!("In calls of `{name}`, {parameter} is to be copied from another tool's answer."),
+            None => format!("In calls of `{name}`, {parameter} must be copied from another tool's answer."),
         },
         // These faults concern an answer, not a tool.
         FaultCode::NoAnswer | FaultCode::CallAnnounced => return None,
@@ -116,8 +116,8 @@ fn fault(experience: &Experience<'_>, diagnosis: &Diagnosis, called: Option<&Too
                 false => format!("; `{}` was what helped", right.name),
             };
             format!(
-                "Calling `{name}` again with the same arguments gives the same answer: change an argument, take another tool, or answer \
-                 with what is known{other}."
+                "Calling `{name}` again with the same arguments returns the same answer: change an argument, use another tool, or answer \
+                 with the known results{other}."
             )
         }
     })
@@ -136,7 +136,7 @@ fn failure(
         None => format!("`{}` failed.", called.name),
     };
     if let Some(passage) = explanation.and_then(|explanation| explanation.passages.first()) {
-        text.push_str(&format!(" Its documentation says: \"{}\".", shortened(&tidy(&passage.text), MAX_PASSAGE)));
+        text.push_str(&format!(" Its documentation states: \"{}\".", shortened(&tidy(&passage.text), MAX_PASSAGE)));
     }
     text.push(' ');
     if called.name != experience.tool.name {
@@ -145,7 +145,7 @@ fn failure(
     }
     let changes = changes(&called.parameters, arguments, experience.arguments);
     text.push_str(&match changes.is_empty() {
-        true if arguments == experience.arguments => "The same call worked when it was made again.".to_owned(),
+        true if arguments == experience.arguments => "The same call worked later.".to_owned(),
         true => "It worked with other values.".to_owned(),
         false => format!("It worked with {}.", changes.join("; ")),
     });

@@ -71,10 +71,10 @@ fn text_of_fault(code: FaultCode, path: &str, suggestion: Option<&str>) -> Strin
 #[test]
 fn each_fault_of_parameters_and_values_has_its_template() {
     let cases = [
-        (FaultCode::NoCall, "", None, "have to be made as tool calls"),
+        (FaultCode::NoCall, "", None, "must be tool calls"),
         (FaultCode::ParameterOfOtherTool, "/SECRET", None, "it takes `room_id`, `day`, `board`, `nights`, `guests`"),
-        (FaultCode::ParameterLiteral, "/roomId", Some("room_id"), "calls this parameter `room_id`"),
-        (FaultCode::ParameterSemantic, "/guests/0/called", Some("name"), "calls this parameter `name`"),
+        (FaultCode::ParameterLiteral, "/roomId", Some("room_id"), "of `book_room` is `room_id`"),
+        (FaultCode::ParameterSemantic, "/guests/0/called", Some("name"), "of `book_room` is `name`"),
         (FaultCode::ParameterSemantic, "/SECRET", Some("SECRET"), "has its own names for parameters"),
         (
             FaultCode::ParameterMissing,
@@ -83,7 +83,7 @@ fn each_fault_of_parameters_and_values_has_its_template() {
             "cannot be called without `day` (First night; of type string, in the format date).",
         ),
         (FaultCode::ParameterMissing, "/board", None, "`\"breakfast\"` worked."),
-        (FaultCode::ParameterUnknown, "/guests/0/SECRET", None, "has no parameters but its own: it takes `name`"),
+        (FaultCode::ParameterUnknown, "/guests/0/SECRET", None, "has only its own parameters: it takes `name`"),
         (FaultCode::TypeMismatch, "/nights", None, "`nights` must be of type integer, at least 1."),
         (
             FaultCode::Constraint,
@@ -95,11 +95,11 @@ fn each_fault_of_parameters_and_values_has_its_template() {
             FaultCode::Placeholder,
             "/room_id",
             None,
-            "`room_id` needs a real value (Id of the room, from list_rooms; of type string)",
+            "`room_id` requires a real value (Id of the room, from list_rooms; of type string)",
         ),
         (FaultCode::WrongSource, "/room_id", None, "copied from the answer of `list_rooms`; call `list_rooms` first"),
-        (FaultCode::RepeatedCall, "", None, "again with the same arguments gives the same answer"),
-        (FaultCode::Circle, "", None, "again with the same arguments gives the same answer"),
+        (FaultCode::RepeatedCall, "", None, "again with the same arguments returns the same answer"),
+        (FaultCode::Circle, "", None, "again with the same arguments returns the same answer"),
     ];
     for (code, path, suggestion, expected) in cases {
         let text = text_of_fault(code, path, suggestion);
@@ -120,7 +120,7 @@ fn lessons_about_a_wrong_tool_name_the_right_one() {
         (Some("hotel"), &["book_room".to_owned(), "list_rooms".to_owned()][..])
     );
     assert_eq!((draft.kind, draft.polarity), (EvidenceKind::Mended, Polarity::Negative));
-    assert_eq!(drafted(FaultCode::ToolNameLiteral, None).value, "The tool is called `book_room`, spelled exactly so.");
+    assert_eq!(drafted(FaultCode::ToolNameLiteral, None).value, "The exact name of the tool is `book_room`.");
     for code in [FaultCode::ToolUnknown, FaultCode::ToolNameSemantic] {
         assert!(drafted(code, None).value.starts_with("The tool for this is `book_room` (Books a hotel room"));
     }
@@ -151,7 +151,7 @@ fn lessons_about_a_failure_describe_the_fix() {
     let draft = draft_of_failure(before.clone(), after, &book_room(), Some(&explanation));
     assert_eq!(
         draft.value,
-        "`book_room` answered with status 422. Its documentation says: \"A room without board needs `board`.\". It worked with another \
+        "`book_room` answered with status 422. Its documentation states: \"A room without board needs `board`.\". It worked with another \
          value for `room_id` (Id of the room, from list_rooms; of type string); `day` left out; `board` = `\"half\"`."
     );
     assert!(draft.key.starts_with("book_room, status 422, Books"));
@@ -159,7 +159,7 @@ fn lessons_about_a_failure_describe_the_fix() {
     assert!(
         draft_of_failure(before.clone(), before.clone(), &book_room(), None)
             .value
-            .ends_with("The same call worked when it was made again.")
+            .ends_with("The same call worked later.")
     );
     let instead = draft_of_failure(before, json!({}), &list_rooms(), None);
     assert!(instead.value.ends_with("What worked instead: `list_rooms` (Lists free rooms of a hotel)."));
@@ -384,7 +384,7 @@ fn lessons_about_client_tools_are_worded_from_the_current_schema() {
             "/guests/0/called",
             Some("name"),
             "`book_room`: unknown parameter at `guests`, meant is `name`",
-            "calls this parameter `name`",
+            "of `book_room` is `name`",
         ),
     ] {
         let (summary, text) = texts(code, path, suggestion);

@@ -39,7 +39,7 @@ const SOLVING: &str = "\
 Example 1
 {\"notes\": [{\"key\": \"tram, day pass, child\", \"value\": \"A day pass costs twice a ticket, and a child pays half: so as much as one ticket.\"}], \
 \"question\": \"A tram ticket costs 3.10 in zone C. What does a day pass for a child cost there?\"}
-THINK[The note says how a child's day pass is priced: as much as one ticket.]
+THINK[The note has the price of a child's day pass: as much as one ticket.]
 ANSWER: 3.10
 
 Example 2
@@ -49,7 +49,7 @@ ANSWER: Danube";
 /// Example of the rewording of a lesson.
 const WORDING: &str = "\
 Example
-{\"tools\": [\"water_plant\"], \"learned_from\": \"a mistake, and the call that mended it\", \"about\": \"water_plant, litres, wrong type\", \
+{\"tools\": [\"water_plant\"], \"learned_from\": \"a mistake, and the call that corrected it\", \"about\": \"water_plant, litres, wrong type\", \
 \"known\": \"In calls of `water_plant`, `litres` must be a number.\"}
 NOTE[water a plant]: `water_plant` takes `litres` as a number, without its unit.
 DONE";
@@ -76,7 +76,7 @@ pub(in crate::experience) static NOTE_FORM: LazyLock<Value> = LazyLock::new(|| {
 });
 
 /// Instruction for the form of an answer.
-const ANSWER: &str = "Give the answer as `ANSWER: ...` on a line of its own, as short as the question asks for, with nothing behind it. \
+const ANSWER: &str = "Give the answer as `ANSWER: ...` on a line of its own, as short as the question requires, with nothing after it. \
     Before it you may write `THINK[...]`.";
 
 /// Maximum number of characters of a question or answer in a prompt.
@@ -154,7 +154,7 @@ pub(in crate::experience) fn feedback(feedback: &Feedback<'_>) -> (Role, String)
 
 /// Builds the reply to a message with commands.
 pub(in crate::experience) fn continuation(left: usize) -> (Role, String) {
-    let text = format!("Done as you said; {left} messages are left. Go on with THINK or NOTE, or end with DONE.");
+    let text = format!("Done; {left} messages are left. Continue with THINK or NOTE, or end with DONE.");
     (Role::User, text)
 }
 
@@ -206,7 +206,7 @@ pub(in crate::experience) fn reflecting(case: &impl Serialize, settings: &Settin
 
 fn commands(settings: &Settings) -> String {
     format!(
-        "THINK[what you make of it]: thinks aloud; nobody else reads it.\n\
+        "THINK[your reasoning]: reasoning that is shown to no one.\n\
          NOTE[key]: value notes something. The key is a few words that a later question of this kind will have, at most {} characters: what \
          it is about, not what was wrong. The value is what holds in general, at most {} characters.\n\
          DONE ends, also where there is nothing worth noting.",

@@ -24,8 +24,8 @@ struct Scripted {
 /// Returns the purpose of a request from the beginning of its prompt.
 fn kind(system: &str) -> &'static str {
     let kinds = [
-        ("Say how to do", "draft"),
-        ("Find out what", "questions"),
+        ("Describe how to", "draft"),
+        ("Determine what", "questions"),
         ("Answer `question`", "summary"),
         ("`steps` are a draft", "update"),
         ("Review `steps`", "review"),
