@@ -12,6 +12,12 @@ fn marked() -> String {
     format!("<tool_call>\n{BARE}\n</tool_call>")
 }
 
+fn booking() -> String {
+    let parameter = |name: &str, value: &str| format!("<parameter name=\"{name}\">{value}</parameter>\n");
+    let parameters = parameter("hotel", "Ritz") + &parameter("nights", "2");
+    format!("<invoke name=\"book_room\">\n{parameters}</invoke>")
+}
+
 async fn guarding(replies: Vec<Reply>, rules: &str) -> (Server, Proxy) {
     guarding_with(replies, rules, "").await
 }
@@ -145,10 +151,41 @@ async fn policy_and_limits_say_what_becomes_of_an_unsure_text() {
         assert_eq!((names(&answer.message()).len(), upstream.received().len()), (calls, 1), "{rules}");
         assert_eq!(answer.verdict(), if calls == 0 { "text" } else { "repaired" }, "{rules}");
     }
-    let (upstream, proxy) = guarding_with(vec![answer::text(text)], "", "tool_calls = \"native\"\n").await;
+    let native = "tool_calls = \"native\"\n";
+    let bare = &unsure_texts()[3];
+    let (upstream, proxy) = guarding_with(vec![answer::text(bare)], "repair: {rescue: {native: amid}}", native).await;
     let answer = proxy.client().chat(&with_tools("Weather?")).await;
     assert_eq!((answer.verdict(), upstream.received().len()), ("text", 1), "auto is `text` towards a native upstream");
     assert_eq!(proxy.metrics().await.sum("unsure_answers_total", &[("result", "text")]), 1.0);
+}
+
+#[tokio::test]
+async fn a_native_upstream_confirms_reserved_marks_that_end_an_answer() {
+    let native = "tool_calls = \"native\"\n";
+    for (text, requests) in [
+        (format!("Сейчас сделаю:\n\n{}", marked()), 2),
+        (format!("Now I look.\ncourt\n{}\n</function_calls>", booking()), 2),
+        (format!("## Beispiel\n\n{}\n\nSo geht es.", marked()), 1),
+        (format!("Example:\n\n```xml\n{}\n```", marked()), 1),
+        (format!("Voici :\n\n```tool_call\n{BARE}\n```"), 1),
+        (format!("It prints:\n\n> {}", marked().replace('\n', "\n> ")), 1),
+    ] {
+        for (second, calls) in [(answer::text(""), 0), (answer::text(&booking()), 1)] {
+            let (upstream, proxy) = guarding_with(vec![Reply::json(200, &body_of(&text)), second], "", native).await;
+            let answer = proxy.client().chat(&with_tools("Weather?")).await;
+            assert_eq!(upstream.received().len(), requests, "{text}");
+            if requests == 2 && calls == 1 {
+                assert_eq!(names(&answer.message()), ["book_room"], "{text}");
+            } else {
+                assert_eq!((answer.text(), answer.verdict()), (body_of(&text).to_string(), "text"), "{text}");
+            }
+        }
+        // A text that was cut off may go on after the marks.
+        let cut = completion(json!({"role": "assistant", "content": text}), "length");
+        let (upstream, proxy) = guarding_with(vec![Reply::json(200, &cut)], "", native).await;
+        let answer = proxy.client().chat(&with_tools("Weather?")).await;
+        assert_eq!((answer.text(), upstream.received().len()), (cut.to_string(), 1), "{text}");
+    }
 }
 
 #[tokio::test]

@@ -59,6 +59,38 @@ async fn a_confirmed_call_replaces_the_text() {
     }
 }
 
+/// Markup of calls without its namespace, after a stray word.
+const BROKEN: &str = "Now I book it.\ncourt\n<invoke name=\"book_room\">\n<parameter name=\"hotel\">Ritz</parameter>\n<parameter name=\"nights\">2</parameter>\n</invoke>";
+
+#[tokio::test]
+async fn marks_that_end_an_answer_are_confirmed_also_after_native_calls() {
+    const NATIVE: usize = 8;
+    let room = r#"{"hotel":"Ritz","nights":2}"#;
+    for api in APIS {
+        for is_meant in [true, false] {
+            let upstream = Server::scripted(move |number: usize, received: &Received| {
+                let part = match number {
+                    0..NATIVE => call("call_1", "get_weather", PARIS),
+                    _ if number.is_multiple_of(2) => text(BROKEN),
+                    _ if is_meant => call("call_2", "book_room", room),
+                    _ => text(""),
+                };
+                api.reply(received, &[part])
+            })
+            .await;
+            let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+            for _ in 0..NATIVE / 2 {
+                api.both(&proxy, &api.with_tools("Weather?")).await;
+            }
+            for answer in api.both(&proxy, &api.with_tools("Book it.")).await {
+                let expected = if is_meant { format!("call book_room {room}") } else { format!("text {BROKEN}") };
+                assert_eq!(api.outline(&answer).last(), Some(&expected), "{api:?}");
+            }
+            assert_eq!(upstream.received().len(), NATIVE + 4, "{api:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn an_empty_answer_is_requested_again() {
     for api in APIS {

@@ -125,6 +125,7 @@ mod tests {
             r#"{"city": "Oslo", "detailed": true}{"city": "Oslo", "detailed": true}"#,
             "{\"city\": \"Oslo\", \"detailed\": true}\n{\"detailed\": true, \"city\": \"Oslo\"}",
             r#"[{"city": "Oslo", "detailed": true}]"#,
+            r#"[ARGS]{"city": "Oslo", "detailed": true}"#,
             r#""{'city': 'Oslo', 'detailed': True}""#,
         ] {
             let read: serde_json::Value = serde_json::from_str(&read("get_weather", text)).unwrap();

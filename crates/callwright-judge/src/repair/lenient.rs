@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use crate::repair::rescue::literal::{Literal, LiteralReader};
-use crate::scanner::names::template_token;
+use crate::scanner::names::{bracket_token, template_token};
 use crate::scanner::{CompiledTool, ToolSet};
 use callwright_common::json::bare;
 
@@ -89,7 +89,7 @@ fn is_same(one: &Literal, other: &Literal) -> bool {
 }
 
 fn without_leading_tokens(mut text: &str) -> &str {
-    while let Some(rest) = template_token(text).and_then(|length| text.get(length..)) {
+    while let Some(rest) = template_token(text).or_else(|| bracket_token(text)).and_then(|length| text.get(length..)) {
         text = rest.trim_start();
     }
     text

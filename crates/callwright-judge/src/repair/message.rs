@@ -214,7 +214,11 @@ fn judged_in_budget(spoken: &Spoken<'_>, judge: CallJudge<'_>) -> JudgedMessage 
         Reading::Calls(rescued) => {
             let case =
                 rescued.case(text.unwrap_or_default(), tool_set, context.conversation, spoken.situation.delivery);
-            if let Some(other) = not_calls(text.unwrap_or_default(), &rescued, case, action, repair) {
+            let delivers = case.delivery == Delivery::Native;
+            // A model that makes native calls does not end its answer with reserved markers to describe a call.
+            let is_native = delivers && (!rescued.ends_in_marks || spoken.situation.cut_off);
+            let unsure_is = repair.rescue.unsure.towards(is_native);
+            if let Some(other) = not_calls(text.unwrap_or_default(), &rescued, case, action, unsure_is) {
                 return other;
             }
             JudgedMessage { calls: judge.rescued(&rescued), rescued: Some(rescued), ..Default::default() }
@@ -241,8 +245,7 @@ fn note_duplicates(calls: &mut [JudgedCall]) {
 }
 
 /// Returns the judged message if the calls found in its text are not accepted as calls, else `None`.
-fn not_calls(text: &str, rescued: &Rescued, case: Case, action: Action, repair: &RepairRules) -> Option<JudgedMessage> {
-    let unsure_is = repair.rescue.unsure.towards(case.delivery == Delivery::Native);
+fn not_calls(text: &str, rescued: &Rescued, case: Case, action: Action, unsure_is: Unsure) -> Option<JudgedMessage> {
     match (decide(case), unsure_is) {
         (Decision::Call, _) | (Decision::Unsure, Unsure::Call) => None,
         (Decision::Unsure, Unsure::Confirm) if action.blocks() => {

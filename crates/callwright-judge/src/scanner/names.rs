@@ -53,11 +53,15 @@ pub(crate) fn without_scope(name: &str) -> Option<&str> {
     SCOPES.iter().find_map(|scope| name.strip_prefix(scope)).filter(|rest| !rest.is_empty())
 }
 
-/// Returns the name without chat-template residue: tokens (`x<|channel|>commentary`), tags (`x</arg_value>`) and the
-/// number of the call (`x:0`). `None` if there is no residue or nothing else remains.
+/// Content types that the harmony format puts between a tool's name and the arguments.
+pub(crate) const CONTENT_TYPES: [&str; 2] = ["json", "code"];
+
+/// Returns the name without chat-template residue: tokens (`x<|channel|>commentary`, `x[ARGS]`), tags
+/// (`x</arg_value>`), the content type of the arguments (`x json`) and the number of the call (`x:0`). `None` if there
+/// is no residue or nothing else remains.
 pub(crate) fn without_debris(name: &str) -> Option<&str> {
     let mut rest = name.trim();
-    while let Some(length) = template_token(rest) {
+    while let Some(length) = template_token(rest).or_else(|| bracket_token(rest)) {
         rest = rest.get(length..)?.trim_start();
     }
     let mut brackets = rest.match_indices('<');
@@ -68,6 +72,14 @@ pub(crate) fn without_debris(name: &str) -> Option<&str> {
             return None;
         }
         rest = rest.get(..at)?.trim_end();
+    }
+    if let Some(at) = rest.rfind('[').filter(|at| rest.get(*at..).and_then(bracket_token) == Some(rest.len() - at)) {
+        rest = rest.get(..at)?.trim_end();
+    }
+    if let Some((before, word)) = rest.rsplit_once(' ')
+        && CONTENT_TYPES.contains(&word)
+    {
+        rest = before.trim_end();
     }
     if let Some((before, number)) = rest.rsplit_once(':')
         && !number.is_empty()
@@ -87,6 +99,15 @@ pub(crate) fn template_token(text: &str) -> Option<usize> {
     let plain = word.trim_matches(['/', '|', '｜']);
     let is_word = plain.chars().all(|letter| letter.is_alphanumeric() || "_-:.▁".contains(letter));
     (!plain.is_empty() && is_word).then_some(end + 2)
+}
+
+/// Returns the length in bytes of the control token in brackets (`[ARGS]`, `[TOOL_CALLS]`) at the start of `text`.
+pub(crate) fn bracket_token(text: &str) -> Option<usize> {
+    let inner = text.strip_prefix('[')?;
+    let end = inner.bytes().take(MAX_TOKEN).position(|byte| byte == b']')?;
+    let word = inner.get(..end)?;
+    let is_word = word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    is_word.then_some(end + 2)
 }
 
 /// Maximum length of a token or tag in bytes.
@@ -320,10 +341,30 @@ mod tests {
             ("<｜tool▁call▁begin｜>login", "login"),
             ("functions.login:0", "functions.login"),
             ("login:12<|im_end|>", "login"),
+            ("login[ARGS]", "login"),
+            ("[TOOL_CALLS]login[ARGS]", "login"),
+            ("login code", "login"),
+            ("functions.login:0 json", "functions.login"),
         ] {
             assert_eq!(without_debris(name), Some(clean), "{name}");
         }
-        for name in ["login", "login:", "user:login", "a<b", "login<arg_key", "<|end|>", "f</a>(x=1)", "a < b >", ""] {
+        for name in [
+            "login",
+            "login:",
+            "user:login",
+            "a<b",
+            "login<arg_key",
+            "<|end|>",
+            "f</a>(x=1)",
+            "a < b >",
+            "",
+            "[ARGS]",
+            "json",
+            "loginjson",
+            "login[0]",
+            "login[args]",
+            "login[ARGS]{\"a\"",
+        ] {
             assert_eq!(without_debris(name), None, "{name}");
         }
     }

@@ -35,7 +35,8 @@ impl Evidence {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unsure {
-    /// `confirm` for an upstream that leaves calls in the text, `text` for one that delivers native `tool_calls`.
+    /// `confirm` for an upstream that leaves calls in the text. For one that delivers native `tool_calls`: `confirm`
+    /// if calls in reserved markers end the answer, else `text`.
     #[default]
     Auto,
     /// The model receives one request to confirm, within the limit of static feedback. If its answer has no call, the

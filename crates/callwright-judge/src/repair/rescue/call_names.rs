@@ -1,7 +1,7 @@
 //! Names in written calls: of the members of a call, of its tool and of its arguments.
 
 use super::literal::Literal;
-use crate::scanner::names::without_scope;
+use crate::scanner::names::{CONTENT_TYPES, without_scope};
 use crate::scanner::{CompiledTool, ToolSet};
 
 /// Members that contain the tool's name.
@@ -103,6 +103,41 @@ pub(in crate::repair) fn clean(name: &str) -> String {
 pub(super) fn offered<'a>(name: &str, tool_set: &'a ToolSet) -> Option<&'a CompiledTool> {
     let tool = tool_set.find(name).or_else(|| tool_set.find(without_scope(name)?))?;
     (!tool.tool.free_text).then_some(tool)
+}
+
+/// Scopes before the tool's name in the ids that clients give to calls, and that models repeat.
+const ID_SCOPES: [&str; 2] = ["functions-", "functions_"];
+
+/// Returns the offered name in the header of a call, to which models join the number of the call (`f:0`, `f_1`,
+/// `functions-f-1`) or the content type of the arguments (`fjson`). Returns the name unchanged if it is offered or if
+/// no part of it is.
+pub(super) fn in_header(name: String, tool_set: &ToolSet) -> String {
+    if offered(&name, tool_set).is_some() {
+        return name;
+    }
+    let unnumbered = without_number(&name, tool_set);
+    let bare = unnumbered.unwrap_or(&name);
+    let scoped = ID_SCOPES.iter().find_map(|scope| bare.strip_prefix(scope));
+    let untyped = CONTENT_TYPES.iter().find_map(|kind| bare.strip_suffix(kind));
+    let parts = [unnumbered, scoped, untyped].into_iter().flatten();
+    let found = parts.into_iter().find(|part| offered(part, tool_set).is_some()).map(str::to_owned);
+    found.unwrap_or(name)
+}
+
+/// Returns the name without the number of the call. After another sign than a colon, the number may belong to the
+/// name: then no offered tool may have a name that differs only in its number.
+fn without_number<'a>(name: &'a str, tool_set: &ToolSet) -> Option<&'a str> {
+    let before = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    let bare = before.strip_suffix([':', '_', '-', '.']).filter(|_| before.len() < name.len())?;
+    let unscoped = without_scope(bare).unwrap_or(bare);
+    let is_series = || {
+        let rest = |tool: &str| {
+            tool.strip_prefix(unscoped).and_then(|rest| rest.strip_prefix(['_', '-', '.'])).map(str::to_owned)
+        };
+        let numbers = tool_set.tools().iter().filter_map(|tool| rest(tool.name()));
+        numbers.into_iter().any(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    (before.ends_with(':') || !is_series()).then_some(bare)
 }
 
 /// Whether every required parameter is among the members. Arguments without a name are assigned to the first

@@ -91,15 +91,23 @@ pub(super) fn value<'a>(
     let mut only = None;
     let mut count = 0usize;
     let mut seen = rest.len();
+    let (mut from, mut open) = (0, 0usize);
     for at in memchr::memmem::find_iter(rest.as_bytes(), &close) {
         let behind = rest.get(at + close.len()..)?;
+        open += inner_starts(rest.get(from..at)?, full, within);
+        from = at + close.len();
         if within.continues(behind) {
             found = Some(at);
             seen = at;
             break;
         }
-        // Two consecutive end tags: one is surplus, or one is text.
+        let is_inner = open > 0;
+        open = open.saturating_sub(1);
+        // Two consecutive end tags: one is surplus or is text, unless the value contains its start tag.
         if behind.trim_start().starts_with(&close) {
+            if is_inner {
+                continue;
+            }
             reader.burn(at);
             return None;
         }
@@ -123,6 +131,14 @@ pub(super) fn value<'a>(
         return None;
     }
     other_end(reader, full, breaks, within, taken.last().copied().unwrap_or_default())
+}
+
+/// Returns the number of start tags of the element `full` in a part of a value. One that begins another argument of
+/// the tool does not count.
+fn inner_starts(part: &str, full: &str, within: Within<'_>) -> usize {
+    let open = format!("<{full}");
+    let starts = memchr::memmem::find_iter(part.as_bytes(), &open).filter_map(|at| tag::start(part.get(at..)?));
+    starts.filter(|tag| tag.full == full && !tag.value.is_some_and(|key| within.has_parameter(key))).count()
 }
 
 /// Consumes a value of `length` bytes whose end tag is missing. The line break before the following tag is layout.

@@ -267,7 +267,7 @@ impl<'a> LayoutWalker<'a, '_> {
                 });
             }
             _ => {
-                let opens = self.text.get(mark.end..).unwrap_or_default().trim_start().starts_with(['{', '[']);
+                let opens = self.opens_call(mark.end);
                 // Directly after a call, a marker begins another one.
                 let follows = matches!(
                     self.layout.pieces.last(),
@@ -282,6 +282,18 @@ impl<'a> LayoutWalker<'a, '_> {
                 self.at = mark.end;
             }
         }
+    }
+
+    /// Whether data, or the name of an offered tool with its arguments, follows a marker.
+    fn opens_call(&self, at: usize) -> bool {
+        let behind = self.text.get(at..).unwrap_or_default().trim_start();
+        let behind = behind.strip_prefix("call:").unwrap_or(behind);
+        let is_name = |letter: char| letter.is_alphanumeric() || "_.-:/".contains(letter);
+        let rest = behind.trim_start_matches(is_name);
+        let name = behind.get(..behind.len() - rest.len()).unwrap_or_default();
+        behind.starts_with(['{', '['])
+            || (rest.is_empty() || rest.starts_with(['(', '{', '[', '<', '\n']))
+                && offered(name.trim_end_matches(':'), self.tool_set).is_some()
     }
 
     /// Adds calls, in the open code fence.

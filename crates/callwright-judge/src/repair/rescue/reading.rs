@@ -73,6 +73,8 @@ pub struct Rescued {
     pub form: Form,
     /// Position of the calls in the answer.
     pub surroundings: Surroundings,
+    /// Whether the answer ends with calls in reserved markers, outside a code fence.
+    pub ends_in_marks: bool,
     /// Ranges of the calls, including their markers but without an enclosing code fence.
     pub written: Vec<Range<usize>>,
     /// Ranges of the text that are removed: calls with markers and code fences, and content that the model invented

@@ -127,6 +127,7 @@ pub fn rescue_end(
         evidence: Evidence::Marked,
         form: Form::Reserved,
         surroundings: Surroundings::Alone,
+        ends_in_marks: true,
         written: Vec::new(),
         spans: Vec::new(),
         text,

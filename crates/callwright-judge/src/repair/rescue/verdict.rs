@@ -19,23 +19,27 @@ pub(super) fn weigh(text: &str, layout: &Layout<'_>, tool_set: &ToolSet, situati
     if layout.has_too_many {
         return Reading::Text;
     }
-    let parts = parts(text, layout, situation);
-    let blocks: Vec<&CallBlock> = parts.iter().filter_map(VerdictPart::block).collect();
-    if let Some(broken) = broken(layout, situation).filter(|_| blocks.iter().all(|block| block.is_marked)) {
+    let mut parts = parts(text, layout, situation);
+    if let Some(broken) = broken(layout, situation) {
         let reason = if situation.cut_off { NoCallReason::CutOff } else { NoCallReason::Unreadable };
         let near = text.get(broken.span.start..).unwrap_or_default();
         return Reading::NoCall(diagnose(broken.notation, &reason, near, tool_set));
     }
+    let has_reserved = parts.iter().filter_map(VerdictPart::block).any(is_reserved);
+    if has_reserved && evidence(&parts) > situation.evidence {
+        without_unmarked(&mut parts, text);
+    }
+    let blocks: Vec<&CallBlock> = parts.iter().filter_map(VerdictPart::block).collect();
     let Some(first) = blocks.first() else { return Reading::Text };
     let surroundings = surroundings(&parts);
-    let evidence = evidence(&blocks, surroundings);
+    let evidence = evidence(&parts);
     if evidence > situation.evidence || is_about_calls(&parts, &blocks) {
         return Reading::Text;
     }
     let calls = match calls(text, &blocks, tool_set, situation) {
         Ok(calls) => calls,
         // An example amid prose may name any tool.
-        Err(_) if evidence > Evidence::Alone => return Reading::Text,
+        Err(_) if evidence > Evidence::Alone && !has_reserved => return Reading::Text,
         Err(diagnosis) => return Reading::NoCall(*diagnosis),
     };
     if situation.allowed.is_some_and(|allowed| calls.iter().any(|call| !allowed.contains(&call.name))) {
@@ -48,6 +52,7 @@ pub(super) fn weigh(text: &str, layout: &Layout<'_>, tool_set: &ToolSet, situati
         evidence,
         form: form(&blocks),
         surroundings,
+        ends_in_marks: matches!(parts.last(), Some(VerdictPart::Calls(block)) if is_reserved(block) && !is_fence(text, block)),
         written: blocks.iter().map(|block| block.span.clone()).collect(),
         text: left(text, &spans),
         spans,
@@ -106,15 +111,37 @@ fn parts<'a>(text: &'a str, layout: &'a Layout<'a>, situation: &Situation<'_>) -
 
 /// Returns the weakest form of the calls. Markers in a code fence may be shown and not used.
 fn form(blocks: &[&CallBlock]) -> Form {
-    let are_reserved = blocks.iter().all(|block| block.is_marked && block.is_reserved && block.fence.is_none());
-    if are_reserved { Form::Reserved } else { Form::Plain }
+    if blocks.iter().all(|block| is_reserved(block)) { Form::Reserved } else { Form::Plain }
 }
 
-fn evidence(blocks: &[&CallBlock], surroundings: Surroundings) -> Evidence {
-    match surroundings {
-        _ if blocks.iter().all(|block| block.is_marked) => Evidence::Marked,
+/// Whether the reserved marker is itself a code fence, in which a call may be shown.
+fn is_fence(text: &str, block: &CallBlock) -> bool {
+    text.get(block.start..).is_some_and(|rest| rest.starts_with("```"))
+}
+
+/// Whether the calls are enclosed in reserved markers, outside a code fence.
+fn is_reserved(block: &CallBlock) -> bool {
+    block.is_marked && block.is_reserved && block.fence.is_none()
+}
+
+fn evidence(parts: &[VerdictPart<'_>]) -> Evidence {
+    if parts.iter().filter_map(VerdictPart::block).all(|block| block.is_marked) {
+        return Evidence::Marked;
+    }
+    match surroundings(parts) {
         Surroundings::Alone => Evidence::Alone,
         _ => Evidence::Amid,
+    }
+}
+
+/// Converts calls without markers, whose evidence is too weak, to prose beside those in reserved markers.
+fn without_unmarked<'a>(parts: &mut [VerdictPart<'a>], text: &'a str) {
+    for part in parts {
+        if let VerdictPart::Calls(block) = part
+            && !block.is_marked
+        {
+            *part = VerdictPart::Prose(text.get(block.span.clone()).unwrap_or_default());
+        }
     }
 }
 

@@ -1,12 +1,14 @@
 //! Parses `call:name{a:<escape>text<escape>,b:1}` between markers (FunctionGemma), the variant of Gemma 4 with `<|"|>`
 //! around strings, and calls without markers (malformed calls of Gemini).
 
+use crate::repair::rescue::body;
+use crate::repair::rescue::call_names::offered;
 use crate::repair::rescue::element;
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::{Literal, LiteralReader};
 use crate::repair::rescue::python;
 use crate::repair::rescue::written::WrittenCall;
-use crate::scanner::ToolSet;
+use crate::scanner::{CompiledTool, ToolSet};
 
 /// The call between markers.
 #[derive(Debug)]
@@ -23,18 +25,23 @@ const CALL: &str = "call:";
 /// Delimiters of a string.
 const QUOTES: [&str; 2] = ["<escape>", "<|\"|>"];
 
+/// Maximum number of bytes of a string whose opening quote is missing.
+const MAX_UNOPENED: usize = 1024;
+
 /// Maximum depth of nested brackets.
 const MAX_DEPTH: usize = 32;
 
 impl Grammar for MarkedCall {
-    fn read(&self, reader: &mut LiteralReader<'_>, _: &ToolSet) -> Option<Vec<WrittenCall>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         OPENS.into_iter().find(|open| reader.take(open))?;
         let mut calls = Vec::new();
         loop {
             let before = reader.at();
             reader.skip_space()?;
-            match reader.take(CALL).then(|| call(reader)) {
+            match reader.take(CALL).then(|| call(reader, tool_set)) {
                 Some(call) => calls.push(call?),
+                // Calls in another notation between the same markers.
+                None if calls.is_empty() => return body::read(reader, tool_set, &CLOSES),
                 None => {
                     reader.go(before);
                     element::skip_end_tags(reader, &CLOSES);
@@ -47,23 +54,51 @@ impl Grammar for MarkedCall {
 }
 
 impl Grammar for BareCall {
-    fn read(&self, reader: &mut LiteralReader<'_>, _: &ToolSet) -> Option<Vec<WrittenCall>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         reader.take(CALL).then_some(())?;
-        Some(vec![call(reader)?])
+        Some(vec![call(reader, tool_set)?])
+    }
+}
+
+/// Position of a value within a call.
+#[derive(Clone, Copy)]
+struct GemmaContext<'a> {
+    /// The called tool, if it is offered.
+    tool: Option<&'a CompiledTool>,
+    /// Remaining depth of nested brackets.
+    depth: usize,
+    /// Whether the value is an item of a list.
+    is_item: bool,
+}
+
+impl GemmaContext<'_> {
+    fn nested(self, is_item: bool) -> Option<Self> {
+        Some(Self { depth: self.depth.checked_sub(1)?, is_item, ..self })
+    }
+
+    /// Whether a comma and the name of another argument, or of a member of an object, are in `text`.
+    fn holds_key(self, text: &str) -> bool {
+        let keys = text.split(',').skip(1).filter_map(|part| part.split_once([':', '=']));
+        let mut names = keys.map(|(key, _)| key.trim());
+        names.any(|name| {
+            let is_nested = self.depth + 1 < MAX_DEPTH;
+            self.tool.is_none_or(|tool| tool.has_parameter(name)) || is_nested && !name.contains(char::is_whitespace)
+        })
     }
 }
 
 /// Parses `name{...}`.
-fn call(reader: &mut LiteralReader<'_>) -> Option<WrittenCall> {
+fn call(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<WrittenCall> {
     let name = python::name(reader)?;
-    let members = members(reader, MAX_DEPTH)?;
+    let context = GemmaContext { tool: offered(&name, tool_set), depth: MAX_DEPTH, is_item: false };
+    let members = members(reader, context)?;
     Some(WrittenCall::named(name, members))
 }
 
 /// Parses the members between a pair of braces.
-fn members(reader: &mut LiteralReader<'_>, depth: usize) -> Option<Vec<(String, Literal)>> {
-    let depth = depth.checked_sub(1)?;
-    // Some answers use parentheses instead of the template's braces.
+fn members(reader: &mut LiteralReader<'_>, context: GemmaContext<'_>) -> Option<Vec<(String, Literal)>> {
+    let context = context.nested(false)?;
+    // Some answers use parentheses instead of the template's braces, with keys as in Python.
     let close = if reader.take("{") {
         "}"
     } else {
@@ -76,22 +111,23 @@ fn members(reader: &mut LiteralReader<'_>, depth: usize) -> Option<Vec<(String, 
         if reader.take(close) || reader.completes() {
             return Some(members);
         }
-        let key = key(reader)?;
-        members.push((key, value(reader, depth)?));
+        let key = key(reader, if close == ")" { &[':', '='] } else { &[':'] })?;
+        members.push((key, value(reader, context)?));
         reader.skip_space()?;
         reader.take(",");
     }
 }
 
-fn key(reader: &mut LiteralReader<'_>) -> Option<String> {
+/// Parses a key with one of the `signs` after it.
+fn key(reader: &mut LiteralReader<'_>, signs: &[char]) -> Option<String> {
     if let Some(key) = quoted(reader)? {
         reader.take(":").then_some(())?;
         return Some(key);
     }
     let rest = reader.rest();
     let length = rest
-        .find([':', ',', '{', '}', '[', ']', '<', '\n'])
-        .filter(|end| rest.get(*end..).is_some_and(|rest| rest.starts_with(':')))?;
+        .find([':', '=', ',', '{', '}', '[', ']', '<', '\n'])
+        .filter(|end| rest.get(*end..).is_some_and(|rest| rest.starts_with(signs)))?;
     let key = rest.get(..length)?.trim().trim_matches(['"', '\'']).to_owned();
     reader.advance(length + 1)?;
     Some(key)
@@ -108,21 +144,82 @@ fn quoted(reader: &mut LiteralReader<'_>) -> Option<Option<String>> {
     is_end.then(|| Some(text.to_owned()))
 }
 
-fn value(reader: &mut LiteralReader<'_>, depth: usize) -> Option<Literal> {
+fn value(reader: &mut LiteralReader<'_>, context: GemmaContext<'_>) -> Option<Literal> {
     reader.skip_space()?;
-    if let Some(text) = quoted(reader)? {
-        return Some(Literal::Text(text));
+    let start = reader.at();
+    match quoted(reader) {
+        Some(Some(text)) => return Some(Literal::Text(text)),
+        Some(None) => {}
+        None => {
+            reader.go(start);
+            return unclosed(reader, context).map(Literal::Text);
+        }
     }
     match reader.peek()? {
-        '{' => members(reader, depth).map(Literal::Object),
-        '[' => list(reader, depth),
+        '{' => members(reader, context).map(Literal::Object),
+        '[' => list(reader, context),
         '"' | '\'' => in_quotes(reader),
-        // In this notation a string may be unquoted, but a quote of the notation always has a closing one.
-        _ => reader.value().and_then(|value| match value {
-            Literal::Source(text) => (!QUOTES.iter().any(|quote| text.contains(quote))).then_some(Literal::Text(text)),
-            value => Some(value),
-        }),
+        _ => {
+            let text = match reader.value()? {
+                Literal::Source(text) => text,
+                value => return Some(value),
+            };
+            let end = reader.at();
+            reader.go(start);
+            if let Some(text) = unopened(reader, context)? {
+                return Some(Literal::Text(text));
+            }
+            reader.go(end);
+            // In this notation a string may be unquoted, but then it contains no quote of the notation.
+            (!QUOTES.iter().any(|quote| text.contains(quote))).then_some(Literal::Text(text))
+        }
     }
+}
+
+/// Parses a string without its opening quote, up to the next quote of the notation. Returns `Some(None)` if that quote
+/// is no closing quote of this value, and `None` if it may close more than one.
+fn unopened(reader: &mut LiteralReader<'_>, context: GemmaContext<'_>) -> Option<Option<String>> {
+    let rest = reader.rest();
+    let window = rest.get(..rest.floor_char_boundary(MAX_UNOPENED))?;
+    let line = window.get(..window.find(['\n', '{', '}', '[', ']']).unwrap_or(window.len()))?;
+    let found = QUOTES.iter().filter_map(|quote| Some((line.find(quote)?, quote.len()))).min();
+    let Some((length, quote)) = found else {
+        reader.burn(line.len());
+        return Some(None);
+    };
+    reader.burn(length);
+    let text = line.get(..length)?;
+    let behind = rest.get(length + quote..)?.trim_start();
+    let is_end = behind.is_empty() || behind.starts_with([',', '}', ')', ']']);
+    let is_opening = text.trim_end().is_empty() || text.trim_end().ends_with([',', ':', '=']);
+    if !is_end || is_opening || text.contains('"') || context.holds_key(text) {
+        return Some(None);
+    }
+    (!context.is_item || !text.contains(',')).then_some(())?;
+    reader.advance(length + quote)?;
+    Some(Some(text.to_owned()))
+}
+
+/// Parses a string without its closing quote that is the last value of its call: it ends before the last brace, which
+/// ends the call.
+fn unclosed(reader: &mut LiteralReader<'_>, context: GemmaContext<'_>) -> Option<String> {
+    let quote = QUOTES.into_iter().find(|quote| reader.take(quote))?;
+    let rest = reader.rest();
+    let length = CLOSES.iter().filter_map(|close| rest.find(close)).min();
+    if length.is_none() && !reader.may_complete() {
+        return None;
+    }
+    let length = length.unwrap_or(rest.len());
+    reader.burn(length);
+    let text = rest.get(..length)?.trim_end().strip_suffix(['}', ')'])?;
+    let is_whole = context.depth + 1 == MAX_DEPTH
+        && !text.is_empty()
+        && !text.contains(quote)
+        && !text.contains(['{', '}', '[', ']', '(', ')', '"', '\n'])
+        && !context.holds_key(text);
+    is_whole.then_some(())?;
+    reader.advance(text.len())?;
+    Some(text.to_owned())
 }
 
 /// Parses a string in ordinary quotes that a stray quote of the notation may follow.
@@ -146,8 +243,8 @@ fn in_quotes(reader: &mut LiteralReader<'_>) -> Option<Literal> {
     reader.value()
 }
 
-fn list(reader: &mut LiteralReader<'_>, depth: usize) -> Option<Literal> {
-    let depth = depth.checked_sub(1)?;
+fn list(reader: &mut LiteralReader<'_>, context: GemmaContext<'_>) -> Option<Literal> {
+    let context = context.nested(true)?;
     reader.take("[").then_some(())?;
     let mut items = Vec::new();
     loop {
@@ -155,7 +252,7 @@ fn list(reader: &mut LiteralReader<'_>, depth: usize) -> Option<Literal> {
         if reader.take("]") || reader.completes() {
             return Some(Literal::List(items));
         }
-        items.push(value(reader, depth)?);
+        items.push(value(reader, context)?);
         reader.skip_space()?;
         reader.take(",");
     }

@@ -1,16 +1,22 @@
 //! Parses `<|channel|>commentary to=functions.name<|message|>{...}<|call|>`, the harmony format of gpt-oss, and
 //! `to=functions.name` if the tokens were stripped.
 
+use crate::repair::rescue::call_names::in_header;
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::{Literal, LiteralReader};
 use crate::repair::rescue::written::WrittenCall;
 use crate::repair::rescue::{body, element, python, shape};
 use crate::scanner::ToolSet;
+use crate::scanner::names::CONTENT_TYPES;
 
 #[derive(Debug)]
 pub(super) struct Harmony;
 
 const MESSAGE: &str = "<|message|>";
+
+/// Marker before the channel, and before the recipient that a model wrote in its place.
+const CHANNEL: &str = "<|channel|>";
+const RECIPIENT: &str = "to=";
 
 /// Markers that end the message.
 const ENDS: [&str; 4] = ["<|call|>", "<|end|>", "<|return|>", "<|im_end|>"];
@@ -29,15 +35,16 @@ impl Grammar for Harmony {
 
 fn call(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let header = reader.rest().bytes().take(MAX_HEADER).position(|byte| byte == b'{')?;
-    let to = reader.rest().get(..header)?.find("to=")?;
-    reader.advance(to + "to=".len())?;
-    let name = python::name(reader)?;
+    let head = reader.rest().get(..header)?;
+    let recipient = head.find(RECIPIENT).map(|at| at + RECIPIENT.len());
+    reader.advance(recipient.or_else(|| head.find(CHANNEL).map(|at| at + CHANNEL.len()))?)?;
+    let name = in_header(python::name(reader)?, tool_set);
     let rest = reader.rest();
     let message = rest.get(..rest.find('{')?)?;
     // Without the message marker, only the content type may be between the name and the arguments.
     let between = message.rfind(MESSAGE).map_or(message, |at| message.get(at + MESSAGE.len()..).unwrap_or_default());
     let kind = between.trim().trim_start_matches(':').trim().trim_start_matches("<|constrain|>");
-    if !matches!(kind, "" | "json" | "code") {
+    if !(kind.is_empty() || CONTENT_TYPES.contains(&kind)) {
         return None;
     }
     reader.advance(message.len())?;

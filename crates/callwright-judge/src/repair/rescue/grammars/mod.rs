@@ -11,6 +11,8 @@ mod namespace_token;
 mod prefix_word;
 mod react;
 #[cfg(test)]
+mod reserved_tests;
+#[cfg(test)]
 mod samples;
 #[cfg(test)]
 mod tests;

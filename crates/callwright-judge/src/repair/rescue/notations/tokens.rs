@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::super::call_names::offered;
+use super::super::call_names::{in_header, offered};
 use super::super::element::{skip_end_tags, typed};
 use super::super::extent::{Breaks, inner_text};
 use super::super::literal::{Literal, LiteralReader};
@@ -150,7 +150,7 @@ impl NotationTokens {
         reader.skip_space()?;
         self.takes(reader, &self.before_name, OptionalPart::BeforeName).then_some(())?;
         reader.skip_space()?;
-        let name = self.name(reader)?;
+        let name = self.name(reader, tool_set)?;
         let tool = offered(&name, tool_set);
         if tool.is_none() && !reserved {
             return None;
@@ -174,12 +174,16 @@ impl NotationTokens {
         is_closed.then(|| WrittenCall::with_arguments(name, &arguments))?
     }
 
-    fn name(&self, reader: &mut LiteralReader<'_>) -> Option<String> {
+    fn name(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<String> {
         let name = python::name(reader)?;
-        match name.rsplit_once(':') {
-            Some((name, _)) if self.is_numbered => Some(name.to_owned()),
-            _ => Some(name),
+        if !self.is_numbered {
+            return Some(name);
         }
+        let name = in_header(name, tool_set);
+        Some(match name.rsplit_once(':') {
+            Some((bare, _)) if offered(&name, tool_set).is_none() => bare.to_owned(),
+            _ => name,
+        })
     }
 
     /// Parses the arguments up to the closer, which is consumed.

@@ -70,6 +70,56 @@ const CALLS: Cases = &[
     // Parentheses, and a quote of another kind.
     ("<|tool_call>call:get_weather(city:<|\"|>Paris<|\"|>)<tool_call|>", &[PARIS]),
     ("<|tool_call>call:get_weather{city:'Paris'<|\"|>}<tool_call|>", &[PARIS]),
+    ("<|tool_call>call:get_weather(city=<|\"|>Paris<|\"|>)<tool_call|>", &[PARIS]),
+    // One of the two quotes, or the word before the name.
+    ("<|tool_call>call:get_weather{city:Paris<|\"|>}<tool_call|>", &[PARIS]),
+    ("<|tool_call>call:get_weather{city:<|\"|>Paris}<tool_call|>", &[PARIS]),
+    ("<start_function_call>call:get_weather{city:Paris<escape>}<end_function_call>", &[PARIS]),
+    (
+        "<|tool_call>call:send-mail{body:at 10: Paris, in place: x<|\"|>,to:a<|\"|>}<tool_call|>",
+        &[("send-mail", r#"{"body":"at 10: Paris, in place: x","to":"a"}"#)],
+    ),
+    (
+        "<|tool_call>call:get_weather{city:Oslo, Norway<|\"|>,tags:[a<|\"|>,<|\"|>b<|\"|>],days:3}<tool_call|>",
+        &[("get_weather", r#"{"city":"Oslo, Norway","tags":["a","b"],"days":3}"#)],
+    ),
+    ("<|tool_call>get_weather(city=\"Paris\")<tool_call|>", &[PARIS]),
+    ("<|tool_call>{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}<tool_call|>", &[PARIS]),
+    // The number of the call and the type of its arguments, joined to its name.
+    ("<|tool_call_begin|>get_weather_1<|tool_call_argument_begin|>{\"city\": \"Paris\"}<|tool_call_end|>", &[PARIS]),
+    (
+        "<|tool_call_begin|>functions.get_weather_12<|tool_call_argument_begin|>{\"city\": \"Paris\"}<|tool_call_end|>",
+        &[PARIS],
+    ),
+    (
+        "<|tool_call_begin|>functions-get_weather-1<|tool_call_argument_begin|>{\"city\": \"Paris\"}<|tool_call_end|>",
+        &[PARIS],
+    ),
+    ("<|channel|>commentary to=functions.get_weatherjson<|message|>{\"city\": \"Paris\"}<|call|>", &[PARIS]),
+    ("<|channel|>commentary to=functions.get_weather:0 json<|message|>{\"city\": \"Paris\"}<|call|>", &[PARIS]),
+    ("<|channel|>functions.get_weather<|constrain|>json<|message|>{\"city\": \"Paris\"}<|call|>", &[PARIS]),
+    (
+        "<|start|>assistant<|channel|>commentary <|constrain|>json to=functions.get_weather<|message|>{\"city\": \"Paris\"}<|call|>",
+        &[PARIS],
+    ),
+    // A pair of tags in a value.
+    (
+        "<invoke name=\"send-mail\"><parameter name=\"body\"><parameter>x</parameter></parameter><parameter name=\"to\">a</parameter></invoke>",
+        &[("send-mail", r#"{"body":"<parameter>x</parameter>","to":"a"}"#)],
+    ),
+    (
+        "<tool_call>\n<function=send-mail>\n<parameter=to>\na\n</parameter>\n<parameter=body>\nsay <parameter=p>x</parameter></parameter>\n</function>\n</tool_call>",
+        &[("send-mail", r#"{"to":"a","body":"say <parameter=p>x</parameter>"}"#)],
+    ),
+    // Strings that Python joins.
+    ("<|tool_call_start|>[get_weather(city='Pa' 'ris')]<|tool_call_end|>", &[PARIS]),
+    ("[get_weather(city=(\"Pa\"\n  'ris'))]", &[PARIS]),
+    // Objects in a row, and a wrapper with one call.
+    ("{\"tool_calls\": {\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}}", &[PARIS]),
+    (
+        "{\"name\": \"ping\", \"arguments\": {}}{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Rome\"}}",
+        &[PING, PARIS, ("get_weather", r#"{"city":"Rome"}"#)],
+    ),
     // Calls without brackets.
     ("get_weather city=\"Paris\"", &[PARIS]),
     ("get_weather --city=\"Oslo\" --days=3", &[OSLO]),
@@ -85,6 +135,12 @@ const FAULTS: &[&str] = &[
     "<function name=\"get_weather\"><param name=\"city\">Oslo</param><param name=\"city\">Rome</param></function>",
     "<tool_call>send-mail\n<arg_key>to</arg_key>\n<arg_value>a</arg_value></arg_value>\n</tool_call>",
     "<function=send-mail>\n<parameter=to>\na\n</parameter>\n</function>\nb\n</parameter>\n</function>",
+    "<invoke name=\"send-mail\"><parameter name=\"body\">a<parameter name=\"to\">b</parameter></parameter></invoke>",
+    "<|tool_call>call:send-mail{to:a,body:<|\"|>b}<|\"|>c<tool_call|>",
+    "<|tool_call>call:send-mail{body:<|\"|>b,to:c}<tool_call|>",
+    "<|tool_call>call:get_weather{city:Oslo,tags:[a,b<|\"|>]}<tool_call|>",
+    "<|tool_call_begin|>functions.no_such_tool_1<|tool_call_argument_begin|>{}<|tool_call_end|>",
+    "[get_weather(city='Pa' 'ris' x)]",
 ];
 
 const TEXTS: &[&str] = &[

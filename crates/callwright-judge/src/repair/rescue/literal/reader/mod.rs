@@ -284,6 +284,31 @@ impl<'a> LiteralReader<'a> {
         self.scanned(string::scan(self.rest()))
     }
 
+    /// Parses a string that Python joins with the one before it: white space is between them, and the value ends
+    /// after the last one. Otherwise, the quotes may belong to the first string.
+    fn adjacent_string(&mut self) -> Option<String> {
+        let start = self.at;
+        let found = self.in_call.then(|| self.string_after_space()).flatten();
+        if found.is_none() {
+            self.at = start;
+        }
+        found
+    }
+
+    fn string_after_space(&mut self) -> Option<String> {
+        let rest = self.rest();
+        let inner = rest.trim_start();
+        if inner.len() == rest.len() || !inner.starts_with(['"', '\'']) {
+            return None;
+        }
+        self.advance(rest.len() - inner.len())?;
+        let text = self.string()?;
+        let behind = self.rest();
+        let next = behind.trim_start();
+        let is_joined = next.len() < behind.len() && next.starts_with(['"', '\'']);
+        (is_joined || next.is_empty() || next.starts_with([',', ')', ']', '}'])).then_some(text)
+    }
+
     fn typographic_string(&mut self) -> Option<String> {
         self.scanned(string::scan_typographic(self.rest()))
     }
@@ -310,7 +335,11 @@ impl<'a> LiteralReader<'a> {
                 self.last_string = Some(self.at);
                 // JSON has no such strings: two of the quotes may belong to the string itself.
                 self.has_doubt |= !self.in_call && self.rest().starts_with("\"\"\"");
-                self.string().map(Literal::Text)
+                let mut text = self.string()?;
+                while let Some(next) = self.adjacent_string() {
+                    text.push_str(&next);
+                }
+                Some(Literal::Text(text))
             }
             b'0'..=b'9' | b'+' | b'-' | b'.' => self.number(),
             byte if byte.is_ascii_alphabetic() => self.word(),
