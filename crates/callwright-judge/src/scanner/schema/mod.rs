@@ -1,5 +1,6 @@
 //! Compiled JSON Schema of a tool: the normalised schema, its table of member names and a validator.
 
+mod anchors;
 mod describe;
 mod keywords;
 mod normalise;
@@ -18,7 +19,7 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 pub(crate) use describe::{Description, describe, find_keyword, member_names, named_types};
-use normalise::{NormalisedSchema, build_options, normalise};
+use normalise::{NormalisedSchema, PatternEngine, build_options, normalise};
 pub(crate) use shape::{NodeId, Openness, SchemaShape, ShapeNode};
 pub use validators::Validators;
 pub(crate) use value_type::{type_names, type_of};
@@ -32,6 +33,10 @@ const MAX_EXPLAINED: u64 = 20_000;
 /// Maximum number of schemas on the stack during validation. Each takes up to about 700 bytes of the 2 MB thread stack.
 /// Real arguments do not need more; deeper ones count as a violation.
 const MAX_STACK: usize = 1024;
+
+/// Maximum size of the text in arguments that is judged by regular expressions with look-around or back-references, in
+/// bytes. Their time is not linear, so larger arguments are judged without them.
+const MAX_BACKTRACKED_BYTES: usize = 8 * 1024;
 
 /// A parameter of a tool.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +55,8 @@ pub(crate) struct CompiledSchema {
     schema: Value,
     shape: SchemaShape,
     validator: Option<Validator>,
+    /// Validator without the regular expressions that do not take linear time, if there are any.
+    linear_validator: Option<Validator>,
     work: Option<SchemaWork>,
     problems: Vec<String>,
     seen: AtomicBool,
@@ -65,6 +72,7 @@ impl Default for CompiledSchema {
             shape: SchemaShape::read(&schema),
             schema,
             validator: None,
+            linear_validator: None,
             work: None,
             problems: Vec::new(),
             seen: AtomicBool::new(false),
@@ -74,9 +82,9 @@ impl Default for CompiledSchema {
 
 impl CompiledSchema {
     fn compile(parameters: &Value) -> Self {
-        let NormalisedSchema { schema, draft, mut notes } = normalise(parameters);
+        let NormalisedSchema { schema, draft, engine, mut notes } = normalise(parameters, PatternEngine::Backtracking);
         let built = match SchemaWork::read(&schema) {
-            Ok(work) => build_options(draft)
+            Ok(work) => build_options(draft, engine)
                 .build(&schema)
                 .map(|validator| (validator, work))
                 .map_err(|error| format!("`{}`: {}", error.instance_path(), error.masked())),
@@ -89,8 +97,20 @@ impl CompiledSchema {
                 (None, None)
             }
         };
+        let linear_validator = (engine == PatternEngine::Backtracking).then(|| {
+            let linear = normalise(parameters, PatternEngine::Linear);
+            build_options(draft, PatternEngine::Linear).build(&linear.schema).ok()
+        });
         let shape = SchemaShape::read(&schema);
-        Self { schema, shape, validator, work, problems: notes, seen: AtomicBool::new(false) }
+        Self {
+            schema,
+            shape,
+            validator,
+            linear_validator: linear_validator.flatten(),
+            work,
+            problems: notes,
+            seen: AtomicBool::new(false),
+        }
     }
 
     /// Creates a schema that accepts any value, and records why the original was not compiled.
@@ -122,7 +142,12 @@ impl CompiledSchema {
 
     /// Returns the schema violations in `arguments`. Empty if there are none or the schema has no validator.
     pub(crate) fn violations(&self, arguments: &Value) -> Vec<Violation> {
-        let Some(validator) = &self.validator else { return Vec::new() };
+        let Some(mut validator) = self.validator.as_ref() else { return Vec::new() };
+        if let Some(linear) = &self.linear_validator
+            && text_bytes(arguments) > MAX_BACKTRACKED_BYTES
+        {
+            validator = linear;
+        }
         let depth = if self.work.is_some() { depth(arguments) } else { 0 };
         if self.work.as_ref().is_some_and(|work| work.stack(depth) > MAX_STACK) {
             return vec![Violation::unexplained()];
@@ -150,6 +175,16 @@ impl CompiledSchema {
         let (_, name, member) = root.members.get_full(name)?;
         let schema = member.schema.as_ref().and_then(|at| self.schema.pointer(at)).unwrap_or(ANYTHING);
         Some(Parameter { name, required: root.required.contains(name), schema })
+    }
+}
+
+/// Returns the size of all strings and names in a value.
+fn text_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(text_bytes).sum(),
+        Value::Object(members) => members.iter().map(|(name, value)| name.len() + text_bytes(value)).sum(),
+        _ => 0,
     }
 }
 

@@ -7,8 +7,10 @@
 use std::collections::HashSet;
 
 use jsonschema::{Draft, PatternOptions, ValidationOptions};
+use percent_encoding::utf8_percent_encode;
 use serde_json::{Map, Number, Value};
 
+use super::anchors::{Anchors, FRAGMENT};
 use super::keywords::{KeywordValueForm, form};
 use super::value_type;
 use callwright_common::json::Pointer;
@@ -27,13 +29,37 @@ const REGEX_BYTES: usize = 512 * 1024;
 /// Maximum number of notes per schema.
 const MAX_NOTES: usize = 16;
 
-/// Returns the options for compiling schemas: no network access, format checks, linear-time regular expressions.
-pub(super) fn build_options(draft: Draft) -> ValidationOptions<'static> {
-    jsonschema::options()
-        .with_draft(draft)
-        .offline()
-        .should_validate_formats(true)
-        .with_pattern_options(PatternOptions::regex().size_limit(REGEX_BYTES).dfa_size_limit(REGEX_BYTES))
+/// Maximum number of regular expressions per schema that need the backtracking engine.
+const MAX_BACKTRACKING_PATTERNS: usize = 16;
+
+/// Maximum number of steps back in one search. A search that needs more judges nothing.
+const MAX_BACKTRACKS: usize = 5_000;
+
+/// Engine for regular expressions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum PatternEngine {
+    /// Takes linear time. It has no look-around and no back-references.
+    #[default]
+    Linear,
+    /// Has both, and takes [`MAX_BACKTRACKS`] times the length of the text at most. Expressions without them take linear
+    /// time here too.
+    Backtracking,
+}
+
+/// Returns the options for compiling schemas: no network access, format checks, bounded regular expressions.
+pub(super) fn build_options(draft: Draft, engine: PatternEngine) -> ValidationOptions<'static> {
+    let options = jsonschema::options().with_draft(draft).offline().should_validate_formats(true);
+    match engine {
+        PatternEngine::Linear => {
+            options.with_pattern_options(PatternOptions::regex().size_limit(REGEX_BYTES).dfa_size_limit(REGEX_BYTES))
+        }
+        PatternEngine::Backtracking => options.with_pattern_options(
+            PatternOptions::fancy_regex()
+                .size_limit(REGEX_BYTES)
+                .dfa_size_limit(REGEX_BYTES)
+                .backtrack_limit(MAX_BACKTRACKS),
+        ),
+    }
 }
 
 /// A schema that is valid for its draft.
@@ -42,13 +68,20 @@ pub(super) struct NormalisedSchema {
     pub(super) schema: Value,
     /// Draft that `$schema` names, else 2020-12.
     pub(super) draft: Draft,
+    /// Engine that its regular expressions need.
+    pub(super) engine: PatternEngine,
     /// Removed parts with reasons, one line each.
     pub(super) notes: Vec<String>,
 }
 
-/// Normalises the schema of a tool's argument object.
-pub(super) fn normalise(parameters: &Value) -> NormalisedSchema {
-    let mut reader = SchemaReader { draft: draft_of(parameters), ..SchemaReader::default() };
+/// Normalises the schema of a tool's argument object. Omits regular expressions that `most` cannot run.
+pub(super) fn normalise(parameters: &Value, most: PatternEngine) -> NormalisedSchema {
+    let mut reader = SchemaReader {
+        draft: draft_of(parameters),
+        most,
+        anchors: Anchors::new(parameters),
+        ..SchemaReader::default()
+    };
     let mut schema = match parameters {
         Value::Object(_) | Value::Bool(_) => reader.schema(parameters, &Pointer::root(), 0),
         Value::Null => Value::Bool(true),
@@ -59,7 +92,7 @@ pub(super) fn normalise(parameters: &Value) -> NormalisedSchema {
     };
     reader.follow_references(&mut schema);
     value_type::admit_object(&mut schema);
-    NormalisedSchema { schema, draft: reader.draft, notes: reader.notes }
+    NormalisedSchema { schema, draft: reader.draft, engine: reader.engine, notes: reader.notes }
 }
 
 fn draft_of(schema: &Value) -> Draft {
@@ -77,16 +110,21 @@ fn draft_of(schema: &Value) -> Draft {
 }
 
 #[derive(Default)]
-struct SchemaReader {
+struct SchemaReader<'a> {
     draft: Draft,
+    /// The most powerful engine that may be used, and the one that is needed.
+    most: PatternEngine,
+    engine: PatternEngine,
+    anchors: Anchors<'a>,
     notes: Vec<String>,
     patterns: usize,
+    backtracking_patterns: usize,
     references: Vec<String>,
     /// JSON Pointers of all locations that were read as schemas.
     read: HashSet<String>,
 }
 
-impl SchemaReader {
+impl SchemaReader<'_> {
     fn note(&mut self, at: &Pointer, why: &str) {
         if self.notes.len() < MAX_NOTES {
             self.notes.push(format!("`{at}`: {why}"));
@@ -184,17 +222,39 @@ impl SchemaReader {
         Some(Value::Object(kept))
     }
 
-    /// Whether the linear-time regular expression engine accepts the pattern. It does not support look-around and
-    /// back-references.
+    /// Whether an engine accepts the pattern. The linear-time engine is preferred.
     fn is_pattern(&mut self, pattern: &str) -> bool {
         self.patterns += 1;
-        self.patterns <= MAX_PATTERNS
-            && build_options(self.draft).build(&serde_json::json!({ "pattern": pattern })).is_ok()
+        if self.patterns > MAX_PATTERNS {
+            return false;
+        }
+        if self.compiles(pattern, PatternEngine::Linear) {
+            return true;
+        }
+        let is_accepted = self.most == PatternEngine::Backtracking
+            && self.backtracking_patterns < MAX_BACKTRACKING_PATTERNS
+            && self.compiles(pattern, PatternEngine::Backtracking);
+        if is_accepted {
+            self.backtracking_patterns += 1;
+            self.engine = PatternEngine::Backtracking;
+        }
+        is_accepted
     }
 
+    fn compiles(&self, pattern: &str, engine: PatternEngine) -> bool {
+        build_options(self.draft, engine).build(&serde_json::json!({ "pattern": pattern })).is_ok()
+    }
+
+    /// Returns the reference, with the location of an anchor instead of its name, which other modules do not resolve.
     fn reference(&mut self, text: &str) -> Option<Value> {
-        self.references.push(schema::pointer(text)?);
-        Some(Value::from(text))
+        if let Some(target) = schema::pointer(text) {
+            self.references.push(target);
+            return Some(Value::from(text));
+        }
+        let target = self.anchors.target(text.strip_prefix('#')?)?;
+        let reference = format!("#{}", utf8_percent_encode(&target, FRAGMENT));
+        self.references.push(target);
+        Some(Value::from(reference))
     }
 
     /// Normalises targets of references outside all schemas read so far (`#/components/...`), and removes dangling
@@ -311,8 +371,12 @@ mod tests {
 
     use super::*;
 
+    fn normal_linear(schema: Value) -> NormalisedSchema {
+        normalise(&schema, PatternEngine::Linear)
+    }
+
     fn normal(schema: Value) -> Value {
-        normalise(&schema).schema
+        normalise(&schema, PatternEngine::Backtracking).schema
     }
 
     #[test]
@@ -349,7 +413,7 @@ mod tests {
         assert_eq!(normal(old.clone())["properties"]["a"], json!({ "exclusiveMinimum": 0, "maximum": 9 }));
         let mut declared = old;
         declared["$schema"] = json!("http://json-schema.org/draft-04/schema#");
-        let normalised = normalise(&declared);
+        let normalised = normalise(&declared, PatternEngine::Linear);
         assert_eq!(normalised.draft, Draft::Draft4);
         assert_eq!(normalised.schema["properties"]["a"]["exclusiveMinimum"], true);
     }
@@ -367,8 +431,8 @@ mod tests {
 
     #[test]
     fn keywords_out_of_form_are_left_out_and_noted() {
-        let normalised = normalise(&json!({ "$id": "::", "$schema": "nonsense", "properties": {
-            "a": { "type": 5, "minimum": "3", "minLength": -1, "pattern": "(?<=x)y", "description": ["x"], "required": true },
+        let normalised = normal_linear(json!({ "$id": "::", "$schema": "nonsense", "properties": {
+            "a": { "type": 5, "minimum": "3", "minLength": -1, "pattern": "(", "description": ["x"], "required": true },
             "b": "string", "c": { "anyOf": [] }, "d": { "enum": [], "multipleOf": 0, "uniqueItems": "yes" } } }));
         let properties = &normalised.schema["properties"];
         assert_eq!(properties["a"], json!({ "minimum": 3 }));
@@ -391,9 +455,36 @@ mod tests {
     }
 
     #[test]
+    fn look_around_is_kept_where_an_engine_for_it_is_allowed() {
+        let schema = json!({ "properties": { "a": { "pattern": "^(?!x)" }, "b": { "pattern": "^x" } } });
+        let kept = normalise(&schema, PatternEngine::Backtracking);
+        assert_eq!(
+            (kept.engine, kept.schema["properties"]["a"]["pattern"].as_str()),
+            (PatternEngine::Backtracking, Some("^(?!x)"))
+        );
+        let linear = normal_linear(schema);
+        assert_eq!((linear.engine, linear.notes.len()), (PatternEngine::Linear, 1));
+        assert_eq!(linear.schema["properties"]["b"]["pattern"], "^x");
+        let plain = json!({ "properties": { "b": { "pattern": "^x" } } });
+        assert_eq!(normalise(&plain, PatternEngine::Backtracking).engine, PatternEngine::Linear);
+    }
+
+    #[test]
+    fn anchors_become_pointers_and_ambiguous_ones_nothing() {
+        let schema = normal(json!({
+            "properties": { "a": { "$ref": "#aa" }, "b": { "$ref": "#old" }, "c": { "$ref": "#twice" }, "d": { "$ref": "#none" } },
+            "$defs": { "A b": { "$anchor": "aa", "type": "int" }, "B": { "$id": "#old", "type": "str" },
+                "C": { "$anchor": "twice" }, "D": { "$anchor": "twice" }, "E": { "enum": [{ "$anchor": "none" }] } } }));
+        assert_eq!(schema["properties"]["a"], json!({ "$ref": "#/$defs/A%20b" }));
+        assert_eq!(schema["properties"]["b"], json!({ "$ref": "#/$defs/B" }));
+        assert_eq!((&schema["properties"]["c"], &schema["properties"]["d"]), (&json!({}), &json!({})));
+        assert_eq!(schema["$defs"]["A b"], json!({ "type": "integer" }));
+    }
+
+    #[test]
     fn depth_is_bounded_and_arguments_are_always_an_object() {
         let deep = (0..500).fold(json!({ "type": "string" }), |inner, _| json!({ "items": inner }));
-        let normalised = normalise(&json!({ "properties": { "a": deep } }));
+        let normalised = normal_linear(json!({ "properties": { "a": deep } }));
         assert!(normalised.notes[0].contains("nested too deeply"));
         assert_eq!(normal(json!({ "type": "string" })), json!({}));
         assert_eq!((normal(json!(null)), normal(json!([1]))), (json!(true), json!(true)));

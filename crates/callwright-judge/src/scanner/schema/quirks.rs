@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::CompiledSchema;
+use super::{CompiledSchema, SchemaRule, Violation};
 
 /// `$schema` draft or empty, schema of the parameter `x`, matching values, violating values.
 type Row = (&'static str, Value, &'static [&'static str], &'static [&'static str]);
@@ -106,12 +106,38 @@ fn patterns_take_linear_time_and_those_that_could_not_judge_nothing() {
         let arguments = serde_json::from_str(&format!("{{\"x\":{text}}}")).unwrap();
         assert_eq!(compiled.violations(&arguments).len(), 1, "{pattern}");
     }
-    for pattern in ["(?=a)b", r"(a)\1", "(", &"(a{1000}){1000}".repeat(3)] {
+    for pattern in ["(", "(?<n", &"(a{1000}){1000}".repeat(3)] {
         let compiled =
             CompiledSchema::compile(&json!({ "properties": { "x": { "pattern": pattern, "minLength": 2 } } }));
         assert!(compiled.judges() && compiled.problems().len() == 1, "{pattern} {:?}", compiled.problems());
         assert!(compiled.violations(&json!({ "x": "anything" })).is_empty(), "{pattern}");
         assert_eq!(compiled.violations(&json!({ "x": "a" })).len(), 1, "the rest still judges");
+    }
+}
+
+#[test]
+fn look_around_and_back_references_are_judged_within_bounds() {
+    for (pattern, right, wrong) in [
+        ("^(?!random).*$", "abc", "random1"),
+        ("(?<=a)b", "ab", "cb"),
+        ("^(?=.*[A-Z])(?=.*[0-9]).{4,}$", "Abc1", "abc1"),
+        (r"^(a+)-\1$", "aa-aa", "aa-a"),
+        ("^[a-z-]{1,63}(?<!-)$", "a-b", "a-"),
+    ] {
+        let compiled =
+            CompiledSchema::compile(&json!({ "properties": { "x": { "pattern": pattern, "maxLength": 40 } } }));
+        assert!(compiled.problems().is_empty(), "{pattern} {:?}", compiled.problems());
+        assert!(compiled.violations(&json!({ "x": right })).is_empty(), "{pattern}");
+        let violations = compiled.violations(&json!({ "x": wrong }));
+        assert!(matches!(violations[0].rule, SchemaRule::Constraint("pattern", _)), "{pattern} {violations:?}");
+    }
+    // A search without an end judges nothing, and neither does one in a long text; other rules still do.
+    let schema = json!({ "properties": { "x": { "pattern": r"^(?=a)(a*)*\1b$", "maxLength": 9_000 }, "y": { "type": "integer" } } });
+    let compiled = CompiledSchema::compile(&schema);
+    for length in [30, 5_000, 8_900] {
+        let arguments = json!({ "x": "a".repeat(length), "y": "no" });
+        let violations = compiled.violations(&arguments);
+        assert!(matches!(&violations[..], [Violation { rule: SchemaRule::Type(_), .. }]), "{length} {violations:?}");
     }
 }
 
