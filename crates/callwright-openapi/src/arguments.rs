@@ -7,12 +7,15 @@ use serde_json::{Value, json};
 
 use super::argument_name::{free_name, offered_names};
 use super::binding::{Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Location};
-use super::body::{BodyProperty, OperationBody};
+use super::body::{BodyProperty, OperationBody, PlainBody};
 use super::content::FILE_HINT;
 use super::document::{ApiDocument, LocatedValue};
 use super::notes::LoadNotes;
 use super::parameter::OperationParameter;
-use super::schema::{ArgumentSchema, EmptyValueRule, ObjectArgument, RequestPart};
+use super::schema::{
+    ArgumentSchema, ArgumentVariants, EmptyValueRule, ObjectArgument, RequestPart, owners_note, report_variants,
+};
+use super::subtypes::Subtypes;
 
 /// Name of the argument that holds a whole body.
 const BODY_ARGUMENT: &str = "body";
@@ -28,23 +31,26 @@ pub(super) struct JoinedArguments<'d> {
     pub(super) arguments: Vec<ObjectArgument<'d>>,
     pub(super) bindings: Vec<Binding>,
     pub(super) body: Option<BodyBinding>,
+    /// Variants of the body, if their properties are arguments.
+    pub(super) variants: Option<ArgumentVariants<'d>>,
 }
 
 /// Joins parameters and body without name collisions: parameters in the order of the document, then the body.
 pub(super) fn join<'d>(
     document: &'d ApiDocument,
+    subtypes: &Subtypes<'d>,
     parameters: Vec<OperationParameter<'d>>,
     body: Option<OperationBody<'d>>,
     notes: &mut LoadNotes,
 ) -> JoinedArguments<'d> {
     let names = argument_names(&parameters);
-    let mut joined = JoinedArguments { arguments: Vec::new(), bindings: Vec::new(), body: None };
+    let mut joined = JoinedArguments { arguments: Vec::new(), bindings: Vec::new(), body: None, variants: None };
     for (parameter, name) in parameters.into_iter().zip(names) {
         joined.arguments.push(argument(document, &parameter, &name));
         joined.bindings.push(binding(parameter, name));
     }
     if let Some(body) = body {
-        joined.add_body(document, body, notes);
+        joined.add_body(document, subtypes, body, notes);
     }
     joined
 }
@@ -65,16 +71,31 @@ impl<'d> JoinedArguments<'d> {
 
     /// Makes each property of the body an argument if no property has a parameter's name; otherwise the whole body is
     /// one argument.
-    fn add_body(&mut self, document: &'d ApiDocument, body: OperationBody<'d>, notes: &mut LoadNotes) {
+    fn add_body(
+        &mut self,
+        document: &'d ApiDocument,
+        subtypes: &Subtypes<'d>,
+        body: OperationBody<'d>,
+        notes: &mut LoadNotes,
+    ) {
         let taken: HashSet<String> = self.arguments.iter().map(|argument| argument.name.clone()).collect();
-        let properties = body.plain_properties(document);
+        let plain = body.plain_properties(document, subtypes);
         let content = body.content(document);
-        let shape = match properties.filter(|all| all.iter().all(|property| !taken.contains(property.name))) {
-            Some(properties) => {
+        let is_free = |plain: &PlainBody<'d>| plain.properties.iter().all(|property| !taken.contains(property.name));
+        let shape = match plain.filter(is_free) {
+            Some(PlainBody { properties, variants }) => {
+                if let (Some(variants), Some(schema)) = (&variants, &body.schema) {
+                    report_variants(notes, &schema.at, variants);
+                }
+                let names: Vec<&'d str> = properties.iter().map(|property| property.name).collect();
                 let members = members(&properties, &taken);
                 let examples = examples_of_body(document, body.at.as_ref(), body.schema.as_ref());
                 for (property, member) in properties.into_iter().zip(&members) {
-                    let hints = [file_hint(&body, property.name), sent_as(&member.argument, &member.name)];
+                    let hints = [
+                        file_hint(&body, property.name),
+                        sent_as(&member.argument, &member.name),
+                        variants.as_ref().and_then(|variants| owners_note(variants, property.name)),
+                    ];
                     self.arguments.push(ObjectArgument {
                         name: member.argument.clone(),
                         examples: examples.iter().filter_map(|example| example.get(property.name)).collect(),
@@ -83,6 +104,10 @@ impl<'d> JoinedArguments<'d> {
                         ..property_argument(property)
                     });
                 }
+                self.variants = variants.map(|variants| {
+                    let offered = members.iter().map(|member| member.argument.clone());
+                    ArgumentVariants { variants, names: names.into_iter().zip(offered).collect() }
+                });
                 BodyShape::Properties(members)
             }
             None => {
@@ -186,7 +211,11 @@ fn binding(parameter: OperationParameter<'_>, argument: String) -> Binding {
 fn property_argument(property: BodyProperty<'_>) -> ObjectArgument<'_> {
     ObjectArgument {
         name: property.name.to_owned(),
-        schema: property.schema.map_or_else(|| ArgumentSchema::Own(json!({})), ArgumentSchema::Document),
+        schema: match property.schemas.as_slice() {
+            [] => ArgumentSchema::Own(json!({})),
+            [only] => ArgumentSchema::Document(only.clone()),
+            _ => ArgumentSchema::Alternatives(property.schemas),
+        },
         part: RequestPart::Body,
         description: None,
         examples: Vec::new(),

@@ -11,11 +11,12 @@ use super::document::{ApiDocument, LocatedValue};
 use super::encoding::{encodings, properties};
 use super::media_type::SendableMediaType;
 use super::notes::LoadNotes;
-use super::schema::read_only_names;
+use super::schema::{is_annotation, read_only_names};
+use super::subtypes::{Subtypes, Variants};
 use super::xml::XmlShape;
 
 /// Keywords of an object schema that separate arguments preserve.
-const PLAIN_OBJECT: [&str; 14] = [
+pub(super) const PLAIN_OBJECT: [&str; 14] = [
     "type",
     "properties",
     "required",
@@ -52,9 +53,17 @@ pub(super) struct OperationBody<'d> {
 #[derive(Clone)]
 pub(super) struct BodyProperty<'d> {
     pub(super) name: &'d str,
-    /// Schema of the property; `None` if the property is listed as required but not described.
-    pub(super) schema: Option<LocatedValue<'d>>,
+    /// Schemas of the property, of which one applies: several if variants of the body describe it differently, none if
+    /// the property is listed as required but not described.
+    pub(super) schemas: Vec<LocatedValue<'d>>,
     pub(super) required: bool,
+}
+
+/// The properties of a body that become arguments.
+pub(super) struct PlainBody<'d> {
+    pub(super) properties: Vec<BodyProperty<'d>>,
+    /// Variants of the body, whose properties are among them.
+    pub(super) variants: Option<Variants<'d>>,
 }
 
 /// Returns the body of `operation`; `None` if it takes none.
@@ -149,16 +158,27 @@ impl<'d> OperationBody<'d> {
     /// Returns the properties if each of them can be an argument and the schema has no other constraint on the body:
     /// an object without `additionalProperties`. An optional body with required properties does not qualify, because
     /// its properties must be given all together or not at all.
-    pub(super) fn plain_properties(&self, document: &'d ApiDocument) -> Option<Vec<BodyProperty<'d>>> {
+    pub(super) fn plain_properties(&self, document: &'d ApiDocument, subtypes: &Subtypes<'d>) -> Option<PlainBody<'d>> {
         if !self.format.has_members() {
             return None;
         }
         if !self.fields.is_empty() {
-            return Some(self.fields.clone());
+            return Some(PlainBody { properties: self.fields.clone(), variants: None });
         }
         let schema = document.follow(self.schema.clone()?).ok()?;
+        let (schema, variants) = match polymorphic(document, subtypes, &schema) {
+            Some((schema, variants)) => (schema, Some(variants)),
+            None => (schema, None),
+        };
         let members = schema.value.as_object()?;
-        if !is_plain_object(members) {
+        let is_plain = match &variants {
+            Some(variants) => {
+                let selector = members.get("properties").and_then(|properties| properties.get(variants.selector));
+                selector.is_some() && variants.are_plain() && is_plain_object(members, &variants.alternatives)
+            }
+            None => is_plain_object(members, &[]),
+        };
+        if !is_plain {
             return None;
         }
         let required: Vec<&str> = names(members, "required");
@@ -167,16 +187,46 @@ impl<'d> OperationBody<'d> {
         let described = described.members().map(|(name, schema)| BodyProperty {
             name,
             required: required.contains(&name.as_str()),
-            schema: Some(schema),
+            schemas: vec![schema],
         });
         let all = members.get("properties");
-        let undescribed = required.iter().filter(|name| all.is_some_and(|all| all.get(**name).is_none()));
-        let only_required = undescribed.map(|name| BodyProperty { name, required: true, schema: None });
-        let properties: Vec<BodyProperty<'d>> =
-            described.chain(only_required).filter(|property| !hidden.contains(property.name)).collect();
+        let added: Vec<_> = variants.iter().flat_map(Variants::added).cloned().collect();
+        let undescribed = required.iter().filter(|name| {
+            all.is_some_and(|all| all.get(**name).is_none()) && added.iter().all(|(added, _)| added != *name)
+        });
+        let only_required = undescribed.map(|name| BodyProperty { name, required: true, schemas: Vec::new() });
+        let of_variants = added.iter().map(|(name, schemas)| BodyProperty {
+            name,
+            required: required.contains(name),
+            schemas: schemas.clone(),
+        });
+        let properties: Vec<BodyProperty<'d>> = described
+            .chain(of_variants)
+            .chain(only_required)
+            .filter(|property| !hidden.contains(property.name))
+            .collect();
         let is_all_or_none = !self.required && properties.iter().any(|property| property.required);
-        (!properties.is_empty() && !is_all_or_none).then_some(properties)
+        (!properties.is_empty() && !is_all_or_none).then_some(PlainBody { properties, variants })
     }
+}
+
+/// Returns the schema with variants that `schema` is, or that it alone refers to in `allOf`.
+fn polymorphic<'d>(
+    document: &'d ApiDocument,
+    subtypes: &Subtypes<'d>,
+    schema: &LocatedValue<'d>,
+) -> Option<(LocatedValue<'d>, Variants<'d>)> {
+    if let Some(variants) = subtypes.variants(document, schema) {
+        return Some((schema.clone(), variants));
+    }
+    let branches: Vec<LocatedValue<'d>> = schema.member("allOf")?.items().collect();
+    let ([only], false) =
+        (branches.as_slice(), schema.value.as_object()?.keys().any(|key| key != "allOf" && !is_annotation(key)))
+    else {
+        return None;
+    };
+    let only = document.follow(only.clone()).ok()?;
+    subtypes.variants(document, &only).map(|variants| (only, variants))
 }
 
 /// Returns the names listed in the array `keyword`, without duplicates.
@@ -190,14 +240,19 @@ fn names<'d>(members: &'d Map<String, Value>, keyword: &str) -> Vec<&'d str> {
     names
 }
 
-pub(super) fn is_plain_object(members: &Map<String, Value>) -> bool {
+/// Whether the schema describes nothing but properties. `alternatives` are keywords that list the variants of the
+/// schema, which are known.
+pub(super) fn is_plain_object(members: &Map<String, Value>, alternatives: &[&str]) -> bool {
     let is_object = members.get("type").is_none_or(|name| name == "object");
     let is_closed = members.get("additionalProperties").is_none_or(|more| more == &Value::Bool(false));
     is_object
         && is_closed
-        && members
-            .keys()
-            .all(|key| PLAIN_OBJECT.contains(&key.as_str()) || key == "additionalProperties" || key.starts_with("x-"))
+        && members.keys().map(String::as_str).all(|key| {
+            PLAIN_OBJECT.contains(&key)
+                || key == "additionalProperties"
+                || key.starts_with("x-")
+                || alternatives.contains(&key)
+        })
 }
 
 /// Whether the media type would write files of the body as text although the document also offers a multipart type.

@@ -108,6 +108,11 @@ impl ApiDocument {
         LocatedValue { value: &self.files.main().root, at: ValuePosition::root(self.files.main()) }
     }
 
+    /// Returns the root values of all files.
+    pub(super) fn file_roots(&self) -> impl Iterator<Item = LocatedValue<'_>> {
+        self.files.all().map(|file| LocatedValue { value: &file.root, at: ValuePosition::root(file) })
+    }
+
     /// Returns the member `key` of the document's root.
     pub(super) fn member<'d>(&'d self, key: &str) -> Option<LocatedValue<'d>> {
         self.root().member(key)

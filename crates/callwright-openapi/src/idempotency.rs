@@ -53,7 +53,7 @@ pub(super) fn take_key(
         let wire_name = wire_name(joined, argument)?;
         let schema = match &argument.schema {
             ArgumentSchema::Document(schema) => document.follow(schema.clone()).ok(),
-            ArgumentSchema::Object(_) | ArgumentSchema::Own(_) => None,
+            ArgumentSchema::Alternatives(_) | ArgumentSchema::Object(_) | ArgumentSchema::Own(_) => None,
         };
         let descriptions =
             argument.description.into_iter().chain(schema.as_ref().and_then(|schema| schema.text("description")));

@@ -128,6 +128,7 @@ mod settings;
 mod shorten;
 mod snapshot;
 mod source;
+mod subtypes;
 mod swagger;
 mod toolset;
 mod xml;

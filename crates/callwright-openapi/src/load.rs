@@ -16,6 +16,7 @@ use super::outputs::attach_links;
 use super::reader::OperationReader;
 use super::report::Report;
 use super::server::Servers;
+use super::subtypes::Subtypes;
 use super::{Credential, LoadError, Operation, Toolset, ToolsetSettings, documentation, security};
 use callwright_common::json::scalar_text;
 
@@ -65,7 +66,8 @@ pub(super) fn toolset_from(
     let (sources, mut skipped) = operations(document);
     let names = names_of(&sources);
     let hidden = HiddenParameterRules::new(document, &sources, &own_schemes);
-    let reader = || OperationReader::new(document, name, &settings.limits, &servers, &hidden);
+    let subtypes = Subtypes::new(document);
+    let reader = || OperationReader::new(document, &subtypes, name, &settings.limits, &servers, &hidden);
     let LoadedOperations { mut loaded, skipped: unreadable } = read_operations(&sources, &names, reader, &mut notes);
     skipped.extend(unreadable);
 

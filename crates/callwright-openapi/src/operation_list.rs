@@ -20,7 +20,10 @@ pub(super) struct DocumentOperation<'d> {
     pub(super) method: Method,
     /// The path as written.
     pub(super) path: &'d str,
+    /// The path item that has the operation.
     pub(super) path_item: LocatedValue<'d>,
+    /// All path items that apply: a `$ref` may have parameters beside it. Later ones take precedence.
+    pub(super) path_items: Vec<LocatedValue<'d>>,
     pub(super) operation: LocatedValue<'d>,
 }
 
@@ -48,6 +51,14 @@ pub(super) fn operations(document: &ApiDocument) -> (Vec<DocumentOperation<'_>>,
     (collector.found, collector.skipped)
 }
 
+/// The path item that has an operation, and its context.
+#[derive(Clone, Copy)]
+struct ItemHolder<'i, 'd> {
+    path: &'d str,
+    path_item: &'i LocatedValue<'d>,
+    path_items: &'i [LocatedValue<'d>],
+}
+
 struct OperationCollector<'d> {
     document: &'d ApiDocument,
     found: Vec<DocumentOperation<'d>>,
@@ -67,25 +78,47 @@ impl<'d> OperationCollector<'d> {
     /// Adds the operations of a path item. It may refer to another path item and also have operations of its own,
     /// which take precedence.
     fn path(&mut self, path: &'d str, item: LocatedValue<'d>) {
-        self.item(path, &item, |_| true);
-        if item.reference().is_none() {
-            return;
+        let mut chain = vec![item.clone()];
+        let mut broken = None;
+        while let Some(last) = chain.last().filter(|last| last.reference().is_some()).cloned() {
+            // The chain as a whole must end.
+            let end = self.document.follow(last.clone());
+            let target = end.and_then(|_| self.document.lookup(last.reference().unwrap_or_default(), last.at.file()));
+            match target {
+                Ok(target) => chain.push(target),
+                Err(error) => {
+                    broken = Some(error);
+                    break;
+                }
+            }
         }
-        match self.document.follow(item.clone()) {
-            Ok(target) => self.item(path, &target, |method| item.member(method).is_none()),
-            Err(error) => self.skip(path, format!("path item {}: {error}", item.at)),
+        let path_items: Vec<LocatedValue<'d>> = chain.iter().rev().cloned().collect();
+        let mut nearer: Vec<&LocatedValue<'d>> = Vec::new();
+        for holder in &chain {
+            self.item(path, holder, &path_items, |method| nearer.iter().all(|item| item.member(method).is_none()));
+            nearer.push(holder);
+        }
+        if let Some(error) = broken {
+            self.skip(path, format!("path item {}: {error}", item.at));
         }
     }
 
-    fn item(&mut self, path: &'d str, path_item: &LocatedValue<'d>, is_included: impl Fn(&str) -> bool) {
+    fn item(
+        &mut self,
+        path: &'d str,
+        path_item: &LocatedValue<'d>,
+        path_items: &[LocatedValue<'d>],
+        is_included: impl Fn(&str) -> bool,
+    ) {
+        let holder = ItemHolder { path, path_item, path_items };
         if !path_item.value.is_object() {
             return self.skip(path, format!("path item {} is not an object", path_item.at));
         }
         for (key, operation) in path_item.members().filter(|(key, _)| is_included(key)) {
             if FURTHER.contains(&key.as_str()) {
-                self.further(path, path_item, &operation);
+                self.further(holder, &operation);
             } else if let Some(method) = self.method(key.trim()) {
-                self.operation(method, path, path_item, operation);
+                self.operation(method, holder, operation);
             } else if is_operation(key, &operation) {
                 let reason = format!("{}: `{key}` is not a method of an OpenAPI operation", operation.at);
                 self.skip(&format!("{} {path}", key.trim().to_ascii_uppercase()), reason);
@@ -101,7 +134,8 @@ impl<'d> OperationCollector<'d> {
 
     /// Adds operations whose methods have no key of their own (OpenAPI 3.2, Path Item Object). The method is sent as
     /// written.
-    fn further(&mut self, path: &'d str, path_item: &LocatedValue<'d>, operations: &LocatedValue<'d>) {
+    fn further(&mut self, holder: ItemHolder<'_, 'd>, operations: &LocatedValue<'d>) {
+        let ItemHolder { path, path_item, .. } = holder;
         for (method, operation) in operations.members() {
             let own = METHODS.into_iter().find(|own| own.eq_ignore_ascii_case(method));
             if own.is_some_and(|own| path_item.value.get(own.to_ascii_lowercase()).is_some()) {
@@ -113,16 +147,23 @@ impl<'d> OperationCollector<'d> {
                     format!("{}: CONNECT is not supported, because it requests a tunnel", operation.at),
                 );
             } else {
-                self.operation(method, path, path_item, operation);
+                self.operation(method, holder, operation);
             }
         }
     }
 
-    fn operation(&mut self, method: &str, path: &'d str, path_item: &LocatedValue<'d>, operation: LocatedValue<'d>) {
+    fn operation(&mut self, method: &str, holder: ItemHolder<'_, 'd>, operation: LocatedValue<'d>) {
+        let ItemHolder { path, path_item, path_items } = holder;
         let label = format!("{method} {path}");
         match method.parse() {
             _ if !operation.value.is_object() => self.skip(&label, format!("{} is not an object", operation.at)),
-            Ok(method) => self.found.push(DocumentOperation { method, path, path_item: path_item.clone(), operation }),
+            Ok(method) => self.found.push(DocumentOperation {
+                method,
+                path,
+                path_item: path_item.clone(),
+                path_items: path_items.to_vec(),
+                operation,
+            }),
             Err(_) => self.skip(&label, format!("{}: `{method}` is not a valid method name", operation.at)),
         }
     }
@@ -165,6 +206,25 @@ mod tests {
         assert_eq!(found[2].operation.text("summary"), Some("own"));
         let skipped: Vec<&str> = skipped.iter().map(|skipped| skipped.operation.as_str()).collect();
         assert_eq!(skipped, ["/c", "/d", "DELETE /e", "PURGE /f"]);
+    }
+
+    #[test]
+    fn every_path_item_in_a_chain_of_references_applies() {
+        let root = json!({
+            "openapi": "3.1.0",
+            "paths": {"/a": {"$ref": "#/x/b", "summary": "a"}, "/loop": {"$ref": "#/x/loop"}},
+            "x": {"b": {"$ref": "#/x/c", "put": {}}, "c": {"get": {}, "put": {"summary": "hidden"}},
+                "loop": {"$ref": "#/x/loop"}}
+        });
+        let document = ApiDocument::new(root, Path::new("api.json")).unwrap();
+        let (found, skipped) = operations(&document);
+        let labels: Vec<String> = found.iter().map(DocumentOperation::label).collect();
+        assert_eq!(labels, ["PUT /a", "GET /a"]);
+        for operation in &found {
+            let pointers: Vec<&str> = operation.path_items.iter().map(|item| item.at.pointer().as_str()).collect();
+            assert_eq!(pointers, ["/x/c", "/x/b", "/paths/~1a"]);
+        }
+        assert_eq!(skipped.len(), 1);
     }
 
     #[test]

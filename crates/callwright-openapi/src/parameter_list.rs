@@ -15,7 +15,7 @@ use super::query_string;
 use super::swagger;
 use callwright_common::json::scalar_text;
 
-/// Parses the parameters of `source`. An operation's parameters override those of its path item with the same name and
+/// Parses the parameters of `source`. An operation's parameters override those of its path items with the same name and
 /// location (OpenAPI 3.0.4, Operation Object).
 ///
 /// # Errors
@@ -28,7 +28,7 @@ pub(super) fn lists<'d>(
     notes: &mut LoadNotes,
 ) -> Result<ParameterLists<'d>, String> {
     let mut all = ParameterLists::default();
-    for holder in [&source.path_item, &source.operation] {
+    for holder in source.path_items.iter().chain([&source.operation]) {
         let mut own = ParameterLists::default();
         match entries(document, holder) {
             Err(reason) => left_out(source, Err(reason), notes)?,

@@ -20,6 +20,7 @@ use super::report::HiddenParameter;
 use super::schema::{SchemaWriter, ToolSchema};
 use super::server::Servers;
 use super::settings::DocumentLimits;
+use super::subtypes::Subtypes;
 use super::{FixedArgument, Operation, documentation, security, swagger};
 use serde_json::Value;
 
@@ -28,6 +29,7 @@ use callwright_types::{OperationRef, Owner, Tool};
 /// Converts the operations of one document.
 pub(super) struct OperationReader<'d> {
     document: &'d ApiDocument,
+    subtypes: &'d Subtypes<'d>,
     toolset: &'d str,
     limits: &'d DocumentLimits,
     servers: &'d Servers<'d>,
@@ -40,6 +42,7 @@ pub(super) struct OperationReader<'d> {
 impl<'d> OperationReader<'d> {
     pub(super) fn new(
         document: &'d ApiDocument,
+        subtypes: &'d Subtypes<'d>,
         toolset: &'d str,
         limits: &'d DocumentLimits,
         servers: &'d Servers<'d>,
@@ -47,11 +50,12 @@ impl<'d> OperationReader<'d> {
     ) -> Self {
         Self {
             document,
+            subtypes,
             toolset,
             limits,
             servers,
             hidden,
-            schemas: SchemaWriter::new(document, limits),
+            schemas: SchemaWriter::new(document, subtypes, limits),
             texts: SharedDocTexts::default(),
             outputs: OutputReader::default(),
         }
@@ -76,11 +80,12 @@ impl<'d> OperationReader<'d> {
         self.hidden.take(&mut parameters, &mut security, notes);
         self.hidden.take_fields(&mut body, &security, notes);
         let version = self.hidden.version(self.document, &parameters);
-        let mut joined = join(self.document, parameters, body, notes);
+        let mut joined = join(self.document, self.subtypes, parameters, body, notes);
         let idempotency_key = take_key(self.document, &source.method, &mut joined, notes);
         let mut fixed: Vec<FixedArgument> =
             version.and_then(|version| take_fixed(&mut joined, version, notes)).into_iter().collect();
-        let ToolSchema { schema, single_values } = self.schemas.write(&joined.arguments, notes)?;
+        let ToolSchema { schema, single_values } =
+            self.schemas.write(&joined.arguments, joined.variants.as_ref(), notes)?;
         fixed.extend(single_values.iter().map(|single| single_value(&joined, single, notes)));
         let tool = Tool {
             description: tool_description(operation, &source.label(), self.limits.description_chars),

@@ -105,7 +105,7 @@ fn position_in<'c>(
 ) -> Option<ValuePosition<'c>> {
     let whole = body.schema.as_ref().or(body.at.as_ref()).map(|whole| whole.at.clone());
     let Some(name) = name else { return whole };
-    let field = body.fields.iter().find(|field| field.name == name).and_then(|field| field.schema.as_ref());
+    let field = body.fields.iter().find(|field| field.name == name).and_then(|field| field.schemas.first());
     if let Some(field) = field {
         return Some(field.at.clone());
     }

@@ -12,8 +12,9 @@ use super::trail::DialectTrail;
 use super::translated::{Losses, TranslatedSchema};
 use super::words::{append_sentence, sentence};
 
-/// Keywords that are not allowed at the top level.
-const NOT_AT_THE_TOP: [&str; 9] = ["oneOf", "anyOf", "allOf", "enum", "const", "not", "if", "then", "else"];
+/// Keywords that are not allowed at the top level, and `dependentSchemas`, which may contain them.
+const NOT_AT_THE_TOP: [&str; 10] =
+    ["oneOf", "anyOf", "allOf", "enum", "const", "not", "if", "then", "else", "dependentSchemas"];
 
 pub(super) fn translate(schema: &Value) -> TranslatedSchema {
     let mut losses = Losses::default();

@@ -92,7 +92,7 @@ fn swagger_body<'d>(texts: &mut DocTextCollector<'d>, body: &OperationBody<'d>) 
         body.schema.iter().for_each(|schema| schema::describe(texts, schema, ""));
     }
     for field in &body.fields {
-        let Some(schema) = &field.schema else { continue };
+        let Some(schema) = field.schemas.first() else { continue };
         schema::describe(texts, schema, field.name);
     }
 }

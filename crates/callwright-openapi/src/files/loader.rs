@@ -54,6 +54,11 @@ impl DocumentFileSet {
         &self.main
     }
 
+    /// Returns all files that were read.
+    pub(in super::super) fn all(&self) -> impl Iterator<Item = &SourceFile> {
+        std::iter::once(&self.main).chain(&self.others)
+    }
+
     /// Returns the file that `link`, a reference in `from` without its fragment, refers to, or the reason why it
     /// cannot be resolved.
     pub(in super::super) fn linked<'f>(&'f self, link: &str, from: &'f SourceFile) -> Result<&'f SourceFile, String> {
@@ -75,8 +80,7 @@ impl DocumentFileSet {
 
     /// Returns the remarks about repairs in the text of each file.
     pub(in super::super) fn remarks(&self) -> impl Iterator<Item = (&SourceFile, &str)> {
-        let all = std::iter::once(&self.main).chain(&self.others);
-        all.flat_map(|file| file.remarks.iter().map(move |remark| (file, remark.as_str())))
+        self.all().flat_map(|file| file.remarks.iter().map(move |remark| (file, remark.as_str())))
     }
 
     /// Returns the fetched files.

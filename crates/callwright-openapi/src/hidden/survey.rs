@@ -32,7 +32,7 @@ impl ParameterSurvey {
         for operation in sources {
             let mut seen = HashSet::new();
             let mut names = HashSet::new();
-            for holder in [&operation.path_item, &operation.operation] {
+            for holder in operation.path_items.iter().chain([&operation.operation]) {
                 for entry in holder.member("parameters").iter().flat_map(LocatedValue::items) {
                     let Ok(at) = document.follow(entry) else { continue };
                     let Some(name) = at.text("name") else { continue };

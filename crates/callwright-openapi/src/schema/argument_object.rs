@@ -1,6 +1,6 @@
 //! Builds the schema of a tool's argument object, in as much detail as the size limit allows.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -9,6 +9,7 @@ use super::super::markup::plain_text;
 use super::super::notes::LoadNotes;
 use super::super::settings::DocumentLimits;
 use super::super::shorten::shorten;
+use super::super::subtypes::{Subtypes, Variants};
 use super::definitions::RequestPart;
 use super::emptiness::{self, EmptyValueRule};
 use super::exclusive::relax;
@@ -18,6 +19,7 @@ use super::memo::Memo;
 use super::shared::{SharedSchemas, ToolSchema};
 use super::single_value::take_single_values;
 use super::translator::{SchemaDetail, SchemaTranslator, TooLarge};
+use super::variant_rule::VariantRule;
 
 /// Upper bound of `limits.schema_depth`. Each schema level takes two levels of JSON, which must stay below the 127
 /// that JSON parsers commonly accept.
@@ -54,27 +56,37 @@ pub(crate) struct ObjectArgument<'d> {
 pub(crate) enum ArgumentSchema<'d> {
     /// A schema of the document.
     Document(LocatedValue<'d>),
+    /// Schemas of the document, of which one applies.
+    Alternatives(Vec<LocatedValue<'d>>),
     /// An object with these members.
     Object(Vec<ObjectArgument<'d>>),
     /// A generated schema, if the document has no suitable one.
     Own(Value),
 }
 
+/// The variants of a body whose properties are arguments.
+pub(crate) struct ArgumentVariants<'d> {
+    pub(crate) variants: Variants<'d>,
+    /// Names of the arguments by the name of the property.
+    pub(crate) names: HashMap<&'d str, String>,
+}
+
 /// Builds the argument schemas of a document's operations.
 pub(crate) struct SchemaWriter<'d> {
     document: &'d ApiDocument,
+    subtypes: &'d Subtypes<'d>,
     limits: &'d DocumentLimits,
     memo: Memo,
     shared: SharedSchemas,
 }
 
 impl<'d> SchemaWriter<'d> {
-    pub(crate) fn new(document: &'d ApiDocument, limits: &'d DocumentLimits) -> Self {
-        Self { document, limits, memo: Memo::default(), shared: SharedSchemas::default() }
+    pub(crate) fn new(document: &'d ApiDocument, subtypes: &'d Subtypes<'d>, limits: &'d DocumentLimits) -> Self {
+        Self { document, subtypes, limits, memo: Memo::default(), shared: SharedSchemas::default() }
     }
 
     /// Returns the schema of an object with these members and no others, without the required members that have a
-    /// single allowed value.
+    /// single allowed value. `variants` are those of the members that belong to the body.
     ///
     /// # Errors
     ///
@@ -82,25 +94,29 @@ impl<'d> SchemaWriter<'d> {
     pub(crate) fn write(
         &mut self,
         arguments: &[ObjectArgument<'d>],
+        variants: Option<&ArgumentVariants<'d>>,
         notes: &mut LoadNotes,
     ) -> Result<ToolSchema, String> {
         let key = self.shared.key(arguments);
-        if let Some(schema) = self.shared.find(key) {
+        if let Some(schema) = self.shared.find(key).filter(|_| variants.is_none()) {
             return Ok(schema);
         }
         let remarks = notes.count();
-        let mut schema = self.write_new(arguments, notes)?;
-        let single_values = take_single_values(&mut schema);
+        let object = ObjectMembers { arguments, variants };
+        let mut schema = self.write_new(object, notes)?;
+        // The model selects the variant, even if there is only one.
+        let selector = variants.and_then(|variants| variants.names.get(variants.variants.selector));
+        let single_values = take_single_values(&mut schema, selector.map(String::as_str));
         // A remark applies to one operation or position, so that operations with remarks are translated one by one.
-        let key = (notes.count() == remarks).then_some(key);
+        let key = (notes.count() == remarks && variants.is_none()).then_some(key);
         Ok(self.shared.add(key, schema, single_values))
     }
 
-    fn write_new(&mut self, arguments: &[ObjectArgument<'d>], notes: &mut LoadNotes) -> Result<Value, String> {
+    fn write_new(&mut self, object: ObjectMembers<'_, 'd>, notes: &mut LoadNotes) -> Result<Value, String> {
         let whole = self.whole();
-        let (written, detail) = match self.attempt(arguments, whole, notes) {
+        let (written, detail) = match self.attempt(object, whole, notes) {
             Ok(written) => (written, whole),
-            Err(TooLarge) => self.write_less(arguments, notes)?,
+            Err(TooLarge) => self.write_less(object, notes)?,
         };
         if detail.is_bare {
             notes.remark(format!(
@@ -112,6 +128,9 @@ impl<'d> SchemaWriter<'d> {
                 "the argument schema is larger than {} bytes; descriptions of arguments are cut to {} characters",
                 detail.bytes, detail.description_chars
             ));
+        }
+        if written.lacks_variants {
+            notes.remark("the variants of schemas with a discriminator are left out; their properties are accepted without being described");
         }
         if written.is_cut {
             notes.remark(format!("arguments nested deeper than {} levels accept any value", detail.levels));
@@ -130,12 +149,12 @@ impl<'d> SchemaWriter<'d> {
     /// Finds the most detailed schema that fits by bisection, because less detail never takes more bytes.
     fn write_less(
         &mut self,
-        arguments: &[ObjectArgument<'d>],
+        object: ObjectMembers<'_, 'd>,
         notes: &mut LoadNotes,
     ) -> Result<(BoundedSchema, SchemaDetail), String> {
         let details = self.less();
-        let at = details.partition_point(|detail| self.attempt(arguments, *detail, notes).is_err());
-        let fitting = details.get(at).and_then(|detail| Some((self.attempt(arguments, *detail, notes).ok()?, *detail)));
+        let at = details.partition_point(|detail| self.attempt(object, *detail, notes).is_err());
+        let fitting = details.get(at).and_then(|detail| Some((self.attempt(object, *detail, notes).ok()?, *detail)));
         fitting.ok_or_else(|| {
             let bytes = self.limits.schema_bytes;
             format!("its argument schema is larger than {bytes} bytes even without nested levels; raise `limits.schema_bytes`")
@@ -144,23 +163,31 @@ impl<'d> SchemaWriter<'d> {
 
     fn whole(&self) -> SchemaDetail {
         let levels = self.limits.schema_depth.clamp(1, MAX_LEVELS);
-        SchemaDetail { levels, description_chars: usize::MAX, bytes: self.limits.schema_bytes, is_bare: false }
+        SchemaDetail {
+            levels,
+            description_chars: usize::MAX,
+            bytes: self.limits.schema_bytes,
+            has_variants: true,
+            is_bare: false,
+        }
     }
 
     fn less(&self) -> Vec<SchemaDetail> {
         let whole = SchemaDetail { description_chars: SHORT_DESCRIPTION_CHARS, ..self.whole() };
+        let plain = SchemaDetail { has_variants: false, ..whole };
         let fewer = FEWER_LEVELS.into_iter().filter(|levels| *levels < whole.levels);
-        let bare = [1, 0].map(|levels| SchemaDetail { levels, is_bare: true, ..whole });
-        std::iter::once(whole).chain(fewer.map(|levels| SchemaDetail { levels, ..whole })).chain(bare).collect()
+        let bare = [1, 0].map(|levels| SchemaDetail { levels, is_bare: true, ..plain });
+        [whole, plain].into_iter().chain(fewer.map(|levels| SchemaDetail { levels, ..plain })).chain(bare).collect()
     }
 
     fn attempt(
         &mut self,
-        arguments: &[ObjectArgument<'d>],
+        object: ObjectMembers<'_, 'd>,
         detail: SchemaDetail,
         notes: &mut LoadNotes,
     ) -> Result<BoundedSchema, TooLarge> {
-        let mut translator = SchemaTranslator::new(self.document, &mut self.memo, notes, detail);
+        let ObjectMembers { arguments, variants } = object;
+        let mut translator = SchemaTranslator::new(self.document, self.subtypes, &mut self.memo, notes, detail);
         let mut properties = Map::new();
         let mut loose_properties = HashSet::new();
         for argument in arguments {
@@ -169,15 +196,44 @@ impl<'d> SchemaWriter<'d> {
                 loose_properties.insert(argument.name.clone());
             }
         }
+        let rule = match variants {
+            Some(variants) => variants.rule(&mut translator, arguments)?,
+            None => None,
+        };
         let mut definitions = translator.definitions()?;
-        let is_cut = translator.is_cut;
+        let (is_cut, lacks_variants) = (translator.is_cut, translator.lacks_variants);
+        let rule_chars = translator.description_chars();
         let mut loose = std::mem::take(&mut translator.loose);
         let opened = open_loops(&mut definitions);
         loose.extend(opened.iter().cloned());
         let is_relaxed = relax(&mut properties, &loose_properties, &mut definitions, loose);
-        let schema = object(arguments, properties, definitions);
+        let mut schema = object_schema(arguments, properties, definitions);
+        if let (Some(rule), Some(members)) = (rule, schema.as_object_mut()) {
+            rule.apply(members, rule_chars);
+        }
         let fits = schema.to_string().len() <= detail.bytes;
-        fits.then_some(BoundedSchema { schema, is_cut, is_relaxed, opened }).ok_or(TooLarge)
+        fits.then_some(BoundedSchema { schema, is_cut, lacks_variants, is_relaxed, opened }).ok_or(TooLarge)
+    }
+}
+
+/// The members of an argument object.
+#[derive(Clone, Copy)]
+struct ObjectMembers<'o, 'd> {
+    arguments: &'o [ObjectArgument<'d>],
+    variants: Option<&'o ArgumentVariants<'d>>,
+}
+
+impl<'d> ArgumentVariants<'d> {
+    fn rule(
+        &self,
+        translator: &mut SchemaTranslator<'_, 'd>,
+        arguments: &[ObjectArgument<'d>],
+    ) -> Result<Option<VariantRule>, TooLarge> {
+        let is_argument = |name: &&String| arguments.iter().any(|argument| argument.name == **name);
+        let offered = |name: &str| self.names.get(name).filter(is_argument).cloned();
+        let required: Vec<String> =
+            arguments.iter().filter(|argument| argument.required).map(|argument| argument.name.clone()).collect();
+        VariantRule::new(translator, &self.variants, &offered, &required, 0)
     }
 }
 
@@ -190,13 +246,14 @@ fn property<'d>(
 ) -> Result<Value, TooLarge> {
     let schema = match &argument.schema {
         ArgumentSchema::Document(schema) => translator.schema(schema, argument.part, level)?,
+        ArgumentSchema::Alternatives(schemas) => translator.alternatives_of(schemas, argument.part, level)?,
         ArgumentSchema::Own(schema) => schema.clone(),
         ArgumentSchema::Object(members) => {
             let mut properties = Map::new();
             for member in members {
                 properties.insert(member.name.clone(), property(translator, member, detail, level + 1)?);
             }
-            object(members, properties, Map::new())
+            object_schema(members, properties, Map::new())
         }
     };
     Ok(described(schema, argument, detail))
@@ -207,13 +264,19 @@ struct BoundedSchema {
     schema: Value,
     /// Whether a part was nested too deeply.
     is_cut: bool,
+    /// Whether variants were left out.
+    lacks_variants: bool,
     /// Whether keywords were dropped that reject values which another schema accepts.
     is_relaxed: bool,
     /// Definitions whose recursion would never end, and that were opened.
     opened: Vec<String>,
 }
 
-fn object(arguments: &[ObjectArgument<'_>], properties: Map<String, Value>, definitions: Map<String, Value>) -> Value {
+fn object_schema(
+    arguments: &[ObjectArgument<'_>],
+    properties: Map<String, Value>,
+    definitions: Map<String, Value>,
+) -> Value {
     let required: Vec<&str> =
         arguments.iter().filter(|argument| argument.required).map(|argument| argument.name.as_str()).collect();
     let mut schema = Map::new();

@@ -19,7 +19,7 @@ pub(crate) enum RequestPart {
 /// Names of referenced schemas, and the queue of definitions to write.
 #[derive(Debug, Default)]
 pub(super) struct Definitions<'d> {
-    by_position: HashMap<(ValuePositionId, RequestPart), String>,
+    by_position: HashMap<(ValuePositionId, RequestPart, bool), String>,
     names: HashSet<String>,
     queue: VecDeque<PendingDefinition<'d>>,
 }
@@ -33,26 +33,34 @@ pub(super) struct PendingDefinition<'d> {
     pub(super) schema: LocatedValue<'d>,
     /// The part of the request to which it belongs.
     pub(super) part: RequestPart,
+    /// Whether it is the parent of a schema that extends it, and described without its variants.
+    pub(super) is_parent: bool,
     /// Nesting level of its first use.
     pub(super) level: usize,
 }
 
 impl<'d> Definitions<'d> {
     /// Returns the name of the definition of `schema`. The first use, at `level`, adds it to the queue.
-    pub(super) fn name_of(&mut self, schema: &LocatedValue<'d>, part: RequestPart, level: usize) -> String {
-        let key = (schema.at.id(), part);
+    pub(super) fn name_of(
+        &mut self,
+        schema: &LocatedValue<'d>,
+        part: RequestPart,
+        is_parent: bool,
+        level: usize,
+    ) -> String {
+        let key = (schema.at.id(), part, is_parent);
         if let Some(name) = self.by_position.get(&key) {
             return name.clone();
         }
         let name = self.free_name(&schema.at.pointer().last().unwrap_or_default());
         self.by_position.insert(key, name.clone());
-        self.queue.push_back(PendingDefinition { name: name.clone(), schema: schema.clone(), part, level });
+        self.queue.push_back(PendingDefinition { name: name.clone(), schema: schema.clone(), part, is_parent, level });
         name
     }
 
     /// Whether the schema has been referenced before.
-    pub(super) fn has(&self, schema: &LocatedValue<'d>, part: RequestPart) -> bool {
-        self.by_position.contains_key(&(schema.at.id(), part))
+    pub(super) fn has(&self, schema: &LocatedValue<'d>, part: RequestPart, is_parent: bool) -> bool {
+        self.by_position.contains_key(&(schema.at.id(), part, is_parent))
     }
 
     /// Returns the next definition to write, in order of first reference.

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::document::ApiDocument;
 use super::super::files::{SourceFile, ValuePositionId};
+use super::super::subtypes::mapped_schema;
 use super::literal::{fit, types_of};
 
 /// Maximum number of names given as examples.
@@ -27,8 +28,8 @@ pub(super) fn apply(
     let mapping = discriminator.get("mapping").and_then(Value::as_object);
     let mut names_of: HashMap<ValuePositionId, Vec<Value>> = HashMap::new();
     for (name, target) in mapping.into_iter().flatten() {
-        if let Some(target) = target_of(document, target, file) {
-            names_of.entry(target).or_default().push(name.as_str().into());
+        if let Some(target) = target.as_str().and_then(|target| mapped_schema(document, target, file)) {
+            names_of.entry(target.at.id()).or_default().push(name.as_str().into());
         }
     }
     for keyword in ["oneOf", "anyOf"] {
@@ -50,14 +51,6 @@ pub(super) fn apply(
     if !members.contains_key("oneOf") && !members.contains_key("anyOf") {
         illustrate(translated, property, mapping.into_iter().flatten().map(|(name, _)| name.as_str().into()).collect());
     }
-}
-
-/// Resolves the target of a mapping entry: a reference, or the name of a component schema.
-fn target_of(document: &ApiDocument, target: &Value, file: &SourceFile) -> Option<ValuePositionId> {
-    let target = target.as_str()?;
-    let component = format!("#/components/schemas/{target}");
-    let target = document.lookup(target, file).or_else(|_| document.lookup(&component, file));
-    target.ok().map(|target| target.at.id())
 }
 
 fn reference(schema: &Value) -> Option<&str> {

@@ -15,6 +15,19 @@ use super::loops::target;
 /// Keywords that can reject more values if a subschema accepts more. `oneOf` is replaced by `anyOf` instead.
 const REFUSING: [&str; 7] = ["not", "if", "then", "else", "maxContains", "unevaluatedItems", "unevaluatedProperties"];
 
+/// Those of them that depend on `if`.
+const CONDITION: [&str; 3] = ["if", "then", "else"];
+
+/// Whether the schema only compares properties with values, so that nothing can have been omitted from it.
+fn compares_values(schema: &Value) -> bool {
+    let Some(members) = schema.as_object() else { return false };
+    let properties = members.get("properties").and_then(Value::as_object);
+    members.len() == 1
+        && properties.into_iter().flatten().all(|(_, property)| {
+            property.as_object().is_some_and(|keys| keys.keys().all(|key| key == "const" || key == "enum"))
+        })
+}
+
 /// Removes such keywords from the named loose `properties` and `definitions`, and from everything that references
 /// those definitions. Returns whether anything changed.
 pub(super) fn relax(
@@ -78,8 +91,9 @@ fn refers_to(schema: &Value, is_target: &mut impl FnMut(&str) -> bool) -> bool {
 fn relax_one(schema: &mut Value) -> bool {
     let Some(members) = schema.as_object_mut() else { return false };
     let mut is_changed = false;
-    for keyword in REFUSING {
-        is_changed |= members.shift_remove(keyword).is_some();
+    let is_exact = members.get("if").is_some_and(compares_values);
+    for keyword in REFUSING.iter().filter(|keyword| !is_exact || !CONDITION.contains(keyword)) {
+        is_changed |= members.shift_remove(*keyword).is_some();
     }
     if let Some(alternatives) = members.shift_remove("oneOf") {
         // If there is an `anyOf` already, the alternatives move to `allOf`.

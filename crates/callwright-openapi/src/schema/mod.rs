@@ -18,12 +18,14 @@ mod shared;
 mod single_value;
 mod trail;
 mod translator;
+mod variant_rule;
 
-pub(super) use argument_object::{ArgumentSchema, ObjectArgument, SchemaWriter};
+pub(super) use argument_object::{ArgumentSchema, ArgumentVariants, ObjectArgument, SchemaWriter};
 pub(super) use definitions::RequestPart;
 pub(super) use emptiness::EmptyValueRule;
 pub(super) use read_only::read_only_names;
 pub(super) use shared::ToolSchema;
+pub(super) use variant_rule::{owners_note, report as report_variants};
 pub(super) use {
     keyword::{KeywordForm, form, is_annotation},
     loops::DEFINITIONS,

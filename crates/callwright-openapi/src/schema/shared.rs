@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::super::document::LocatedValue;
 use super::argument_object::{ArgumentSchema, ObjectArgument};
 
 /// A tool's argument schema, and the required arguments with a single allowed value, which it does not contain.
@@ -95,10 +96,10 @@ fn hash_argument(argument: &ObjectArgument<'_>, hasher: &mut HashedBytes) {
     examples.len().hash(hasher);
     examples.iter().for_each(|example| hash_value(example, hasher));
     match schema {
-        ArgumentSchema::Document(schema) => {
-            // Equal schemas of different files may refer to different definitions.
-            (0, std::ptr::from_ref(schema.at.file()) as usize).hash(hasher);
-            hash_value(schema.value, hasher);
+        ArgumentSchema::Document(schema) => hash_schema(schema, hasher),
+        ArgumentSchema::Alternatives(schemas) => {
+            (3, schemas.len()).hash(hasher);
+            schemas.iter().for_each(|schema| hash_schema(schema, hasher));
         }
         ArgumentSchema::Object(members) => {
             (1, members.len()).hash(hasher);
@@ -109,6 +110,12 @@ fn hash_argument(argument: &ObjectArgument<'_>, hasher: &mut HashedBytes) {
             hash_value(schema, hasher);
         }
     }
+}
+
+fn hash_schema(schema: &LocatedValue<'_>, hasher: &mut HashedBytes) {
+    // Equal schemas of different files may refer to different definitions.
+    (0, std::ptr::from_ref(schema.at.file()) as usize).hash(hasher);
+    hash_value(schema.value, hasher);
 }
 
 /// Hashes a value with the order of its members, which `Value` itself disregards.

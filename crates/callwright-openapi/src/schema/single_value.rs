@@ -5,11 +5,11 @@ use serde_json::{Map, Value};
 use super::loops::DEFINITIONS;
 
 /// Removes the required properties that have a single allowed value from `schema`, the argument object of a tool, and
-/// returns them with their values.
-pub(super) fn take_single_values(schema: &mut Value) -> Vec<(String, Value)> {
+/// returns them with their values. `kept` is the name of a property that remains.
+pub(super) fn take_single_values(schema: &mut Value, kept: Option<&str>) -> Vec<(String, Value)> {
     let mut taken: Vec<(String, Value)> = Vec::new();
     let required = schema.get("required").and_then(Value::as_array);
-    for name in required.into_iter().flatten().filter_map(Value::as_str) {
+    for name in required.into_iter().flatten().filter_map(Value::as_str).filter(|name| Some(*name) != kept) {
         let property = schema.get("properties").and_then(|properties| properties.get(name));
         let value = property.and_then(|property| single_value(property, schema.get("$defs")));
         taken.extend(value.map(|value| (name.to_owned(), value.clone())));
@@ -84,7 +84,8 @@ mod tests {
             "additionalProperties": false,
             "$defs": {"D": {"const": "d"}}
         });
-        let taken = take_single_values(&mut schema);
+        assert_eq!(take_single_values(&mut schema.clone(), Some("constant"))[0].0, "listed");
+        let taken = take_single_values(&mut schema, None);
         let expected =
             [("constant", json!(5)), ("listed", json!("a")), ("branch", json!("b")), ("defined", json!("d"))];
         assert_eq!(taken, expected.map(|(name, value)| (name.to_owned(), value)));
@@ -96,8 +97,8 @@ mod tests {
     #[test]
     fn an_empty_list_of_required_arguments_is_dropped() {
         let mut schema = json!({"type": "object", "properties": {"a": {"const": 1}}, "required": ["a"]});
-        assert_eq!(take_single_values(&mut schema), [("a".to_owned(), json!(1))]);
+        assert_eq!(take_single_values(&mut schema, None), [("a".to_owned(), json!(1))]);
         assert_eq!(schema, json!({"type": "object", "properties": {}}));
-        assert!(take_single_values(&mut json!(true)).is_empty());
+        assert!(take_single_values(&mut json!(true), None).is_empty());
     }
 }

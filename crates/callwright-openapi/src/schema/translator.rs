@@ -10,6 +10,7 @@ use super::super::files::SourceFile;
 use super::super::markup::plain_text;
 use super::super::notes::LoadNotes;
 use super::super::shorten::shorten;
+use super::super::subtypes::{Subtypes, Variants, address};
 use super::all_of::unwrap_single;
 use super::definitions::{Definitions, PendingDefinition, RequestPart};
 use super::discriminator;
@@ -22,12 +23,16 @@ use super::memo::Memo;
 use super::nullable::{is_nullable, make_nullable};
 use super::read_only::{read_only_names, visible_by_reference};
 use super::trail::SchemaTrail;
+use super::variant_rule::{self, VariantRule, owners_note};
 
 /// Maximum number of enumerated values in a bare schema.
 const BARE_VALUES: usize = 20;
 
 /// Bytes that a keyword's quotes, colon and comma take in JSON.
 const KEYWORD_BYTES: usize = 4;
+
+/// Minimum length of a description that lists variants: without it, no model knows which properties belong together.
+const MIN_VARIANT_CHARS: usize = 600;
 
 /// Limits on the detail of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +43,8 @@ pub(super) struct SchemaDetail {
     pub(super) description_chars: usize,
     /// Maximum size in bytes of JSON.
     pub(super) bytes: usize,
+    /// Whether to describe the variants of schemas with a discriminator.
+    pub(super) has_variants: bool,
     /// Whether to keep only the types of values, without texts, examples and long enumerations.
     pub(super) is_bare: bool,
 }
@@ -49,14 +56,21 @@ pub(super) struct TooLarge;
 /// Translates the schemas of one argument object.
 pub(super) struct SchemaTranslator<'a, 'd> {
     document: &'d ApiDocument,
+    subtypes: &'d Subtypes<'d>,
     memo: &'a mut Memo,
     notes: &'a mut LoadNotes,
     detail: SchemaDetail,
     bytes_left: usize,
     definitions: Definitions<'d>,
     part: RequestPart,
+    /// Whether the next `$ref` is the parent in a schema that extends it, which is described without its variants.
+    is_parent: bool,
+    /// Memory address of the schema that is being translated without its variants.
+    without_variants: Option<usize>,
     /// Whether something was dropped because it was nested too deeply.
     pub(super) is_cut: bool,
+    /// Whether variants were dropped.
+    pub(super) lacks_variants: bool,
     /// Whether something was dropped, so that the schema accepts more values than the document.
     is_loose: bool,
     /// The definitions from which something was dropped.
@@ -66,6 +80,7 @@ pub(super) struct SchemaTranslator<'a, 'd> {
 impl<'a, 'd> SchemaTranslator<'a, 'd> {
     pub(super) fn new(
         document: &'d ApiDocument,
+        subtypes: &'d Subtypes<'d>,
         memo: &'a mut Memo,
         notes: &'a mut LoadNotes,
         detail: SchemaDetail,
@@ -73,13 +88,17 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         let definitions = Definitions::default();
         Self {
             document,
+            subtypes,
             memo,
             notes,
             detail,
             bytes_left: detail.bytes,
             definitions,
             part: RequestPart::Body,
+            is_parent: false,
+            without_variants: None,
             is_cut: false,
+            lacks_variants: false,
             is_loose: false,
             loose: HashSet::new(),
         }
@@ -104,9 +123,11 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
     /// Translates the definitions that the schemas translated so far refer to.
     pub(super) fn definitions(&mut self) -> Result<Map<String, Value>, TooLarge> {
         let mut written = Map::new();
-        while let Some(PendingDefinition { name, schema, part, level }) = self.definitions.next() {
+        while let Some(PendingDefinition { name, schema, part, is_parent, level }) = self.definitions.next() {
             self.spend(name.len() + KEYWORD_BYTES)?;
+            self.without_variants = schema.value.as_object().filter(|_| is_parent).map(address);
             let translated = self.schema(&schema, part, level)?;
+            self.without_variants = None;
             if self.take_loose() {
                 self.loose.insert(name.clone());
             }
@@ -115,14 +136,19 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         Ok(written)
     }
 
-    fn any(&mut self, schema: &'d Value, trail: &SchemaTrail<'_, 'd>, level: usize) -> Result<Value, TooLarge> {
+    pub(super) fn any(
+        &mut self,
+        schema: &'d Value,
+        trail: &SchemaTrail<'_, 'd>,
+        level: usize,
+    ) -> Result<Value, TooLarge> {
         self.spend(2)?;
         match schema {
             Value::Bool(_) => Ok(schema.clone()),
             Value::Object(members) => match members.get("$ref").and_then(Value::as_str) {
                 Some(reference) => self.reference(reference, members, trail, level),
                 None if level > self.detail.levels => Ok(self.cut(members)),
-                None => self.object(members, trail, level),
+                None => self.object(schema, members, trail, level),
             },
             // Boolean schemas in quotation marks by mistake.
             Value::String(text) if text == "true" => Ok(Value::Bool(true)),
@@ -141,12 +167,15 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
 
     fn object(
         &mut self,
+        schema: &'d Value,
         members: &'d Map<String, Value>,
         trail: &SchemaTrail<'_, 'd>,
         level: usize,
     ) -> Result<Value, TooLarge> {
+        let variants = self.variants(schema, members, trail);
+        let listed = variants.as_ref().map(|variants| variants.alternatives.clone()).unwrap_or_default();
         let mut translated = Map::new();
-        self.keywords(members, |_| true, trail, level, &mut translated)?;
+        self.keywords(members, |keyword| !listed.contains(&keyword), trail, level, &mut translated)?;
         if members.get("type").is_some_and(|name| name == "file") {
             translated.entry("format").or_insert_with(|| "binary".into());
         }
@@ -156,9 +185,104 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         }
         give_values_to_items(members, &mut translated);
         self.take_over_required(members, trail, &mut translated);
-        discriminator::apply(self.document, members, trail.file(), &mut translated);
+        match &variants {
+            Some(variants) => self.add_variants(variants, trail, level, &mut translated)?,
+            None => discriminator::apply(self.document, members, trail.file(), &mut translated),
+        }
         self.hide_read_only(members, trail.file(), &mut translated);
         Ok(self.finish(members, unwrap_single(translated)))
+    }
+
+    /// Returns the variants of a schema, unless they are not to be described.
+    fn variants(
+        &self,
+        schema: &'d Value,
+        members: &'d Map<String, Value>,
+        trail: &SchemaTrail<'_, 'd>,
+    ) -> Option<Variants<'d>> {
+        if !members.contains_key("discriminator") || self.without_variants == Some(address(members)) {
+            return None;
+        }
+        self.subtypes.variants(self.document, &LocatedValue { value: schema, at: trail.position() })
+    }
+
+    /// Adds the properties of the variants and the conditions on them.
+    fn add_variants(
+        &mut self,
+        variants: &Variants<'d>,
+        trail: &SchemaTrail<'_, 'd>,
+        level: usize,
+        translated: &mut Map<String, Value>,
+    ) -> Result<(), TooLarge> {
+        if !variants.may_be_closed() || !self.detail.has_variants {
+            translated.shift_remove("additionalProperties");
+        }
+        if !self.detail.has_variants {
+            self.lacks_variants = true;
+            self.is_loose = true;
+            return Ok(());
+        }
+        variant_rule::report(self.notes, &trail.position(), variants);
+        let mut added = Map::new();
+        for (name, schemas) in variants.added() {
+            self.spend(name.len() + KEYWORD_BYTES)?;
+            let schema = self.alternatives(schemas, level + 1)?;
+            added.insert((*name).to_owned(), self.with_note(schema, owners_note(variants, name)));
+        }
+        let properties = translated.entry("properties").or_insert_with(|| json!({}));
+        if let Some(properties) = properties.as_object_mut() {
+            for (name, schema) in added {
+                properties.entry(name).or_insert(schema);
+            }
+        }
+        let required = translated.get("required").and_then(Value::as_array);
+        let required: Vec<String> =
+            required.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        let offered = |name: &str| Some(name.to_owned());
+        if let Some(rule) = VariantRule::new(self, variants, &offered, &required, level)? {
+            rule.apply(translated, self.description_chars());
+        }
+        Ok(())
+    }
+
+    /// Translates the schemas of which one applies, for a `part` on nesting level `level`.
+    pub(super) fn alternatives_of(
+        &mut self,
+        schemas: &[LocatedValue<'d>],
+        part: RequestPart,
+        level: usize,
+    ) -> Result<Value, TooLarge> {
+        self.part = part;
+        self.alternatives(schemas, level)
+    }
+
+    fn alternatives(&mut self, schemas: &[LocatedValue<'d>], level: usize) -> Result<Value, TooLarge> {
+        let mut translated = Vec::with_capacity(schemas.len());
+        for schema in schemas {
+            let schema = self.any(schema.value, &SchemaTrail::Start(&schema.at), level)?;
+            if !translated.contains(&schema) {
+                translated.push(schema);
+            }
+        }
+        Ok(match translated.len() {
+            0 | 1 => translated.pop().unwrap_or_else(|| json!({})),
+            _ => json!({ "anyOf": translated }),
+        })
+    }
+
+    fn with_note(&self, schema: Value, note: Option<String>) -> Value {
+        let (Some(note), Value::Object(mut members)) = (note.filter(|_| !self.detail.is_bare), schema.clone()) else {
+            return schema;
+        };
+        let own = members.get("description").and_then(Value::as_str);
+        let text = own.map_or_else(|| note.clone(), |own| format!("{own}\n{note}"));
+        members.insert("description".to_owned(), text.into());
+        Value::Object(members)
+    }
+
+    /// Returns the maximum length of a generated description.
+    pub(super) fn description_chars(&self) -> usize {
+        if self.detail.is_bare { 0 } else { self.detail.description_chars.max(MIN_VARIANT_CHARS) }
     }
 
     /// Translates a `$ref` and its siblings: all of them in 3.1, only annotations in 3.0.
@@ -169,8 +293,9 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         trail: &SchemaTrail<'_, 'd>,
         level: usize,
     ) -> Result<Value, TooLarge> {
+        let is_parent = std::mem::take(&mut self.is_parent);
         let target = match self.target(reference, trail.file()) {
-            Ok(target) => self.referred(&target, level)?,
+            Ok(target) => self.referred(&target, is_parent, level)?,
             Err(error) => {
                 self.is_loose = true;
                 self.notes.remark_at(&trail.position(), format_args!("{error}; any value is accepted"));
@@ -191,18 +316,29 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         Ok(target)
     }
 
-    /// Returns a copy of a small schema, otherwise a reference to its definition.
-    fn referred(&mut self, target: &LocatedValue<'d>, level: usize) -> Result<Value, TooLarge> {
-        if self.memo.is_copied(self.document, target) {
-            return self.schema(target, self.part, level);
+    /// Returns a copy of a small schema, otherwise a reference to its definition. `is_parent`: whether the referring
+    /// schema extends it.
+    fn referred(&mut self, target: &LocatedValue<'d>, is_parent: bool, level: usize) -> Result<Value, TooLarge> {
+        let end = self.subtypes.extended(self.document, target);
+        let is_parent = is_parent && end.is_some();
+        let target = end.as_ref().filter(|_| is_parent).unwrap_or(target);
+        // The variants of a schema are too many to be copied.
+        if (is_parent || end.is_none()) && self.memo.is_copied(self.document, target) {
+            let outer = self.without_variants;
+            if is_parent {
+                self.without_variants = target.value.as_object().map(address);
+            }
+            let copy = self.schema(target, self.part, level);
+            self.without_variants = outer;
+            return copy;
         }
-        if level >= self.detail.levels && !self.definitions.has(target, self.part) {
+        if level >= self.detail.levels && !self.definitions.has(target, self.part, is_parent) {
             let end = self.document.end_of(target.value, target.at.file());
             let end = end.and_then(|(end, _)| end.as_object());
             self.is_loose |= end.is_none();
             return Ok(end.map_or_else(|| json!({}), |members| self.cut(members)));
         }
-        let name = self.definitions.name_of(target, self.part, level + 1);
+        let name = self.definitions.name_of(target, self.part, is_parent, level + 1);
         self.spend(DEFINITIONS.len() + name.len() + KEYWORD_BYTES)?;
         Ok(json!({ "$ref": format!("{DEFINITIONS}{name}") }))
     }
@@ -242,9 +378,12 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
                     let item = value.get(0).unwrap_or(&Value::Null);
                     (key.as_str(), Some(self.any(item, &child.item(0), level + 1)?))
                 }
-                KeywordForm::Schema if value.is_array() => ("prefixItems", self.list(value, &child, level)?),
+                KeywordForm::Schema if value.is_array() => ("prefixItems", self.list(value, false, &child, level)?),
                 KeywordForm::Schema => (key.as_str(), Some(self.any(value, &child, level + 1)?)),
-                KeywordForm::Schemas => (key.as_str(), self.list(value, &child, level)?),
+                KeywordForm::Schemas => {
+                    let has_parents = key == "allOf" && self.subtypes.extends(members);
+                    (key.as_str(), self.list(value, has_parents, &child, level)?)
+                }
                 KeywordForm::SchemaMap => (key.as_str(), self.map(value, &child, level)?),
                 _ => self.leaf(key, form, members, &child)?,
             };
@@ -278,7 +417,15 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         Ok((leaf.key.unwrap_or(key), leaf.value))
     }
 
-    fn list(&mut self, value: &'d Value, trail: &SchemaTrail<'_, 'd>, level: usize) -> Result<Option<Value>, TooLarge> {
+    /// Translates a list of schemas. `has_parents`: whether its references are the schemas that the list's holder
+    /// extends.
+    fn list(
+        &mut self,
+        value: &'d Value,
+        has_parents: bool,
+        trail: &SchemaTrail<'_, 'd>,
+        level: usize,
+    ) -> Result<Option<Value>, TooLarge> {
         let schemas = value.as_array().filter(|schemas| !schemas.is_empty());
         // A single alternative without a list.
         if value.is_object() {
@@ -287,6 +434,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         let Some(schemas) = schemas else { return Ok(self.malformed(trail)) };
         let mut translated = Vec::with_capacity(schemas.len());
         for (index, schema) in schemas.iter().enumerate() {
+            self.is_parent = has_parents && schema.get("$ref").is_some_and(Value::is_string);
             translated.push(match schema {
                 // YAML parses an unquoted `null` as a null value.
                 Value::Object(members) if members.len() == 1 && members.get("type") == Some(&Value::Null) => {
@@ -373,7 +521,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         Value::Object(if is_nullable { make_nullable(translated) } else { translated })
     }
 
-    fn spend(&mut self, bytes: usize) -> Result<(), TooLarge> {
+    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), TooLarge> {
         self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or(TooLarge)?;
         Ok(())
     }

@@ -140,7 +140,11 @@ fn form_type(has_file: bool, consumes: &[&str], notes: &mut LoadNotes) -> &'stat
 }
 
 fn field<'d>(field: &LocatedValue<'d>) -> Option<BodyProperty<'d>> {
-    Some(BodyProperty { name: name(field)?, schema: schema(field), required: is_required(field) })
+    Some(BodyProperty {
+        name: name(field)?,
+        schemas: schema(field).into_iter().collect(),
+        required: is_required(field),
+    })
 }
 
 fn is_required(parameter: &LocatedValue<'_>) -> bool {

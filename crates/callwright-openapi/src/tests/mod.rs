@@ -11,6 +11,7 @@ mod round_trip;
 mod schemas;
 mod soundness;
 mod toolsets;
+mod variants;
 
 use std::path::Path;
 
