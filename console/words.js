@@ -34,6 +34,7 @@ const NO_CALL = {
 
 /** Outcomes of calls that the proxy executed: name, and a sentence. */
 export const OUTCOMES = {
+  redirected: ["redirected by the API", (t, status) => `The API redirected the call of ${t}${status ? ` with status ${status}` : ""} to an address that is not followed: set base_url of the toolset.`],
   client_error: ["refused by the API", (t, status) => `The API refused the call of ${t}${status ? ` with status ${status}` : ""}.`],
   server_error: ["failure of the API", (t, status) => `The API failed at the call of ${t}${status ? ` with status ${status}` : ""}.`],
   unreachable: ["API unreachable", (t) => `The API of ${t} could not be reached: nothing was sent.`],

@@ -69,6 +69,7 @@ mod protocol_rules;
 mod protocols;
 mod readme;
 mod real_documents;
+mod redirects;
 mod refusals;
 mod remembering;
 mod replay;

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{LINK, LOCATION};
-use http::{HeaderValue, Method, StatusCode};
+use http::HeaderValue;
+use http::header::{ACCEPT_ENCODING, LINK};
 use reqwest::redirect::Policy;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
@@ -13,6 +13,7 @@ use url::Url;
 
 use super::address::{AddressPolicy, AllowList, CheckedResolver, ForbiddenAddress, Lookup};
 use super::host_limits::HostLimits;
+use super::redirect::{self, RedirectRule};
 use super::refusal::refuse;
 use super::request::{ApiRequest, is_safe};
 use super::{BuildError, Settings, answer};
@@ -23,6 +24,9 @@ use callwright_types::outcome::ApiAnswer;
 
 /// `User-Agent` of all requests to tool APIs.
 const USER_AGENT: &str = concat!("callwright/", env!("CARGO_PKG_VERSION"));
+
+/// `Accept-Encoding` of all requests. `deflate` is read but not requested: servers disagree about its form.
+const ACCEPTED_ENCODING: &str = "gzip";
 
 /// HTTP client for all tool APIs.
 pub(super) struct ApiClient {
@@ -43,6 +47,9 @@ pub(super) struct LinkedResponse {
     pub(super) url: Url,
     /// Values of its `Link` fields.
     pub(super) links: Vec<String>,
+    /// Whether it answers the `GET` to which a 303 led. The request itself was carried out before, so that the
+    /// response is no reason to repeat it.
+    pub(super) is_see_other: bool,
 }
 
 /// Reason why a request got no response.
@@ -78,41 +85,73 @@ impl ApiClient {
     }
 
     /// Sends a request and reads at most `max_bytes` of the response. It is retried up to `repeats` times if no byte
-    /// of a response arrived; the caller decides whether a retry is harmless. Only `GET` and `HEAD` follow redirects.
+    /// of a response arrived; the caller decides whether a retry is harmless. Redirects are followed by `rule`; one
+    /// that is not followed is the response of a request that is not `GET` or `HEAD`.
     pub(super) async fn exchange(
         &self,
         request: &ApiRequest,
+        rule: RedirectRule,
         repeats: u32,
         max_bytes: usize,
         deadline: Instant,
     ) -> Result<LinkedResponse, RequestFailure> {
         let mut request = request.clone();
-        for _ in 0..=self.max_redirects {
+        let mut see_other = None;
+        for hop in 0..=self.max_redirects {
             // The host's concurrency permit is held until the response is read.
-            let (response, _place) = self.send_patiently(&request, repeats, deadline).await?;
+            let (response, _place) = match self.send_patiently(&request, repeats, deadline).await {
+                Ok(sent) => sent,
+                Err(failure) => return see_other.ok_or(failure),
+            };
             if response.status().is_informational() {
                 // The client requested no protocol upgrade (RFC 9110 section 15.2.2), and the final response has not
                 // arrived.
-                return Err(RequestFailure::Broken(format!(
-                    "the response has the informational status {}, which does not complete a request",
-                    response.status()
-                )));
+                return see_other.ok_or_else(|| {
+                    RequestFailure::Broken(format!(
+                        "the response has the informational status {}, which does not complete a request",
+                        response.status()
+                    ))
+                });
             }
-            match next_hop(&request, &response)? {
-                Some(url) => request.url = url,
-                None => {
-                    let links = response.headers().get_all(LINK).iter().filter_map(|link| link.to_str().ok());
-                    let links = links.map(str::to_owned).collect();
-                    let answer = answer::receive(response, max_bytes, deadline).await;
-                    return Ok(LinkedResponse { answer, url: request.url, links });
+            let next = match redirect::next_request(&request, &response, rule) {
+                Ok(next) => next,
+                Err(refusal) => return see_other.ok_or(RequestFailure::Refused(refusal)),
+            };
+            let is_end = next.is_none() || hop == self.max_redirects && !redirect::reads_only(&request.method);
+            let turns_to_get = next.as_ref().is_some_and(|next| next.method != request.method);
+            if is_end || turns_to_get {
+                let received = Self::receive(response, &request, see_other.is_some(), max_bytes, deadline).await;
+                if is_end {
+                    return Ok(received);
                 }
+                // The request was carried out. If the `GET` fails, this response is what is known of it.
+                see_other = Some(received);
+            }
+            match next {
+                Some(next) => request = next,
+                None => break,
             }
         }
-        Err(RequestFailure::Refused(refuse!(
-            RedirectNotAllowed,
-            "the API redirects more than {} times",
-            self.max_redirects
-        )))
+        see_other.ok_or_else(|| {
+            RequestFailure::Refused(refuse!(
+                RedirectNotAllowed,
+                "the API redirects more than {} times",
+                self.max_redirects
+            ))
+        })
+    }
+
+    async fn receive(
+        response: reqwest::Response,
+        request: &ApiRequest,
+        is_see_other: bool,
+        max_bytes: usize,
+        deadline: Instant,
+    ) -> LinkedResponse {
+        let links = response.headers().get_all(LINK).iter().filter_map(|link| link.to_str().ok());
+        let links = links.map(str::to_owned).collect();
+        let answer = answer::receive(response, &request.method, max_bytes, deadline).await;
+        LinkedResponse { answer, url: request.url.clone(), links, is_see_other }
     }
 
     async fn send_patiently(
@@ -146,6 +185,7 @@ impl ApiClient {
         };
         let client = if is_safe(&request.method) { &self.pooled } else { &self.fresh };
         let mut builder = client.request(request.method.clone(), request.url.clone()).headers(request.headers.clone());
+        builder = builder.header(ACCEPT_ENCODING, HeaderValue::from_static(ACCEPTED_ENCODING));
         if let Some(body) = &request.body {
             builder = builder.body(body.clone());
         }
@@ -170,6 +210,8 @@ fn connections(
         .redirect(Policy::none())
         .retry(reqwest::retry::never())
         .referer(false)
+        // The client would report plain bytes that are labelled as compressed as an error (`decoding`).
+        .no_gzip()
         .tcp_nodelay(true)
         .dns_resolver(Arc::new(resolver))
         .connect_timeout(Duration::from_secs(settings.connect_timeout_seconds))
@@ -209,47 +251,6 @@ impl RequestFailure {
             }
         }
     }
-}
-
-/// Whether the method follows redirects: `GET` and `HEAD`.
-fn reads_only(method: &Method) -> bool {
-    matches!(*method, Method::GET | Method::HEAD)
-}
-
-/// Returns the target of a redirect that is followed; `None` if the response is not such a redirect.
-fn next_hop(request: &ApiRequest, response: &reqwest::Response) -> Result<Option<Url>, RequestFailure> {
-    let redirects = matches!(
-        response.status(),
-        StatusCode::MOVED_PERMANENTLY
-            | StatusCode::FOUND
-            | StatusCode::SEE_OTHER
-            | StatusCode::TEMPORARY_REDIRECT
-            | StatusCode::PERMANENT_REDIRECT
-    );
-    let location = response.headers().get(LOCATION).map(HeaderValue::to_str);
-    let (true, true, Some(location)) = (redirects, reads_only(&request.method), location) else { return Ok(None) };
-    let Some(mut next) = location.ok().and_then(|location| request.url.join(location).ok()) else {
-        return Err(RequestFailure::Refused(refuse!(RedirectNotAllowed, "the API redirects to an invalid URL")));
-    };
-    next.set_fragment(None);
-    if !is_same_server(&request.url, &next) {
-        let host = next.host_str().unwrap_or_default();
-        return Err(RequestFailure::Refused(refuse!(
-            RedirectNotAllowed,
-            "the API redirects to `{}://{host}`, which is not the server in the document; the redirect is not followed",
-            next.scheme()
-        )));
-    }
-    Ok(Some(next))
-}
-
-/// Whether `next` is on the same server as `current`: the same origin, or an upgrade from HTTP to HTTPS on the default
-/// ports.
-fn is_same_server(current: &Url, next: &Url) -> bool {
-    let has_credentials = !next.username().is_empty() || next.password().is_some();
-    let is_upgrade =
-        current.scheme() == "http" && next.scheme() == "https" && current.port().is_none() && next.port().is_none();
-    !has_credentials && (current.origin() == next.origin() || is_upgrade && current.host() == next.host())
 }
 
 fn failed(error: &reqwest::Error) -> RequestFailure {

@@ -12,6 +12,7 @@ use url::Url;
 
 use super::address::{Lookup, SystemLookup};
 use super::client::{ApiClient, RequestFailure};
+use super::redirect::RedirectRule;
 use super::request::ApiRequest;
 use super::{BuildError, Settings};
 use callwright_openapi::{Fetch, FetchBounds, FetchedFile, RemoteFile};
@@ -72,7 +73,8 @@ impl DocumentFetcher {
         let request = ApiRequest { method: Method::GET, url: url.clone(), headers, body: None };
         let max_bytes = usize::try_from(bounds.bytes).unwrap_or(usize::MAX);
         let deadline = Instant::now() + bounds.time;
-        let received = self.client.exchange(&request, self.max_repeats, max_bytes, deadline).await;
+        let rule = RedirectRule::ReadsOnly;
+        let received = self.client.exchange(&request, rule, self.max_repeats, max_bytes, deadline).await;
         let received = received.map_err(|failed| reason(failed, url, bounds))?;
         let etag = received.answer.header(ETAG.as_str()).map(str::to_owned);
         let last_modified = received.answer.header(LAST_MODIFIED.as_str()).map(str::to_owned);

@@ -14,6 +14,7 @@ mod approval;
 mod charset;
 mod client;
 mod credentials;
+mod decoding;
 mod documents;
 #[allow(clippy::module_inception, reason = "the crate is named after its main type")]
 mod executor;
@@ -24,6 +25,7 @@ mod media_type;
 mod paging;
 mod permission;
 mod preview;
+mod redirect;
 mod refusal;
 mod request;
 mod request_sender;

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::client::{ApiClient, LinkedResponse, RequestFailure};
 use super::credentials::{CallCredentials, CredentialProvider, Credentials};
 use super::paging::{self, Parameter};
+use super::redirect::{RedirectRule, address};
 use super::request::ApiRequest;
 use super::{BuildError, Settings, address::Lookup};
 use callwright_store::SharedTokens;
@@ -84,6 +85,7 @@ impl RequestSender {
             Ok(received) => {
                 let mut answer = self.with_pages(authorized, received).await;
                 authorized.credentials.hide_in(&mut answer);
+                report_redirect(authorized, &answer);
                 Outcome::Answered(answer)
             }
             Err(failed) => failed.outcome(&host, self.timeout),
@@ -138,7 +140,11 @@ impl RequestSender {
         loop {
             let mut ready = authorized.request.clone();
             authorized.credentials.apply(&mut ready).map_err(RequestFailure::Refused)?;
-            let received = self.client.exchange(&ready, repeats, max_bytes, authorized.deadline).await?;
+            let rule = RedirectRule::SameRequest;
+            let received = self.client.exchange(&ready, rule, repeats, max_bytes, authorized.deadline).await?;
+            if received.is_see_other {
+                return Ok(received);
+            }
             if received.answer.status == StatusCode::UNAUTHORIZED && !renewed {
                 renewed = true;
                 if let Some(credentials) =
@@ -164,6 +170,27 @@ impl RequestSender {
         let left = deadline.saturating_duration_since(Instant::now());
         retry_delay(&received.answer, SystemTime::now()).filter(|pause| *pause <= self.retry_after_max && *pause < left)
     }
+}
+
+/// Logs a redirect that was not followed: only the operator can change the address. Only the origin of the target is
+/// logged, because path and query may hold arguments.
+fn report_redirect(authorized: &AuthorizedRequest, answer: &ApiAnswer) {
+    if !answer.redirects() {
+        return;
+    }
+    let target = answer.header("location").and_then(|location| authorized.request.url.join(location).ok());
+    let url = target.map(|mut target| {
+        target.set_path("");
+        address(&target)
+    });
+    let (toolset, tool) = (authorized.required.toolset(), authorized.required.tool());
+    tracing::warn!(
+        toolset,
+        tool,
+        status = answer.status,
+        url = url.as_deref().unwrap_or_default(),
+        "the API redirects a call to an address that is not followed, so that it failed; set `base_url` of the toolset to the final address"
+    );
 }
 
 fn is_whole_page(answer: &ApiAnswer) -> bool {

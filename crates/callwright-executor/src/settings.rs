@@ -20,8 +20,9 @@ pub struct Settings {
     pub timeout_seconds: u64,
     /// Maximum size of a response body in bytes, after decompression; the rest is truncated.
     pub max_answer_bytes: usize,
-    /// Maximum number of consecutive redirects of a `GET` or `HEAD`: on the same origin, or its upgrade from HTTP to
-    /// HTTPS on the default ports.
+    /// Maximum number of consecutive redirects of a request: of a `GET` or `HEAD` on the same origin, or its upgrade
+    /// from HTTP to HTTPS on the default ports; of other methods on the same origin, if the status is 307 or 308
+    /// (repeats the request) or 303 (leads to a `GET`). Other redirects are failures.
     pub max_redirects: u32,
     /// Maximum number of automatic retries of a request that got no response, within the timeout of its execution.
     /// Applies to `GET`, `HEAD`, requests with an idempotency key, and `PUT` and `DELETE` if `repeat_put_and_delete`

@@ -446,8 +446,10 @@ labels! {
 labels! {
     /// Outcome of executing a call.
     ExecutionOutcome {
-        /// A status below 400.
+        /// A status of 2xx, or 304.
         Success = "success",
+        /// Another status of 3xx: a redirect that is not followed.
+        Redirected = "redirected",
         /// A status of 400 to 499.
         ClientError = "client_error",
         /// A status of 500 or more.

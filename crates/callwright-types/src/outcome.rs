@@ -91,6 +91,12 @@ pub struct NextPage {
     pub arguments: Vec<(String, String)>,
 }
 
+/// Whether an HTTP status reports a success: 2xx, and 304, the success of a conditional request (RFC 9110 sections 15.3
+/// and 15.4.5).
+pub const fn is_success_status(status: u16) -> bool {
+    matches!(status, 200..=299 | 304)
+}
+
 impl ApiAnswer {
     /// Creates a response with a status and a complete body.
     pub fn new(status: u16, body: impl Into<Bytes>) -> Self {
@@ -107,6 +113,16 @@ impl ApiAnswer {
         matches!(self.status, 429 | 503) && self.header("retry-after").is_some()
     }
 
+    /// Whether the status reports a success ([`is_success_status`]).
+    pub fn is_success(&self) -> bool {
+        is_success_status(self.status)
+    }
+
+    /// Whether the API redirects instead of answering (RFC 9110 section 15.4).
+    pub fn redirects(&self) -> bool {
+        (300..400).contains(&self.status) && !self.is_success()
+    }
+
     /// Returns the body as text; invalid UTF-8 is replaced.
     pub fn text(&self) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(&self.body)
@@ -117,8 +133,9 @@ impl Outcome {
     /// Returns the metric label value.
     pub fn label(&self) -> &'static str {
         match self {
-            Self::Answered(answer) if answer.status < 400 => "success",
-            Self::Answered(answer) if answer.status < 500 => "client_error",
+            Self::Answered(answer) if answer.is_success() => "success",
+            Self::Answered(answer) if answer.redirects() => "redirected",
+            Self::Answered(answer) if (400..500).contains(&answer.status) => "client_error",
             Self::Answered(_) => "server_error",
             Self::Unreachable { .. } => "unreachable",
             Self::Unknown { .. } => "unknown",

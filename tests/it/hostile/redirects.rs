@@ -191,10 +191,23 @@ async fn of_a_post_with_its_body() {
 
 #[tokio::test]
 async fn of_methods_that_change_something_on_the_same_server() {
-    for method in ["post", "put", "delete", "patch"] {
-        let api = Server::always(Reply::body(307, &[("location", "/end")], "")).await;
-        answered(Setup::local(api.url("")).method(method).call(json!({})).await);
+    for (method, status) in ["post", "put", "delete", "patch"].into_iter().zip([301, 302, 305, 301]) {
+        let api = Server::always(Reply::body(status, &[("location", "/end")], "")).await;
+        let outcome = Setup::local(api.url("")).method(method).call(json!({})).await;
+        assert_eq!((outcome.label(), answered(outcome).status), ("redirected", status), "{method}");
         assert_eq!(api.received().len(), 1, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn of_methods_that_change_something_for_ever() {
+    for status in [303, 307, 308] {
+        let api = Server::always(Reply::body(status, &[("location", "/r")], "")).await;
+        let outcome = Setup::local(api.url("")).method("post").call(json!({})).await;
+        assert_eq!(outcome.label(), "redirected", "{status}");
+        assert_eq!(api.received().len(), 4, "{status}");
+        let posts = api.received().iter().filter(|request| request.method == "POST").count();
+        assert_eq!(posts, if status == 303 { 1 } else { 4 });
     }
 }
 

@@ -76,6 +76,16 @@ impl CallCredentials {
     }
 
     /// Whether a credential is required and none is configured.
+    /// Returns the name of the toolset.
+    pub(crate) fn toolset(&self) -> &str {
+        &self.toolset
+    }
+
+    /// Returns the name of the tool.
+    pub(crate) fn tool(&self) -> &str {
+        &self.tool
+    }
+
     pub(super) fn is_lacking(&self) -> bool {
         self.alternatives.is_empty() && !self.is_optional
     }

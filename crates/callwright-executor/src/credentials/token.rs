@@ -14,6 +14,7 @@ use super::secret_file::secret_of;
 use super::token_request::{TokenKey, TokenRequest};
 use super::unavailable::Unavailable;
 use crate::client::{ApiClient, RequestFailure};
+use crate::redirect::RedirectRule;
 use crate::settings::Settings;
 use callwright_store::{SharedToken, SharedTokens};
 use callwright_types::Secret;
@@ -148,7 +149,8 @@ impl TokenCache {
         }
         let secret = secret_of(request.secret(), request.scheme, deadline).await?;
         let requested_at = Instant::now();
-        let received = self.client.exchange(&request.with_secret(&secret)?, 0, MAX_ANSWER_BYTES, deadline).await;
+        let ready = request.with_secret(&secret)?;
+        let received = self.client.exchange(&ready, RedirectRule::ReadsOnly, 0, MAX_ANSWER_BYTES, deadline).await;
         let answer = received.map_err(|failed| unanswered(host, failed))?.answer;
         let (secret, lifetime) = token_in(&answer).map_err(|why| Unavailable {
             detail: format!("the token endpoint `{host}` of `{}` {why}", request.scheme),

@@ -116,7 +116,8 @@ mod tests {
         let links = links.iter().map(|link| (*link).to_owned()).collect();
         let parameters: Vec<Parameter> =
             parameters.iter().map(|name| (format!("{name}_argument"), (*name).to_owned())).collect();
-        let found = next(&LinkedResponse { answer, url: CURRENT.parse().unwrap(), links }, &parameters)?;
+        let found =
+            next(&LinkedResponse { answer, url: CURRENT.parse().unwrap(), links, is_see_other: false }, &parameters)?;
         let arguments = found.page.arguments.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
         Some((arguments, found.url.map(String::from)))
     }

@@ -69,13 +69,42 @@ async fn a_compressed_body_is_bounded_by_its_decompressed_size() {
 }
 
 #[tokio::test]
-async fn an_invalid_compressed_body_is_truncated_at_the_error() {
+async fn an_invalid_compressed_body_is_truncated_at_the_error_and_a_plain_one_is_read() {
+    for (body, truncated) in [(&b"\x1f\x8b is no gzip"[..], true), (b"this is no gzip", false)] {
+        let server = Server::http(move |_| {
+            Response::builder().header("content-encoding", "gzip").body(Full::from(body)).unwrap()
+        })
+        .await;
+        let answer = answer(run(&executor(&local()), &get(&server.url()), &toolset(), json!({})).await);
+        assert_eq!((answer.status, answer.truncated), (200, truncated));
+        assert_eq!(answer.text(), if truncated { "" } else { "this is no gzip" });
+    }
+}
+
+#[tokio::test]
+async fn the_fields_of_a_head_are_kept_without_secrets_and_transport() {
     let server = Server::http(|_| {
-        Response::builder().header("content-encoding", "gzip").body(Full::from("this is no gzip")).unwrap()
+        Response::builder()
+            .header("x-total-count", "42")
+            .header("x-checksum", "abc")
+            .header("etag", "\"abc\"")
+            .header("set-cookie", "sid=secret")
+            .header("x-session-token", "secret")
+            .header("x-powered-by", "PHP")
+            .body(Full::default())
+            .unwrap()
     })
     .await;
-    let answer = answer(run(&executor(&local()), &get(&server.url()), &toolset(), json!({})).await);
-    assert_eq!((answer.status, answer.truncated), (200, true));
+    let kept = |outcome: Outcome| {
+        let mut names: Vec<String> = answer(outcome).headers.into_iter().map(|(name, _)| name).collect();
+        names.retain(|name| name != "content-length");
+        names
+    };
+    let head = operation(Method::HEAD, &server.url(), "/r", Vec::new());
+    let outcome = run(&executor(&local()), &head, &toolset(), json!({})).await;
+    assert_eq!(kept(outcome), ["x-total-count", "x-checksum", "etag"]);
+    let outcome = run(&executor(&local()), &get(&server.url()), &toolset(), json!({})).await;
+    assert_eq!(kept(outcome), ["x-total-count", "etag"]);
 }
 
 #[tokio::test]

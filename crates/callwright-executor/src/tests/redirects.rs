@@ -75,15 +75,107 @@ async fn redirects_are_bounded() {
     assert_eq!(server.requests().len(), 3);
 }
 
+const CHANGING: [Method; 4] = [Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
+
+/// Returns an operation with a JSON body and a credential.
+fn changing(method: &Method, server: &Server) -> Operation {
+    let mut operation = operation(method.clone(), &server.url(), "/start", Vec::new());
+    operation.security = vec![vec!["key".into()]];
+    operation.body = Some(BodyBinding {
+        media_type: "application/json".to_owned(),
+        format: BodyFormat::Json,
+        required: true,
+        shape: BodyShape::Argument("body".to_owned()),
+        content: Content::Value,
+        encoding: Default::default(),
+    });
+    operation
+}
+
+async fn order(server: &Server, method: &Method) -> Outcome {
+    let toolset = guarded(SecurityScheme::Bearer, Some("tok"));
+    run(&executor(&local()), &changing(method, server), &toolset, json!({"body": {"a": 1}})).await
+}
+
 #[tokio::test]
-async fn a_method_that_changes_data_is_not_redirected() {
-    for status in [302, 307] {
+async fn a_request_that_the_server_did_not_carry_out_is_repeated_where_it_belongs() {
+    for (status, method) in [307, 308].into_iter().flat_map(|status| CHANGING.map(|method| (status, method))) {
         let server = redirecting(status, |_| "/end".into()).await;
-        let operation = operation(Method::POST, &server.url(), "/start", Vec::new());
-        let answer = answer(run(&executor(&local()), &operation, &toolset(), json!({})).await);
-        assert_eq!((answer.status, answer.header("location")), (status, Some("/end")));
-        assert_eq!(server.requests().len(), 1);
+        let answer = answer(order(&server, &method).await);
+        assert_eq!((answer.status, &answer.body[..]), (200, &b"end"[..]));
+        let requests = server.requests();
+        assert_eq!(requests.iter().map(|request| &request.target[..]).collect::<Vec<_>>(), ["/start", "/end"]);
+        for request in requests {
+            assert_eq!((&request.method, &request.body[..]), (&method, &b"{\"a\":1}"[..]));
+            assert_eq!(request.headers["content-type"], "application/json");
+            assert_eq!(request.headers["authorization"], "Bearer tok");
+        }
     }
+}
+
+#[tokio::test]
+async fn a_result_elsewhere_is_read() {
+    for method in CHANGING {
+        let server = redirecting(303, |_| "/end".into()).await;
+        let answer = answer(order(&server, &method).await);
+        assert_eq!((answer.status, &answer.body[..]), (200, &b"end"[..]));
+        let requests = server.requests();
+        let [first, second] = requests.as_slice() else { panic!("{requests:?}") };
+        assert_eq!((&first.method, &second.method), (&method, &Method::GET));
+        assert!(second.body.is_empty() && !second.headers.contains_key("content-type"));
+    }
+}
+
+#[tokio::test]
+async fn what_was_carried_out_is_not_repeated_because_its_result_cannot_be_read() {
+    for status in [401, 429, 503] {
+        let server = Server::http(move |request| {
+            if request.method == Method::GET {
+                return Response::builder().status(status).header("retry-after", "0").body("".into()).unwrap();
+            }
+            Response::builder().status(303).header("location", "/end").body("".into()).unwrap()
+        })
+        .await;
+        assert_eq!(answer(order(&server, &Method::PUT).await).status, status);
+        assert_eq!(server.requests().len(), 2, "{status}");
+    }
+    let server = Server::raw_heads(|head, mut stream| async move {
+        if head.starts_with("POST") {
+            let answer = b"HTTP/1.1 303 See Other\r\nlocation: /end\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+            let _ = tokio::io::AsyncWriteExt::write_all(&mut stream, answer).await;
+        }
+    })
+    .await;
+    let answer = answer(order(&server, &Method::POST).await);
+    assert_eq!((answer.status, answer.header("location")), (303, Some("/end")));
+}
+
+#[tokio::test]
+async fn other_redirects_of_an_order_are_answers_that_report_no_success() {
+    let other = Server::plain().await;
+    let elsewhere = format!("http://127.0.0.1:{}/end", other.port());
+    let cases = [(301, "/end"), (302, "/end"), (305, "/end"), (303, &elsewhere), (307, &elsewhere), (308, "http://[")];
+    for (status, location) in cases {
+        let target = location.to_owned();
+        let server = redirecting(status, move |_| target.clone()).await;
+        for method in CHANGING {
+            let outcome = order(&server, &method).await;
+            assert_eq!((outcome.status(), outcome.label()), (Some(status), "redirected"), "{location}");
+            assert_eq!(answer(outcome).header("location"), Some(location));
+        }
+        assert_eq!(server.requests().len(), CHANGING.len(), "{status}");
+    }
+    assert!(other.requests().is_empty());
+    let server = Server::http(|_| Response::builder().status(307).body("nowhere".into()).unwrap()).await;
+    assert_eq!(order(&server, &Method::POST).await.label(), "redirected");
+}
+
+#[tokio::test]
+async fn redirects_of_an_order_are_bounded() {
+    let server = redirecting(307, |target| format!("{target}x")).await;
+    let outcome = order(&server, &Method::POST).await;
+    assert_eq!((outcome.status(), outcome.label()), (Some(307), "redirected"));
+    assert_eq!(server.requests().len(), Settings::default().max_redirects as usize + 1);
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use super::server::Server;
 use super::*;
 use crate::address::SystemLookup;
 use crate::client::ApiClient;
+use crate::redirect::RedirectRule;
 use crate::request::ApiRequest;
 
 /// Starts a server that returns `status` this number of times, with this `Retry-After`, and then succeeds.
@@ -95,12 +96,14 @@ async fn a_request_without_a_permit_in_time_is_not_sent() {
     let request = ApiRequest { method: Method::POST, url, headers: HeaderMap::new(), body: None };
     let (first, sent) = (Arc::clone(&client), request.clone());
     let waiting = tokio::spawn(async move {
-        let _ = first.exchange(&sent, 0, 100, Instant::now() + Duration::from_secs(60)).await;
+        let _ = first.exchange(&sent, RedirectRule::ReadsOnly, 0, 100, Instant::now() + Duration::from_secs(60)).await;
     });
     while server.requests().is_empty() {
         tokio::task::yield_now().await;
     }
-    let failed = client.exchange(&request, 0, 100, Instant::now() + Duration::from_millis(20)).await.err().unwrap();
+    let failed =
+        client.exchange(&request, RedirectRule::ReadsOnly, 0, 100, Instant::now() + Duration::from_millis(20)).await;
+    let failed = failed.err().unwrap();
     let outcome = failed.outcome("host", Duration::from_secs(1));
     assert!(
         matches!(&outcome, Outcome::Unreachable { reason } if reason.contains("max_requests_per_host")),

@@ -76,7 +76,7 @@ pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
         passages => passages,
         parameters => parameters,
         earlier => earlier,
-        is_unknown => matches!(facts.outcome, Outcome::Unknown { .. }),
+        is_unknown => is_unknown(facts),
         is_credential => facts.credential.is_some(),
         is_server_fault => is_server_fault(facts.outcome),
         only_reads => facts.only_reads,
@@ -160,8 +160,18 @@ fn answer(outcome: &Outcome, limit: usize) -> String {
 /// requests a later call, repeating it earlier only costs a round: acceptable delays have been waited for already.
 fn may_repeat(outcome: &Outcome) -> bool {
     match outcome {
-        Outcome::Answered(answer) => !answer.requests_retry(),
+        Outcome::Answered(answer) => !answer.requests_retry() && !answer.redirects(),
         Outcome::Unreachable { .. } => true,
+        _ => false,
+    }
+}
+
+/// Whether it is not known if the call took effect. Clients repeat a request after 301 and 302 or read the result of
+/// the first one, and after 303 they only read it; 307 and 308 mean that it was not carried out (RFC 9110 section 15.4).
+fn is_unknown(facts: &FailedOutcome<'_>) -> bool {
+    match facts.outcome {
+        Outcome::Unknown { .. } => true,
+        Outcome::Answered(answer) => answer.redirects() && !matches!(answer.status, 307 | 308) && !facts.only_reads,
         _ => false,
     }
 }
@@ -182,6 +192,13 @@ fn summary(outcome: &Outcome, shortfall: Option<&Shortfall>) -> String {
 
 fn what_came(outcome: &Outcome) -> String {
     match outcome {
+        Outcome::Answered(answer) if answer.redirects() => {
+            let target = match answer.header("location") {
+                Some(location) => format!("redirected to {}", quote::code(location)),
+                None => "redirected without an address".to_owned(),
+            };
+            format!("the API answered with status {} and {target}, which the proxy does not follow", answer.status)
+        }
         Outcome::Answered(answer) => {
             let wait = answer.header("retry-after").map(|after| format!(" (retry-after: {})", quote::code(after)));
             format!("the API answered with status {}{}", answer.status, wait.unwrap_or_default())
@@ -199,7 +216,10 @@ fn what_came(outcome: &Outcome) -> String {
 
 /// Returns the parameters concerned, if changing them can help.
 fn parameters(facts: &FailedOutcome<'_>) -> Vec<Value> {
-    let can_help = matches!(facts.outcome, Outcome::Answered(_) | Outcome::Unreachable { .. });
+    let can_help = match facts.outcome {
+        Outcome::Answered(answer) => !answer.redirects(),
+        outcome => matches!(outcome, Outcome::Unreachable { .. }),
+    };
     if facts.credential.is_some() || !can_help {
         return Vec::new();
     }
@@ -346,6 +366,32 @@ mod tests {
         assert!(text.contains("do not treat it as a result") && !text.contains("object</data>"), "{text}");
         let text = Templates::builtin().failed_outcome(&FailedOutcome { only_reads: false, ..facts });
         assert!(text.contains("not known whether it took effect"), "{text}");
+    }
+
+    #[test]
+    fn a_redirect_that_is_not_followed_is_a_failure_with_its_address() {
+        let book = tool_set(TOOLS);
+        let redirected = |status: u16, location: Option<&str>, only_reads: bool| {
+            let headers = location.map(|location| ("location".to_owned(), location.to_owned())).into_iter().collect();
+            let outcome = Outcome::Answered(ApiAnswer { headers, ..ApiAnswer::new(status, "") });
+            Templates::builtin().failed_outcome(&FailedOutcome {
+                call: &call("get_weather", r#"{"city":"Oslo"}"#),
+                outcome: &outcome,
+                explanation: &Explanation::default(),
+                tool: book.get("get_weather").unwrap(),
+                only_reads,
+                credential: None,
+                shortfall: None,
+                earlier: &[],
+                tokens: 500,
+            })
+        };
+        let moved = redirected(307, Some("https://b.example/r"), false);
+        assert!(moved.contains("status 307 and redirected to `https://b.example/r`, which the proxy does not follow"));
+        assert!(moved.contains("Do not repeat this call. ") && !moved.contains("not known"), "{moved}");
+        let found = redirected(302, None, false);
+        assert!(found.contains("redirected without an address") && found.contains("not known"), "{found}");
+        assert!(!redirected(302, None, true).contains("not known"));
     }
 
     #[test]

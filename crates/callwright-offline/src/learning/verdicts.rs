@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use callwright_store::FeedbackRow;
 use callwright_types::memory::Retirement;
+use callwright_types::outcome::is_success_status;
 use callwright_types::{Evidence, Trace};
 
 /// Whether evidence contains a turn.
@@ -46,7 +47,7 @@ pub(super) fn has_failed(trace: &Trace, tools: &[String]) -> Option<bool> {
         called |= attempt.calls.iter().any(|call| concerns(tools, &call.name));
     }
     let failed = trace.executions.iter().filter(|execution| concerns(tools, &execution.call.name));
-    let failed = failed.clone().any(|execution| execution.status.is_some_and(|status| status >= 400));
+    let failed = failed.clone().any(|execution| execution.status.is_some_and(|status| !is_success_status(status)));
     (called || failed).then_some(failed)
 }
 

@@ -9,6 +9,7 @@
 //!
 //! The result is deterministic, and the work is linear in the size of the response.
 
+mod fields;
 mod json;
 mod pages;
 
@@ -57,10 +58,14 @@ const TELLING: [&str; 18] = [
     "fault",
 ];
 
-/// Returns at most `limit` characters (but at least 200) of a successful response, and a note if it has no content or a
-/// next page.
+/// Returns at most `limit` characters (but at least 200) of a successful response, and notes if it has no content, header
+/// fields that matter, or a next page.
 pub fn shown(answer: &ApiAnswer, limit: usize) -> String {
     let mut shown = content(answer, limit.max(MIN_LIMIT));
+    if let Some(fields) = fields::note(answer) {
+        shown.push('\n');
+        shown.push_str(&fields);
+    }
     if let Some(next) = &answer.paging.next {
         shown.push('\n');
         shown.push_str(&more(next));

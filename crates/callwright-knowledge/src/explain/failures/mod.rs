@@ -1,8 +1,9 @@
 //! Recognises failed outcomes of calls that the proxy executed ([`is_failure`]), and failures in messages of clients'
 //! tools ([`recognise`]).
 //!
-//! Rules of the policy are applied first (`policy_rules`). A status of 400 or more and a missing response are failures.
-//! Some APIs also return 2xx with an error in the body: [`RULES`] recognise such bodies.
+//! Rules of the policy are applied first (`policy_rules`). A status that reports no success ([`ApiAnswer::is_success`])
+//! and a missing response are failures. Some APIs also return 2xx with an error in the body: [`RULES`] recognise such
+//! bodies.
 
 mod body;
 mod details;
@@ -39,9 +40,9 @@ use callwright_types::rules::{FailureRule, RuledOutcome};
 /// Kind of a failed outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The API returned this status, 400 or more.
+    /// The API returned this status, which reports no success: a redirect that is not followed, or 400 and more.
     Status(u16),
-    /// The API returned a lower status with an error body. Contains the name of the rule that recognised it.
+    /// The API returned a successful status with an error body. Contains the name of the rule that recognised it.
     ErrorBody(&'static str),
     /// A rule of the policy marks it as failed. Contains the rule's index, from 0.
     Ruled(usize),
@@ -102,7 +103,7 @@ pub(super) fn is_failure(parsed: &ParsedOutcome<'_>, tool: &str, rules: &[Failur
         Outcome::Answered(answer) => match rule_outcome(parsed, answer, tool, rules) {
             Some((index, RuledOutcome::Failed)) => FailureVerdict::Failed(FailureKind::Ruled(index)),
             Some((_, RuledOutcome::Fine)) => FailureVerdict::Fine,
-            None if answer.status >= 400 => FailureVerdict::Failed(FailureKind::Status(answer.status)),
+            None if !answer.is_success() => FailureVerdict::Failed(FailureKind::Status(answer.status)),
             None => error_body(parsed, answer)
                 .map_or(FailureVerdict::Undecided, |rule| FailureVerdict::Failed(FailureKind::ErrorBody(rule))),
         },
