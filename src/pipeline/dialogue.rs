@@ -120,6 +120,8 @@ pub(crate) struct JudgedSummary {
     /// Whether the answer was not validated within its budget. Nothing in it is known to be right or wrong, and nothing
     /// in it may be executed.
     pub(crate) unjudged: bool,
+    /// Whether the client has the answer.
+    pub(crate) delivered: bool,
     /// Whether the fault is an empty answer (E6).
     pub(crate) no_answer: bool,
     /// Whether the client can use the faulty parts. Calls of the catalog's tools are useless to the client.
@@ -194,7 +196,7 @@ impl Dialogue {
 
     /// Returns the step after the validation of an answer.
     pub(crate) fn judged(&mut self, judged: JudgedSummary, spent: TurnSpending) -> DialogueStep {
-        if self.single {
+        if self.single || judged.delivered {
             return DialogueStep::Answer(TurnEnding::Judged);
         }
         if judged.unjudged {
@@ -324,6 +326,7 @@ mod tests {
         faulty: false,
         unsure: false,
         unjudged: false,
+        delivered: false,
         no_answer: false,
         faults_are_the_clients: false,
         client_calls: 0,

@@ -98,7 +98,8 @@ pub struct Settings {
     /// Cache size in bytes for parsed lists of tools; searched lists get half as much in addition. A list takes about
     /// twelve times its text. A large list is cached when it arrives for the second time.
     pub tool_list_cache_bytes: u64,
-    /// Maximum size of an assembled streamed answer, in bytes.
+    /// Maximum bytes of the content of a streamed answer that are kept to validate it: text, reasoning and arguments. The
+    /// rest of a longer answer is forwarded without validation.
     pub max_stream_bytes: usize,
     /// Maximum number of stream chunks that are buffered for a slow client. Reading from the upstream pauses at this
     /// number.

@@ -21,6 +21,12 @@ pub(super) const MAX_CHOICES: usize = 1024;
 /// content filter.
 const CUT_OFF: [&str; 3] = ["length", "max_tokens", "content_filter"];
 
+/// Values of `finish_reason` in other protocols for an answer that ends by itself.
+const ENDED: [&str; 6] = ["stop", "end_turn", "stop_sequence", "completed", "eos", "eos_token"];
+
+/// Values of `finish_reason` in other protocols for a reached token limit.
+const TOKEN_LIMIT: [&str; 3] = ["length", "max_tokens", "max_output_tokens"];
+
 /// One choice of a completion.
 #[derive(Debug, Clone)]
 pub struct Choice {
@@ -77,7 +83,7 @@ impl Choice {
             self.finish(Finish::Calls);
             return changes;
         }
-        let reason = if self.message.is_legacy() { "function_call" } else { "tool_calls" };
+        let reason = self.reason_of_calls();
         let changes = self.finish_reason.as_deref() != Some(reason);
         self.finish_reason = Some(reason.to_owned());
         changes
@@ -91,13 +97,51 @@ impl Choice {
         })
     }
 
-    /// Whether the finish reason states that the answer ends with text, although the message has calls.
+    /// Whether the finish reason does not state that the answer ends with calls, although the message has calls and is not
+    /// cut off.
     pub fn contradicts_calls(&self) -> bool {
-        !self.message.calls().is_empty()
-            && self.finish_reason.as_deref().is_some_and(|reason| match &self.parts {
-                Some(parts) => parts.form.contradicts_calls(reason),
-                None => reason == "stop",
-            })
+        match &self.parts {
+            Some(parts) => {
+                !self.message.calls().is_empty() && parts.form.contradicts_calls(self.finish_reason.as_deref())
+            }
+            None => {
+                let has_calls = !self.message.calls().is_empty() || self.message.has_unjudged_calls();
+                has_calls && !self.is_cut_off() && self.finish_reason.as_deref() != Some(self.reason_of_calls())
+            }
+        }
+    }
+
+    /// Returns the finish reason of a chat completion by its content: that of calls if it has any. A cut-off answer keeps
+    /// its reason, and so does a text that ended for an unknown reason.
+    pub fn derived_finish_reason(&self) -> &str {
+        let reason = self.finish_reason.as_deref().unwrap_or_default();
+        let is_one_of = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(reason));
+        if is_one_of(&TOKEN_LIMIT) {
+            "length"
+        } else if self.is_cut_off() {
+            reason
+        } else if !self.message.calls().is_empty() || self.message.has_unjudged_calls() {
+            self.reason_of_calls()
+        } else if reason.is_empty() || is_one_of(&ENDED) || matches!(reason, "tool_calls" | "function_call") {
+            "stop"
+        } else {
+            reason
+        }
+    }
+
+    /// Sets the finish reason that follows from the content. Returns whether that is a change.
+    pub fn derive_finish_reason(&mut self) -> bool {
+        let reason = self.derived_finish_reason();
+        if self.parts.is_some() || self.finish_reason.as_deref() == Some(reason) {
+            return false;
+        }
+        self.finish_reason = Some(reason.to_owned());
+        true
+    }
+
+    /// Returns the finish reason of calls, in the message's own form.
+    fn reason_of_calls(&self) -> &'static str {
+        if self.message.is_legacy() { "function_call" } else { "tool_calls" }
     }
 
     /// Records how the answer ends, for a list of parts.
@@ -216,7 +260,7 @@ impl Serialize for Choice {
 }
 
 /// Whether this `finish_reason` marks an incomplete answer.
-pub(super) fn is_cut_off(finish_reason: &str) -> bool {
+pub(crate) fn is_cut_off(finish_reason: &str) -> bool {
     CUT_OFF.contains(&finish_reason)
 }
 

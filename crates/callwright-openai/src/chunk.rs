@@ -22,6 +22,12 @@ pub enum StreamItem {
     Error(Value),
     /// Comments, pings and empty events.
     Other,
+    /// A chunk whose content begins with all content so far, which was not added. It is to be kept until
+    /// [`StreamItem::Settled`].
+    Repetition,
+    /// It is known whether such chunks repeat the content. They are to be taken again, and then this event, which was not
+    /// added.
+    Settled,
 }
 
 /// Members with the same value in every chunk of a stream.
@@ -42,6 +48,8 @@ pub struct StreamHead {
 pub struct Chunk {
     text: String,
     seen: ChunkContents,
+    /// Whether the text differs from that of the event in more than its lines.
+    is_edited: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -77,6 +85,16 @@ impl EventFields<'_> {
 }
 
 impl Chunk {
+    /// Whether the chunk differs from its event: it was made well-formed.
+    pub fn is_edited(&self) -> bool {
+        self.is_edited
+    }
+
+    /// Marks a chunk that was made from another one.
+    pub(super) fn edited(self) -> Self {
+        Self { is_edited: true, ..self }
+    }
+
     /// Whether the chunk contains a piece of a call.
     pub fn has_calls(&self) -> bool {
         self.seen.calls
@@ -164,6 +182,16 @@ impl Chunk {
         })
     }
 
+    /// Returns the chunk without finish reasons.
+    #[must_use]
+    pub fn without_finish(&self) -> Chunk {
+        let unfinished = self.with_choices(true, |choice, _| {
+            choice.set("finish_reason", raw(&()));
+            true
+        });
+        unfinished.unwrap_or_else(|| self.clone())
+    }
+
     /// Replaces id, model, creation time, and the other members of the head that the chunk contains.
     pub fn set_head(&mut self, head: &StreamHead) {
         self.edit(|fields| {
@@ -192,8 +220,10 @@ impl Chunk {
     fn of(text: &str, fields: &ChunkFields<'_>) -> Self {
         let choices = fields.choices();
         let mut seen = ChunkContents { choices: !choices.is_empty(), usage: fields.usage, ..ChunkContents::default() };
+        let mut is_well_formed = fields.members.get("choices").is_some();
         for choice in choices {
-            seen.finish |= choice.members.get("finish_reason").is_some();
+            is_well_formed &= choice.members.get("finish_reason") != Some("\"\"");
+            seen.finish |= choice.members.get("finish_reason").is_some_and(is_filled);
             seen.free |= choice.members.get("logprobs").is_some();
             let Some(DeltaFields { members: delta, .. }) = &choice.delta else { continue };
             seen.calls |= delta.get("function_call").is_some() || delta.get("tool_calls").is_some_and(is_filled);
@@ -208,7 +238,22 @@ impl Chunk {
         } else {
             text.to_owned()
         };
-        Self { text, seen }
+        let chunk = Self { text, seen, is_edited: false };
+        if is_well_formed { chunk } else { chunk.well_formed() }
+    }
+
+    /// Returns a chunk that clients can read: with a list of choices, and `null` instead of an empty finish reason.
+    fn well_formed(mut self) -> Self {
+        self.edit(|fields| {
+            let mut choices: Vec<RawObject> = fields.get_as("choices").unwrap_or_default();
+            for choice in &mut choices {
+                if choice.get("finish_reason").is_some_and(|reason| reason.get() == "\"\"") {
+                    choice.set("finish_reason", raw(&()));
+                }
+            }
+            fields.set("choices", raw(&choices));
+        });
+        self.edited()
     }
 
     /// Returns the chunk with edited choices; choices for which `edit` returns false are dropped.
@@ -267,7 +312,7 @@ fn retain(delta: &mut RawObject, is_kept: impl Fn(&str) -> bool) {
 }
 
 /// Whether the value is neither `null` nor an empty string or array.
-fn is_filled(value: &str) -> bool {
+pub(super) fn is_filled(value: &str) -> bool {
     !matches!(value, "null" | "\"\"" | "[]")
 }
 

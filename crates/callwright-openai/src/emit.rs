@@ -72,6 +72,11 @@ pub fn message_calls(head: &StreamHead, index: u32, first_call_index: usize, mes
     elements.flat_map(|(offset, element)| tool_call(head, index, first_call_index + offset, element)).collect()
 }
 
+/// Returns an event with elements of `tool_calls`, which have an index.
+pub fn call_pieces(head: &StreamHead, index: u32, elements: &[RawObject]) -> Bytes {
+    delta(head, index, &[("tool_calls", raw(elements))])
+}
+
 /// Returns the finish chunk of a choice.
 pub fn finish(head: &StreamHead, index: u32, reason: &str) -> Bytes {
     chunk_event(head, &[choice(index, &[], Some(reason))], &[])

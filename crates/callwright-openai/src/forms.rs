@@ -69,8 +69,8 @@ pub(crate) fn answer_form(protocol: Protocol) -> Option<&'static dyn AnswerForm>
     }
 }
 
-/// Returns the assembly of a streamed answer that rejects answers whose events exceed `max_bytes` bytes in total; `None`
-/// for chat completions, which have an [`Assembler`](crate::Assembler).
+/// Returns the assembly of a streamed answer that is full with `max_bytes` bytes of content; `None` for chat completions,
+/// which have an [`Assembler`](crate::Assembler).
 pub fn stream_form(protocol: Protocol, max_bytes: usize) -> Option<Box<dyn StreamForm>> {
     match protocol {
         Protocol::Chat => None,

@@ -203,6 +203,11 @@ fn has_text(choice: &Value) -> bool {
     ["content", "refusal"].iter().any(|key| is_filled(&choice["delta"][key]))
 }
 
+/// Whether a finish reason is one: not the empty string that some servers send until the end.
+fn has_ended(reason: &Value) -> bool {
+    !reason.is_null() && *reason != json!("") && *reason != json!([])
+}
+
 proptest! {
     #![proptest_config(config(400))]
 
@@ -272,9 +277,13 @@ proptest! {
         prop_assert_eq!(chunk.is_usage_only(), choices.is_empty());
         prop_assert_eq!(chunk.has_calls(), choices.iter().any(has_calls));
         prop_assert_eq!(chunk.has_text(), choices.iter().any(has_text));
-        prop_assert_eq!(chunk.has_finish(), choices.iter().any(|choice| !choice["finish_reason"].is_null()));
+        prop_assert_eq!(chunk.has_finish(), choices.iter().any(|choice| has_ended(&choice["finish_reason"])));
         prop_assert_eq!(chunk.usage().is_some(), value["usage"].is_object());
-        prop_assert_eq!(chunk.to_event(), format!("data: {}\n\n", text.trim().replace(['\n', '\r'], " ")));
+        let lacks_form = value["choices"].is_null() || choices.iter().any(|choice| choice["finish_reason"] == "");
+        prop_assert_eq!(chunk.is_edited(), lacks_form);
+        if !lacks_form {
+            prop_assert_eq!(chunk.to_event(), format!("data: {}\n\n", text.trim().replace(['\n', '\r'], " ")));
+        }
         let mut assembler = Assembler::new(usize::MAX);
         let taken = assembler.take(&event(&text));
         let is_chunk = matches!(taken, Ok(StreamItem::Chunk(_)));

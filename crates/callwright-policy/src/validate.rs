@@ -131,7 +131,7 @@ fn limits(limits: &Limits, place: &Pointer) -> Result<(), PolicyFault> {
         ("dynamic_feedback", u64::from(limits.dynamic_feedback), ROUNDS),
         ("upstream_requests", u64::from(limits.upstream_requests), REQUESTS),
         ("seconds", limits.seconds, SECONDS),
-        ("total_seconds", limits.total_seconds, SECONDS),
+        ("total_seconds", limits.total_seconds, 0..=*SECONDS.end()),
         ("parallel_calls", u64::from(limits.parallel_calls), PARALLEL),
         ("executed_calls", u64::from(limits.executed_calls), EXECUTED_CALLS),
         ("plan_depth", u64::from(limits.plan_depth), PLAN_DEPTH),

@@ -418,6 +418,8 @@ labels! {
         CallsTime = "calls_time",
         /// The search for calls in its text exceeded the same limit.
         TextTime = "text_time",
+        /// The streamed answer has more content than `pipeline.max_stream_bytes`.
+        Size = "size",
     }
 }
 

@@ -66,7 +66,7 @@ pub struct Limits {
     pub tokens: u64,
     /// Wall-clock seconds of a turn after which no new step starts.
     pub seconds: u64,
-    /// Wall-clock seconds of a turn after which an upstream response in progress is aborted.
+    /// Wall-clock seconds of a turn after which an upstream response in progress is aborted; 0 means no limit.
     pub total_seconds: u64,
     /// Calls of one answer that the proxy executes concurrently.
     pub parallel_calls: u32,
@@ -93,7 +93,7 @@ impl Default for Limits {
             upstream_requests: 16,
             tokens: 0,
             seconds: 300,
-            total_seconds: 3_600,
+            total_seconds: 0,
             parallel_calls: 8,
             executed_calls: 100,
             plan_depth: 5,

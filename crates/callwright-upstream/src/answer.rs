@@ -19,6 +19,7 @@ use super::echo::Echo;
 use super::failure::FailureBuilder;
 use super::gunzip::{Gunzip, GunzipOutput};
 use super::pool::UpstreamBody;
+use super::settings::timeout_of;
 use super::{Settings, headers};
 use callwright_types::{UpstreamFailure, UpstreamFailureKind};
 
@@ -42,7 +43,7 @@ pub struct Answer {
     held: BytesMut,
     /// The request's slot among the concurrent ones.
     passage: UpstreamPermit,
-    idle_timeout: Duration,
+    idle_timeout: Option<Duration>,
     max_bytes: usize,
     /// Whether the response is evaluated and limited to `max_bytes`. A passed-through response has no size limit.
     bounded: bool,
@@ -81,7 +82,7 @@ impl Answer {
             echo: echo.clone(),
             held: BytesMut::new(),
             passage,
-            idle_timeout: Duration::from_secs(settings.idle_timeout_seconds),
+            idle_timeout: timeout_of(settings.idle_timeout_seconds),
             max_bytes: settings.max_answer_bytes,
             bounded: judged,
             received: 0,
@@ -217,7 +218,8 @@ impl Answer {
     }
 
     fn silence(&self) -> UpstreamFailure {
-        let message = format!("no data for {} s in the middle of the answer", self.idle_timeout.as_secs());
+        let seconds = self.idle_timeout.map_or(0, |timeout| timeout.as_secs());
+        let message = format!("no data for {seconds} s in the middle of the answer (idle_timeout_seconds)");
         self.failures.failure(UpstreamFailureKind::Timeout, message)
     }
 
@@ -227,9 +229,9 @@ impl Answer {
     }
 }
 
-/// Returns the output of `future`, or `None` after `limit`. The timer is only created if the future is pending: most
-/// chunks are available at once.
-async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
+/// Returns the output of `future`, or `None` after `limit`, if there is one. The timer is only created if the future is
+/// pending: most chunks are available at once.
+async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut patience = pin!(None);
     poll_fn(|cx| {
@@ -237,7 +239,7 @@ async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
             return Poll::Ready(Some(output));
         }
         if patience.is_none() {
-            patience.set(Some(sleep(limit)));
+            patience.set(limit.map(sleep));
         }
         match patience.as_mut().as_pin_mut() {
             Some(patience) => patience.poll(cx).map(|()| None),

@@ -18,7 +18,7 @@ use super::failure::{FailureBuilder, is_stale_connection, is_the_upstreams};
 use super::headers::HeaderRules;
 use super::pool::{RequestError, UpstreamBody};
 use super::retry::{self, Retries};
-use super::settings::StreamUsage;
+use super::settings::{StreamUsage, timeout_of};
 use super::tool_calls::{Deliveries, ModelDelivery, ObservedCalls};
 use super::{Again, Answer, BuildError, Settings, ToolCalls};
 use callwright_types::{Protocol, UpstreamFailure, UpstreamFailureKind};
@@ -327,9 +327,14 @@ impl Upstream {
         if !counts {
             passage.uncounted();
         }
-        let limit = Duration::from_secs(self.settings.first_byte_timeout_seconds);
+        let limit = timeout_of(self.settings.first_byte_timeout_seconds);
         // Boxed here: the futures around it are moved into one another, and each move copies all that they contain.
-        match timeout(limit, Box::pin(self.exchange(request, repeated))).await {
+        let exchange = Box::pin(self.exchange(request, repeated));
+        let exchanged = match limit {
+            Some(limit) => timeout(limit, exchange).await,
+            None => Ok(exchange.await),
+        };
+        match exchanged {
             Ok(Ok(response)) => {
                 passage.answered(response.status());
                 Ok((response, passage))
@@ -342,7 +347,8 @@ impl Upstream {
             }
             Err(_) => {
                 passage.failed();
-                let message = format!("no answer within {} s", limit.as_secs());
+                let seconds = self.settings.first_byte_timeout_seconds;
+                let message = format!("no answer within {seconds} s (first_byte_timeout_seconds)");
                 Err(self.failures.failure(UpstreamFailureKind::Timeout, message))
             }
         }

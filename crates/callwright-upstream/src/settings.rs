@@ -1,6 +1,7 @@
 //! The configuration of one upstream, and its validation.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,10 +41,11 @@ pub struct Settings {
     pub ca_file: String,
     /// Timeout in seconds for connecting, including TLS.
     pub connect_timeout_seconds: u64,
-    /// Timeout in seconds from the sent request to the head of the response. A model that does not stream generates its
-    /// whole answer in this time.
+    /// Timeout in seconds from the sent request to the head of the response; 0 for none. A model that does not stream
+    /// generates its whole answer in this time. Without it, a turn fails over from a silent upstream only if the
+    /// connection breaks.
     pub first_byte_timeout_seconds: u64,
-    /// Timeout in seconds between two chunks of the response body.
+    /// Timeout in seconds between two chunks of the response body; 0 for none.
     pub idle_timeout_seconds: u64,
     /// Maximum number of retries after a failed connection, in which case nothing was sent.
     pub connect_retries: u32,
@@ -155,8 +157,8 @@ impl Default for Settings {
             headers: BTreeMap::new(),
             ca_file: String::new(),
             connect_timeout_seconds: 10,
-            first_byte_timeout_seconds: 600,
-            idle_timeout_seconds: 300,
+            first_byte_timeout_seconds: 0,
+            idle_timeout_seconds: 0,
             connect_retries: 2,
             retries: 2,
             retry_statuses: vec![408, 409, 429, 502, 503, 504],
@@ -248,15 +250,15 @@ fn check_base_url(upstream: &str, base: &str) -> Result<Url, BuildError> {
 }
 
 fn check_times(upstream: &str, settings: &Settings) -> Result<(), BuildError> {
-    let times = [
-        ("connect_timeout_seconds", settings.connect_timeout_seconds),
-        ("first_byte_timeout_seconds", settings.first_byte_timeout_seconds),
-        ("idle_timeout_seconds", settings.idle_timeout_seconds),
-    ];
-    match times.iter().find(|(_, seconds)| *seconds == 0) {
-        Some((key, _)) => Err(BuildError::setting(upstream, key, "must be at least 1")),
-        None => Ok(()),
+    match settings.connect_timeout_seconds {
+        0 => Err(BuildError::setting(upstream, "connect_timeout_seconds", "must be at least 1")),
+        _ => Ok(()),
     }
+}
+
+/// Returns the timeout of a setting; `None` for 0.
+pub(super) fn timeout_of(seconds: u64) -> Option<Duration> {
+    (seconds > 0).then(|| Duration::from_secs(seconds))
 }
 
 fn check_retries(upstream: &str, settings: &Settings) -> Result<(), BuildError> {

@@ -8,15 +8,18 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::Upstream;
 use super::retry::retry_after;
 use callwright_openai::{Completion, Role, error_message, text_request};
-use callwright_types::{Protocol, UpstreamFailureKind, Usage};
+use callwright_types::{Protocol, UpstreamFailure, UpstreamFailureKind, Usage};
 
 /// Delay before the second attempt if the provider specifies none; doubled each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
+
+/// Maximum time of one request. No client waits for its answer as such, so that none would end it.
+const MAX_TIME: Duration = Duration::from_mins(10);
 
 /// Maximum number of characters of a provider's or a model's text that a message quotes.
 const QUOTED_CHARS: usize = 160;
@@ -115,6 +118,14 @@ struct SentAttempt<'a> {
     form: Option<&'a Value>,
 }
 
+/// Returns what to do after a request without a usable answer.
+fn after_failure(failure: &UpstreamFailure) -> TextRequestOutcome {
+    match failure.kind {
+        UpstreamFailureKind::Malformed => TextRequestOutcome::Done(Err(failure.to_string()), None),
+        _ => TextRequestOutcome::Again(failure.retry_after, failure.to_string()),
+    }
+}
+
 impl TextModel {
     /// Creates a model with this name.
     pub fn new(upstream: Arc<Upstream>, name: &str, patience: Patience) -> Self {
@@ -199,17 +210,19 @@ impl TextModel {
             form: manner.form.filter(|_| !self.manners.has_no_forms.load(Ordering::Relaxed)),
         };
         let body = text_request(&self.name, messages, sent.temperature, sent.form);
-        let mut answer = match self.upstream.chat(body, &self.headers).await {
-            Ok(answer) => answer,
-            Err(failure) if failure.kind == UpstreamFailureKind::Malformed => {
-                return TextRequestOutcome::Done(Err(failure.to_string()), None);
-            }
-            Err(failure) => return TextRequestOutcome::Again(failure.retry_after, failure.to_string()),
+        let exchange = async {
+            let mut answer = self.upstream.chat(body, &self.headers).await?;
+            let (status, wait) = (answer.status, retry_after(&answer.headers, SystemTime::now()));
+            Ok::<_, UpstreamFailure>((status, wait, answer.whole().await?))
         };
-        let (status, wait) = (answer.status, retry_after(&answer.headers, SystemTime::now()));
-        let body = match answer.whole().await {
-            Ok(body) => body,
-            Err(failure) => return TextRequestOutcome::Again(None, failure.to_string()),
+        let (status, wait, body) = match timeout(MAX_TIME, exchange).await {
+            Ok(Ok(answered)) => answered,
+            Ok(Err(failure)) => return after_failure(&failure),
+            Err(_) => {
+                let message =
+                    format!("upstream `{}` gave no answer within {} s", self.upstream.name(), MAX_TIME.as_secs());
+                return TextRequestOutcome::Again(None, message);
+            }
         };
         if status.is_success() { self.read(body) } else { self.refused(status, wait, &body, sent) }
     }

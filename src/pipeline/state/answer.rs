@@ -133,6 +133,7 @@ impl JudgedAnswer {
                 || is_unjudged_text
                 || faulty.iter().any(|call| !offer.is_proxys(&call.repaired.name)),
             unjudged: self.unjudged().is_some(),
+            delivered: turn.streamed.delivered,
             client_calls,
             proxy_calls: if only_the_clients { 0 } else { proxy_calls },
         }

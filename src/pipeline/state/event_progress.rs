@@ -5,12 +5,14 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode};
 
-use callwright_openai::{Completion, EventWriter, SseEvent};
+use callwright_openai::{Completion, DeltaRun, EventWriter, SseEvent};
+use callwright_types::Protocol;
 
 /// The sent and the held events of a turn's stream. Only the first attempt is forwarded while it arrives; the events of
 /// later attempts are all held.
 #[derive(Debug)]
 pub(crate) struct EventProgress {
+    protocol: Protocol,
     /// The events that the client has.
     writer: Box<dyn EventWriter>,
     /// Number of the last attempt.
@@ -26,6 +28,10 @@ pub(crate) struct EventProgress {
 #[derive(Debug, Clone, Default)]
 struct HeldEvents {
     events: VecDeque<HeldEvent>,
+    /// Number of bytes of the events.
+    bytes: usize,
+    /// Number of bytes beyond which their deltas are merged, if deltas were merged before.
+    merged_from: usize,
     /// Whether they end the stream and may be sent as they came.
     are_final: bool,
 }
@@ -42,6 +48,44 @@ pub(crate) struct HeldEvent {
     pub(crate) waits: bool,
 }
 
+impl HeldEvents {
+    /// Merges deltas of the same part.
+    fn merge(&mut self, protocol: Protocol) {
+        let mut merged: VecDeque<HeldEvent> = VecDeque::new();
+        let mut run: Option<(DeltaRun, HeldEvent)> = None;
+        for next in std::mem::take(&mut self.events) {
+            if let Some((deltas, last)) = &mut run
+                && deltas.push(protocol, &next.event)
+            {
+                *last = HeldEvent { waits: last.waits && next.waits, ..next };
+                continue;
+            }
+            merged.extend(run.take().map(merged_event));
+            match DeltaRun::new(protocol, &next.event) {
+                Some(deltas) => run = Some((deltas, next)),
+                None => merged.push_back(next),
+            }
+        }
+        merged.extend(run.take().map(merged_event));
+        self.events = merged;
+        self.bytes = self.events.iter().map(HeldEvent::size).sum();
+        // Merging takes time for each event, so it is worth it when their size has doubled.
+        self.merged_from = self.bytes.saturating_mul(2);
+    }
+}
+
+/// Returns the event of a run of deltas, of which this is the last one.
+fn merged_event((deltas, last): (DeltaRun, HeldEvent)) -> HeldEvent {
+    HeldEvent { event: deltas.into_event(), ..last }
+}
+
+impl HeldEvent {
+    /// Number of bytes that the event takes.
+    fn size(&self) -> usize {
+        self.event.raw.len() + self.event.data.as_ref().map_or(0, String::len) + size_of::<Self>()
+    }
+}
+
 /// Held events of an attempt that may still become the answer.
 #[derive(Debug)]
 pub(crate) struct EventsAside {
@@ -51,8 +95,8 @@ pub(crate) struct EventsAside {
 
 impl EventProgress {
     /// Creates the progress of a stream of which the client has nothing.
-    pub(crate) fn new(writer: Box<dyn EventWriter>) -> Self {
-        Self { writer, attempt: 0, forwarded: None, passed: None, held: HeldEvents::default() }
+    pub(crate) fn new(protocol: Protocol, writer: Box<dyn EventWriter>) -> Self {
+        Self { protocol, writer, attempt: 0, forwarded: None, passed: None, held: HeldEvents::default() }
     }
 
     /// Discards the held events of the previous attempt.
@@ -86,16 +130,27 @@ impl EventProgress {
         self.forwarded.is_some()
     }
 
-    /// Holds an event.
-    pub(crate) fn hold(&mut self, event: HeldEvent) {
+    /// Holds an event. Beyond `max_bytes` in total, deltas of the same part are merged.
+    pub(crate) fn hold(&mut self, event: HeldEvent, max_bytes: usize) {
+        self.held.bytes += event.size();
         self.held.events.push_back(event);
+        if self.held.bytes > max_bytes.max(self.held.merged_from) {
+            self.held.merge(self.protocol);
+        }
+    }
+
+    /// Writes all held events as they came, because the answer is not validated. Further ones are passed.
+    pub(crate) fn pass_all(&mut self, out: &mut BytesMut) {
+        for held in std::mem::take(&mut self.held).events {
+            self.pass(held.event, out);
+        }
     }
 
     /// Holds a ping behind the head. One of several equal ones in a row is held, so that a silent upstream fills no memory.
     pub(crate) fn hold_ping(&mut self, event: SseEvent) {
         if let Some(last) = self.held.events.back().filter(|last| last.event.raw != event.raw) {
             let text_end = last.text_end;
-            self.hold(HeldEvent { event, text_end, waits: true });
+            self.hold(HeldEvent { event, text_end, waits: true }, usize::MAX);
         }
     }
 
@@ -121,6 +176,7 @@ impl EventProgress {
         let mut end = None;
         for _ in 0..=last {
             let Some(held) = self.held.events.pop_front() else { break };
+            self.held.bytes = self.held.bytes.saturating_sub(held.size());
             self.forward(&held.event, out);
             end = Some(held.text_end);
         }
@@ -129,7 +185,8 @@ impl EventProgress {
 
     /// States that the last attempt has ended, and whether its events may be sent as they came.
     pub(crate) fn ended(&mut self, is_conformant: bool) {
-        self.held.are_final = is_conformant;
+        // Merged deltas have gaps in their numbers.
+        self.held.are_final = is_conformant && self.held.merged_from == 0;
     }
 
     /// Writes the rest of the stream for this answer: the held events if it is unchanged, else its composed events.

@@ -23,6 +23,10 @@ pub(crate) struct StreamProgress {
     pub(crate) verbatim: bool,
     /// Chunks of the last attempt, none of which is sent.
     pub(crate) unsent: Vec<Chunk>,
+    /// Whether the chunks of the last attempt took too much memory, so that its answer is composed from its content.
+    pub(crate) is_composed: bool,
+    /// Whether the last attempt was longer than what is kept, so that the client has it without validation.
+    pub(crate) passed_on: bool,
     /// Whether the client has the whole last attempt, including `[DONE]`.
     pub(crate) delivered: bool,
     /// Whether the proxy, not the client, requested the usage chunk of the last attempt.
@@ -40,7 +44,7 @@ pub(crate) struct StreamProgress {
 impl StreamProgress {
     /// Creates the progress of a stream of which the client has nothing.
     pub(crate) fn new(protocol: Protocol) -> Self {
-        Self { events: event_writer(protocol).map(EventProgress::new), ..Self::default() }
+        Self { events: event_writer(protocol).map(|writer| EventProgress::new(protocol, writer)), ..Self::default() }
     }
 
     /// Whether a stream of an upstream has begun or was delivered.
@@ -109,6 +113,7 @@ impl StreamProgress {
             held: std::mem::take(&mut self.held),
             unsent: std::mem::take(&mut self.unsent),
             verbatim: self.verbatim,
+            is_composed: self.is_composed,
             has_usage_chunk: self.has_usage_chunk,
             texts: self.texts.clone(),
             events: self.events.as_mut().map(EventProgress::set_aside),
@@ -117,12 +122,12 @@ impl StreamProgress {
 
     /// Restores the parts that were set aside, and discards newer ones.
     pub(crate) fn restore(&mut self, aside: StreamAside) {
-        let StreamAside { held, unsent, verbatim, has_usage_chunk, texts, events } = aside;
+        let StreamAside { held, unsent, verbatim, is_composed, has_usage_chunk, texts, events } = aside;
         if let (Some(progress), Some(events)) = (&mut self.events, events) {
             progress.restore(events);
         }
         (self.held, self.unsent, self.texts) = (held, unsent, texts);
-        (self.verbatim, self.has_usage_chunk) = (verbatim, has_usage_chunk);
+        (self.verbatim, self.is_composed, self.has_usage_chunk) = (verbatim, is_composed, has_usage_chunk);
     }
 
     /// Discards the held parts of the previous attempt. Returns the pending events.
@@ -132,6 +137,7 @@ impl StreamProgress {
         self.held.clear();
         self.unsent.clear();
         self.verbatim = false;
+        self.is_composed = false;
         self.has_usage_chunk = false;
         self.chunks = 0;
         for text in self.texts.values_mut() {
@@ -163,6 +169,7 @@ pub(crate) struct StreamAside {
     held: Vec<Bytes>,
     unsent: Vec<Chunk>,
     verbatim: bool,
+    is_composed: bool,
     has_usage_chunk: bool,
     texts: BTreeMap<u32, SentText>,
     events: Option<EventsAside>,

@@ -53,7 +53,7 @@ pub(crate) struct Turn {
     pub(crate) toolsets: Vec<String>,
     /// Whether the client requested debug information.
     pub(crate) debug: bool,
-    /// Maximum size of an assembled streamed answer, in bytes.
+    /// Maximum bytes of the content of a streamed answer that are kept.
     pub(crate) max_stream_bytes: usize,
     /// The state of the calls that the proxy executed.
     pub(crate) call_states: CallStates,
@@ -109,9 +109,10 @@ impl Turn {
         Duration::from_secs(self.policy.limits.seconds).saturating_sub(self.record.elapsed())
     }
 
-    /// Returns the time after which upstream requests in flight are aborted.
-    pub(crate) fn total_time_left(&self) -> Duration {
-        Duration::from_secs(self.policy.limits.total_seconds).saturating_sub(self.record.elapsed())
+    /// Returns the time after which upstream requests in flight are aborted; `None` without a limit.
+    pub(crate) fn total_time_left(&self) -> Option<Duration> {
+        let limit = Some(self.policy.limits.total_seconds).filter(|seconds| *seconds > 0)?;
+        Some(Duration::from_secs(limit).saturating_sub(self.record.elapsed()))
     }
 
     /// Returns the resources that the turn has used so far.

@@ -104,13 +104,15 @@ impl CallJudge<'_> {
     }
 }
 
-/// The part of a message that was not judged within the budget.
+/// The part of a message that was not judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unjudged {
     /// The native calls.
     Calls,
     /// The text, which may contain calls.
     Text,
+    /// All of it: it is longer than what the caller keeps.
+    Size,
 }
 
 /// One message with its judgement.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use super::arguments::StreamedArguments;
 use super::extent::Extent;
 use super::members::Members;
 use crate::AnswerError;
@@ -18,46 +19,51 @@ use callwright_common::json::{RawObject, raw};
 /// arguments.
 #[derive(Debug, Default)]
 pub(super) struct CallAssembler {
-    parts: Vec<CallParts>,
+    pub(super) parts: Vec<CallParts>,
     /// Position of the last call for each index.
     by_index: HashMap<u64, usize>,
-    by_id: HashMap<String, usize>,
+    pub(super) by_id: HashMap<String, usize>,
     irregular: bool,
+    /// Number of bytes kept.
+    pub(super) size: usize,
+    /// Number of calls that the client has, where pieces are forwarded.
+    pub(super) shown: usize,
 }
 
 /// Received parts of one call.
 #[derive(Debug, Default)]
 pub(super) struct CallParts {
     /// Index of its first piece.
-    index: Option<u64>,
-    id: Option<String>,
-    kind: Option<String>,
-    name: String,
-    arguments: String,
-    extent: Extent,
+    pub(super) index: Option<u64>,
+    pub(super) id: Option<String>,
+    pub(super) kind: Option<String>,
+    pub(super) name: String,
+    pub(super) arguments: StreamedArguments,
     /// Other members of the element.
-    fields: Members,
+    pub(super) fields: Members,
     /// Other members of its `function` or `custom`.
-    body: Members,
-    custom: bool,
+    pub(super) body: Members,
+    pub(super) custom: bool,
+    /// Position that the client has, where pieces are forwarded.
+    pub(super) shown: Option<usize>,
 }
 
 /// One element of a delta's `tool_calls`.
 #[derive(Default)]
 pub(crate) struct CallPiece<'a> {
     index: Option<u64>,
-    id: Option<Cow<'a, str>>,
-    kind: Option<Cow<'a, str>>,
-    name: Option<Cow<'a, str>>,
-    arguments: Option<PieceArguments<'a>>,
+    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) kind: Option<Cow<'a, str>>,
+    pub(super) name: Option<Cow<'a, str>>,
+    pub(super) arguments: Option<PieceArguments<'a>>,
     /// Other members of the element.
-    element: TextFields<'a>,
+    pub(super) element: TextFields<'a>,
     /// Other members of its `function` or `custom`.
-    body: TextFields<'a>,
-    custom: bool,
+    pub(super) body: TextFields<'a>,
+    pub(super) custom: bool,
 }
 
-enum PieceArguments<'a> {
+pub(super) enum PieceArguments<'a> {
     /// A piece of the arguments' text.
     Text(Cow<'a, str>),
     /// The complete arguments, as an object instead of a string.
@@ -82,10 +88,7 @@ impl CallAssembler {
                 self.irregular = true;
                 continue;
             };
-            let at = match self.target(piece).filter(|at| !self.begins_another(*at, piece, &touched)) {
-                Some(at) => at,
-                None => self.begin(piece)?,
-            };
+            let at = self.position(piece, &touched)?;
             if list.len() > 1 {
                 touched.insert(at);
             }
@@ -98,21 +101,39 @@ impl CallAssembler {
         self.parts.is_empty()
     }
 
+    /// Number of bytes kept.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
     pub(super) fn is_conformant(&self) -> bool {
-        !self.irregular
+        !self.irregular && !self.parts.iter().any(|call| call.arguments.is_cumulative())
     }
 
     /// Returns the elements of the message's `tool_calls`.
     pub(super) fn into_elements(mut self) -> Vec<RawObject> {
         let only_one = self.parts.len() == 1;
-        // Duplicate or missing indexes do not determine the order.
-        let distinct: HashSet<u64> = self.parts.iter().filter_map(|call| call.index).collect();
-        if distinct.len() == self.parts.len() {
+        if self.has_distinct_indexes() {
             self.parts.sort_by_key(|call| call.index);
         }
         // Some servers end a call with an empty piece under a new id.
         let calls = self.parts.into_iter().filter(|call| only_one || !call.is_blank());
         calls.map(CallParts::into_element).collect()
+    }
+
+    /// Whether the indexes determine the order: none is missing or used twice.
+    pub(super) fn has_distinct_indexes(&self) -> bool {
+        let distinct: HashSet<u64> = self.parts.iter().filter_map(|call| call.index).collect();
+        distinct.len() == self.parts.len()
+    }
+
+    /// Returns the position of the call that takes a piece, which may begin it. `touched` are the calls of earlier
+    /// pieces in the same list.
+    pub(super) fn position(&mut self, piece: &CallPiece<'_>, touched: &HashSet<usize>) -> Result<usize, AnswerError> {
+        match self.target(piece).filter(|at| !self.begins_another(*at, piece, touched)) {
+            Some(at) => Ok(at),
+            None => self.begin(piece),
+        }
     }
 
     /// Returns the position of the call that the piece belongs to, by index, by id, or as the last call.
@@ -123,7 +144,7 @@ impl CallAssembler {
         let last = self.parts.len().checked_sub(1);
         let Some(id) = &piece.id else { return last };
         self.by_id.get(id.as_ref()).copied().or_else(|| {
-            let is_open = self.parts.last()?.extent != Extent::Complete;
+            let is_open = self.parts.last()?.arguments.extent() != Extent::Complete;
             last.filter(|_| is_open && piece.name.is_none())
         })
     }
@@ -140,8 +161,10 @@ impl CallAssembler {
             // Two elements with names in one list are two calls.
             return true;
         }
-        match call.extent {
-            Extent::Complete => name != call.name || piece.has_arguments(),
+        match call.arguments.extent() {
+            // The name may follow the arguments.
+            Extent::Complete if call.name.is_empty() => piece.has_arguments(),
+            Extent::Complete => name != call.name || piece.has_arguments() && !call.is_repeated_by(piece),
             Extent::Open { .. } | Extent::Scalar => name != call.name && !call.name.is_empty(),
             Extent::Empty => false,
         }
@@ -163,13 +186,15 @@ impl CallAssembler {
 
     fn push_piece(&mut self, at: usize, piece: &CallPiece<'_>) {
         let Some(call) = self.parts.get_mut(at) else { return };
-        let is_first = call.id.is_none() && call.name.is_empty() && call.extent == Extent::Empty;
+        let is_first = call.id.is_none() && call.name.is_empty() && call.extent() == Extent::Empty;
         self.irregular |= piece.index.is_none() || (!is_first && piece.id.is_some());
         if let (None, Some(id)) = (&call.id, &piece.id) {
             call.id = Some(id.to_string());
             self.irregular |= self.by_id.insert(id.to_string(), at).is_some();
         }
+        let before = call.size();
         self.irregular |= !call.push(piece);
+        self.size = (self.size + call.size()).saturating_sub(before);
     }
 }
 
@@ -194,7 +219,7 @@ impl CallParts {
             return true;
         }
         let is_repetition = name == self.name && (piece.id.is_some() || piece.has_arguments());
-        if self.extent == Extent::Empty && !is_repetition {
+        if self.extent() == Extent::Empty && !is_repetition {
             self.name.push_str(name);
         }
         false
@@ -203,14 +228,13 @@ impl CallParts {
     fn push_arguments(&mut self, piece: &CallPiece<'_>) -> bool {
         match &piece.arguments {
             None => true,
-            Some(PieceArguments::Text(text)) => {
-                self.arguments.push_str(text);
-                self.extent.push(text);
+            Some(PieceArguments::Text(text)) if self.custom => {
+                self.arguments.push_text(text);
                 true
             }
+            Some(PieceArguments::Text(text)) => self.arguments.push(text),
             Some(PieceArguments::Whole(text)) => {
-                (*text).clone_into(&mut self.arguments);
-                self.extent = Extent::Complete;
+                self.arguments.set_whole(text);
                 false
             }
         }
@@ -219,21 +243,35 @@ impl CallParts {
     /// Whether a piece with this call's index but another id begins another call. Some servers generate an id for
     /// every piece; such pieces continue the arguments and at most repeat the name.
     fn is_followed_by_other_id(&self, piece: &CallPiece<'_>) -> bool {
-        let is_open = matches!(self.extent, Extent::Open { .. } | Extent::Scalar);
+        let is_open = matches!(self.extent(), Extent::Open { .. } | Extent::Scalar);
         match piece.name.as_deref() {
-            Some(name) => !(is_open && name == self.name),
-            None => self.extent == Extent::Complete && piece.has_arguments(),
+            Some(name) => !(name == self.name && (is_open || self.is_repeated_by(piece))),
+            None => self.extent() == Extent::Complete && piece.has_arguments() && !self.is_repeated_by(piece),
         }
     }
 
-    fn is_blank(&self) -> bool {
-        self.name.is_empty() && self.extent == Extent::Empty
+    /// Whether a piece continues a call whose pieces each repeat all earlier arguments.
+    fn is_repeated_by(&self, piece: &CallPiece<'_>) -> bool {
+        matches!(&piece.arguments, Some(PieceArguments::Text(text)) if self.arguments.is_repeated_by(text))
+    }
+
+    /// Number of bytes kept.
+    pub(super) fn size(&self) -> usize {
+        self.name.len() + self.arguments.size() + self.fields.size() + self.body.size() + size_of::<Self>()
+    }
+
+    fn extent(&self) -> Extent {
+        self.arguments.extent()
+    }
+
+    pub(super) fn is_blank(&self) -> bool {
+        self.name.is_empty() && self.extent() == Extent::Empty
     }
 
     /// Returns the `function` (or `custom`) object.
     pub(super) fn into_body(self) -> RawObject {
         let arguments = if self.custom { "input" } else { "arguments" };
-        let own = [("name".to_owned(), raw(&self.name)), (arguments.to_owned(), raw(&self.arguments))];
+        let own = [("name".to_owned(), raw(&self.name)), (arguments.to_owned(), raw(&self.arguments.into_text()))];
         own.into_iter().chain(self.body.into_fields()).collect()
     }
 

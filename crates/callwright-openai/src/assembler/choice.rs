@@ -6,8 +6,10 @@ use serde_json::value::RawValue;
 use super::calls::{CallAssembler, CallParts};
 use super::members::{Members, keep_last};
 use crate::AnswerError;
+use crate::choice::is_cut_off;
+use crate::chunk::is_filled;
 use crate::chunk_fields::{ChoiceFields, DeltaFields};
-use crate::fields::{ObjectFields, raw_value};
+use crate::fields::{ObjectFields, raw_value, string};
 use callwright_common::json::{RawObject, raw};
 
 /// Received parts of a choice.
@@ -20,23 +22,46 @@ pub(super) struct ChoiceParts {
     legacy_irregular: bool,
     logprobs: Members,
     finish_reason: Option<Box<RawValue>>,
+    /// Whether a delta or another finish reason followed the finish reason.
+    continues_after_end: bool,
     fields: IndexMap<String, Box<RawValue>>,
+    /// Number of bytes of `fields`.
+    fields_size: usize,
 }
 
 impl ChoiceParts {
     /// Adds an element of a chunk's `choices`.
     pub(super) fn push(&mut self, choice: &ChoiceFields<'_>) -> Result<(), AnswerError> {
-        for (key, value) in choice.members.iter().filter(|(_, value)| *value != "null") {
-            match key {
-                "index" | "delta" | "logprobs" => {}
-                "finish_reason" => self.finish_reason = Some(raw_value(value)),
-                _ => keep_last(&mut self.fields, key, value),
-            }
-        }
+        self.push_ending(choice);
         if let Some(logprobs) = choice.members.get("logprobs").and_then(ObjectFields::parse) {
             self.logprobs.push_all(&logprobs);
         }
         choice.delta.as_ref().map_or(Ok(()), |delta| self.push_delta(delta))
+    }
+
+    /// Adds the finish reason and the members beside the delta.
+    pub(super) fn push_ending(&mut self, choice: &ChoiceFields<'_>) {
+        let has_ended = self.finish_reason.is_some();
+        for (key, value) in choice.members.iter().filter(|(_, value)| *value != "null") {
+            match key {
+                "index" | "delta" | "logprobs" => {}
+                "finish_reason" => self.end(value),
+                _ => self.fields_size += keep_last(&mut self.fields, key, value),
+            }
+        }
+        self.continues_after_end |= has_ended && choice.delta.as_ref().is_some_and(has_content);
+    }
+
+    /// Adds a finish reason. Some servers send `""` until the end, and some a reason with every chunk.
+    fn end(&mut self, reason: &str) {
+        if reason == "\"\"" {
+            return;
+        }
+        self.continues_after_end |= self.finish_reason.is_some();
+        let was_cut_off = self.finish_reason.as_deref().and_then(string).is_some_and(|reason| is_cut_off(&reason));
+        if !was_cut_off {
+            self.finish_reason = Some(raw_value(reason));
+        }
     }
 
     fn push_delta(&mut self, delta: &DeltaFields<'_>) -> Result<(), AnswerError> {
@@ -65,12 +90,55 @@ impl ChoiceParts {
         self.legacy_call.is_some() || !self.calls.is_empty()
     }
 
+    pub(super) fn continues_after_end(&self) -> bool {
+        self.continues_after_end
+    }
+
+    /// Returns the finish reason that follows from the content.
+    pub(super) fn reason_of_content(&self) -> &'static str {
+        match (&self.legacy_call, self.calls.is_empty()) {
+            (Some(_), _) => "function_call",
+            (None, false) => "tool_calls",
+            (None, true) => "stop",
+        }
+    }
+
     pub(super) fn is_finished(&self) -> bool {
         self.finish_reason.is_some()
     }
 
     pub(super) fn is_conformant(&self) -> bool {
-        self.calls.is_conformant() && !self.legacy_irregular
+        self.calls.is_conformant() && !self.legacy_irregular && !self.continues_after_end
+    }
+
+    /// Number of bytes kept.
+    pub(super) fn size(&self) -> usize {
+        let legacy_call = self.legacy_call.as_ref().map_or(0, CallParts::size);
+        self.message.size() + self.calls.size() + self.logprobs.size() + self.fields_size + legacy_call
+    }
+
+    /// Removes the token probabilities, which clients of a stream get at once.
+    pub(super) fn drop_logprobs(&mut self) {
+        self.logprobs = Members::default();
+    }
+
+    /// Removes the content. Returns the element of the completion's `choices`. Further calls continue those that it
+    /// has.
+    pub(super) fn take_object(&mut self, index: u32) -> RawObject {
+        let begun = Self {
+            message: std::mem::take(&mut self.message),
+            calls: self.calls.take(),
+            legacy_call: self.legacy_call.as_mut().map(CallParts::take),
+            ..Self::default()
+        };
+        self.logprobs = Members::default();
+        begun.into_object(index)
+    }
+
+    /// Adds the next element without keeping its content. Returns the elements of `tool_calls` for the client.
+    pub(super) fn pass(&mut self, choice: &ChoiceFields<'_>) -> Result<Vec<RawObject>, AnswerError> {
+        self.push_ending(choice);
+        choice.delta.as_ref().map_or(Ok(Vec::new()), |delta| self.calls.pass_list(&delta.calls))
     }
 
     /// Returns the element of the completion's `choices`.
@@ -97,4 +165,9 @@ impl ChoiceParts {
         ];
         own.into_iter().chain(self.fields).collect()
     }
+}
+
+/// Whether a delta has more than a role.
+fn has_content(delta: &DeltaFields<'_>) -> bool {
+    delta.legacy_call.is_some() || delta.members.iter().any(|(key, value)| key != "role" && is_filled(value))
 }

@@ -9,7 +9,11 @@ use callwright_common::json::raw;
 
 /// Members of an object that arrives in pieces.
 #[derive(Debug, Default)]
-pub(crate) struct Members(IndexMap<String, MergedMember>);
+pub(crate) struct Members {
+    members: IndexMap<String, MergedMember>,
+    /// Number of bytes of all pieces.
+    size: usize,
+}
 
 /// Accumulated value. Strings and arrays are concatenated; for other values, the last one counts; `null` is ignored.
 #[derive(Debug)]
@@ -33,12 +37,14 @@ struct List {
 impl Members {
     /// Adds a piece of the member `key` to its earlier pieces.
     pub(crate) fn push(&mut self, key: &str, piece: &str) {
-        match self.0.get_mut(key) {
+        self.size += piece.len();
+        match self.members.get_mut(key) {
             Some(member) => member.join(piece),
             None => {
                 let mut member = MergedMember::Null;
                 member.join(piece);
-                self.0.insert(key.to_owned(), member);
+                self.size += key.len();
+                self.members.insert(key.to_owned(), member);
             }
         }
     }
@@ -48,15 +54,20 @@ impl Members {
         pieces.iter().for_each(|(key, piece)| self.push(key, piece.get()));
     }
 
+    /// Approximate number of bytes kept.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
     /// Whether no member was added.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.members.is_empty()
     }
 
     /// Returns the text of a member so far: a string, or the concatenated text parts of an array. It only grows,
     /// unless a server sends a value of another type.
     pub(super) fn text(&self, key: &str) -> &str {
-        match self.0.get(key) {
+        match self.members.get(key) {
             Some(MergedMember::Text(text)) => text,
             Some(MergedMember::List(list)) => &list.text,
             _ => "",
@@ -65,12 +76,12 @@ impl Members {
 
     /// Removes one member and returns it.
     pub(super) fn take(&mut self, key: &str) -> Option<Box<RawValue>> {
-        self.0.shift_remove(key).map(MergedMember::into_raw)
+        self.members.shift_remove(key).map(MergedMember::into_raw)
     }
 
     /// Returns the members, in the order of their first occurrence.
     pub(crate) fn into_fields(self) -> impl Iterator<Item = (String, Box<RawValue>)> {
-        self.0.into_iter().map(|(key, member)| (key, member.into_raw()))
+        self.members.into_iter().map(|(key, member)| (key, member.into_raw()))
     }
 }
 
@@ -140,13 +151,19 @@ fn text_part(text: String) -> Option<Box<RawValue>> {
     (!text.is_empty()).then(|| object([("type", raw("text")), ("text", raw(&text))]).to_raw())
 }
 
-/// Keeps the last value of a member. Most servers repeat the same value in every chunk.
-pub(crate) fn keep_last(fields: &mut IndexMap<String, Box<RawValue>>, key: &str, value: &str) {
+/// Keeps the last value of a member. Most servers repeat the same value in every chunk. Returns the number of bytes that
+/// are kept in addition.
+pub(crate) fn keep_last(fields: &mut IndexMap<String, Box<RawValue>>, key: &str, value: &str) -> usize {
     match fields.get_mut(key) {
-        Some(kept) if kept.get() == value => {}
-        Some(kept) => *kept = raw_value(value),
+        Some(kept) if kept.get() == value => 0,
+        Some(kept) => {
+            let further = value.len().saturating_sub(kept.get().len());
+            *kept = raw_value(value);
+            further
+        }
         None => {
             fields.insert(key.to_owned(), raw_value(value));
+            key.len() + value.len()
         }
     }
 }

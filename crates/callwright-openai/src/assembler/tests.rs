@@ -390,15 +390,23 @@ fn an_id_is_minted_where_the_stream_has_none() {
 
 #[test]
 fn answers_beyond_the_bounds_are_refused() {
-    let mut assembler = Assembler::new(100);
-    let small = event(&json!({"choices": [{"delta": {"content": "0123456789"}}]}));
-    assert!(assembler.take(&small).is_ok() && assembler.take(&small).is_ok());
-    assert!(assembler.take(&small).is_err());
-    let mut assembler = Assembler::new(1 << 20);
     let many: Vec<Value> = (0..5000).map(|index| json!({ "index": index })).collect();
-    assert!(assembler.take(&event(&delta(json!({ "tool_calls": many })))).is_err());
+    assert!(Assembler::new(1 << 20).take(&event(&delta(json!({ "tool_calls": many })))).is_err());
     let many: Vec<Value> = (0..5000).map(|index| json!({"index": index, "delta": {}})).collect();
     assert!(Assembler::new(1 << 20).take(&event(&json!({ "choices": many }))).is_err());
+}
+
+#[test]
+fn only_content_counts() {
+    let mut assembler = Assembler::new(1_000);
+    for _ in 0..100 {
+        let mut piece = delta(json!({"content": "a"}));
+        piece["choices"][0]["logprobs"] = json!({"content": [{"token": "a", "top_logprobs": "x".repeat(100)}]});
+        piece["usage"] = json!({"total_tokens": 7, "padding": "x".repeat(100)});
+        piece["obfuscation"] = json!("x".repeat(100));
+        assembler.take(&event(&piece)).unwrap();
+    }
+    assert!(!assembler.is_full());
 }
 
 #[test]
@@ -416,4 +424,98 @@ fn a_stream_may_end_without_done_and_without_its_last_blank_line() {
     }
     assert!(assembler.is_finished());
     assert_eq!(assembler.into_completion().choices()[0].message.text().as_deref(), Some("a"));
+}
+
+#[test]
+fn a_name_may_follow_the_arguments_without_an_id() {
+    for last in [json!({"index": 0, "function": {"name": "f"}}), json!({"function": {"name": "f", "arguments": ""}})] {
+        tolerated(
+            &[
+                json!([{"index": 0, "id": "a", "type": "function", "function": {"arguments": "{\"x\":1}"}}]),
+                json!([last]),
+            ],
+            &[("f", "{\"x\":1}")],
+        );
+    }
+}
+
+#[test]
+fn pieces_that_repeat_all_arguments_are_one_call() {
+    let piece = |id: Value, name: Value, arguments: &str| json!([{"index": 0, "id": id, "type": "function", "function": {"name": name, "arguments": arguments}}]);
+    let whole = "{\"x\": \"a\", \"y\": [1]}";
+    for (id, name) in
+        [(json!("a"), json!("f")), (json!("a"), Value::Null), (Value::Null, json!("f")), (Value::Null, Value::Null)]
+    {
+        let pieces: Vec<Value> = [&whole[..4], &whole[..11], whole, whole]
+            .iter()
+            .enumerate()
+            .map(|(at, text)| {
+                piece(
+                    if at == 0 { json!("a") } else { id.clone() },
+                    if at == 0 { json!("f") } else { name.clone() },
+                    text,
+                )
+            })
+            .collect();
+        let assembler = calls(&pieces);
+        assert!(!assembler.is_conformant());
+        let completion = assembler.into_completion();
+        let sent: Vec<_> = completion.choices()[0]
+            .message
+            .calls()
+            .iter()
+            .map(|call| (call.name.as_str(), call.arguments.as_str()))
+            .collect();
+        assert_eq!(sent, [("f", whole)], "{id} {name}");
+    }
+}
+
+#[test]
+fn content_behind_the_finish_reason_is_not_conformant() {
+    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
+    for (chunks, is_conformant) in [
+        (vec![delta(json!({"content": "a"})), end.clone()], true),
+        (vec![end.clone(), delta(json!({"content": ""}))], true),
+        (vec![end.clone(), delta(json!({"content": "a"}))], false),
+        (vec![delta(json!({"content": "a"})), end.clone(), end.clone()], false),
+    ] {
+        assert_eq!(assembled(&chunks).is_conformant(), is_conformant, "{chunks:?}");
+    }
+    let empty = json!({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": ""}]});
+    assert!(!assembled(&[empty]).is_finished());
+}
+
+#[test]
+fn beyond_its_limit_content_is_passed_and_calls_keep_their_positions() {
+    let mut assembler = Assembler::new(100);
+    let call = |index: u64, id: Value, arguments: &str| {
+        event(&delta(
+            json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": {"name": if id.is_null() { Value::Null } else { json!("f") }, "arguments": arguments}}]}),
+        ))
+    };
+    assembler.take(&call(3, json!("a"), "{\"x\":\"")).unwrap();
+    assert!(!assembler.is_full());
+    assembler.take(&call(3, Value::Null, &"x".repeat(100))).unwrap();
+    assert!(assembler.is_full());
+    let begun = assembler.pass();
+    assert!(!assembler.is_full());
+    assert_eq!(begun.choices()[0].message.calls()[0].arguments.len(), 106);
+    assembler.take(&call(3, Value::Null, "\"}")).unwrap();
+    let passed = |assembler: &mut Assembler| {
+        let passed: Vec<Value> = assembler
+            .take_passed()
+            .iter()
+            .flat_map(|(_, calls)| calls)
+            .map(|call| serde_json::from_str(call.to_raw().get()).unwrap())
+            .collect();
+        passed
+    };
+    assert_eq!(passed(&mut assembler), [json!({"index": 0, "function": {"arguments": "\"}"}})]);
+    assembler.take(&call(9, json!("b"), "{}")).unwrap();
+    assert_eq!(
+        passed(&mut assembler),
+        [json!({"index": 1, "id": "b", "type": "function", "function": {"name": "f", "arguments": "{}"}})]
+    );
+    let completion = assembler.into_completion();
+    assert_eq!(completion.choices()[0].message.calls().len(), 2);
 }

@@ -10,6 +10,7 @@ use super::blocks::{
     ASSISTANT, CONTENT, REDACTED_THINKING, TEXT, THINKING, TOOL_USE, input, is_call_id, read_call, text_block,
 };
 use crate::chat_message::set_string;
+use crate::choice;
 use crate::error::THREAD_UNSUPPORTED;
 use crate::fields::{ObjectFields, object, present, string};
 use crate::parts::{AnswerForm, Finish, PartKind};
@@ -31,7 +32,10 @@ pub(super) const USAGE: &str = "usage";
 const CUT_OFF: [&str; 3] = ["max_tokens", "model_context_window_exceeded", "refusal"];
 
 /// Value of `stop_reason` for an answer that ends with text.
-const END_TURN: &str = "end_turn";
+pub(super) const END_TURN: &str = "end_turn";
+
+/// Value of `stop_reason` for an answer that the client lets the model continue: a server tool still runs.
+const PAUSE_TURN: &str = "pause_turn";
 
 /// Status of an overloaded server, which HTTP does not define.
 const OVERLOADED: u16 = 529;
@@ -84,8 +88,10 @@ impl AnswerForm for MessagesAnswer {
         CUT_OFF.contains(&reason)
     }
 
-    fn contradicts_calls(&self, reason: &str) -> bool {
-        matches!(reason, END_TURN | STOP_SEQUENCE)
+    fn contradicts_calls(&self, reason: Option<&str>) -> bool {
+        reason.is_none_or(|reason| {
+            !matches!(reason, TOOL_USE | PAUSE_TURN) && !self.is_cut_off(reason) && !choice::is_cut_off(reason)
+        })
     }
 
     fn set_finish(&self, fields: &mut RawObject, finish: Finish) {

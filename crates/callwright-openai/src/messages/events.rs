@@ -91,7 +91,7 @@ fn event_name(raw: &[u8]) -> Option<&str> {
 }
 
 /// Writes an event on two lines. Line ends in JSON are white space between values, and become spaces.
-pub(super) fn write_event(kind: &str, data: &RawObject, out: &mut BytesMut) {
+pub(crate) fn write_event(kind: &str, data: &RawObject, out: &mut BytesMut) {
     out.put_slice(b"event: ");
     out.put_slice(kind.as_bytes());
     out.put_slice(b"\ndata: ");

@@ -14,6 +14,7 @@ mod writer;
 mod written_block;
 
 pub(crate) use answer::MessagesAnswer;
+pub(crate) use events::write_event;
 pub(crate) use request::MessagesRequest;
 pub(crate) use stream::MessagesAssembly;
 pub(crate) use writer::MessagesWriter;

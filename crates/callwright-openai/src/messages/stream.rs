@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
-use super::answer::{MessagesAnswer, STOP_REASON, USAGE};
-use super::blocks::{CONTENT, TEXT};
+use super::answer::{END_TURN, MessagesAnswer, STOP_REASON, USAGE};
+use super::blocks::{CONTENT, TEXT, TOOL_USE};
 use super::events::{
     BLOCK_DELTA, BLOCK_START, BLOCK_STOP, ERROR, EventData, MESSAGE_DELTA, MESSAGE_START, MESSAGE_STOP, PING,
     StreamEvent,
@@ -24,6 +24,7 @@ use callwright_types::Protocol;
 #[derive(Debug)]
 pub(crate) struct MessagesAssembly {
     max_bytes: usize,
+    /// Number of bytes kept.
     bytes: usize,
     /// Members of `message_start.message`, and those that later events state for the answer.
     message: IndexMap<String, Box<RawValue>>,
@@ -37,6 +38,8 @@ pub(crate) struct MessagesAssembly {
     text: String,
     phase: StreamPhase,
     irregular: bool,
+    /// Whether further content is not kept.
+    passes: bool,
 }
 
 /// Progress of a stream.
@@ -53,7 +56,7 @@ enum StreamPhase {
 }
 
 impl MessagesAssembly {
-    /// Creates an assembly that rejects answers whose events exceed `max_bytes` bytes in total.
+    /// Creates an assembly that is full with `max_bytes` bytes of content.
     pub(crate) fn new(max_bytes: usize) -> Self {
         Self {
             max_bytes,
@@ -67,6 +70,7 @@ impl MessagesAssembly {
             text: String::new(),
             phase: StreamPhase::New,
             irregular: false,
+            passes: false,
         }
     }
 
@@ -77,6 +81,7 @@ impl MessagesAssembly {
                 self.start(event);
                 EventRole::Head
             }
+            BLOCK_START | BLOCK_DELTA | BLOCK_STOP if self.passes => EventRole::Other,
             BLOCK_START => self.start_block(event)?.role(),
             BLOCK_DELTA => self.add_delta(event)?.map_or(EventRole::Other, ContentKind::role),
             BLOCK_STOP => self.stop_block(event).map_or(EventRole::Other, ContentKind::role),
@@ -86,7 +91,10 @@ impl MessagesAssembly {
             }
             MESSAGE_STOP => {
                 self.irregular |= self.phase != StreamPhase::Finished;
-                self.phase = self.phase.max(if self.is_finished() { StreamPhase::Stopped } else { self.phase });
+                // It ends an answer without a stop reason, too.
+                if self.phase >= StreamPhase::Begun {
+                    self.phase = StreamPhase::Stopped;
+                }
                 EventRole::End
             }
             _ => EventRole::Other,
@@ -102,10 +110,10 @@ impl MessagesAssembly {
         }
         self.phase = StreamPhase::Begun;
         for (key, value) in message.iter().flat_map(ObjectFields::iter) {
-            keep_last(&mut self.message, key, value.get());
+            self.bytes += keep_last(&mut self.message, key, value.get());
         }
         for (key, value) in message.and_then(|message| message.object(USAGE)).iter().flat_map(ObjectFields::iter) {
-            keep_last(&mut self.usage, key, value.get());
+            self.bytes += keep_last(&mut self.usage, key, value.get());
         }
     }
 
@@ -143,6 +151,7 @@ impl MessagesAssembly {
         self.open = Some(at);
         let block = StreamedBlock::new(start);
         let kind = block.kind;
+        self.bytes += block.size();
         self.blocks.push(block);
         Ok(kind)
     }
@@ -169,7 +178,9 @@ impl MessagesAssembly {
             self.text.push_str(&string(piece).unwrap_or_default());
         }
         let Some(block) = self.blocks.get_mut(at) else { return Ok(None) };
+        let before = block.size();
         self.irregular |= !block.push(delta, &fields);
+        self.bytes += block.size().saturating_sub(before);
         Ok(Some(block.kind))
     }
 
@@ -208,12 +219,12 @@ impl MessagesAssembly {
             if delta.string(STOP_REASON).is_some() {
                 self.phase = self.phase.max(StreamPhase::Finished);
             }
-            keep_known(&mut self.message, &delta, &[]);
+            self.bytes += keep_known(&mut self.message, &delta, &[]);
         }
         if let Some(usage) = usage {
-            keep_known(&mut self.usage, &usage, &[]);
+            self.bytes += keep_known(&mut self.usage, &usage, &[]);
         }
-        keep_known(&mut self.message, &event.fields, &["type", "delta", USAGE, CONTENT]);
+        self.bytes += keep_known(&mut self.message, &event.fields, &["type", "delta", USAGE, CONTENT]);
     }
 }
 
@@ -233,11 +244,15 @@ impl StreamForm for MessagesAssembly {
             _ => {}
         }
         self.irregular |= !data.is_named;
-        self.bytes = self.bytes.saturating_add(event.data.as_ref().map_or(0, String::len));
-        if self.bytes > self.max_bytes {
-            return Err(AnswerError::new("the streamed answer is longer than the configured limit"));
-        }
         self.add(&data)
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes > self.max_bytes && !self.passes
+    }
+
+    fn pass(&mut self) {
+        self.passes = true;
     }
 
     fn text(&self) -> &str {
@@ -254,12 +269,16 @@ impl StreamForm for MessagesAssembly {
 
     /// The last event may be missing: a stream that ends after its stop reason conforms so far.
     fn is_conformant(&self) -> bool {
-        !self.irregular
+        !self.irregular && !self.blocks.iter().any(StreamedBlock::is_cumulative)
     }
 
     fn into_completion(self: Box<Self>) -> Completion {
+        let has_calls = self.has_calls();
         let blocks: Vec<Box<RawValue>> = self.blocks.into_iter().map(StreamedBlock::into_raw).collect();
         let mut message = self.message;
+        if self.phase == StreamPhase::Stopped && message.get(STOP_REASON).is_none_or(|reason| reason.get() == "null") {
+            message.insert(STOP_REASON.to_owned(), raw(if has_calls { TOOL_USE } else { END_TURN }));
+        }
         let minted = MessagesAnswer.minted("");
         for (key, value) in minted.iter() {
             if !message.contains_key(key) {
@@ -285,13 +304,10 @@ fn is_regular_head(message: &ObjectFields<'_>) -> bool {
         && message.items(CONTENT).is_some_and(|blocks| blocks.is_empty())
 }
 
-/// Keeps the members that are not `null`, except for some.
-fn keep_known(fields: &mut IndexMap<String, Box<RawValue>>, members: &ObjectFields<'_>, except: &[&str]) {
-    for (key, value) in members.iter() {
-        if value.get() != "null" && !except.contains(&key) {
-            keep_last(fields, key, value.get());
-        }
-    }
+/// Keeps the members that are not `null`, except for some. Returns the number of bytes that are kept in addition.
+fn keep_known(fields: &mut IndexMap<String, Box<RawValue>>, members: &ObjectFields<'_>, except: &[&str]) -> usize {
+    let known = members.iter().filter(|(key, value)| value.get() != "null" && !except.contains(key));
+    known.map(|(key, value)| keep_last(fields, key, value.get())).sum()
 }
 
 #[cfg(test)]

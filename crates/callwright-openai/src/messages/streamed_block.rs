@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
 use super::blocks::{REDACTED_THINKING, SIGNATURE, TEXT, THINKING, TOOL_USE, is_call_id};
-use crate::assembler::Members;
+use crate::assembler::{Members, StreamedArguments};
 use crate::fields::{ObjectFields, object, string};
 use crate::parts::EventRole;
 use callwright_common::json::{RawObject, raw};
@@ -107,7 +107,7 @@ pub(super) struct StreamedBlock {
     /// Members of the deltas.
     pieces: Members,
     /// JSON text of the input.
-    input: String,
+    input: StreamedArguments,
     signature: Option<Box<RawValue>>,
 }
 
@@ -116,7 +116,7 @@ impl StreamedBlock {
     pub(super) fn new(start: &RawValue) -> Self {
         let kind = ObjectFields::parse(start.get()).map_or(ContentKind::Other, |block| ContentKind::of(&block));
         let start = start.to_owned();
-        Self { start, kind, pieces: Members::default(), input: String::new(), signature: None }
+        Self { start, kind, pieces: Members::default(), input: StreamedArguments::default(), signature: None }
     }
 
     /// Adds a delta that the block takes. Returns false if a member is missing or has a wrong type.
@@ -134,12 +134,9 @@ impl StreamedBlock {
                 is_first && string(signature).is_some()
             }
             BlockDelta::Input(Some(piece)) => match string(piece) {
-                Some(text) => {
-                    self.input.push_str(&text);
-                    true
-                }
+                Some(text) => self.input.push(&text),
                 None => {
-                    piece.get().clone_into(&mut self.input);
+                    self.input.set_whole(piece.get());
                     false
                 }
             },
@@ -165,9 +162,21 @@ impl StreamedBlock {
         signature.is_none()
     }
 
+    /// Whether the pieces of the input each repeat all earlier ones.
+    pub(super) fn is_cumulative(&self) -> bool {
+        self.input.is_cumulative()
+    }
+
+    /// Number of bytes kept.
+    pub(super) fn size(&self) -> usize {
+        let signature = self.signature.as_ref().map_or(0, |signature| signature.get().len());
+        self.start.get().len() + self.pieces.size() + self.input.size() + signature + size_of::<Self>()
+    }
+
     /// Returns the block.
     pub(super) fn into_raw(self) -> Box<RawValue> {
-        let has_input = !self.input.trim().is_empty();
+        let input = self.input.into_text();
+        let has_input = !input.trim().is_empty();
         let lacks_input = self.kind == ContentKind::Call
             && !has_input
             && ObjectFields::parse(self.start.get()).is_none_or(|start| start.get("input").is_none());
@@ -189,7 +198,7 @@ impl StreamedBlock {
             fields.insert(SIGNATURE.to_owned(), signature);
         }
         if has_input || lacks_input {
-            fields.insert("input".to_owned(), whole_input(&self.input));
+            fields.insert("input".to_owned(), whole_input(&input));
         }
         fields.into_iter().collect::<RawObject>().to_raw()
     }

@@ -66,8 +66,9 @@ pub(crate) trait AnswerForm: Debug + Sync {
     /// Whether a finish reason marks an incomplete answer: a token limit or a content filter.
     fn is_cut_off(&self, reason: &str) -> bool;
 
-    /// Whether an answer that ended for this reason contradicts calls in it: Messages with `end_turn`.
-    fn contradicts_calls(&self, reason: &str) -> bool;
+    /// Whether an answer that ended for this reason contradicts calls in it: Messages with `end_turn`, with a word of
+    /// another protocol, or without a reason.
+    fn contradicts_calls(&self, reason: Option<&str>) -> bool;
 
     /// Sets the finish reason, unless the answer was cut off or already ends this way.
     fn set_finish(&self, fields: &mut RawObject, finish: Finish);

@@ -37,8 +37,14 @@ pub trait StreamForm: Debug + Send + Sync {
     /// repeated indexes, missing `.done` events, arguments only in the final item.
     ///
     /// # Errors
-    /// Fails if the data is not a JSON object, or the answer exceeds `max_bytes` or the maximum number of parts.
+    /// Fails if the data is not a JSON object, or the answer exceeds the maximum number of parts.
     fn take(&mut self, event: &SseEvent) -> Result<EventRole, AnswerError>;
+
+    /// Whether the content kept exceeds the limit.
+    fn is_full(&self) -> bool;
+
+    /// Stops keeping content. Further events are read for their role, the end of the answer and its token counts.
+    fn pass(&mut self);
 
     /// Returns the text of all text parts so far, concatenated in the order of the parts. It only grows.
     fn text(&self) -> &str;

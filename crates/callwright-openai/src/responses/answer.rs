@@ -89,7 +89,7 @@ impl AnswerForm for ResponsesAnswer {
         !matches!(reason, "completed" | "in_progress" | "queued")
     }
 
-    fn contradicts_calls(&self, _reason: &str) -> bool {
+    fn contradicts_calls(&self, _reason: Option<&str>) -> bool {
         false
     }
 

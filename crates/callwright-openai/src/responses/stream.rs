@@ -21,7 +21,10 @@ pub(super) const COMPLETED: &str = "completed";
 #[derive(Debug)]
 pub(crate) struct ResponsesAssembly {
     max_bytes: usize,
+    /// Number of bytes kept.
     bytes: usize,
+    /// Whether further content is not kept.
+    passes: bool,
     /// The response of the last event before the first item.
     head: Option<RawObject>,
     items: StreamedItems,
@@ -36,11 +39,12 @@ pub(crate) struct ResponsesAssembly {
 }
 
 impl ResponsesAssembly {
-    /// Creates an assembly that rejects answers whose events exceed `max_bytes` bytes in total.
+    /// Creates an assembly that is full with `max_bytes` bytes of content.
     pub(crate) fn new(max_bytes: usize) -> Self {
         Self {
             max_bytes,
             bytes: 0,
+            passes: false,
             head: None,
             items: StreamedItems::default(),
             end: None,
@@ -62,6 +66,7 @@ impl ResponsesAssembly {
                 Ok(EventRole::End)
             }
             EventKind::Error => Ok(EventRole::Error),
+            _ if self.passes => Ok(role(event.kind.item_kind())),
             _ => {
                 self.is_regular &= self.head.is_some() && self.end.is_none();
                 let effect = self.items.push(event)?;
@@ -97,6 +102,8 @@ impl ResponsesAssembly {
         let status = event.name.strip_prefix("response.").unwrap_or_default().to_owned();
         let has_status = response.get("status").and_then(string).as_deref() == Some(status.as_str());
         let has_id = self.head.as_ref().is_some_and(|head| id_of(head) == id_of(&response));
+        // The client has the items of an answer that is not kept.
+        let finals = if self.passes { Vec::new() } else { finals };
         let joined = joined(self.items.items(), finals);
         if joined.items.len() > MAX_PARTS {
             return Err(AnswerError::new(format!("the streamed answer has more than {MAX_PARTS} parts")));
@@ -131,10 +138,6 @@ impl StreamForm for ResponsesAssembly {
         let Some(data) = event.data.as_deref().map(str::trim).filter(|data| !data.is_empty()) else {
             return Ok(EventRole::Ping);
         };
-        self.bytes = self.bytes.saturating_add(data.len());
-        if self.bytes > self.max_bytes {
-            return Err(AnswerError::new("the streamed answer is longer than the configured limit"));
-        }
         if data == DONE {
             self.is_done = true;
             self.is_regular &= self.end.is_some();
@@ -142,7 +145,16 @@ impl StreamForm for ResponsesAssembly {
         }
         let parsed = StreamEvent::parse(data)?;
         self.check_order(&event.raw, &parsed);
+        self.bytes += kept_bytes(&parsed, data);
         self.push(&parsed)
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes > self.max_bytes && !self.passes
+    }
+
+    fn pass(&mut self) {
+        self.passes = true;
     }
 
     fn text(&self) -> &str {
@@ -182,6 +194,18 @@ impl StreamForm for ResponsesAssembly {
         // Only a failed response is rejected, and its events are errors.
         Completion::read(Protocol::Responses, &ResponsesAnswer, fields)
             .unwrap_or_else(|_| Completion::of_calls(Protocol::Responses, &model, &[]))
+    }
+}
+
+/// Returns the number of bytes of an event that are kept. The events that end a part repeat its content, which replaces
+/// the earlier one.
+fn kept_bytes(event: &StreamEvent<'_>, data: &str) -> usize {
+    match event.kind {
+        EventKind::TextDelta(_) | EventKind::ArgumentsDelta(_) => {
+            event.fields.get("delta").map_or(0, |delta| delta.get().len())
+        }
+        EventKind::ItemAdded | EventKind::ItemDone | EventKind::PartAdded(_) | EventKind::AnnotationAdded => data.len(),
+        _ => 0,
     }
 }
 

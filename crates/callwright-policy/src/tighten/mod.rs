@@ -91,9 +91,9 @@ fn limits(base: &Limits, requested: &Limits) -> Limits {
         static_feedback: base.static_feedback.min(requested.static_feedback),
         dynamic_feedback: base.dynamic_feedback.min(requested.dynamic_feedback),
         upstream_requests: base.upstream_requests.min(requested.upstream_requests),
-        tokens: fewer_tokens(base.tokens, requested.tokens),
+        tokens: lower_limit(base.tokens, requested.tokens),
         seconds: base.seconds.min(requested.seconds),
-        total_seconds: base.total_seconds.min(requested.total_seconds),
+        total_seconds: lower_limit(base.total_seconds, requested.total_seconds),
         parallel_calls: base.parallel_calls.min(requested.parallel_calls),
         executed_calls: base.executed_calls.min(requested.executed_calls),
         plan_depth: base.plan_depth.min(requested.plan_depth),
@@ -133,7 +133,7 @@ fn later(one: u32, other: u32) -> u32 {
 }
 
 /// Returns the smaller limit, where 0 means no limit.
-fn fewer_tokens(one: u64, other: u64) -> u64 {
+fn lower_limit(one: u64, other: u64) -> u64 {
     match (one, other) {
         (0, limit) | (limit, 0) => limit,
         (one, other) => one.min(other),

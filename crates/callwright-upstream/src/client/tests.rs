@@ -222,7 +222,7 @@ fn settings_that_cannot_work_are_named() {
         (Settings { base_url: "ftp://host".into(), ..quick() }, "base_url"),
         (Settings { base_url: "https://key@host/v1".into(), ..quick() }, "base_url"),
         (Settings { base_url: "https://host/v1?api-version=1".into(), ..quick() }, "base_url"),
-        (Settings { idle_timeout_seconds: 0, ..quick() }, "idle_timeout_seconds"),
+        (Settings { connect_timeout_seconds: 0, ..quick() }, "connect_timeout_seconds"),
         (Settings { ca_file: "/nowhere/ca.pem".into(), ..quick() }, "ca_file"),
         (Settings { ca_file: "Cargo.toml".into(), ..quick() }, "ca_file"),
     ] {

@@ -21,7 +21,7 @@ use callwright_types::rules::{Mode, OnExhausted};
 use callwright_types::{Call, Verdict};
 
 pub(crate) use relay::{refuse, relay};
-pub(crate) use write::write;
+pub(crate) use write::{compose_begun, write};
 
 /// Settles the client's answer from the last validated answer, in the form that the ending requires. Returns an error
 /// if policy prefers an error to a faulty answer.
@@ -68,7 +68,7 @@ pub(crate) fn settle(
             turn.streamed.replaced();
             true
         }
-        _ if turn.policy.mode != Mode::Guard || !offer.is_judged() => false,
+        _ if turn.policy.mode != Mode::Guard || !offer.is_judged() || turn.streamed.delivered => false,
         _ => {
             let mut changed = false;
             let of_others = KeptCalls::default();
@@ -137,15 +137,19 @@ fn change(
         choice.set_calls(&for_client);
         changed = true;
     }
-    changed |= has_stop_for_calls(turn, choice) && choice.finish_with_calls();
+    changed |= if turn.request.is_stream() && !is_stop_of_forced_call(turn, choice) {
+        choice.derive_finish_reason() || choice.contradicts_calls() && choice.finish_with_calls()
+    } else {
+        choice.contradicts_calls() && !is_stop_of_forced_call(turn, choice) && choice.finish_with_calls()
+    };
     if changed { ChoiceChange::Calls } else { ChoiceChange::None }
 }
 
-/// Whether the finish reason is `stop` although the choice has calls. Agents use the finish reason to detect calls. For
-/// a forced call, OpenAI itself returns `stop`, and clients expect it.
-fn has_stop_for_calls(turn: &Turn, choice: &Choice) -> bool {
+/// Whether the finish reason is the `stop` that OpenAI itself returns for a forced call, and that clients expect. In
+/// other answers, agents use the finish reason to detect calls.
+fn is_stop_of_forced_call(turn: &Turn, choice: &Choice) -> bool {
     let is_free = matches!(turn.request.tool_choice(), ToolChoice::Auto | ToolChoice::Allowed { required: false, .. });
-    is_free && choice.contradicts_calls()
+    !is_free && choice.finish_reason.as_deref() == Some("stop")
 }
 
 /// Returns the verdict on the whole turn.

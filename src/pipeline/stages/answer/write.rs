@@ -23,7 +23,8 @@ pub(crate) async fn write(
 ) -> Result<(), ClientGone> {
     let SettledAnswer { mut completion, changed, rescued } = settled;
     turn.record.trace_mut().status = StatusCode::OK.as_u16();
-    if turn.record.keeps_bodies() {
+    // Of an answer that was passed on, only a part is known.
+    if turn.record.keeps_bodies() && !turn.streamed.passed_on {
         turn.record.trace_mut().answer = Some(completion.to_value());
     }
     let sum = turn.policy.usage == UsageReport::Sum && turn.record.trace().attempts.len() > 1;
@@ -104,29 +105,52 @@ async fn stream(
 fn compose(turn: &Turn, completion: &Completion, rescued: &BTreeMap<u32, String>, opened: bool, out: &mut BytesMut) {
     let head = head(turn, completion);
     for choice in completion.choices() {
-        if !opened {
-            out.extend_from_slice(&emit::role(&head, choice.index));
-        }
-        // A non-streamed upstream answer needs all members of the message; otherwise only those held until the attempt
-        // was accepted.
-        let members = match turn.streamed.head {
-            None => choice.message.other_members(),
-            Some(_) if is_complete(turn, choice.index) => RawObject::default(),
-            Some(_) => choice.message.opaque_members(),
-        };
-        let members = emit::members(&head, choice.index, &members);
-        members.into_iter().for_each(|event| out.extend_from_slice(&event));
-        compose_text(turn, choice, rescued.get(&choice.index), &head, out);
-        for event in emit::message_calls(&head, choice.index, 0, &choice.message) {
-            out.extend_from_slice(&event);
-        }
-        let reason = choice.finish_reason.as_deref().unwrap_or("stop");
-        out.extend_from_slice(&emit::finish(&head, choice.index, reason));
+        compose_choice(turn, choice, rescued.get(&choice.index), &head, opened, out);
+        out.extend_from_slice(&emit::finish(&head, choice.index, choice.derived_finish_reason()));
     }
     if (turn.request.requests_usage_chunk() || turn.streamed.has_usage_chunk)
         && let Some(usage) = completion.usage()
     {
         out.extend_from_slice(&emit::usage(&head, usage));
+    }
+}
+
+/// Writes the part of an answer in progress that the client does not have yet. `opened` is whether the client has a role.
+pub(crate) fn compose_begun(turn: &Turn, completion: &Completion, opened: bool, out: &mut BytesMut) {
+    let head = head(turn, completion);
+    for choice in completion.choices() {
+        compose_choice(turn, choice, None, &head, opened, out);
+    }
+}
+
+/// Writes the part of a choice that the client does not have yet, without the finish reason. `left` is the remaining text
+/// of a choice whose text was converted to calls.
+fn compose_choice(
+    turn: &Turn,
+    choice: &Choice,
+    left: Option<&String>,
+    head: &StreamHead,
+    opened: bool,
+    out: &mut BytesMut,
+) {
+    if !opened {
+        out.extend_from_slice(&emit::role(head, choice.index));
+    }
+    // A non-streamed upstream answer needs all members of the message, and so does a stream of which no chunk is kept;
+    // otherwise only those held until the attempt was accepted.
+    let has_no_chunks = turn.streamed.head.is_none() || turn.streamed.is_composed;
+    let members = if has_no_chunks {
+        choice.message.other_members()
+    } else if is_complete(turn, choice.index) {
+        RawObject::default()
+    } else {
+        choice.message.opaque_members()
+    };
+    let members = emit::members(head, choice.index, &members);
+    members.into_iter().for_each(|event| out.extend_from_slice(&event));
+    compose_text(turn, choice, left, head, out);
+    for event in emit::message_calls(head, choice.index, 0, &choice.message) {
+        out.extend_from_slice(&event);
     }
 }
 
@@ -136,7 +160,6 @@ fn is_complete(turn: &Turn, index: u32) -> bool {
 }
 
 /// Writes the unsent text: the held text, or the whole text of a later attempt without a prefix that the client has.
-/// `left` is the remaining text of a choice whose text was converted to calls.
 fn compose_text(turn: &Turn, choice: &Choice, left: Option<&String>, head: &StreamHead, out: &mut BytesMut) {
     let text = choice.message.text().unwrap_or_default();
     let sent = turn.streamed.sent(choice.index);

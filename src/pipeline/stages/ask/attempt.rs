@@ -1,5 +1,6 @@
 //! One upstream request, with its record in the trace.
 
+use std::future::Future;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -50,13 +51,21 @@ pub(super) async fn attempt(
     let reply = tokio::select! {
         biased;
         () = cancelled.cancelled() => UpstreamReply::ClientGone,
-        reply = timeout(left, exchange) => {
-            reply.unwrap_or_else(|_| UpstreamReply::Relay(Relay::Failure(over(upstream.name(), limit))))
+        reply = within(left, exchange) => {
+            reply.unwrap_or_else(|| UpstreamReply::Relay(Relay::Failure(over(upstream.name(), limit))))
         }
     };
     let again = notes.again;
     note(pipeline, turn, &request, &reply, notes, started.elapsed());
     (reply, again)
+}
+
+/// Returns the output of `future`; `None` if it takes longer than `limit`.
+async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Output> {
+    match limit {
+        Some(limit) => timeout(limit, future).await.ok(),
+        None => Some(future.await),
+    }
 }
 
 /// Sends events of the previous attempt that precede the next one.
@@ -176,21 +185,46 @@ fn assemble(turn: &Turn, body: Bytes) -> Result<Completion, AnswerError> {
     let mut reader = SseReader::new(turn.upstream.max_event_bytes());
     let mut events = reader.push(body).map_err(unreadable)?;
     events.extend(reader.finish().map_err(unreadable)?);
-    match stream_form(turn.request.protocol(), turn.max_stream_bytes) {
+    match stream_form(turn.request.protocol(), usize::MAX) {
         Some(form) => assemble_events(form, &events),
-        None => assemble_chunks(Assembler::new(turn.max_stream_bytes), &events),
+        // The whole body is in memory, so that its content needs no limit.
+        None => assemble_chunks(Assembler::new(usize::MAX).with_snapshots(), &events),
     }
 }
 
 fn assemble_chunks(mut assembler: Assembler, events: &[SseEvent]) -> Result<Completion, AnswerError> {
+    let mut doubtful: Vec<&SseEvent> = Vec::new();
+    let mut is_done = false;
     for event in events {
-        match assembler.take(event)? {
+        let mut item = assembler.take(event)?;
+        if matches!(item, StreamItem::Settled) {
+            doubtful.drain(..).try_for_each(|event| assembler.take(event).map(drop))?;
+            item = assembler.take(event)?;
+        }
+        match item {
             StreamItem::Error(_) => return Err(error_in_stream()),
-            StreamItem::Done => break,
-            StreamItem::Chunk(_) | StreamItem::Other => {}
+            StreamItem::Done => {
+                is_done = true;
+                break;
+            }
+            StreamItem::Repetition => doubtful.push(event),
+            StreamItem::Chunk(_) | StreamItem::Other | StreamItem::Settled => {}
         }
     }
-    if assembler.is_finished() { Ok(assembler.into_completion()) } else { Err(unfinished()) }
+    if assembler.settle() {
+        doubtful.drain(..).try_for_each(|event| assembler.take(event).map(drop))?;
+    }
+    let is_unfinished = assembler.unfinished().next().is_some();
+    if !(assembler.is_finished() || is_done && is_unfinished) {
+        return Err(unfinished());
+    }
+    let mut completion = assembler.into_completion();
+    if is_unfinished {
+        for choice in completion.choices_mut() {
+            choice.derive_finish_reason();
+        }
+    }
+    Ok(completion)
 }
 
 fn assemble_events(mut form: Box<dyn StreamForm>, events: &[SseEvent]) -> Result<Completion, AnswerError> {

@@ -12,7 +12,7 @@ use callwright_openai::{Completion, EventRole, SseEvent, StreamForm};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::HoldEnd;
 
-use super::forwarding::{BrokenStream, Forwarding, HoldSource, broken};
+use super::forwarding::{BrokenStream, Forwarding, HoldSource, broken, malformed};
 use super::texts::StreamHoldRules;
 
 /// Forwards text at once, and holds reasoning until the part behind it begins, and calls and the end until they are
@@ -64,14 +64,16 @@ impl<'a> EventFlow<'a> {
             return Err(BrokenStream::ErrorEvent(event.raw));
         }
         turn.streamed.chunks += u64::from(role != EventRole::Ping);
+        let (is_passed_on, max_bytes) = (turn.streamed.passed_on, turn.max_stream_bytes);
         let Some(progress) = &mut turn.streamed.events else { return Ok(()) };
         match (self.forwarding, role) {
             (Forwarding::Through, _) => progress.pass(event, out),
+            _ if is_passed_on => progress.pass(event, out),
             // A ping has no place in the order, but it follows the head.
             (Forwarding::Text, EventRole::Ping) if progress.is_begun() => out.extend_from_slice(&event.raw),
             (Forwarding::Text, EventRole::Ping) => progress.hold_ping(event),
             (_, EventRole::Ping) => {}
-            (Forwarding::Hold, _) => progress.hold(HeldEvent { event, text_end: 0, waits: false }),
+            (Forwarding::Hold, _) => progress.hold(HeldEvent { event, text_end: 0, waits: false }, max_bytes),
             (Forwarding::Text, _) => {
                 let before = self.hold.seen();
                 self.advance(role);
@@ -80,10 +82,25 @@ impl<'a> EventFlow<'a> {
                 // refuse.
                 let is_blank = self.form.text().get(before..text_end).is_none_or(|piece| piece.trim().is_empty());
                 let waits = role == EventRole::Head || (role == EventRole::Text && is_blank);
-                progress.hold(HeldEvent { event, text_end, waits });
+                progress.hold(HeldEvent { event, text_end, waits }, max_bytes);
                 self.drain(progress, out);
             }
         }
+        if self.form.is_full() { self.pass_on(turn, out) } else { Ok(()) }
+    }
+
+    /// Sends everything so far, because more content than is kept cannot be validated. The rest is forwarded as it comes.
+    /// An attempt cannot be continued in the stream of another one, whose indexes differ.
+    fn pass_on(&mut self, turn: &mut Turn, out: &mut BytesMut) -> Result<(), BrokenStream> {
+        let Some(progress) = &mut turn.streamed.events else { return Ok(()) };
+        if self.forwarding == Forwarding::Hold && progress.is_begun() {
+            let message = "the repeated answer is longer than pipeline.max_stream_bytes".to_owned();
+            return Err(BrokenStream::Upstream(malformed(turn, message)));
+        }
+        self.form.pass();
+        self.hold_ended(HoldEnd::Bytes);
+        progress.pass_all(out);
+        turn.streamed.passed_on = true;
         Ok(())
     }
 
@@ -159,7 +176,7 @@ impl<'a> EventFlow<'a> {
         if let Some(progress) = &mut turn.streamed.events {
             progress.ended(self.form.is_conformant());
         }
-        if self.forwarding == Forwarding::Text {
+        if self.forwarding == Forwarding::Text && !turn.streamed.passed_on {
             let text = self.form.text().get(..self.sent).unwrap_or_default().to_owned();
             let sent = SentText { text, released: self.hold.released(), ..SentText::default() };
             turn.streamed.texts.insert(0, sent);

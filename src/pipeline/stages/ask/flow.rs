@@ -56,7 +56,7 @@ pub(super) async fn flow(
     let source = HoldSource { starts: &offer.starts, notations: &notations, rules, metrics: &pipeline.metrics };
     let form = match stream_form(turn.request.protocol(), turn.max_stream_bytes) {
         Some(form) => FlowForm::Events(EventFlow::new(forwarding, form, source)),
-        None => FlowForm::Chat(ChatFlow::new(forwarding, turn, source)),
+        None => FlowForm::Chat(ChatFlow::new(forwarding, turn, response_sender.is_open(), source)),
     };
     let mut flow = Flow {
         form,
@@ -80,11 +80,16 @@ pub(super) async fn flow(
             });
         }
     }
-    turn.streamed.delivered = forwarding == Forwarding::Through;
-    UpstreamReply::Completion(match flow.form {
-        FlowForm::Chat(chat_flow) => chat_flow.finish(turn, chat),
+    turn.streamed.delivered = forwarding == Forwarding::Through || turn.streamed.passed_on;
+    let mut end = BytesMut::new();
+    let completion = match flow.form {
+        FlowForm::Chat(chat_flow) => chat_flow.finish(turn, chat, &mut end),
         FlowForm::Events(event_flow) => event_flow.finish(turn),
-    })
+    };
+    if !end.is_empty() && response_sender.send(end.freeze()).await.is_err() {
+        return UpstreamReply::ClientGone;
+    }
+    UpstreamReply::Completion(completion)
 }
 
 /// Maximum wait for more events, or for the end of the connection, after the event that ends an answer of ordered events.
@@ -148,6 +153,9 @@ impl Flow<'_> {
         if let Some(event) = rest.finish().map_err(|error| unreadable(turn, &error))? {
             self.take(turn, event)?;
         }
+        if let FlowForm::Chat(flow) = &mut self.form {
+            flow.settle(turn, self.lenient, &mut self.out)?;
+        }
         self.end(turn)?;
         self.send(turn, response_sender).await
     }
@@ -194,17 +202,20 @@ impl Flow<'_> {
         turn: &mut Turn,
         response_sender: &mut ResponseSender,
     ) -> Result<(), BrokenStream> {
-        if forwarding != Forwarding::Text || !response_sender.is_open() {
+        if forwarding == Forwarding::Hold || !response_sender.is_open() {
             return Ok(());
         }
         match &mut self.form {
-            FlowForm::Chat(flow) => flow.give_up(&mut self.out),
+            FlowForm::Chat(flow) => {
+                flow.settle(turn, true, &mut self.out)?;
+                flow.give_up(&mut self.out);
+            }
             FlowForm::Events(flow) => flow.give_up(turn, &mut self.out),
         }
         self.send(turn, response_sender).await
     }
 
-    /// Checks that the stream is complete. A missing end marker is added; a missing finish reason is an error.
+    /// Checks that the stream is complete. A missing end marker is added; without it, a missing finish reason is an error.
     fn end(&mut self, turn: &Turn) -> Result<(), BrokenStream> {
         let is_finished = match &mut self.form {
             FlowForm::Chat(flow) if flow.done => return Ok(()),
@@ -222,7 +233,8 @@ impl Flow<'_> {
                 retry_after: None,
             }));
         }
-        if let FlowForm::Chat(flow) = &self.form {
+        if let FlowForm::Chat(flow) = &mut self.form {
+            flow.end_through(&mut self.out);
             flow.through(callwright_openai::emit::DONE, &mut self.out);
         }
         Ok(())

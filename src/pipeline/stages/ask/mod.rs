@@ -6,6 +6,7 @@ mod chat_flow;
 mod event_flow;
 mod flow;
 mod forwarding;
+mod passed_end;
 mod texts;
 
 use std::time::Duration;

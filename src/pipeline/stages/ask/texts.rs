@@ -128,8 +128,8 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// Returns the state of the texts at the end of the stream.
-    pub(super) fn finish(mut self, assembler: &Assembler) -> BTreeMap<u32, SentText> {
+    /// Returns the state of the texts at the end of the stream, and forgets them.
+    pub(super) fn finish(&mut self, assembler: &Assembler) -> BTreeMap<u32, SentText> {
         let mut sent = BTreeMap::new();
         for (index, text, _) in assembler.texts() {
             let Some(mut choice) = self.choices.remove(&index) else { continue };
@@ -156,7 +156,10 @@ impl<'a> ChoiceText<'a> {
         }
         self.before = self.hold.seen();
         let released = match text.get(self.before..) {
-            Some(piece) if !piece.is_empty() => self.hold.push(piece),
+            Some(piece) if !piece.is_empty() => {
+                self.continues();
+                self.hold.push(piece)
+            }
             _ => self.hold.released(),
         };
         if self.since.is_some_and(|(_, from)| released > from) {
@@ -167,6 +170,13 @@ impl<'a> ChoiceText<'a> {
         }
         self.since.get_or_insert_with(|| (Instant::now(), released));
         false
+    }
+
+    /// States that text follows: a finish reason before it was not the end.
+    fn continues(&mut self) {
+        for held in self.held.iter_mut().rev().take_while(|held| held.finishes) {
+            (held.event, held.finishes) = (None, false);
+        }
     }
 
     fn ended(&mut self, end: HoldEnd, metrics: &Metrics) {

@@ -13,6 +13,7 @@ use callwright_judge::scanner::{Context, Conversation, Expectations, JudgementBu
 use callwright_openai::{Choice, Completion, ModelRequest, ToolChoice};
 use callwright_policy::Policy;
 use callwright_telemetry::labels::{Stage, UnjudgedReason};
+use callwright_types::rules::Mode;
 use callwright_types::{Message, Similarity};
 use callwright_upstream::ObservedCalls;
 
@@ -40,6 +41,7 @@ pub(crate) async fn judge(
                 pipeline.metrics.unjudged_answers.inc(match unjudged {
                     Unjudged::Calls => UnjudgedReason::CallsTime,
                     Unjudged::Text => UnjudgedReason::TextTime,
+                    Unjudged::Size => UnjudgedReason::Size,
                 });
             }
             secrets::of_answer(turn, conversation.offer(), &judged);
@@ -120,7 +122,11 @@ fn judged(
     let needs_answer = tool_choice != ToolChoice::None && draft.kept.is_empty();
     let mut choices = Vec::with_capacity(completion.choices().len());
     for choice in completion.choices() {
-        choices.push(if offer.is_judged() {
+        choices.push(if turn.streamed.passed_on && (!offer.is_judged() || policy.mode == Mode::Off) {
+            JudgedMessage::default()
+        } else if turn.streamed.passed_on {
+            JudgedMessage { unjudged: Some(Unjudged::Size), ..JudgedMessage::default() }
+        } else if offer.is_judged() {
             let (cut_off, sent) = (choice.is_cut_off(), turn.streamed.released(choice.index));
             judge_choice(offer, &policy, choice, Situation { cut_off, sent, ..situation }, &context, needs_answer)
         } else {

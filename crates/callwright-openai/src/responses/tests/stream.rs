@@ -245,9 +245,19 @@ fn a_stream_of_parts_for_a_call_has_no_message() {
 #[test]
 fn streams_beyond_the_limits_are_rejected() {
     let mut assembly = ResponsesAssembly::new(60);
-    let event = SseEvent { raw: Bytes::new(), data: Some(r#"{"type":"response.later","x":"12345"}"#.to_owned()) };
-    assert!(assembly.take(&event).is_ok());
-    assert!(assembly.take(&event).is_err());
+    let event = |data: &str| SseEvent { raw: Bytes::new(), data: Some(data.to_owned()) };
+    for (delta, is_full) in [
+        ("\"12345\",\"x\":\"0123456789012345678901234567890123456789\"", false),
+        ("\"12345678901234567890123456789012345678901234567890123\"", true),
+    ] {
+        let data = format!(
+            "{{\"type\":\"response.output_text.delta\",\"item_id\":\"m\",\"output_index\":0,\"delta\":{delta}}}"
+        );
+        assembly.take(&event(&data)).unwrap();
+        assert_eq!(assembly.is_full(), is_full, "{delta}");
+    }
+    assembly.pass();
+    assert!(!assembly.is_full());
     let mut assembly = ResponsesAssembly::new(MAX_BYTES);
     let item =
         SseEvent { raw: Bytes::new(), data: Some(r#"{"type":"response.output_item.added","item":{}}"#.to_owned()) };

@@ -1,0 +1,175 @@
+//! Arguments of a call that arrive in pieces, also where each piece repeats all earlier ones.
+
+use std::io::{self, BufReader, Read};
+
+use serde::de::IgnoredAny;
+
+use super::extent::Extent;
+
+/// Arguments received so far.
+///
+/// Some servers send the arguments so far instead of their next piece. A JSON text that begins with itself cannot be
+/// continued to a valid one except in nested values, so the complete text decides: the concatenation of all pieces
+/// counts if it is valid JSON, else the last text if that is valid.
+#[derive(Debug, Default)]
+pub(crate) struct StreamedArguments {
+    /// The arguments if a piece that begins with all earlier text replaces it.
+    text: String,
+    extent: Extent,
+    /// Length of the text before each such piece.
+    repeats: Vec<usize>,
+}
+
+impl StreamedArguments {
+    /// Adds a piece. Returns false if that is not simply the next one: an empty object before or after the arguments is
+    /// a placeholder.
+    pub(crate) fn push(&mut self, piece: &str) -> bool {
+        if self.text.is_empty() {
+            self.text.push_str(piece);
+            self.extent.push(piece);
+            return true;
+        }
+        let mut is_regular = true;
+        if self.extent == Extent::Complete && !piece.is_empty() {
+            if is_empty_object(piece) {
+                return false;
+            }
+            if is_empty_object(&self.text) && piece.trim_start().starts_with('{') {
+                *self = Self::default();
+                is_regular = false;
+            }
+        }
+        let is_repetition =
+            !self.text.is_empty() && piece.len() >= self.text.len() && piece.starts_with(self.text.as_str());
+        let next = if is_repetition { piece.get(self.text.len()..).unwrap_or_default() } else { piece };
+        if is_repetition {
+            self.repeats.push(self.text.len());
+        }
+        self.text.push_str(next);
+        self.extent.push(next);
+        is_regular
+    }
+
+    /// Adds a piece of text that need not be JSON.
+    pub(super) fn push_text(&mut self, piece: &str) {
+        self.text.push_str(piece);
+        self.extent.push(piece);
+    }
+
+    /// Replaces the arguments by a complete value.
+    pub(crate) fn set_whole(&mut self, value: &str) {
+        *self = Self { text: value.to_owned(), extent: Extent::Complete, repeats: Vec::new() };
+    }
+
+    /// Progress of the JSON text.
+    pub(super) fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    /// Whether a piece began with all earlier text, and this one does, too.
+    pub(super) fn is_repeated_by(&self, piece: &str) -> bool {
+        !self.repeats.is_empty() && piece.starts_with(self.text.as_str())
+    }
+
+    /// Whether pieces replace earlier text.
+    pub(crate) fn is_cumulative(&self) -> bool {
+        !self.repeats.is_empty()
+            && self.text.trim_start().starts_with('{')
+            && !is_json(PieceReader { pieces: self.pieces(), piece: &[] })
+            && is_json(self.text.as_bytes())
+    }
+
+    /// Removes the text. Its progress remains known.
+    pub(super) fn take(&mut self) -> Self {
+        std::mem::replace(self, Self { extent: self.extent, ..Self::default() })
+    }
+
+    /// Number of bytes kept.
+    pub(crate) fn size(&self) -> usize {
+        self.text.len() + self.repeats.len() * size_of::<usize>()
+    }
+
+    /// Returns the arguments.
+    pub(crate) fn into_text(self) -> String {
+        if self.repeats.is_empty() || self.is_cumulative() {
+            return self.text;
+        }
+        self.pieces().collect()
+    }
+
+    /// Returns all pieces.
+    fn pieces(&self) -> impl Iterator<Item = &str> {
+        let ends = self.repeats.iter().copied().chain([self.text.len()]);
+        ends.map(|end| self.text.get(..end).unwrap_or_default())
+    }
+}
+
+/// Reads pieces one after the other. Their concatenation may be much longer than the last one.
+struct PieceReader<'a, P> {
+    pieces: P,
+    /// Rest of the current piece.
+    piece: &'a [u8],
+}
+
+impl<'a, P: Iterator<Item = &'a str>> Read for PieceReader<'a, P> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.piece.is_empty() {
+            let Some(next) = self.pieces.next() else { return Ok(0) };
+            self.piece = next.as_bytes();
+        }
+        self.piece.read(buffer)
+    }
+}
+
+/// Whether a text is valid JSON. It is read up to the first error.
+fn is_json(text: impl Read) -> bool {
+    serde_json::from_reader::<_, IgnoredAny>(BufReader::new(text)).is_ok()
+}
+
+fn is_empty_object(text: &str) -> bool {
+    let inner = text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    inner.is_some_and(|inner| inner.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(pieces: &[&str]) -> String {
+        let mut arguments = StreamedArguments::default();
+        for piece in pieces {
+            arguments.push(piece);
+        }
+        arguments.into_text()
+    }
+
+    #[test]
+    fn pieces_that_repeat_all_earlier_ones_replace_them() {
+        for pieces in [
+            &["{\"a\"", "{\"a\": \"x\"", "{\"a\": \"x\", \"b\": 3}"][..],
+            &["{", "{\"a\": \"x\", \"b\": 3}", "{\"a\": \"x\", \"b\": 3}"],
+            &["{\"a\": \"x\", ", "\"b\": 3}", "{\"a\": \"x\", \"b\": 3}"],
+            &["{\"a\": \"x\", \"b\"", "", "{\"a\": \"x\", \"b\": 3}"],
+            &["{}", "{\"a\": \"x\", ", "\"b\": 3}"],
+            &["{ }", "{\"a\"", "{\"a\": \"x\", \"b\": 3}"],
+            &["{\"a\": \"x\", \"b\": 3}", "{}"],
+        ] {
+            assert_eq!(joined(pieces), "{\"a\": \"x\", \"b\": 3}", "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn nested_values_and_scalars_that_begin_with_themselves_are_joined() {
+        for (pieces, all) in [
+            (&["{\"a\":[", "{\"a\":[1]}", "]}"][..], "{\"a\":[{\"a\":[1]}]}"),
+            (&["[", "[", "[1]", "]]"], "[[[1]]]"),
+            (&["1", "1", "12"], "1112"),
+            (&[" ", " ", " {}"], "   {}"),
+            (&["{\"a\": \"", "ha", "ha", "ha\"}"], "{\"a\": \"hahaha\"}"),
+            // Cut off: nothing decides, so nothing is removed.
+            (&["{\"a\":", "{\"a\":\"x"], "{\"a\":{\"a\":\"x"),
+        ] {
+            assert_eq!(joined(pieces), all, "{pieces:?}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! End of a chat stream that passes through: one finish reason, behind the last delta.
+
+use bytes::{Bytes, BytesMut};
+
+use callwright_openai::{Assembler, Chunk, StreamHead, emit};
+
+/// Holds a chunk with a finish reason until the next event shows whether it is the last one.
+#[derive(Debug, Default)]
+pub(super) struct PassedEnd {
+    /// The chunk, and its event as it came.
+    ending: Option<(Chunk, Bytes)>,
+}
+
+impl PassedEnd {
+    /// Takes the next chunk, which the assembler has.
+    pub(super) fn take(&mut self, chunk: Chunk, raw: Bytes, assembler: &Assembler, out: &mut BytesMut) {
+        match self.ending.take() {
+            Some((ending, _)) if assembler.continues_after_end() && !chunk.is_usage_only() => {
+                out.extend_from_slice(&ending.without_finish().to_event());
+            }
+            Some((_, ending)) => out.extend_from_slice(&ending),
+            None => {}
+        }
+        if chunk.has_finish() {
+            self.ending = Some((chunk, raw));
+        } else {
+            out.extend_from_slice(&raw);
+        }
+    }
+
+    /// Writes the end before the end marker. A missing finish reason is added.
+    pub(super) fn finish(self, assembler: &Assembler, head: &StreamHead, out: &mut BytesMut) {
+        self.give_up(out);
+        for (index, reason) in assembler.unfinished() {
+            out.extend_from_slice(&emit::finish(head, index, reason));
+        }
+    }
+
+    /// Writes what is held.
+    pub(super) fn give_up(self, out: &mut BytesMut) {
+        if let Some((_, ending)) = self.ending {
+            out.extend_from_slice(&ending);
+        }
+    }
+}
