@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 const PARIS: &str = r#"{"city":"Paris"}"#;
 const TEXT: &str = "It rains in Paris, and the wind is strong.";
 
-/// Words with which servers end a text and a call.
+/// Words with which servers end an answer.
 const WORDS: [&str; 9] =
-    ["stop", "tool_calls", "end_turn", "tool_use", "STOP", "eos", "function_call", "stop_sequence", ""];
+    ["stop", "tool_calls", "end_turn", "STOP", "eos", "function_call", "stop_sequence", "", "tool_use"];
 
 /// Sets the finish reason of a chunk.
 fn ending(mut chunk: Value, reason: &str) -> Value {

@@ -45,7 +45,8 @@ pub struct Answer {
     passage: UpstreamPermit,
     idle_timeout: Option<Duration>,
     max_bytes: usize,
-    /// Whether the response is evaluated and limited to `max_bytes`. A passed-through response has no size limit.
+    /// Whether the response is evaluated as a whole and limited to `max_bytes`. A stream and a passed-through response
+    /// have no size limit.
     bounded: bool,
     received: usize,
 }
@@ -84,7 +85,7 @@ impl Answer {
             passage,
             idle_timeout: timeout_of(settings.idle_timeout_seconds),
             max_bytes: settings.max_answer_bytes,
-            bounded: judged,
+            bounded: judged && !is_event_stream,
             received: 0,
         }
     }
@@ -163,7 +164,7 @@ impl Answer {
                 Some(Err(failure)) => return Some(Err(failure)),
                 None => return self.gunzip.take()?.end().err().map(|error| Err(self.failures.of_encoding(&error))),
             };
-            let room = self.max_bytes.saturating_sub(self.received);
+            let room = if self.bounded { self.max_bytes.saturating_sub(self.received) } else { self.max_bytes };
             let piece = match self.gunzip.as_mut().map(|gunzip| gunzip.push(&piece, room)) {
                 None => piece,
                 Some(Ok(GunzipOutput::Bytes(piece))) => piece,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::api::{APIS, Api, call, text, thought};
-use super::sse;
+use super::{responses_api, sse};
 use crate::support::{Proxy, Server, config, policy};
 
 /// Limit of what is kept for an answer.
@@ -42,6 +42,8 @@ async fn beyond_the_limit_an_answer_is_forwarded_unjudged_and_counted() {
             let expected = api.outline(&api.answer(&parts));
             for (mode, counted) in [("guard", 1.0), ("shadow", 1.0), ("off", 0.0)] {
                 let (events, unjudged) = events(api, &sent, mode).await;
+                // Merged deltas leave gaps in the numbers of the events behind them.
+                let events = if api == Api::Responses { responses_api::numbered(events) } else { events };
                 assert!(api.outline(&api.assembled(&events)) == expected, "{api:?} {mode}: another answer");
                 assert_eq!(unjudged, counted, "{api:?} {mode}");
             }
@@ -51,7 +53,7 @@ async fn beyond_the_limit_an_answer_is_forwarded_unjudged_and_counted() {
 
 #[tokio::test]
 async fn the_bytes_around_the_content_do_not_count() {
-    let arguments = json!({"city": long(FEW_BYTES / 2)}).to_string();
+    let arguments = json!({"city": long(FEW_BYTES / 10)}).to_string();
     for api in APIS {
         let parts = |name| [text("I look."), call("call_1", name, &arguments)];
         let mut sent = api.events(&parts("getWeather"));

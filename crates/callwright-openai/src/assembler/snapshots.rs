@@ -17,7 +17,7 @@ const MAX_REPETITIONS: usize = 8;
 const MIN_REPEATED_BYTES: usize = 8;
 const MIN_REPEATED_CHARACTERS: usize = 4;
 
-/// What is known of a stream's deltas.
+/// Content of a stream's deltas, as far as it is known.
 #[derive(Debug, Default)]
 pub(super) enum Snapshots {
     /// Each delta has the next piece.
