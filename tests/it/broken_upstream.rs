@@ -230,23 +230,6 @@ async fn an_endless_line_is_an_error_event_and_read_no_further() {
 }
 
 #[tokio::test]
-async fn calls_without_end_are_forwarded_until_the_upstream_is_silent() {
-    let mut reply = Reply::stream()
-        .event(&role())
-        .event(&call_begin(0, "call_1", "get_weather"))
-        .event(&call_piece(0, "{\"city\":\""));
-    for _ in 0..2_000 {
-        reply = reply.event(&call_piece(0, &"x".repeat(10_000)));
-    }
-    let upstream = Server::always(reply.then_silence()).await;
-    let proxy =
-        Proxy::start(config(&upstream.url("/v1")) + IMPATIENT + "[pipeline]\nmax_stream_bytes = 100000\n").await;
-    let mut stream = proxy.client().chat_stream(&streamed(with_tools("Weather?"))).await;
-    assert_eq!(error_of(&stream.rest().await)["code"], "timeout");
-    assert!(stream.raw().len() > 20_000_000, "nothing is cut off");
-}
-
-#[tokio::test]
 async fn silence_before_the_answer_is_a_504() {
     check_failure(whole(Reply::silence()).await, 504, "timeout").await;
 }
