@@ -78,7 +78,7 @@ impl ConversationKeys {
         }
         let is_part = kind(&text) != WordKind::Plain;
         let is_value = |key: &str| fits(schema, key) && (is_same(key, &text) || is_part && key.contains(&text));
-        self.keys.iter().any(|key| is_value(key)) || self.numbers_of(things).any(|number| is_value(number))
+        self.keys.iter().any(|key| is_value(key)) || self.numbers_of(things).any(is_value)
     }
 
     /// Returns the short numbers that may identify one of these things.
