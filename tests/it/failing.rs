@@ -286,7 +286,8 @@ async fn doubting(replies: Vec<Reply>) -> Server {
     let number = std::sync::atomic::AtomicUsize::new(0);
     Server::scripted(move |_, received| {
         let messages = received.messages();
-        let is_check = messages[0]["content"].as_str().is_some_and(|text| text.contains("serves the purpose of the call"));
+        let is_check =
+            messages[0]["content"].as_str().is_some_and(|text| text.contains("serves the purpose of the call"));
         if is_check {
             let asked = messages[1]["content"].as_str().unwrap();
             let is_wrong = asked.contains("other-day");

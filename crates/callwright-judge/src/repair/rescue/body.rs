@@ -1,6 +1,6 @@
 //! Parses the content between the markers of a notation: calls as data, as code, or as elements.
 
-use super::call_names::{ARGUMENTS, clean, offered};
+use super::call_names::{ARGUMENTS, accepts, clean, offered};
 use super::literal::{Literal, LiteralReader};
 use super::written::WrittenCall;
 use super::{element, python, tag};
@@ -62,7 +62,28 @@ pub(super) fn item(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option
         return Some(vec![call]);
     }
     reader.go(start);
-    named_object(reader).map(|call| vec![call])
+    named_object(reader).map(|call| with_further(reader, tool_set, call))
+}
+
+/// Parses further argument objects of the same tool directly after a call: `f{"a": 1}{"a": 2}`.
+pub(super) fn with_further(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, call: WrittenCall) -> Vec<WrittenCall> {
+    let tool = offered(&call.name, tool_set);
+    let mut calls = vec![call];
+    while let Some(tool) = tool {
+        let end = reader.at();
+        // An object on a line of its own may be a result that the model invented.
+        let blanks = reader.rest().len() - reader.rest().trim_start_matches([' ', '\t']).len();
+        let object = reader.advance(blanks).and_then(|()| reader.peek().filter(|next| *next == '{'));
+        let object = object.and_then(|_| reader.data());
+        match object.as_ref().and_then(Literal::members).filter(|members| accepts(members, tool)) {
+            Some(members) => calls.push(WrittenCall::named(tool.name(), members.to_vec())),
+            None => {
+                reader.go(end);
+                break;
+            }
+        }
+    }
+    calls
 }
 
 /// Parses `{"name": "f",` followed by content that is not JSON: `<parameter=a>` elements, or an object after a key that

@@ -163,7 +163,7 @@ fn sibling(inner: &str, full: &str, within: Within<'_>, taken: &[&str]) -> Sibli
     }
     let begin = format!("\n<{full}");
     if memchr::memmem::find(inner.as_bytes(), begin.as_bytes()).is_none() {
-        return Sibling::None;
+        return if holds_new_argument(inner, full, within, taken) { Sibling::Ambiguous } else { Sibling::None };
     }
     for sign in ["=", " name="] {
         let start = format!("{begin}{sign}");
@@ -173,6 +173,14 @@ fn sibling(inner: &str, full: &str, within: Within<'_>, taken: &[&str]) -> Sibli
         return if is_new { Sibling::At(at + 1) } else { Sibling::Ambiguous };
     }
     Sibling::None
+}
+
+/// Whether an argument that was not given yet begins within a line of a value.
+fn holds_new_argument(inner: &str, full: &str, within: Within<'_>, taken: &[&str]) -> bool {
+    let open = format!("<{full}");
+    let mut starts = memchr::memmem::find_iter(inner.as_bytes(), &open).filter_map(|at| tag::start(inner.get(at..)?));
+    starts
+        .any(|tag| tag.full == full && tag.value.is_some_and(|key| within.has_parameter(key) && !taken.contains(&key)))
 }
 
 /// Searches for the element `next`, which contains the name of the next argument.

@@ -152,7 +152,7 @@ pub(super) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option
     }
     reader.go(start);
     if let Some(call) = body::named_object(reader).filter(|call| offered(&call.name, tool_set).is_some()) {
-        return Some((vec![call], "named_json"));
+        return Some((body::with_further(reader, tool_set, call), "named_json"));
     }
     reader.go(start);
     plain::read(reader, tool_set).map(|calls| (calls, "plain"))

@@ -46,13 +46,14 @@ pub(super) fn weigh(text: &str, layout: &Layout<'_>, tool_set: &ToolSet, situati
         return Reading::Text;
     }
     let spans = spans(text, layout, &blocks, situation.sent);
+    let last = parts.last().and_then(VerdictPart::block);
     Reading::Calls(Rescued {
         calls,
         notation: first.notation,
         evidence,
         form: form(&blocks),
         surroundings,
-        ends_in_marks: matches!(parts.last(), Some(VerdictPart::Calls(block)) if is_reserved(block) && !is_fence(text, block)),
+        ends_in_marks: last.is_some_and(|block| is_reserved(block) && !is_fence(text, block)),
         written: blocks.iter().map(|block| block.span.clone()).collect(),
         text: left(text, &spans),
         spans,

@@ -25,7 +25,7 @@ impl Grammar for Mistral {
         reader.take(MARK).then_some(())?;
         let start = reader.at();
         match with_inner_marks(reader) {
-            Some(call) => Some(vec![call]),
+            Some(call) => Some(body::with_further(reader, tool_set, call)),
             None => {
                 reader.go(start);
                 body::read(reader, tool_set, &[END])

@@ -120,6 +120,10 @@ const CALLS: Cases = &[
         "{\"name\": \"ping\", \"arguments\": {}}{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Rome\"}}",
         &[PING, PARIS, ("get_weather", r#"{"city":"Rome"}"#)],
     ),
+    (
+        "[TOOL_CALLS]get_weather{\"city\": \"Paris\"}{\"city\": \"Rome\"}",
+        &[PARIS, ("get_weather", r#"{"city":"Rome"}"#)],
+    ),
     // Calls without brackets.
     ("get_weather city=\"Paris\"", &[PARIS]),
     ("get_weather --city=\"Oslo\" --days=3", &[OSLO]),
@@ -141,6 +145,8 @@ const FAULTS: &[&str] = &[
     "<|tool_call>call:get_weather{city:Oslo,tags:[a,b<|\"|>]}<tool_call|>",
     "<|tool_call_begin|>functions.no_such_tool_1<|tool_call_argument_begin|>{}<|tool_call_end|>",
     "[get_weather(city='Pa' 'ris' x)]",
+    "[get_weather(city='King''s Lynn')]",
+    "<invoke name=\"send-mail\"><parameter name=\"body\">a<parameter name=\"to\">b</parameter></invoke>",
 ];
 
 const TEXTS: &[&str] = &[

@@ -103,7 +103,7 @@ impl<'a> LiteralReader<'a> {
             return None;
         }
         let was_in_call = std::mem::replace(&mut self.in_call, true);
-        (self.has_doubt, self.last_string) = (false, None);
+        (self.has_doubt, self.is_joined, self.last_string) = (false, false, None);
         let result = read(self);
         self.in_call = was_in_call;
         if was_in_call || result.is_some() && !self.has_doubt && self.is_before_end_of_call() {
@@ -113,6 +113,11 @@ impl<'a> LiteralReader<'a> {
         let tool = self.guard.and_then(|guard| offered(name, guard.tool_set));
         let found = tool.map_or(UnescapedOutcome::Nothing, |tool| self.search(start, UnescapedKind::Call(tool)));
         match found {
+            UnescapedOutcome::One(_) if self.is_joined => {
+                self.unreadable = self.unreadable.or(Some(start));
+                self.give_up(start);
+                None
+            }
             UnescapedOutcome::Nothing => {
                 self.at = end;
                 result.map(|()| None)

@@ -43,6 +43,8 @@ pub(crate) struct LiteralReader<'a> {
     in_call: bool,
     /// Whether skipped text may belong to a string with unescaped quotes.
     has_doubt: bool,
+    /// Whether strings follow each other without white space: Python joins them, and other languages escape quotes so.
+    is_joined: bool,
     /// Position of the last string that is a value.
     last_string: Option<usize>,
     /// Position of a call that cannot be parsed. The text after it may be part of one of its strings.
@@ -88,6 +90,7 @@ impl<'a> LiteralReader<'a> {
             are_calls: |_, _, _| false,
             in_call: false,
             has_doubt: false,
+            is_joined: false,
             last_string: None,
             given_up: None,
             unreadable: None,
@@ -298,15 +301,15 @@ impl<'a> LiteralReader<'a> {
     fn string_after_space(&mut self) -> Option<String> {
         let rest = self.rest();
         let inner = rest.trim_start();
-        if inner.len() == rest.len() || !inner.starts_with(['"', '\'']) {
+        if !inner.starts_with(['"', '\'']) {
             return None;
         }
         self.advance(rest.len() - inner.len())?;
         let text = self.string()?;
-        let behind = self.rest();
-        let next = behind.trim_start();
-        let is_joined = next.len() < behind.len() && next.starts_with(['"', '\'']);
-        (is_joined || next.is_empty() || next.starts_with([',', ')', ']', '}'])).then_some(text)
+        let behind = self.rest().trim_start();
+        let is_end = behind.is_empty() || behind.starts_with([',', ')', ']', '}', '"', '\'']);
+        self.is_joined |= is_end && inner.len() == rest.len();
+        (is_end && inner.len() < rest.len()).then_some(text)
     }
 
     fn typographic_string(&mut self) -> Option<String> {
