@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 pub use json::arbitrary_json;
 
-use callwright_types::{Owner, Tool};
+use callwright_types::{Owner, Tool, ToolKind};
 use callwright_judge::scanner::{ToolSet, Validators};
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ pub fn tool_set<'a>(tools: impl IntoIterator<Item = (&'a str, Value)>) -> ToolSe
             name: name.to_owned(),
             description: "Does what its name says.".to_owned(),
             parameters: Arc::new(parameters),
-            free_text: false,
+            kind: ToolKind::Function,
             reads: None,
             owner: Owner::Client,
         })

@@ -32,7 +32,7 @@
 //!         "properties": { "city": { "type": "string" }, "days": { "type": "integer", "minimum": 1 } },
 //!         "required": ["city"],
 //!     })),
-//!     free_text: false,
+//!     kind: ToolKind::Function,
 //!     reads: None,
 //!     owner: Owner::Client,
 //! };
@@ -78,7 +78,7 @@ pub mod repair;
 pub mod scanner;
 
 pub use callwright_types::rules::{Evidence, RepairRules, ScanRules};
-pub use callwright_types::{Call, Diagnosis, FaultCode, Owner, Repair, RepairKind, Tool, Verdict};
+pub use callwright_types::{Call, Diagnosis, FaultCode, Owner, Repair, RepairKind, Tool, ToolKind, Verdict};
 pub use feedback::Templates;
 pub use repair::rescue::Situation;
 pub use repair::{JudgedCall, JudgedMessage, Spoken, judge_message};

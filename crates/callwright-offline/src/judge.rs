@@ -1,18 +1,19 @@
 //! Judgement of one message of a file, as a server judges it.
 
+use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::sync::Arc;
 
 use super::tool_sets::{OfferedToolSet, OfferedToolSets, ToolSetKey};
 use callwright_judge::repair::rescue::Situation;
 use callwright_judge::repair::rescue::decision::Delivery;
-use callwright_judge::repair::{JudgedMessage, Notations, Spoken, TextAnswer, judge_message};
+use callwright_judge::repair::{JudgedMessage, Notations, Spoken, TextAnswer, is_call_of_function, judge_message};
 use callwright_judge::scanner::{self, BudgetLimits, Context, Conversation, JudgementBudget, Relevance, Transcript};
 use callwright_openai::{AssistantMessage, RecordedAnswer, ToolChoice};
 use callwright_policy::Policy;
 use callwright_search::retrieval::TextVectors;
 use callwright_types::rules::{Action, Evidence};
-use callwright_types::{FaultCode, Message, Similarity};
+use callwright_types::{Call, FaultCode, Message, Similarity};
 
 /// Policy and compiled tools. Shared by the threads.
 pub(super) struct Judge<'a> {
@@ -71,12 +72,19 @@ impl<'a> Judge<'a> {
             notations: Some(&self.notations),
             budget: None,
         };
+        let mut message = Cow::Borrowed(message);
+        let mut adopted = Vec::new();
+        if message.has_unjudged_calls() {
+            let is_function = |call: &Call| is_call_of_function(call, &offered.tool_set);
+            adopted = message.to_mut().adopt_custom_calls(is_function);
+        }
         // Text next to calls that are not judged remains text.
         let text = if message.has_unjudged_calls() { None } else { message.text() };
         let spoken = Spoken { text: text.as_deref(), calls: message.calls(), situation };
         let (scan, repair) = (&self.policy.scan, &self.policy.repair);
         self.in_context(Some(request), offered, |context| {
-            let judged = judge_message(&spoken, &offered.tool_set, scan, repair, context);
+            let mut judged = judge_message(&spoken, &offered.tool_set, scan, repair, context);
+            judged.note_functions(&adopted);
             if choice == ToolChoice::None || !message.is_only_text() {
                 return judged;
             }

@@ -175,6 +175,26 @@ impl AssistantMessage {
         }
     }
 
+    /// Reads the calls of custom tools that `is_function` accepts as calls of functions: their input is the arguments.
+    /// [`super::Choice::set_calls`] writes them in that form. Returns their ids.
+    pub fn adopt_custom_calls(&mut self, is_function: impl Fn(&Call) -> bool) -> Vec<String> {
+        if !self.has_unjudged_calls() {
+            return Vec::new();
+        }
+        match &mut self.0 {
+            MessageForm::Chat(message) => message.adopt_custom_calls(is_function),
+            MessageForm::Parts(message) => message.adopt_custom_calls(is_function),
+        }
+    }
+
+    /// Writes a call as a call of a custom tool. Returns whether that changed the message.
+    pub(crate) fn make_custom(&mut self, id: &str, input: &str) -> bool {
+        match &mut self.0 {
+            MessageForm::Chat(message) => message.make_custom(id, input),
+            MessageForm::Parts(message) => message.make_custom(id, input),
+        }
+    }
+
     /// Replaces the text of the message.
     pub(crate) fn set_text(&mut self, text: &str) {
         match &mut self.0 {

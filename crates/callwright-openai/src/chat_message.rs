@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::AnswerError;
 use super::content::{text_of, with_text};
-use super::fields::{ObjectFields, present, string};
+use super::fields::{ObjectFields, object, present, string};
 use super::lazy_object::LazyObject;
 use super::message_calls::{CallElement, CallList, FunctionCall, MAX_CALLS};
 use super::reasoning::is_beside_text;
@@ -197,6 +197,51 @@ impl ChatMessage {
         true
     }
 
+    /// Reads the calls of custom tools that `is_function` accepts as calls of functions. Returns their ids.
+    pub(super) fn adopt_custom_calls(&mut self, is_function: impl Fn(&Call) -> bool) -> Vec<String> {
+        let mut adopted = Vec::new();
+        let mut elements: Vec<RawObject> = self.fields().get_as("tool_calls").unwrap_or_default();
+        for element in &mut elements {
+            if element.get("type").and_then(string).as_deref() != Some(CUSTOM) {
+                continue;
+            }
+            let call = ObjectFields::parse(element.to_raw().get()).and_then(|element| read_unjudged(&element));
+            let Some(call) = call.filter(&is_function) else { continue };
+            element.remove(CUSTOM);
+            element.remove("type");
+            *element = object_at(Some(&with_tool_call(std::mem::take(element), &call)));
+            adopted.push(call.id);
+        }
+        if !adopted.is_empty() && self.replace_elements(&elements) {
+            self.well_formed = false;
+        }
+        adopted
+    }
+
+    /// Writes the call with this id as a call of a custom tool. Returns whether there is one.
+    pub(super) fn make_custom(&mut self, id: &str, input: &str) -> bool {
+        let Some(call) = self.calls.iter().find(|call| call.id == id).filter(|_| !self.legacy).cloned() else {
+            return false;
+        };
+        let mut elements = self.call_objects();
+        let own = elements.iter_mut().find(|element| element.get("id").and_then(string).as_deref() == Some(id));
+        let Some(element) = own else { return false };
+        element.remove("function");
+        element.set("type", raw(CUSTOM));
+        element.set(CUSTOM, object([("name", raw(&call.name)), ("input", raw(input))]).to_raw());
+        self.replace_elements(&elements)
+    }
+
+    /// Replaces the elements of `tool_calls`. Returns whether the message could be read again.
+    fn replace_elements(&mut self, elements: &[RawObject]) -> bool {
+        let mut fields = self.fields().clone();
+        fields.set("tool_calls", raw(elements));
+        let read = Self::read(fields).ok();
+        let is_read = read.is_some();
+        *self = read.unwrap_or_else(|| self.clone());
+        is_read
+    }
+
     /// Replaces the text of the content; `null` if nothing remains.
     pub(super) fn set_text(&mut self, text: &str) {
         let content = with_text(self.fields().get("content"), text);
@@ -295,9 +340,12 @@ impl ChatMessage {
     }
 }
 
+/// Type of the call of a custom tool, and its member with name and input.
+const CUSTOM: &str = "custom";
+
 fn read_unjudged(element: &ObjectFields<'_>) -> Option<Call> {
     let id = element.string("id").filter(|id| !id.is_empty())?.into_owned();
-    let body = element.object("custom");
+    let body = element.object(CUSTOM);
     let [name, arguments] = ["name", "input"]
         .map(|key| body.as_ref().and_then(|body| body.string(key)).map(Cow::into_owned).unwrap_or_default());
     Some(Call { id, name, arguments })

@@ -6,13 +6,14 @@ use bytes::Bytes;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::fields::present;
+use super::fields::{present, string};
 use super::lazy_object::LazyObject;
 use super::parts::{AnswerForm, Finish};
 use super::scanner::{Scanned, Scanner};
 use super::{AnswerError, AssistantMessage};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Call;
+use callwright_types::tool::CUSTOM_INPUT;
 
 /// Maximum number of choices of one completion. OpenAI allows 128.
 pub(super) const MAX_CHOICES: usize = 1024;
@@ -77,6 +78,18 @@ impl Choice {
             _ => return,
         };
         self.finish_reason = Some(reason.to_owned());
+    }
+
+    /// Writes the call with this id as a call of a custom tool: the input is the text under [`CUSTOM_INPUT`], the only
+    /// member of its arguments. Returns whether the call has such arguments and was changed.
+    pub fn make_custom(&mut self, id: &str) -> bool {
+        let call = self.message.calls().iter().find(|call| call.id == id);
+        let Some(input) = call.and_then(|call| custom_input(&call.arguments)) else { return false };
+        let is_changed = self.message.make_custom(id, &input);
+        if is_changed {
+            self.message_changed();
+        }
+        is_changed
     }
 
     /// Sets the finish reason for calls, in the message's own form. Returns whether that is a change.
@@ -260,6 +273,13 @@ impl Serialize for Choice {
         fields.set("finish_reason", raw(&self.finish_reason));
         fields.serialize(serializer)
     }
+}
+
+/// Returns the only member of an argument object, the text of a custom tool's call.
+fn custom_input(arguments: &str) -> Option<String> {
+    let arguments = RawObject::parse(arguments).ok()?;
+    let input = arguments.get(CUSTOM_INPUT).filter(|_| arguments.iter().count() == 1)?;
+    string(input).map(Cow::into_owned)
 }
 
 /// Whether this `finish_reason` marks an incomplete answer.

@@ -190,15 +190,18 @@ pub fn read_tools(text: &str) -> Vec<Tool> {
     elements.flat_map(read_any_tool).collect()
 }
 
-/// Reads an element by its form: Messages has `input_schema` or a type without a definition, Responses has namespaces.
+/// Reads an element by its form: Messages has `input_schema`, or a name beside a type of its own; Responses has
+/// namespaces, and types without a name.
 fn read_any_tool(element: &RawValue) -> Vec<Tool> {
     let Some(fields) = ObjectFields::parse(element.get()) else { return Vec::new() };
-    let form = if fields.get("input_schema").is_some() {
-        request_form(Protocol::Messages)
-    } else if fields.string("type").as_deref() == Some("namespace") {
-        request_form(Protocol::Responses)
-    } else {
-        None
+    let kind = fields.string("type").filter(|kind| !matches!(kind.as_ref(), "function" | "custom"));
+    let has_definition = fields.get("function").is_some();
+    let form = match kind.as_deref() {
+        _ if fields.get("input_schema").is_some() => request_form(Protocol::Messages),
+        Some(_) if has_definition => None,
+        Some(kind) if kind != "namespace" && fields.get("name").is_some() => request_form(Protocol::Messages),
+        Some(_) => request_form(Protocol::Responses),
+        None => None,
     };
     match form {
         Some(form) => form.read_tools(element),

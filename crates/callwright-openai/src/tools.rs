@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::fields::ObjectFields;
 use callwright_common::json::raw;
 use callwright_types::tool::Owner;
-use callwright_types::{Protocol, Tool};
+use callwright_types::{Protocol, Tool, ToolKind};
 
 /// Parses one element of `tools`; `None` if it has no valid name.
 pub(super) fn read_tool(element: &RawValue) -> Option<Tool> {
@@ -19,7 +19,12 @@ pub(super) fn read_tool(element: &RawValue) -> Option<Tool> {
     // The definition is in a member named after the type (`function`, `custom`); some servers also accept it flat.
     let inner = element.object(&kind).or_else(|| element.object("function"));
     let mut tool = read_function(inner.as_ref().unwrap_or(&element))?;
-    tool.free_text = kind != "function";
+    (tool.kind, tool.parameters) = match kind.as_ref() {
+        "function" => return Some(tool),
+        "custom" => (ToolKind::Custom, Tool::custom_parameters()),
+        // Some providers define functions of their own, such as `builtin_function`.
+        _ => (ToolKind::Predefined, Arc::default()),
+    };
     Some(tool)
 }
 
@@ -33,7 +38,7 @@ fn read_function(function: &ObjectFields<'_>) -> Option<Tool> {
         name: function.string("name").filter(|name| !name.is_empty())?.into_owned(),
         description: function.string("description").unwrap_or_default().into_owned(),
         parameters: Arc::new(function.get_as("parameters").unwrap_or(Value::Null)),
-        free_text: false,
+        kind: ToolKind::Function,
         reads: None,
         owner: Owner::Client,
     })
@@ -72,8 +77,6 @@ pub(crate) struct WrittenToolFields<'a> {
     pub(crate) parameters: Option<&'a Value>,
     /// Whether generation is constrained to the schema.
     pub(crate) strict: bool,
-    /// Whether the tool takes free text.
-    pub(crate) free_text: bool,
 }
 
 impl WrittenTool {
@@ -131,21 +134,14 @@ impl WrittenTool {
             description: Some(description.as_str()).filter(|description| !description.is_empty()),
             parameters: Some(&*self.parameters).filter(|parameters| !parameters.is_null()),
             strict: self.strict,
-            free_text: self.tool.free_text,
         }
     }
 
     fn write(&self, legacy: bool) -> Box<RawValue> {
-        let WrittenToolFields { name, description, parameters, strict, free_text } = self.fields();
+        let WrittenToolFields { name, description, parameters, strict } = self.fields();
         let strict = (strict && !legacy).then_some(true);
         let function = Function { name, description, parameters, strict };
-        match (legacy, free_text) {
-            (true, _) => raw(&function),
-            (false, false) => raw(&ToolElement::Function { function }),
-            (false, true) => {
-                raw(&ToolElement::Custom { custom: Function { parameters: None, strict: None, ..function } })
-            }
-        }
+        if legacy { raw(&function) } else { raw(&ToolElement::Function { function }) }
     }
 }
 
@@ -153,7 +149,6 @@ impl WrittenTool {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum ToolElement<'a> {
     Function { function: Function<'a> },
-    Custom { custom: Function<'a> },
 }
 
 #[derive(Serialize)]
@@ -181,7 +176,7 @@ mod tests {
     fn a_function_is_read_and_written_back() {
         let value = json!({"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}}});
         let tool = read(&value).unwrap();
-        assert_eq!((tool.name.as_str(), tool.description.as_str(), tool.free_text), ("f", "d", false));
+        assert_eq!((tool.name.as_str(), tool.description.as_str(), tool.kind), ("f", "d", ToolKind::Function));
         let parameters = tool.parameters.clone();
         let written = WrittenTool::new(Arc::new(tool), parameters, false);
         assert_eq!(written.element(false).get(), value.to_string());
@@ -211,11 +206,11 @@ mod tests {
     }
 
     #[test]
-    fn tools_of_other_types_are_free_text() {
+    fn tools_of_other_types_have_their_kind() {
         let custom = json!({"type": "custom", "custom": {"name": "sql", "format": {"type": "text"}}});
-        assert!(read(&custom).is_some_and(|tool| tool.free_text && tool.name == "sql"));
+        assert!(read(&custom).is_some_and(|tool| tool.kind == ToolKind::Custom && tool.name == "sql"));
         let builtin = json!({"type": "builtin_function", "function": {"name": "$search"}});
-        assert!(read(&builtin).is_some_and(|tool| tool.free_text && tool.name == "$search"));
+        assert!(read(&builtin).is_some_and(|tool| tool.kind == ToolKind::Predefined && tool.name == "$search"));
     }
 
     #[test]

@@ -24,7 +24,7 @@ use super::subtypes::Subtypes;
 use super::{FixedArgument, Operation, documentation, security, swagger};
 use serde_json::Value;
 
-use callwright_types::{OperationRef, Owner, Tool};
+use callwright_types::{OperationRef, Owner, Tool, ToolKind};
 
 /// Converts the operations of one document.
 pub(super) struct OperationReader<'d> {
@@ -90,7 +90,7 @@ impl<'d> OperationReader<'d> {
         let tool = Tool {
             description: tool_description(operation, &source.label(), self.limits.description_chars),
             parameters: schema,
-            free_text: false,
+            kind: ToolKind::Function,
             reads: Some(source.method.is_safe()),
             owner: Owner::Proxy(OperationRef { toolset: self.toolset.to_owned(), tool: name.clone() }),
             name,

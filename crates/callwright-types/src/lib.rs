@@ -56,7 +56,7 @@ pub use repair::{Repair, RepairKind};
 pub use secret::Secret;
 pub use secret_values::{MASK, SecretValues};
 pub use similarity::Similarity;
-pub use tool::{OperationRef, Owner, Tool};
+pub use tool::{OperationRef, Owner, Tool, ToolKind};
 pub use trace::Trace;
 pub use usage::{Cost, Usage};
 pub use verdict::Verdict;

@@ -14,6 +14,8 @@ pub enum RepairKind {
     Rescued,
     /// The arguments' text was not valid JSON, and exactly one object can have been meant (E1).
     ArgumentsMended,
+    /// The call had the form of another kind of tool: that of a function for a custom tool, or the reverse (E1).
+    FormChanged,
     /// The tool was renamed to the only offered tool whose name differs in case, separators or namespace (E2.2).
     ToolRenamed,
     /// A parameter was renamed to the only one whose name differs in case and separators (E3.2).
@@ -36,9 +38,10 @@ pub enum RepairKind {
 
 impl RepairKind {
     /// All kinds, so that metrics can create all series at startup.
-    pub const ALL: [RepairKind; 11] = [
+    pub const ALL: [RepairKind; 12] = [
         Self::Rescued,
         Self::ArgumentsMended,
+        Self::FormChanged,
         Self::ToolRenamed,
         Self::ParameterRenamed,
         Self::DefaultFilled,
@@ -55,6 +58,7 @@ impl RepairKind {
         match self {
             Self::Rescued => "rescued",
             Self::ArgumentsMended => "arguments_mended",
+            Self::FormChanged => "form_changed",
             Self::ToolRenamed => "tool_renamed",
             Self::ParameterRenamed => "parameter_renamed",
             Self::DefaultFilled => "default_filled",
@@ -70,7 +74,7 @@ impl RepairKind {
     /// Returns the code of the repaired fault.
     pub const fn fault(self) -> FaultCode {
         match self {
-            Self::Rescued | Self::ArgumentsMended => FaultCode::NoCall,
+            Self::Rescued | Self::ArgumentsMended | Self::FormChanged => FaultCode::NoCall,
             Self::ToolRenamed => FaultCode::ToolNameLiteral,
             Self::ParameterRenamed => FaultCode::ParameterLiteral,
             Self::DefaultFilled => FaultCode::ParameterMissing,

@@ -1,9 +1,9 @@
 //! Tools offered to the model.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Reference to one operation of the catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -35,6 +35,24 @@ impl Owner {
     }
 }
 
+/// Form of a tool's calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum ToolKind {
+    /// A function: a call has a JSON object of arguments.
+    #[default]
+    Function,
+    /// A custom tool: a call has one text, in a form of its own. [`Tool::parameters`] describe the text as a member.
+    Custom,
+    /// A tool whose arguments the provider's documentation defines, such as `bash_20250124`. A call has the form of a
+    /// function's. Native calls are not judged, because versions of the tool may differ.
+    Predefined,
+    /// A tool of the API itself, such as `web_search` or `shell`. Its calls have forms of their own.
+    BuiltIn,
+}
+
+/// Member that stands for the text of a custom tool's call where its arguments are an object.
+pub const CUSTOM_INPUT: &str = "input";
+
 /// A tool offered to the model: a name, a description, a JSON Schema.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tool {
@@ -44,8 +62,8 @@ pub struct Tool {
     pub description: String,
     /// JSON Schema of the argument object; `null` if the client sent none (any arguments are accepted then).
     pub parameters: Arc<Value>,
-    /// Whether it is a custom tool, which takes free text instead of a JSON object. Its calls are not evaluated.
-    pub free_text: bool,
+    /// Form of its calls.
+    pub kind: ToolKind,
     /// Whether its calls are read-only, by the method of its operation (RFC 9110 section 9.2.1); `None` if no document
     /// states it.
     pub reads: Option<bool>,
@@ -53,7 +71,27 @@ pub struct Tool {
     pub owner: Owner,
 }
 
+/// Schema of the text of a custom tool's call as a member of an object.
+static CUSTOM_PARAMETERS: LazyLock<Arc<Value>> = LazyLock::new(|| {
+    Arc::new(json!({
+        "type": "object",
+        "properties": { CUSTOM_INPUT: { "type": "string" } },
+        "required": [CUSTOM_INPUT],
+        "additionalProperties": false,
+    }))
+});
+
 impl Tool {
+    /// Returns the parameters of every custom tool.
+    pub fn custom_parameters() -> Arc<Value> {
+        Arc::clone(&CUSTOM_PARAMETERS)
+    }
+
+    /// Whether the tool is a function.
+    pub fn is_function(&self) -> bool {
+        self.kind == ToolKind::Function
+    }
+
     /// Returns the text that tool search matches requests against.
     pub fn search_text(&self) -> String {
         format!("{} {}", self.name, self.description)

@@ -16,6 +16,7 @@ use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{SettledAnswer, Turn, TurnConversation};
 use callwright_store::{KeptRow, StoreError};
 use callwright_telemetry::labels::Stage;
+use callwright_types::ToolKind;
 use callwright_types::rules::Mode;
 
 /// Difference between the client's view and the provider's state.
@@ -26,6 +27,8 @@ enum StateDifference {
     ContinueFrom(String),
     /// A call that is text in the provider's state.
     Call(Box<RawValue>),
+    /// Whether a call whose form was changed is one of a custom tool in the provider's state.
+    IsCustom(bool),
 }
 
 /// Kinds of keys under which differences are stored.
@@ -54,17 +57,21 @@ pub(crate) async fn resume(pipeline: &Pipeline, turn: &mut Turn, conversation: &
             return;
         }
     };
-    let mut calls = BTreeMap::new();
+    let (mut calls, mut custom) = (BTreeMap::new(), BTreeMap::new());
     for row in &rows {
         let Some((_, id)) = keys.remove(&row.calls) else { continue };
         match serde_json::from_str(&row.document) {
             Ok(StateDifference::ContinueFrom(response)) => conversation.draft.continue_from(&response),
             Ok(StateDifference::Call(call)) => drop(calls.insert(id.to_owned(), call)),
+            Ok(StateDifference::IsCustom(is_custom)) => drop(custom.insert(id.to_owned(), is_custom)),
             Err(_) => {}
         }
     }
     if !calls.is_empty() {
         conversation.draft.put_back_calls(&calls);
+    }
+    if !custom.is_empty() {
+        conversation.draft.set_result_forms(&custom);
     }
     turn.record.trace_mut().rejoined += u32::from(!rows.is_empty());
     pipeline.metrics.overhead.observe(Stage::Rejoin, started.elapsed());
@@ -87,6 +94,8 @@ pub(crate) async fn remember(pipeline: &Pipeline, turn: &Turn, settled: &Settled
         let calls = message.call_elements().into_iter();
         differences.extend(calls.map(|(id, call)| (key(BY_CALL, &id), StateDifference::Call(call))));
     }
+    let is_custom = |kind: ToolKind| StateDifference::IsCustom(kind == ToolKind::Custom);
+    differences.extend(settled.reformed.iter().map(|(id, kind)| (key(BY_CALL, id), is_custom(*kind))));
     for (number, (key, difference)) in differences.into_iter().enumerate() {
         let stored = match serde_json::to_string(&difference) {
             Ok(document) => pipeline.store.keep_part(&row(turn, number, key, document)).await,

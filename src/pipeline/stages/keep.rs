@@ -113,7 +113,9 @@ struct WholeAnswer {
 fn whole(mixed: MixedAnswer, offer: &Offer, sent: &AssistantMessage) -> WholeAnswer {
     let MixedAnswer { mut choice, rescued, calls } = mixed;
     let mut left: Vec<&Call> = sent.calls().iter().collect();
+    let mut left_custom = sent.unjudged_calls();
     let (mut all, mut own): (Vec<Call>, Vec<(CheckedCall, Call)>) = (Vec::new(), Vec::new());
+    let mut custom: Vec<String> = Vec::new();
     for checked in calls {
         let call = checked.call();
         if offer.is_proxys(&call.name) {
@@ -124,11 +126,20 @@ fn whole(mixed: MixedAnswer, offer: &Offer, sent: &AssistantMessage) -> WholeAns
         } else if let Some(at) = left.iter().position(|sent| sent.name == call.name && sent.arguments == call.arguments)
         {
             all.push(left.remove(at).clone());
+        } else if let Some(input) = checked.custom_input()
+            && let Some(at) = left_custom.iter().position(|sent| sent.name == call.name && sent.arguments == input)
+        {
+            let Call { id, .. } = left_custom.remove(at);
+            all.push(Call { id: id.clone(), ..call.clone() });
+            custom.push(id);
         }
     }
     match rescued {
         Some(text) => choice.rescue(&text, &all, false),
         None => choice.set_calls(&all),
+    }
+    for id in custom {
+        choice.make_custom(&id);
     }
     WholeAnswer { message: choice.message, own }
 }

@@ -8,7 +8,7 @@ use http::StatusCode;
 use callwright_judge::repair::{JudgedCall, JudgedMessage, Unjudged};
 use callwright_judge::scanner::CheckedCall;
 use callwright_openai::{AssistantMessage, Completion};
-use callwright_types::{Diagnosis, UpstreamFailure, Verdict};
+use callwright_types::{Diagnosis, ToolKind, UpstreamFailure, Verdict};
 
 use super::turn::Turn;
 use crate::pipeline::dialogue::JudgedSummary;
@@ -149,6 +149,8 @@ pub(crate) struct SettledAnswer {
     pub(crate) changed: bool,
     /// Remaining text by choice index, for choices whose text was converted to calls.
     pub(crate) rescued: BTreeMap<u32, String>,
+    /// Native calls whose form was changed, by id: the kind of tool whose form they had.
+    pub(crate) reformed: BTreeMap<String, ToolKind>,
 }
 
 impl SettledAnswer {

@@ -88,6 +88,11 @@ impl ChatDraft {
         self.committed.put_back_calls(calls);
     }
 
+    /// Sets the forms of results, by call id: whether the call is one of a custom tool.
+    pub(crate) fn set_result_forms(&mut self, custom: &BTreeMap<String, bool>) {
+        self.committed.set_result_forms(custom);
+    }
+
     /// Appends a note to the text of a client message, by message index.
     pub(crate) fn add_note(&mut self, place: usize, note: String) {
         self.committed.add_note(place, note);

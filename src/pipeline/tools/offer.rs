@@ -308,7 +308,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use callwright_types::Owner;
+    use callwright_types::{Owner, ToolKind};
 
     #[test]
     fn a_schema_that_cannot_be_used_is_reported_once_it_was_asked() {
@@ -317,7 +317,7 @@ mod tests {
                 name: name.to_owned(),
                 description: String::new(),
                 parameters: Arc::new(parameters),
-                free_text: false,
+                kind: ToolKind::Function,
                 reads: None,
                 owner: Owner::Client,
             })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use callwright_openai::{SentTool, WrittenTool};
-use callwright_types::{OfferNote, OfferReason, OfferedTool, PrefixChange, Tool};
+use callwright_types::{OfferNote, OfferReason, OfferedTool, PrefixChange, Tool, ToolKind};
 
 use super::candidates::digest;
 use super::chosen::{ChosenTools, Pick};
@@ -38,6 +38,11 @@ pub(crate) struct Offering {
     pub(crate) learned: bool,
     /// Number of tool searches answered in this turn.
     pub(crate) searches: u32,
+}
+
+/// Whether the provider defines a tool. Such tools are sent unless a selection left them out.
+fn is_providers(tool: &Tool) -> bool {
+    matches!(tool.kind, ToolKind::Predefined | ToolKind::BuiltIn)
 }
 
 impl Offering {
@@ -128,7 +133,7 @@ impl Offering {
         turn.snapshot.offers.get(self.key(turn, &shape), || {
             let client = turn.request.client_tools();
             let client_sent_tools = !client.is_empty();
-            let (tools, sent) = if shape.narrowed { self.instead() } else { self.behind(client) };
+            let (tools, sent) = if shape.narrowed { self.instead(client) } else { self.behind(client) };
             Offer::compile(tools, sent, client_sent_tools, &pipeline.validators)
         })
     }
@@ -165,8 +170,8 @@ impl Offering {
         (tools.chain(self.withheld()).collect(), SentToolList::Behind(added))
     }
 
-    /// Returns the selected tools, which replace the client's list.
-    fn instead(&self) -> (Vec<Arc<Tool>>, SentToolList) {
+    /// Returns the selected tools, which replace the client's list, and the provider's tools of that list.
+    fn instead(&self, client: Vec<Tool>) -> (Vec<Arc<Tool>>, SentToolList) {
         let mut sent: Vec<SentTool> = self.fixed.iter().copied().map(SentTool::Own).collect();
         let mut tools: Vec<Arc<Tool>> = Vec::new();
         if let Some(search) = &self.search {
@@ -183,6 +188,7 @@ impl Offering {
             });
         }
         tools.extend(self.withheld());
+        tools.extend(client.into_iter().filter(|tool| is_providers(tool)).map(Arc::new));
         (tools, SentToolList::Instead(sent))
     }
 

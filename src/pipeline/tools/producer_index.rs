@@ -320,9 +320,9 @@ impl IndexedTools {
         let first = callable.producers.len();
         let mut barred = HashSet::new();
         for (at, tool) in client.iter().enumerate() {
-            // A free-text tool has no argument object; of tools with the same name, the first one is called.
+            // Only functions have arguments of the client's own; of tools with the same name, the first one is called.
             let is_first = segment.position(&tool.name) == Some(at);
-            if tool.free_text || !is_first || scope.narrowed && scope.never.name(&tool.name) {
+            if !tool.is_function() || !is_first || scope.narrowed && scope.never.name(&tool.name) {
                 barred.insert(first + at);
             }
             // A client tool shadows the catalog tool of the same name.

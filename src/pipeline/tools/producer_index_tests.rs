@@ -15,7 +15,7 @@ use callwright_knowledge::planner::Settings;
 use callwright_knowledge::planner::producers::{Edges, Request};
 use callwright_openapi::{Catalog, Changes, Offline, ToolsetSettings};
 use callwright_types::rules::{ExecuteRule, ExecuteRules, Permission, ToolGlobs};
-use callwright_types::{Owner, Tool};
+use callwright_types::{Owner, Tool, ToolKind};
 
 /// OpenAPI document of an API for one kind of thing (persons, rooms).
 fn document(thing: &str) -> String {
@@ -68,7 +68,7 @@ fn tools(list: &str) -> Vec<Tool> {
         name: listed["name"].as_str().unwrap().to_owned(),
         description: String::new(),
         parameters: Arc::new(listed["parameters"].clone()),
-        free_text: listed["free_text"] == true,
+        kind: if listed["kind"] == "custom" { ToolKind::Custom } else { ToolKind::Function },
         reads: None,
         owner: Owner::Client,
     };
@@ -138,7 +138,7 @@ fn what_policy_denies_or_never_offers_supplies_nothing() {
 #[test]
 fn the_client_s_own_tool_stands_for_its_name_and_tools_that_take_texts_are_left_out() {
     let fixture = fixture("");
-    let text = json!({"name": "write", "free_text": true, "parameters": null});
+    let text = json!({"name": "write", "kind": "custom", "parameters": null});
     let again = client_tool("get_room", "other");
     let list = json!([client_tool("get_room", "room_id"), text, again]).to_string();
     let tools = fixture.indexed(&["rooms"], &list, &Rules::default());

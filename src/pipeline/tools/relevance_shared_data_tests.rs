@@ -13,7 +13,7 @@ use callwright_judge::scanner::{Context, Relevance, Validators, scan_in};
 use callwright_knowledge::representation::Representations;
 use callwright_search::embedding::{Settings, built_in};
 use callwright_types::rules::{Action, RelevanceRules, ScanRules};
-use callwright_types::{Call, FaultCode, Owner, Tool};
+use callwright_types::{Call, FaultCode, Owner, Tool, ToolKind};
 
 /// Data sets of requests and tools. The other sets have only a few tools, or meaningless names.
 const SETS: [&str; 5] = ["banking77", "huggingface", "metatool", "metatool_multi", "sealtools"];
@@ -64,7 +64,7 @@ fn tool(value: &Value) -> Tool {
         name: text("name"),
         description: text("description"),
         parameters,
-        free_text: false,
+        kind: ToolKind::Function,
         reads: None,
         owner: Owner::Client,
     }

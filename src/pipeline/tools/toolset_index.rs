@@ -328,13 +328,14 @@ mod tests {
     use super::*;
     use callwright_knowledge::representation::RepresentationFile;
     use callwright_search::retrieval::{ClassifierModel, ClassifierWeights, ToolClass, ToolIndex, ToolQuery};
+    use callwright_types::ToolKind;
 
     fn tool(name: &str) -> Tool {
         Tool {
             name: name.to_owned(),
             description: "Retrieves a card.".to_owned(),
             parameters: Arc::new(serde_json::json!({})),
-            free_text: false,
+            kind: ToolKind::Function,
             reads: None,
             owner: Owner::Client,
         }

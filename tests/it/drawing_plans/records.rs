@@ -12,7 +12,7 @@ use callwright_knowledge::planner::generation::{
 };
 use callwright_knowledge::planner::producers::{Producers, Request, ToolShape, documented_fields};
 use callwright_types::rules::{RepairRules, Report, ScanRules};
-use callwright_types::{Call, FaultCode, Message, Owner, Plan, Speaker, Tool};
+use callwright_types::{Call, FaultCode, Message, Owner, Plan, Speaker, Tool, ToolKind};
 use serde_json::{Map, Value};
 
 /// A reference of a gold plan: `$var1.a[0].b$`.
@@ -109,7 +109,14 @@ pub(crate) fn toolset(tools: &[Value]) -> Toolset {
         .map(|(tool, (name, description))| {
             let (name, description) = (name.clone(), description.clone());
             let parameters = Arc::new(tool["parameters"].clone());
-            Arc::new(Tool { name, description, parameters, free_text: false, reads: None, owner: Owner::Client })
+            Arc::new(Tool {
+                name,
+                description,
+                parameters,
+                kind: ToolKind::Function,
+                reads: None,
+                owner: Owner::Client,
+            })
         })
         .collect();
     let validators = Validators::new(&Settings::default());

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::api::{APIS, Api, call, text, thought};
+use super::api::{APIS, Api, Part, call, text, thought};
 use super::{responses_api, sse};
 use crate::support::{Proxy, Reply, Server, config};
 
@@ -21,6 +21,27 @@ fn of_calls(api: Api) -> Vec<Deviation> {
             ("no items in the final response", |events| {
                 events.last_mut().unwrap()["response"]["output"] = json!([]);
             }),
+            ("only the final item of the call", |events| {
+                events.retain(|event| {
+                    let is_begun = is(event, "output_item.added") && event["item"]["type"] == "function_call";
+                    !is_begun && !is(event, "function_call_arguments.")
+                });
+            }),
+            ("an index behind a gap", |events| {
+                for event in events.iter_mut().filter(|event| event["output_index"] == 2) {
+                    event["output_index"] = json!(7);
+                }
+            }),
+            ("arguments that are an object", |events| {
+                let last = events.len() - 1;
+                events[last]["response"]["output"][2]["arguments"] = json!({"city": "Paris"});
+                for event in events.iter_mut().filter(|event| is(event, "output_item.done")) {
+                    if event["item"]["type"] == "function_call" {
+                        event["item"]["arguments"] = json!({"city": "Paris"});
+                    }
+                }
+                events.retain(|event| !is(event, "function_call_arguments."));
+            }),
             ("no final item of the call", |events| {
                 events.retain(|event| !is(event, "output_item.done") || event["item"]["type"] != "function_call");
             }),
@@ -33,6 +54,18 @@ fn of_calls(api: Api) -> Vec<Deviation> {
             }),
             ("input in the start of the block", |events| {
                 events.retain(|event| event["delta"]["type"] != "input_json_delta");
+                let start = events.iter_mut().find(|event| event["content_block"]["type"] == "tool_use").unwrap();
+                start["content_block"]["input"] = json!({"city": "Paris"});
+            }),
+            ("input in the start of the block and an empty delta", |events| {
+                let mut is_first = true;
+                events.retain(|event| {
+                    event["delta"]["type"] != "input_json_delta" || std::mem::replace(&mut is_first, false)
+                });
+                let start = events.iter_mut().find(|event| event["content_block"]["type"] == "tool_use").unwrap();
+                start["content_block"]["input"] = json!({"city": "Paris"});
+            }),
+            ("input in the start of the block and again in deltas", |events| {
                 let start = events.iter_mut().find(|event| event["content_block"]["type"] == "tool_use").unwrap();
                 start["content_block"]["input"] = json!({"city": "Paris"});
             }),
@@ -149,6 +182,73 @@ async fn events_without_names_and_a_done_event_are_understood() {
         stream.rest().await;
         let calls = format!("{:?}", stream.raw());
         assert!(calls.contains("get_weather") && !calls.contains("getWeather"), "{api:?}: {calls}");
+    }
+}
+
+#[tokio::test]
+async fn text_with_the_index_of_an_open_call_does_not_split_it() {
+    let api = Api::Messages;
+    for name in ["get_weather", "getWeather"] {
+        for stray in ["\n", "Let me see."] {
+            let mut events = api.events(&[call("toolu_1", name, r#"{"city":"Paris"}"#)]);
+            let delta =
+                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": stray}});
+            let deltas: Vec<usize> = (0..events.len()).filter(|at| is(&events[*at], "content_block_delta")).collect();
+            for at in deltas.into_iter().rev() {
+                events.insert(at + 1, delta.clone());
+            }
+            let upstream = Server::always(sse::reply(&events)).await;
+            let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+            let answer = api.streamed(&proxy, &api.with_tools("Weather?")).await;
+            let outline = api.outline(&answer);
+            let calls: Vec<&String> = outline.iter().filter(|part| part.starts_with("call ")).collect();
+            assert_eq!(calls, [r#"call get_weather {"city":"Paris"}"#], "{stray:?}: {outline:?}");
+            assert_eq!((calls.len(), outline.len(), &answer["stop_reason"]), (1, 2, &json!("tool_use")), "{outline:?}");
+            assert_eq!(upstream.received().len(), 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn results_with_images_reach_the_upstream_as_sent() {
+    let api = Api::Messages;
+    let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0="}});
+    let result = |id: &str| json!({"type": "tool_result", "tool_use_id": id, "content": [{"type": "text", "text": "seen"}, image]});
+    let made = |id: &str| json!({"type": "tool_use", "id": id, "name": "get_weather", "input": {"city": "Paris"}});
+    let mut request = api.with_tools("Weather?");
+    request["messages"].as_array_mut().unwrap().extend([
+        json!({"role": "assistant", "content": [made("toolu_1"), made("toolu_2")]}),
+        json!({"role": "user", "content": [result("toolu_1"), result("toolu_2"), {"type": "text", "text": "And now?"}]}),
+    ]);
+    for last in
+        [call("toolu_3", "get_weather", r#"{"city":"Rome"}"#), call("toolu_3", "getWeather", r#"{"city":"Rome"}"#)]
+    {
+        let upstream = Server::scripted(move |_, received| api.reply(received, std::slice::from_ref(&last))).await;
+        let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+        for answer in api.both(&proxy, &request).await {
+            assert_eq!(api.outline(&answer), [r#"call get_weather {"city":"Rome"}"#]);
+        }
+        assert_eq!(upstream.received()[0].text(), request.to_string());
+    }
+}
+
+#[tokio::test]
+async fn a_missing_id_and_arguments_that_are_an_object_are_completed() {
+    let api = Api::Responses;
+    for (id, arguments) in [
+        (json!(null), json!(r#"{"city":"Oslo","days":"3"}"#)),
+        (json!("call_1"), json!({"city": "Oslo", "days": "3"})),
+        (json!(null), json!({"city": "Oslo", "days": 3})),
+    ] {
+        let item = json!({"type": "function_call", "id": "fc_9", "call_id": id, "name": "get_weather", "arguments": arguments});
+        let upstream = Server::scripted(move |_, received| api.reply(received, &[Part::Other(item.clone())])).await;
+        let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+        for answer in api.both(&proxy, &api.with_tools("Weather?")).await {
+            let item = &answer["output"][0];
+            let given: Value = serde_json::from_str(item["arguments"].as_str().unwrap()).unwrap();
+            assert_eq!(given, json!({"city": "Oslo", "days": 3}));
+            assert!(item["call_id"].as_str().is_some_and(|id| !id.is_empty()), "{item}");
+        }
     }
 }
 

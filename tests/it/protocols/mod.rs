@@ -20,5 +20,6 @@ mod responses_api;
 mod responses_stream;
 mod sse;
 mod state;
+mod tool_forms;
 mod tool_kinds;
 mod toolsets;

@@ -28,7 +28,7 @@ use callwright_openapi::{
 use callwright_store::{Beginning, IntentKey, IntentState, Intents, StoreError};
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::rules::{ExecuteRule, ExecuteRules, Permission, ScanRules};
-use callwright_types::{Call, OperationRef, Outcome, Owner, Secret, Tool};
+use callwright_types::{Call, OperationRef, Outcome, Owner, Secret, Tool, ToolKind};
 use futures_util::future::BoxFuture;
 
 /// Intent store in memory.
@@ -146,7 +146,7 @@ fn operation(method: Method, server: &str, path: &str, bindings: Vec<Binding>) -
         name: "use".into(),
         description: String::new(),
         parameters: Arc::new(json!({"type": "object"})),
-        free_text: false,
+        kind: ToolKind::Function,
         reads: None,
         owner: Owner::Proxy(reference),
     };

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use callwright_judge::scanner::{ToolSet, Validators};
-use callwright_types::{Owner, Tool};
+use callwright_types::{Owner, Tool, ToolKind};
 use serde_json::{Value, json};
 
 /// Creates a tool set from `(name, parameters)`.
@@ -14,7 +14,7 @@ pub(crate) fn tool_set(tools: Vec<(String, Value)>) -> ToolSet {
             name,
             description: "Does what its name says.".to_owned(),
             parameters: Arc::new(parameters),
-            free_text: false,
+            kind: ToolKind::Function,
             reads: None,
             owner: Owner::Client,
         })

@@ -20,7 +20,7 @@ use callwright_types::rules::{Action, FaultActions, ScanRules};
 use callwright_types::trace::Round;
 use callwright_types::{
     ApprovalNote, ApprovalStatus, Call, Diagnosis, Explanation, FaultCode, Outcome, Owner, Passage, Refusal,
-    RefusalReason, Tool,
+    RefusalReason, Tool, ToolKind,
 };
 
 /// Returns contexts in which the template `name` must render.
@@ -61,7 +61,7 @@ fn tool(name: &str, parameters: serde_json::Value) -> Arc<Tool> {
         name: name.to_owned(),
         description: "Books a room.".to_owned(),
         parameters: Arc::new(parameters),
-        free_text: false,
+        kind: ToolKind::Function,
         reads: None,
         owner: Owner::Client,
     })

@@ -12,7 +12,8 @@ use callwright_types::Diagnosis;
 const MAX_LISTED: usize = 10;
 
 /// Returns the template context. The facts of the diagnosis depend on how far the answer could be parsed. All are
-/// optional: `reason` (why no call can be recovered), `name` (tool name), `near` (text at that position), `notation`.
+/// optional: `reason` (why no call can be recovered), `name` (tool name), `near` (text at that position), `notation`,
+/// `native_only` (whether calls of the tool cannot be read from text).
 pub(super) fn context(diagnosis: &Diagnosis, tool_set: &ToolSet) -> Value {
     let name = fact(diagnosis, "name");
     let tools: Vec<String> = match name {
@@ -26,6 +27,7 @@ pub(super) fn context(diagnosis: &Diagnosis, tool_set: &ToolSet) -> Value {
         near => fact(diagnosis, "near"),
         notation => fact(diagnosis, "notation"),
         name => name,
+        native_only => diagnosis.facts.get("native_only").and_then(serde_json::Value::as_bool).unwrap_or(false),
         tools => tools,
         offered => tool_set.tools().len(),
         example => example_of(name, tool_set).map(ExampleCall::context),

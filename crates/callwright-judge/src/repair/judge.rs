@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use super::proposal::{RepairJob, RepairedCall};
-use super::{arguments, passes, tool_name};
+use super::{arguments, custom_input, passes, tool_name};
 use crate::scanner::{Context, Scan, ToolSet, scan_in};
 use callwright_common::json::RawObject;
 use callwright_types::rules::{RepairRules, ScanRules};
-use callwright_types::{Call, FaultCode};
+use callwright_types::{Call, FaultCode, ToolKind};
 
 /// Repairs the call at `index` of an answer and scans the result. A call without faults, which is the common case, is
 /// scanned only once.
@@ -60,8 +60,10 @@ fn repair_in(
     let Some(tool) = tool_name::repair(&mut repaired, tool_set, renames).filter(|_| context.step()) else {
         return repaired;
     };
-    if !tool.tool.free_text {
-        let job = RepairJob { tool, tool_set, scan, rules, context };
+    let job = RepairJob { tool, tool_set, scan, rules, context };
+    if tool.tool.kind == ToolKind::Custom {
+        custom_input::repair(&mut repaired, &job);
+    } else {
         if rules.values && job.repairs(FaultCode::NoCall) {
             arguments::repair(&mut repaired, &job);
         }

@@ -1,15 +1,16 @@
 //! Judges one message of a model: its native calls, or the calls that its text contains.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::judge::judge;
 use super::rescue::decision::{Case, Decision, Delivery, decide};
 use super::rescue::reading::{Reading, Rescued, Situation};
 use super::rescue::{rescue, unsure};
-use crate::scanner::{CheckedCall, Context, JudgementBudget, Scan, ToolSet};
-use callwright_common::json::Pointer;
+use crate::scanner::{CheckedCall, CompiledTool, Context, JudgementBudget, Scan, ToolSet, accept_unjudged};
+use callwright_common::json::{Pointer, RawObject};
 use callwright_types::rules::{Action, RepairRules, ScanRules, Unsure};
-use callwright_types::{Call, Diagnosis, FaultCode, Repair, RepairKind, Verdict};
+use callwright_types::{Call, Diagnosis, FaultCode, Repair, RepairKind, ToolKind, Verdict};
 use serde_json::Value;
 
 /// One message of a model, before it is judged.
@@ -45,9 +46,20 @@ impl JudgedCall {
         Self { repaired: call.clone(), made: call, repairs: Vec::new(), result: Err(Vec::new()), advice: Vec::new() }
     }
 
+    /// Creates an accepted native call of a tool whose schema is the provider's.
+    fn unjudged(call: &Call, tool: &Arc<CompiledTool>) -> Self {
+        let Scan { result, advice } = accept_unjudged(call, tool);
+        Self { made: call.clone(), repaired: call.clone(), repairs: Vec::new(), result, advice }
+    }
+
     /// Whether the call was not examined.
     pub fn is_unexamined(&self) -> bool {
         self.result.as_ref().is_err_and(Vec::is_empty)
+    }
+
+    /// Whether the call is accepted as a call of a custom tool, whose text is the one member of its arguments.
+    pub fn is_custom(&self) -> bool {
+        self.result.as_ref().is_ok_and(|checked| checked.custom_input().is_some())
     }
 
     /// Returns the verdict on this call alone.
@@ -73,6 +85,23 @@ impl CallJudge<'_> {
     /// Repairs and scans the calls of an answer. After enough faults, further calls are not examined.
     fn calls(&self, calls: &[Call]) -> Vec<JudgedCall> {
         calls.iter().enumerate().map(|(index, call)| self.call(call, index)).collect()
+    }
+
+    /// Judges native calls, which have the form of a function's.
+    fn native(&self, calls: &[Call]) -> Vec<JudgedCall> {
+        let judged = calls.iter().enumerate().map(|(index, call)| {
+            if self.tool_set.kind(&call.name) == Some(ToolKind::Predefined)
+                && let Some(tool) = self.tool_set.get(&call.name)
+            {
+                return JudgedCall::unjudged(call, tool);
+            }
+            let mut judged = self.call(call, index);
+            if judged.is_custom() {
+                judged.repairs.push(form_changed(index, "function", "custom"));
+            }
+            judged
+        });
+        judged.collect()
     }
 
     fn call(&self, call: &Call, index: usize) -> JudgedCall {
@@ -161,6 +190,13 @@ impl JudgedMessage {
         self.calls.iter().any(|call| call.verdict() == verdict)
     }
 
+    /// Notes the calls with these ids as calls of functions that had the form of a custom tool's.
+    pub fn note_functions(&mut self, ids: &[String]) {
+        for (index, call) in self.calls.iter_mut().enumerate().filter(|(_, call)| ids.contains(&call.made.id)) {
+            call.repairs.push(form_changed(index, "custom", "function"));
+        }
+    }
+
     /// Whether calls were found in the text, or were evidently meant there.
     pub fn called_in_text(&self) -> bool {
         let meant = self.no_call.as_ref().or(self.no_call_advice.as_ref());
@@ -195,7 +231,7 @@ pub fn judge_message(
 fn judged_in_budget(spoken: &Spoken<'_>, judge: CallJudge<'_>) -> JudgedMessage {
     let CallJudge { tool_set, scan, repair, context } = judge;
     if !spoken.calls.is_empty() {
-        let mut calls = judge.calls(spoken.calls);
+        let mut calls = judge.native(spoken.calls);
         if calls.len() > 1 && scan.faults.of(FaultCode::RepeatedCall) != Action::Off {
             note_duplicates(&mut calls);
         }
@@ -206,6 +242,9 @@ fn judged_in_budget(spoken: &Spoken<'_>, judge: CallJudge<'_>) -> JudgedMessage 
     let situation = Situation { budget: context.budget, ..spoken.situation };
     match text.map_or(Reading::Text, |text| rescue(text, tool_set, &situation)) {
         Reading::Text => JudgedMessage::default(),
+        Reading::NoCall(diagnosis) if diagnosis.is_unsure() => {
+            unconfirmed(diagnosis, action, repair.rescue.unsure.towards(situation.delivery == Delivery::Native))
+        }
         Reading::NoCall(diagnosis) if action.blocks() => {
             JudgedMessage { no_call: Some(diagnosis), ..Default::default() }
         }
@@ -226,6 +265,18 @@ fn judged_in_budget(spoken: &Spoken<'_>, judge: CallJudge<'_>) -> JudgedMessage 
             JudgedMessage { calls: judge.rescued(&rescued), rescued: Some(rescued), ..Default::default() }
         }
     }
+}
+
+/// Whether a call in the form of a custom tool's is one of a function: it names one, and its input is an object.
+pub fn is_call_of_function(call: &Call, tool_set: &ToolSet) -> bool {
+    let is_object = || call.arguments.trim_start().starts_with('{') && RawObject::parse(&call.arguments).is_ok();
+    tool_set.find(&call.name).is_some_and(|tool| tool.tool.is_function()) && is_object()
+}
+
+/// Returns the repair of a call whose form is that of another kind of tool.
+fn form_changed(call: usize, from: &str, to: &str) -> Repair {
+    let (from, to) = (Value::from(from), Value::from(to));
+    Repair { kind: RepairKind::FormChanged, call, path: Pointer::root(), from, to }
 }
 
 /// Notes calls that are equal to an earlier call of the same answer. They are not removed, because both may be
@@ -250,11 +301,17 @@ fn note_duplicates(calls: &mut [JudgedCall]) {
 fn not_calls(text: &str, rescued: &Rescued, case: Case, action: Action, unsure_is: Unsure) -> Option<JudgedMessage> {
     match (decide(case), unsure_is) {
         (Decision::Call, _) | (Decision::Unsure, Unsure::Call) => None,
-        (Decision::Unsure, Unsure::Confirm) if action.blocks() => {
-            Some(JudgedMessage { no_call: Some(unsure(text, rescued)), is_unsure: true, ..Default::default() })
-        }
+        (Decision::Unsure, _) => Some(unconfirmed(unsure(text, rescued), action, unsure_is)),
         _ => Some(JudgedMessage { no_call_advice: Some(unsure(text, rescued)), ..Default::default() }),
     }
+}
+
+/// Returns a message that may be a call: the model is requested to confirm it, unless policy treats it as text.
+fn unconfirmed(diagnosis: Diagnosis, action: Action, unsure: Unsure) -> JudgedMessage {
+    if unsure == Unsure::Text || !action.blocks() {
+        return JudgedMessage { no_call_advice: Some(diagnosis), ..Default::default() };
+    }
+    JudgedMessage { no_call: Some(diagnosis), is_unsure: true, ..Default::default() }
 }
 
 /// Returns the advice for calls in the text that policy does not rescue.

@@ -8,6 +8,7 @@ mod actions;
 pub mod answers;
 mod arguments;
 mod coercion;
+mod custom_input;
 #[cfg(test)]
 mod hostile_tests;
 mod judge;
@@ -27,7 +28,7 @@ mod value;
 mod wrapper;
 
 pub use judge::{judge, repair_call};
-pub use message::{JudgedCall, JudgedMessage, Spoken, Unjudged, judge_message};
+pub use message::{JudgedCall, JudgedMessage, Spoken, Unjudged, is_call_of_function, judge_message};
 pub use no_answer::TextAnswer;
 pub use proposal::RepairedCall;
 pub use rescue::notations::{Notations, Settings};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::tool_set::CompiledTool;
-use callwright_types::Call;
+use callwright_types::tool::CUSTOM_INPUT;
+use callwright_types::{Call, ToolKind};
 
 /// A tool call that passed the scan. Its only constructor is [`super::scan`]: a function that takes a `CheckedCall`
 /// cannot receive an unchecked call.
@@ -38,9 +39,15 @@ impl CheckedCall {
         &self.arguments
     }
 
-    /// Whether the raw text of [`Call::arguments`] is the only form of the arguments. The tool takes unvalidated free
-    /// text, or the policy accepted arguments that are not a JSON object (E1).
+    /// Whether the raw text of [`Call::arguments`] is the only form of the arguments: policy accepted arguments that are
+    /// not a JSON object (E1), or the call was not judged.
     pub fn is_free_text(&self) -> bool {
-        self.tool.tool.free_text || !self.is_read
+        !self.is_read
+    }
+
+    /// Returns the text of a call of a custom tool; `None` for other tools.
+    pub fn custom_input(&self) -> Option<&str> {
+        let is_custom = self.tool.tool.kind == ToolKind::Custom;
+        self.arguments.get(CUSTOM_INPUT).filter(|_| is_custom)?.as_str()
     }
 }

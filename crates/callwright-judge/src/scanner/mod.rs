@@ -44,7 +44,7 @@ pub use transcript::{Conversation, PastCall, Round, Transcript};
 
 use callwright_common::json::Pointer;
 use callwright_types::rules::{Action, Report, ScanRules};
-use callwright_types::{Call, Diagnosis, FaultCode};
+use callwright_types::{Call, Diagnosis, FaultCode, ToolKind};
 use examination::{Examination, UnknownMember};
 use faults::{Check, TABLE};
 use schema::{SchemaRule, Violation};
@@ -81,10 +81,6 @@ pub fn scan_in(call: &Call, index: usize, tool_set: &ToolSet, rules: &ScanRules,
     }
     let case = FaultCase::new(call, index, tool_set, rules, context);
     let tool = tool_set.get(&call.name);
-    if let Some(tool) = tool.filter(|tool| tool.tool.free_text) {
-        let checked = CheckedCall::new(call.clone(), Arc::clone(tool), Some(Map::new()));
-        return Scan { result: Ok(checked), advice: Vec::new() };
-    }
     let arguments = serde_json::from_str::<Map<String, Value>>(&call.arguments).map(Value::Object);
     let (case, found) = match (tool, &arguments) {
         (Some(tool), Ok(arguments)) => {
@@ -106,6 +102,12 @@ pub fn scan_in(call: &Call, index: usize, tool_set: &ToolSet, rules: &ScanRules,
         Err(report(blocking, rules.report))
     };
     Scan { result, advice: report(advice, Report::All) }
+}
+
+/// Accepts a native call of a tool whose schema is the provider's.
+pub(crate) fn accept_unjudged(call: &Call, tool: &Arc<CompiledTool>) -> Scan {
+    let arguments = serde_json::from_str(&call.arguments).ok();
+    Scan { result: Ok(CheckedCall::new(call.clone(), Arc::clone(tool), arguments)), advice: Vec::new() }
 }
 
 /// Scans an answer without a tool call. Returns the first fault of the table that applies and is not switched off.
@@ -157,6 +159,10 @@ fn judge_unusable(case: &FaultCase<'_>, tool_is_known: bool, error: Option<&serd
 fn judge(case: &FaultCase<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
     let found = tool.examine(arguments, case.rules.unknown_parameters);
     let mut diagnoses = if found.is_clean() { Vec::new() } else { judge_schema(case, tool, arguments, found) };
+    if tool.tool.kind == ToolKind::Custom {
+        // The text is a program or a patch: its words are not arguments.
+        return diagnoses;
+    }
     for fault in &TABLE {
         let Check::Call(check) = fault.check else { continue };
         // Only calls without other faults are compared with earlier calls.
@@ -322,10 +328,13 @@ mod tests {
     }
 
     #[test]
-    fn free_text_passes_unjudged() {
-        let book = tool_set(r#"[{"name":"sql","parameters":null,"free_text":true}]"#);
-        let checked = scan(&call("sql", "SELECT 1"), 0, &book, &ScanRules::default()).unwrap();
-        assert!(checked.is_free_text() && checked.arguments().is_empty());
+    fn the_text_of_a_custom_tool_is_one_member_whose_words_are_not_judged() {
+        let tools = r#"[{"name":"sql","kind":"custom"}]"#;
+        let arguments = r#"{"input":"SELECT '<your_city>' -- TODO"}"#;
+        let checked = scan(&call("sql", arguments), 0, &tool_set(tools), &ScanRules::default()).unwrap();
+        assert_eq!(checked.custom_input(), Some("SELECT '<your_city>' -- TODO"));
+        assert_eq!(codes(tools, "sql", "{}"), [FaultCode::ParameterMissing]);
+        assert_eq!(codes(tools, "sql", r#"{"input":5}"#), [FaultCode::TypeMismatch]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{PastCall, ToolSet, Validators, scan};
 use callwright_types::rules::ScanRules;
-use callwright_types::{Call, Diagnosis, FaultCode, Owner, Tool};
+use callwright_types::{Call, Diagnosis, FaultCode, Owner, Tool, ToolKind};
 
 /// Tools with a variety of schema features.
 pub const TOOLS: &str = r##"[
@@ -40,18 +40,24 @@ pub const TOOLS: &str = r##"[
   {"name": "anything", "parameters": null}
 ]"##;
 
-/// Creates a tool set from a JSON list of `{"name", "description", "parameters"}`.
+/// Creates a tool set from a JSON list of `{"name", "description", "parameters", "kind"}`.
 pub fn tool_set(tools: &str) -> ToolSet {
     let tools: Vec<Value> = serde_json::from_str(tools).unwrap();
     ToolSet::compile(tools.iter().map(|tool| Arc::new(tool_of(tool))).collect(), &Validators::default())
 }
 
 fn tool_of(members: &Value) -> Tool {
+    let is_custom = members["kind"] == "custom";
     Tool {
         name: members["name"].as_str().unwrap().to_owned(),
         description: members["description"].as_str().unwrap_or_default().to_owned(),
-        parameters: Arc::new(members["parameters"].clone()),
-        free_text: members["free_text"] == true,
+        parameters: if is_custom { Tool::custom_parameters() } else { Arc::new(members["parameters"].clone()) },
+        kind: match members["kind"].as_str() {
+            Some("custom") => ToolKind::Custom,
+            Some("predefined") => ToolKind::Predefined,
+            Some("built_in") => ToolKind::BuiltIn,
+            _ => ToolKind::Function,
+        },
         reads: None,
         owner: Owner::Client,
     }
@@ -63,7 +69,7 @@ pub fn tool(name: &str, parameters: &Value) -> Arc<Tool> {
         name: name.to_owned(),
         description: String::new(),
         parameters: Arc::new(parameters.clone()),
-        free_text: false,
+        kind: ToolKind::Function,
         reads: None,
         owner: Owner::Client,
     })

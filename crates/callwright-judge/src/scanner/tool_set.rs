@@ -13,13 +13,17 @@ use super::schema::{
 use callwright_common::json::Pointer;
 use callwright_types::memory::ClientTool;
 use callwright_types::rules::UnknownParameters;
-use callwright_types::{Owner, Tool};
+use callwright_types::{Owner, Tool, ToolKind};
 
 /// Tools of a request, with compiled schemas.
 #[derive(Debug, Clone, Default)]
 pub struct ToolSet {
     tools: Vec<Arc<CompiledTool>>,
     by_name: HashMap<String, usize>,
+    /// Names of the tools of the provider's API, whose calls have forms of their own.
+    built_in: Vec<String>,
+    /// Whether a tool that is called by name is not a function.
+    has_other_kinds: bool,
     folded: OnceLock<FoldedNames>,
     names: OnceLock<NameList>,
     owners: OnceLock<HashMap<String, Vec<usize>>>,
@@ -48,7 +52,10 @@ impl ToolSet {
     pub fn compile(tools: Vec<Arc<Tool>>, validators: &Validators) -> Self {
         let mut tool_set = Self::default();
         for tool in tools {
-            if !tool_set.by_name.contains_key(&tool.name) {
+            if tool.kind == ToolKind::BuiltIn {
+                tool_set.built_in.push(tool.name.clone());
+            } else if !tool_set.by_name.contains_key(&tool.name) {
+                tool_set.has_other_kinds |= !tool.is_function();
                 tool_set.by_name.insert(tool.name.clone(), tool_set.tools.len());
                 let (schema, client, validators) = (OnceLock::new(), OnceLock::new(), Some(validators.clone()));
                 tool_set.tools.push(Arc::new(CompiledTool { tool, schema, validators, client }));
@@ -76,7 +83,31 @@ impl ToolSet {
         })
     }
 
-    /// Returns all tools in the order offered.
+    /// Returns the kind of the tool with exactly this name; that of a function if only functions are offered.
+    pub fn kind(&self, name: &str) -> Option<ToolKind> {
+        // Most clients offer only functions.
+        if self.has_other_kinds { self.get(name).map(|tool| tool.tool.kind) } else { Some(ToolKind::Function) }
+    }
+
+    /// Returns the name of the tool of the provider's API that a name refers to, if no other tool has that name.
+    pub(crate) fn built_in(&self, name: &str) -> Option<&str> {
+        if self.built_in.is_empty() || self.find(name).is_some() {
+            return None;
+        }
+        let bare = names::fold(names::without_scope(name).unwrap_or(name));
+        self.built_in.iter().find(|own| names::fold(own) == bare).map(String::as_str)
+    }
+
+    /// Returns the name of the tool that a name refers to if calls of it cannot be read from text, because only the
+    /// provider's API knows their form.
+    pub(crate) fn native_only(&self, name: &str) -> Option<&str> {
+        match self.find(name) {
+            Some(tool) => Some(tool.name()).filter(|_| !tool.may_be_written()),
+            None => self.built_in(name),
+        }
+    }
+
+    /// Returns all tools that are called by name, in the order offered.
     pub fn tools(&self) -> &[Arc<CompiledTool>] {
         &self.tools
     }
@@ -188,7 +219,7 @@ impl CompiledTool {
             name: name.to_owned(),
             description: String::new(),
             parameters: Arc::new(Value::Null),
-            free_text: false,
+            kind: ToolKind::Function,
             reads: None,
             owner: Owner::Client,
         };
@@ -199,6 +230,15 @@ impl CompiledTool {
     /// Returns the name of the tool.
     pub fn name(&self) -> &str {
         &self.tool.name
+    }
+
+    /// Whether calls of the tool can be read from text: their form is known.
+    pub(crate) fn may_be_written(&self) -> bool {
+        match self.tool.kind {
+            ToolKind::Function | ToolKind::Custom => true,
+            ToolKind::Predefined => !self.tool.parameters.is_null(),
+            ToolKind::BuiltIn => false,
+        }
     }
 
     /// Returns the identity of the tool in the memory, if it is a client's tool and its name is an identifier.

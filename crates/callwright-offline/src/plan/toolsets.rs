@@ -20,7 +20,7 @@ use callwright_knowledge::planner::producers::{
     Candidate, Edges, Producers, Request, Segment, ToolShape, documented_fields,
 };
 use callwright_search::embedding::{Embedder, Vector};
-use callwright_types::{Owner, Tool};
+use callwright_types::{Owner, Tool, ToolKind};
 
 /// Inputs of toolsets.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +82,14 @@ impl ToolsetTool {
     fn into_tool(self) -> Arc<Tool> {
         let ToolsetToolForm { description, parameters, .. } = self.form;
         let (description, parameters) = (description.unwrap_or_default(), Arc::new(parameters));
-        Arc::new(Tool { name: self.name, description, parameters, free_text: false, reads: None, owner: Owner::Client })
+        Arc::new(Tool {
+            name: self.name,
+            description,
+            parameters,
+            kind: ToolKind::Function,
+            reads: None,
+            owner: Owner::Client,
+        })
     }
 }
 

@@ -26,6 +26,7 @@ fn action(repair: &Repair) -> String {
     match kind {
         RepairKind::Rescued => format!("rescued {to} from {}", from.trim_matches('"')),
         RepairKind::ArgumentsMended => format!("{location}: read {from} as {to}"),
+        RepairKind::FormChanged => format!("changed the form of the call from {from} to {to}"),
         RepairKind::ToolRenamed => format!("renamed tool {from} to {to}"),
         RepairKind::ParameterRenamed => format!("{location}: renamed {from} to {to}"),
         RepairKind::DefaultFilled => format!("{location}: filled the default {to}"),

@@ -5,6 +5,7 @@ mod answer;
 mod blocks;
 mod events;
 mod notes;
+mod predefined;
 mod rejoin;
 mod request;
 mod stream;

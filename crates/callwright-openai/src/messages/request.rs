@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::blocks::TOOL_USE;
 use super::views::{elements, located_views};
-use super::{added, notes, rejoin};
+use super::{added, notes, predefined, rejoin};
 use crate::fields::{ObjectFields, object, present};
 use crate::parts::{Rejoined, RequestForm};
 use crate::request::{check_arrays, wrong_type};
@@ -16,7 +16,7 @@ use crate::tools::WrittenToolFields;
 use crate::{AssistantMessage, KeptPart, MessageView, RequestError, ToolChoice};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::tool::Owner;
-use callwright_types::{Call, Tool};
+use callwright_types::{Call, Tool, ToolKind};
 
 /// Member with the tools that the model may or must call.
 const TOOL_CHOICE: &str = "tool_choice";
@@ -27,7 +27,7 @@ const ONE_CALL: &str = "disable_parallel_tool_use";
 /// Type of a tool with a schema.
 const CUSTOM: &str = "custom";
 
-/// Beginnings of the types of tools that the provider executes. Their calls are not `tool_use` blocks.
+/// Beginnings of the types of tools that the provider executes. Their calls are `server_tool_use` blocks.
 const SERVER_TOOLS: [&str; 6] = ["web_search", "web_fetch", "code_execution", "tool_search", "advisor", "mcp_toolset"];
 
 /// Requests of this protocol.
@@ -104,9 +104,8 @@ impl RequestForm for MessagesRequest {
         if let Some(description) = tool.description {
             element.set("description", raw(description));
         }
-        let schema = tool.parameters.filter(|_| !tool.free_text);
-        element.set("input_schema", input_schema(schema));
-        if tool.strict && !tool.free_text {
+        element.set("input_schema", input_schema(tool.parameters));
+        if tool.strict {
             element.set("strict", raw(&true));
         }
         element.to_raw()
@@ -157,24 +156,17 @@ fn is_thinking(fields: &RawObject) -> bool {
     kind.is_some_and(|kind| kind != "disabled")
 }
 
-/// Parses an element of `tools`. Returns `None` for a tool that the provider executes, for a toolset, and for an
-/// element without a name.
+/// Parses an element of `tools`; `None` for a toolset and for an element without a name.
 fn read_tool(element: &ObjectFields<'_>) -> Option<Tool> {
     let name = element.string("name").filter(|name| !name.is_empty())?.into_owned();
-    let kind = element.string("type");
-    let is_custom = kind.as_deref().is_none_or(|kind| kind == CUSTOM);
-    if !is_custom && kind.is_some_and(|kind| SERVER_TOOLS.iter().any(|tool| kind.starts_with(tool))) {
-        return None;
-    }
-    let schema: Option<Value> = element.get_as("input_schema");
-    Some(Tool {
-        name,
-        description: element.string("description").unwrap_or_default().into_owned(),
-        free_text: schema.is_none(),
-        parameters: Arc::new(schema.unwrap_or(Value::Null)),
-        reads: None,
-        owner: Owner::Client,
-    })
+    let version = element.string("type").filter(|kind| kind != CUSTOM).unwrap_or_default();
+    let (kind, parameters) = match element.get_as::<Value>("input_schema") {
+        _ if SERVER_TOOLS.iter().any(|tool| version.starts_with(tool)) => (ToolKind::BuiltIn, Arc::default()),
+        Some(schema) => (ToolKind::Function, Arc::new(schema)),
+        None => (ToolKind::Predefined, predefined::schema_of(&version)),
+    };
+    let description = element.string("description").unwrap_or_default().into_owned();
+    Some(Tool { name, description, parameters, kind, reads: None, owner: Owner::Client })
 }
 
 /// Returns the schema of a tool's input. The API requires a schema, with the type of an object.
@@ -260,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn only_tools_with_a_schema_are_judged() {
+    fn tools_are_functions_or_those_of_the_provider() {
         let request = request(
             r#"{"tools":[
                 {"name":"f","description":"d","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}},
@@ -277,19 +269,25 @@ mod tests {
                 {"type":"browser_toolset_20260801"},
                 {"name":""}, {"name":5}, 7]}"#,
         );
-        let tools: Vec<(String, bool)> =
-            request.client_tools().into_iter().map(|tool| (tool.name, tool.free_text)).collect();
+        let read = request.client_tools();
+        let tools: Vec<(&str, ToolKind, bool)> =
+            read.iter().map(|tool| (tool.name.as_str(), tool.kind, tool.parameters.is_null())).collect();
         let expected = [
-            ("f", false),
-            ("g", false),
-            ("bash", true),
-            ("str_replace_based_edit_tool", true),
-            ("computer", true),
-            ("memory", true),
+            ("f", ToolKind::Function, false),
+            ("g", ToolKind::Function, false),
+            ("bash", ToolKind::Predefined, false),
+            ("str_replace_based_edit_tool", ToolKind::Predefined, false),
+            ("computer", ToolKind::Predefined, true),
+            ("memory", ToolKind::Predefined, false),
+            ("web_search", ToolKind::BuiltIn, true),
+            ("code_execution", ToolKind::BuiltIn, true),
+            ("web_fetch", ToolKind::BuiltIn, true),
+            ("tool_search_tool_regex", ToolKind::BuiltIn, true),
         ];
-        assert_eq!(tools, expected.map(|(name, free_text)| (name.to_owned(), free_text)));
-        assert_eq!(*request.client_tools()[0].parameters, json!({"type": "object"}));
-        assert_eq!(request.listed_tools().len(), 15);
+        assert_eq!(tools, expected);
+        assert_eq!(*read[0].parameters, json!({"type": "object"}));
+        let listed = request.listed_tools();
+        assert_eq!((listed.len(), listed.iter().filter(|(tool, _)| tool.is_some()).count()), (15, 6));
     }
 
     #[test]
@@ -298,7 +296,7 @@ mod tests {
             name: "f".into(),
             description: "d".into(),
             parameters: Arc::new(Value::Null),
-            free_text: false,
+            kind: ToolKind::Function,
             reads: None,
             owner: Owner::Client,
         };

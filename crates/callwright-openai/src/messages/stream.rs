@@ -168,7 +168,13 @@ impl MessagesAssembly {
             None => {
                 self.irregular = true;
                 let Some(block) = delta.new_block() else { return Ok(None) };
+                let open_call = self.open_call(index);
                 self.begin(index, &block.to_raw())?;
+                if let (Some(index), Some(call)) = (index, open_call) {
+                    // The index is that of a call, which goes on.
+                    self.by_index.insert(index, call);
+                    self.open = Some(call);
+                }
                 self.blocks.len() - 1
             }
         };
@@ -182,6 +188,13 @@ impl MessagesAssembly {
         self.irregular |= !block.push(delta, &fields);
         self.bytes += block.size().saturating_sub(before);
         Ok(Some(block.kind))
+    }
+
+    /// Returns the position of the call with this index, if it is open.
+    fn open_call(&self, index: Option<u64>) -> Option<usize> {
+        let at = *self.by_index.get(&index?)?;
+        let is_call = self.blocks.get(at).is_some_and(|block| block.kind == ContentKind::Call);
+        (is_call && self.open == Some(at)).then_some(at)
     }
 
     /// Returns the position of the block that takes a delta: the one with its index, the last one, or for a signature

@@ -47,14 +47,24 @@ pub(crate) trait AnswerForm: Debug + Sync {
     /// Member with the parts: `output` or `content`.
     fn parts_key(&self) -> &'static str;
 
-    /// Reads a part. A call of a typed client tool, which has no schema, is read as a call as well: its tool is marked as
-    /// free text.
+    /// Reads a part. A call of a tool that the provider defines and the client executes is a call as well.
     fn read_part(&self, part: &RawValue) -> PartKind;
 
-    /// Returns the part of a call: `part` with the call's id, name and arguments, or a new part if it is `None`. Members
-    /// that already have the right value keep their text, and so do unknown members. Ids of new parts have the form that
+    /// Returns the part of a function's call: `part` with the call's id, name and arguments, or a new part if it is `None`.
+    /// Members that already have the right value keep their text, and so do unknown members. Ids of new parts have the form that
     /// the protocol requires.
     fn with_call(&self, part: Option<&RawValue>, call: &Call) -> Box<RawValue>;
+
+    /// Returns the call in a part that is a call of a custom tool: its input is the arguments. `None` for other parts,
+    /// and in a protocol without such calls.
+    fn custom_call(&self, _part: &RawValue) -> Option<Call> {
+        None
+    }
+
+    /// Returns the part of a call as a call of a custom tool with this input; `None` in a protocol without such calls.
+    fn with_custom_call(&self, _part: &RawValue, _input: &str) -> Option<Box<RawValue>> {
+        None
+    }
 
     /// Returns a text part: `part` with its text replaced, or a new part if it is `None`.
     fn with_text(&self, part: Option<&RawValue>, text: &str) -> Box<RawValue>;

@@ -159,6 +159,44 @@ impl PartsMessage {
         true
     }
 
+    /// Reads the calls of custom tools that `is_function` accepts as calls of functions, with their input as arguments.
+    /// They are not well-formed, so that they are written in that form. Returns their ids.
+    pub(crate) fn adopt_custom_calls(&mut self, is_function: impl Fn(&Call) -> bool) -> Vec<String> {
+        let mut adopted = Vec::new();
+        for part in &mut self.parts {
+            if !matches!(part.kind, PartKind::Unjudged(_)) {
+                continue;
+            }
+            let Some(mut call) = self.form.custom_call(&part.raw).filter(|call| is_function(call)) else { continue };
+            if call.id.is_empty() || self.calls.iter().any(|other| other.id == call.id) {
+                call.id = ids::call_id();
+            }
+            adopted.push(call.id.clone());
+            part.kind = PartKind::Call { call, is_well_formed: false };
+        }
+        if !adopted.is_empty() {
+            let calls = self.parts.iter().filter_map(|part| match &part.kind {
+                PartKind::Call { call, .. } => Some(call.clone()),
+                _ => None,
+            });
+            (self.calls, self.well_formed) = (calls.collect(), false);
+        }
+        adopted
+    }
+
+    /// Writes the call with this id as a call of a custom tool. Returns whether there is one.
+    pub(crate) fn make_custom(&mut self, id: &str, input: &str) -> bool {
+        let Some(part) = self.parts.iter_mut().find(|part| part.call_id() == Some(id)) else { return false };
+        let Some(raw) = self.form.with_custom_call(&part.raw, input) else { return false };
+        let mut call = Call { id: id.to_owned(), name: String::new(), arguments: input.to_owned() };
+        if let PartKind::Call { call: own, .. } = &part.kind {
+            call.name.clone_from(&own.name);
+        }
+        (part.raw, part.kind) = (raw, PartKind::Unjudged(call));
+        self.calls.retain(|call| call.id != id);
+        true
+    }
+
     /// Replaces the text. Text parts whose text is the beginning of `text` stay as they are; the first other one gets the
     /// rest, and later ones are removed.
     pub(crate) fn set_text(&mut self, text: &str) {

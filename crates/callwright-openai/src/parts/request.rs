@@ -42,8 +42,8 @@ pub(crate) trait RequestForm: Debug + Sync {
     /// Replaces the tool choice; `Auto` removes it. Keeps settings in the same member that are not about the choice.
     fn set_tool_choice(&self, fields: &mut RawObject, choice: &ToolChoice);
 
-    /// Returns the tools that an element of the client's `tools` defines: one function, the functions of a namespace, or
-    /// none. Tools that take free text, or have no schema, are marked as free text, so that they are not judged.
+    /// Returns the tools that an element of the client's `tools` defines: one tool, those of a namespace or server as far
+    /// as the element names them, or none.
     fn read_tools(&self, element: &RawValue) -> Vec<Tool>;
 
     /// Returns the element of `tools` for a tool of the catalog.

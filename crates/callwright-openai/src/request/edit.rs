@@ -347,7 +347,7 @@ mod tests {
     use crate::Completion;
     use callwright_common::json::RawObject;
     use callwright_types::tool::Owner;
-    use callwright_types::{Protocol, Tool};
+    use callwright_types::{Protocol, Tool, ToolKind};
 
     fn request(text: &str) -> ModelRequest {
         ModelRequest::parse(Protocol::Chat, Bytes::copy_from_slice(text.as_bytes())).unwrap()
@@ -359,7 +359,7 @@ mod tests {
             name: name.into(),
             description: String::new(),
             parameters: parameters.clone(),
-            free_text: false,
+            kind: ToolKind::Function,
             reads: None,
             owner: Owner::Client,
         };

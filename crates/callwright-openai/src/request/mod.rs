@@ -23,7 +23,7 @@ use super::parts::RequestForm;
 use super::tools::{read_legacy_tool, read_tool};
 use super::{RequestError, ToolChoice};
 use callwright_common::json::RawObject;
-use callwright_types::{Protocol, Tool};
+use callwright_types::{Protocol, Tool, ToolKind};
 use fields::RequestFields;
 
 /// Body of a request for an answer, in any protocol. Unedited parts keep their bytes and order; an unedited request is
@@ -182,8 +182,8 @@ impl ModelRequest {
         self.fields.get("tools").or_else(|| self.fields.get("functions"))
     }
 
-    /// Returns the client's own tools. A tool without a valid name is omitted; the upstream validates it. Tools of
-    /// another type than `function` are marked as free text.
+    /// Returns the client's own tools, those of the provider's API among them. A tool without a valid name is omitted; the
+    /// upstream validates it.
     pub fn client_tools(&self) -> Vec<Tool> {
         if let Some(form) = self.form {
             return self.tool_elements().into_iter().flat_map(|element| form.read_tools(element)).collect();
@@ -191,11 +191,19 @@ impl ModelRequest {
         self.listed_tools().into_iter().filter_map(|(tool, _)| tool).collect()
     }
 
-    /// Returns the elements of the client's own list of tools: the JSON text of each element and, if it defines exactly
-    /// one tool with a valid name, the tool.
+    /// Returns the elements of the client's own list of tools: the JSON text of each element and, if it names exactly one
+    /// tool that is called by its name, the tool.
     pub fn listed_tools(&self) -> Vec<(Option<Tool>, &str)> {
         if let Some(form) = self.form {
-            let only = |element: &RawValue| Some(form.read_tools(element)).filter(|tools| tools.len() == 1)?.pop();
+            let only = |element: &RawValue| {
+                let mut tools = form.read_tools(element);
+                let is_named = |tool: &Tool| match tool.kind {
+                    ToolKind::Function | ToolKind::Custom => true,
+                    ToolKind::Predefined => self.protocol != Protocol::Responses,
+                    ToolKind::BuiltIn => false,
+                };
+                tools.pop().filter(|tool| tools.is_empty() && is_named(tool))
+            };
             return self.tool_elements().into_iter().map(|element| (only(element), element.get())).collect();
         }
         let read = if self.has("tools") { read_tool } else { read_legacy_tool };

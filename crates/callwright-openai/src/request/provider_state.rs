@@ -5,12 +5,17 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::value::RawValue;
 
 use super::ModelRequest;
+use crate::chat_message::{object_at, set_string};
 use crate::fields::{ObjectFields, string_in};
 use callwright_common::json::raw;
 use callwright_types::Protocol;
 
 /// Member of a request whose conversation the provider keeps, in Messages.
 const THREAD: &str = "thread";
+
+/// Types of the results of calls.
+const FUNCTION_OUTPUT: &str = "function_call_output";
+const CUSTOM_OUTPUT: &str = "custom_tool_call_output";
 
 /// Member with the id of the response that the request continues.
 const PREVIOUS: &str = "previous_response_id";
@@ -87,6 +92,23 @@ impl ModelRequest {
         self.set("input", whole);
     }
 
+    /// Sets the forms of results, by call id: whether the call that the provider keeps is one of a custom tool.
+    pub fn set_result_forms(&mut self, custom: &BTreeMap<String, bool>) {
+        let items: Vec<&RawValue> = self.fields.get_as("input").unwrap_or_default();
+        let items = items.into_iter().map(|item| {
+            let is_custom = match result_or_call(item) {
+                Some(ResultOrCall::Result(id)) => custom.get(&id),
+                _ => None,
+            };
+            let Some(is_custom) = is_custom else { return item.to_owned() };
+            let mut result = object_at(Some(item));
+            set_string(&mut result, "type", if *is_custom { CUSTOM_OUTPUT } else { FUNCTION_OUTPUT });
+            result.to_raw()
+        });
+        let items: Vec<Box<RawValue>> = items.collect();
+        self.set("input", raw(&items));
+    }
+
     fn is_responses(&self) -> bool {
         self.protocol == Protocol::Responses
     }
@@ -144,6 +166,16 @@ mod tests {
         let sent = request.to_value();
         assert_eq!(sent["input"], json!([call, output("a"), own, output("b")]));
         assert_eq!(sent["previous_response_id"], "resp_2");
+    }
+
+    #[test]
+    fn a_result_gets_the_type_of_the_provider_s_call() {
+        let output = |kind: &str, id: &str| json!({"type": kind, "call_id": id, "output": "x"});
+        let input = [output("custom_tool_call_output", "a"), output("custom_tool_call_output", "b")];
+        let mut request = request(&json!({"previous_response_id": "resp_1", "input": input}));
+        request.set_result_forms(&BTreeMap::from([("a".to_owned(), false)]));
+        let expected = [output("function_call_output", "a"), output("custom_tool_call_output", "b")];
+        assert_eq!(request.to_value()["input"], json!(expected));
     }
 
     #[test]

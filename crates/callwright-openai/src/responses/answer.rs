@@ -46,12 +46,30 @@ impl AnswerForm for ResponsesAnswer {
     fn with_call(&self, part: Option<&RawValue>, call: &Call) -> Box<RawValue> {
         let mut item = match part {
             Some(part) => object_at(Some(part)),
-            None => object([("type", raw("function_call")), ("id", raw(&new_id("fc"))), ("status", raw("completed"))]),
+            None => object([("type", raw(FUNCTION_CALL)), ("id", raw(&new_id("fc"))), ("status", raw("completed"))]),
         };
+        if item.get("type").and_then(string).as_deref() == Some(CUSTOM_TOOL_CALL) {
+            change_type(&mut item, FUNCTION_CALL, "fc");
+            item.remove("input");
+        }
         set_string(&mut item, "call_id", &call.id);
         set_string(&mut item, "name", &call.name);
         set_string(&mut item, "arguments", &call.arguments);
         item.to_raw()
+    }
+
+    fn custom_call(&self, part: &RawValue) -> Option<Call> {
+        let item = ObjectFields::parse(part.get())?;
+        let kind = ItemKind::new(&item);
+        (kind == ItemKind::CustomToolCall).then(|| call_of(&item, kind))
+    }
+
+    fn with_custom_call(&self, part: &RawValue, input: &str) -> Option<Box<RawValue>> {
+        let mut item = object_at(Some(part));
+        change_type(&mut item, CUSTOM_TOOL_CALL, "ctc");
+        item.remove("arguments");
+        item.set("input", raw(input));
+        Some(item.to_raw())
     }
 
     fn with_text(&self, part: Option<&RawValue>, text: &str) -> Box<RawValue> {
@@ -155,6 +173,20 @@ impl AnswerForm for ResponsesAnswer {
 
     fn error_body(&self, error: &ErrorBody, _status: StatusCode) -> Bytes {
         error.to_bytes()
+    }
+}
+
+/// Type of the call of a function.
+const FUNCTION_CALL: &str = "function_call";
+
+/// Type of the call of a custom tool.
+const CUSTOM_TOOL_CALL: &str = "custom_tool_call";
+
+/// Changes the type of an item, and its id, whose prefix the API checks.
+fn change_type(item: &mut RawObject, kind: &str, id_prefix: &str) {
+    item.set("type", raw(kind));
+    if present(item.get("id")).is_some() {
+        item.set("id", raw(&new_id(id_prefix)));
     }
 }
 

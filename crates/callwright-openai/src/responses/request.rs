@@ -1,5 +1,6 @@
 //! Requests.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -8,20 +9,24 @@ use serde_json::value::RawValue;
 
 use super::conversation::Conversation;
 use super::item::call_id;
-use crate::fields::{ObjectFields, object, present};
+use crate::fields::{ObjectFields, object, present, string};
 use crate::parts::{Rejoined, RequestForm};
 use crate::request::{check_arrays, wrong_type};
 use crate::tools::WrittenToolFields;
 use crate::tools::read_tool;
 use crate::{AssistantMessage, KeptPart, MessageView, RequestError, ToolChoice};
 use callwright_common::json::{RawObject, raw};
-use callwright_types::{Call, Tool};
+use callwright_types::{Call, Owner, Tool, ToolKind};
 
 /// Member with the conversation.
 pub(super) const INPUT: &str = "input";
 
 /// Part of the types of all calls and results.
 const CALL: &[u8] = b"_call";
+
+/// Types of tools of the API that the client executes. Servers for models that know only functions call them as such,
+/// and clients accept that.
+const CLIENT_TOOLS: [&str; 3] = ["shell", "local_shell", "apply_patch"];
 
 /// Requests of this protocol.
 #[derive(Debug)]
@@ -100,21 +105,25 @@ impl RequestForm for ResponsesRequest {
                 let inner = fields.items("tools").unwrap_or_default();
                 inner.into_iter().filter_map(read_named_tool).collect()
             }
-            _ => read_named_tool(element).into_iter().collect(),
+            Some("mcp") => {
+                let names = allowed_names(&fields).into_iter();
+                names.map(|name| typed_tool(name, ToolKind::BuiltIn)).collect()
+            }
+            Some("function" | "custom") => read_named_tool(element).into_iter().collect(),
+            Some(kind) if is_clients(kind, &fields) => vec![typed_tool(kind, ToolKind::Predefined)],
+            Some(kind) if !kind.is_empty() => vec![typed_tool(without_version(kind), ToolKind::BuiltIn)],
+            _ => Vec::new(),
         }
     }
 
     fn write_tool(&self, tool: WrittenToolFields<'_>) -> Box<RawValue> {
-        let kind = if tool.free_text { "custom" } else { "function" };
-        let mut element = object([("type", raw(kind)), ("name", raw(tool.name))]);
+        let mut element = object([("type", raw("function")), ("name", raw(tool.name))]);
         if let Some(description) = tool.description {
             element.set("description", raw(description));
         }
-        if !tool.free_text {
-            element.set("parameters", tool.parameters.map_or_else(no_parameters, raw::<Value>));
-            // Tools are strict unless they state otherwise.
-            element.set("strict", raw(&tool.strict));
-        }
+        element.set("parameters", tool.parameters.map_or_else(no_parameters, raw::<Value>));
+        // Tools are strict unless they state otherwise.
+        element.set("strict", raw(&tool.strict));
         element.to_raw()
     }
 
@@ -184,6 +193,31 @@ fn read_named_tool(element: &RawValue) -> Option<Tool> {
     matches!(kind.as_str(), "function" | "custom").then(|| read_tool(element))?
 }
 
+/// Returns the names of the tools of an MCP server that the model may call, if the element lists them.
+fn allowed_names<'a>(server: &ObjectFields<'a>) -> Vec<Cow<'a, str>> {
+    let nested = server.object("allowed_tools").and_then(|filter| filter.items("tool_names"));
+    let names = server.items("allowed_tools").or(nested).unwrap_or_default();
+    names.into_iter().filter_map(string).filter(|name| !name.is_empty()).collect()
+}
+
+/// Returns a built-in tool's type without its version: `web_search` for `web_search_preview_2025_03_11`.
+fn without_version(kind: &str) -> &str {
+    let name = kind.trim_end_matches(|letter: char| letter == '_' || letter.is_ascii_digit());
+    let name = name.strip_suffix("_preview").unwrap_or(name);
+    if name.is_empty() { kind } else { name }
+}
+
+/// Whether the client executes a tool of the API.
+fn is_clients(kind: &str, tool: &ObjectFields<'_>) -> bool {
+    CLIENT_TOOLS.contains(&kind) || tool.string("execution").as_deref() == Some("client")
+}
+
+/// Returns a tool without a definition.
+fn typed_tool(name: impl Into<String>, kind: ToolKind) -> Tool {
+    let (description, parameters) = (String::new(), Arc::default());
+    Tool { name: name.into(), description, parameters, kind, reads: None, owner: Owner::Client }
+}
+
 /// Returns the tools of a choice of type `allowed_tools`. Some clients nest it as in chat completions.
 fn allowed_tools<'a>(choice: &ObjectFields<'a>) -> Vec<&'a RawValue> {
     let nested = choice.object("allowed_tools").and_then(|inner| inner.items("tools"));
@@ -205,7 +239,7 @@ fn own_name(reference: &RawValue) -> Option<String> {
 fn named(fields: &RawObject, name: &str) -> Box<RawValue> {
     let tools: Vec<&RawValue> = fields.get_as("tools").unwrap_or_default();
     let tools = tools.into_iter().flat_map(|element| ResponsesRequest.read_tools(element));
-    let is_custom = tools.into_iter().any(|tool| tool.free_text && tool.name == name);
+    let is_custom = tools.into_iter().any(|tool| tool.kind == ToolKind::Custom && tool.name == name);
     let kind = if is_custom { "custom" } else { "function" };
     object([("type", raw(kind)), ("name", raw(name))]).to_raw()
 }

@@ -75,8 +75,9 @@ impl Fingerprint {
     pub fn of(tool: &Tool) -> Self {
         let mut hash = Sha256::new();
         add_part(&mut hash, tool.name.as_bytes());
-        add_part(&mut hash, &[u8::from(tool.free_text)]);
-        add_canonical(&mut hash, &tool.parameters);
+        add_part(&mut hash, &[u8::from(!tool.is_function())]);
+        // Only a function's parameters are the client's.
+        add_canonical(&mut hash, if tool.is_function() { &tool.parameters } else { &Value::Null });
         Self(hex(&hash.finalize()))
     }
 
@@ -319,10 +320,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::ToolKind;
 
     fn tool(name: &str, parameters: Value) -> Tool {
         let (description, parameters) = ("Of a patient.".to_owned(), Arc::new(parameters));
-        Tool { name: name.to_owned(), description, parameters, free_text: false, reads: None, owner: Owner::Client }
+        Tool {
+            name: name.to_owned(),
+            description,
+            parameters,
+            kind: ToolKind::Function,
+            reads: None,
+            owner: Owner::Client,
+        }
     }
 
     #[test]

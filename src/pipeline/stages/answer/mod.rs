@@ -18,7 +18,7 @@ use crate::pipeline::tools::Offer;
 use callwright_judge::repair::{JudgedCall, JudgedMessage};
 use callwright_openai::{Choice, Completion, ErrorBody, ToolChoice};
 use callwright_types::rules::{Mode, OnExhausted};
-use callwright_types::{Call, Verdict};
+use callwright_types::{Call, RepairKind, ToolKind, Verdict};
 
 pub(crate) use relay::{refuse, relay};
 pub(crate) use write::{compose_begun, write};
@@ -87,7 +87,8 @@ pub(crate) fn settle(
             changed
         }
     };
-    Ok(SettledAnswer { completion, changed, rescued })
+    let reformed = if changed { reformed(&choices) } else { BTreeMap::new() };
+    Ok(SettledAnswer { completion, changed, rescued, reformed })
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,6 +131,7 @@ fn change(
         // Providers refuse text parts without visible text.
         let is_left_out = turn.streamed.events.is_some() && text.trim().is_empty();
         choice.rescue(if is_left_out { "" } else { &text }, &for_client, turn.request.is_legacy());
+        make_custom(offer, choice, &for_client);
         return ChoiceChange::Rescue { unsent };
     }
     let mut changed = false;
@@ -137,12 +139,27 @@ fn change(
         choice.set_calls(&for_client);
         changed = true;
     }
+    changed |= make_custom(offer, choice, &for_client);
     changed |= if turn.request.is_stream() && !is_stop_of_forced_call(turn, choice) {
         choice.derive_finish_reason() || choice.contradicts_calls() && choice.finish_with_calls()
     } else {
         choice.contradicts_calls() && !is_stop_of_forced_call(turn, choice) && choice.finish_with_calls()
     };
     if changed { ChoiceChange::Calls } else { ChoiceChange::None }
+}
+
+/// Returns the native calls whose form was changed, with the kind of tool whose form they had.
+fn reformed(choices: &[JudgedMessage]) -> BTreeMap<String, ToolKind> {
+    let calls = choices.iter().flat_map(|choice| &choice.calls).filter(|call| call.result.is_ok());
+    let reformed = calls.filter(|call| call.repairs.iter().any(|repair| repair.kind == RepairKind::FormChanged));
+    let kind = |call: &JudgedCall| if call.is_custom() { ToolKind::Function } else { ToolKind::Custom };
+    reformed.map(|call| (call.made.id.clone(), kind(call))).collect()
+}
+
+/// Writes accepted calls of custom tools in their form. Returns whether there is one.
+fn make_custom(offer: &Offer, choice: &mut Choice, calls: &[Call]) -> bool {
+    let is_custom = |call: &&Call| offer.tool_set.kind(&call.name) == Some(ToolKind::Custom);
+    calls.iter().filter(is_custom).fold(false, |changed, call| choice.make_custom(&call.id) | changed)
 }
 
 /// Whether the finish reason is the `stop` that OpenAI itself returns for a forced call, and that clients expect. In

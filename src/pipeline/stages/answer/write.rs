@@ -21,7 +21,7 @@ pub(crate) async fn write(
     response_sender: &mut ResponseSender,
     settled: SettledAnswer,
 ) -> Result<(), ClientGone> {
-    let SettledAnswer { mut completion, changed, rescued } = settled;
+    let SettledAnswer { mut completion, changed, rescued, .. } = settled;
     turn.record.trace_mut().status = StatusCode::OK.as_u16();
     // Of an answer that was passed on, only a part is known.
     if turn.record.keeps_bodies() && !turn.streamed.passed_on {

@@ -8,7 +8,7 @@ use crate::pipeline::state::{ChatDraft, JudgedAnswer, Turn, TurnConversation};
 use crate::pipeline::tools::{Offer, report_problems};
 use callwright_judge::repair::rescue::Situation;
 use callwright_judge::repair::rescue::decision::Delivery;
-use callwright_judge::repair::{JudgedMessage, Spoken, TextAnswer, Unjudged, judge_message};
+use callwright_judge::repair::{JudgedMessage, Spoken, TextAnswer, Unjudged, is_call_of_function, judge_message};
 use callwright_judge::scanner::{Context, Conversation, Expectations, JudgementBudget, Transcript};
 use callwright_openai::{Choice, Completion, ModelRequest, ToolChoice};
 use callwright_policy::Policy;
@@ -92,7 +92,7 @@ fn judged(
     turn: &Turn,
     offer: &Offer,
     draft: &ChatDraft,
-    completion: Completion,
+    mut completion: Completion,
     expectations: Option<&Expectations>,
 ) -> JudgedAnswer {
     let policy = turn.policy.clone();
@@ -121,14 +121,18 @@ fn judged(
     // Calls that were accepted earlier count as an answer.
     let needs_answer = tool_choice != ToolChoice::None && draft.kept.is_empty();
     let mut choices = Vec::with_capacity(completion.choices().len());
-    for choice in completion.choices() {
+    for choice in completion.choices_mut() {
         choices.push(if turn.streamed.passed_on && (!offer.is_judged() || policy.mode == Mode::Off) {
             JudgedMessage::default()
         } else if turn.streamed.passed_on {
             JudgedMessage { unjudged: Some(Unjudged::Size), ..JudgedMessage::default() }
         } else if offer.is_judged() {
+            let adopted = choice.message.adopt_custom_calls(|call| is_call_of_function(call, &offer.tool_set));
             let (cut_off, sent) = (choice.is_cut_off(), turn.streamed.released(choice.index));
-            judge_choice(offer, &policy, choice, Situation { cut_off, sent, ..situation }, &context, needs_answer)
+            let situation = Situation { cut_off, sent, ..situation };
+            let mut judged = judge_choice(offer, &policy, choice, situation, &context, needs_answer);
+            judged.note_functions(&adopted);
+            judged
         } else {
             JudgedMessage::default()
         });

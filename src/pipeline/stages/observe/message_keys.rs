@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use crate::pipeline::caches::AnalysisCache;
     use callwright_judge::scanner::Validators;
-    use callwright_types::{Call, Owner, Tool};
+    use callwright_types::{Call, Owner, Tool, ToolKind};
 
     fn result(text: &str) -> ToolResult {
         let call = Call { id: "1".into(), name: "f".into(), arguments: "{}".into() };
@@ -89,7 +89,7 @@ mod tests {
             name: "f".into(),
             description: description.into(),
             parameters: Arc::new(json!({"type": "object"})),
-            free_text: false,
+            kind: ToolKind::Function,
             reads: None,
             owner: Owner::Client,
         };

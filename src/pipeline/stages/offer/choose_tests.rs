@@ -9,7 +9,7 @@ use super::conversation::ConversationStep;
 use super::ranking::{RankingQuery, Searches, Vectors, rank};
 use crate::pipeline::tools::{Candidates, ChosenTools, Pool, Side, ToolsetIndex};
 use callwright_types::rules::{ExecuteRules, OfferRules, ToolGlobs};
-use callwright_types::{OfferReason, Owner, Tool};
+use callwright_types::{OfferReason, Owner, Tool, ToolKind};
 
 const NAMES: [&str; 8] =
     ["listRooms", "bookRoom", "planRoute", "getWeather", "sendInvoice", "listCountries", "payInvoice", "cancelBooking"];
@@ -23,7 +23,7 @@ fn pool(rules: &OfferRules, hidden: &[&str]) -> Pool {
         name: name.to_owned(),
         description: String::new(),
         parameters: Arc::new(json!({"type": "object"})),
-        free_text: false,
+        kind: ToolKind::Function,
         reads: None,
         owner: Owner::Client,
     };

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use callwright_openai::WrittenTool;
 use callwright_openapi::dialect;
-use callwright_types::{Owner, SchemaDialect, Tool};
+use callwright_types::{Owner, SchemaDialect, Tool, ToolKind};
 
 /// Name of the tool, unless another tool has it.
 pub const NAME: &str = "search_tools";
@@ -42,7 +42,7 @@ pub(super) fn tool(name: &str, results: u32, schema_dialect: SchemaDialect) -> A
         name: name.to_owned(),
         description: DESCRIPTION.to_owned(),
         parameters: Arc::new(parameters),
-        free_text: false,
+        kind: ToolKind::Function,
         reads: None,
         owner: Owner::Search,
     };

@@ -102,7 +102,7 @@ pub(in crate::repair) fn clean(name: &str) -> String {
 /// spelling.
 pub(super) fn offered<'a>(name: &str, tool_set: &'a ToolSet) -> Option<&'a CompiledTool> {
     let tool = tool_set.find(name).or_else(|| tool_set.find(without_scope(name)?))?;
-    (!tool.tool.free_text).then_some(tool)
+    tool.may_be_written().then_some(tool)
 }
 
 /// Scopes before the tool's name in the ids that clients give to calls, and that models repeat.

@@ -83,11 +83,18 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use callwright_types::Owner;
+    use callwright_types::{Owner, ToolKind};
 
     fn effect(name: &str, description: &str, reads: Option<bool>) -> Effect {
         let (name, description) = (name.to_owned(), description.to_owned());
-        of(&Tool { name, description, parameters: Arc::default(), free_text: false, reads, owner: Owner::Client })
+        of(&Tool {
+            name,
+            description,
+            parameters: Arc::default(),
+            kind: ToolKind::Function,
+            reads,
+            owner: Owner::Client,
+        })
     }
 
     #[test]

@@ -508,7 +508,7 @@ pub(super) fn only_tool(mut members: Vec<(String, Literal)>, tool_set: &ToolSet)
     if members.is_empty() {
         return None;
     }
-    let tools = tool_set.tools().iter().filter(|tool| !tool.tool.free_text);
+    let tools = tool_set.tools().iter().filter(|tool| tool.tool.is_function());
     let mut candidates = tools.filter(|tool| has_only_parameters(&members, tool)).peekable();
     candidates.peek()?;
     let mut complete = candidates.filter(|tool| has_every_required(&members, tool));

@@ -78,5 +78,5 @@ fn may_hold_call(text: &str) -> bool {
 pub(crate) fn unsure(text: &str, rescued: &Rescued) -> Diagnosis {
     let name = rescued.calls.first().map(|call| call.name.clone()).unwrap_or_default();
     let near = rescued.written.first().and_then(|written| text.get(written.clone())).unwrap_or_default();
-    no_call::diagnose(rescued.notation, &NoCallReason::Unsure { name }, near, &ToolSet::default())
+    no_call::diagnose(rescued.notation, &NoCallReason::Unsure { name, native_only: false }, near, &ToolSet::default())
 }

@@ -36,6 +36,8 @@ pub(super) enum NoCallReason {
     Unsure {
         /// The called tool.
         name: String,
+        /// Whether calls of the tool have a form of the provider's API that no text has.
+        native_only: bool,
     },
 }
 
@@ -85,7 +87,10 @@ pub(super) fn diagnose(notation: &str, reason: &NoCallReason, near: &str, tool_s
                 quoted(source)
             )
         }
-        NoCallReason::Unsure { name } => {
+        NoCallReason::Unsure { name, native_only: true } => {
+            format!("the answer writes a call of `{}` as text, which only the provider's API can call", quoted(name))
+        }
+        NoCallReason::Unsure { name, .. } => {
             format!("the answer may call `{}` as text, or may describe such a call", quoted(name))
         }
     };

@@ -220,7 +220,7 @@ fn calls(
             }
             let resolved = written.resolve(tool_set, situation.expressions).map_err(|unresolved| {
                 let near = text.get(block.span.clone()).unwrap_or_default();
-                Box::new(diagnose(block.notation, &reason(unresolved), near, tool_set))
+                Box::new(diagnose(block.notation, &reason(unresolved, tool_set), near, tool_set))
             })?;
             for (name, arguments) in resolved {
                 if seen.insert((name.clone(), arguments.clone())) {
@@ -232,9 +232,12 @@ fn calls(
     Ok(calls)
 }
 
-fn reason(unresolved: UnresolvedCall) -> NoCallReason {
+fn reason(unresolved: UnresolvedCall, tool_set: &ToolSet) -> NoCallReason {
     match unresolved {
-        UnresolvedCall::Name(name) => NoCallReason::UnknownTool { name },
+        UnresolvedCall::Name(name) => match tool_set.native_only(&name) {
+            Some(own) => NoCallReason::Unsure { name: own.to_owned(), native_only: true },
+            None => NoCallReason::UnknownTool { name },
+        },
         UnresolvedCall::Arguments(name) => NoCallReason::Arguments { name },
         UnresolvedCall::Expression { name, source } => NoCallReason::Expression { name, source },
     }

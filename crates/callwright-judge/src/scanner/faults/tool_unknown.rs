@@ -15,6 +15,8 @@ struct Facts {
     nearest: Vec<String>,
     /// Total number of offered tools.
     offered: usize,
+    /// Whether the name is that of a tool of the provider's API, which is not called as a function.
+    built_in: bool,
 }
 
 pub(super) fn check(case: &FaultCase<'_>) -> Option<Diagnosis> {
@@ -22,8 +24,13 @@ pub(super) fn check(case: &FaultCase<'_>) -> Option<Diagnosis> {
         name: quoted(&case.call.name),
         nearest: case.nearest().iter().map(|&(name, _)| name.to_owned()).collect(),
         offered: case.tool_set.tools().len(),
+        built_in: case.tool_set.built_in(&case.call.name).is_some(),
     };
-    let message = format!("no tool `{}` is offered, and none is close to it", facts.name);
+    let message = if facts.built_in {
+        format!("`{}` is a tool of the provider's API, which is not called as a function", facts.name)
+    } else {
+        format!("no tool `{}` is offered, and none is close to it", facts.name)
+    };
     Some(case.diagnosis(FaultCode::ToolUnknown, Pointer::root(), message, &facts))
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use callwright_common::json::Pointer;
 use callwright_types::memory::{ClientTool, sample_lesson};
-use callwright_types::{Diagnosis, Explanation, FaultCode, Lesson, OperationRef, Owner, Passage, Tool};
+use callwright_types::{Diagnosis, Explanation, FaultCode, Lesson, OperationRef, Owner, Passage, Tool, ToolKind};
 
 fn tool(name: &str, description: &str, parameters: Value) -> Tool {
     let owner = Owner::Proxy(OperationRef { toolset: "hotel".to_owned(), tool: name.to_owned() });
@@ -15,7 +15,7 @@ fn tool(name: &str, description: &str, parameters: Value) -> Tool {
         name: name.to_owned(),
         description: description.to_owned(),
         parameters: Arc::new(parameters),
-        free_text: false,
+        kind: ToolKind::Function,
         reads: None,
         owner,
     }

@@ -8,7 +8,7 @@ use super::{any_names_a_key, needs_plan};
 use crate::planner::generation::{PlanInputs, ToolList, Tools};
 use crate::planner::producers::{Edges, Producers, Request, ToolShape, documented_fields};
 use callwright_judge::scanner::{Settings, Validators};
-use callwright_types::{Message, Owner, Speaker, Tool};
+use callwright_types::{Message, Owner, Speaker, Tool, ToolKind};
 
 /// Tools and earlier conversation of a test.
 struct PlanCase {
@@ -66,7 +66,14 @@ impl PlanCase {
             let parameters = Arc::new(tool["parameters"].clone());
             let (name, description) = (text("name"), text("description"));
             (
-                Arc::new(Tool { name, description, parameters, free_text: false, reads: None, owner: Owner::Client }),
+                Arc::new(Tool {
+                    name,
+                    description,
+                    parameters,
+                    kind: ToolKind::Function,
+                    reads: None,
+                    owner: Owner::Client,
+                }),
                 outputs.clone(),
             )
         });
@@ -231,7 +238,7 @@ fn without_documented_outputs_only_a_tool_that_is_named_after_a_key_can_supply_i
                 name: (*name).to_owned(),
                 description: String::new(),
                 parameters: Arc::new(parameters),
-                free_text: false,
+                kind: ToolKind::Function,
                 reads: None,
                 owner: Owner::Client,
             };

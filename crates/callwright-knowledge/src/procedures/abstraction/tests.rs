@@ -8,7 +8,7 @@ use crate::procedures::Settings;
 use callwright_common::json::Pointer;
 use callwright_types::memory::{Backing, ClientTool};
 use callwright_types::plan::{Argument, Item, Node, Reference, Source};
-use callwright_types::{OutputField, OutputLink, Owner, Plan, ProcedureDraft, Tool};
+use callwright_types::{OutputField, OutputLink, Owner, Plan, ProcedureDraft, Tool, ToolKind};
 
 struct World {
     schemas: Vec<Value>,
@@ -273,8 +273,15 @@ fn client_tools_keep_names_and_their_values_are_inputs() {
     let own = |name: &str| {
         let (description, parameters) = ("zq".to_owned(), Arc::new(schema.clone()));
         let owner = Owner::Client;
-        ClientTool::of(&Tool { name: name.to_owned(), description, parameters, free_text: false, reads: None, owner })
-            .unwrap()
+        ClientTool::of(&Tool {
+            name: name.to_owned(),
+            description,
+            parameters,
+            kind: ToolKind::Function,
+            reads: None,
+            owner,
+        })
+        .unwrap()
     };
     let clients = [own("find_person"), own("book_slot")];
     let known = |client, name, parameters| ProcedureTool {

@@ -82,6 +82,27 @@ fn a_regular_stream_becomes_the_answer_of_an_unstreamed_request() {
 }
 
 #[test]
+fn a_delta_of_another_kind_does_not_split_the_block_with_its_index() {
+    let call_of = |input: Value| json!({"type": "tool_use", "id": "toolu_1", "name": "f", "input": input});
+    for stray in [vec![""], vec!["\n"], vec!["Wait", ", more."]] {
+        let mut events = vec![start(0, call("toolu_1", "f")), input_delta(0, "{\"n\":")];
+        for text in &stray {
+            events.extend([text_delta(0, text), input_delta(0, " ")]);
+        }
+        events.extend([input_delta(0, "1}"), stop(0), start(1, call("toolu_2", "f")), input_delta(1, "{}"), stop(1)]);
+        let (blocks, is_conformant) = blocks_of(&events);
+        let calls: Vec<&Value> =
+            blocks.as_array().unwrap().iter().filter(|block| block["type"] == "tool_use").collect();
+        assert_eq!(
+            calls,
+            [&call_of(json!({"n": 1})), &json!({"type": "tool_use", "id": "toolu_2", "name": "f", "input": {}})]
+        );
+        let texts: Vec<&str> = blocks.as_array().unwrap().iter().filter_map(|block| block["text"].as_str()).collect();
+        assert_eq!((texts.concat(), is_conformant), (stray.concat(), false));
+    }
+}
+
+#[test]
 fn events_have_the_role_of_their_block() {
     let mut assembly = MessagesAssembly::new(10_000);
     let mut role = |data: &Value| assembly.take(&event(data)).unwrap();

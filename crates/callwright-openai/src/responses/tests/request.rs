@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use callwright_types::{Call, Tool};
+use callwright_types::{Call, Tool, ToolKind};
 
 use super::*;
 use crate::parts::RequestForm;
@@ -38,9 +38,9 @@ fn user(text: &str) -> Value {
     json!({"role": "user", "content": text})
 }
 
-fn read_tools(element: &Value) -> Vec<(String, bool)> {
+fn read_tools(element: &Value) -> Vec<(String, ToolKind)> {
     let tools: Vec<Tool> = ResponsesRequest.read_tools(&raw(element));
-    tools.into_iter().map(|tool| (tool.name, tool.free_text)).collect()
+    tools.into_iter().map(|tool| (tool.name, tool.kind)).collect()
 }
 
 #[test]
@@ -59,15 +59,32 @@ fn settings_are_read() {
 }
 
 #[test]
-fn tools_of_the_client_are_read_and_those_of_the_server_are_not() {
+fn tools_are_read_with_their_kind() {
     let function = |name: &str| json!({"type": "function", "name": name, "parameters": {"type": "object"}});
-    assert_eq!(read_tools(&function("f")), [("f".to_owned(), false)]);
-    assert_eq!(read_tools(&json!({"type": "custom", "name": "sql"})), [("sql".to_owned(), true)]);
-    let namespace =
-        json!({"type": "namespace", "name": "n", "tools": [function("a"), {"type": "later"}, function("b")]});
-    assert_eq!(read_tools(&namespace), [("a".to_owned(), false), ("b".to_owned(), false)]);
-    for kind in ["web_search", "mcp", "file_search", "computer_use_preview", "image_generation", "shell", "later"] {
-        assert_eq!(read_tools(&json!({"type": kind, "name": "x"})), []);
+    assert_eq!(read_tools(&function("f")), [("f".to_owned(), ToolKind::Function)]);
+    assert_eq!(read_tools(&json!({"type": "custom", "name": "sql"})), [("sql".to_owned(), ToolKind::Custom)]);
+    let namespace = json!({"type": "namespace", "name": "n", "tools": [function("a"), {"type": "later"}, {"type": "custom", "name": "b"}]});
+    let expected = [("a".to_owned(), ToolKind::Function), ("b".to_owned(), ToolKind::Custom)];
+    assert_eq!(read_tools(&namespace), expected);
+    for (kind, name) in [
+        ("web_search", "web_search"),
+        ("web_search_preview_2025_03_11", "web_search"),
+        ("computer_use_preview", "computer_use"),
+        ("later", "later"),
+        ("7", "7"),
+    ] {
+        assert_eq!(read_tools(&json!({"type": kind, "name": "x"})), [(name.to_owned(), ToolKind::BuiltIn)]);
+    }
+    for kind in ["shell", "local_shell", "apply_patch"] {
+        assert_eq!(read_tools(&json!({"type": kind})), [(kind.to_owned(), ToolKind::Predefined)]);
+    }
+    let search = |execution: &str| read_tools(&json!({"type": "tool_search", "execution": execution}));
+    assert_eq!(search("client"), [("tool_search".to_owned(), ToolKind::Predefined)]);
+    assert_eq!(search("server"), [("tool_search".to_owned(), ToolKind::BuiltIn)]);
+    let server = |allowed: Value| read_tools(&json!({"type": "mcp", "server_label": "s", "allowed_tools": allowed}));
+    assert_eq!(server(Value::Null), []);
+    for allowed in [json!(["find"]), json!({"tool_names": ["find"], "read_only": true})] {
+        assert_eq!(server(allowed), [("find".to_owned(), ToolKind::BuiltIn)]);
     }
     assert_eq!(read_tools(&json!({"name": "untyped"})), []);
     assert_eq!(read_tools(&json!(5)), []);
@@ -75,11 +92,10 @@ fn tools_of_the_client_are_read_and_those_of_the_server_are_not() {
 
 #[test]
 fn written_tools_state_whether_they_are_strict() {
-    let write = |strict: bool, free_text: bool| {
+    let write = |strict: bool| {
         let schema = json!({"type": "object"});
         let parameters = Some(&schema).filter(|_| strict);
-        let fields =
-            crate::tools::WrittenToolFields { name: "f", description: Some("d"), parameters, strict, free_text };
+        let fields = crate::tools::WrittenToolFields { name: "f", description: Some("d"), parameters, strict };
         serde_json::from_str::<Value>(ResponsesRequest.write_tool(fields).get()).unwrap()
     };
     let function = json!({"type": "function", "name": "f", "description": "d"});
@@ -89,9 +105,8 @@ fn written_tools_state_whether_they_are_strict() {
         function["strict"] = json!(strict);
         function
     };
-    assert_eq!(write(true, false), with(json!({"type": "object"}), true));
-    assert_eq!(write(false, false), with(json!({"type": "object", "properties": {}}), false));
-    assert_eq!(write(false, true), json!({"type": "custom", "name": "f", "description": "d"}));
+    assert_eq!(write(true), with(json!({"type": "object"}), true));
+    assert_eq!(write(false), with(json!({"type": "object", "properties": {}}), false));
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(super) struct FoldedToolNames {
 impl FoldedToolNames {
     pub(super) fn of(tool_set: &ToolSet) -> Self {
         let mut folded: Vec<String> = Vec::new();
-        for tool in tool_set.tools().iter().filter(|tool| !tool.tool.free_text) {
+        for tool in tool_set.tools().iter().filter(|tool| tool.may_be_written()) {
             folded.push(fold(tool.name()));
             folded.extend(without_namespace(tool.name()).map(fold));
             folded.extend(partly_qualified(tool.name()).map(fold));
