@@ -113,8 +113,8 @@ fn kept(headers: &HeaderMap) -> Vec<(String, String)> {
 /// Returns the fields of a response to `HEAD`: they are all that it has, and documents seldom describe them. Secrets
 /// and fields about the transport are omitted.
 fn kept_of_head(headers: &HeaderMap) -> Vec<(String, String)> {
-    let is_kept = |name: &str| is_relevant(name) || !is_transport(name) && !is_secret(name);
-    fields(headers, is_kept).take(MAX_HEAD_FIELDS).collect()
+    let kept = fields(headers, |name| is_relevant(name) || !is_transport(name) && !is_secret(name));
+    kept.take(MAX_HEAD_FIELDS).collect()
 }
 
 fn fields(headers: &HeaderMap, is_kept: impl Fn(&str) -> bool) -> impl Iterator<Item = (String, String)> {

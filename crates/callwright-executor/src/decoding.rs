@@ -71,7 +71,7 @@ fn read_without_header(body: &[u8], max_bytes: usize) -> Option<(Bytes, bool)> {
 fn read(mut reader: impl Read, max_bytes: usize) -> (Bytes, bool) {
     let mut bytes = Vec::new();
     let limit = u64::try_from(max_bytes).unwrap_or(u64::MAX).saturating_add(1);
-    // What was decoded before an error stays in the buffer.
+    // Bytes that were decoded before an error stay in the buffer.
     let is_broken = reader.by_ref().take(limit).read_to_end(&mut bytes).is_err();
     let is_long = bytes.len() > max_bytes;
     bytes.truncate(max_bytes);

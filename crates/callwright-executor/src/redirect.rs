@@ -50,7 +50,8 @@ pub(super) fn next_request(
         return not_followed(is_read, || refuse!(RedirectNotAllowed, "the API redirects to an invalid URL"));
     };
     url.set_fragment(None);
-    if !is_same_origin(&request.url, &url) && !(is_read && is_upgrade(&request.url, &url)) {
+    let is_followed = is_same_origin(&request.url, &url) || is_read && is_upgrade(&request.url, &url);
+    if !is_followed {
         return not_followed(is_read, || {
             refuse!(
                 RedirectNotAllowed,

@@ -81,8 +81,9 @@ impl<'d> JoinedArguments<'d> {
         let taken: HashSet<String> = self.arguments.iter().map(|argument| argument.name.clone()).collect();
         let plain = body.plain_properties(document, subtypes);
         let content = body.content(document);
-        let is_free = |plain: &PlainBody<'d>| plain.properties.iter().all(|property| !taken.contains(property.name));
-        let shape = match plain.filter(is_free) {
+        let is_free =
+            plain.as_ref().is_some_and(|plain| plain.properties.iter().all(|property| !taken.contains(property.name)));
+        let shape = match plain.filter(|_| is_free) {
             Some(PlainBody { properties, variants }) => {
                 if let (Some(variants), Some(schema)) = (&variants, &body.schema) {
                     report_variants(notes, &schema.at, variants);

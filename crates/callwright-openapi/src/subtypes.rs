@@ -143,8 +143,8 @@ impl<'d> Subtypes<'d> {
         let left_out = descendants.len().saturating_sub(MAX_VARIANTS);
         descendants.truncate(MAX_VARIANTS);
         let members = schema.value.as_object()?;
-        let is_listed = |keyword: &&str| self.lists_only(document, schema, keyword, &descendants);
-        let alternatives = ["oneOf", "anyOf"].into_iter().filter(is_listed).collect();
+        let mut alternatives = vec!["oneOf", "anyOf"];
+        alternatives.retain(|keyword| self.lists_only(document, schema, keyword, &descendants));
         let own = members.get("properties").and_then(Value::as_object).into_iter().flatten();
         let mut variants = Variants {
             selector,
@@ -399,7 +399,7 @@ impl<'d> Variant<'d> {
     }
 }
 
-/// What is not collected of a variant.
+/// Parts of a variant that are not collected.
 struct CollectionLimits<'c, 'd> {
     /// Position of the parent schema.
     parent: &'c ValuePositionId,

@@ -229,11 +229,15 @@ impl<'d> ArgumentVariants<'d> {
         translator: &mut SchemaTranslator<'_, 'd>,
         arguments: &[ObjectArgument<'d>],
     ) -> Result<Option<VariantRule>, TooLarge> {
-        let is_argument = |name: &&String| arguments.iter().any(|argument| argument.name == **name);
-        let offered = |name: &str| self.names.get(name).filter(is_argument).cloned();
         let required: Vec<String> =
             arguments.iter().filter(|argument| argument.required).map(|argument| argument.name.clone()).collect();
-        VariantRule::new(translator, &self.variants, &offered, &required, 0)
+        VariantRule::new(translator, &self.variants, &|name| self.offered(name, arguments), &required, 0)
+    }
+
+    /// Returns the argument for a property; `None` if it is not offered.
+    fn offered(&self, name: &str, arguments: &[ObjectArgument<'d>]) -> Option<String> {
+        let argument = self.names.get(name)?;
+        arguments.iter().any(|other| other.name == *argument).then(|| argument.clone())
     }
 }
 

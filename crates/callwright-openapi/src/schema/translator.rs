@@ -238,8 +238,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         let required = translated.get("required").and_then(Value::as_array);
         let required: Vec<String> =
             required.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-        let offered = |name: &str| Some(name.to_owned());
-        if let Some(rule) = VariantRule::new(self, variants, &offered, &required, level)? {
+        if let Some(rule) = VariantRule::new(self, variants, &|name| Some(name.to_owned()), &required, level)? {
             rule.apply(translated, self.description_chars());
         }
         Ok(())

@@ -129,7 +129,6 @@ fn consequence<'d>(
 
 /// Returns the text that lists the variants with their properties.
 fn description(variants: &Variants<'_>, offered: &dyn Fn(&str) -> Option<String>) -> String {
-    let quoted = |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let mut parts: Vec<String> = Vec::new();
     for variant in variants.variants.iter().take(MAX_DESCRIBED) {
         let name = match variant.names.first() {
@@ -147,6 +146,11 @@ fn description(variants: &Variants<'_>, offered: &dyn Fn(&str) -> Option<String>
         });
     }
     shorten(&format!("Selects the variant: {}.", parts.join("; ")), MAX_CHARS)
+}
+
+/// Returns the names in code spans.
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns a note on the variants to which a property belongs; `None` if it belongs to all of them.

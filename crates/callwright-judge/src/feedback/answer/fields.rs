@@ -21,26 +21,25 @@ const MAX_CHARS: usize = 4_000;
 /// no content, as with `HEAD`, the fields are the whole result.
 pub(super) fn note(answer: &ApiAnswer) -> Option<String> {
     let content = answer.text();
-    let has_content = !content.trim().is_empty();
-    // A media type without a length describes no content.
-    let has_length = answer.header("content-length").is_some();
-    let is_shown = |name: &str, value: &str| match has_content {
-        true => RESULTS.contains(&name) && !content.contains(value),
-        false => {
-            (name != "content-type" || has_length)
-                && !OMITTED.contains(&name)
-                && !OMITTED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        }
-    };
     let mut shown: Vec<String> = Vec::new();
     let mut room = MAX_CHARS;
-    for (name, value) in answer.headers.iter().filter(|(name, value)| is_shown(name, value)) {
+    for (name, value) in answer.headers.iter().filter(|(name, value)| is_shown(answer, &content, name, value)) {
         let field = format!("{name}: {}", code(value));
         let Some(rest) = room.checked_sub(field.len()) else { break };
         room = rest;
         shown.push(field);
     }
     (!shown.is_empty()).then(|| format!("(header fields of the answer: {})", shown.join(", ")))
+}
+
+fn is_shown(answer: &ApiAnswer, content: &str, name: &str, value: &str) -> bool {
+    if !content.trim().is_empty() {
+        return RESULTS.contains(&name) && !content.contains(value);
+    }
+    // A media type without a length describes no content.
+    (name != "content-type" || answer.header("content-length").is_some())
+        && !OMITTED.contains(&name)
+        && !OMITTED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub(super) enum PatternEngine {
     /// Takes linear time. It has no look-around and no back-references.
     #[default]
     Linear,
-    /// Has both, and takes [`MAX_BACKTRACKS`] times the length of the text at most. Expressions without them take linear
+    /// Supports both, and takes [`MAX_BACKTRACKS`] times the length of the text at most. Expressions without them take linear
     /// time here too.
     Backtracking,
 }
