@@ -113,7 +113,7 @@ export const PURPOSES = {
 
 /** Kinds of repair. */
 export const REPAIRS = {
-  rescued: "call found in text", arguments_mended: "invalid JSON completed", form_changed: "call in the form of the tool's kind", tool_renamed: "tool renamed", parameter_renamed: "parameter renamed", default_filled: "default filled in",
+  rescued: "call found in text", residue_removed: "marks beside the call removed", arguments_mended: "invalid JSON completed", form_changed: "call in the form of the tool's kind", tool_renamed: "tool renamed", parameter_renamed: "parameter renamed", default_filled: "default filled in",
   parameter_dropped: "unknown parameter removed", type_coerced: "type converted", null_dropped: "null removed", enum_normalised: "spelling of an allowed value corrected",
   empty_dropped: "empty value removed", format_normalised: "notation converted",
 };

@@ -46,7 +46,7 @@ fuzz_target!(|input: &[u8]| {
     };
     match rescue(&text, tool_set, &situation) {
         Reading::Text => {}
-        Reading::NoCall(diagnosis) => {
+        Reading::NoCall(diagnosis) | Reading::Unfinished(diagnosis) => {
             assert_ne!(situation.evidence, Evidence::Off);
             assert!(!Templates::builtin().no_call(&diagnosis, tool_set).is_empty());
         }

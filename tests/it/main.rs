@@ -76,6 +76,7 @@ mod remembering;
 mod replay;
 mod rescue;
 mod rescue_streams;
+mod residue;
 mod retrieve;
 mod scan;
 mod schema_dialects;

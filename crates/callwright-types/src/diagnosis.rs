@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::fault::FaultCode;
 use callwright_common::json::Pointer;
 
-/// The E1 reason for an answer that is either a call or a text about one.
-const UNSURE: &str = "unsure";
+/// The E1 reasons for an answer that is either a call or a text about one, and for one with more calls than can be read.
+const UNSURE: [&str; 2] = ["unsure", "unfinished"];
 
 /// One fault found in a call: code, place, facts, suggestion.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,8 +36,9 @@ impl Diagnosis {
         (self.code == FaultCode::NoCall).then_some(reason)
     }
 
-    /// Whether the answer is either a call or a text about one (E1, reason `unsure`).
+    /// Whether the answer is not known to be a call and is neither repaired nor refused (E1, reasons `unsure` and
+    /// `unfinished`).
     pub fn is_unsure(&self) -> bool {
-        self.reason() == Some(UNSURE)
+        self.reason().is_some_and(|reason| UNSURE.contains(&reason))
     }
 }

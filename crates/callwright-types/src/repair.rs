@@ -12,6 +12,8 @@ use callwright_common::json::Pointer;
 pub enum RepairKind {
     /// A call was found in text (E1).
     Rescued,
+    /// Marks of a chat template, or a copy of the call, were removed from the text beside a native call (E1).
+    ResidueRemoved,
     /// The arguments' text was not valid JSON, and exactly one object can have been meant (E1).
     ArgumentsMended,
     /// The call had the form of another kind of tool: that of a function for a custom tool, or the reverse (E1).
@@ -38,8 +40,9 @@ pub enum RepairKind {
 
 impl RepairKind {
     /// All kinds, so that metrics can create all series at startup.
-    pub const ALL: [RepairKind; 12] = [
+    pub const ALL: [RepairKind; 13] = [
         Self::Rescued,
+        Self::ResidueRemoved,
         Self::ArgumentsMended,
         Self::FormChanged,
         Self::ToolRenamed,
@@ -57,6 +60,7 @@ impl RepairKind {
     pub const fn label(self) -> &'static str {
         match self {
             Self::Rescued => "rescued",
+            Self::ResidueRemoved => "residue_removed",
             Self::ArgumentsMended => "arguments_mended",
             Self::FormChanged => "form_changed",
             Self::ToolRenamed => "tool_renamed",
@@ -74,7 +78,7 @@ impl RepairKind {
     /// Returns the code of the repaired fault.
     pub const fn fault(self) -> FaultCode {
         match self {
-            Self::Rescued | Self::ArgumentsMended | Self::FormChanged => FaultCode::NoCall,
+            Self::Rescued | Self::ResidueRemoved | Self::ArgumentsMended | Self::FormChanged => FaultCode::NoCall,
             Self::ToolRenamed => FaultCode::ToolNameLiteral,
             Self::ParameterRenamed => FaultCode::ParameterLiteral,
             Self::DefaultFilled => FaultCode::ParameterMissing,

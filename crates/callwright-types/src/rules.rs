@@ -162,6 +162,8 @@ impl Default for RelevanceRules {
 pub struct RepairRules {
     /// Conditions under which text becomes calls (E1).
     pub rescue: RescueRules,
+    /// Whether to remove chat template marks next to a native call, and copies of the call, from the text (E1).
+    pub residue: bool,
     /// Whether to rename tools and parameters that differ only in case, separators, namespace or chat template debris
     /// (E2.2, E3.2).
     pub names: bool,
@@ -173,7 +175,7 @@ pub struct RepairRules {
 
 impl Default for RepairRules {
     fn default() -> Self {
-        Self { rescue: RescueRules::default(), names: true, values: true, defaults: true }
+        Self { rescue: RescueRules::default(), residue: true, names: true, values: true, defaults: true }
     }
 }
 

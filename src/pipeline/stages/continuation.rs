@@ -88,7 +88,7 @@ pub(crate) async fn remember(pipeline: &Pipeline, turn: &Turn, settled: &Settled
     {
         differences.push((key(BY_RESPONSE, begun), StateDifference::ContinueFrom(answered.to_owned())));
     }
-    if !settled.rescued.is_empty()
+    if settled.is_rescued
         && let Some(message) = settled.message()
     {
         let calls = message.call_elements().into_iter();

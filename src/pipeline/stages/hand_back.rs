@@ -5,6 +5,7 @@ use crate::pipeline::dialogue::{DialogueStep, RequestPurpose};
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{ChatDraft, JudgedAnswer, RunResults, ToolReply, Turn, TurnConversation};
 use callwright_judge::feedback::{self, FailedOutcome};
+use callwright_judge::repair::JudgedMessage;
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::Ablation;
 use callwright_types::trace::Round;
@@ -38,8 +39,8 @@ fn append(
     let mut completion = judged.completion.clone();
     let Some(choice) = completion.choices_mut().first_mut() else { return };
     let calls: Vec<Call> = results.iter().map(|reply| reply.call.clone()).collect();
-    match judged.choices.first().and_then(|choice| choice.rescued.as_ref()) {
-        Some(rescued) => choice.rescue(&rescued.text, &calls, turn.request.is_legacy()),
+    match judged.choices.first().and_then(JudgedMessage::remaining_text) {
+        Some(text) => choice.rescue(text, &calls, turn.request.is_legacy()),
         None => choice.set_calls(&calls),
     }
     draft.commit_results(&choice.message, &results);

@@ -29,8 +29,8 @@ const LEAST_RESULT_BYTES: usize = 200;
 #[derive(Debug)]
 pub(crate) struct MixedAnswer {
     choice: Choice,
-    /// The remaining text if the calls were written as text.
-    rescued: Option<String>,
+    /// The remaining text if a part of it became calls or was left of native ones.
+    text: Option<String>,
     calls: Vec<CheckedCall>,
 }
 
@@ -38,8 +38,8 @@ impl MixedAnswer {
     /// Combines an answer with the calls kept before it; `None` if it has no choice.
     pub(crate) fn new(judged: &JudgedAnswer, kept: &KeptCalls) -> Option<Self> {
         let choice = judged.completion.choices().first()?.clone();
-        let rescued = judged.choices.first()?.rescued.as_ref().map(|rescued| rescued.text.clone());
-        Some(Self { choice, rescued, calls: kept.merged(judged.calls_of_first_choice()) })
+        let text = judged.choices.first()?.remaining_text().map(str::to_owned);
+        Some(Self { choice, text, calls: kept.merged(judged.calls_of_first_choice()) })
     }
 }
 
@@ -111,7 +111,7 @@ struct WholeAnswer {
 
 /// Returns the answer with all calls except client calls that are not sent.
 fn whole(mixed: MixedAnswer, offer: &Offer, sent: &AssistantMessage) -> WholeAnswer {
-    let MixedAnswer { mut choice, rescued, calls } = mixed;
+    let MixedAnswer { mut choice, text, calls } = mixed;
     let mut left: Vec<&Call> = sent.calls().iter().collect();
     let mut left_custom = sent.unjudged_calls();
     let (mut all, mut own): (Vec<Call>, Vec<(CheckedCall, Call)>) = (Vec::new(), Vec::new());
@@ -134,7 +134,7 @@ fn whole(mixed: MixedAnswer, offer: &Offer, sent: &AssistantMessage) -> WholeAns
             custom.push(id);
         }
     }
-    match rescued {
+    match text {
         Some(text) => choice.rescue(&text, &all, false),
         None => choice.set_calls(&all),
     }

@@ -147,8 +147,10 @@ pub(crate) struct SettledAnswer {
     pub(crate) completion: Completion,
     /// Whether it differs from the upstream's answer.
     pub(crate) changed: bool,
-    /// Remaining text by choice index, for choices whose text was converted to calls.
-    pub(crate) rescued: BTreeMap<u32, String>,
+    /// Remaining unsent text by choice index, for choices of whose text a part was removed.
+    pub(crate) unsent: BTreeMap<u32, String>,
+    /// Whether text was converted to calls.
+    pub(crate) is_rescued: bool,
     /// Native calls whose form was changed, by id: the kind of tool whose form they had.
     pub(crate) reformed: BTreeMap<String, ToolKind>,
 }

@@ -257,8 +257,9 @@ fn redact(trace: &mut Trace) {
             diagnosis.facts = unwritten(diagnosis);
             diagnosis.suggestion = None;
         }
-        // A rescue records a notation and a tool name, which contain no user data.
-        for repair in attempt.repairs.iter_mut().filter(|repair| repair.kind != RepairKind::Rescued) {
+        // Repairs of the text record notations, marks and tool names, which contain no user data.
+        let of_text = [RepairKind::Rescued, RepairKind::ResidueRemoved];
+        for repair in attempt.repairs.iter_mut().filter(|repair| !of_text.contains(&repair.kind)) {
             repair.from = serde_json::Value::Null;
             repair.to = serde_json::Value::Null;
         }

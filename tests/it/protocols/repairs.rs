@@ -209,3 +209,36 @@ async fn an_upstream_that_does_not_stream_is_streamed_on_and_the_reverse() {
         assert_eq!(api.outline(&answer.ok()), expected, "{api:?}");
     }
 }
+
+#[tokio::test]
+async fn residue_beside_a_call_does_not_reach_the_client() {
+    let copy = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n</tool_call>";
+    let right = r#"call get_weather {"city":"Paris"}"#;
+    for api in APIS {
+        for residue in
+            ["<|im_end|>", "<tool_call|>", "\n\n<｜DSML｜function_calls", "\n</answer>", &format!("\n\n{copy}")]
+        {
+            let parts = vec![text(&format!("I look.{residue}")), call("call_7", "get_weather", PARIS)];
+            let (upstream, proxy) = answering(api, parts).await;
+            let [whole, streamed] = api.both(&proxy, &api.with_tools("Weather?")).await;
+            assert_eq!(api.outline(&whole), ["text I look.", right], "{api:?} {residue}");
+            // White space before the residue was sent.
+            let outline: Vec<String> = api.outline(&streamed).iter().map(|part| part.trim_end().to_owned()).collect();
+            assert_eq!(outline, ["text I look.", right], "{api:?} {residue}");
+            assert_eq!(upstream.received().len(), 2);
+        }
+        for (parts, expected) in [
+            (vec![text("<|im_end|>"), call("call_7", "get_weather", PARIS)], vec![right]),
+            (vec![call("call_7", "get_weather", PARIS), text("</tool_call>")], vec![right]),
+            (
+                vec![text("It is `<|im_end|>`"), call("call_7", "get_weather", PARIS)],
+                vec!["text It is `<|im_end|>`", right],
+            ),
+        ] {
+            let (_upstream, proxy) = answering(api, parts).await;
+            for answer in api.both(&proxy, &api.with_tools("Weather?")).await {
+                assert_eq!(api.outline(&answer), expected, "{api:?}");
+            }
+        }
+    }
+}

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use super::judge::judge;
 use super::rescue::decision::{Case, Decision, Delivery, decide};
+use super::rescue::notations::Notations;
 use super::rescue::reading::{Reading, Rescued, Situation};
+use super::rescue::residue::{self, Residue};
+use super::rescue::written::WrittenCall;
 use super::rescue::{rescue, unsure};
 use crate::scanner::{CheckedCall, CompiledTool, Context, JudgementBudget, Scan, ToolSet, accept_unjudged};
 use callwright_common::json::{Pointer, RawObject};
@@ -116,6 +119,40 @@ impl CallJudge<'_> {
         JudgedCall { made: call.clone(), repaired: repaired.call, repairs: repaired.repairs, result, advice }
     }
 
+    /// Finds what is left of native calls in the text beside them, and records its removal as a repair of the first call.
+    fn residue(&self, spoken: &Spoken<'_>, calls: &mut [JudgedCall]) -> Option<Residue> {
+        let Self { tool_set, scan, repair, context } = *self;
+        let text = spoken.text.filter(|_| repair.residue && scan.faults.of(FaultCode::NoCall).repairs())?;
+        let Situation { sent, notations, expressions, .. } = spoken.situation;
+        let notations = notations.unwrap_or(Notations::built_in());
+        let residue = residue::find(text, sent, tool_set, notations, context.budget, |written: &[WrittenCall]| {
+            written.iter().all(|written| {
+                let resolved = written.resolve(tool_set, expressions).unwrap_or_default();
+                !resolved.is_empty()
+                    && resolved.into_iter().all(|(name, arguments)| self.is_made(name, arguments, calls))
+            })
+        })?;
+        let first = calls.iter().position(|call| call.result.is_ok())?;
+        let repair = Repair {
+            kind: RepairKind::ResidueRemoved,
+            call: first,
+            path: Pointer::root(),
+            from: Value::from(residue.mark.as_str()),
+            to: Value::Null,
+        };
+        calls.get_mut(first)?.repairs.insert(0, repair);
+        Some(residue)
+    }
+
+    /// Whether one of these calls is the call of `name` with `arguments`, after the repairs of both.
+    fn is_made(&self, name: String, arguments: String, calls: &[JudgedCall]) -> bool {
+        let written = self.call(&Call { id: String::new(), name, arguments }, 0).repaired;
+        let parsed = |call: &Call| serde_json::from_str::<Value>(&call.arguments).ok();
+        let arguments = parsed(&written);
+        arguments.is_some()
+            && calls.iter().any(|call| call.repaired.name == written.name && parsed(&call.repaired) == arguments)
+    }
+
     /// Judges calls that were found in a text, and records the notation as the first repair of each.
     pub(super) fn rescued(&self, rescued: &Rescued) -> Vec<JudgedCall> {
         let mut calls = self.calls(&rescued.calls);
@@ -154,6 +191,8 @@ pub struct JudgedMessage {
     pub calls: Vec<JudgedCall>,
     /// Origin of the calls if they were found in the text.
     pub rescued: Option<Rescued>,
+    /// What was left of native calls in the text beside them.
+    pub residue: Option<Residue>,
     /// The fault of the whole message: a call that was meant but cannot be recovered (E1), a text that may be a call or
     /// may describe one (E1), or an empty answer (E6).
     pub no_call: Option<Diagnosis>,
@@ -204,6 +243,12 @@ impl JudgedMessage {
         self.rescued.is_some() || is_meant
     }
 
+    /// Returns the text that remains if a part of it became calls or was left of native ones.
+    pub fn remaining_text(&self) -> Option<&str> {
+        let rescued = self.rescued.as_ref().map(|rescued| &rescued.text);
+        rescued.or(self.residue.as_ref().map(|residue| &residue.text)).map(String::as_str)
+    }
+
     /// Returns all diagnoses that policy only notes.
     pub fn advice(&self) -> impl Iterator<Item = &Diagnosis> {
         self.no_call_advice.iter().chain(self.calls.iter().flat_map(|call| &call.advice))
@@ -235,7 +280,8 @@ fn judged_in_budget(spoken: &Spoken<'_>, judge: CallJudge<'_>) -> JudgedMessage 
         if calls.len() > 1 && scan.faults.of(FaultCode::RepeatedCall) != Action::Off {
             note_duplicates(&mut calls);
         }
-        return JudgedMessage { calls, ..Default::default() };
+        let residue = judge.residue(spoken, &mut calls);
+        return JudgedMessage { calls, residue, ..Default::default() };
     }
     let action = scan.faults.of(FaultCode::NoCall);
     let text = spoken.text.filter(|_| action != Action::Off);
@@ -249,6 +295,10 @@ fn judged_in_budget(spoken: &Spoken<'_>, judge: CallJudge<'_>) -> JudgedMessage 
             JudgedMessage { no_call: Some(diagnosis), ..Default::default() }
         }
         Reading::NoCall(diagnosis) => JudgedMessage { no_call_advice: Some(diagnosis), ..Default::default() },
+        Reading::Unfinished(diagnosis) => {
+            let delivers = spoken.situation.delivery == Delivery::Native;
+            unconfirmed(diagnosis, action, repair.rescue.unsure.towards(delivers))
+        }
         Reading::Calls(rescued) if !action.repairs() => {
             JudgedMessage { no_call_advice: Some(written_as_text(&rescued)), ..Default::default() }
         }

@@ -32,3 +32,4 @@ pub use message::{JudgedCall, JudgedMessage, Spoken, Unjudged, is_call_of_functi
 pub use no_answer::TextAnswer;
 pub use proposal::RepairedCall;
 pub use rescue::notations::{Notations, Settings};
+pub use rescue::residue::Residue;

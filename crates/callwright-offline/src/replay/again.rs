@@ -60,7 +60,8 @@ fn whole(
     Some(answers.collect())
 }
 
-/// Judges the calls of an attempt. Rescue from text keeps its recorded result, because the text is not in the trace.
+/// Judges the calls of an attempt. Repairs of the text keep their recorded result, because it is
+/// not in the trace.
 fn of_attempt(
     attempt: &Attempt,
     position: usize,
@@ -75,9 +76,10 @@ fn of_attempt(
     // The conversation before a later attempt, feedback included, is not in the trace.
     let answered = Some(request).filter(|_| position == 0);
     let mut answer = ReplayedAnswer::judged(judge.spoken(&spoken, answered, offered), position);
-    for repair in attempt.repairs.iter().filter(|repair| repair.kind == RepairKind::Rescued) {
+    let of_text = [RepairKind::Rescued, RepairKind::ResidueRemoved];
+    for repair in attempt.repairs.iter().filter(|repair| of_text.contains(&repair.kind)) {
         if let Some(call) = answer.calls.get_mut(repair.call) {
-            call.repairs.insert(0, RepairKind::Rescued);
+            call.repairs.insert(0, repair.kind);
         }
     }
     answer

@@ -25,6 +25,7 @@ fn action(repair: &Repair) -> String {
     let (location, from, to) = (if path.is_root() { "arguments" } else { path.as_str() }, quoted(from), quoted(to));
     match kind {
         RepairKind::Rescued => format!("rescued {to} from {}", from.trim_matches('"')),
+        RepairKind::ResidueRemoved => format!("removed {from} from the text"),
         RepairKind::ArgumentsMended => format!("{location}: read {from} as {to}"),
         RepairKind::FormChanged => format!("changed the form of the call from {from} to {to}"),
         RepairKind::ToolRenamed => format!("renamed tool {from} to {to}"),

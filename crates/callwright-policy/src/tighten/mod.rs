@@ -169,6 +169,7 @@ fn repair(base: &RepairRules, requested: &RepairRules) -> RepairRules {
             unsure: base.rescue.unsure.stricter(requested.rescue.unsure),
             expressions: base.rescue.expressions.max(requested.rescue.expressions),
         },
+        residue: base.residue && requested.residue,
         names: base.names && requested.names,
         values: base.values && requested.values,
         defaults: base.defaults && requested.defaults,

@@ -100,6 +100,7 @@ fn the_stricter_value_of_each_rule_holds_whichever_policy_has_it() {
     assert_stricter("calls", |it| it.scan.circle.calls = 9, |it| it.scan.circle.calls = 2);
     assert_stricter("period", |it| it.scan.circle.period = 1, |it| it.scan.circle.period = 5);
     assert_stricter("similarity", |it| it.scan.similarity = 0.5, |it| it.scan.similarity = 0.6);
+    assert_stricter("residue", |it| it.repair.residue = true, |it| it.repair.residue = false);
     assert_stricter("names", |it| it.repair.names = true, |it| it.repair.names = false);
     assert_stricter("values", |it| it.repair.values = true, |it| it.repair.values = false);
     assert_stricter("defaults", |it| it.repair.defaults = true, |it| it.repair.defaults = false);

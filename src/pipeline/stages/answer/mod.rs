@@ -5,8 +5,8 @@ mod relay;
 mod report;
 mod write;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
 use http::header::ACCEPT_LANGUAGE;
 
@@ -56,7 +56,7 @@ pub(crate) fn settle(
         });
     }
     let JudgedAnswer { mut completion, choices, .. } = judged;
-    let mut rescued = BTreeMap::new();
+    let (mut unsent_texts, mut is_rescued) = (BTreeMap::new(), false);
     let changed = match ending {
         TurnEnding::Handover(_) => {
             let trace = turn.record.trace();
@@ -78,9 +78,10 @@ pub(crate) fn settle(
                 match change(turn, offer, choice, judged, kept, ending) {
                     ChoiceChange::None => {}
                     ChoiceChange::Calls => changed = true,
-                    ChoiceChange::Rescue { unsent } => {
+                    ChoiceChange::Text { unsent } => {
                         changed = true;
-                        rescued.insert(choice.index, unsent);
+                        is_rescued |= judged.rescued.is_some();
+                        unsent_texts.insert(choice.index, unsent);
                     }
                 }
             }
@@ -88,7 +89,7 @@ pub(crate) fn settle(
         }
     };
     let reformed = if changed { reformed(&choices) } else { BTreeMap::new() };
-    Ok(SettledAnswer { completion, changed, rescued, reformed })
+    Ok(SettledAnswer { completion, changed, unsent: unsent_texts, is_rescued, reformed })
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,8 +97,9 @@ enum ChoiceChange {
     None,
     /// The calls changed.
     Calls,
-    /// The text was converted to calls. `unsent` is the remaining text that the client of a stream does not have.
-    Rescue {
+    /// The text was converted to calls, or what was left of native calls was removed from it. `unsent` is the remaining
+    /// text that the client of a stream does not have.
+    Text {
         unsent: String,
     },
 }
@@ -121,19 +123,17 @@ fn change(
     let calls = if rescued.is_some() && stays_text { &[][..] } else { &judged.calls };
     let for_client = calls_for_client(turn, offer, calls, kept, pass_faulty);
     if let Some(rescued) = rescued.filter(|_| !stays_text) {
-        let before = choice.message.text().unwrap_or_default();
-        let unsent = turn.streamed.unsaid(choice.index, &before, &rescued.spans);
-        let text = match &turn.streamed.events {
-            // The final event of such a stream has the text that was sent.
-            Some(_) if turn.request.is_stream() => Cow::Owned(format!("{}{unsent}", turn.streamed.sent(choice.index))),
-            _ => Cow::Borrowed(rescued.text.as_str()),
-        };
-        // Providers refuse text parts without visible text.
-        let is_left_out = turn.streamed.events.is_some() && text.trim().is_empty();
-        choice.rescue(if is_left_out { "" } else { &text }, &for_client, turn.request.is_legacy());
+        let (text, unsent) = remaining_text(turn, choice, &rescued.text, &rescued.spans);
+        choice.rescue(&text, &for_client, turn.request.is_legacy());
         make_custom(offer, choice, &for_client);
-        return ChoiceChange::Rescue { unsent };
+        return ChoiceChange::Text { unsent };
     }
+    let residue = judged.residue.as_ref().filter(|_| !for_client.is_empty());
+    let unsent = residue.map(|residue| {
+        let (text, unsent) = remaining_text(turn, choice, &residue.text, &residue.spans);
+        choice.set_text(&text);
+        unsent
+    });
     let mut changed = false;
     if for_client != choice.message.calls() || !choice.message.is_well_formed() {
         choice.set_calls(&for_client);
@@ -145,7 +145,26 @@ fn change(
     } else {
         choice.contradicts_calls() && !is_stop_of_forced_call(turn, choice) && choice.finish_with_calls()
     };
-    if changed { ChoiceChange::Calls } else { ChoiceChange::None }
+    match unsent {
+        Some(unsent) => ChoiceChange::Text { unsent },
+        None if changed => ChoiceChange::Calls,
+        None => ChoiceChange::None,
+    }
+}
+
+/// Returns the text of a choice that remains without `spans`, and the part of it that the client of a stream does not
+/// have. `whole` is the remaining text if the client has nothing.
+fn remaining_text(turn: &Turn, choice: &Choice, whole: &str, spans: &[Range<usize>]) -> (String, String) {
+    let before = choice.message.text().unwrap_or_default();
+    let unsent = turn.streamed.unsaid(choice.index, &before, spans);
+    let text = match &turn.streamed.events {
+        // The final event of such a stream has the text that was sent.
+        Some(_) if turn.request.is_stream() => format!("{}{unsent}", turn.streamed.sent(choice.index)),
+        _ => whole.to_owned(),
+    };
+    // Providers refuse text parts without visible text.
+    let is_left_out = turn.streamed.events.is_some() && text.trim().is_empty();
+    (if is_left_out { String::new() } else { text }, unsent)
 }
 
 /// Returns the native calls whose form was changed, with the kind of tool whose form they had.

@@ -21,7 +21,7 @@ pub(crate) async fn write(
     response_sender: &mut ResponseSender,
     settled: SettledAnswer,
 ) -> Result<(), ClientGone> {
-    let SettledAnswer { mut completion, changed, rescued, .. } = settled;
+    let SettledAnswer { mut completion, changed, unsent, .. } = settled;
     turn.record.trace_mut().status = StatusCode::OK.as_u16();
     // Of an answer that was passed on, only a part is known.
     if turn.record.keeps_bodies() && !turn.streamed.passed_on {
@@ -37,7 +37,7 @@ pub(crate) async fn write(
         return ordered_events(turn, response_sender, completion, changed || sum).await;
     }
     if turn.request.is_stream() && is_changed {
-        return stream(turn, response_sender, &completion, changed || sum, &rescued).await;
+        return stream(turn, response_sender, &completion, changed || sum, &unsent).await;
     }
     if turn.debug {
         completion.set_debug(&report::debug(turn));
@@ -77,7 +77,7 @@ async fn stream(
     response_sender: &mut ResponseSender,
     completion: &Completion,
     changed: bool,
-    rescued: &BTreeMap<u32, String>,
+    unsent: &BTreeMap<u32, String>,
 ) -> Result<(), ClientGone> {
     if turn.streamed.delivered {
         return Ok(());
@@ -91,7 +91,7 @@ async fn stream(
         texts.flat_map(|text| &text.held).for_each(|held| held.write_original(&mut out));
         turn.streamed.held.iter().for_each(|event| out.extend_from_slice(event));
     } else {
-        compose(turn, completion, rescued, opened, &mut out);
+        compose(turn, completion, unsent, opened, &mut out);
     }
     if turn.debug {
         let head = head(turn, completion);
@@ -102,10 +102,10 @@ async fn stream(
 }
 
 /// Writes the part that the client does not have yet as well-formed events.
-fn compose(turn: &Turn, completion: &Completion, rescued: &BTreeMap<u32, String>, opened: bool, out: &mut BytesMut) {
+fn compose(turn: &Turn, completion: &Completion, unsent: &BTreeMap<u32, String>, opened: bool, out: &mut BytesMut) {
     let head = head(turn, completion);
     for choice in completion.choices() {
-        compose_choice(turn, choice, rescued.get(&choice.index), &head, opened, out);
+        compose_choice(turn, choice, unsent.get(&choice.index), &head, opened, out);
         out.extend_from_slice(&emit::finish(&head, choice.index, choice.derived_finish_reason()));
     }
     if (turn.request.requests_usage_chunk() || turn.streamed.has_usage_chunk)
@@ -124,7 +124,7 @@ pub(crate) fn compose_begun(turn: &Turn, completion: &Completion, opened: bool, 
 }
 
 /// Writes the part of a choice that the client does not have yet, without the finish reason. `left` is the remaining text
-/// of a choice whose text was converted to calls.
+/// of a choice of whose text a part was removed.
 fn compose_choice(
     turn: &Turn,
     choice: &Choice,
@@ -160,6 +160,7 @@ fn is_complete(turn: &Turn, index: u32) -> bool {
 }
 
 /// Writes the unsent text: the held text, or the whole text of a later attempt without a prefix that the client has.
+/// `left` is the remaining unsent text of a choice of whose text a part was removed.
 fn compose_text(turn: &Turn, choice: &Choice, left: Option<&String>, head: &StreamHead, out: &mut BytesMut) {
     let text = choice.message.text().unwrap_or_default();
     let sent = turn.streamed.sent(choice.index);

@@ -44,7 +44,7 @@ enum Gate {
 impl<'a> EventFlow<'a> {
     pub(super) fn new(forwarding: Forwarding, form: Box<dyn StreamForm>, source: HoldSource<'a>) -> Self {
         let HoldSource { starts, notations, rules, metrics } = source;
-        let hold = Hold::with_notations(starts, notations, rules.hold);
+        let hold = Hold::with_notations(starts, notations, rules.hold).with_residue(rules.residue);
         Self { forwarding, form, gate: Gate::Open, hold, rules, metrics, since: None, sent: 0 }
     }
 
@@ -113,8 +113,9 @@ impl<'a> EventFlow<'a> {
             _ => Gate::Open,
         };
         if self.form.has_calls() && role == EventRole::Call {
-            self.hold.switch_off();
-            self.hold_ended(HoldEnd::NativeCall);
+            if self.hold.switch_off() == self.hold.seen() {
+                self.hold_ended(HoldEnd::NativeCall);
+            }
         }
         let overflows = self.hold.overflows();
         let released = match self.form.text().get(self.hold.seen()..) {

@@ -51,6 +51,7 @@ pub(super) async fn flow(
             max_bytes: pipeline.settings.max_held_bytes,
         },
         max_time: Duration::from_millis(pipeline.settings.max_hold_milliseconds),
+        residue: forwarding == Forwarding::Text && turn.policy.repair.residue,
     };
     let notations = turn.snapshot.notations.clone();
     let source = HoldSource { starts: &offer.starts, notations: &notations, rules, metrics: &pipeline.metrics };

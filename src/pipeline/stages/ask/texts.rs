@@ -24,6 +24,8 @@ pub(super) struct StreamHoldRules {
     pub(super) hold: HoldRules,
     /// Maximum hold time.
     pub(super) max_time: Duration,
+    /// Whether marks that a native call may follow are held.
+    pub(super) residue: bool,
 }
 
 /// Texts of all choices.
@@ -64,7 +66,8 @@ impl<'a> Texts<'a> {
         let mut all_flows = true;
         for (index, text, calls) in assembler.texts() {
             let choice = self.choices.entry(index).or_insert_with(|| {
-                Box::new(ChoiceText::new(Hold::with_notations(self.starts, self.notations, self.rules.hold)))
+                let hold = Hold::with_notations(self.starts, self.notations, self.rules.hold);
+                Box::new(ChoiceText::new(hold.with_residue(self.rules.residue)))
             });
             all_flows &= choice.advance(text, calls, self.metrics);
         }
@@ -151,8 +154,9 @@ impl<'a> ChoiceText<'a> {
         let overflows = self.hold.overflows();
         if calls && !self.calls {
             self.calls = true;
-            self.hold.switch_off();
-            self.ended(HoldEnd::NativeCall, metrics);
+            if self.hold.switch_off() == self.hold.seen() {
+                self.ended(HoldEnd::NativeCall, metrics);
+            }
         }
         self.before = self.hold.seen();
         let released = match text.get(self.before..) {

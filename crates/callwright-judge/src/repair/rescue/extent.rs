@@ -303,11 +303,18 @@ pub(super) fn inner_text(text: &str, breaks: Breaks) -> &str {
     }
 }
 
-/// Whether an unmatched end tag of a call or an argument follows: then a value was cut at an end tag in its own text.
+/// Whether an unmatched end tag of a call or an argument follows: then a value was cut at an end tag in its own text. A
+/// text is searched once for all of its calls.
 pub(super) fn leaves_end_tags(reader: &mut LiteralReader<'_>) -> bool {
-    let rest = reader.rest();
+    if reader.has_matched_tags() {
+        return false;
+    }
+    let (start, rest) = (reader.at(), reader.rest());
     let mut at = 0;
     let mut opened: Vec<TagKind> = Vec::new();
+    // Positions outside of all elements, from which a search would find the same.
+    let mut outside = Vec::new();
+    let (mut since, mut end) = (0, rest.len());
     while let Some(next) = rest.get(at..).and_then(|rest| rest.find('<')) {
         at += next;
         let here = rest.get(at..).unwrap_or_default();
@@ -319,23 +326,32 @@ pub(super) fn leaves_end_tags(reader: &mut LiteralReader<'_>) -> bool {
             let opener = opened.iter().rposition(|kind| end.kind == Some(*kind));
             if let Some(opener) = opener {
                 opened.truncate(opener);
+                since = at + 1;
             } else if !is_quoted && (is_pair || is_of_call) {
                 reader.burn(at);
                 return true;
             }
-        } else if let Some(start) = tag::start(here)
+        } else if let Some(tag) = tag::start(here)
             && !is_quoted
-            && matches!(start.kind, Some(TagKind::Function | TagKind::Invoke | TagKind::Wrapper | TagKind::Parameter))
+            && matches!(tag.kind, Some(TagKind::Function | TagKind::Invoke | TagKind::Wrapper | TagKind::Parameter))
         {
             // The next call is checked separately.
             let before = rest.get(..at).unwrap_or_default();
             if before.trim().is_empty() || before.ends_with('\n') {
+                end = at + 1;
                 break;
             }
-            opened.extend(start.kind);
+            if opened.is_empty() {
+                outside.push(start + since..start + at + 1);
+            }
+            opened.extend(tag.kind);
         }
         at += 1;
     }
     reader.burn(at);
+    if opened.is_empty() {
+        outside.push(start + since..start + end);
+    }
+    reader.set_matched_tags(outside);
     false
 }

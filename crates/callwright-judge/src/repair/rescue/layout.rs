@@ -59,8 +59,8 @@ pub(super) struct Layout<'a> {
     pub(super) pieces: Vec<LayoutPiece<'a>>,
     /// The code fences.
     pub(super) fences: Vec<Fence>,
-    /// Whether the text contains more than `MAX_CALLS` calls.
-    pub(super) has_too_many: bool,
+    /// Whether the text was not searched to its end: it has more than `MAX_CALLS` calls, or the work for it is spent.
+    pub(super) is_unfinished: bool,
     /// Position where invented results or messages begin after the calls. The text after it is not parsed.
     pub(super) invented: Option<usize>,
 }
@@ -156,6 +156,7 @@ pub(super) fn read<'a>(
             if text.get(start..).is_some_and(|rest| rest.starts_with(['{', '['])) { "json" } else { "python" };
         walk.layout.pieces.push(LayoutPiece::Broken(Box::new(BrokenMarker { notation, span: start..text.len() })));
     }
+    walk.layout.is_unfinished |= walk.reader.is_spent();
     walk.layout
 }
 
@@ -214,7 +215,7 @@ impl<'a> LayoutWalker<'a, '_> {
     }
 
     fn is_done(&self) -> bool {
-        self.layout.has_too_many || self.layout.invented.is_some()
+        self.layout.is_unfinished || self.layout.invented.is_some()
     }
 
     fn slice(&self, range: Range<usize>) -> &'a str {
@@ -299,7 +300,7 @@ impl<'a> LayoutWalker<'a, '_> {
     /// Adds calls, in the open code fence.
     fn push(&mut self, block: CallBlock) {
         self.calls += block.calls.len();
-        self.layout.has_too_many |= self.calls > MAX_CALLS;
+        self.layout.is_unfinished |= self.calls > MAX_CALLS;
         let fence = self.fence.map(|_| self.layout.fences.len());
         self.layout.pieces.push(LayoutPiece::Calls(Box::new(CallBlock { fence, ..block })));
     }

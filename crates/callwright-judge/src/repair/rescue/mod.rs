@@ -30,6 +30,7 @@ mod python;
 mod quotation;
 pub(in crate::repair) mod reading;
 pub mod reasoning;
+pub(in crate::repair) mod residue;
 mod shape;
 mod statement;
 mod tag;
@@ -38,7 +39,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod verdict;
-mod written;
+pub(in crate::repair) mod written;
 
 use crate::scanner::ToolSet;
 use callwright_types::Diagnosis;

@@ -32,6 +32,11 @@ pub(super) enum NoCallReason {
         /// The expression.
         source: String,
     },
+    /// There are too many calls, or finding them takes too much work, so that only a part of them was found.
+    Unfinished {
+        /// Tool of the first call.
+        name: String,
+    },
     /// The text may be a call or may describe one.
     Unsure {
         /// The called tool.
@@ -86,6 +91,9 @@ pub(super) fn diagnose(notation: &str, reason: &NoCallReason, near: &str, tool_s
                 quoted(name),
                 quoted(source)
             )
+        }
+        NoCallReason::Unfinished { .. } => {
+            format!("the answer contains more tool calls written as text than can be read, from `{near}` on")
         }
         NoCallReason::Unsure { name, native_only: true } => {
             format!("the answer writes a call of `{}` as text, which only the provider's API can call", quoted(name))

@@ -58,6 +58,8 @@ pub enum Reading {
     Calls(Rescued),
     /// A call was meant, but none can be recovered (E1).
     NoCall(Diagnosis),
+    /// A part of the calls was found before the permitted work was spent (E1). None of them becomes a call.
+    Unfinished(Diagnosis),
 }
 
 /// Calls found in a text.

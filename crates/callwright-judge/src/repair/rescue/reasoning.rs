@@ -114,7 +114,7 @@ pub fn rescue_end(
         calls.extend(resolved.into_iter().map(|(name, arguments)| Call { id: ids::call_id(), name, arguments }));
     }
     let are_allowed = situation.allowed.is_none_or(|allowed| calls.iter().all(|call| allowed.contains(&call.name)));
-    let first = blocks.last().filter(|_| !layout.has_too_many && are_allowed)?;
+    let first = blocks.last().filter(|_| !layout.is_unfinished && are_allowed)?;
     let texts = conversation.map(|conversation| conversation.transcript().texts()).unwrap_or_default();
     let quotes = blocks.iter().filter_map(|block| reasoning.get(block.span.clone()));
     if quotation::any_in(quotes, texts.iter().map(String::as_str)) {

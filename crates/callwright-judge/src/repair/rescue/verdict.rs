@@ -16,9 +16,6 @@ use callwright_types::{Call, Diagnosis, ids};
 
 /// Parses the calls of a text: all of them, or none.
 pub(super) fn weigh(text: &str, layout: &Layout<'_>, tool_set: &ToolSet, situation: &Situation<'_>) -> Reading {
-    if layout.has_too_many {
-        return Reading::Text;
-    }
     let mut parts = parts(text, layout, situation);
     if let Some(broken) = broken(layout, situation) {
         let reason = if situation.cut_off { NoCallReason::CutOff } else { NoCallReason::Unreadable };
@@ -35,6 +32,9 @@ pub(super) fn weigh(text: &str, layout: &Layout<'_>, tool_set: &ToolSet, situati
     let evidence = evidence(&parts);
     if evidence > situation.evidence || is_about_calls(&parts, &blocks) {
         return Reading::Text;
+    }
+    if layout.is_unfinished {
+        return unfinished(text, first, tool_set);
     }
     let calls = match calls(text, &blocks, tool_set, situation) {
         Ok(calls) => calls,
@@ -58,6 +58,13 @@ pub(super) fn weigh(text: &str, layout: &Layout<'_>, tool_set: &ToolSet, situati
         text: left(text, &spans),
         spans,
     })
+}
+
+/// Returns the reading of a text that was not searched to its end. The calls that were found are only a part of its calls.
+fn unfinished(text: &str, first: &CallBlock, tool_set: &ToolSet) -> Reading {
+    let name = first.calls.first().map(|call| call.name.clone()).unwrap_or_default();
+    let near = text.get(first.span.clone()).unwrap_or_default();
+    Reading::Unfinished(diagnose(first.notation, &NoCallReason::Unfinished { name }, near, tool_set))
 }
 
 /// A piece of a text that is relevant for the decision.
@@ -276,7 +283,7 @@ fn spans(text: &str, layout: &Layout<'_>, blocks: &[&CallBlock], sent: usize) ->
 }
 
 /// Returns the text without the spans; empty if only white space remains.
-fn left(text: &str, spans: &[Range<usize>]) -> String {
+pub(super) fn left(text: &str, spans: &[Range<usize>]) -> String {
     let mut out = String::new();
     let mut at = 0;
     for span in spans {

@@ -11,7 +11,7 @@ const MAX_ENCODINGS: usize = 3;
 
 /// A call as it was written.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct WrittenCall {
+pub(in crate::repair) struct WrittenCall {
     /// The tool's name, without quotes and escapes.
     pub(super) name: String,
     /// Positional arguments in order.
@@ -22,7 +22,7 @@ pub(super) struct WrittenCall {
 
 /// Reason why a written call is not a call of an offered tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum UnresolvedCall {
+pub(in crate::repair) enum UnresolvedCall {
     /// No offered tool has this name, in any spelling.
     Name(String),
     /// The arguments are ambiguous: too many positional ones, or two values for one name.
@@ -58,7 +58,7 @@ impl WrittenCall {
 
     /// Resolves the offered tool, and returns its name with the arguments as the text of a JSON object. Returns one
     /// call, or one for each object in `f({...}, {...})`.
-    pub(super) fn resolve(
+    pub(in crate::repair) fn resolve(
         &self,
         tool_set: &ToolSet,
         expressions: Expressions,

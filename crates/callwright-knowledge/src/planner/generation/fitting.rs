@@ -9,7 +9,7 @@ use callwright_common::json::raw;
 use callwright_common::text::excerpt;
 use callwright_judge::repair::repair_call;
 use callwright_judge::scanner::{CompiledTool, ToolSet, scan};
-use callwright_types::rules::{RepairRules, Report, RescueRules, ScanRules};
+use callwright_types::rules::{RepairRules, Report, ScanRules};
 use callwright_types::{Call, ValueKind};
 
 /// Parameters of a tool.
@@ -48,7 +48,7 @@ impl ToolParameters<'_> {
 
     fn repaired(&self, name: &str, value: &Value) -> Option<Value> {
         // Repairs the value only: missing arguments stay missing, and unknown names were rejected before.
-        let repair = RepairRules { rescue: RescueRules::default(), names: false, values: true, defaults: false };
+        let repair = RepairRules { names: false, defaults: false, ..RepairRules::default() };
         let repaired = repair_call(&self.call(name, value), 0, &self.tool_set(), &rules(), &repair);
         serde_json::from_str::<Map<String, Value>>(&repaired.call.arguments).ok()?.remove(name)
     }

@@ -4,6 +4,8 @@
 //! or a code fence, after a label or an assignment), as long as the following text may become one. It is released as
 //! soon as it proves to be text, and when it exceeds a limit.
 //!
+//! Marks at the end of the text, which a native call may follow, are also held until other text follows them.
+//!
 //! The released length is a function of the text so far: it does not depend on the pieces in which the text is
 //! received. The work is linear in the text.
 
@@ -68,6 +70,12 @@ pub struct Hold<'a> {
     /// The text from `released` on, while [`HoldState::Undecided`].
     undecided: String,
     overflows: u32,
+    /// Whether marks at the end of the text are held.
+    holds_marks: bool,
+    /// Marks at the end of the text.
+    marks: String,
+    /// Whether native calls began, so that no further text is held as a call.
+    is_beside_calls: bool,
 }
 
 #[derive(Debug)]
@@ -104,7 +112,17 @@ impl<'a> Hold<'a> {
             released: 0,
             undecided: String::new(),
             overflows: 0,
+            holds_marks: false,
+            marks: String::new(),
+            is_beside_calls: false,
         }
+    }
+
+    /// Also holds marks at the end of the text, and text that may be a copy of a native call.
+    #[must_use]
+    pub fn with_residue(mut self, holds_marks: bool) -> Self {
+        self.holds_marks = holds_marks;
+        self
     }
 
     /// Adds the next piece, and returns the number of bytes of the whole text that may be forwarded.
@@ -120,7 +138,27 @@ impl<'a> Hold<'a> {
         } else {
             self.run(piece);
         }
-        self.released
+        if self.is_beside_calls && !self.is_holding() {
+            self.rules.evidence = Evidence::Off;
+            self.released = self.len;
+        }
+        self.take_marks(piece);
+        self.released()
+    }
+
+    /// Adds a piece to the marks at the end of the text.
+    fn take_marks(&mut self, piece: &str) {
+        if !self.holds_marks {
+            return;
+        }
+        if self.marks.is_empty() {
+            let Some(at) = memchr::memchr3(b'<', b'[', b']', piece.as_bytes()) else { return };
+            self.marks.push_str(piece.get(at..).unwrap_or_default());
+        } else {
+            self.marks.push_str(piece);
+        }
+        let start = self.notations.residue().tail(&self.marks);
+        self.marks.drain(..start);
     }
 
     /// Returns the number of bytes received.
@@ -130,7 +168,7 @@ impl<'a> Hold<'a> {
 
     /// Returns the number of received bytes that may be forwarded.
     pub fn released(&self) -> usize {
-        self.released
+        self.released.min(self.len - self.marks.len())
     }
 
     /// Returns how often a held text exceeded the limit and was treated as text.
@@ -146,14 +184,23 @@ impl<'a> Hold<'a> {
             self.line.take(&undecided);
         }
         self.released = self.len;
+        (self.holds_marks, self.marks) = (false, String::new());
         self.released
     }
 
-    /// Stops holding text, because the calls of this answer are delivered natively. Returns the number of bytes that
-    /// may be forwarded.
+    /// Stops holding text as calls, because the calls of this answer are delivered natively. Held text that may be a copy
+    /// of them, and marks, are still held if residue is. Returns the number of bytes that may be forwarded.
     pub fn switch_off(&mut self) -> usize {
+        let is_copy = matches!(self.state, HoldState::Bracket(..) | HoldState::Call(_));
+        if self.holds_marks && is_copy {
+            self.is_beside_calls = true;
+            return self.released();
+        }
         self.rules.evidence = Evidence::Off;
-        self.give_up()
+        let (holds_marks, marks) = (self.holds_marks, std::mem::take(&mut self.marks));
+        self.give_up();
+        (self.holds_marks, self.marks) = (holds_marks, marks);
+        self.released()
     }
 
     fn is_holding(&self) -> bool {

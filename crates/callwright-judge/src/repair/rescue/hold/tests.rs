@@ -30,6 +30,55 @@ fn flows(text: &str) -> &str {
     flows_under(text, rules(Evidence::Amid))
 }
 
+/// Returns the part of the text that is released before its end if marks are held and calls are not.
+fn flows_before_marks(text: &str) -> &str {
+    let begun = || Hold::new(&STARTS, rules(Evidence::Off)).with_residue(true);
+    let (mut hold, mut released) = (begun(), 0);
+    for (at, letter) in text.char_indices() {
+        let next = hold.push(letter.encode_utf8(&mut [0; 4]));
+        assert!(next >= released && next <= at + letter.len_utf8(), "{text:?}");
+        released = next;
+    }
+    assert_eq!(begun().push(text), released, "{text:?}");
+    &text[..released]
+}
+
+#[test]
+fn marks_at_the_end_are_held_until_other_text_follows() {
+    for (before, marks) in [
+        ("I look. ", "<|im_end|>"),
+        ("I look.\n\n", "</function>\n</tool_call>\n"),
+        ("", "<｜DSML｜function_calls"),
+        ("a ", "<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>"),
+        ("a ", "<function=get_weather>\n</function>"),
+        ("a ", "]<]minimax[>[</invoke>"),
+        ("a ", "[TOOL_CALLS]"),
+        ("a < b and c", "<"),
+        ("Use <b>bold</b>, [x](y) and a[0", "]"),
+        ("<|im_end|> x ", "</s>"),
+    ] {
+        let text = format!("{before}{marks}");
+        assert_eq!(flows_before_marks(&text), before);
+        let more = format!("{text} and so on");
+        assert_eq!(flows_before_marks(&more), more);
+    }
+    let many = "<|im_end|>".repeat(200);
+    assert!(flows_before_marks(&many).len() >= many.len() - 512, "a bounded part is held");
+}
+
+#[test]
+fn text_that_may_be_a_copy_is_held_beside_a_native_call_and_only_that() {
+    for (text, sent) in [("I look.\n<tool_call>{\"na", 8), ("I look.", 7), ("I look.\n</s>", 8), ("get_wea", 7)] {
+        let mut hold = Hold::new(&STARTS, rules(Evidence::Amid)).with_residue(true);
+        hold.push(text);
+        assert_eq!((hold.switch_off(), hold.seen()), (sent, text.len()), "{text:?}");
+        assert_eq!(hold.give_up(), text.len());
+        let mut plain = Hold::new(&STARTS, rules(Evidence::Amid));
+        plain.push(text);
+        assert_eq!(plain.switch_off(), text.len());
+    }
+}
+
 #[test]
 fn prose_flows() {
     for text in [

@@ -57,8 +57,14 @@ pub(in crate::repair::rescue) struct NotationEntry {
 
 #[derive(Debug)]
 pub(super) enum NotationParser {
-    /// A dedicated reader, with its openers.
-    Reader(&'static dyn Grammar, Vec<String>),
+    /// A dedicated reader.
+    Reader {
+        grammar: &'static dyn Grammar,
+        /// Texts that begin the notation.
+        open: Vec<String>,
+        /// Texts that end a call or one of its parts, beside those that the reader knows as tags or tokens.
+        close: Vec<String>,
+    },
     /// The generic parser for these tokens.
     Tokens(Box<NotationTokens>),
 }
@@ -67,7 +73,9 @@ impl PartialEq for NotationParser {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             // Entries of the same name have the same reader.
-            (Self::Reader(_, open), Self::Reader(_, others)) => open == others,
+            (Self::Reader { open, close, .. }, Self::Reader { open: others, close: other, .. }) => {
+                open == others && close == other
+            }
             (Self::Tokens(tokens), Self::Tokens(other)) => tokens == other,
             _ => false,
         }
@@ -86,10 +94,18 @@ impl NotationEntry {
     /// Returns the texts that begin the notation.
     pub(in crate::repair::rescue) fn openers(&self) -> impl Iterator<Item = &str> {
         let (first, second): (&[String], &[String]) = match &self.form {
-            NotationParser::Reader(_, open) => (&[], open),
+            NotationParser::Reader { open, .. } => (&[], open),
             NotationParser::Tokens(tokens) => (&tokens.section, &tokens.open),
         };
         first.iter().chain(second).map(String::as_str)
+    }
+
+    /// Returns all texts of the notation that are not content of a call.
+    pub(super) fn tokens(&self) -> Vec<&str> {
+        match &self.form {
+            NotationParser::Reader { open, close, .. } => open.iter().chain(close).map(String::as_str).collect(),
+            NotationParser::Tokens(tokens) => tokens.all().map(String::as_str).collect(),
+        }
     }
 
     /// Parses the calls at the reader's position. On success, the reader is positioned after the last closing marker.
@@ -99,7 +115,7 @@ impl NotationEntry {
         tool_set: &ToolSet,
     ) -> Option<Vec<WrittenCall>> {
         match &self.form {
-            NotationParser::Reader(grammar, _) => grammar.read(reader, tool_set),
+            NotationParser::Reader { grammar, .. } => grammar.read(reader, tool_set),
             NotationParser::Tokens(tokens) => tokens.read(reader, tool_set, self.is_reserved),
         }
     }

@@ -27,6 +27,9 @@ const MAX_ENTRIES: usize = 256;
 const MAX_TOKENS: usize = 64;
 const MAX_TOKEN: usize = 128;
 
+/// Maximum number of tokens that belong to no call.
+const MAX_TEMPLATE_TOKENS: usize = 256;
+
 /// Minimum number of bytes of an opener. Shorter openers occur in ordinary text.
 const MIN_OPENER: usize = 3;
 
@@ -88,7 +91,15 @@ impl NotationProblem {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct NotationFileForm {
+    tokens: Vec<Spanned<String>>,
     notation: Vec<Spanned<EntryForm>>,
+}
+
+/// The entries of a table, and the tokens that belong to no call.
+#[derive(Debug, Default)]
+pub(super) struct NotationTable {
+    pub(super) entries: Vec<NotationEntry>,
+    pub(super) tokens: Vec<String>,
 }
 
 /// An entry as it is parsed.
@@ -142,17 +153,32 @@ pub(super) fn read(path: &Path) -> Result<String, FileError> {
     read_file(path, MAX_BYTES, "remove entries")
 }
 
-/// Returns the built-in entries. A test keeps their text valid; with an invalid text the proxy would rescue no calls.
-pub(super) fn built_in() -> Vec<NotationEntry> {
-    let entries = forms(BUILT_IN).ok().into_iter().flatten();
-    entries.filter_map(|form| entry(BUILT_IN, form.into_inner(), true).ok()).collect()
+/// Returns the built-in table. A test keeps its text valid; with an invalid text the proxy would rescue no calls.
+pub(super) fn built_in() -> NotationTable {
+    let form = form(BUILT_IN).unwrap_or_default();
+    NotationTable {
+        entries: form.notation.into_iter().filter_map(|form| entry(BUILT_IN, form.into_inner(), true).ok()).collect(),
+        tokens: form.tokens.into_iter().map(Spanned::into_inner).collect(),
+    }
 }
 
-/// Merges the built-in entries with those of an operator's file. An entry of the same name replaces or disables a
-/// built-in one.
-pub(super) fn merged(text: &str) -> Result<Vec<NotationEntry>, NotationProblem> {
-    let mut entries = built_in();
-    let forms = forms(text)?;
+/// Merges the built-in table with that of an operator's file. An entry of the same name replaces or disables a built-in
+/// one.
+pub(super) fn merged(text: &str) -> Result<NotationTable, NotationProblem> {
+    let NotationTable { mut entries, mut tokens } = built_in();
+    let NotationFileForm { tokens: added, notation: forms } = form(text)?;
+    for token in added {
+        if token.get_ref().len() < MIN_OPENER
+            || token.get_ref().len() > MAX_TOKEN
+            || tokens.len() >= MAX_TEMPLATE_TOKENS
+        {
+            let message = format!(
+                "`tokens`: write tokens of {MIN_OPENER} to {MAX_TOKEN} bytes, at most {MAX_TEMPLATE_TOKENS} with the built-in ones"
+            );
+            return Err(NotationProblem::new(text, token.span(), &message));
+        }
+        tokens.push(token.into_inner());
+    }
     if forms.len() > MAX_ENTRIES {
         return Err(NotationProblem::at(
             text,
@@ -194,13 +220,11 @@ pub(super) fn merged(text: &str) -> Result<Vec<NotationEntry>, NotationProblem> 
             return Err(NotationProblem::new(text, span, &message));
         }
     }
-    Ok(entries)
+    Ok(NotationTable { entries, tokens })
 }
 
-fn forms(text: &str) -> Result<Vec<Spanned<EntryForm>>, NotationProblem> {
-    let file: NotationFileForm =
-        toml::from_str(text).map_err(|error| NotationProblem::at(text, error.span(), error.message().to_owned()))?;
-    Ok(file.notation)
+fn form(text: &str) -> Result<NotationFileForm, NotationProblem> {
+    toml::from_str(text).map_err(|error| NotationProblem::at(text, error.span(), error.message().to_owned()))
 }
 
 /// Validates a form, and creates its entry.
@@ -236,7 +260,8 @@ fn entry(text: &str, form: EntryForm, is_built_in: bool) -> Result<NotationEntry
             let grammar = grammars::reader(reader.get_ref()).ok_or_else(|| {
                 NotationProblem::new(text, reader.span(), "`reader`: unknown reader; use the name of a built-in reader")
             })?;
-            NotationParser::Reader(grammar, form.open.into_iter().map(Spanned::into_inner).collect())
+            let open = form.open.into_iter().map(Spanned::into_inner).collect();
+            NotationParser::Reader { grammar, open, close: form.close }
         }
         None => NotationParser::Tokens(Box::new(tokens(text, form)?)),
     };

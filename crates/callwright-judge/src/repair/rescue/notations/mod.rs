@@ -5,6 +5,7 @@
 
 mod entry;
 mod file;
+pub(super) mod residue_marks;
 pub(super) mod streamed;
 #[cfg(test)]
 mod tests;
@@ -16,7 +17,9 @@ use std::sync::{Arc, LazyLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 pub(super) use entry::{NotationEntry, TagRole};
+use file::NotationTable;
 pub use file::Settings;
+use residue_marks::ResidueMarks;
 use streamed::HoldMarks;
 
 use super::call_names::offered;
@@ -33,6 +36,7 @@ pub struct Notations {
     /// Meaning of each pattern of the automaton.
     marks: Vec<NotationMark>,
     hold: HoldMarks,
+    residue: ResidueMarks,
 }
 
 /// Meaning of a marker in a text.
@@ -54,7 +58,7 @@ static BUILT_IN: LazyLock<Arc<Notations>> = LazyLock::new(|| Arc::new(Notations:
 
 impl PartialEq for Notations {
     fn eq(&self, other: &Self) -> bool {
-        self.entries == other.entries
+        self.entries == other.entries && self.residue == other.residue
     }
 }
 
@@ -92,7 +96,8 @@ impl Notations {
         Ok(Arc::new(Self::new(file::merged(text)?)))
     }
 
-    fn new(entries: Vec<NotationEntry>) -> Self {
+    fn new(table: NotationTable) -> Self {
+        let NotationTable { entries, tokens } = table;
         let mut texts: Vec<&str> = Vec::new();
         let mut marks = Vec::new();
         for (index, entry) in entries.iter().enumerate() {
@@ -121,7 +126,8 @@ impl Notations {
         let automaton =
             AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(Some(AhoCorasickKind::DFA)).build(texts);
         let hold = HoldMarks::new(&entries);
-        Self { automaton: automaton.ok(), marks, hold, entries }
+        let residue = ResidueMarks::new(&entries, &tokens);
+        Self { automaton: automaton.ok(), marks, hold, residue, entries }
     }
 
     /// Returns all entries in the order of the table.
@@ -168,6 +174,11 @@ impl Notations {
     ) -> Option<&NotationEntry> {
         let role = TagRole::of(name, kind, is_tool)?;
         self.entries.iter().find(|entry| entry.tag == Some(role))
+    }
+
+    /// Returns what may be left of a call in the text beside it.
+    pub(super) fn residue(&self) -> &ResidueMarks {
+        &self.residue
     }
 
     /// Returns the markers for streamed texts.

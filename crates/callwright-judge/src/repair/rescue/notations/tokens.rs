@@ -83,6 +83,24 @@ pub(super) struct NotationTokens {
 }
 
 impl NotationTokens {
+    /// Returns all tokens.
+    pub(super) fn all(&self) -> impl Iterator<Item = &String> {
+        let parameter = &self.parameter;
+        let lists = [
+            &self.section,
+            &self.open,
+            &self.before_name,
+            &self.after_name,
+            &self.before_arguments,
+            &parameter.open,
+            &parameter.middle,
+            &parameter.close,
+            &self.close,
+            &self.section_close,
+        ];
+        lists.into_iter().flatten()
+    }
+
     /// Parses the calls at the reader's position. If the markers are not `reserved`, the tool must be offered.
     pub(super) fn read(
         &self,

@@ -3,6 +3,7 @@
 mod decisions;
 mod drift;
 mod exact;
+mod many;
 mod properties;
 mod rendered;
 mod unescaped;

@@ -183,27 +183,9 @@ impl<'a> LiteralReader<'a> {
         if self.last_string.is_none() {
             return false;
         }
-        let (mut open, mut after_quote, mut looked_at) = (0_usize, false, 0);
-        let mut found = false;
-        for line in self.rest().split_inclusive('\n').skip(1) {
-            // The next call begins here.
-            let start = line.trim_start();
-            let name = start.trim_start_matches(|letter: char| letter.is_alphanumeric() || "_.-".contains(letter));
-            if start.starts_with(['{', '[', '<', '`']) || name.starts_with('(') && name.len() < start.len() {
-                break;
-            }
-            looked_at += line.len();
-            for byte in line.bytes() {
-                match byte {
-                    b'{' | b'[' | b'(' => open += 1,
-                    _ if byte == close && open == 0 && after_quote => found = true,
-                    b'}' | b']' | b')' => open = open.saturating_sub(1),
-                    _ => {}
-                }
-                after_quote = matches!(byte, b'"' | b'\'') || after_quote && byte.is_ascii_whitespace();
-            }
-        }
-        self.burn(looked_at);
+        let Some(line) = memchr::memchr(b'\n', self.rest().as_bytes()) else { return false };
+        let (found, searched) = self.stray_ends.find(self.text, self.at + line + 1, close);
+        self.burn(searched);
         found
     }
 

@@ -1,8 +1,10 @@
 //! Parses values leniently.
 
 mod doubt;
+mod stray;
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::string::ScannedString;
@@ -10,6 +12,7 @@ use super::unescaped::{Effort, UnescapedGuard, UnescapedOutcome};
 use super::value::{Literal, constant};
 use super::{expression, number, string};
 use crate::scanner::ToolSet;
+use stray::StrayEnds;
 
 /// Maximum depth of nested brackets, which many JSON parsers also use.
 const MAX_DEPTH: usize = 100;
@@ -56,6 +59,10 @@ pub(crate) struct LiteralReader<'a> {
     effort: Option<Effort>,
     /// Cached search results for positions that the strict parser cannot complete.
     searched: Vec<(usize, UnescapedOutcome)>,
+    /// Lines that end a string and a bracket, for the values before them.
+    stray_ends: StrayEnds,
+    /// Positions from which a search for unmatched end tags finds none, in order.
+    matched_tags: Vec<Range<usize>>,
 }
 
 /// Checks whether a value is complete calls of offered tools. The parser of calls uses this reader, and passes itself as
@@ -97,6 +104,8 @@ impl<'a> LiteralReader<'a> {
             searches: true,
             effort: None,
             searched: Vec::new(),
+            stray_ends: StrayEnds::default(),
+            matched_tags: Vec::new(),
         }
     }
 
@@ -184,9 +193,27 @@ impl<'a> LiteralReader<'a> {
 
     /// Advances by `bytes` and consumes that much fuel; `None` if the fuel is spent.
     pub(crate) fn advance(&mut self, bytes: usize) -> Option<()> {
-        self.fuel.set(self.fuel.get().checked_sub(bytes + 1)?);
+        let left = self.fuel.get().checked_sub(bytes + 1);
+        self.fuel.set(left.unwrap_or_default());
+        left?;
         self.at += bytes;
         Some(())
+    }
+
+    /// Whether the work allowed for the text is spent. Then the rest of the text was not searched for calls.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.fuel.get() == 0 || self.effort.as_ref().is_some_and(Effort::is_spent)
+    }
+
+    /// Whether a search from here would find no unmatched end tag, by an earlier search.
+    pub(crate) fn has_matched_tags(&self) -> bool {
+        let next = self.matched_tags.partition_point(|range| range.end <= self.at);
+        self.matched_tags.get(next).is_some_and(|range| range.contains(&self.at))
+    }
+
+    /// Records that searches from these positions find no unmatched end tag.
+    pub(crate) fn set_matched_tags(&mut self, positions: Vec<Range<usize>>) {
+        self.matched_tags = positions;
     }
 
     /// Consumes fuel for `bytes` that were searched without success.

@@ -47,6 +47,7 @@ impl UnescapedSearch<'_, '_> {
         }
         let is_mark = after.starts_with("<|")
             || after.starts_with("<｜")
+            || after.starts_with(">>>")
             || after.starts_with("[/")
             || after.starts_with("[END_")
             || after.starts_with("[TOOL_")

@@ -79,6 +79,11 @@ impl Effort {
     pub(super) fn for_text(text: &str) -> Self {
         Self { steps: LEAST_STEPS.saturating_add(text.len().saturating_mul(STEPS_PER_BYTE)), nested: None }
     }
+
+    /// Whether a search had too few steps.
+    pub(super) fn is_spent(&self) -> bool {
+        self.steps == 0
+    }
 }
 
 const STEPS_PER_BYTE: usize = 16;
@@ -190,8 +195,9 @@ impl<'a> UnescapedSearch<'a, '_> {
     }
 
     fn pay(&mut self, steps: usize) -> Option<()> {
-        self.effort.steps = self.effort.steps.checked_sub(steps)?;
-        Some(())
+        let left = self.effort.steps.checked_sub(steps);
+        self.effort.steps = left.unwrap_or_default();
+        left.map(drop)
     }
 
     fn rest(&self, at: usize) -> &'a str {
