@@ -56,21 +56,24 @@ pub(in crate::repair) fn find(
         return None;
     }
     let is_alone = layout.pieces.iter().all(|piece| matches!(piece, LayoutPiece::Calls(_)));
-    let copies: Vec<&CallBlock> = layout
-        .pieces
-        .iter()
-        .filter_map(|piece| match piece {
-            LayoutPiece::Calls(block) => Some(block.as_ref()),
-            _ => None,
-        })
-        .filter(|block| block.start >= sent && block.fence.is_none())
-        .filter(|block| (block.is_marked && block.is_reserved || is_alone) && is_copy(&block.calls))
-        .collect();
+    let blocks = layout.pieces.iter().filter_map(|piece| match piece {
+        LayoutPiece::Calls(block) => Some(block.as_ref()),
+        _ => None,
+    });
+    let (copies, others): (Vec<&CallBlock>, Vec<&CallBlock>) = blocks.partition(|block| {
+        let is_evident = block.is_marked && block.is_reserved || is_alone;
+        block.start >= sent && block.fence.is_none() && is_evident && is_copy(&block.calls)
+    });
+    // The end mark of another call is a part of it.
+    let last_other = others.last().map_or(0..0, |other| other.span.clone());
+    let may_start = |at: usize| at >= sent && !(last_other.start + 1..last_other.end).contains(&at);
     let (mut spans, mut end) = (Vec::new(), text.trim_end().len());
     let mut mark = copies.first().map(|copy| copy.notation.to_owned());
     for _ in 0..MAX_ROUNDS {
         let copy = copies.iter().rev().find(|copy| (copy.span.start + 1..=trimmed(text, copy.span.end)).contains(&end));
-        let Some(start) = copy.map(|copy| copy.span.start).or_else(|| run(text, end, sent, notations)) else { break };
+        let Some(start) = copy.map(|copy| copy.span.start).or_else(|| run(text, end, notations, may_start)) else {
+            break;
+        };
         if copy.is_none() {
             // Names and attributes are not part of the mark.
             mark = mark.or_else(|| text.get(start..end)?.split('=').next().map(str::to_owned));
@@ -89,15 +92,15 @@ fn trimmed(text: &str, end: usize) -> usize {
     text.get(..end).unwrap_or_default().trim_end().len()
 }
 
-/// Returns the position from which `text`, up to `end`, is only marks.
-fn run(text: &str, end: usize, sent: usize, notations: &Notations) -> Option<usize> {
+/// Returns the position from which `text`, up to `end`, is only marks, if it `may_start` there.
+fn run(text: &str, end: usize, notations: &Notations, may_start: impl Fn(usize) -> bool) -> Option<usize> {
     let text = text.get(..end)?;
     let MarkRun { starts, cut } = notations.residue().run(text, call_tag);
     if text.get(..*starts.last()?).is_none_or(is_before_shown) {
         return None;
     }
     // From the longest run to the shortest.
-    starts.into_iter().rev().take(MAX_ROUNDS).find(|start| *start >= sent && is_residue(text, *start, cut))
+    starts.into_iter().rev().take(MAX_ROUNDS).find(|start| may_start(*start) && is_residue(text, *start, cut))
 }
 
 /// Returns the length of a tag around a call or an argument, whatever its namespace.
