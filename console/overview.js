@@ -54,6 +54,6 @@ export async function overview(_, query) {
   const shares = present.map((verdict) => [link(verdict, ["turns"], { ...kept, verdict }), badge(percent(total.verdicts[verdict], total.turns), tone(verdict)), number(total.verdicts[verdict]), VERDICTS[verdict]?.[1] ?? ""]);
   return [heading("Overview"), rangeChoice("overview", query), tiles, element("div", { class: "charts" }, ...charts),
     element("h2", {}, "Verdicts"), table("Turns by verdict", ["Verdict", "Share", "#Turns", "Meaning"], shares),
-    element("h2", {}, "Worst tools"), tools.length ? table("Tools with the most findings", ["Tool", "#Turns", "#Findings", "Most frequent"], tools) : empty("No tool had a fault or a failure."),
-    element("h2", {}, "Faults and failures"), findings.length ? table("Most frequent findings", ["Finding", "#Turns", "#Share"], findings) : empty("Nothing went wrong in this time range.")];
+    element("h2", {}, "Worst tools"), tools.length ? table("Tools with the most findings", ["Tool", "#Turns", "#Findings", "Most frequent"], tools) : empty("No tool had a fault, a failure or a repair."),
+    element("h2", {}, "Faults, failures and repairs"), findings.length ? table("Most frequent findings", ["Finding", "#Turns", "#Share"], findings) : empty("Nothing went wrong or was repaired in this time range.")];
 }

@@ -31,9 +31,9 @@ export async function tools(_, query) {
 /** Shows the tools that the turns of the range call. */
 function usage(used, kept) {
   const counted = (value) => element("span", { class: value ? "bad" : "" }, number(value));
-  const rows = used.tools.map((one) => [link(one.tool, ["turns"], { ...kept, tool: one.tool }), number(one.turns), counted(one.faulty), counted(one.failed), counted(one.refused), percent(one.wrong, Math.max(one.turns, one.wrong))]);
+  const rows = used.tools.map((one) => [link(one.tool, ["turns"], { ...kept, tool: one.tool }), number(one.turns), counted(one.faulty), counted(one.failed), counted(one.refused), number(one.repaired), percent(one.wrong, Math.max(one.turns, one.wrong))]);
   return [...(used.truncated ? [element("p", { class: "soft" }, "The range has more calls or tools than are shown.")] : []),
-    rows.length ? table("Tools by turns, most failures first", ["Tool", "#Turns", "#With faults", "#With failures", "#Refused", "#Failure rate"], rows) : empty("No tool was called in this time range.")];
+    rows.length ? table("Tools by turns, most failures first", ["Tool", "#Turns", "#With faults", "#With failures", "#Refused", "#Repaired", "#Failure rate"], rows) : empty("No tool was called in this time range.")];
 }
 
 /** Counts calls by tool since the start of the process. */

@@ -41,15 +41,24 @@ function summary(trace) {
     ["Session", trace.session ? link(trace.session, ["session", trace.session]) : undefined], ["Key", trace.key?.name],
     ["Duration", `${duration(trace.duration_ms)}, including ${duration(trace.overhead_ms)} overhead`],
     ["Tokens", `${number(trace.usage.prompt_tokens)} in, ${number(trace.usage.completion_tokens)} out`], ["Cost", money(trace.cost)],
+    ["Outcome", words.GOT[trace.outcome]], ["Actions", actions(trace.actions)],
     ["Tools offered", `${trace.tools_offered.length}`], ["Status", `${trace.status}`], ["Trace", trace.id],
   ]);
 }
 
-/** Returns the sentences about everything that went wrong, in the order of time. */
+/** Returns the actions of the proxy on the answer. */
+function actions({ repaired, sent_back: sent, withheld, cut } = {}) {
+  const taken = [repaired && "repaired", sent && `sent back ${sent} times`, withheld && "withheld", cut && `${cut} calls left out`].filter(Boolean);
+  return taken.join(", ") || "none";
+}
+
+/** Returns the sentences about everything that went wrong or was changed, in the order of time. */
 function why(trace) {
   const found = [];
   const add = (tone, text) => found.some((one) => one.text === text) || found.push({ tone, text });
   const last = trace.attempts.at(-1);
+  // Turns of earlier versions have no outcome.
+  const isRepaired = trace.actions?.repaired || !trace.outcome;
   for (const observation of trace.observed ?? []) {
     if (!observation.again) add("bad", words.observationSentence(observation));
   }
@@ -60,11 +69,16 @@ function why(trace) {
       const outcome = attempt === last ? "" : trace.verdict === "corrected" ? " The model corrected it after feedback." : " It was sent back to the model.";
       add(isOver ? "warn" : "bad", words.faultSentence(diagnosis, attempt.calls[diagnosis.call]) + outcome);
     }
+    const isMade = trace.mode === "shadow" ? " Guard mode would have done this." : "";
+    if (isMade || isRepaired) attempt.repairs.forEach((repair) => add("good", words.repairSentence(repair, attempt) + isMade));
   }
   for (const execution of trace.executions) {
     if (execution.outcome !== "success") add("bad", words.outcomeSentence(execution) + remedy(execution));
     else if (execution.doubt) add("warn", `The check doubts that the result of ${execution.call.name} is what was requested.`);
   }
+  if (trace.actions?.cut) add("warn", `Calls that the client did not get, because they are repeated or the request permits only one: ${trace.actions.cut}.`);
+  if (trace.unjudged) add("warn", `The answer was not judged. ${words.UNJUDGED[trace.unjudged] ?? trace.unjudged}`);
+  if (trace.outcome === "no_call" && !trace.exhausted) add("warn", "The model made no call after feedback.");
   if (trace.exhausted) add("bad", words.limitSentence(trace.exhausted));
   if (trace.error) add("bad", `The client got an error: ${trace.error}`);
   const title = element("h2", {}, "Why");
@@ -104,7 +118,7 @@ export function answerOf(trace) {
   return textOf(Array.isArray(parts) ? parts.filter((part) => typeof part?.text === "string") : parts) || undefined;
 }
 
-const unrecorded = () => element("p", { class: "soft" }, "Not recorded. The policy key record.bodies controls this.");
+const unrecorded = () => element("p", { class: "soft" }, "Not recorded. The policy key record.bodies, serve --record or x-callwright-record: full records texts and values.");
 
 function question(trace) {
   const asked = questionOf(trace);
@@ -211,9 +225,9 @@ function diagnosed(diagnosis, call) {
 }
 
 function repaired(repair) {
-  const text = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+  const [from, to] = ["from", "to"].map((side) => words.repairSide(repair, side));
   return element("p", {}, badge(words.REPAIRS[repair.kind] ?? repair.kind, "good"), ` ${repair.path} `,
-    ...(repair.from === null ? [] : [element("del", {}, text(repair.from)), " "]), ...(repair.to === null ? [] : [element("ins", {}, text(repair.to))]));
+    ...(from === undefined ? [] : [element("del", {}, from), " "]), ...(to === undefined ? [] : [element("ins", {}, to)]));
 }
 
 function executed(execution, tone) {

@@ -3,7 +3,7 @@ import { badge, duration, element, empty, field, filter, heading, inline, link, 
 import { get } from "./api.js";
 import { rangeChoice, rangeKept, rangeOf, rangeQuery } from "./range.js";
 import { answerOf, questionOf } from "./turn.js";
-import { FAULTS, findingName, LIMITS, OUTCOMES, REFUSALS, tone, UPSTREAM, VERDICT_ORDER } from "./words.js";
+import { FAULTS, findingName, findingTone, LIMITS, OUTCOMES, REFUSALS, REPAIRS, tone, UPSTREAM, VERDICT_ORDER } from "./words.js";
 
 /** Members of the query that are filters of the API. */
 const FILTERS = ["text", "verdict", "finding", "tool", "model", "session", "key", "policy", "mode", "status", "cursor"];
@@ -16,13 +16,13 @@ const THREAD = 20;
 
 function findingChoices(current) {
   const of = (kind, names) => Object.keys(names).map((name) => [`${kind}:${name}`, findingName({ kind, name })]);
-  const known = [...of("fault", FAULTS), ...of("execution", OUTCOMES), ...of("refusal", REFUSALS), ...of("upstream", UPSTREAM), ...of("limit", LIMITS)];
+  const known = [...of("fault", FAULTS), ...of("execution", OUTCOMES), ...of("refusal", REFUSALS), ...of("upstream", UPSTREAM), ...of("limit", LIMITS), ...of("repair", REPAIRS), ...of("shadow_repair", REPAIRS)];
   return [["", "any"], ...known, ...(current && !known.some(([key]) => key === current) ? [[current, current]] : [])];
 }
 
 function findings(list) {
-  const names = [...new Set(list.map(findingName))];
-  return inline([...names.slice(0, SHOWN).map((name) => badge(name, "bad")), ...(names.length > SHOWN ? [`and ${names.length - SHOWN} more`] : [])]);
+  const names = [...new Map(list.map((finding) => [findingName(finding), findingTone(finding)]))];
+  return inline([...names.slice(0, SHOWN).map(([name, toneOf]) => badge(name, toneOf)), ...(names.length > SHOWN ? [`and ${names.length - SHOWN} more`] : [])]);
 }
 
 function names(list) {

@@ -93,13 +93,13 @@ export const LIMITS = {
 /** Verdicts: tone, and a sentence. */
 export const VERDICTS = {
   text: ["soft", "The answer is text without a call."],
-  clean: ["good", "All calls were without a fault as the model made them."],
-  repaired: ["good", "Calls were repaired without the model."],
+  clean: ["good", "All calls were without a fault as the model made them, and left unchanged."],
+  repaired: ["good", "The answer was changed without the model: calls were repaired, got another id or were left out."],
   corrected: ["good", "The model corrected its calls after feedback."],
   faulty: ["bad", "Faulty calls were passed on, or a limit was reached."],
   refused: ["bad", "A call was not sent: a rule or a person refused it."],
-  failed: ["bad", "A call was sent and failed."],
-  unguarded: ["warn", "The turn was not judged: the mode is off, the request was passed through, or the answer took too long to validate."],
+  failed: ["bad", "A call was sent and failed, or the provider failed."],
+  unguarded: ["warn", "The turn was not judged: the mode is off, the request was passed through, the answer took too long to validate, or the schema of a called tool is not usable."],
 };
 
 /** Verdicts in the order of charts. */
@@ -115,15 +115,53 @@ export const PURPOSES = {
 export const REPAIRS = {
   rescued: "call found in text", residue_removed: "marks beside the call removed", arguments_mended: "invalid JSON completed", form_changed: "call in the form of the tool's kind", tool_renamed: "tool renamed", parameter_renamed: "parameter renamed", default_filled: "default filled in",
   parameter_dropped: "unknown parameter removed", type_coerced: "type converted", null_dropped: "null removed", enum_normalised: "spelling of an allowed value corrected",
-  empty_dropped: "empty value removed", format_normalised: "notation converted",
+  empty_dropped: "empty value removed", format_normalised: "notation converted", form_completed: "form of the call completed", form_changed: "form of the call changed",
 };
+
+/** What the client got: a sentence. */
+export const GOT = {
+  text: "The client got text.", call: "The client got valid calls.", faulty_call: "The client got a faulty answer.",
+  no_call: "The client got no call: the model gave up after feedback, or a limit ended the turn.", refused: "The last call of a tool was refused.",
+  failed: "The last call of a tool failed.", upstream_failed: "The client got the provider's error.", unjudged: "The client got an answer that was not judged.",
+  unanswered: "The client disconnected first.",
+};
+
+/** Reasons why an answer was not judged. */
+export const UNJUDGED = {
+  calls_time: "The validation of its calls took too long.", text_time: "The search for calls in its text took too long.",
+  size: "The answer is larger than the limit of answers that are judged.",
+  schema: "The schema of a called tool, or the part of it for these values, could not be compiled.", mode_off: "The mode is off.",
+};
+
+const known = (table, name) => (Object.hasOwn(table, name) ? table[name] : undefined);
+
+const literal = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+
+/** Returns one side of a repair: a name, a value if it is recorded, or its type. */
+export function repairSide(repair, side) {
+  const [value, type] = [repair[side], repair[`${side}_type`]];
+  if (value !== null && value !== undefined) return type === undefined ? literal(value) : JSON.stringify(value);
+  return type;
+}
+
+/** Returns the tool that a repaired call is for. */
+export function repairedTool(repair, attempt) {
+  const renamed = attempt.repairs.find((other) => other.call === repair.call && other.kind === "tool_renamed");
+  return renamed?.to ?? attempt.calls[repair.call]?.name ?? "the tool";
+}
+
+/** Returns the sentence of a repair. */
+export function repairSentence(repair, attempt) {
+  const [from, to] = ["from", "to"].map((side) => repairSide(repair, side));
+  const change = from === undefined && to === undefined ? "" : `: ${from ?? "nothing"} → ${to ?? "nothing"}`;
+  const tool = repairedTool(repair, attempt);
+  return `The call of ${tool} was repaired${repair.path ? ` at ${repair.path}` : ""} (${known(REPAIRS, repair.kind) ?? repair.kind})${change}.`;
+}
 
 /** Returns the tone of a verdict. */
 export function tone(verdict) {
   return (VERDICTS[verdict] ?? ["warn"])[0];
 }
-
-const known = (table, name) => (Object.hasOwn(table, name) ? table[name] : undefined);
 
 /** Returns the name of a finding of a list or an overview. */
 export function findingName({ kind, name }) {
@@ -131,6 +169,8 @@ export function findingName({ kind, name }) {
   if (kind === "fault") return word ? `${name} ${word}` : name;
   if (kind === "limit") return `limit: ${word ?? name}`;
   if (kind === "client_tool") return `failed client tool (${name})`;
+  if (kind === "repair") return `repaired: ${known(REPAIRS, name) ?? name}`;
+  if (kind === "shadow_repair") return `to repair: ${known(REPAIRS, name) ?? name}`;
   if (kind === "upstream") return `upstream: ${word ?? name}`;
   return word ?? name;
 }
@@ -171,4 +211,9 @@ export function limitSentence(name) {
 /** Returns the sentence of a tool of the client that failed. */
 export function observationSentence({ call, rule }) {
   return `The application's tool ${call.name} reported a failure, recognised by ${rule}.`;
+}
+
+/** Returns the tone of a finding. */
+export function findingTone({ kind }) {
+  return kind === "repair" || kind === "shadow_repair" ? "good" : "bad";
 }

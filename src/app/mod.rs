@@ -122,7 +122,9 @@ impl App {
         let are_keys_required = built.access.is_required();
         let client_guard = RequestGuard::of_clients(&server, are_keys_required, client.ip(), built.metrics.clone());
         let operator_guard = RequestGuard::of_operators(&server, operator.ip(), built.metrics.clone());
+        let operator_token = Arc::new(OperatorToken::of(&server.operator_token));
         let client_side = ClientSide {
+            operator_token: operator_token.clone(),
             pipeline: built.pipeline.clone(),
             store: built.store.clone(),
             access: built.access.clone(),
@@ -134,7 +136,7 @@ impl App {
             pipeline: built.pipeline.clone(),
             store: built.store.clone(),
             access: built.access.clone(),
-            token: Arc::new(OperatorToken::of(&server.operator_token)),
+            token: operator_token,
             metrics: built.metrics.clone(),
             draining: draining.clone(),
             approval_streams: ApprovalStreams::default(),

@@ -43,6 +43,9 @@ pub(super) struct ServeArguments {
     /// Base URL of the API of --openapi. Default: the document's server.
     #[arg(long, value_name = "URL", requires = "openapi")]
     api_url: Option<String>,
+    /// Record texts and values of all turns in their traces, whatever their policies.
+    #[arg(long)]
+    record: bool,
     /// Environment variable with the provider's key. Default: OPENAI_API_KEY without --upstream; otherwise the keys of
     /// clients are forwarded.
     #[arg(long, value_name = "NAME", requires = "upstream")]
@@ -70,11 +73,15 @@ impl ServeArguments {
 
 pub(super) fn run(arguments: ServeArguments) -> VerbResult {
     let quickstart = arguments.quickstart();
-    let ServeArguments { config: file, listen, operator_listen, .. } = arguments;
+    let ServeArguments { config: file, listen, operator_listen, record, .. } = arguments;
     let request = config::ConfigRequest { file, listen, operator_listen };
-    let load = || match &quickstart {
-        Some(quickstart) => quickstart.in_memory(listen, operator_listen),
-        None => config::load(&request, &config::process_environment),
+    let load = || {
+        let mut loaded = match &quickstart {
+            Some(quickstart) => quickstart.in_memory(listen, operator_listen),
+            None => config::load(&request, &config::process_environment),
+        }?;
+        loaded.settings.pipeline.record_bodies = record;
+        Ok(loaded)
     };
     let loaded = load()?;
     let _delayed_lines = app::start_logs(&loaded.settings)?;
@@ -103,6 +110,11 @@ fn print_summary(app: &App, settings: &Settings, quickstart: Option<&Quickstart>
     for ToolsetState { name, tools, callable, obstacles } in app.toolset_states() {
         outln!("  toolset   {}: {callable} of {tools} tools callable", plain::text(&name));
         obstacles.iter().for_each(|obstacle| outln!("            {}", plain::text(obstacle)));
+    }
+    if settings.pipeline.record_bodies {
+        outln!(
+            "  record    texts and values of all turns are in their traces: `callwright traces show ID`, or the console"
+        );
     }
     for (name, upstream) in &settings.upstreams {
         if let Some(meant) = upstream.base_url_with_version() {

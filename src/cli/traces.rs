@@ -118,6 +118,9 @@ struct FilterArguments {
     /// Only turns with a call of this tool.
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
+    /// Only turns with this finding: KIND:NAME, such as fault:E3.4 or repair:tool_renamed.
+    #[arg(long, value_name = "FINDING")]
+    finding: Option<String>,
     /// Only turns since this time: an age such as `-1h` or `-2d`, or a time such as 2026-01-31T08:00:00Z.
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     since: Option<Timestamp>,
@@ -140,6 +143,7 @@ impl FilterArguments {
             ("key", &self.key),
             ("mode", &self.mode),
             ("tool", &self.tool),
+            ("finding", &self.finding),
         ];
         let texts = texts.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
         let times = [("since", self.since), ("until", self.until)];

@@ -20,6 +20,8 @@ pub struct ClientSide {
     pub store: Arc<Store>,
     /// Authenticates clients.
     pub access: Arc<Access>,
+    /// Credential of operators, who may have single requests recorded.
+    pub operator_token: Arc<OperatorToken>,
     /// Metrics of requests.
     pub metrics: Arc<Metrics>,
     /// Maximum size of a request body, in bytes.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 
 use crate::pipeline::{AnswerBody, PendingAnswer, TurnAnswer, TurnRequest};
@@ -94,12 +94,26 @@ async fn turn(
     if !json::is_json(&headers) {
         return json::not_json("a request for an answer must be JSON");
     }
+    let record_bodies = match requests_recording(side, &headers) {
+        Ok(record_bodies) => record_bodies,
+        Err(refusal) => return *refusal,
+    };
     let body = match receive(side, &headers, body, side.body_limit_bytes).await {
         Ok(body) => body,
         Err(refusal) => return *refusal,
     };
     let caller_of_turn = caller.clone();
-    let request = TurnRequest { protocol, endpoint, deployment, query, caller: caller_of_turn, headers, body, arrived };
+    let request = TurnRequest {
+        protocol,
+        endpoint,
+        deployment,
+        query,
+        caller: caller_of_turn,
+        headers,
+        body,
+        arrived,
+        record_bodies,
+    };
     let mut pending = side.pipeline.take(Box::new(request)).await;
     let delivery_ack = pending.take_receipt();
     let mut response = respond(side, pending).await;
@@ -108,6 +122,30 @@ async fn turn(
         Some(delivery_ack) => response.map(|body| receipted::body(body, delivery_ack)),
         None => response,
     }
+}
+
+/// Header with which an operator has the bodies of one request recorded; its value is `full`.
+const RECORD: HeaderName = HeaderName::from_static("x-callwright-record");
+/// Header with the operator's token (`server.operator_token`) for [`RECORD`].
+const OPERATOR_KEY: HeaderName = HeaderName::from_static("x-callwright-operator-key");
+
+/// Whether an operator requests that the bodies of this request are recorded.
+///
+/// # Errors
+/// The response to a request that may not be recorded.
+fn requests_recording(side: &ClientSide, headers: &HeaderMap) -> Result<bool, Box<Response>> {
+    let Some(wanted) = headers.get(RECORD) else { return Ok(false) };
+    let refused = |status, message: &str, code| Err(Box::new(error::invalid_request(status, message.to_owned(), code)));
+    if !wanted.as_bytes().eq_ignore_ascii_case(b"full") {
+        return refused(StatusCode::BAD_REQUEST, "`x-callwright-record` has the value `full`", "invalid_record_header");
+    }
+    let sent = headers.get(OPERATOR_KEY).and_then(|key| key.to_str().ok());
+    if side.operator_token.is_operator(sent) {
+        return Ok(true);
+    }
+    let message = "`x-callwright-record` requires `x-callwright-operator-key` with the token of `server.operator_token`; \
+                   `callwright serve --record` records all requests";
+    refused(StatusCode::FORBIDDEN, message, "record_not_allowed")
 }
 
 async fn respond(side: &ClientSide, mut pending: PendingAnswer) -> Response {
@@ -218,6 +256,8 @@ fn answered(operation: ApiOperation, request: &'static str, answer: &'static str
         .header("x-callwright-session", "Session id, which groups the turns of a conversation.")
         .header("x-callwright-policy", "Name of a policy to apply in addition; of each rule the stricter applies.")
         .header("x-callwright-debug", "`true` adds the report of the turn to the body.")
+        .header("x-callwright-record", "`full` records the bodies of this turn; requires `x-callwright-operator-key`.")
+        .header("x-callwright-operator-key", "Token of `server.operator_token`, for `x-callwright-record`.")
         .body(named(request))
         .responds_as(
             200,
@@ -229,6 +269,8 @@ fn answered(operation: ApiOperation, request: &'static str, answer: &'static str
             &[
                 ("x-callwright-trace", "Id of the turn's trace."),
                 ("x-callwright-verdict", "Verdict on the turn's calls; not on streams."),
+                ("x-callwright-outcome", "What the client got; not on streams."),
+                ("x-callwright-actions", "What the proxy did to the model's answer; not on streams."),
                 ("x-callwright-attempts", "Number of requests to the provider; not on streams."),
                 ("x-callwright-overhead-ms", "Milliseconds spent by the proxy itself; not on streams."),
             ],

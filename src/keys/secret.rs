@@ -81,6 +81,11 @@ impl OperatorToken {
         Self((!token.is_empty()).then(|| digest(token.expose())))
     }
 
+    /// Whether the sent token matches. A proxy without an operator token recognises no operator.
+    pub fn is_operator(&self, sent: Option<&str>) -> bool {
+        self.0.is_some() && self.admits(sent)
+    }
+
     /// Whether the sent token matches, or none is required.
     pub fn admits(&self, sent: Option<&str>) -> bool {
         match (&self.0, sent) {
@@ -136,8 +141,10 @@ mod tests {
     #[test]
     fn without_a_token_everybody_is_admitted_and_with_one_only_who_sends_it() {
         let none = OperatorToken::of(&Secret::default());
+        assert!(!none.is_operator(None) && !none.is_operator(Some("x")));
         assert!(none.admits(None) && none.admits(Some("anything")));
         let token = OperatorToken::of(&Secret::new("canary"));
+        assert!(token.is_operator(Some("canary")) && !token.is_operator(Some("x")) && !token.is_operator(None));
         assert!(token.admits(Some("canary")));
         for sent in [None, Some(""), Some("canar"), Some("canary "), Some("Canary")] {
             assert!(!token.admits(sent), "{sent:?}");

@@ -139,6 +139,10 @@ pub struct Settings {
     pub max_pending_approvals: u32,
     /// Maximum bytes of a call that is submitted for approval, target and arguments together; larger calls are refused.
     pub max_approval_bytes: usize,
+    /// Whether the traces of all turns hold bodies, whatever their policies: `serve --record`. Not a key of the
+    /// configuration, because it is for one run.
+    #[serde(skip)]
+    pub record_bodies: bool,
 }
 
 impl Default for Settings {
@@ -163,6 +167,7 @@ impl Default for Settings {
             max_kept_bytes: 1024 * 1024,
             max_pending_approvals: 1_000,
             max_approval_bytes: 256 * 1024,
+            record_bodies: false,
         }
     }
 }

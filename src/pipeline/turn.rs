@@ -28,7 +28,7 @@ use super::stages::{
 };
 use super::state::{JudgedAnswer, Relay, TRACE_HEADER, Turn, TurnConversation, UpstreamReply};
 use callwright_openai::ErrorBody;
-use callwright_types::{Trace, ids};
+use callwright_types::{Trace, TurnOutcome, ids};
 
 /// Target of the line with which each turn ends.
 pub(crate) const TURN_LOG_TARGET: &str = module_path!();
@@ -127,6 +127,9 @@ async fn process(
 ) -> Option<ResultsReported> {
     if converse(pipeline, &mut turn, response_sender).await.is_err() {
         turn.record.trace_mut().error = Some(CLIENT_GONE.to_owned());
+        if turn.record.trace().outcome.is_none() {
+            turn.record.conclude(TurnOutcome::Unanswered);
+        }
     }
     let trace = turn.record.trace();
     let has_results = trace.error.is_none() && trace.status == StatusCode::OK.as_u16() && !trace.executions.is_empty();
@@ -178,6 +181,7 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, response_sender: Respons
             },
             DialogueStep::Run => {
                 let calls = conversation.merged_calls(&judged);
+                answer::executed(turn, conversation.offer(), &judged, conversation.draft.kept.len(), &calls);
                 let mut ran = run::run(pipeline, turn, &mut conversation.offering, calls).await;
                 if turn.cancelled.is_cancelled() {
                     return Err(ClientGone);
@@ -267,8 +271,7 @@ async fn answer_client(
         }
     };
     keep::keep(pipeline, turn, conversation, mixed, &settled).await;
-    // The calls of a mixed answer ran after its verdict.
-    turn.record.trace_mut().verdict = turn.call_states.verdict(turn.record.trace().verdict);
+    answer::mixed(turn);
     continuation::remember(pipeline, turn, &settled).await;
     plan::keep(pipeline, turn, conversation, &settled).await;
     if turn.cancelled.is_cancelled() {
@@ -302,6 +305,8 @@ fn log(trace: &Trace, log_turns: bool) {
             upstream = trace.upstream,
             status = trace.status,
             verdict = trace.verdict.label(),
+            outcome = trace.outcome.map(TurnOutcome::label),
+            actions = %trace.actions,
             attempts = trace.attempts.len(),
             executions = trace.executions.len(),
             tokens = trace.usage.total_tokens,

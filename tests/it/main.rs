@@ -8,6 +8,7 @@ mod broken_upstream;
 mod call_notations;
 mod call_order;
 mod canaries;
+mod changed_calls;
 mod check;
 mod circles;
 mod command_line;

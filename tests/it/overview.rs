@@ -55,7 +55,8 @@ async fn turns_appear_in_the_overview_and_are_found_by_text_and_finding() {
         (&json!("thread-1"), &json!(2))
     );
     let usage = get(&proxy, "/admin/tools/usage").await;
-    let used = json!({"tool": "listRooms", "turns": 2, "faulty": 2, "failed": 0, "refused": 0, "wrong": 2});
+    let used =
+        json!({"tool": "listRooms", "turns": 2, "faulty": 2, "failed": 0, "refused": 0, "wrong": 2, "repaired": 0});
     assert_eq!((&usage["tools"], &usage["truncated"]), (&json!([used]), &json!(false)));
     for (path, list) in [
         ("/admin/overview", "findings"),

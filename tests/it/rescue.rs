@@ -268,7 +268,7 @@ async fn shadow_mode_notes_a_rescue_and_changes_nothing() {
     let body = completion(json!({"role": "assistant", "content": written("get_weather", PARIS)}), "stop");
     let (_upstream, proxy) = ruled(vec![Reply::json(200, &body)], "mode: shadow").await;
     let answer = proxy.client().chat(&with_tools("Weather?")).await;
-    assert_eq!((answer.text(), answer.verdict()), (body.to_string(), "repaired"));
+    assert_eq!((answer.text(), answer.verdict()), (body.to_string(), "faulty"));
     assert_eq!(proxy.metrics().await.sum("shadow_repairs_total", &[("kind", "rescued")]), 1.0);
 }
 

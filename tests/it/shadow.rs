@@ -115,8 +115,12 @@ async fn what_would_have_been_done_is_counted_and_recorded() {
         proxy.client().chat(&request).await
     };
     let would_be = [(0, "clean"), (1, "repaired"), (2, "faulty"), (3, "faulty"), (4, "faulty"), (8, "text")];
-    for (number, verdict) in would_be {
-        assert_eq!(ask(number).await.verdict(), verdict, "answer {number}");
+    // The client got the model's answer: nothing was repaired.
+    let got = [(0, "clean"), (1, "faulty"), (2, "faulty"), (3, "faulty"), (4, "faulty"), (8, "text")];
+    for (number, verdict) in got {
+        let answer = ask(number).await;
+        assert_eq!(answer.verdict(), verdict, "answer {number}");
+        assert_eq!(answer.header("x-callwright-actions"), Some("nothing"), "answer {number}");
     }
     let metrics = proxy.metrics().await;
     for (verdict, count) in [("clean", 1.0), ("repaired", 1.0), ("faulty", 3.0), ("corrected", 0.0)] {
@@ -130,9 +134,12 @@ async fn what_would_have_been_done_is_counted_and_recorded() {
     }
     assert_eq!(metrics.sum("repairs_total", &[]), 0.0, "nothing was repaired");
     assert_eq!(metrics.sum("feedback_rounds_sum", &[]), 0.0, "no feedback was sent");
-    assert_eq!(metrics.sum("turns_total", &[("mode", "shadow"), ("verdict", "faulty")]), 3.0);
+    assert_eq!(metrics.sum("turns_total", &[("mode", "shadow"), ("verdict", "faulty")]), 4.0);
+    assert_eq!(metrics.sum("turn_outcomes_total", &[("mode", "shadow"), ("outcome", "faulty_call")]), 4.0);
+    assert_eq!(metrics.sum("turn_actions_total", &[("mode", "shadow"), ("action", "nothing")]), 6.0);
+    assert_eq!(metrics.sum("shadow_turns_total", &[("verdict", "repaired")]), 1.0);
     let traces = proxy.traces_after_stop().await;
-    let recorded: Vec<&str> = traces.iter().map(|trace| trace["verdict"].as_str().unwrap()).collect();
+    let recorded: Vec<&str> = traces.iter().map(|trace| trace["shadow_verdict"].as_str().unwrap()).collect();
     assert_eq!(recorded, would_be.map(|(_, verdict)| verdict));
     assert!(traces.iter().all(|trace| trace["mode"] == "shadow" && trace["policy"] == "shadow"));
 }

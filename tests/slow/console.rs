@@ -4,6 +4,7 @@
 //! Screenshots of every section, wide and narrow, light and dark, are kept in target/console.
 
 mod accessibility;
+mod changed;
 mod live;
 mod seeded;
 mod why;

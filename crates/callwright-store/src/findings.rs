@@ -1,4 +1,5 @@
-//! Findings of a turn: what went wrong in it, as labels that lists filter by and the overview counts.
+//! Findings of a turn: what went wrong in it and what was repaired, as labels that lists filter by and the overview
+//! counts.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,7 +8,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use callwright_types::Trace;
+use callwright_types::rules::Mode;
+use callwright_types::{Call, RepairKind, RepairNote, Trace};
 
 /// Outcome of an attempt or an execution that is no finding.
 const SUCCESS: &str = "success";
@@ -28,12 +30,24 @@ pub enum FindingKind {
     Upstream,
     /// The limit that ended the turn; named by the limit.
     Limit,
+    /// A repair of a call that left; named by its kind.
+    Repair,
+    /// A repair that guard mode would have made, in shadow mode; named by its kind.
+    ShadowRepair,
 }
 
 impl FindingKind {
     /// All kinds.
-    pub const ALL: [Self; 6] =
-        [Self::Fault, Self::Execution, Self::Refusal, Self::ClientTool, Self::Upstream, Self::Limit];
+    pub const ALL: [Self; 8] = [
+        Self::Fault,
+        Self::Execution,
+        Self::Refusal,
+        Self::ClientTool,
+        Self::Upstream,
+        Self::Limit,
+        Self::Repair,
+        Self::ShadowRepair,
+    ];
 
     /// Returns the label in the store and in queries.
     pub const fn label(self) -> &'static str {
@@ -44,6 +58,8 @@ impl FindingKind {
             Self::ClientTool => "client_tool",
             Self::Upstream => "upstream",
             Self::Limit => "limit",
+            Self::Repair => "repair",
+            Self::ShadowRepair => "shadow_repair",
         }
     }
 }
@@ -73,7 +89,8 @@ pub struct FindingFilter {
 /// Error for a text that is no finding filter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a finding; write KIND:NAME, such as fault:E3.4; kinds are fault, execution, refusal, client_tool, upstream, limit"
+    "`{0}` is not a finding; write KIND:NAME, such as fault:E3.4; kinds are fault, execution, refusal, client_tool, upstream, \
+     limit, repair, shadow_repair"
 )]
 pub struct UnknownFinding(String);
 
@@ -140,12 +157,67 @@ pub(crate) fn findings(trace: &Trace) -> BTreeSet<Finding> {
     if let Some(limit) = &trace.exhausted {
         add(FindingKind::Limit, limit, "");
     }
+    if let Some(kind) = kind_of_repairs(trace) {
+        let steps = trace.plan.iter().flat_map(|plan| &plan.steps).map(|step| (&step.calls, &step.repairs));
+        let attempts = trace.attempts.iter().map(|attempt| (&attempt.calls, &attempt.repairs));
+        for (calls, repairs) in attempts.chain(steps) {
+            repairs.iter().for_each(|repair| add(kind, repair.kind.label(), tool_of(repair, calls, repairs)));
+        }
+    }
     found
+}
+
+/// Returns the kind of the turn's repairs; `None` if they did not leave, because the model made its calls again. Traces of
+/// earlier versions have no outcome.
+fn kind_of_repairs(trace: &Trace) -> Option<FindingKind> {
+    match trace.outcome {
+        _ if trace.mode == Mode::Shadow.label() => Some(FindingKind::ShadowRepair),
+        Some(_) if !trace.actions.repaired => None,
+        _ => Some(FindingKind::Repair),
+    }
+}
+
+/// Returns the tool that a repaired call is for: the one to which its name was repaired, else the named one.
+fn tool_of<'a>(repair: &RepairNote, calls: &'a [Call], repairs: &'a [RepairNote]) -> &'a str {
+    let mut names = repairs.iter().filter(|other| other.call == repair.call && other.kind == RepairKind::ToolRenamed);
+    let renamed = names.next().and_then(|renamed| renamed.to.as_str());
+    renamed.or_else(|| calls.get(repair.call).map(|call| call.name.as_str())).unwrap_or_default()
+}
+
+/// Returns the names that calls got by repairs.
+pub(crate) fn repaired_names(trace: &Trace) -> impl Iterator<Item = &str> {
+    let repairs = trace.attempts.iter().flat_map(|attempt| &attempt.repairs);
+    let renamed = repairs.filter(|repair| repair.kind == RepairKind::ToolRenamed);
+    renamed.filter_map(|repair| repair.to.as_str())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn repairs_that_left_are_findings_of_the_tool_that_was_meant() {
+        use callwright_types::trace::{Attempt, sample};
+        use callwright_types::{TurnActions, TurnOutcome, Usage};
+        let note = |kind, to: &str| RepairNote { to: to.into(), ..RepairNote::of_call(kind, 0) };
+        let mut attempt = Attempt::unjudged("first", "main", "success", Usage::default(), 1.0);
+        attempt.calls = vec![Call { id: "1".to_owned(), name: "getForecast".to_owned(), arguments: String::new() }];
+        attempt.repairs = vec![note(RepairKind::ToolRenamed, "get_forecast"), note(RepairKind::TypeCoerced, "")];
+        let mut trace = Trace { attempts: vec![attempt], ..sample() };
+        let found = |trace: &Trace| -> Vec<String> {
+            let found = findings(trace).into_iter();
+            found.map(|one| format!("{}:{} {}", one.kind.label(), one.name, one.tool)).collect()
+        };
+        let of_kind = |kind: &str| ["tool_renamed", "type_coerced"].map(|name| format!("{kind}:{name} get_forecast"));
+        assert_eq!(found(&trace), of_kind("repair"), "a trace of an earlier version");
+        trace.conclude(TurnOutcome::Call, TurnActions { repaired: true, ..TurnActions::default() }, false);
+        assert_eq!(found(&trace), of_kind("repair"));
+        assert_eq!(repaired_names(&trace).collect::<Vec<_>>(), ["get_forecast"]);
+        trace.conclude(TurnOutcome::Call, TurnActions { sent_back: 1, ..TurnActions::default() }, false);
+        assert_eq!(found(&trace), [""; 0], "the repaired call was made again");
+        trace.mode = "shadow".to_owned();
+        assert_eq!(found(&trace), of_kind("shadow_repair"));
+    }
 
     #[test]
     fn a_filter_names_a_kind_and_a_label() {

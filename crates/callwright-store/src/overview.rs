@@ -175,6 +175,8 @@ pub struct UsedTool {
     pub refused: u64,
     /// Number of turns with at least one of these.
     pub wrong: u64,
+    /// Number of turns in which its calls were repaired.
+    pub repaired: u64,
 }
 
 /// Filter and page of the list of sessions.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
-use super::findings::{Finding, findings};
+use super::findings::{Finding, findings, repaired_names};
 use super::question::question;
 use callwright_types::{MemoryNote, Trace};
 
@@ -34,7 +34,7 @@ pub struct TraceRow {
     /// Figures of the turn; absent in rows that an earlier version spilled.
     #[serde(default)]
     pub(super) figures: Figures,
-    /// Faults, failures and refusals.
+    /// Faults, failures, refusals and repairs.
     #[serde(default)]
     pub(super) findings: BTreeSet<Finding>,
     /// Beginning of the user's last message, if bodies are recorded.
@@ -125,5 +125,6 @@ impl TraceRow {
 fn tools(trace: &Trace) -> BTreeSet<Arc<str>> {
     let called = trace.attempts.iter().flat_map(|attempt| &attempt.calls);
     let executed = trace.executions.iter().map(|execution| &execution.call);
-    called.chain(executed).map(|call| call.name.as_str().into()).collect()
+    let named = called.chain(executed).map(|call| call.name.as_str());
+    named.chain(repaired_names(trace)).map(Into::into).collect()
 }

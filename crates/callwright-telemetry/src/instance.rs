@@ -15,11 +15,12 @@ use super::labels::{
     AttemptOutcome, CacheName, CloseReason, ConnectionRefusal, ConnectionState, Decision, Endpoint, ExecutionOutcome,
     Exhausted, FeedbackKind, HandshakeFailure, HoldEnd, KeyResult, KnownNames, Label, LearningJob, LearningRun,
     Listener, MAX_CLIENT_TOOLS, MemoryKind, OTHER, OperationState, Purpose, RequestRefusal, ResultLabel, SpanEnd,
-    Stage, TokenKind, TurnMode, UnjudgedReason, UnsureResult, WebhookEnd,
+    Stage, TokenKind, TurnMode, UnsureResult, WebhookEnd,
 };
 use callwright_types::outcome::CredentialFault;
 use callwright_types::{
-    CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, Protocol, RefusalReason, RepairKind, Verdict,
+    CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, Protocol, RefusalReason, RepairKind, TurnAction,
+    TurnOutcome, UnjudgedReason, Verdict,
 };
 
 /// Declares the metrics: field, kind, name, labels, buckets. The doc comment is the help text.
@@ -89,9 +90,16 @@ metrics! {
     overhead: Histograms<Stage> = "overhead_seconds" ["stage"] in OWN_TIME;
     /// Turns in progress.
     turns_in_flight: IntGauge = "turns_in_flight";
-    /// Turns ended, by the policy's mode and the verdict on the answer; in shadow mode the verdict that guard mode
-    /// would give.
+    /// Turns ended, by the policy's mode and the verdict, which follows from outcome and actions.
     turns: Counters2<TurnMode, Verdict> = "turns_total" ["mode", "verdict"];
+    /// Turns ended, by the policy's mode and what the client got.
+    turn_outcomes: Counters2<TurnMode, TurnOutcome> = "turn_outcomes_total" ["mode", "outcome"];
+    /// Turns ended, by the policy's mode and what the proxy did to the model's answer; a turn with several actions counts
+    /// once for each.
+    turn_actions: Counters2<TurnMode, TurnAction> = "turn_actions_total" ["mode", "action"];
+    /// Turns ended in shadow mode, by the verdict on the model's answer: guard mode would repair a `repaired` one, and send
+    /// a `faulty` one back.
+    shadow_turns: Counters<Verdict> = "shadow_turns_total" ["verdict"];
 
     /// Turns ended, by protocol and the verdict on the answer.
     protocol_turns: Counters2<Protocol, Verdict> = "protocol_turns_total" ["protocol", "verdict"];
@@ -150,8 +158,8 @@ metrics! {
     /// Answers that are either a call or a text about one, by the result: the model confirmed the call, declined it, or
     /// was not requested to confirm.
     unsure_answers: Counters<UnsureResult> = "unsure_answers_total" ["result"];
-    /// Answers that could not be evaluated within their budget, by reason. They are passed on or withheld according to
-    /// the policy's `on_exhausted`; none of their calls is executed.
+    /// Answers that were not evaluated, or only in part, by reason. Those over a budget are passed on or withheld according
+    /// to the policy's `on_exhausted`, and none of their calls is executed.
     unjudged_answers: Counters<UnjudgedReason> = "unjudged_answers_total" ["reason"];
     /// Faults found in answers that policy only records, by code of the fault table.
     advice: Counters<FaultCode> = "advice_total" ["code"];

@@ -7,8 +7,8 @@ use arc_swap::ArcSwap;
 
 use callwright_types::outcome::CredentialFault;
 use callwright_types::{
-    EvidenceKind, FaultCode, PlanResult, PrefixChange, Protocol, RefusalReason, RepairKind, UpstreamFailureKind,
-    Verdict,
+    EvidenceKind, FaultCode, PlanResult, PrefixChange, Protocol, RefusalReason, RepairKind, TurnAction, TurnOutcome,
+    UnjudgedReason, UpstreamFailureKind, Verdict,
 };
 
 /// A closed set of label values.
@@ -412,18 +412,6 @@ labels! {
 }
 
 labels! {
-    /// Reason why an answer was not evaluated.
-    UnjudgedReason {
-        /// The evaluation of its native calls exceeded `scanner.max_judgement_milliseconds`.
-        CallsTime = "calls_time",
-        /// The search for calls in its text exceeded the same limit.
-        TextTime = "text_time",
-        /// The streamed answer has more content than `pipeline.max_stream_bytes`.
-        Size = "size",
-    }
-}
-
-labels! {
     /// Limit that ended a turn before its answer was right.
     Exhausted {
         /// Rounds of static feedback.
@@ -533,6 +521,9 @@ macro_rules! domain_labels {
 }
 
 domain_labels!(Verdict, label);
+domain_labels!(UnjudgedReason, label);
+domain_labels!(TurnOutcome, label);
+domain_labels!(TurnAction, label);
 domain_labels!(Protocol, label);
 domain_labels!(PlanResult, label);
 domain_labels!(EvidenceKind, label);
@@ -643,6 +634,8 @@ mod tests {
         check::<Decision>();
         check::<TurnMode>();
         check::<Verdict>();
+        check::<TurnOutcome>();
+        check::<TurnAction>();
         check::<FaultCode>();
         check::<RepairKind>();
         check::<CredentialFault>();

@@ -7,7 +7,7 @@ use super::labels::{
     AttemptOutcome, ExecutionOutcome, Exhausted, FeedbackKind, OTHER, Purpose, Stage, TokenKind, TurnMode, UnsureResult,
 };
 use callwright_types::trace::{Attempt, Execution};
-use callwright_types::{Diagnosis, Explanation, Protocol, RepairKind, Trace, Verdict};
+use callwright_types::{Diagnosis, Explanation, Protocol, RepairKind, Trace, UnjudgedReason, Verdict};
 
 impl Metrics {
     /// Counts a finished turn: its verdict, upstream attempts, tokens, evaluated calls, diagnoses, repairs, feedback,
@@ -16,6 +16,7 @@ impl Metrics {
     pub fn turn_ended(&self, trace: &Trace) {
         let mode = TurnMode::of(&trace.mode).unwrap_or(TurnMode::Off);
         self.turns.inc(mode, trace.verdict);
+        self.result(trace, mode);
         self.protocol_turns.inc(Protocol::of_endpoint(&trace.endpoint), trace.verdict);
         self.overhead.observe(Stage::Turn, milliseconds(trace.overhead_ms));
         for attempt in &trace.attempts {
@@ -44,6 +45,20 @@ impl Metrics {
                 self.tool_prefix_changes.inc(change);
             }
             self.feedback(trace);
+        }
+    }
+
+    /// Counts outcome and actions. Reasons that concern single answers are counted where they happen.
+    fn result(&self, trace: &Trace, mode: TurnMode) {
+        if let Some(outcome) = trace.outcome {
+            self.turn_outcomes.inc(mode, outcome);
+            trace.actions.taken().for_each(|action| self.turn_actions.inc(mode, action));
+        }
+        if let Some(verdict) = trace.shadow_verdict {
+            self.shadow_turns.inc(verdict);
+        }
+        if let Some(reason @ (UnjudgedReason::Schema | UnjudgedReason::ModeOff)) = trace.unjudged {
+            self.unjudged_answers.inc(reason);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Call, Cost, Plan, Repair};
+use super::{Call, Cost, Plan, RepairNote};
 
 /// Progress of a plan in one turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ pub struct PlanStep {
     pub calls: Vec<Call>,
     /// Repairs that made the calls conform to their schemas.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub repairs: Vec<Repair>,
+    pub repairs: Vec<RepairNote>,
 }
 
 /// Result of a plan in one turn.

@@ -36,11 +36,14 @@ pub enum RepairKind {
     EmptyDropped,
     /// A value in a different notation was converted to its schema's `format` without loss (E4.2).
     FormatNormalised,
+    /// A call was written in the form of its protocol: it had no id, shared one with another call, had no type, or had
+    /// arguments that are not a text (E1).
+    FormCompleted,
 }
 
 impl RepairKind {
     /// All kinds, so that metrics can create all series at startup.
-    pub const ALL: [RepairKind; 13] = [
+    pub const ALL: [RepairKind; 14] = [
         Self::Rescued,
         Self::ResidueRemoved,
         Self::ArgumentsMended,
@@ -54,6 +57,7 @@ impl RepairKind {
         Self::EnumNormalised,
         Self::EmptyDropped,
         Self::FormatNormalised,
+        Self::FormCompleted,
     ];
 
     /// Returns the metric label and API value.
@@ -72,13 +76,16 @@ impl RepairKind {
             Self::EnumNormalised => "enum_normalised",
             Self::EmptyDropped => "empty_dropped",
             Self::FormatNormalised => "format_normalised",
+            Self::FormCompleted => "form_completed",
         }
     }
 
     /// Returns the code of the repaired fault.
     pub const fn fault(self) -> FaultCode {
         match self {
-            Self::Rescued | Self::ResidueRemoved | Self::ArgumentsMended | Self::FormChanged => FaultCode::NoCall,
+            Self::Rescued | Self::ResidueRemoved | Self::ArgumentsMended | Self::FormChanged | Self::FormCompleted => {
+                FaultCode::NoCall
+            }
             Self::ToolRenamed => FaultCode::ToolNameLiteral,
             Self::ParameterRenamed => FaultCode::ParameterLiteral,
             Self::DefaultFilled => FaultCode::ParameterMissing,
@@ -86,6 +93,14 @@ impl RepairKind {
             Self::TypeCoerced | Self::NullDropped => FaultCode::TypeMismatch,
             Self::EnumNormalised | Self::EmptyDropped | Self::FormatNormalised => FaultCode::Constraint,
         }
+    }
+
+    /// Whether the repair is about a name or a notation, and not about a value.
+    pub const fn is_of_name(self) -> bool {
+        matches!(
+            self,
+            Self::Rescued | Self::ResidueRemoved | Self::ToolRenamed | Self::ParameterRenamed | Self::FormChanged
+        )
     }
 }
 
@@ -102,4 +117,193 @@ pub struct Repair {
     pub from: Value,
     /// Name or value after the repair (`null` if it was removed).
     pub to: Value,
+}
+
+/// Record of a repair in a trace. Names, locations and types are words of a schema and always stored; values only if
+/// bodies are recorded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RepairNote {
+    /// Kind of repair.
+    pub kind: RepairKind,
+    /// Index of the call among the calls of the answer.
+    pub call: usize,
+    /// JSON Pointer into the call's arguments (RFC 6901) after the repair; empty for the call as a whole.
+    pub path: Pointer,
+    /// Name or value before the repair; `null` if there was none or it is not stored.
+    #[serde(default)]
+    pub from: Value,
+    /// Name or value after the repair; `null` if it was removed or is not stored.
+    #[serde(default)]
+    pub to: Value,
+    /// Type of the value before the repair; absent for names and for a value that did not exist.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub from_type: Option<ValueType>,
+    /// Type of the value after the repair; absent for names and for a value that was removed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub to_type: Option<ValueType>,
+}
+
+/// Maximum number of characters of a stored name.
+const MAX_NAME_CHARS: usize = 128;
+
+impl From<&Repair> for RepairNote {
+    fn from(repair: &Repair) -> Self {
+        let Repair { kind, call, ref path, ref from, ref to } = *repair;
+        let is_value = !kind.is_of_name() && kind != RepairKind::FormCompleted;
+        let had_value = is_value && kind != RepairKind::DefaultFilled;
+        let has_value = is_value
+            && !matches!(kind, RepairKind::ParameterDropped | RepairKind::NullDropped | RepairKind::EmptyDropped);
+        Self {
+            kind,
+            call,
+            path: path.clone(),
+            from: from.clone(),
+            to: to.clone(),
+            from_type: had_value.then(|| ValueType::of(from)),
+            to_type: has_value.then(|| ValueType::of(to)),
+        }
+    }
+}
+
+impl RepairNote {
+    /// Creates a note about a call as a whole, without names and values.
+    pub fn of_call(kind: RepairKind, call: usize) -> Self {
+        let (path, from, to) = (Pointer::root(), Value::Null, Value::Null);
+        Self { kind, call, path, from, to, from_type: None, to_type: None }
+    }
+
+    /// Removes values. A name is kept without what a model wrote behind it.
+    pub fn redact(&mut self) {
+        for side in [&mut self.from, &mut self.to] {
+            *side = match side.as_str() {
+                // Marks of a notation, which no user wrote.
+                Some(_) if self.kind == RepairKind::ResidueRemoved => continue,
+                Some(name) if self.kind.is_of_name() => Value::from(plain_name(name)),
+                _ => Value::Null,
+            };
+        }
+    }
+
+    /// Returns the change: names if the repair is about a name, values if they are stored, else their types. `None` if
+    /// none of them is stored.
+    pub fn change(&self) -> Option<String> {
+        let is_known = self.from_type.is_some() || self.to_type.is_some() || !self.from.is_null() || !self.to.is_null();
+        is_known.then(|| format!("{} → {}", side(&self.from, self.from_type), side(&self.to, self.to_type)))
+    }
+}
+
+/// Returns one side of a change.
+fn side(value: &Value, value_type: Option<ValueType>) -> String {
+    match (value, value_type) {
+        (Value::Null, Some(value_type)) => value_type.label().to_owned(),
+        (Value::Null, None) => "nothing".to_owned(),
+        (Value::String(name), None) => name.clone(),
+        (value, _) => value.to_string(),
+    }
+}
+
+/// Returns the beginning of a name up to a character that names do not have. Models glue arguments and template tokens
+/// to names.
+fn plain_name(name: &str) -> String {
+    let is_part = |character: char| character.is_alphanumeric() || "_-.:/ $@#[]".contains(character);
+    let end = name.char_indices().take(MAX_NAME_CHARS).find(|(_, character)| !is_part(*character));
+    let end = end.or_else(|| name.char_indices().nth(MAX_NAME_CHARS)).map_or(name.len(), |(end, _)| end);
+    let mark = if end < name.len() { "…" } else { "" };
+    format!("{}{mark}", name.get(..end).unwrap_or_default())
+}
+
+/// JSON type of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ValueType {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Boolean,
+    /// A whole number.
+    Integer,
+    /// A number.
+    Number,
+    /// A text.
+    String,
+    /// A list.
+    Array,
+    /// An object.
+    Object,
+}
+
+impl ValueType {
+    /// Returns the type of a value.
+    pub fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(_) => Self::Boolean,
+            Value::Number(number) if number.is_i64() || number.is_u64() => Self::Integer,
+            Value::Number(_) => Self::Number,
+            Value::String(_) => Self::String,
+            Value::Array(_) => Self::Array,
+            Value::Object(_) => Self::Object,
+        }
+    }
+
+    /// Returns the name of the type in JSON Schema.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean => "boolean",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::String => "string",
+            Self::Array => "array",
+            Self::Object => "object",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn note(kind: RepairKind, from: Value, to: Value) -> RepairNote {
+        RepairNote::from(&Repair { kind, call: 0, path: Pointer::from("/days"), from, to })
+    }
+
+    #[test]
+    fn a_redacted_repair_has_names_and_types_but_no_values() {
+        let cases = [
+            (RepairKind::ToolRenamed, json!("getForecast"), json!("get_forecast"), "getForecast → get_forecast"),
+            (RepairKind::ToolRenamed, json!("f(city=\"canary\")"), json!("f"), "f… → f"),
+            (RepairKind::ParameterRenamed, json!("Days"), json!("days"), "Days → days"),
+            (RepairKind::Rescued, json!("tool_call"), json!("f"), "tool_call → f"),
+            (RepairKind::TypeCoerced, json!("3"), json!(3), "string → integer"),
+            (RepairKind::TypeCoerced, json!("canary"), json!(["canary"]), "string → array"),
+            (RepairKind::DefaultFilled, json!(null), json!(1.5), "nothing → number"),
+            (RepairKind::NullDropped, json!(null), json!(null), "null → nothing"),
+            (RepairKind::ParameterDropped, json!("canary"), json!(null), "string → nothing"),
+        ];
+        for (kind, from, to, expected) in cases {
+            let mut note = note(kind, from, to);
+            note.redact();
+            assert_eq!(note.change().as_deref(), Some(expected));
+            assert!(!serde_json::to_string(&note).unwrap().contains("canary"), "{note:?}");
+        }
+        assert_eq!(note(RepairKind::TypeCoerced, json!("3"), json!(3)).change().as_deref(), Some("\"3\" → 3"));
+    }
+
+    #[test]
+    fn a_note_of_an_earlier_version_still_reads() {
+        let old = json!({"kind": "type_coerced", "call": 0, "path": "/n", "from": null, "to": null});
+        let note: RepairNote = serde_json::from_value(old).unwrap();
+        assert_eq!((note.from_type, note.change()), (None, None));
+    }
+
+    #[test]
+    fn a_long_name_is_cut() {
+        let long = "x".repeat(1_000);
+        let mut note = note(RepairKind::ToolRenamed, json!(long), json!("x"));
+        note.redact();
+        assert_eq!(note.from.as_str().unwrap().chars().count(), MAX_NAME_CHARS + 1);
+    }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::outcome::CredentialFault;
 use super::{
     ApprovalNote, Call, Diagnosis, Evidence, EvidenceKind, Explanation, KeyNote, MemoryNote, OfferNote, PlanNote,
-    RefusalReason, Repair, Usage, Verdict,
+    RefusalReason, RepairNote, TurnActions, TurnOutcome, TurnResult, UnjudgedReason, Usage, Verdict,
 };
 
 /// Record of one turn. Bodies are present only if policy requires it.
@@ -43,8 +43,21 @@ pub struct Trace {
     pub stream: bool,
     /// Status of the response to the client.
     pub status: u16,
-    /// Verdict on the answer; in shadow mode the one that guard mode would give.
+    /// Verdict, derived from outcome and actions.
     pub verdict: Verdict,
+    /// Kind of answer that the client got; absent in traces of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub outcome: Option<TurnOutcome>,
+    /// Actions of the proxy on the model's answer.
+    #[serde(skip_serializing_if = "TurnActions::is_nothing", default)]
+    pub actions: TurnActions,
+    /// Reason why the answer, or a part of it, was not validated.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub unjudged: Option<UnjudgedReason>,
+    /// The verdict on the model's answer alone, in shadow mode: `repaired` if guard mode would repair it, `faulty` if guard
+    /// mode would send it back.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub shadow_verdict: Option<Verdict>,
     /// Names of the tools offered to the model.
     pub tools_offered: Arc<[String]>,
     /// Selection of the tools, if there was one.
@@ -98,6 +111,14 @@ impl Trace {
     /// Returns evidence from this turn, found at time `at`.
     pub fn evidence(&self, kind: EvidenceKind, at: Timestamp) -> Evidence {
         Evidence { kind, trace: Some(self.id.clone()), session: self.session.clone(), source: None, at }
+    }
+
+    /// Sets outcome and actions, and the verdict that follows. `is_declined` is whether the last feedback requested the
+    /// confirmation of a call, and the model intended none.
+    pub fn conclude(&mut self, outcome: TurnOutcome, actions: TurnActions, is_declined: bool) {
+        (self.outcome, self.actions) = (Some(outcome), actions);
+        let (limit_reached, has_executions) = (self.exhausted.is_some(), !self.executions.is_empty());
+        self.verdict = TurnResult { outcome, actions, limit_reached, has_executions, is_declined }.verdict();
     }
 }
 
@@ -170,8 +191,8 @@ pub struct Attempt {
     /// Faults found by the scan that policy only records.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub advice: Vec<Diagnosis>,
-    /// Repairs made.
-    pub repairs: Vec<Repair>,
+    /// Repairs made; in shadow mode, repairs that guard mode would make.
+    pub repairs: Vec<RepairNote>,
     /// Tokens of this attempt.
     pub usage: Usage,
     /// Estimated tokens, by the length of the texts, if the upstream reported none; only if tokens are charged.
@@ -290,6 +311,10 @@ pub fn sample() -> Trace {
         stream: false,
         status: 200,
         verdict: Verdict::Text,
+        outcome: None,
+        actions: TurnActions::default(),
+        unjudged: None,
+        shadow_verdict: None,
         tools_offered: Arc::default(),
         offer: None,
         plan: None,

@@ -1,16 +1,17 @@
-//! Verdicts on a turn's answer.
+//! Verdicts: one label for a judged answer, and for a turn ([`TurnResult`](super::TurnResult)).
 
 use serde::{Deserialize, Serialize};
 
-/// Verdict on an answer. The names are metric labels and header values.
+/// Verdict on an answer, or on a turn. That on a turn is derived from its outcome and actions. The names are metric labels
+/// and header values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// No call.
     Text,
-    /// All calls were without a fault as received.
+    /// All calls were without a fault as received, and left unchanged.
     Clean,
-    /// Calls were repaired without the model.
+    /// The answer was changed without the model: calls were repaired, got another id or were left out.
     Repaired,
     /// Calls were corrected after feedback.
     Corrected,
@@ -18,10 +19,10 @@ pub enum Verdict {
     Faulty,
     /// The last call of a tool was valid and was not sent: a rule or a person refused it.
     Refused,
-    /// The last call of a tool was sent and did not succeed.
+    /// The last call of a tool was sent and did not succeed, or the provider failed.
     Failed,
-    /// Not evaluated: mode `off`, an endpoint that is passed through, or an answer that exceeds the time limit of
-    /// evaluation.
+    /// Not evaluated: mode `off`, an endpoint that is passed through, an answer that exceeds the time limit of evaluation, or
+    /// values whose schema was not compiled.
     Unguarded,
 }
 

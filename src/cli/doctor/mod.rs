@@ -27,6 +27,10 @@ pub(super) struct DoctorArguments {
     format: OutputFormat,
 }
 
+/// Where an operator finds out why a call was changed.
+const REASONS: &str = "`callwright traces show ID` and the console state why a call was changed (ID: response header \
+    `x-callwright-trace`); they have values and texts after `callwright serve --record`";
+
 /// Error that at least one check failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{0} of {1} checks failed; see their fixes above")]
@@ -59,5 +63,6 @@ async fn examine(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
     findings.extend(upstreams);
     findings.push(machine::clock(clock));
     findings.extend(machine::examine(loaded).await);
+    findings.push(DoctorFinding::ok("reasons for changes", REASONS));
     findings
 }

@@ -146,6 +146,7 @@ pub(in crate::http) fn describe(api: &mut ApiParts) {
         required("failed", count(None).about("Turns in which its execution failed.")),
         required("refused", count(None).about("Turns in which its calls were not sent.")),
         required("wrong", count(None).about("Turns with at least one of these.")),
+        required("repaired", count(None).about("Turns in which its calls were repaired.")),
     ]);
     let truncated =
         boolean().about("Whether the range has more calls than are counted, or more tools than are listed.");
@@ -173,7 +174,7 @@ pub(in crate::http) fn describe(api: &mut ApiParts) {
     api.schema("TurnCounts", object(counts()));
     api.schema("OverviewBucket", object([required("at", time())].into_iter().chain(counts())));
     let kind = || one_of(FindingKind::ALL.map(FindingKind::label));
-    let name = text().about("Label within the kind: fault code, outcome, rule or limit.");
+    let name = text().about("Label within the kind: fault code, outcome, rule, limit or kind of repair.");
     api.schema(
         "CountedFinding",
         object([required("kind", kind()), required("name", name), required("turns", count(None))]),
@@ -187,7 +188,7 @@ pub(in crate::http) fn describe(api: &mut ApiParts) {
     api.schema(
         "Finding",
         object([required("kind", kind()), required("name", text()), optional("tool", text())])
-            .about("What went wrong in a turn."),
+            .about("What went wrong in a turn, or was repaired."),
     );
     let truncated = boolean().about("Whether the range has more turns than are counted.");
     let overview = object([

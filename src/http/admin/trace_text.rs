@@ -9,7 +9,7 @@ use super::trace_plan;
 use callwright_common::text::acts_on_terminal;
 use callwright_openai::{Completion, ModelRequest};
 use callwright_types::trace::{Attempt, Enrichment, Execution, Observation, Round};
-use callwright_types::{Call, Diagnosis, Explanation, OfferNote, OfferReason, Protocol, Repair, Trace};
+use callwright_types::{Call, Diagnosis, Explanation, OfferNote, OfferReason, Protocol, RepairKind, RepairNote, Trace};
 
 /// Maximum number of characters shown of a text or a line.
 const MAX_CHARS: usize = 4_000;
@@ -40,7 +40,8 @@ pub(super) fn write(trace: &Trace) -> String {
     }
     if trace.request.is_none() {
         page.section("Texts are omitted");
-        page.line("Texts of users, models and APIs are stored only if the policy key `record.bodies` is set.");
+        page.line("Texts of users, models and APIs, and values of arguments, are stored only if the policy key `record.bodies` is");
+        page.line("set, the proxy runs with `serve --record`, or an operator sends `x-callwright-record: full`.");
     }
     page.out
 }
@@ -60,11 +61,37 @@ fn head(page: &mut TraceTextPage, trace: &Trace) {
         trace.overhead_ms,
         if trace.stream { ", streamed" } else { "" },
     ));
+    if let Some(outcome) = trace.outcome {
+        let reason = trace.unjudged.map(|reason| format!(" ({})", reason.label())).unwrap_or_default();
+        page.line(&format!("outcome {outcome}{reason}, actions: {}", trace.actions));
+    }
+    if let Some(verdict) = trace.shadow_verdict {
+        page.line(&format!("shadow mode: the client got the model's answer; the verdict on it is {verdict}"));
+    }
+    why(page, trace);
     if let Some(limit) = &trace.exhausted {
         page.line(&format!("LIMIT REACHED: {limit}. The turn ended before its goal; a person must take over."));
     }
     if let Some(error) = &trace.error {
         page.line(&format!("ERROR: {error}"));
+    }
+}
+
+/// Writes why calls were changed: each repair that left, with the tool that was meant.
+fn why(page: &mut TraceTextPage, trace: &Trace) {
+    if !trace.actions.repaired {
+        return;
+    }
+    for attempt in &trace.attempts {
+        for repair in &attempt.repairs {
+            let is_named = |other: &&RepairNote| other.call == repair.call && other.kind == RepairKind::ToolRenamed;
+            let renamed = attempt.repairs.iter().find(is_named).and_then(|renamed| renamed.to.as_str());
+            let made = attempt.calls.get(repair.call).map(|call| call.name.as_str());
+            let location = if repair.path.is_root() { "" } else { repair.path.as_str() };
+            let change = repair.change().map(|change| format!(": {change}")).unwrap_or_default();
+            let tool = renamed.or(made).unwrap_or("the call");
+            page.line(&format!("CHANGED: {} {tool}{location}{change}", repair.kind.label()));
+        }
     }
 }
 
@@ -143,14 +170,11 @@ fn diagnosis(page: &mut TraceTextPage, kind: &str, diagnosis: &Diagnosis) {
     page.line(&format!("{kind} {} {}{place}: {}", diagnosis.code, diagnosis.code.name(), diagnosis.message));
 }
 
-fn repair(page: &mut TraceTextPage, repair: &Repair) {
-    page.line(&format!(
-        "repaired {} at {}: {} → {}",
-        repair.kind.label(),
-        if repair.path.is_root() { "the call" } else { repair.path.as_str() },
-        repair.from,
-        repair.to
-    ));
+/// Writes a repair: `repaired type_coerced at /days: string → integer`.
+fn repair(page: &mut TraceTextPage, repair: &RepairNote) {
+    let location = if repair.path.is_root() { "the call" } else { repair.path.as_str() };
+    let change = repair.change().map(|change| format!(": {change}")).unwrap_or_default();
+    page.line(&format!("repaired {} at {location}{change}", repair.kind.label()));
 }
 
 fn execution(page: &mut TraceTextPage, execution: &Execution) {

@@ -9,17 +9,17 @@ use serde::Deserialize;
 use super::{PAGE_LIMIT, trace_text};
 use crate::http::api_operation::{ApiParts, JSON, for_operators};
 use crate::http::api_schema::{
-    array, count, integer, named, number, object, one_of, optional, required, text, text_like, time,
+    array, boolean, count, integer, named, number, object, one_of, optional, required, text, text_like, time,
 };
 use crate::http::query::ParsedQuery;
 use crate::http::state::OperatorSide;
 use crate::http::{error, json};
 use callwright_store::{TraceFilter, Traces};
-use callwright_types::Verdict;
 use callwright_types::rules::Mode;
+use callwright_types::{TurnOutcome, UnjudgedReason, Verdict};
 
 /// Pattern of a finding: its kind and its name.
-const FINDING: &str = "^(fault|execution|refusal|client_tool|upstream|limit):";
+const FINDING: &str = "^(fault|execution|refusal|client_tool|upstream|limit|repair|shadow_repair):";
 
 /// Returns a page of traces, newest first. The query's fields are those of [`TraceFilter`].
 pub(in crate::http) async fn list(
@@ -176,6 +176,12 @@ pub(in crate::http) fn describe(api: &mut ApiParts) {
             optional("question", text().about("Beginning of the user's last message, if bodies are recorded.")),
         ]),
     );
+    let actions = object([
+        optional("repaired", boolean().about("Whether a call or a text differs from the model's.")),
+        optional("sent_back", count(None).about("Number of times that the model got feedback.")),
+        optional("withheld", boolean().about("Whether the client did not get calls of the last answer.")),
+        optional("cut", count(None).about("Number of calls that were left out.")),
+    ]);
     let trace = object([
         required("id", text()),
         required("started_at", time()),
@@ -183,6 +189,10 @@ pub(in crate::http) fn describe(api: &mut ApiParts) {
         optional("policy", text()),
         optional("mode", text()),
         required("verdict", named("Verdict")),
+        optional("outcome", one_of(TurnOutcome::ALL.map(TurnOutcome::label)).about("What the client got.")),
+        optional("actions", actions.about("What the proxy did to the model's answer.")),
+        optional("unjudged", one_of(UnjudgedReason::ALL.map(UnjudgedReason::label)).about("Why it was not validated.")),
+        optional("shadow_verdict", named("Verdict")),
         required("status", integer()),
         required("attempts", array(object([]))),
         required("executions", array(object([]))),

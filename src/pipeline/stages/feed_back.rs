@@ -35,6 +35,8 @@ fn append(
     let offer = offering.offer();
     let (Some(choice), Some(found)) = (judged.completion.choices().first(), judged.choices.first()) else { return };
     let message = &choice.message;
+    let is_of_call = found.no_answer().is_none() && purpose != RequestPurpose::Confirmation;
+    turn.record.sent_back(is_of_call);
     if let Some(diagnosis) = &found.no_call {
         let text = match (purpose, found.no_answer()) {
             (RequestPurpose::Confirmation, _) => pipeline.templates.confirm_call(diagnosis, &offer.tool_set),

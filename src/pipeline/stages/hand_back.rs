@@ -56,6 +56,7 @@ pub(crate) fn shown_rounds(turn: &Turn) -> &[Round] {
 
 /// Returns the results for the model: successful ones unchanged, failed ones with their explanation (dynamic feedback).
 pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &RunResults) -> Vec<ToolReply> {
+    let rounds = turn.record.trace().record.len();
     let earlier = shown_rounds(turn).to_vec();
     let mut results: Vec<ToolReply> = Vec::with_capacity(ran.results.len());
     for result in &ran.results {
@@ -97,6 +98,9 @@ pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &RunResults) -> V
             });
         }
         results.push(ToolReply { call: call.clone(), text, is_error: result.failed || result.explanation.is_some() });
+    }
+    if turn.record.trace().record.len() > rounds {
+        turn.record.sent_back(false);
     }
     results
 }

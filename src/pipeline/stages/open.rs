@@ -61,6 +61,8 @@ pub struct TurnRequest {
     pub body: Bytes,
     /// Arrival time of the request.
     pub arrived: Instant,
+    /// Whether an operator requested that the trace holds bodies, whatever the policy.
+    pub record_bodies: bool,
 }
 
 impl TurnRequest {
@@ -87,7 +89,8 @@ pub(crate) fn open(
     request: Box<TurnRequest>,
     cancelled: CancellationToken,
 ) -> Result<Box<Turn>, Box<TurnRefusal>> {
-    let TurnRequest { protocol, endpoint, deployment, query, caller, mut headers, body, arrived } = *request;
+    let TurnRequest { protocol, endpoint, deployment, query, caller, mut headers, body, arrived, record_bodies } =
+        *request;
     let mut chat =
         ModelRequest::parse(protocol, body).map_err(|error| refuse(StatusCode::BAD_REQUEST, error.into()))?;
     if let Some(model) = &deployment {
@@ -136,7 +139,7 @@ pub(crate) fn open(
         policy: policy.name.clone(),
         mode: policy.mode,
         stream: chat.is_stream(),
-        keep_bodies: policy.record.bodies,
+        keep_bodies: policy.record.bodies || record_bodies || pipeline.settings.record_bodies,
     };
     let mut record = Box::new(TurnRecord::open(opening, arrived));
     record.trace_mut().memory = uses_memory(&policy).then(|| MemoryNote {

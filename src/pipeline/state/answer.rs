@@ -8,7 +8,7 @@ use http::StatusCode;
 use callwright_judge::repair::{JudgedCall, JudgedMessage, Unjudged};
 use callwright_judge::scanner::CheckedCall;
 use callwright_openai::{AssistantMessage, Completion};
-use callwright_types::{Diagnosis, ToolKind, UpstreamFailure, Verdict};
+use callwright_types::{Diagnosis, ToolKind, UnjudgedReason, UpstreamFailure, Verdict};
 
 use super::turn::Turn;
 use crate::pipeline::dialogue::JudgedSummary;
@@ -69,6 +69,15 @@ impl JudgedAnswer {
     /// Returns the part of the answer that was not validated within its budget.
     pub(crate) fn unjudged(&self) -> Option<Unjudged> {
         self.choices.iter().find_map(|choice| choice.unjudged)
+    }
+
+    /// Returns the reason why a part of the answer was not validated.
+    pub(crate) fn unjudged_reason(&self) -> Option<UnjudgedReason> {
+        self.unjudged().map(|unjudged| match unjudged {
+            Unjudged::Calls => UnjudgedReason::CallsTime,
+            Unjudged::Text => UnjudgedReason::TextTime,
+            Unjudged::Size => UnjudgedReason::Size,
+        })
     }
 
     /// Returns the verdict on this answer alone.

@@ -5,7 +5,9 @@ use serde_json::Value;
 
 use callwright_judge::scanner::Expectations;
 use callwright_knowledge::planner::progress::{Progress, ProgressStep};
-use callwright_types::{Call, Cost, Outcome, Plan, PlanChoice, PlanDeviation, PlanNote, PlanResult, PlanStep};
+use callwright_types::{
+    Call, Cost, Outcome, Plan, PlanChoice, PlanDeviation, PlanNote, PlanResult, PlanStep, RepairNote,
+};
 
 use super::answer::JudgedAnswer;
 use super::run_results::RunResults;
@@ -97,7 +99,7 @@ impl PlanRun {
                 self.waiting.progress.set_arguments(&call.id, arguments);
             }
         }
-        let repairs = judged.calls().flat_map(|call| call.repairs.iter().cloned()).collect();
+        let repairs = judged.calls().flat_map(|call| call.repairs.iter().map(RepairNote::from)).collect();
         if !calls.is_empty() {
             self.steps.push(PlanStep { calls, repairs });
         }

@@ -10,7 +10,10 @@ use callwright_telemetry::{Operation, OperationKind};
 use callwright_types::memory::Recalled;
 use callwright_types::rules::Mode;
 use callwright_types::trace::{Attempt, Execution, Round};
-use callwright_types::{Diagnosis, FaultCode, KeyNote, Plan, RepairKind, SecretValues, Trace, Usage, Verdict};
+use callwright_types::{
+    Diagnosis, FaultCode, KeyNote, Plan, RepairNote, SecretValues, Trace, TurnActions, TurnOutcome, UnjudgedReason,
+    Usage, Verdict,
+};
 
 /// The trace of a running turn, and its clock.
 #[derive(Debug)]
@@ -25,6 +28,12 @@ pub(crate) struct TurnRecord {
     operations: Vec<Operation>,
     /// Arguments that must not be stored.
     secrets: SecretValues,
+    /// The actions so far.
+    actions: TurnActions,
+    /// Whether the model was informed about a faulty call and has made no right one since.
+    awaits_call: bool,
+    /// Whether the last feedback requested the confirmation of a call, and the model intended none.
+    is_declined: bool,
 }
 
 /// Facts about a turn that are known at its start.
@@ -61,6 +70,10 @@ impl TurnRecord {
             stream: opening.stream,
             status: 0,
             verdict: Verdict::Unguarded,
+            outcome: None,
+            actions: TurnActions::default(),
+            unjudged: None,
+            shadow_verdict: None,
             tools_offered: Arc::default(),
             offer: None,
             plan: None,
@@ -88,6 +101,9 @@ impl TurnRecord {
             answered_rounds: 0,
             operations: Vec::new(),
             secrets: SecretValues::default(),
+            actions: TurnActions::default(),
+            awaits_call: false,
+            is_declined: false,
         }
     }
 
@@ -171,8 +187,40 @@ impl TurnRecord {
         self.answered_rounds = self.trace.record.len();
     }
 
+    /// Records feedback to the model; `awaits_call` is whether it is about a faulty call.
+    pub(crate) fn sent_back(&mut self, awaits_call: bool) {
+        self.actions.sent_back += 1;
+        self.awaits_call |= awaits_call;
+        self.is_declined = false;
+    }
+
+    /// Records the difference between what the model gave and what left to the client or to APIs. Calls that left answer
+    /// earlier feedback if `calls_left`.
+    pub(crate) fn changed(&mut self, difference: TurnActions, calls_left: bool) {
+        self.actions.repaired |= difference.repaired;
+        self.actions.withheld |= difference.withheld;
+        self.actions.cut += difference.cut;
+        self.awaits_call &= !calls_left;
+    }
+
+    /// Records that a part of the answer was not validated. The first reason is kept.
+    pub(crate) fn unjudged(&mut self, reason: UnjudgedReason) {
+        self.trace.unjudged.get_or_insert(reason);
+    }
+
+    /// Whether the model was informed about a faulty call and has made no right one since.
+    pub(crate) fn awaits_call(&self) -> bool {
+        self.awaits_call
+    }
+
+    /// Sets the outcome and the verdict that follows from it and from the actions so far.
+    pub(crate) fn conclude(&mut self, outcome: TurnOutcome) {
+        self.trace.conclude(outcome, self.actions, self.is_declined);
+    }
+
     /// Records that the last attempt declined to call: the proxy requested an empty answer, so it is no fault.
     pub(crate) fn declined(&mut self) {
+        self.is_declined = true;
         if let Some(attempt) = self.trace.attempts.last_mut() {
             attempt.diagnoses.retain(|diagnosis| diagnosis.code != FaultCode::NoAnswer);
             if attempt.diagnoses.is_empty() && attempt.verdict.is_some() {
@@ -250,6 +298,8 @@ fn redact(trace: &mut Trace) {
     for attempt in &mut trace.attempts {
         for call in &mut attempt.calls {
             call.arguments.clear();
+            // A model may write a whole call as the name.
+            call.name = name_only(&call.name);
         }
         for diagnosis in attempt.diagnoses.iter_mut().chain(&mut attempt.advice) {
             // Messages and facts may quote values.
@@ -257,12 +307,7 @@ fn redact(trace: &mut Trace) {
             diagnosis.facts = unwritten(diagnosis);
             diagnosis.suggestion = None;
         }
-        // Repairs of the text record notations, marks and tool names, which contain no user data.
-        let of_text = [RepairKind::Rescued, RepairKind::ResidueRemoved];
-        for repair in attempt.repairs.iter_mut().filter(|repair| !of_text.contains(&repair.kind)) {
-            repair.from = serde_json::Value::Null;
-            repair.to = serde_json::Value::Null;
-        }
+        attempt.repairs.iter_mut().for_each(RepairNote::redact);
     }
     for observation in &mut trace.observed {
         observation.call.arguments.clear();
@@ -279,7 +324,7 @@ fn redact(trace: &mut Trace) {
         note.notes.clear();
         for step in &mut note.steps {
             step.calls.iter_mut().for_each(|call| call.arguments.clear());
-            step.repairs.iter_mut().for_each(|repair| (repair.from, repair.to) = Default::default());
+            step.repairs.iter_mut().for_each(RepairNote::redact);
         }
     }
     for round in &mut trace.record {
@@ -302,7 +347,7 @@ mod tests {
 
     use super::*;
     use callwright_common::json::Pointer;
-    use callwright_types::{Call, Diagnosis, FaultCode, Repair};
+    use callwright_types::{Call, Diagnosis, FaultCode, Repair, RepairKind};
 
     fn record(keep_bodies: bool) -> TurnRecord {
         let opening = Opening {
@@ -341,13 +386,22 @@ mod tests {
                     suggestion: Some("canary".into()),
                 }],
                 advice: Vec::new(),
-                repairs: vec![Repair {
-                    kind: RepairKind::TypeCoerced,
-                    call: 0,
-                    path: Pointer::from("/city"),
-                    from: json!("canary"),
-                    to: json!("canary"),
-                }],
+                repairs: vec![
+                    RepairNote::from(&Repair {
+                        kind: RepairKind::TypeCoerced,
+                        call: 0,
+                        path: Pointer::from("/city"),
+                        from: json!("canary"),
+                        to: json!(7),
+                    }),
+                    RepairNote::from(&Repair {
+                        kind: RepairKind::ToolRenamed,
+                        call: 0,
+                        path: Pointer::root(),
+                        from: json!("F(city=canary)"),
+                        to: json!("f"),
+                    }),
+                ],
                 usage: Usage { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cached_tokens: 0 },
                 estimate: None,
                 started_ms: 0.5,
@@ -375,6 +429,8 @@ mod tests {
         let text = serde_json::to_string(&trace).unwrap();
         assert!(!text.contains("canary"), "{text}");
         assert_eq!(trace.record[0].new_action.as_deref(), Some("g"));
+        let changes: Vec<_> = trace.attempts[0].repairs.iter().map(RepairNote::change).collect();
+        assert_eq!(changes, [Some("string → integer".to_owned()), Some("F… → f".to_owned())]);
         assert_eq!(trace.attempts[0].diagnoses[0].path.as_str(), "/city");
     }
 

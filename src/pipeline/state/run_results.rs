@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use callwright_judge::scanner::CheckedCall;
 use callwright_types::outcome::CredentialFault;
 use callwright_types::promise::Shortfall;
-use callwright_types::{Explanation, Outcome, Verdict};
+use callwright_types::{Explanation, Outcome, TurnOutcome};
 
 /// Results of executing the calls of an answer.
 #[derive(Debug)]
@@ -60,13 +60,13 @@ impl CallStates {
         self.by_tool.extend(now.into_iter().map(|(tool, state)| (tool.to_owned(), state)));
     }
 
-    /// Returns the verdict on a turn whose answer has the verdict `answer`. Calls that did not succeed matter more than
-    /// how valid ones came about; faults that remain matter more than earlier calls.
-    pub(crate) fn verdict(&self, answer: Verdict) -> Verdict {
+    /// Returns the outcome of a turn whose answer has the outcome `answer`. Calls that did not succeed matter more than a
+    /// valid answer; faults that remain matter more than earlier calls.
+    pub(crate) fn outcome(&self, answer: TurnOutcome) -> TurnOutcome {
         match (answer, self.by_tool.values().max()) {
-            (Verdict::Faulty | Verdict::Unguarded, _) => answer,
-            (_, Some(CallState::Refused)) => Verdict::Refused,
-            (_, Some(CallState::Failed)) => Verdict::Failed,
+            (TurnOutcome::FaultyCall | TurnOutcome::Unjudged, _) => answer,
+            (_, Some(CallState::Refused)) => TurnOutcome::Refused,
+            (_, Some(CallState::Failed)) => TurnOutcome::Failed,
             (_, Some(CallState::Succeeded) | None) => answer,
         }
     }

@@ -13,6 +13,7 @@ use callwright_openai::{ModelRequest, ToolChoice};
 use callwright_policy::Policy;
 use callwright_telemetry::{InFlight, SpanContext, TRACEPARENT};
 use callwright_types::rules::{Evidence, Mode};
+use callwright_types::{TurnAction, TurnActions};
 use callwright_upstream::Upstream;
 
 use super::record::{TurnRecord, milliseconds};
@@ -25,6 +26,10 @@ use crate::pipeline::snapshot::Snapshot;
 pub(crate) const TRACE_HEADER: HeaderName = HeaderName::from_static("x-callwright-trace");
 /// Verdict on the answer.
 const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-callwright-verdict");
+/// Kind of answer that the client got.
+const OUTCOME_HEADER: HeaderName = HeaderName::from_static("x-callwright-outcome");
+/// Actions of the proxy on the model's answer.
+const ACTIONS_HEADER: HeaderName = HeaderName::from_static("x-callwright-actions");
 /// Number of upstream requests.
 const ATTEMPTS_HEADER: HeaderName = HeaderName::from_static("x-callwright-attempts");
 /// Overhead of the proxy: time without the upstream's and tool APIs'.
@@ -137,6 +142,10 @@ impl Turn {
         let trace = self.record.trace();
         let mut headers = self.stream_headers();
         headers.insert(VERDICT_HEADER, HeaderValue::from_static(trace.verdict.label()));
+        if let Some(outcome) = trace.outcome {
+            headers.insert(OUTCOME_HEADER, HeaderValue::from_static(outcome.label()));
+            headers.insert(ACTIONS_HEADER, actions_value(trace.actions));
+        }
         headers.insert(ATTEMPTS_HEADER, HeaderValue::from(trace.attempts.len()));
         let overhead = HeaderValue::from_str(&format!("{:.3}", milliseconds(self.record.overhead())));
         if let Ok(overhead) = overhead {
@@ -153,4 +162,9 @@ impl Turn {
         }
         headers
     }
+}
+
+fn actions_value(actions: TurnActions) -> HeaderValue {
+    let nothing = HeaderValue::from_static(TurnAction::Nothing.label());
+    if actions.is_nothing() { nothing } else { HeaderValue::from_str(&actions.to_string()).unwrap_or(nothing) }
 }

@@ -13,6 +13,7 @@ mod messages_api;
 mod messages_stream;
 mod modes;
 mod official_clients;
+mod outcomes;
 mod paths;
 mod planned;
 mod repairs;

@@ -1,7 +1,7 @@
 //! Lines about a turn's trace and the plan that it followed, in chronological order.
 
 use callwright_types::trace::{Attempt, Execution, Observation, Round};
-use callwright_types::{Call, ChosenBy, Diagnosis, PlanChoice, PlanNote, Repair, Trace};
+use callwright_types::{Call, ChosenBy, Diagnosis, PlanChoice, PlanNote, RepairNote, Trace};
 use serde_json::Value;
 
 use super::{TranscriptLabel, TranscriptLine};
@@ -275,7 +275,7 @@ fn diagnosis_text(diagnosis: &Diagnosis) -> String {
 }
 
 /// Describes the fault behind a repair, and the repair.
-fn repair_text(repair: &Repair) -> (String, String) {
+fn repair_text(repair: &RepairNote) -> (String, String) {
     let fault = repair.kind.fault();
     let location = if repair.path.is_root() { "the call".to_owned() } else { repair.path.to_string() };
     let found = format!("{} {} at {location}", fault.code(), fault.name());

@@ -39,6 +39,11 @@ impl CheckedCall {
         &self.arguments
     }
 
+    /// Whether the call has values that were not validated, because the schema for them was not compiled.
+    pub fn has_unjudged_values(&self) -> bool {
+        self.is_read && self.tool.leaves_unjudged(&self.arguments)
+    }
+
     /// Whether the raw text of [`Call::arguments`] is the only form of the arguments: policy accepted arguments that are
     /// not a JSON object (E1), or the call was not judged.
     pub fn is_free_text(&self) -> bool {

@@ -281,6 +281,11 @@ impl CompiledTool {
         self.compiled().judges()
     }
 
+    /// Whether `arguments` have values that the schema cannot validate, because it or the part for them was not compiled.
+    pub fn leaves_unjudged(&self, arguments: &Map<String, Value>) -> bool {
+        self.compiled().leaves_unjudged(arguments)
+    }
+
     /// Whether this is the first call of this method for the schema, across all tools that share it. Lets the caller
     /// log its problems once.
     pub fn is_new(&self) -> bool {

@@ -36,6 +36,7 @@ fn action(repair: &Repair) -> String {
             format!("{location}: {from} became {to}")
         }
         RepairKind::EmptyDropped => format!("{location}: dropped the empty string"),
+        RepairKind::FormCompleted => format!("{location}: completed the form of the call"),
         RepairKind::NullDropped => format!("{location}: dropped null"),
     }
 }

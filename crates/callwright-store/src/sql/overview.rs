@@ -81,6 +81,7 @@ impl Database {
             tool.faulty = row.faulty.unsigned_abs();
             tool.failed = row.failed.unsigned_abs();
             tool.refused = row.refused.unsigned_abs();
+            tool.repaired = row.repaired.unsigned_abs();
             tool.wrong = row.wrong.unsigned_abs();
         }
         let mut tools: Vec<UsedTool> = tools.into_iter().map(|(tool, counts)| UsedTool { tool, ..counts }).collect();
@@ -172,13 +173,14 @@ fn calls_by_tool(since: Timestamp, until: Timestamp) -> Statement {
     query
 }
 
-/// Counts the turns with a finding about each tool.
+/// Counts the turns with a finding about each tool. A repair is nothing that went wrong.
 fn wrong_turns_by_tool(since: Timestamp, until: Timestamp) -> Statement {
     let mut query = Statement::beginning(
-        "SELECT tool, count(DISTINCT trace_id) AS wrong, \
+        "SELECT tool, count(DISTINCT CASE WHEN kind NOT IN ('repair', 'shadow_repair') THEN trace_id END) AS wrong, \
             count(DISTINCT CASE WHEN kind = 'fault' THEN trace_id END) AS faulty, \
             count(DISTINCT CASE WHEN kind IN ('execution', 'client_tool') THEN trace_id END) AS failed, \
-            count(DISTINCT CASE WHEN kind = 'refusal' THEN trace_id END) AS refused FROM \
+            count(DISTINCT CASE WHEN kind = 'refusal' THEN trace_id END) AS refused, \
+            count(DISTINCT CASE WHEN kind = 'repair' THEN trace_id END) AS repaired FROM \
             (SELECT trace_id, kind, tool FROM trace_findings WHERE started_at >= ",
     );
     query.push_bind(since.as_millisecond()).push(" AND started_at < ").push_bind(until.as_millisecond());
@@ -194,6 +196,7 @@ database_record! {
         faulty: i64,
         failed: i64,
         refused: i64,
+        repaired: i64,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Answer: converts the last validated answer to the client's answer ([`settle`]), and writes it as JSON or events
 //! ([`write()`]).
 
+mod outcome;
 mod relay;
 mod report;
 mod write;
@@ -16,10 +17,13 @@ use crate::pipeline::state::{
 };
 use crate::pipeline::tools::Offer;
 use callwright_judge::repair::{JudgedCall, JudgedMessage};
+use callwright_judge::scanner::CheckedCall;
 use callwright_openai::{Choice, Completion, ErrorBody, ToolChoice};
 use callwright_types::rules::{Mode, OnExhausted};
-use callwright_types::{Call, RepairKind, ToolKind, Verdict};
+use callwright_types::{Call, RepairKind, ToolKind};
 
+use outcome::{LeftAnswer, ModelAnswer};
+pub(crate) use outcome::{executed, mixed};
 pub(crate) use relay::{refuse, relay};
 pub(crate) use write::{compose_begun, write};
 
@@ -34,10 +38,10 @@ pub(crate) fn settle(
     let (offer, kept) = (conversation.offer(), &conversation.draft.kept);
     let is_text = ending == TurnEnding::Judged && turn.policy.mode == Mode::Guard;
     let judged = if is_text { judged.into_text() } else { judged };
-    let verdict = verdict(turn, &judged, ending);
-    turn.record.trace_mut().verdict = verdict;
     turn.record.trace_mut().exhausted = ending.limit().map(|limit| limit.label().to_owned());
+    let given = ModelAnswer::new(&judged);
     if let (TurnEnding::Exhausted(limit), OnExhausted::Error) = (ending, turn.policy.on_exhausted) {
+        outcome::conclude_without_answer(turn, given);
         let trace = &turn.record.trace().id;
         let message = match limit {
             TurnLimit::Judgement => format!(
@@ -57,6 +61,7 @@ pub(crate) fn settle(
     }
     let JudgedAnswer { mut completion, choices, .. } = judged;
     let (mut unsent_texts, mut is_rescued) = (BTreeMap::new(), false);
+    let mut left = LeftAnswer::default();
     let changed = match ending {
         TurnEnding::Handover(_) => {
             let trace = turn.record.trace();
@@ -75,7 +80,8 @@ pub(crate) fn settle(
             for (number, judged) in choices.iter().enumerate() {
                 let kept = if number == 0 { kept } else { &of_others };
                 let Some(choice) = completion.choices_mut().get_mut(number) else { continue };
-                match change(turn, offer, choice, judged, kept, ending) {
+                let change = change(turn, offer, choice, judged, kept, ending, &mut left);
+                match change {
                     ChoiceChange::None => {}
                     ChoiceChange::Calls => changed = true,
                     ChoiceChange::Text { unsent } => {
@@ -88,6 +94,13 @@ pub(crate) fn settle(
             changed
         }
     };
+    match ending {
+        TurnEnding::Handover(_) => outcome::conclude_without_answer(turn, given),
+        _ if turn.policy.mode != Mode::Guard || !offer.is_judged() => {
+            outcome::conclude_unchanged(turn, given, &completion)
+        }
+        _ => outcome::conclude(turn, given, left),
+    }
     let reformed = if changed { reformed(&choices) } else { BTreeMap::new() };
     Ok(SettledAnswer { completion, changed, unsent: unsent_texts, is_rescued, reformed })
 }
@@ -112,6 +125,7 @@ fn change(
     judged: &JudgedMessage,
     kept: &KeptCalls,
     ending: TurnEnding,
+    left: &mut LeftAnswer,
 ) -> ChoiceChange {
     let pass_faulty = match ending {
         TurnEnding::Exhausted(_) => turn.policy.on_exhausted == OnExhausted::Pass,
@@ -121,11 +135,14 @@ fn change(
     let stays_text = pass_faulty && judged.calls.iter().any(|call| call.result.is_err());
     let rescued = judged.rescued.as_ref();
     let calls = if rescued.is_some() && stays_text { &[][..] } else { &judged.calls };
-    let for_client = calls_for_client(turn, offer, calls, kept, pass_faulty);
+    let for_client = calls_for_client(turn, offer, calls, kept, pass_faulty, left);
+    left.has_calls |= !for_client.is_empty() || choice.message.has_unjudged_calls();
+    left.has_faults |= stays_text || judged.no_call.is_some();
     if let Some(rescued) = rescued.filter(|_| !stays_text) {
         let (text, unsent) = remaining_text(turn, choice, &rescued.text, &rescued.spans);
         choice.rescue(&text, &for_client, turn.request.is_legacy());
         make_custom(offer, choice, &for_client);
+        left.difference.repaired = true;
         return ChoiceChange::Text { unsent };
     }
     let residue = judged.residue.as_ref().filter(|_| !for_client.is_empty());
@@ -134,7 +151,12 @@ fn change(
         choice.set_text(&text);
         unsent
     });
+    left.difference.repaired |= unsent.is_some();
     let mut changed = false;
+    if !choice.message.is_well_formed() {
+        left.was_malformed = true;
+        left.difference.repaired = true;
+    }
     if for_client != choice.message.calls() || !choice.message.is_well_formed() {
         choice.set_calls(&for_client);
         changed = true;
@@ -188,31 +210,6 @@ fn is_stop_of_forced_call(turn: &Turn, choice: &Choice) -> bool {
     !is_free && choice.finish_reason.as_deref() == Some("stop")
 }
 
-/// Returns the verdict on the whole turn.
-fn verdict(turn: &Turn, judged: &JudgedAnswer, ending: TurnEnding) -> Verdict {
-    let trace = turn.record.trace();
-    if turn.policy.mode == Mode::Off {
-        return Verdict::Unguarded;
-    }
-    if judged.unjudged().is_some() {
-        return Verdict::Unguarded;
-    }
-    let calls = turn.call_states.verdict(judged.verdict());
-    if matches!(calls, Verdict::Refused | Verdict::Failed) {
-        return calls;
-    }
-    if ending.limit().is_some() {
-        return Verdict::Faulty;
-    }
-    match judged.verdict() {
-        Verdict::Faulty => Verdict::Faulty,
-        _ if !trace.record.is_empty() && !judged.is_declined => Verdict::Corrected,
-        _ if trace.attempts.iter().any(|attempt| !attempt.repairs.is_empty()) => Verdict::Repaired,
-        Verdict::Text if !trace.executions.is_empty() => Verdict::Clean,
-        verdict => verdict,
-    }
-}
-
 /// Returns the calls for the client in their common order: the kept calls and the repaired calls of the answer. Never
 /// includes a call of a tool that the client does not have.
 fn calls_for_client(
@@ -221,6 +218,7 @@ fn calls_for_client(
     calls: &[JudgedCall],
     kept: &KeptCalls,
     pass_faulty: bool,
+    left: &mut LeftAnswer,
 ) -> Vec<Call> {
     let mut taken: HashSet<String> = kept.iter().map(|checked| checked.call().id.clone()).collect();
     let mut for_client: Vec<Call> = Vec::with_capacity(taken.len() + calls.len());
@@ -230,18 +228,28 @@ fn calls_for_client(
             OrderedCall::Made(judged) => {
                 let call = match &judged.result {
                     Ok(checked) => checked.call().clone(),
-                    Err(_) if pass_faulty => judged.made.clone(),
-                    Err(_) => continue,
+                    Err(_) if pass_faulty => {
+                        left.has_faults = true;
+                        judged.made.clone()
+                    }
+                    Err(_) => {
+                        left.difference.withheld = true;
+                        continue;
+                    }
                 };
                 let call = with_fresh_id(call, |id| taken.contains(id));
                 taken.insert(call.id.clone());
+                left.difference.repaired |=
+                    call != judged.made || (judged.result.is_ok() && !judged.repairs.is_empty());
+                left.leaves_unjudged |= judged.result.as_ref().is_ok_and(CheckedCall::has_unjudged_values);
                 call
             }
         };
         for_client.push(call);
     }
     for_client.retain(|call| !(offer.is_proxys(&call.name) && offer.tool_set.get(&call.name).is_some()));
-    if !turn.request.parallel_tool_calls() {
+    if !turn.request.parallel_tool_calls() && for_client.len() > 1 {
+        left.difference.cut += u32::try_from(for_client.len() - 1).unwrap_or(u32::MAX);
         for_client.truncate(1);
     }
     for_client

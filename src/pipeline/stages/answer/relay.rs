@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
+use super::outcome::conclude_relayed;
 use crate::pipeline::answer::{AnswerBody, ClientGone, ResponseSender, TurnAnswer};
 use crate::pipeline::state::{Relay, Turn};
 use callwright_openai::{ErrorBody, emit, event};
@@ -18,6 +19,7 @@ pub(crate) async fn relay(
     match relay {
         Relay::Answer { status, body } => {
             turn.record.trace_mut().status = status.as_u16();
+            conclude_relayed(turn, !status.is_success());
             if response_sender.is_open() {
                 let events = late_answer(turn, status, &body);
                 return response_sender.send(events).await;
@@ -28,11 +30,13 @@ pub(crate) async fn relay(
         }
         Relay::ErrorEvent(event) => {
             turn.record.trace_mut().status = StatusCode::OK.as_u16();
+            conclude_relayed(turn, true);
             turn.record.trace_mut().error = Some("the upstream sent an error inside its stream".to_owned());
             response_sender.open(turn.stream_headers())?;
             response_sender.send(event).await
         }
         Relay::Failure(failure) => {
+            conclude_relayed(turn, true);
             let status = StatusCode::from_u16(failure.kind.status()).unwrap_or(StatusCode::BAD_GATEWAY);
             refuse_until(turn, response_sender, status, &error_of(&failure), failure.retry_after_seconds()).await
         }

@@ -12,9 +12,9 @@ use callwright_judge::repair::{JudgedMessage, Spoken, TextAnswer, Unjudged, is_c
 use callwright_judge::scanner::{Context, Conversation, Expectations, JudgementBudget, Transcript};
 use callwright_openai::{Choice, Completion, ModelRequest, ToolChoice};
 use callwright_policy::Policy;
-use callwright_telemetry::labels::{Stage, UnjudgedReason};
+use callwright_telemetry::labels::Stage;
 use callwright_types::rules::Mode;
-use callwright_types::{Message, Similarity};
+use callwright_types::{Message, RepairNote, Similarity};
 use callwright_upstream::ObservedCalls;
 
 use super::secrets;
@@ -37,12 +37,8 @@ pub(crate) async fn judge(
         pipeline.timed(Stage::Judge, || {
             conversation.take_in(pipeline, turn, completion.called());
             let judged = judge_upstream(turn, conversation, completion);
-            if let Some(unjudged) = judged.unjudged() {
-                pipeline.metrics.unjudged_answers.inc(match unjudged {
-                    Unjudged::Calls => UnjudgedReason::CallsTime,
-                    Unjudged::Text => UnjudgedReason::TextTime,
-                    Unjudged::Size => UnjudgedReason::Size,
-                });
+            if let Some(reason) = judged.unjudged_reason() {
+                pipeline.metrics.unjudged_answers.inc(reason);
             }
             secrets::of_answer(turn, conversation.offer(), &judged);
             report_problems(&conversation.offer().tool_set, &pipeline.metrics);
@@ -82,7 +78,7 @@ fn judge_upstream(turn: &mut Turn, conversation: &TurnConversation, completion: 
         attempt.calls = judged.calls().map(|call| call.made.clone()).collect();
         attempt.diagnoses = judged.diagnoses().cloned().collect();
         attempt.advice = judged.choices.iter().flat_map(JudgedMessage::advice).cloned().collect();
-        attempt.repairs = judged.calls().flat_map(|call| call.repairs.iter().cloned()).collect();
+        attempt.repairs = judged.calls().flat_map(|call| call.repairs.iter().map(RepairNote::from)).collect();
     }
     note_reaction(turn, &judged);
     judged

@@ -16,8 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jsonschema::Validator;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use callwright_common::json::Pointer;
 pub(crate) use describe::{Description, describe, find_keyword, member_names, named_types};
 use normalise::{NormalisedSchema, PatternEngine, build_options, normalise};
 pub(crate) use shape::{NodeId, Openness, SchemaShape, ShapeNode};
@@ -59,6 +60,10 @@ pub(crate) struct CompiledSchema {
     linear_validator: Option<Validator>,
     work: Option<SchemaWork>,
     problems: Vec<String>,
+    /// Whether no value is validated, although the tool has a schema.
+    is_unusable: bool,
+    /// Locations in the schema whose values are not validated.
+    gaps: Vec<Pointer>,
     seen: AtomicBool,
 }
 
@@ -75,6 +80,8 @@ impl Default for CompiledSchema {
             linear_validator: None,
             work: None,
             problems: Vec::new(),
+            is_unusable: false,
+            gaps: Vec::new(),
             seen: AtomicBool::new(false),
         }
     }
@@ -82,7 +89,8 @@ impl Default for CompiledSchema {
 
 impl CompiledSchema {
     fn compile(parameters: &Value) -> Self {
-        let NormalisedSchema { schema, draft, engine, mut notes } = normalise(parameters, PatternEngine::Backtracking);
+        let NormalisedSchema { schema, draft, engine, mut notes, gaps } =
+            normalise(parameters, PatternEngine::Backtracking);
         let built = match SchemaWork::read(&schema) {
             Ok(work) => build_options(draft, engine)
                 .build(&schema)
@@ -102,6 +110,7 @@ impl CompiledSchema {
             build_options(draft, PatternEngine::Linear).build(&linear.schema).ok()
         });
         let shape = SchemaShape::read(&schema);
+        let is_unusable = validator.is_none();
         Self {
             schema,
             shape,
@@ -109,13 +118,15 @@ impl CompiledSchema {
             linear_validator: linear_validator.flatten(),
             work,
             problems: notes,
+            is_unusable,
+            gaps,
             seen: AtomicBool::new(false),
         }
     }
 
     /// Creates a schema that accepts any value, and records why the original was not compiled.
     fn unread(problem: String) -> Self {
-        Self { problems: vec![problem], ..Self::default() }
+        Self { problems: vec![problem], is_unusable: true, ..Self::default() }
     }
 
     pub(crate) fn schema(&self) -> &Value {
@@ -138,6 +149,13 @@ impl CompiledSchema {
     /// Whether the schema has a validator for values.
     pub(crate) fn judges(&self) -> bool {
         self.validator.is_some()
+    }
+
+    /// Whether `arguments` have values that are not validated: the schema has no validator, or a part of it that applies to
+    /// them is missing. A missing part below a property of the root applies to arguments with this property.
+    pub(crate) fn leaves_unjudged(&self, arguments: &Map<String, Value>) -> bool {
+        self.is_unusable
+            || self.gaps.iter().any(|gap| property_of(gap).is_none_or(|name| arguments.contains_key(&name)))
     }
 
     /// Returns the schema violations in `arguments`. Empty if there are none or the schema has no validator.
@@ -186,6 +204,12 @@ fn text_bytes(value: &Value) -> usize {
         Value::Object(members) => members.iter().map(|(name, value)| name.len() + text_bytes(value)).sum(),
         _ => 0,
     }
+}
+
+/// Returns the property of the root to which a location in the schema belongs; `None` if it belongs to none alone.
+fn property_of(location: &Pointer) -> Option<String> {
+    let mut tokens = location.tokens().into_iter();
+    if tokens.next()? == "properties" { tokens.next() } else { None }
 }
 
 /// Returns the nesting depth of a value. The JSON parser limits it to 128, so recursion is safe.

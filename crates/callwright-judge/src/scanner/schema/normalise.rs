@@ -29,6 +29,9 @@ const REGEX_BYTES: usize = 512 * 1024;
 /// Maximum number of notes per schema.
 const MAX_NOTES: usize = 16;
 
+/// Maximum number of locations that are not validated; with more, the whole schema counts as one.
+const MAX_GAPS: usize = 64;
+
 /// Maximum number of regular expressions per schema that need the backtracking engine.
 const MAX_BACKTRACKING_PATTERNS: usize = 16;
 
@@ -72,6 +75,8 @@ pub(super) struct NormalisedSchema {
     pub(super) engine: PatternEngine,
     /// Removed parts with reasons, one line each.
     pub(super) notes: Vec<String>,
+    /// Locations whose values are not validated, because a reference leads to no schema or the nesting is too deep.
+    pub(super) gaps: Vec<Pointer>,
 }
 
 /// Normalises the schema of a tool's argument object. Omits regular expressions that `most` cannot run.
@@ -92,7 +97,7 @@ pub(super) fn normalise(parameters: &Value, most: PatternEngine) -> NormalisedSc
     };
     reader.follow_references(&mut schema);
     value_type::admit_object(&mut schema);
-    NormalisedSchema { schema, draft: reader.draft, engine: reader.engine, notes: reader.notes }
+    NormalisedSchema { schema, draft: reader.draft, engine: reader.engine, notes: reader.notes, gaps: reader.gaps }
 }
 
 fn draft_of(schema: &Value) -> Draft {
@@ -117,9 +122,11 @@ struct SchemaReader<'a> {
     engine: PatternEngine,
     anchors: Anchors<'a>,
     notes: Vec<String>,
+    gaps: Vec<Pointer>,
     patterns: usize,
     backtracking_patterns: usize,
-    references: Vec<String>,
+    /// Targets of references, with the location of each.
+    references: Vec<(String, Pointer)>,
     /// JSON Pointers of all locations that were read as schemas.
     read: HashSet<String>,
 }
@@ -131,9 +138,20 @@ impl SchemaReader<'_> {
         }
     }
 
+    fn gap(&mut self, at: &Pointer) {
+        if self.gaps.len() < MAX_GAPS {
+            self.gaps.push(at.clone());
+        } else {
+            // The location of the whole schema represents all further ones.
+            self.gaps.truncate(0);
+            self.gaps.push(Pointer::root());
+        }
+    }
+
     fn schema(&mut self, value: &Value, at: &Pointer, depth: usize) -> Value {
         if depth >= MAX_DEPTH {
             self.note(at, "nested too deeply; accepts anything");
+            self.gap(at);
             return Value::Bool(true);
         }
         self.read.insert(at.as_str().to_owned());
@@ -191,7 +209,7 @@ impl SchemaReader<'_> {
             }
             KeywordValueForm::Count => count(value).map(Value::from),
             KeywordValueForm::Pattern => value.as_str().filter(|pattern| self.is_pattern(pattern)).map(Value::from),
-            KeywordValueForm::Reference => self.reference(value.as_str()?),
+            KeywordValueForm::Reference => self.reference(value.as_str()?, at),
             KeywordValueForm::Text => value.as_str().map(Value::from),
             KeywordValueForm::Flag => value.as_bool().map(Value::from),
             KeywordValueForm::Examples => value.is_array().then(|| value.clone()),
@@ -246,14 +264,17 @@ impl SchemaReader<'_> {
     }
 
     /// Returns the reference, with the location of an anchor instead of its name, which other modules do not resolve.
-    fn reference(&mut self, text: &str) -> Option<Value> {
+    fn reference(&mut self, text: &str, at: &Pointer) -> Option<Value> {
         if let Some(target) = schema::pointer(text) {
-            self.references.push(target);
+            self.references.push((target, at.clone()));
             return Some(Value::from(text));
         }
-        let target = self.anchors.target(text.strip_prefix('#')?)?;
+        let Some(target) = text.strip_prefix('#').and_then(|name| self.anchors.target(name)) else {
+            self.gap(at);
+            return None;
+        };
         let reference = format!("#{}", utf8_percent_encode(&target, FRAGMENT));
-        self.references.push(target);
+        self.references.push((target, at.clone()));
         Some(Value::from(reference))
     }
 
@@ -261,7 +282,10 @@ impl SchemaReader<'_> {
     /// references.
     fn follow_references(&mut self, schema: &mut Value) {
         let mut dangling = HashSet::new();
-        while let Some(target) = self.references.pop() {
+        while let Some((target, at)) = self.references.pop() {
+            if dangling.contains(&target) {
+                self.gap(&at);
+            }
             if self.read.contains(&target) {
                 continue;
             }
@@ -277,6 +301,7 @@ impl SchemaReader<'_> {
                         &Pointer::from(target.as_str()),
                         "target of a reference does not exist; accepts anything",
                     );
+                    self.gap(&at);
                     self.read.insert(target.clone());
                     dangling.insert(target);
                 }

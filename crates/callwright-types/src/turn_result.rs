@@ -1,0 +1,286 @@
+//! Result of a turn: what the client got, and what the proxy did to the model's answer. [`Verdict`] is derived from it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Verdict;
+
+/// Kind of answer that the client got. The names are metric labels and header values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnOutcome {
+    /// Text, without a call.
+    Text,
+    /// Calls that passed validation.
+    Call,
+    /// At least one call with a fault.
+    FaultyCall,
+    /// Text or an error instead of calls: the model gave up after feedback, or a limit ended the turn.
+    NoCall,
+    /// The last call of a tool was not executed: a rule or a person refused it.
+    Refused,
+    /// The last call of a tool was executed and did not succeed.
+    Failed,
+    /// An error of the provider, or the proxy's error about one.
+    UpstreamFailed,
+    /// An answer that was not validated, for an [`UnjudgedReason`].
+    Unjudged,
+    /// Nothing: the client disconnected first.
+    Unanswered,
+}
+
+impl TurnOutcome {
+    /// All outcomes, so that metrics can create all series at startup.
+    pub const ALL: [TurnOutcome; 9] = [
+        Self::Text,
+        Self::Call,
+        Self::FaultyCall,
+        Self::NoCall,
+        Self::Refused,
+        Self::Failed,
+        Self::UpstreamFailed,
+        Self::Unjudged,
+        Self::Unanswered,
+    ];
+
+    /// Returns the metric label and header value.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Call => "call",
+            Self::FaultyCall => "faulty_call",
+            Self::NoCall => "no_call",
+            Self::Refused => "refused",
+            Self::Failed => "failed",
+            Self::UpstreamFailed => "upstream_failed",
+            Self::Unjudged => "unjudged",
+            Self::Unanswered => "unanswered",
+        }
+    }
+}
+
+impl fmt::Display for TurnOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.label())
+    }
+}
+
+/// Reason why an answer, or a part of it, was not validated. The names are metric labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnjudgedReason {
+    /// The evaluation of its native calls exceeded `scanner.max_judgement_milliseconds`.
+    CallsTime,
+    /// The search for calls in its text exceeded the same limit.
+    TextTime,
+    /// The streamed answer has more content than a limit of its size.
+    Size,
+    /// A call has values that the schema of its tool could not validate: the schema, or the part for these values, was not
+    /// compiled.
+    Schema,
+    /// The mode is `off`.
+    ModeOff,
+}
+
+impl UnjudgedReason {
+    /// All reasons, so that metrics can create all series at startup.
+    pub const ALL: [UnjudgedReason; 5] = [Self::CallsTime, Self::TextTime, Self::Size, Self::Schema, Self::ModeOff];
+
+    /// Returns the metric label.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::CallsTime => "calls_time",
+            Self::TextTime => "text_time",
+            Self::Size => "size",
+            Self::Schema => "schema",
+            Self::ModeOff => "mode_off",
+        }
+    }
+}
+
+/// Actions of the proxy on the model's answer, compared call by call: the calls with their ids, and the text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TurnActions {
+    /// Whether a call or a text differs from the model's: repaired, found in text, or with another id or form.
+    #[serde(skip_serializing_if = "is_false")]
+    pub repaired: bool,
+    /// Number of times that the model got feedback.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub sent_back: u32,
+    /// Whether the client did not get calls of the last answer because they are faulty or not validated.
+    #[serde(skip_serializing_if = "is_false")]
+    pub withheld: bool,
+    /// Number of calls that were left out: repetitions, and those that `parallel_tool_calls: false` does not permit.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cut: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+impl TurnActions {
+    /// Whether the proxy did nothing.
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether what left differs from the model's last answer.
+    pub const fn change_answer(self) -> bool {
+        self.repaired || self.withheld || self.cut > 0
+    }
+
+    /// Returns the actions that were taken.
+    pub fn taken(self) -> impl Iterator<Item = TurnAction> {
+        let taken = [
+            (TurnAction::Repaired, self.repaired),
+            (TurnAction::SentBack, self.sent_back > 0),
+            (TurnAction::Withheld, self.withheld),
+            (TurnAction::Cut, self.cut > 0),
+            (TurnAction::Nothing, self.is_nothing()),
+        ];
+        taken.into_iter().filter_map(|(action, is_taken)| is_taken.then_some(action))
+    }
+}
+
+/// Writes the header value: `nothing`, or a list such as `repaired, sent_back=2`.
+impl fmt::Display for TurnActions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, action) in self.taken().enumerate() {
+            let separator = if position > 0 { ", " } else { "" };
+            write!(f, "{separator}{}", action.label())?;
+            match action {
+                TurnAction::SentBack => write!(f, "={}", self.sent_back)?,
+                TurnAction::Cut => write!(f, "={}", self.cut)?,
+                TurnAction::Nothing | TurnAction::Repaired | TurnAction::Withheld => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Kind of action on an answer. The names are metric labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TurnAction {
+    /// The answer left as the model gave it.
+    Nothing,
+    /// See [`TurnActions::repaired`].
+    Repaired,
+    /// See [`TurnActions::sent_back`].
+    SentBack,
+    /// See [`TurnActions::withheld`].
+    Withheld,
+    /// See [`TurnActions::cut`].
+    Cut,
+}
+
+impl TurnAction {
+    /// All actions, so that metrics can create all series at startup.
+    pub const ALL: [TurnAction; 5] = [Self::Nothing, Self::Repaired, Self::SentBack, Self::Withheld, Self::Cut];
+
+    /// Returns the metric label.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Repaired => "repaired",
+            Self::SentBack => "sent_back",
+            Self::Withheld => "withheld",
+            Self::Cut => "cut",
+        }
+    }
+}
+
+/// Result of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnResult {
+    /// Kind of answer that the client got.
+    pub outcome: TurnOutcome,
+    /// Actions of the proxy on the answer.
+    pub actions: TurnActions,
+    /// Whether a limit ended the turn.
+    pub limit_reached: bool,
+    /// Whether the proxy executed calls.
+    pub has_executions: bool,
+    /// Whether the last feedback requested the confirmation of a call, and the model intended none.
+    pub is_declined: bool,
+}
+
+impl TurnResult {
+    /// Returns the verdict: one label for outcome and actions. An answer that left unchanged is never `repaired`, and a
+    /// changed one is never `clean`.
+    pub fn verdict(self) -> Verdict {
+        let Self { outcome, actions, limit_reached, has_executions, is_declined } = self;
+        let is_corrected = actions.sent_back > u32::from(is_declined);
+        match outcome {
+            TurnOutcome::Unjudged | TurnOutcome::Unanswered => Verdict::Unguarded,
+            TurnOutcome::Refused => Verdict::Refused,
+            TurnOutcome::Failed | TurnOutcome::UpstreamFailed => Verdict::Failed,
+            TurnOutcome::FaultyCall => Verdict::Faulty,
+            _ if limit_reached || actions.withheld => Verdict::Faulty,
+            TurnOutcome::NoCall => Verdict::Text,
+            TurnOutcome::Text if !has_executions && !actions.change_answer() => Verdict::Text,
+            TurnOutcome::Text | TurnOutcome::Call if is_corrected => Verdict::Corrected,
+            TurnOutcome::Text | TurnOutcome::Call if actions.change_answer() => Verdict::Repaired,
+            TurnOutcome::Text | TurnOutcome::Call => Verdict::Clean,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns all results.
+    fn all() -> impl Iterator<Item = TurnResult> {
+        TurnOutcome::ALL.into_iter().flat_map(|outcome| {
+            (0_u32..128).map(move |bits| {
+                let flag = |bit: u32| bits & (1 << bit) != 0;
+                let actions = TurnActions {
+                    repaired: flag(0),
+                    sent_back: u32::from(flag(1)) + u32::from(flag(6)),
+                    withheld: flag(2),
+                    cut: u32::from(flag(3)),
+                };
+                TurnResult {
+                    outcome,
+                    actions,
+                    limit_reached: flag(4),
+                    has_executions: flag(5),
+                    is_declined: flag(6) && actions.sent_back > 0,
+                }
+            })
+        })
+    }
+
+    #[test]
+    fn a_changed_answer_is_never_clean_and_an_unchanged_one_never_repaired() {
+        for result in all() {
+            let verdict = result.verdict();
+            assert!(!(result.actions.change_answer() && verdict == Verdict::Clean), "{result:?}");
+            assert!(result.actions.change_answer() || verdict != Verdict::Repaired, "{result:?}");
+            assert!(result.actions.sent_back > 0 || verdict != Verdict::Corrected, "{result:?}");
+            let has_right_call = result.outcome == TurnOutcome::Call || result.has_executions;
+            let is_of_calls = matches!(verdict, Verdict::Clean | Verdict::Corrected);
+            assert!(has_right_call || !is_of_calls || result.actions.change_answer(), "{result:?} {verdict}");
+        }
+    }
+
+    #[test]
+    fn actions_are_written_for_a_header() {
+        let written = |actions: TurnActions| actions.to_string();
+        assert_eq!(written(TurnActions::default()), "nothing");
+        let all = TurnActions { repaired: true, sent_back: 2, withheld: true, cut: 1 };
+        assert_eq!(written(all), "repaired, sent_back=2, withheld, cut=1");
+        assert_eq!(serde_json::to_string(&TurnActions::default()).unwrap(), "{}");
+        assert_eq!(serde_json::from_str::<TurnActions>("{\"cut\":3}").unwrap().cut, 3);
+    }
+}
