@@ -115,7 +115,8 @@ export const PURPOSES = {
 export const REPAIRS = {
   rescued: "call found in text", residue_removed: "marks beside the call removed", arguments_mended: "invalid JSON completed", form_changed: "call in the form of the tool's kind", tool_renamed: "tool renamed", parameter_renamed: "parameter renamed", default_filled: "default filled in",
   parameter_dropped: "unknown parameter removed", type_coerced: "type converted", null_dropped: "null removed", enum_normalised: "spelling of an allowed value corrected",
-  empty_dropped: "empty value removed", format_normalised: "notation converted", form_completed: "form of the call completed", form_changed: "form of the call changed",
+  empty_dropped: "empty value removed", arguments_regrouped: "arguments moved by one level", parameter_separated: "parameter taken out of a string",
+  format_normalised: "notation converted", form_completed: "form of the call completed",
 };
 
 /** What the client got: a sentence. */
@@ -130,6 +131,7 @@ export const GOT = {
 export const UNJUDGED = {
   calls_time: "The validation of its calls took too long.", text_time: "The search for calls in its text took too long.",
   size: "The answer is larger than the limit of answers that are judged.",
+  calls_values: "Its arguments hold numbers or texts that a parser does not keep.",
   schema: "The schema of a called tool, or the part of it for these values, could not be compiled.", mode_off: "The mode is off.",
 };
 

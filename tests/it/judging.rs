@@ -1,8 +1,10 @@
 //! Calls are repaired if the repair is lossless, sent back with feedback if they require the model, and given up at the
 //! limits.
 
+use std::collections::HashSet;
+
 use crate::support::answer::{self, call, calls, completion, one_call};
-use crate::support::request::{plain, with_tools};
+use crate::support::request::{plain, streamed, with_tools};
 use crate::support::{Answer, Proxy, Received, Reply, Server, config, policy};
 use serde_json::{Value, json};
 
@@ -12,6 +14,45 @@ async fn guarding(replies: Vec<Reply>) -> (Server, Proxy) {
     let upstream = Server::replying(replies).await;
     let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
     (upstream, proxy)
+}
+
+#[tokio::test]
+async fn three_objects_in_one_call_are_three_calls_plain_and_streamed() {
+    let objects = ["Paris", "Oslo", "Bergen"].map(|city| json!({ "city": city }).to_string());
+    let joined = objects.concat();
+    let expected = objects.map(|object| pair("get_weather", &object));
+    let (upstream, proxy) = guarding(vec![one_call("get_weather", &joined)]).await;
+    let answer = proxy.client().chat(&with_tools("Weather?")).await;
+    assert_eq!((calls_of(&answer), answer.verdict()), (expected.to_vec(), "repaired"));
+    let ids: HashSet<String> = call_ids(&answer.message()["tool_calls"]).collect();
+    assert_eq!((ids.len(), upstream.received().len()), (3, 1));
+
+    let chunks = answer::call_chunks(&[("call_1", "get_weather", &joined)]);
+    let (_upstream, proxy) = guarding(vec![Reply::events(&chunks)]).await;
+    let mut stream = proxy.client().chat_stream(&streamed(with_tools("Weather?"))).await;
+    let assembled = stream.assemble().await;
+    let calls = Value::from(assembled.choice().calls.clone());
+    assert_eq!(call_ids(&calls).collect::<HashSet<_>>().len(), 3);
+    let arguments: Vec<&str> =
+        calls.as_array().unwrap().iter().map(|call| call["function"]["arguments"].as_str().unwrap()).collect();
+    assert_eq!(arguments, expected.iter().map(|(_, arguments)| arguments.as_str()).collect::<Vec<_>>());
+
+    let cut = format!("{joined}{{\"city\":");
+    let (upstream, proxy) = guarding(vec![one_call("get_weather", &cut), one_call("get_weather", PARIS)]).await;
+    let answer = proxy.client().chat(&with_tools("Weather?")).await;
+    assert_eq!((calls_of(&answer), upstream.received().len()), (vec![pair("get_weather", PARIS)], 2));
+}
+
+fn call_ids(calls: &Value) -> impl Iterator<Item = String> {
+    calls.as_array().unwrap().iter().map(|call| call["id"].as_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn one_call_in_place_of_the_list_reaches_the_client_in_a_list() {
+    let message = json!({"role": "assistant", "content": null, "tool_calls": call("call_1", "get_weather", PARIS)});
+    let (_upstream, proxy) = guarding(vec![Reply::json(200, &completion(message, "tool_calls"))]).await;
+    let answer = proxy.client().chat(&with_tools("Weather?")).await;
+    assert_eq!(calls_of(&answer), [pair("get_weather", PARIS)]);
 }
 
 /// Starts a proxy with a single policy with these rules.
@@ -43,6 +84,8 @@ async fn literal_faults_are_repaired_without_the_model() {
         ("get_weather", r#"{"city":"Paris","days":"3"}"#, r#"{"city":"Paris","days":3}"#),
         ("get_weather", r#"{"city":"Paris","days":null}"#, PARIS),
         ("get_weather", r#"{"city":"Paris","unit":"Celsius"}"#, r#"{"city":"Paris","unit":"celsius"}"#),
+        ("get_weather", r#"{"requestBody":{"city":"Paris","days":"3"}}"#, r#"{"city":"Paris","days":3}"#),
+        ("get_weather[ARGS]", r#"[ARGS]{"city":"Paris"}"#, PARIS),
     ];
     for (name, arguments, mended) in cases {
         let (upstream, proxy) = guarding(vec![one_call(name, arguments)]).await;

@@ -23,8 +23,12 @@ fn answer_of(name: &str, arguments: &str, count: usize) -> Value {
 }
 
 async fn hurried(body: &Value, rules: &str) -> (Server, Proxy) {
+    ruled(body, rules, HURRIED).await
+}
+
+async fn ruled(body: &Value, rules: &str, settings: &str) -> (Server, Proxy) {
     let upstream = Server::always(Reply::json(200, body)).await;
-    let config = config(&upstream.url("/v1")) + HURRIED + &policy::table("ruled");
+    let config = config(&upstream.url("/v1")) + settings + &policy::table("ruled");
     let proxy = Proxy::start_with_files(config, &[("policies/ruled.yaml", &policy::file("ruled", rules))]).await;
     (upstream, proxy)
 }
@@ -45,6 +49,23 @@ async fn under_pass_it_reaches_the_client_as_it_came() {
         assert_eq!(upstream.received().len(), 1, "the model is not requested again");
         assert_eq!(unjudged(&proxy, "calls_time").await, 1.0);
         assert_eq!(proxy.metrics().await.sum("feedback_exhausted_total", &[("kind", "judgement")]), 1.0);
+    }
+}
+
+#[tokio::test]
+async fn json_that_cannot_be_held_reaches_the_client_as_it_came() {
+    let modulus = format!(r#"{{"city":"Paris","days":{}}}"#, "7".repeat(617));
+    let deep = format!(r#"{{"city":{}{}}}"#, "[".repeat(200), "]".repeat(200));
+    for arguments in [&modulus, &deep, r#"{"city":"Paris","days":1e400}"#, r#"{"city":"half \ud83d"}"#] {
+        let sent = answer_of("get_weather", arguments, 1).to_string();
+        for rules in ["on_exhausted: pass", "on_exhausted: error"] {
+            let (upstream, proxy) = ruled(&serde_json::from_str(&sent).unwrap(), rules, "").await;
+            let answer = proxy.client().chat(&with_tools("Weather?")).await;
+            assert_eq!((answer.status.as_u16(), answer.verdict()), (200, "unguarded"), "{arguments}");
+            assert!(answer.text().as_str() == sent, "the answer was changed");
+            assert_eq!(upstream.received().len(), 1, "the model is not requested again");
+            assert_eq!(unjudged(&proxy, "calls_values").await, 1.0);
+        }
     }
 }
 

@@ -72,7 +72,7 @@ impl ChatMessage {
         if !self.has_unjudged_calls() {
             return Vec::new();
         }
-        let elements: Vec<&RawValue> = self.fields().get_as("tool_calls").unwrap_or_default();
+        let elements = self.present_elements();
         let unjudged = elements.into_iter().zip(&self.elements).filter(|(_, kind)| **kind == CallElement::Unjudged);
         unjudged.filter_map(|(element, _)| read_unjudged(&ObjectFields::parse(element.get())?)).collect()
     }
@@ -302,9 +302,18 @@ impl ChatMessage {
         Some(fields)
     }
 
+    /// Returns the elements of `tool_calls`, which may be one call in place of a list.
+    fn present_elements(&self) -> Vec<Box<RawValue>> {
+        let Some(calls) = self.fields().get("tool_calls") else { return Vec::new() };
+        match calls.get().starts_with('{') {
+            true => vec![calls.to_owned()],
+            false => serde_json::from_str(calls.get()).unwrap_or_default(),
+        }
+    }
+
     /// Writes the calls in their order. Unjudged elements stay before the judged calls that they preceded.
     fn rewritten_elements(&self, calls: &[Call]) -> Vec<Box<RawValue>> {
-        let present: Vec<Box<RawValue>> = self.fields().get_as("tool_calls").unwrap_or_default();
+        let present = self.present_elements();
         let mut own: HashMap<&str, usize> = HashMap::new();
         for (at, kind) in self.elements.iter().enumerate() {
             if let CallElement::Judged(index) = kind
@@ -398,6 +407,23 @@ mod tests {
 
     fn element(id: &str, name: &str, arguments: &str) -> Value {
         json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
+    }
+
+    #[test]
+    fn one_call_in_place_of_the_list_is_a_list_of_it() {
+        let mut call = element("a", "f", "{}");
+        call["sig"] = json!("s");
+        let one = message(&json!({"content": null, "tool_calls": call}));
+        assert_eq!((one.calls().len(), one.calls()[0].name.as_str(), one.is_well_formed()), (1, "f", false));
+        assert_eq!(written(&one)["tool_calls"], json!([call]));
+        for nothing in [json!({}), json!({"calls": []})] {
+            let message = message(&json!({"content": "x", "tool_calls": nothing}));
+            assert!(message.calls().is_empty() && message.is_well_formed(), "{nothing}");
+        }
+        let custom = json!({"id": "c", "type": "custom", "custom": {"name": "x", "input": "y"}});
+        let message = message(&json!({"tool_calls": custom}));
+        assert!(message.has_unjudged_calls() && message.is_well_formed());
+        assert_eq!(message.unjudged_calls()[0].arguments, "y");
     }
 
     #[test]

@@ -37,9 +37,16 @@ impl Default for CallList {
 }
 
 impl CallList {
-    /// Reads a list; any other value is an empty list.
+    /// Reads a list, or one call in place of the list; any other value is an empty list.
     pub(super) fn scan(scanner: &mut Scanner<'_>) -> Scanned<Self> {
         let mut list = Self::default();
+        if scanner.peek() == Some(b'{') {
+            list.scan_element(scanner)?;
+            list.well_formed &= list.calls.is_empty();
+            // An empty object is no call.
+            let is_nameless = list.calls.iter().any(|call| call.name.is_empty());
+            return Ok(if is_nameless { Self::default() } else { list });
+        }
         scanner.array(|scanner| {
             if list.elements.len() < MAX_CALLS {
                 return list.scan_element(scanner);

@@ -22,6 +22,8 @@ pub enum RepairKind {
     ToolRenamed,
     /// A parameter was renamed to the only one whose name differs in case and separators (E3.2).
     ParameterRenamed,
+    /// Arguments were moved one level up or down, where only that fits the schema (E3).
+    ArgumentsRegrouped,
     /// A required parameter was set to the schema's default (E3.4).
     DefaultFilled,
     /// An unknown parameter was removed as required by policy (E3).
@@ -34,6 +36,8 @@ pub enum RepairKind {
     EnumNormalised,
     /// An empty string for an optional parameter with enumerated values was removed (E4.2).
     EmptyDropped,
+    /// A string that held the end of its own parameter and other parameters was taken apart (E4.2).
+    ParameterSeparated,
     /// A value in a different notation was converted to its schema's `format` without loss (E4.2).
     FormatNormalised,
     /// A call was written in the form of its protocol: it had no id, shared one with another call, had no type, or had
@@ -43,19 +47,21 @@ pub enum RepairKind {
 
 impl RepairKind {
     /// All kinds, so that metrics can create all series at startup.
-    pub const ALL: [RepairKind; 14] = [
+    pub const ALL: [RepairKind; 16] = [
         Self::Rescued,
         Self::ResidueRemoved,
         Self::ArgumentsMended,
         Self::FormChanged,
         Self::ToolRenamed,
         Self::ParameterRenamed,
+        Self::ArgumentsRegrouped,
         Self::DefaultFilled,
         Self::ParameterDropped,
         Self::TypeCoerced,
         Self::NullDropped,
         Self::EnumNormalised,
         Self::EmptyDropped,
+        Self::ParameterSeparated,
         Self::FormatNormalised,
         Self::FormCompleted,
     ];
@@ -69,12 +75,14 @@ impl RepairKind {
             Self::FormChanged => "form_changed",
             Self::ToolRenamed => "tool_renamed",
             Self::ParameterRenamed => "parameter_renamed",
+            Self::ArgumentsRegrouped => "arguments_regrouped",
             Self::DefaultFilled => "default_filled",
             Self::ParameterDropped => "parameter_dropped",
             Self::TypeCoerced => "type_coerced",
             Self::NullDropped => "null_dropped",
             Self::EnumNormalised => "enum_normalised",
             Self::EmptyDropped => "empty_dropped",
+            Self::ParameterSeparated => "parameter_separated",
             Self::FormatNormalised => "format_normalised",
             Self::FormCompleted => "form_completed",
         }
@@ -89,9 +97,11 @@ impl RepairKind {
             Self::ToolRenamed => FaultCode::ToolNameLiteral,
             Self::ParameterRenamed => FaultCode::ParameterLiteral,
             Self::DefaultFilled => FaultCode::ParameterMissing,
-            Self::ParameterDropped => FaultCode::ParameterUnknown,
+            Self::ParameterDropped | Self::ArgumentsRegrouped => FaultCode::ParameterUnknown,
             Self::TypeCoerced | Self::NullDropped => FaultCode::TypeMismatch,
-            Self::EnumNormalised | Self::EmptyDropped | Self::FormatNormalised => FaultCode::Constraint,
+            Self::EnumNormalised | Self::EmptyDropped | Self::ParameterSeparated | Self::FormatNormalised => {
+                FaultCode::Constraint
+            }
         }
     }
 

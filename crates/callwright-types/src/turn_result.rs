@@ -76,6 +76,8 @@ pub enum UnjudgedReason {
     TextTime,
     /// The streamed answer has more content than a limit of its size.
     Size,
+    /// The arguments of a native call are JSON that a parsed value cannot hold.
+    CallsValues,
     /// A call has values that the schema of its tool could not validate: the schema, or the part for these values, was not
     /// compiled.
     Schema,
@@ -85,7 +87,8 @@ pub enum UnjudgedReason {
 
 impl UnjudgedReason {
     /// All reasons, so that metrics can create all series at startup.
-    pub const ALL: [UnjudgedReason; 5] = [Self::CallsTime, Self::TextTime, Self::Size, Self::Schema, Self::ModeOff];
+    pub const ALL: [UnjudgedReason; 6] =
+        [Self::CallsTime, Self::TextTime, Self::Size, Self::CallsValues, Self::Schema, Self::ModeOff];
 
     /// Returns the metric label.
     pub const fn label(self) -> &'static str {
@@ -93,6 +96,7 @@ impl UnjudgedReason {
             Self::CallsTime => "calls_time",
             Self::TextTime => "text_time",
             Self::Size => "size",
+            Self::CallsValues => "calls_values",
             Self::Schema => "schema",
             Self::ModeOff => "mode_off",
         }

@@ -77,6 +77,7 @@ impl JudgedAnswer {
             Unjudged::Calls => UnjudgedReason::CallsTime,
             Unjudged::Text => UnjudgedReason::TextTime,
             Unjudged::Size => UnjudgedReason::Size,
+            Unjudged::Values => UnjudgedReason::CallsValues,
         })
     }
 
@@ -131,17 +132,19 @@ impl JudgedAnswer {
             self.completion.choices().iter().map(|choice| choice.message.unjudged_calls().len()).sum();
         let client_calls = checked - proxy_calls + of_others;
         let is_unjudged_text = self.choices.iter().any(|choice| choice.unjudged == Some(Unjudged::Text));
+        // Such calls are right for all that is known. They pass, and no limit ended the turn.
+        let passes = self.unjudged() == Some(Unjudged::Values);
         // In the legacy form, a message makes one call without an id, so an answer could not be recognised later.
         let only_the_clients = turn.request.is_legacy() && client_calls > 0;
         JudgedSummary {
-            faulty: no_call || !faulty.is_empty(),
+            faulty: no_call || !passes && !faulty.is_empty(),
             unsure: self.is_unsure(),
             no_answer: self.choices.iter().any(|choice| choice.no_answer().is_some()),
             // A text that should have been a call is still a text.
             faults_are_the_clients: no_call
                 || is_unjudged_text
                 || faulty.iter().any(|call| !offer.is_proxys(&call.repaired.name)),
-            unjudged: self.unjudged().is_some(),
+            unjudged: !passes && self.unjudged().is_some(),
             delivered: turn.streamed.delivered,
             client_calls,
             proxy_calls: if only_the_clients { 0 } else { proxy_calls },

@@ -48,6 +48,25 @@ async fn a_wrong_name_and_a_number_as_text_are_repaired() {
     }
 }
 
+#[tokio::test]
+async fn a_parameter_that_a_string_swallowed_is_taken_out_of_it() {
+    let right = r#"call get_weather {"city":"Paris","days":3}"#;
+    for api in APIS {
+        for city in [
+            "Paris</city>\n<parameter name=\"days\">3",
+            "Paris</parameter>\n<parameter name=\"days\">3</parameter>\n</invoke>",
+            "Paris\", \"days\": 3",
+        ] {
+            let arguments = json!({ "city": city }).to_string();
+            let (upstream, proxy) = answering(api, vec![call("call_7", "get_weather", &arguments)]).await;
+            for answer in api.both(&proxy, &api.with_tools("Weather?")).await {
+                assert_eq!(api.outline(&answer), [right], "{api:?} {city}");
+            }
+            assert_eq!(upstream.received().len(), 2);
+        }
+    }
+}
+
 /// Returns the ids of a part.
 fn id_of(part: &Value) -> (Value, Value) {
     (part["id"].clone(), part["call_id"].clone())

@@ -11,4 +11,4 @@ mod text;
 pub use edit::{Edit, EditError, apply, text_at};
 pub use pointer::Pointer;
 pub use raw_object::{RawObject, raw};
-pub use text::{bare, scalar_text};
+pub use text::{bare, is_object_text, scalar_text};

@@ -1,6 +1,7 @@
 //! Text of scalars, and JSON in the text of a model.
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// Returns a string unchanged and a number in JSON notation; `None` for any other value.
 pub fn scalar_text(value: &Value) -> Option<String> {
@@ -9,6 +10,12 @@ pub fn scalar_text(value: &Value) -> Option<String> {
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     }
+}
+
+/// Whether the text is one JSON object by the grammar of RFC 8259. It may hold what a parsed [`Value`] cannot: numbers
+/// beyond the range of a double, lone surrogates, and any nesting.
+pub fn is_object_text(text: &str) -> bool {
+    text.trim_start().starts_with('{') && serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
 /// Returns the text without a leading `<think>` block and without an enclosing Markdown fence.
@@ -40,6 +47,20 @@ mod tests {
         }
         for text in ["", "<think>[1]", "see: ```[1]```", "```[1]"] {
             assert_eq!(bare(text), text);
+        }
+    }
+
+    #[test]
+    fn an_object_is_json_whatever_its_values_are() {
+        let deep = format!("{{\"a\":{}1{}}}", "[".repeat(5_000), "]".repeat(5_000));
+        let huge = format!("{{\"n\":{}}}", "7".repeat(700));
+        for text in ["{}", " {\"a\": 1e400}\n", "{\"a\":\"\\ud83d\"}", deep.as_str(), huge.as_str()] {
+            assert!(is_object_text(text), "{text}");
+        }
+        for text in
+            ["", "[]", "1", "{'a':1}", "{\"a\":01}", "{\"a\":\"\\ud8\"}", "{}{}", "{\"a\":1,}", "{\"a\":\"\n\"}"]
+        {
+            assert!(!is_object_text(text), "{text}");
         }
     }
 

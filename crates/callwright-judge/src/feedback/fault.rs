@@ -7,6 +7,7 @@ use serde_json::Map;
 use super::quote::one_line;
 use super::shown::{self, ExampleCall};
 use crate::scanner::ToolSet;
+use callwright_common::json::Pointer;
 use callwright_types::{Call, Diagnosis, FaultCode};
 
 /// Maximum number of faults to describe per call; the message states how many more there are.
@@ -103,10 +104,14 @@ fn example_of(call: &Call, diagnoses: &[Diagnosis], tool_set: &ToolSet) -> Optio
 /// which the example shows a valid value.
 fn right_arguments(call: &Call, diagnoses: &[Diagnosis]) -> (Map<String, serde_json::Value>, Vec<String>) {
     let mut given: Map<String, serde_json::Value> = serde_json::from_str(&call.arguments).unwrap_or_default();
-    let mut wanted = Vec::new();
+    let (mut wanted, mut filled) = (Vec::new(), Vec::new());
     for diagnosis in diagnoses {
         let tokens = diagnosis.path.tokens();
         let Some(name) = tokens.first() else { continue };
+        // An object without a schema of its own is complete with the members that were beside it.
+        if diagnosis.code == FaultCode::ParameterMissing && tokens.len() == 1 && filled.contains(name) {
+            continue;
+        }
         let value = given.shift_remove(name);
         let suggestion = diagnosis.suggestion.as_deref().filter(|_| tokens.len() == 1);
         match (diagnosis.code, suggestion, value) {
@@ -116,12 +121,47 @@ fn right_arguments(call: &Call, diagnoses: &[Diagnosis]) -> (Map<String, serde_j
             (FaultCode::Constraint | FaultCode::WrongSource, Some(meant), _) => {
                 given.insert(name.clone(), meant.into());
             }
+            (FaultCode::ParameterUnknown, _, Some(value)) if tokens.len() == 1 => {
+                filled.extend(regroup(&mut given, diagnosis, name, value));
+            }
             (FaultCode::Placeholder, _, _)
                 if diagnosis.facts.get("required").is_some_and(|required| required == false) => {}
             _ => wanted.push(name.clone()),
         }
     }
     (given, wanted)
+}
+
+/// Gives an unknown member the place that the schema has for it, or its own members theirs. Returns the object that
+/// takes members of any name, if it got the member.
+fn regroup(
+    given: &mut Map<String, serde_json::Value>,
+    diagnosis: &Diagnosis,
+    name: &str,
+    value: serde_json::Value,
+) -> Option<String> {
+    let listed =
+        |key: &str| diagnosis.facts.get(key).and_then(serde_json::Value::as_array).cloned().unwrap_or_default();
+    let (places, objects, inner) = (listed("places"), listed("objects"), listed("inner"));
+    let place = match places.as_slice() {
+        [place] => place.as_str().and_then(|place| Pointer::from(place).tokens().into_iter().next()),
+        _ => None,
+    };
+    let free = match objects.as_slice() {
+        [object] if places.is_empty() => object.as_str().map(str::to_owned),
+        _ => None,
+    };
+    if let Some(object) = place.or_else(|| free.clone()) {
+        let held = given.entry(object).or_insert_with(|| serde_json::Value::Object(Map::new()));
+        if let Some(members) = held.as_object_mut() {
+            members.entry(name).or_insert(value);
+        }
+    } else if let serde_json::Value::Object(members) = value {
+        for (member, value) in members.into_iter().filter(|(member, _)| inner.iter().any(|name| name == member)) {
+            given.entry(member).or_insert(value);
+        }
+    }
+    free
 }
 
 #[cfg(test)]
@@ -202,6 +242,34 @@ mod tests {
         assert_eq!(example(&told("get_weather", r#"{"num_days":3}"#)), r#"{"num_days":3,"city":"<city>"}"#);
         let message = told("get_weather", r#"{"city":"Oslo","unit":"celcius","from":"tomorrow"}"#);
         assert_eq!(example(&message), r#"{"city":"Oslo","unit":"celsius","from":"2025-01-31"}"#);
+    }
+
+    #[test]
+    fn members_one_level_off_are_sent_to_their_place() {
+        const BOOK: &str = r#"[{"name":"send","parameters":{"type":"object","additionalProperties":false,"properties":{
+            "user":{"type":"string"},
+            "mail":{"type":"object","properties":{"to":{"type":"string"},"kind":{"enum":["a","b"]}},"required":["to","kind"]},
+            "copy":{"type":"object","properties":{"to":{"type":"string"}}}},"required":["user","mail"]}},
+            {"name":"draft","parameters":{"type":"object","properties":{"kind":{"type":"string"}}}},
+            {"name":"post","parameters":{"type":"object","properties":{"body":{"type":"object"}},"required":["body"]}}]"#;
+        let told = |name: &str, arguments: &str| {
+            let (book, call) = (tool_set(BOOK), call(name, arguments));
+            let diagnoses = scan(&call, 0, &book, &ScanRules::default()).unwrap_err();
+            Templates::builtin().faulty_call(&call, &diagnoses, &book)
+        };
+        let message = told("send", r#"{"user":"u","kind":"a"}"#);
+        assert!(message.contains("one level off: give it at `/mail/kind`"), "{message}");
+        assert_eq!(example(&message), r#"{"user":"u","mail":{"to":"<to>","kind":"a"}}"#);
+        let message = told("send", r#"{"user":"u","to":"x"}"#);
+        assert!(message.contains("give it at `/mail/to`, `/copy/to`"), "{message}");
+        let message = told("send", r#"{"data":{"user":"u"}}"#);
+        assert!(message.contains("give them without `data` around them"), "{message}");
+        let message = told("post", r#"{"name":"n"}"#);
+        assert!(message.contains("`body` is missing and takes members of any name"), "{message}");
+        assert_eq!(example(&message), r#"{"body":{"name":"n"}}"#);
+        for arguments in [r#"{"user":"u","kind":"a"}"#, r#"{"user":"u","to":"x"}"#, r#"{"data":{"user":"u"}}"#] {
+            assert!(!told("send", arguments).to_lowercase().contains("leave it out"));
+        }
     }
 
     #[test]

@@ -48,7 +48,14 @@ const PARTS: [(FaultCode, [&str; 3]); 16] = [
             "It takes integer (\"Number of the room.\"). Take its value from",
         ],
     ),
-    (FaultCode::ParameterUnknown, ["E3 at `/zzz`: `book_room` has no parameter", "no other tool has it", "Omit it"]),
+    (
+        FaultCode::ParameterUnknown,
+        [
+            "E3 at `/zzz`: `book_room` has no parameter",
+            "no other tool has it",
+            "call without it|Omit it|one level off|around them|give it there",
+        ],
+    ),
     (
         FaultCode::TypeMismatch,
         ["E4.1 at `/", "the name is right", "the value must be integer|the value must be string. Allowed: `"],

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::proposal::{RepairJob, RepairedCall};
-use super::{arguments, custom_input, passes, tool_name};
+use super::{arguments, custom_input, passes, regroup, tool_name};
 use crate::scanner::{Context, Scan, ToolSet, scan_in};
 use callwright_common::json::RawObject;
 use callwright_types::rules::{RepairRules, ScanRules};
@@ -69,6 +69,7 @@ fn repair_in(
         }
         // Parsers differ in which of two duplicate members they use, and a repair would choose one of them.
         if !gives_two_values(&repaired.call.arguments) {
+            regroup::repair(&mut repaired, &job);
             passes::repair(&mut repaired, &job);
         }
     }

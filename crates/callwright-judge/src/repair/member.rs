@@ -103,6 +103,8 @@ mod tests {
         assert_eq!(repaired.call.arguments, r#"{"city":"Oslo","numdayz":2,"order_id":1}"#);
         assert_eq!(repaired.repairs[0].kind, RepairKind::ParameterDropped);
         assert!(unchanged(TOOLS, "get_weather", r#"{"city":"Oslo","verbose":true}"#));
+        let misplaced = r#"{"place":{"city":"Oslo","zip":"0151"},"zip":"0150"}"#;
+        assert_eq!(repair_under(&drop, TOOLS, &call("make_note", misplaced)).call.arguments, misplaced);
         let free = r#"{"query":"x","verbose":true}"#;
         assert_eq!(repair_under(&drop, TOOLS, &call("search", free)).call.arguments, free);
     }

@@ -11,10 +11,11 @@ use super::rescue::residue::{self, Residue};
 use super::rescue::written::WrittenCall;
 use super::rescue::{rescue, unsure};
 use crate::scanner::{CheckedCall, CompiledTool, Context, JudgementBudget, Scan, ToolSet, accept_unjudged};
-use callwright_common::json::{Pointer, RawObject};
+use callwright_common::json::{Pointer, RawObject, is_object_text};
 use callwright_types::rules::{Action, RepairRules, ScanRules, Unsure};
-use callwright_types::{Call, Diagnosis, FaultCode, Repair, RepairKind, ToolKind, Verdict};
+use callwright_types::{Call, Diagnosis, FaultCode, Repair, RepairKind, ToolKind, Verdict, ids};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// One message of a model, before it is judged.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +66,21 @@ impl JudgedCall {
         self.result.as_ref().is_ok_and(|checked| checked.custom_input().is_some())
     }
 
+    /// Whether the arguments could not be read as one JSON object (E1).
+    fn is_unread(&self) -> bool {
+        self.result.as_ref().is_err_and(|found| found.first().is_some_and(|fault| fault.code == FaultCode::NoCall))
+    }
+
+    /// Whether the call is of an offered tool that the client executes.
+    fn is_clients(&self, tool_set: &ToolSet) -> bool {
+        tool_set.get(&self.made.name).is_some_and(|tool| !tool.tool.owner.is_proxy())
+    }
+
+    /// Whether the arguments are a JSON object, but hold what a parsed value cannot.
+    fn cannot_be_held(&self, tool_set: &ToolSet) -> bool {
+        self.is_unread() && self.is_clients(tool_set) && is_object_text(&self.made.arguments)
+    }
+
     /// Returns the verdict on this call alone.
     pub fn verdict(&self) -> Verdict {
         match &self.result {
@@ -90,21 +106,57 @@ impl CallJudge<'_> {
         calls.iter().enumerate().map(|(index, call)| self.call(call, index)).collect()
     }
 
-    /// Judges native calls, which have the form of a function's.
+    /// Judges a native call, which has the form of a function's.
+    fn native_call(&self, call: &Call, index: usize) -> JudgedCall {
+        if self.tool_set.kind(&call.name) == Some(ToolKind::Predefined)
+            && let Some(tool) = self.tool_set.get(&call.name)
+        {
+            return JudgedCall::unjudged(call, tool);
+        }
+        let mut judged = self.call(call, index);
+        if judged.is_custom() {
+            judged.repairs.push(form_changed(index, "function", "custom"));
+        }
+        judged
+    }
+
+    /// Judges native calls. A call whose arguments are several objects is several calls, if no call is faulty then.
     fn native(&self, calls: &[Call]) -> Vec<JudgedCall> {
-        let judged = calls.iter().enumerate().map(|(index, call)| {
-            if self.tool_set.kind(&call.name) == Some(ToolKind::Predefined)
-                && let Some(tool) = self.tool_set.get(&call.name)
-            {
-                return JudgedCall::unjudged(call, tool);
+        let judged: Vec<JudgedCall> =
+            calls.iter().enumerate().map(|(index, call)| self.native_call(call, index)).collect();
+        if !judged.iter().any(JudgedCall::is_unread) {
+            return judged;
+        }
+        let mut divided = Vec::with_capacity(judged.len());
+        for call in &judged {
+            let parts = self.parts(call);
+            if call.result.is_err() && parts.is_empty() {
+                return judged;
             }
-            let mut judged = self.call(call, index);
-            if judged.is_custom() {
-                judged.repairs.push(form_changed(index, "function", "custom"));
+            if parts.is_empty() {
+                divided.push(self.native_call(&call.made, divided.len()));
             }
-            judged
-        });
-        judged.collect()
+            for part in parts {
+                let mut of_part = self.native_call(&part, divided.len());
+                if of_part.result.is_err() {
+                    return judged;
+                }
+                of_part.repairs.insert(0, divided_from(&call.made, &part, divided.len()));
+                divided.push(of_part);
+            }
+        }
+        divided
+    }
+
+    /// Returns the calls that the arguments of an unread call of a client's tool are.
+    fn parts(&self, call: &JudgedCall) -> Vec<Call> {
+        let tool = self.tool_set.find(&call.made.name).map(|tool| &tool.tool);
+        let is_clients = tool.is_some_and(|tool| tool.kind == ToolKind::Function && !tool.owner.is_proxy());
+        let repairs = self.repair.values && self.scan.faults.of(FaultCode::NoCall).repairs();
+        if !(call.is_unread() && is_clients && repairs) {
+            return Vec::new();
+        }
+        concatenated(&call.made).unwrap_or_default()
     }
 
     fn call(&self, call: &Call, index: usize) -> JudgedCall {
@@ -173,18 +225,41 @@ impl CallJudge<'_> {
 /// The part of a message that was not judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unjudged {
-    /// The native calls.
+    /// The native calls, because of the budget.
     Calls,
-    /// The text, which may contain calls.
+    /// The text, which may contain calls, because of the budget.
     Text,
     /// All of it: it is longer than what the caller keeps.
     Size,
+    /// The native calls, because their arguments are JSON that a parsed value cannot hold.
+    Values,
+}
+
+/// Maximum number of calls that one argument text may be.
+const MAX_PARTS: usize = 32;
+
+/// Returns a call for each of the JSON objects that the arguments are; `None` if they are anything else.
+fn concatenated(call: &Call) -> Option<Vec<Call>> {
+    let mut parts: Vec<Call> = Vec::new();
+    for object in serde_json::Deserializer::from_str(&call.arguments).into_iter::<Box<RawValue>>() {
+        let object = object.ok().filter(|object| object.get().starts_with('{') && parts.len() < MAX_PARTS)?;
+        let id = if parts.is_empty() { call.id.clone() } else { ids::call_id() };
+        parts.push(Call { id, name: call.name.clone(), arguments: object.get().to_owned() });
+    }
+    (parts.len() > 1).then_some(parts)
+}
+
+/// Returns the repair of a call that was one of several in the arguments of `made`.
+fn divided_from(made: &Call, part: &Call, index: usize) -> Repair {
+    let to = serde_json::from_str(&part.arguments).unwrap_or_default();
+    let (kind, path, from) = (RepairKind::ArgumentsMended, Pointer::root(), Value::from(made.arguments.as_str()));
+    Repair { kind, call: index, path, from, to }
 }
 
 /// One message with its judgement.
 #[derive(Debug, Default)]
 pub struct JudgedMessage {
-    /// The part that was not judged within the budget. If set, no call has a verdict, and the text is treated as plain
+    /// The part that was not judged. If set, no call has a verdict, and the text is treated as plain
     /// text.
     pub unjudged: Option<Unjudged>,
     /// The calls of the message.
@@ -277,6 +352,10 @@ fn judged_in_budget(spoken: &Spoken<'_>, judge: CallJudge<'_>) -> JudgedMessage 
     let CallJudge { tool_set, scan, repair, context } = judge;
     if !spoken.calls.is_empty() {
         let mut calls = judge.native(spoken.calls);
+        if calls.iter().any(|call| call.cannot_be_held(tool_set)) && calls.iter().all(|call| call.is_clients(tool_set))
+        {
+            return JudgedMessage { unjudged: Some(Unjudged::Values), ..JudgedMessage::unjudged(spoken.calls) };
+        }
         if calls.len() > 1 && scan.faults.of(FaultCode::RepeatedCall) != Action::Off {
             note_duplicates(&mut calls);
         }
@@ -373,5 +452,59 @@ fn written_as_text(rescued: &Rescued) -> Diagnosis {
         message: format!("calls are written into the text, in the notation `{}`", rescued.notation),
         facts: serde_json::json!({ "empty": false, "problem": "written into the text", "near": rescued.notation }),
         suggestion: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scanner::testing::{TOOLS, call, tool_set};
+    use callwright_types::rules::Evidence;
+
+    fn judged(calls: &[Call]) -> JudgedMessage {
+        let spoken = Spoken { text: None, calls, situation: Situation::with(Evidence::Amid) };
+        let (scan, repair) = (ScanRules::default(), RepairRules::default());
+        judge_message(&spoken, &tool_set(TOOLS), &scan, &repair, &Context::default())
+    }
+
+    #[test]
+    fn several_objects_in_one_call_are_as_many_calls_if_each_is_right() {
+        let three = r#"{"city": "Oslo"}{"city": "Bergen"}
+            {"city": "Bod\u00f8", "num_days": "2"}"#;
+        let message = judged(&[call("get_weather", three), call("ping", "{}")]);
+        let arguments: Vec<&str> = message.calls.iter().map(|call| call.repaired.arguments.as_str()).collect();
+        let last = r#"{"city":"Bod\u00f8","num_days":2}"#;
+        assert_eq!(arguments, [r#"{"city": "Oslo"}"#, r#"{"city": "Bergen"}"#, last, "{}"]);
+        assert_eq!(message.verdict(), Verdict::Repaired);
+        let ids: HashSet<&str> = message.calls.iter().take(3).map(|call| call.made.id.as_str()).collect();
+        assert!(ids.len() == 3 && ids.contains("call_1"));
+        let indexes: Vec<usize> =
+            message.calls.iter().flat_map(|call| &call.repairs).map(|repair| repair.call).collect();
+        assert_eq!(indexes, [0, 1, 2, 2]);
+        for faulty in [
+            r#"{"city": "Oslo"}{"town": 1}"#,
+            r#"{"city": "Oslo"}{"city": "#,
+            r#"{"city": "Oslo"}, {"city": "Bergen"}"#,
+            r#"{"city": "Oslo"} ["Bergen"]"#,
+        ] {
+            let message = judged(&[call("get_weather", faulty)]);
+            assert_eq!((message.verdict(), message.calls.len()), (Verdict::Faulty, 1), "{faulty}");
+        }
+        let beside = judged(&[call("get_weather", three), call("get_weather", "{}")]);
+        assert_eq!((beside.verdict(), beside.calls.len()), (Verdict::Faulty, 2));
+    }
+
+    #[test]
+    fn json_that_cannot_be_held_passes_unjudged() {
+        let modulus = format!(r#"{{"n": {}}}"#, "7".repeat(617));
+        let deep = format!(r#"{{"a":{}{}}}"#, "[".repeat(300), "]".repeat(300));
+        for arguments in [&modulus, &deep, r#"{"a": -1e400}"#, r#"{"a": "half \ud83d"}"#] {
+            let message = judged(&[call("log", arguments), call("ping", "{}")]);
+            assert_eq!((message.unjudged, message.verdict()), (Some(Unjudged::Values), Verdict::Unguarded));
+            assert_eq!(message.calls[0].repaired.arguments, arguments);
+            assert!(message.diagnoses().next().is_none());
+            let unknown = judged(&[call("lgo", arguments)]);
+            assert_eq!((unknown.unjudged, unknown.verdict()), (None, Verdict::Faulty), "{arguments}");
+        }
     }
 }

@@ -20,7 +20,9 @@ mod passes;
 #[cfg(test)]
 mod properties;
 mod proposal;
+mod regroup;
 pub mod rescue;
+mod swallowed;
 #[cfg(test)]
 mod testing;
 mod tool_name;

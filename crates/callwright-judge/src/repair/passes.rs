@@ -5,9 +5,10 @@ use std::collections::{BTreeSet, HashSet};
 use serde_json::{Map, Value};
 
 use super::proposal::{RepairJob, RepairProposal, RepairedCall};
-use super::{coercion, member, value};
+use super::{coercion, member, swallowed, value};
 use crate::scanner::examination::Examination;
 use crate::scanner::schema::{SchemaRule, Violation};
+use crate::scanner::swallowed::RULE;
 use callwright_common::json::{Edit, Pointer, apply};
 use callwright_types::{Call, FaultCode, Repair, RepairKind};
 
@@ -175,6 +176,12 @@ fn value_changes(
         && job.repairs(FaultCode::TypeMismatch)
         && text.len().saturating_mul(found.violations.len()) <= MAX_EDITED_BYTES;
     let normalises = job.rules.values && job.repairs(FaultCode::Constraint);
+    if normalises && found.violations.iter().any(is_swallowed) {
+        let parts = swallowed::propose(arguments, job.tool);
+        if parts.iter().all(|change| taken.insert(change.repair.path.clone())) {
+            changes.extend(parts);
+        }
+    }
     for violation in found.violations.iter().take_while(|_| job.context.step()) {
         let mut change = if fills { value::default(violation, job.tool) } else { None };
         if coerces {
@@ -192,6 +199,10 @@ fn value_changes(
         }
     }
     changes
+}
+
+fn is_swallowed(violation: &Violation) -> bool {
+    matches!(violation.rule, SchemaRule::Constraint(RULE, _))
 }
 
 #[cfg(test)]

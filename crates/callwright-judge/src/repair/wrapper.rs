@@ -9,8 +9,20 @@ use super::rescue::literal::Literal;
 use crate::scanner::names::fold;
 
 /// Members that contain an argument object, in addition to the usual members of a call.
-const HOLDERS: [&str; 10] =
-    ["data", "properties", "payload", "request", "body", "json", "function", "tool_call", "function_call", "call"];
+const HOLDERS: [&str; 12] = [
+    "data",
+    "properties",
+    "payload",
+    "request",
+    "body",
+    "requestBody",
+    "request_body",
+    "json",
+    "function",
+    "tool_call",
+    "function_call",
+    "call",
+];
 
 /// Members of a call beside its name and its arguments.
 const BESIDE: [&str; 5] = ["id", "type", "index", "call_id", "tool_call_id"];
@@ -70,7 +82,12 @@ fn is_same(key: &str, name: &str) -> bool {
 }
 
 fn is_holder(key: &str, guard: LenientGuard<'_>) -> bool {
-    ARGUMENTS.contains(&key) || HOLDERS.contains(&key) || is_same(key, guard.tool.name())
+    is_usual(key) || is_same(key, guard.tool.name())
+}
+
+/// Whether models usually give this name to a member that contains arguments.
+pub(super) fn is_usual(key: &str) -> bool {
+    ARGUMENTS.contains(&key) || HOLDERS.contains(&key)
 }
 
 /// Whether the member is the name of a call and not an argument object: `{"function": "get_user", "arguments": {...}}`.

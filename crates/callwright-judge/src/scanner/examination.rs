@@ -7,11 +7,15 @@ use serde_json::{Map, Number, Value};
 
 use super::place::ArgumentPath;
 use super::schema::{CompiledSchema, NodeId, Openness, SchemaRule, ShapeNode, Violation};
+use super::swallowed;
 use callwright_common::json::Pointer;
 use callwright_types::rules::UnknownParameters;
 
 /// Maximum number of findings of one kind per call; more do not help to repair the call.
 const MAX_FINDINGS: usize = 512;
+
+/// Maximum number of other places of one member to report.
+const MAX_LEVELS: usize = 8;
 
 /// Largest integer that every JSON implementation represents exactly as a double (RFC 8259, section 6).
 pub(crate) const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
@@ -130,6 +134,35 @@ impl<'a> UnknownMember<'a> {
         node.nearest(&self.name, limit, floor, |name| !self.given.contains(name))
     }
 
+    /// Returns the paths one level below or above that the schema has for a member of this name.
+    pub(crate) fn other_levels(&self, schema: &CompiledSchema) -> Vec<Pointer> {
+        let shape = schema.shape();
+        let has = |id: NodeId| shape.node(id).is_some_and(|node| node.members.contains_key(&self.name));
+        let inside = self.node.into_iter().flat_map(|node| &node.members);
+        let below = inside.filter(|(_, member)| member.node.is_some_and(has));
+        let mut paths: Vec<Pointer> =
+            below.take(MAX_LEVELS).map(|(object, _)| self.object.child(object).child(&self.name)).collect();
+        let parent = self.object.as_str().rsplit_once('/').map(|(parent, _)| Pointer::from(parent));
+        let above = parent.filter(|parent| shape.at(parent).is_some_and(|node| node.members.contains_key(&self.name)));
+        paths.extend(above.map(|parent| parent.child(&self.name)));
+        paths
+    }
+
+    /// Returns the names among `names` that the object of this member has as its own members.
+    pub(crate) fn own<'n>(&self, names: impl Iterator<Item = &'n String>) -> Vec<String> {
+        let node = self.node;
+        names
+            .filter(|name| node.is_some_and(|node| node.members.contains_key(*name)))
+            .take(MAX_LEVELS)
+            .cloned()
+            .collect()
+    }
+
+    /// Whether the schema states that the object has no further members.
+    pub(crate) fn is_excluded(&self) -> bool {
+        self.node.is_some_and(|node| node.openness == Openness::Closed)
+    }
+
     /// Returns the path of the member.
     pub(crate) fn path(&self) -> Pointer {
         self.object.child(&self.name)
@@ -160,6 +193,8 @@ pub(crate) fn examine<'a>(schema: &'a CompiledSchema, arguments: &Value, rule: U
             _ => found.violations.push(violation),
         }
     }
+    let swallowed = arguments.as_object().and_then(|members| swallowed::find(schema, members));
+    found.violations.extend(swallowed.map(|found| found.violation()));
     found
 }
 

@@ -20,6 +20,7 @@ pub(crate) mod schema;
 mod settings;
 #[cfg(test)]
 mod shared_data_tests;
+pub(crate) mod swallowed;
 // Always compiled: a feature for it would build every crate twice for `cargo test`. The linker drops it.
 #[doc(hidden)]
 pub mod testing;
@@ -239,9 +240,12 @@ fn judge_member(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMembe
     })
 }
 
-/// Whether an unknown member matches no parameter of this or another tool (E3).
+/// Whether an unknown member matches no parameter of this or another tool (E3), at no level.
 pub(crate) fn means_nothing(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> bool {
-    judge_member(case, tool, member).is_some_and(|diagnosis| diagnosis.code == FaultCode::ParameterUnknown)
+    judge_member(case, tool, member).is_some_and(|diagnosis| {
+        let is_empty = |fact: &str| diagnosis.facts.get(fact).and_then(Value::as_array).is_none_or(Vec::is_empty);
+        diagnosis.code == FaultCode::ParameterUnknown && ["places", "inner", "objects"].into_iter().all(is_empty)
+    })
 }
 
 /// Whether an unknown member is meant to be the missing parameter. Then the name is the only fault, unless the rules

@@ -64,10 +64,10 @@ pub(crate) fn without_debris(name: &str) -> Option<&str> {
     while let Some(length) = template_token(rest).or_else(|| bracket_token(rest)) {
         rest = rest.get(length..)?.trim_start();
     }
-    let mut brackets = rest.match_indices('<');
-    if let Some((at, _)) = brackets.find(|(at, _)| rest.get(*at..).and_then(template_token).is_some()) {
+    let mut brackets = rest.match_indices(['<', '[']);
+    if let Some((at, length)) = brackets.find_map(|(at, _)| Some((at, template_token(rest.get(at..)?)?))) {
         // After the token, only words may follow: brackets and quotes indicate arguments.
-        let behind = rest.get(at..)?;
+        let behind = rest.get(at + length..)?;
         if behind.contains(['(', '{', '[', '"', '\'', '=']) {
             return None;
         }
@@ -90,9 +90,15 @@ pub(crate) fn without_debris(name: &str) -> Option<&str> {
     (rest != name && !fold(rest).is_empty()).then_some(rest)
 }
 
-/// Returns the length in bytes of the complete token (`<|end|>`, `<｜end｜>`) or tag (`<arg_key>`, `</arg_key>`) at the
-/// start of `text`.
+/// Tokens in square brackets that divide a call.
+const BRACKET_TOKENS: [&str; 3] = ["[ARGS]", "[CALL_ID]", "[TOOL_CALLS]"];
+
+/// Returns the length in bytes of the complete token (`<|end|>`, `<｜end｜>`, `[ARGS]`) or tag (`<arg_key>`,
+/// `</arg_key>`) at the start of `text`.
 pub(crate) fn template_token(text: &str) -> Option<usize> {
+    if text.starts_with('[') {
+        return BRACKET_TOKENS.iter().find(|token| text.starts_with(**token)).map(|token| token.len());
+    }
     let inner = text.strip_prefix('<')?;
     let end = inner.bytes().take(MAX_TOKEN).position(|byte| byte == b'>')?;
     let word = inner.get(..end)?;

@@ -26,6 +26,8 @@ fn action(repair: &Repair) -> String {
     match kind {
         RepairKind::Rescued => format!("rescued {to} from {}", from.trim_matches('"')),
         RepairKind::ResidueRemoved => format!("removed {from} from the text"),
+        RepairKind::ArgumentsRegrouped => format!("{location}: regrouped {from} as {to}"),
+        RepairKind::ParameterSeparated => format!("{location}: separated from the string, {to}"),
         RepairKind::ArgumentsMended => format!("{location}: read {from} as {to}"),
         RepairKind::FormChanged => format!("changed the form of the call from {from} to {to}"),
         RepairKind::ToolRenamed => format!("renamed tool {from} to {to}"),

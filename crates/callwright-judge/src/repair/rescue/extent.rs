@@ -118,7 +118,7 @@ pub(super) fn value<'a>(
     let inner = rest.get(..found.unwrap_or(rest.len()))?;
     match sibling(inner, full, within, taken) {
         Sibling::Ambiguous => return None,
-        Sibling::At(at) => return unclosed(reader, at, breaks),
+        Sibling::At(at) => return closed_by_name(reader, at, breaks, taken.last().copied().unwrap_or_default()),
         Sibling::None => {}
     }
     // Truncated text may have had another end.
@@ -147,6 +147,24 @@ fn unclosed<'a>(reader: &mut LiteralReader<'a>, length: usize, breaks: Breaks) -
     reader.advance(length)?;
     let text = if breaks == Breaks::Value { text } else { text.strip_prefix('\n').unwrap_or(text) };
     Some(Cow::Borrowed(text.strip_suffix('\n').unwrap_or(text)))
+}
+
+/// Consumes a value of `length` bytes that may end with the end tag of the argument's name `key`.
+fn closed_by_name<'a>(
+    reader: &mut LiteralReader<'a>,
+    length: usize,
+    breaks: Breaks,
+    key: &str,
+) -> Option<Cow<'a, str>> {
+    let text = reader.rest().get(..length)?;
+    let kept = text.trim_end().strip_suffix(&format!("</{key}>"));
+    match kept.filter(|kept| !kept.contains(&format!("<{key}"))) {
+        Some(kept) => {
+            reader.advance(length)?;
+            Some(Cow::Borrowed(inner_text(kept, breaks)))
+        }
+        None => unclosed(reader, length, breaks),
+    }
 }
 
 /// Text that looks like the next argument, before the end of a value and at the start of a line.

@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use super::case::{FaultCase, quoted};
-use callwright_common::json::Pointer;
+use callwright_common::json::{Pointer, is_object_text};
 use callwright_types::{Diagnosis, FaultCode};
 
 /// Facts for the feedback template.
@@ -13,6 +13,8 @@ use callwright_types::{Diagnosis, FaultCode};
 struct Facts {
     /// Whether the arguments text is empty.
     empty: bool,
+    /// Whether the text is a JSON object with a number, string or nesting that cannot be held.
+    is_json: bool,
     /// Parser error with its position.
     problem: String,
     /// Text around the error position.
@@ -22,9 +24,12 @@ struct Facts {
 pub(super) fn check(case: &FaultCase<'_>, error: &serde_json::Error) -> Option<Diagnosis> {
     let text = &case.call.arguments;
     let empty = text.trim().is_empty();
-    let facts = Facts { empty, problem: error.to_string(), near: near(text, error) };
+    let is_json = is_object_text(text);
+    let facts = Facts { empty, is_json, problem: error.to_string(), near: near(text, error) };
     let message = if empty {
         "the arguments are empty, not a JSON object".to_owned()
+    } else if is_json {
+        format!("the arguments are JSON, but cannot be held: {error}")
     } else {
         format!("the arguments are not a JSON object: {error}")
     };

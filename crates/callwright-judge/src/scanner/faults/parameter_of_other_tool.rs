@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::case::{FaultCase, quoted, whereabouts};
+use super::parameter_unknown::is_one_level_off;
 use crate::scanner::examination::UnknownMember;
 use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
@@ -28,6 +29,10 @@ struct Facts {
 
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
     if !member.object.is_root() {
+        return None;
+    }
+    // The tool's own other levels come first.
+    if is_one_level_off(tool, member) {
         return None;
     }
     let owners: Vec<String> = case

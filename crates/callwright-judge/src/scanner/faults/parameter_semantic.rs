@@ -24,6 +24,10 @@ struct Facts {
 }
 
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
+    // A name that another level has is not a misspelling.
+    if !member.other_levels(tool.compiled()).is_empty() {
+        return None;
+    }
     let value = case.arguments.and_then(|arguments| arguments.pointer(member.path().as_str()));
     let nearest = member.nearest(2, case.rules.similarity);
     let candidate = clearly_closest(case, &member.name, &nearest, member.unset(), |candidate| {
