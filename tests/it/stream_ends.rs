@@ -87,7 +87,7 @@ async fn a_text_without_tools_has_one_end_too() {
         [vec![role()], text.clone(), vec![finish("stop"), finish("stop")]].concat(),
         [vec![ending(role(), "")], text, vec![finish("stop")]].concat(),
     ];
-    let upstream = Server::replying(streams.iter().map(|chunks| Reply::events(chunks)).collect::<Vec<_>>()).await;
+    let upstream = Server::replying(streams.iter().map(Reply::events).collect::<Vec<_>>()).await;
     let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
     for (case, _) in streams.iter().enumerate() {
         let assembled = proxy.client().chat_stream(&streamed(plain("Weather?"))).await.assemble().await;

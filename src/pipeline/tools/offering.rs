@@ -188,7 +188,7 @@ impl Offering {
             });
         }
         tools.extend(self.withheld());
-        tools.extend(client.into_iter().filter(|tool| is_providers(tool)).map(Arc::new));
+        tools.extend(client.into_iter().filter(is_providers).map(Arc::new));
         (tools, SentToolList::Instead(sent))
     }
 

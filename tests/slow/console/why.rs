@@ -55,6 +55,9 @@ const fn of_outcome(outcome: ExecutionOutcome) -> Option<&'static str> {
     match outcome {
         ExecutionOutcome::ClientError => Some("The API refused the call of bookRoom with status 503."),
         ExecutionOutcome::ServerError => Some("The API failed at the call of bookRoom with status 503."),
+        ExecutionOutcome::Redirected => {
+            Some("The API redirected the call of bookRoom with status 503 to an address that")
+        }
         ExecutionOutcome::Unreachable => Some("The API of bookRoom could not be reached: nothing was sent."),
         ExecutionOutcome::Unknown => Some("no response arrived. It is not known whether it took effect."),
         ExecutionOutcome::Refused => Some("The call of bookRoom was not sent."),

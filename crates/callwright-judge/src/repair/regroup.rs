@@ -104,7 +104,7 @@ impl<'a> Regrouping<'a> {
     fn candidates(&self) -> Vec<String> {
         let mut found = Vec::new();
         if !self.unknown.is_empty() {
-            self.into_objects(&mut found);
+            self.move_into_objects(&mut found);
             found.extend(self.by_path());
         }
         if let Some((name, inner)) = self.wrapping() {
@@ -113,7 +113,7 @@ impl<'a> Regrouping<'a> {
         }
         self.out_of_objects(&mut found);
         found.truncate(MAX_TRIALS);
-        found.iter().map(|fields| write(fields)).collect()
+        found.iter().map(write).collect()
     }
 
     /// Returns the object parameters with the shape of their members, if the schema has one.
@@ -137,7 +137,7 @@ impl<'a> Regrouping<'a> {
     }
 
     /// Moves all unknown members into one object parameter, given or not.
-    fn into_objects(&self, found: &mut Vec<Fields>) {
+    fn move_into_objects(&self, found: &mut Vec<Fields>) {
         for (name, node) in self.objects() {
             let object = match self.given.get(name) {
                 None => Vec::new(),

@@ -112,10 +112,8 @@ impl<'a> EventFlow<'a> {
             (gate, EventRole::Head) => gate,
             _ => Gate::Open,
         };
-        if self.form.has_calls() && role == EventRole::Call {
-            if self.hold.switch_off() == self.hold.seen() {
-                self.hold_ended(HoldEnd::NativeCall);
-            }
+        if self.form.has_calls() && role == EventRole::Call && self.hold.switch_off() == self.hold.seen() {
+            self.hold_ended(HoldEnd::NativeCall);
         }
         let overflows = self.hold.overflows();
         let released = match self.form.text().get(self.hold.seen()..) {

@@ -307,9 +307,9 @@ mod tests {
     #[test]
     fn what_the_client_has_stays() {
         let found = |sent| find("I look.<|im_end|>", sent, tools(), Notations::built_in(), None, |_| false);
-        assert_eq!(found(7).map(|found| found.spans), Some(vec![7..17]));
+        assert_eq!(found(7).map(|found| found.spans), Some(std::iter::once(7..17).collect()));
         assert_eq!(found(9), None);
         let blank = find("I look.\n\n</think>", 9, tools(), Notations::built_in(), None, |_| false);
-        assert_eq!(blank.map(|found| found.spans), Some(vec![9..17]));
+        assert_eq!(blank.map(|found| found.spans), Some(std::iter::once(9..17).collect()));
     }
 }

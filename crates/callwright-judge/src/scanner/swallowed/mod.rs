@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::schema::{CompiledSchema, SchemaRule, ShapeNode, Violation, named_types};
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
-use marks::{Tracker, Unread};
+use marks::Tracker;
 
 /// Maximum number of places of a string to try without marks that only calls have.
 const MAX_TRIALS: usize = 8;
@@ -134,13 +134,10 @@ impl HolderText<'_> {
                 return None;
             }
             let is_absent = |name: &str| self.is_absent(name);
-            match marks::quoted_members(rest, quote, is_absent) {
-                Ok(members) => {
-                    let kept = self.text.get(..behind - quote.len_utf8())?;
-                    return Some(self.found(name, kept, Some(members)));
-                }
-                // Other text with quotes is no evidence.
-                Err(Unread) => {}
+            // Other text with quotes is no evidence.
+            if let Ok(members) = marks::quoted_members(rest, quote, is_absent) {
+                let kept = self.text.get(..behind - quote.len_utf8())?;
+                return Some(self.found(name, kept, Some(members)));
             }
         }
         None
