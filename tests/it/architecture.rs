@@ -85,8 +85,11 @@ const CYCLES: &[(&str, usize)] = &[];
 const WIRE_NAMES: &[&str] = &["\"choices\"", "\"tool_calls\"", "\"tool_call_id\"", "\"finish_reason\"", "\"delta\""];
 const WIRE_PACKAGES: &[&str] = &["callwright-openai", "callwright-demo"];
 /// Model text that imitates the wire format and is not a message of it.
-const WIRE_IMITATIONS: &[&str] =
-    &["crates/callwright-judge/src/repair/rescue/", "crates/callwright-judge/src/repair/wrapper.rs"];
+const WIRE_IMITATIONS: &[&str] = &[
+    "crates/callwright-judge/src/repair/rescue/",
+    "crates/callwright-judge/src/repair/wrapper.rs",
+    "crates/callwright-judge/src/scanner/swallowed/marks.rs",
+];
 
 /// Code that prints for people: a crate and its part.
 const PRINTING_PARTS: &[(&str, &str)] = &[("callwright", "cli"), ("callwright-demo", "")];

@@ -150,9 +150,11 @@ async fn arguments_that_readers_take_differently_keep_their_bytes() {
     ] {
         assert_eq!(judged(parameters.clone(), arguments).await, (arguments.to_owned(), "clean".to_owned()));
     }
-    for arguments in [r#"{"n": 1e400}"#, r#"{"t": "\ud83d"}"#, r#"{"t": "x", "t": 1}"#] {
-        assert_eq!(judged(parameters.clone(), arguments).await, (arguments.to_owned(), "faulty".to_owned()));
+    for arguments in [r#"{"n": 1e400}"#, r#"{"t": "\ud83d"}"#] {
+        assert_eq!(judged(parameters.clone(), arguments).await, (arguments.to_owned(), "unguarded".to_owned()));
     }
+    let arguments = r#"{"t": "x", "t": 1}"#;
+    assert_eq!(judged(parameters, arguments).await, (arguments.to_owned(), "faulty".to_owned()));
 }
 
 #[tokio::test]

@@ -87,14 +87,16 @@ async fn residue_of_a_whole_answer_does_not_reach_the_client() {
 #[tokio::test]
 async fn residue_of_a_stream_does_not_reach_the_client() {
     for residue in RESIDUE {
-        let mut replies = vec![stream("", residue, 1), stream("I look.", residue, 3)];
+        // Behind a call, marks are held, and whole calls are not: the client has no text to wait for.
+        let behind = if residue == COPY { "" } else { residue };
+        let mut replies = vec![stream("", behind, 1), stream("I look.", behind, 3)];
         replies.extend([1, 5, 1000].map(|size| stream(&format!("I look.\n\n{residue}"), "", size)));
         replies.extend([1, 1000].map(|size| stream(residue, "\n", size)));
         let count = replies.len();
         let upstream = Server::replying(replies).await;
         let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
-        for expected in ["", "I look.", "I look.", "I look.", "I look.", "", ""] {
-            assert_eq!(content_of(&proxy).await.trim(), expected, "{residue}");
+        for (case, expected) in ["", "I look.", "I look.", "I look.", "I look.", "", ""].into_iter().enumerate() {
+            assert_eq!(content_of(&proxy).await.trim(), expected, "{case}: {residue}");
         }
         assert_eq!(upstream.received().len(), count);
     }

@@ -50,7 +50,7 @@ pub enum ToolKind {
     BuiltIn,
 }
 
-/// Member that stands for the text of a custom tool's call where its arguments are an object.
+/// Member that represents the text of a custom tool's call where its arguments are an object.
 pub const CUSTOM_INPUT: &str = "input";
 
 /// A tool offered to the model: a name, a description, a JSON Schema.

@@ -84,9 +84,6 @@ async fn a_body_that_comes_byte_by_byte() {
 async fn a_body_that_never_comes() {
     let (answer, api) =
         posted_in_time(Reply::raw("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n").then_silence()).await;
-    assert_eq!((answer.text().as_ref(), answer.truncated), ("this is no gzip", false));
-    let begun = &b"\x1f\x8bthis is no gzip"[..];
-    let answer = answer_of(Reply::body(200, &[("content-encoding", "gzip")], begun)).await;
     assert!(answer.truncated && answer.body.is_empty());
     api.hangup().await;
 }
@@ -179,6 +176,9 @@ async fn a_compression_that_nobody_asked_for() {
 #[tokio::test]
 async fn compressed_bytes_that_are_none() {
     let answer = answer_of(Reply::body(200, &[("content-encoding", "gzip")], "this is no gzip")).await;
+    assert_eq!((answer.text().as_ref(), answer.truncated), ("this is no gzip", false));
+    let begun = &b"\x1f\x8bthis is no gzip"[..];
+    let answer = answer_of(Reply::body(200, &[("content-encoding", "gzip")], begun)).await;
     assert!(answer.truncated && answer.body.is_empty());
 }
 

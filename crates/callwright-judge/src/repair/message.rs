@@ -266,7 +266,7 @@ pub struct JudgedMessage {
     pub calls: Vec<JudgedCall>,
     /// Origin of the calls if they were found in the text.
     pub rescued: Option<Rescued>,
-    /// What was left of native calls in the text beside them.
+    /// Residue of native calls in the text beside them.
     pub residue: Option<Residue>,
     /// The fault of the whole message: a call that was meant but cannot be recovered (E1), a text that may be a call or
     /// may describe one (E1), or an empty answer (E6).

@@ -200,7 +200,7 @@ impl<'a> Regrouping<'a> {
         let rest: Fields = self.fields.iter().filter(|(member, _)| member != name).cloned().collect();
         let fits =
             inner.iter().all(|(member, _)| has(self.node, member) && rest.iter().all(|(other, _)| other != member));
-        // Without members, only a usual name tells the object from a value that is lost.
+        // Without members, only a usual name distinguishes the object from a value that is lost.
         let is_evident = !inner.is_empty() || wrapper::is_usual(name);
         (fits && is_evident).then(|| rest.into_iter().chain(inner.iter().cloned()).collect())
     }

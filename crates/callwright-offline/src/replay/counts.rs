@@ -163,6 +163,8 @@ impl Replay {
             Verdict::Text => self.turns.text += 1,
             Verdict::Clean => self.turns.calling.count(Fate::Clean),
             Verdict::Repaired => self.turns.calling.count(Fate::Repaired),
+            // The client got the faulty call unchanged.
+            Verdict::Faulty if summary.would_have_been_repaired() => self.turns.calling.count(Fate::Repaired),
             Verdict::Corrected | Verdict::Faulty => self.turns.calling.count(faulty),
             // Their last calls were valid; whether the earlier ones were is not known.
             Verdict::Refused | Verdict::Failed | Verdict::Unguarded => self.turns.unknown += 1,

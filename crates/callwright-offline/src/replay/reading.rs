@@ -20,6 +20,25 @@ pub(crate) struct ListedTrace {
     pub(crate) mode: String,
     pub(crate) policy: String,
     pub(crate) verdict: Verdict,
+    #[serde(default)]
+    findings: Vec<ListedFinding>,
+}
+
+/// Finding of a list entry.
+#[derive(Debug, Deserialize)]
+struct ListedFinding {
+    kind: String,
+}
+
+impl ListedTrace {
+    /// Whether a turn in shadow mode has repairs, and no fault that would have been sent back.
+    pub(crate) fn would_have_been_repaired(&self) -> bool {
+        self.has("shadow_repair") && !self.has("fault")
+    }
+
+    fn has(&self, kind: &str) -> bool {
+        self.findings.iter().any(|finding| finding.kind == kind)
+    }
 }
 
 /// Members that distinguish the forms of a line.

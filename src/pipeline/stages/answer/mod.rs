@@ -222,9 +222,15 @@ fn calls_for_client(
 ) -> Vec<Call> {
     let mut taken: HashSet<String> = kept.iter().map(|checked| checked.call().id.clone()).collect();
     let mut for_client: Vec<Call> = Vec::with_capacity(taken.len() + calls.len());
+    let mut unjudged: Vec<String> = Vec::new();
     for placed in kept.in_order(calls) {
         let call = match placed {
-            OrderedCall::Kept(checked) => checked.call().clone(),
+            OrderedCall::Kept(checked) => {
+                if checked.has_unjudged_values() {
+                    unjudged.push(checked.call().id.clone());
+                }
+                checked.call().clone()
+            }
             OrderedCall::Made(judged) => {
                 let call = match &judged.result {
                     Ok(checked) => checked.call().clone(),
@@ -241,7 +247,9 @@ fn calls_for_client(
                 taken.insert(call.id.clone());
                 left.difference.repaired |=
                     call != judged.made || (judged.result.is_ok() && !judged.repairs.is_empty());
-                left.leaves_unjudged |= judged.result.as_ref().is_ok_and(CheckedCall::has_unjudged_values);
+                if judged.result.as_ref().is_ok_and(CheckedCall::has_unjudged_values) {
+                    unjudged.push(call.id.clone());
+                }
                 call
             }
         };
@@ -252,5 +260,6 @@ fn calls_for_client(
         left.difference.cut += u32::try_from(for_client.len() - 1).unwrap_or(u32::MAX);
         for_client.truncate(1);
     }
+    left.leaves_unjudged = for_client.iter().any(|call| unjudged.contains(&call.id));
     for_client
 }

@@ -99,7 +99,13 @@ fn finish(turn: &mut Turn, unjudged: Option<UnjudgedReason>, outcome: TurnOutcom
     if let Some(reason) = unjudged {
         turn.record.unjudged(reason);
     }
-    let is_read = turn.record.trace().unjudged.is_none() || outcome == TurnOutcome::FaultyCall;
+    let is_read = match turn.record.trace().unjudged {
+        None => true,
+        // What a turn that is not guarded records of its answer is no judgement.
+        Some(UnjudgedReason::ModeOff) => false,
+        // Another call of the answer is faulty.
+        Some(_) => outcome == TurnOutcome::FaultyCall,
+    };
     let outcome = turn.call_states.outcome(if is_read { outcome } else { TurnOutcome::Unjudged });
     turn.record.conclude(outcome);
 }

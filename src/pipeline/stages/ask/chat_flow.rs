@@ -1,6 +1,7 @@
 //! Processing of the chunks of a streamed chat completion.
 
 use bytes::{Bytes, BytesMut};
+use tokio::time::Instant;
 
 use crate::pipeline::stages::answer::compose_begun;
 use crate::pipeline::state::Turn;
@@ -225,8 +226,17 @@ impl<'a> ChatFlow<'a> {
         }
     }
 
-    /// Releases text that was held for too long.
+    /// Returns the earliest time at which something that is held expires.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let end = self.passed_end.as_ref().and_then(PassedEnd::deadline);
+        self.texts.deadline().into_iter().chain(end).min()
+    }
+
+    /// Releases what was held for too long.
     pub(super) fn expire(&mut self, out: &mut BytesMut) {
+        if let Some(end) = &mut self.passed_end {
+            end.expire(out);
+        }
         self.texts.expire();
         self.texts.drain(out);
     }

@@ -168,7 +168,7 @@ impl Flow<'_> {
 
     fn deadline(&self) -> Option<tokio::time::Instant> {
         self.last_event_by.or_else(|| match &self.form {
-            FlowForm::Chat(flow) => flow.texts.deadline(),
+            FlowForm::Chat(flow) => flow.deadline(),
             FlowForm::Events(flow) => flow.deadline(),
         })
     }

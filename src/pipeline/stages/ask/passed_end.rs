@@ -1,14 +1,22 @@
 //! End of a chat stream that passes through: one finish reason, behind the last delta.
 
+use std::time::Duration;
+
 use bytes::{Bytes, BytesMut};
+use tokio::time::Instant;
 
 use callwright_openai::{Assembler, Chunk, StreamHead, emit};
 
-/// Holds a chunk with a finish reason until the next event shows whether it is the last one.
+/// Maximum time to hold the end of a stream. Some upstreams keep the connection open behind it.
+const MAX_HOLD: Duration = Duration::from_millis(200);
+
+/// Holds a chunk with a finish reason until the next event shows whether it is the last one, or for [`MAX_HOLD`].
 #[derive(Debug, Default)]
 pub(super) struct PassedEnd {
     /// The chunk, and its event as it came.
     ending: Option<(Chunk, Bytes)>,
+    /// Time at which the chunk is released.
+    held_until: Option<Instant>,
 }
 
 impl PassedEnd {
@@ -23,8 +31,23 @@ impl PassedEnd {
         }
         if chunk.has_finish() {
             self.ending = Some((chunk, raw));
+            self.held_until = Some(Instant::now() + MAX_HOLD);
         } else {
             out.extend_from_slice(&raw);
+        }
+    }
+
+    /// Returns the time at which the held end is released.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.held_until.filter(|_| self.ending.is_some())
+    }
+
+    /// Writes the end if it was held for too long.
+    pub(super) fn expire(&mut self, out: &mut BytesMut) {
+        if self.deadline().is_some_and(|until| until <= Instant::now())
+            && let Some((_, ending)) = self.ending.take()
+        {
+            out.extend_from_slice(&ending);
         }
     }
 

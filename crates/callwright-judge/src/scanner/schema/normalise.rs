@@ -208,7 +208,9 @@ impl SchemaReader<'_> {
                 value.as_bool().map(Value::Bool).or_else(|| number(value).map(Value::Number))
             }
             KeywordValueForm::Count => count(value).map(Value::from),
-            KeywordValueForm::Pattern => value.as_str().filter(|pattern| self.is_pattern(pattern)).map(Value::from),
+            KeywordValueForm::Pattern => {
+                value.as_str().map(literal_pattern).filter(|pattern| self.is_pattern(pattern)).map(Value::from)
+            }
             KeywordValueForm::Reference => self.reference(value.as_str()?, at),
             KeywordValueForm::Text => value.as_str().map(Value::from),
             KeywordValueForm::Flag => value.as_bool().map(Value::from),
@@ -388,6 +390,25 @@ fn count(value: &Value) -> Option<u64> {
         let float = number.as_f64().filter(|float| float.fract() == 0.0 && (0.0..1e15).contains(float))?;
         format!("{float}").parse().ok()
     })
+}
+
+/// Flags of a regular expression literal that do not change whether a text matches.
+const NEUTRAL_FLAGS: &[u8] = b"dguy";
+
+/// Returns the pattern within a regular expression literal of JavaScript, such as `/^[a-z]+$/`. Taken as it is, a pattern
+/// of this form matches no text: a character precedes `^` or follows `$`.
+fn literal_pattern(pattern: &str) -> &str {
+    let parts = pattern.strip_prefix('/').and_then(|rest| rest.rsplit_once('/'));
+    match parts {
+        Some((inner, flags))
+            if flags.bytes().all(|flag| NEUTRAL_FLAGS.contains(&flag))
+                && !inner.contains('|')
+                && (inner.starts_with('^') || inner.ends_with('$') && !inner.ends_with("\\$")) =>
+        {
+            inner
+        }
+        _ => pattern,
+    }
 }
 
 #[cfg(test)]

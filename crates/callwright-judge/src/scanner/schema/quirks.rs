@@ -154,3 +154,20 @@ fn a_schema_that_cannot_be_compiled_judges_no_values_and_says_so() {
         assert!(compiled.violations(&json!({ "x": [1, "a", null] })).is_empty());
     }
 }
+
+#[test]
+fn a_regular_expression_literal_is_its_pattern_where_it_would_match_nothing() {
+    for (pattern, right, wrong) in [
+        ("/^[a-z]+$/", "abc", "1"),
+        ("/^[a-z]+/u", "abc", "1"),
+        (r"/\.csv$/", "a.csv", "a.txt"),
+        ("/^a|b/", "b/", "a"),
+        (r"/a\$/", "/a$/", "a$"),
+        ("/v[0-9]/", "/v1/", "v1"),
+        ("/", "a/b", "ab"),
+    ] {
+        let compiled = CompiledSchema::compile(&json!({ "properties": { "x": { "pattern": pattern } } }));
+        assert!(compiled.violations(&json!({ "x": right })).is_empty(), "{pattern}");
+        assert!(!compiled.violations(&json!({ "x": wrong })).is_empty(), "{pattern}");
+    }
+}

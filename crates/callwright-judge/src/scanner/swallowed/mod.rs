@@ -26,7 +26,7 @@ pub(crate) struct SwallowedParameters {
     pub(crate) holder: String,
     /// The first parameter that the string holds; empty if it holds only the end of the call.
     pub(crate) first: String,
-    /// The string's own value and the parameters that it holds; `None` if they cannot be told apart with certainty.
+    /// The string's own value and the parameters that it holds; `None` if they cannot be separated with certainty.
     pub(crate) parts: Option<(String, Vec<(String, Value)>)>,
 }
 

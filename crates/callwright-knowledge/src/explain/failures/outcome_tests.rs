@@ -57,9 +57,11 @@ fn every_rule_has_cases_of_both_kinds() {
 }
 
 #[test]
-fn a_status_of_400_or_more_fails_whatever_the_body() {
-    assert_eq!(failure(404, ""), Some(FailureKind::Status(404)));
-    assert_eq!(failure(302, ""), None);
+fn a_redirect_or_an_error_status_fails_whatever_the_body() {
+    for status in [302, 307, 404, 500] {
+        assert_eq!(failure(status, ""), Some(FailureKind::Status(status)));
+    }
+    assert_eq!(failure(304, ""), None);
 }
 
 #[test]

@@ -112,7 +112,7 @@ mod tests {
         for (name, value, expected) in [
             ("text", json!("a"), Some(json!("a"))),
             ("text", json!(7), Some(json!("7"))),
-            ("text", json!(7.5), None),
+            ("text", json!(7.5), Some(json!("7.5"))),
             ("text", json!(["a"]), None),
             ("whole", json!("5"), Some(json!(5))),
             ("whole", json!(5.0), Some(json!(5))),

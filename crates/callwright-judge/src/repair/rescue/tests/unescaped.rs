@@ -12,8 +12,8 @@ use crate::repair::rescue::{Reading, Situation, rescue};
 use crate::repair::{JudgedMessage, Spoken, judge_message};
 use crate::scanner::testing::{call, tool_set};
 use crate::scanner::{Context, ToolSet};
-use callwright_types::Verdict;
 use callwright_types::rules::{Evidence, RepairRules, ScanRules};
+use callwright_types::{RepairKind, Verdict};
 
 /// Tools with a code parameter: alone, beside a required string, or beside optional parameters of several types.
 const TOOLS: &str = r#"[
@@ -245,7 +245,12 @@ fn code_in_text_is_read_exactly_or_not_at_all() {
         }
         let spoken = Spoken { text: Some(&text), calls: &[], situation: Situation::with(Evidence::Amid) };
         let judged = judged(&spoken);
-        let first = &judged.calls.first().filter(|_| judged.verdict() != Verdict::Faulty)?.repaired;
+        let first = judged.calls.first().filter(|_| judged.verdict() != Verdict::Faulty)?;
+        // A string that ends like another parameter of the tool is taken apart, whatever the notation.
+        if first.repairs.iter().any(|repair| repair.kind == RepairKind::ParameterSeparated) {
+            return None;
+        }
+        let first = &first.repaired;
         let is_right = first.name == *tool && is_exact(&first.arguments, arguments, quote);
         (!is_right).then(|| format!("{name}: {}({}) of {arguments:?} in\n{text}\n", first.name, first.arguments))
     });
