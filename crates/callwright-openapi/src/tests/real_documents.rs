@@ -195,7 +195,9 @@ fn drawn(files: &mut Vec<String>, count: usize) -> Vec<String> {
 fn unwanted<'a>(toolset: &'a Toolset, operation: &'a Operation) -> impl Iterator<Item = &'a str> {
     let schema = &operation.tool.parameters;
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let single = required.filter(|name| {
+    // A property that selects a variant is offered, even where the document has only one.
+    let selects = |name: &str| schema["dependentSchemas"].get(name).is_some();
+    let single = required.filter(move |name| !selects(name)).filter(|name| {
         let property = &schema["properties"][*name];
         property.get("const").is_some() || property["enum"].as_array().is_some_and(|values| values.len() == 1)
     });
