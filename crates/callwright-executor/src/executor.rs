@@ -12,6 +12,7 @@ use super::approval::Grant;
 use super::credentials::CallCredentials;
 use super::idempotency::{is_idempotent, is_open, new_key, with_key};
 use super::intent::{RunningCall, RunningCalls, intent_key};
+use super::long_integer;
 use super::paging;
 use super::permission::{CallPermission, permit};
 use super::refusal::refuse;
@@ -19,12 +20,16 @@ use super::request::{self, is_safe};
 use super::request_sender::{AuthorizedRequest, RequestSender};
 use super::stored_answer;
 use super::{BuildError, Settings};
+use callwright_common::text::excerpt;
 use callwright_judge::scanner::CheckedCall;
 use callwright_openapi::{Operation, Toolset};
 use callwright_store::{Beginning, IntentKey, IntentState, Intents, SharedTokens, StoreError};
 use callwright_types::Outcome;
 use callwright_types::Refusal;
 use callwright_types::rules::ExecuteRules;
+
+/// Maximum number of characters of a number in a refusal.
+const MAX_NUMBER_CHARS: usize = 40;
 
 /// Runs checked calls of catalog tools over HTTP. Clones share connections.
 #[derive(Clone)]
@@ -272,10 +277,18 @@ pub(super) fn permitted(
     permit(rules, &operation.method, tool)
 }
 
-/// Checks that the scan checked the call against this operation. A scan is valid for the call of one tool only.
+/// Checks that the scan checked the call against this operation, and that all digits of its numbers can be sent. A scan
+/// is valid for the call of one tool only.
 pub(super) fn vouched_for(call: &CheckedCall, operation: &Operation) -> Result<(), Refusal> {
     if call.tool().tool.owner != operation.tool.owner || call.is_free_text() {
         return Err(refuse!(NotValidated, "the call was not checked against {}", operation.label()));
+    }
+    if let Some(number) = long_integer::first(&call.call().arguments) {
+        return Err(refuse!(
+            InvalidArguments,
+            "the integer {} has more than 64 bits: its last digits would be lost",
+            excerpt(number, MAX_NUMBER_CHARS)
+        ));
     }
     Ok(())
 }

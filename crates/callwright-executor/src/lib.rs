@@ -21,6 +21,7 @@ mod executor;
 mod host_limits;
 mod idempotency;
 mod intent;
+mod long_integer;
 mod media_type;
 mod paging;
 mod permission;

@@ -65,6 +65,27 @@ fn an_output_that_is_no_key_and_a_text_around_an_output_are_no_key() {
 }
 
 #[test]
+fn words_in_a_list_of_keys_are_no_keys() {
+    let text = json!({"type": "string"});
+    let ids = json!({"type": "array", "items": text});
+    let tools = toolset(&[
+        json!({"name": "InviteUsers", "description": "Invites users.", "output": {"status": text},
+            "parameters": {"type": "object", "required": ["user_ids"], "properties": {"user_ids": ids}}}),
+        json!({"name": "FindUser", "description": "Finds a user by name.", "output": {"user_id": text},
+            "parameters": {"type": "object", "required": ["name"], "properties": {"name": text}}}),
+    ]);
+    let goal = json!({"goals": [{"tool": "InviteUsers", "task": "invite"}]});
+    let given = |users: Value, words: &str| json!({"arguments": [value("user_ids", users, words)]});
+    for (users, words) in [(json!(["Ann", "Jack"]), "Ann and Jack"), (json!(["u_17", "Jack"]), "u_17, Ann and Jack")] {
+        let wrong = given(users, words);
+        let (drawn, _) = draw(&tools, "Invite u_17, Ann and Jack", &[goal.clone(), wrong.clone(), wrong]);
+        assert_eq!(drawn.result, Err(guessed("InviteUsers", "user_ids")));
+    }
+    let (drawn, _) = draw(&tools, "Invite u_17 and u_18", &[goal, given(json!(["u_17", "u_18"]), "u_17 and u_18")]);
+    assert!(drawn.result.is_ok(), "{drawn:?}");
+}
+
+#[test]
 fn a_key_of_the_conversation_is_a_value_in_any_notation() {
     for (query, given) in [
         ("Book room R-17 for Jack from 9:00, with 4 seats.", json!("R-17")),

@@ -123,8 +123,7 @@ impl Turn {
         let odd = if is_odd { rng.u8(..3) } else { u8::MAX };
         let id = if odd == 0 && is_chat { None } else { Some(format!("call_{position}_{at}")) };
         let id = if odd == 1 { Some("call_shared".to_owned()) } else { id };
-        // A stream is assembled with arguments as text, before answers are compared.
-        let is_object = odd == 2 && is_chat && !self.stream && serde_json::from_str::<Value>(&arguments).is_ok();
+        let is_object = odd == 2 && is_chat && serde_json::from_str::<Value>(&arguments).is_ok();
         Made { id, name, arguments, is_object }
     }
 

@@ -145,7 +145,9 @@ impl<'a> Regrouping<'a> {
                 Some(_) => continue,
             };
             let fits = match node {
-                Some(node) => self.unknown.iter().all(|member| has(node, member)),
+                Some(node) => {
+                    self.unknown.iter().all(|member| has(node, member)) || self.completes_open_object(name, node)
+                }
                 // Any member fits an object that names none: only a missing one can be meant. One unknown object may
                 // also be that object itself, under another name.
                 None => self.is_required(name) && !self.given.contains_key(name) && self.wrapping().is_none(),
@@ -158,6 +160,13 @@ impl<'a> Regrouping<'a> {
             let rest = self.fields.iter().filter(|(member, _)| !self.unknown.contains(member)).cloned();
             found.push(with(rest.collect(), name, &object));
         }
+    }
+
+    /// Whether the unknown members have everything that a missing object requires, and it allows further ones.
+    fn completes_open_object(&self, name: &str, node: &ShapeNode) -> bool {
+        let is_missing = self.is_required(name) && !self.given.contains_key(name);
+        let is_complete = !node.required.is_empty() && node.required.iter().all(|member| self.unknown.contains(member));
+        is_missing && is_complete && node.openness == Openness::Open
     }
 
     /// Moves members whose names are paths, `body[subject]` or `body.subject`, to these paths.
@@ -315,6 +324,20 @@ mod tests {
             regrouped(NESTED, r#"{"project":"P","fields":{"summary":"s"},"labels":["a"]}"#),
             r#"{"project":"P","fields":{"summary":"s","labels":["a"]}}"#
         );
+    }
+
+    #[test]
+    fn an_open_object_gets_its_members_with_those_that_it_does_not_name() {
+        let tools = r#"[{"name":"file_ticket","parameters":{"type":"object","properties":{"project":{"type":"string"},
+            "fields":{"type":"object","properties":{"summary":{"type":"string"},"owner":{"type":"string"}},
+                "required":["summary"],"additionalProperties":true}},"required":["fields"]}}]"#;
+        let text = regrouped(tools, r#"{"project":"P","summary":"s","severity":2}"#);
+        assert_eq!(text, r#"{"project":"P","fields":{"summary":"s","severity":2}}"#);
+        let optional = tools.replace(r#""required":["fields"]"#, r#""required":[]"#);
+        let closed = tools.replace(r#""additionalProperties":true"#, r#""additionalProperties":false"#);
+        assert!(unchanged(tools, "file_ticket", r#"{"project":"P","owner":"o","severity":2}"#));
+        assert!(unchanged(&optional, "file_ticket", r#"{"project":"P","summary":"s","severity":2}"#));
+        assert!(unchanged(&closed, "file_ticket", r#"{"project":"P","summary":"s","severity":2}"#));
     }
 
     #[test]

@@ -3,8 +3,10 @@
 use std::io::{self, BufReader, Read};
 
 use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
 use super::extent::Extent;
+use callwright_common::json::raw;
 
 /// Arguments received so far.
 ///
@@ -18,6 +20,8 @@ pub(crate) struct StreamedArguments {
     extent: Extent,
     /// Length of the text before each such piece.
     repeats: Vec<usize>,
+    /// Whether the text is that of a JSON value, which the API reference does not allow.
+    is_value: bool,
 }
 
 impl StreamedArguments {
@@ -58,7 +62,7 @@ impl StreamedArguments {
 
     /// Replaces the arguments by a complete value.
     pub(crate) fn set_whole(&mut self, value: &str) {
-        *self = Self { text: value.to_owned(), extent: Extent::Complete, repeats: Vec::new() };
+        *self = Self { text: value.to_owned(), extent: Extent::Complete, repeats: Vec::new(), is_value: true };
     }
 
     /// Progress of the JSON text.
@@ -81,12 +85,21 @@ impl StreamedArguments {
 
     /// Removes the text. Its progress remains known.
     pub(super) fn take(&mut self) -> Self {
-        std::mem::replace(self, Self { extent: self.extent, ..Self::default() })
+        let taken = std::mem::replace(self, Self { extent: self.extent, ..Self::default() });
+        Self { is_value: false, ..taken }
     }
 
     /// Number of bytes kept.
     pub(crate) fn size(&self) -> usize {
         self.text.len() + self.repeats.len() * size_of::<usize>()
+    }
+
+    /// Returns the arguments as they came: a string, or the value that replaced it.
+    pub(super) fn into_raw(self) -> Box<RawValue> {
+        let is_value = self.is_value;
+        let text = self.into_text();
+        let value = if is_value { serde_json::from_str(&text).ok() } else { None };
+        value.unwrap_or_else(|| raw(&text))
     }
 
     /// Returns the arguments.

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use serde_json::value::RawValue;
+
 use super::arguments::StreamedArguments;
 use super::extent::Extent;
 use super::members::Members;
@@ -24,6 +26,8 @@ pub(super) struct CallAssembler {
     by_index: HashMap<u64, usize>,
     pub(super) by_id: HashMap<String, usize>,
     irregular: bool,
+    /// Whether a delta had a call in place of a list.
+    is_unlisted: bool,
     /// Number of bytes kept.
     pub(super) size: usize,
     /// Number of calls that the client has, where pieces are forwarded.
@@ -61,6 +65,8 @@ pub(crate) struct CallPiece<'a> {
     /// Other members of its `function` or `custom`.
     pub(super) body: TextFields<'a>,
     pub(super) custom: bool,
+    /// Whether it stands in place of the list.
+    is_unlisted: bool,
 }
 
 pub(super) enum PieceArguments<'a> {
@@ -88,6 +94,7 @@ impl CallAssembler {
                 self.irregular = true;
                 continue;
             };
+            self.is_unlisted |= piece.is_unlisted;
             let at = self.position(piece, &touched)?;
             if list.len() > 1 {
                 touched.insert(at);
@@ -107,11 +114,20 @@ impl CallAssembler {
     }
 
     pub(super) fn is_conformant(&self) -> bool {
-        !self.irregular && !self.parts.iter().any(|call| call.arguments.is_cumulative())
+        !self.irregular && !self.is_unlisted && !self.parts.iter().any(|call| call.arguments.is_cumulative())
     }
 
-    /// Returns the elements of the message's `tool_calls`.
-    pub(super) fn into_elements(mut self) -> Vec<RawObject> {
+    /// Returns the message's `tool_calls`: a list, or the only call if it came without one.
+    pub(super) fn into_raw(self) -> Option<Box<RawValue>> {
+        let is_unlisted = self.is_unlisted;
+        match self.into_elements().as_slice() {
+            [] => None,
+            [call] if is_unlisted => Some(call.to_raw()),
+            calls => Some(raw(calls)),
+        }
+    }
+
+    fn into_elements(mut self) -> Vec<RawObject> {
         let only_one = self.parts.len() == 1;
         if self.has_distinct_indexes() {
             self.parts.sort_by_key(|call| call.index);
@@ -271,7 +287,7 @@ impl CallParts {
     /// Returns the `function` (or `custom`) object.
     pub(super) fn into_body(self) -> RawObject {
         let arguments = if self.custom { "input" } else { "arguments" };
-        let own = [("name".to_owned(), raw(&self.name)), (arguments.to_owned(), raw(&self.arguments.into_text()))];
+        let own = [("name".to_owned(), raw(&self.name)), (arguments.to_owned(), self.arguments.into_raw())];
         own.into_iter().chain(self.body.into_fields()).collect()
     }
 
@@ -286,9 +302,13 @@ impl CallParts {
 }
 
 impl<'a> CallPiece<'a> {
-    /// Reads the `tool_calls` of a delta. An element that is not an object is `None`; any other value than an array is an
-    /// empty list.
+    /// Reads the `tool_calls` of a delta. An element that is not an object is `None`; an object in place of the list is its
+    /// only element, and any other value is an empty list.
     pub(crate) fn scan_list(scanner: &mut Scanner<'a>) -> Scanned<Vec<Option<Self>>> {
+        if scanner.peek() == Some(b'{') {
+            let piece = Self::scan(scanner)?;
+            return Ok(vec![piece.map(|piece| Self { is_unlisted: true, ..piece })]);
+        }
         let mut pieces = Vec::new();
         scanner.array(|scanner| {
             pieces.push(Self::scan(scanner)?);

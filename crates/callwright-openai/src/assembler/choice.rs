@@ -148,9 +148,8 @@ impl ChoiceParts {
         let mut message: Vec<(String, Box<RawValue>)> =
             vec![("role".to_owned(), role), ("content".to_owned(), content)];
         message.extend(self.message.into_fields());
-        let calls = self.calls.into_elements();
-        if !calls.is_empty() {
-            message.push(("tool_calls".to_owned(), raw(&calls)));
+        if let Some(calls) = self.calls.into_raw() {
+            message.push(("tool_calls".to_owned(), calls));
         }
         if let Some(call) = self.legacy_call {
             message.push(("function_call".to_owned(), call.into_body().to_raw()));

@@ -246,6 +246,24 @@ fn arguments_may_be_an_object() {
 }
 
 #[test]
+fn a_call_that_is_not_in_the_form_of_the_protocol_makes_the_answer_malformed() {
+    let call = |arguments: Value| json!({"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}});
+    for (list, is_well_formed) in [
+        (json!([call(json!("{\"x\":1}"))]), true),
+        (json!([call(json!({"x": 1}))]), false),
+        (call(json!("{\"x\":1}")), false),
+        (call(json!({"x": 1})), false),
+    ] {
+        let assembler = calls(std::slice::from_ref(&list));
+        assert_eq!(assembler.is_conformant(), is_well_formed, "{list}");
+        let completion = assembler.into_completion();
+        let message = &completion.choices()[0].message;
+        assert_eq!(message.is_well_formed(), is_well_formed, "{list}");
+        assert_eq!((message.calls()[0].name.as_str(), message.calls()[0].arguments.as_str()), ("f", "{\"x\":1}"));
+    }
+}
+
+#[test]
 fn what_a_client_could_stumble_over_is_not_conformant() {
     let regular = json!([{"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]);
     assert!(calls(std::slice::from_ref(&regular)).is_conformant());

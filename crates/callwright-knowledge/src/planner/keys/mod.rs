@@ -27,6 +27,15 @@ pub(super) fn is_key(parameter: &Parameter<'_>) -> bool {
     can_be_key && !is_preset(parameter) && is_key_name(parameter.name)
 }
 
+/// Returns the schema of the items of a parameter that is a list of opaque keys.
+fn key_items<'a>(parameter: &Parameter<'a>) -> Option<&'a Value> {
+    let items = parameter.schema.get("items")?;
+    // Words of fewer than four letters have no singular (`name_words`).
+    let name = parameter.name.trim_end_matches(['s', 'S']);
+    let item = Parameter { name, schema: items, ..*parameter };
+    (!is_preset(parameter) && is_key(&item)).then_some(items)
+}
+
 /// Whether the name of an argument or an output is that of an opaque key.
 fn is_key_name(name: &str) -> bool {
     name_words(name).iter().any(|word| is_opaque(word))
@@ -71,9 +80,10 @@ impl KeySources<'_> {
     }
 }
 
-/// Key argument of a planned call. Its value comes from a tool unless the conversation has a key.
+/// Key argument of a planned call, or a list of keys. Its value comes from a tool unless the conversation has a key.
 #[derive(Debug, Clone)]
 pub(super) struct KeyArgument {
+    /// Schema of one key.
     schema: Value,
     things: Vec<String>,
     /// Evident source: name of the tool, and the output that is the key; empty if its outputs are unknown.
@@ -89,15 +99,14 @@ impl KeyArgument {
         parameter: &Parameter<'_>,
         has_suppliers: bool,
     ) -> Option<Self> {
-        if !is_key(parameter) {
-            return None;
-        }
+        let items = key_items(parameter);
+        let schema = if is_key(parameter) { parameter.schema } else { items? };
         let evident = sources.evident(position, parameter.name).and_then(|candidate| {
             let producer = sources.tools.tool(candidate.tool)?;
             Some((producer.tool.name().to_owned(), candidate.output))
         });
         let things = things(tool, parameter.name);
-        (has_suppliers || evident.is_some()).then(|| Self { schema: parameter.schema.clone(), things, evident })
+        (has_suppliers || evident.is_some()).then(|| Self { schema: schema.clone(), things, evident })
     }
 
     /// Returns the name of the tool that evidently supplies the key.
@@ -105,9 +114,12 @@ impl KeyArgument {
         self.evident.as_ref().map(|(producer, _)| producer.as_str())
     }
 
-    /// Whether a literal value can be the key: the conversation contains it in the form of a key.
+    /// Whether a literal value can be the key, or a list of such keys: the conversation contains it in the form of a key.
     pub(super) fn may_be(&self, value: &Value, given: &ConversationKeys) -> bool {
-        given.may_be(value, &self.schema, &self.things)
+        match value {
+            Value::Array(values) => values.iter().all(|value| given.may_be(value, &self.schema, &self.things)),
+            value => given.may_be(value, &self.schema, &self.things),
+        }
     }
 
     /// Returns the output to take instead if `output` of a tool is a documented value that is no key, although the same
