@@ -9,7 +9,8 @@ const PYTHON_MODULES: [&str; 8] =
     ["anthropic", "fastapi", "openai", "openapi_core", "playwright", "regress", "schemathesis", "uvicorn"];
 
 /// Node.js packages in `tests/clients/node/package.json`.
-const NODE_PACKAGES: [&str; 3] = ["@anthropic-ai/sdk", "axe-core", "openai"];
+const NODE_PACKAGES: [&str; 5] =
+    ["@anthropic-ai/claude-code", "@anthropic-ai/sdk", "@openai/codex", "axe-core", "openai"];
 
 /// Programs that the tests of the store run.
 const POSTGRES: [&str; 5] = ["initdb", "postgres", "pg_isready", "createdb", "psql"];

@@ -1,7 +1,8 @@
 //! Error reports and exit status of subcommands.
 
 use std::error::Error;
-use std::process::ExitCode;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitCode, ExitStatus};
 
 use anstyle::{AnsiColor, Style};
 
@@ -21,6 +22,24 @@ pub(super) struct BadLines {
 #[error("nothing was learned: no change improves the ranking of the validation samples; give more samples")]
 pub(super) struct NothingLearned;
 
+/// Error of a client that `run` started. Its exit status becomes that of the subcommand, and the client has reported the
+/// reason itself.
+#[derive(Debug, thiserror::Error)]
+#[error("the client ended with {0}")]
+pub(super) struct ClientStatus(pub(super) ExitStatus);
+
+impl ClientStatus {
+    /// Returns the client's exit status; that of a shell after a signal.
+    fn code(&self) -> u8 {
+        let signalled = self.0.signal().and_then(|signal| u8::try_from(signal).ok());
+        let code = self.0.code().and_then(|code| u8::try_from(code).ok());
+        code.or(signalled.map(|signal| signal.saturating_add(SIGNALLED))).unwrap_or(1)
+    }
+}
+
+/// Exit status of a shell for a command that signal 0 would have ended.
+const SIGNALLED: u8 = 128;
+
 /// Exit status of [`NothingLearned`].
 const NOTHING_LEARNED: u8 = 3;
 
@@ -29,6 +48,9 @@ const PROGRAM: Style = AnsiColor::Red.on_default().bold();
 /// Prints each line of the error after the program's name on standard error, coloured on a terminal. Returns exit
 /// status 1, or that of the error.
 pub(super) fn failure(error: &(dyn Error + Send + Sync + 'static)) -> ExitCode {
+    if let Some(client) = error.downcast_ref::<ClientStatus>() {
+        return ExitCode::from(client.code());
+    }
     for line in error.to_string().lines() {
         anstream::eprintln!("{PROGRAM}callwright:{PROGRAM:#} {line}");
     }

@@ -6,7 +6,7 @@ use clap::Command;
 
 /// Topics with their subcommands, in the order of the help.
 const TOPICS: [(&str, &[&str]); 6] = [
-    ("Start", &["init", "serve", "demo"]),
+    ("Start", &["init", "serve", "run", "demo"]),
     ("Check", &["check", "config", "policy", "doctor", "health"]),
     ("Operate a running proxy", &["traces", "approvals", "lessons"]),
     ("Stored data", &["keys", "procedures", "representations", "store"]),

@@ -28,6 +28,7 @@ mod quickstart;
 mod replay;
 mod representations;
 mod retrieve;
+mod run;
 mod scan;
 mod self_description;
 mod serve;
@@ -54,6 +55,8 @@ struct CommandLine {
 enum CliVerb {
     /// Run the proxy until SIGTERM or SIGINT.
     Serve(serve::ServeArguments),
+    /// Run a coding agent through the proxy, and report what was judged and changed: `callwright run -- codex`.
+    Run(run::RunArguments),
     /// Write a configuration and a policy for a provider and an OpenAPI document. On a terminal it prompts for missing
     /// flags.
     Init(init::InitArguments),
@@ -122,6 +125,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let result = match arguments.verb {
         CliVerb::Serve(arguments) => serve::run(arguments),
+        CliVerb::Run(arguments) => run::run(arguments),
         CliVerb::Init(arguments) => init::run(arguments),
         CliVerb::Demo(arguments) => demo::run(arguments),
         CliVerb::Check(arguments) => check::run(&arguments),

@@ -25,6 +25,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::setup::load_config;
+use crate::http::Settings as ServerSettings;
 use callwright_types::Secret;
 
 /// Maximum size of a response in bytes: a page of traces has less than 1 MB, a trace with bodies may have several.
@@ -117,6 +118,30 @@ impl OperatorClient {
         };
         let hint = no_response_hint(is_secured, client.is_some());
         Ok(Self { client: https_client(client, trusted)?, base: base_url(address, is_secured), token, hint })
+    }
+
+    /// Creates a client for a proxy with these settings on this machine. Requires a Tokio runtime.
+    ///
+    /// # Errors
+    /// A certificate that cannot be read.
+    pub(super) fn of_server(server: &ServerSettings) -> Result<Self, String> {
+        let is_secured = server.operator_tls.is_on();
+        let trusted = match is_secured {
+            true => ServerTrust::Only(first_certificate(Path::new(&server.operator_tls.certificate))?),
+            false => ServerTrust::Any,
+        };
+        let base = base_url(server.operator_listen, is_secured);
+        let hint = no_response_hint(is_secured, false);
+        Ok(Self { client: https_client(None, trusted)?, base, token: server.operator_token.clone(), hint })
+    }
+
+    /// Creates a client for an operator side without TLS. Requires a Tokio runtime.
+    ///
+    /// # Errors
+    /// If no connector can be built.
+    pub(super) fn of_url(base: &str, token: Secret) -> Result<Self, String> {
+        let client = https_client(None, ServerTrust::Any)?;
+        Ok(Self { client, base: base.to_owned(), token, hint: no_response_hint(false, false) })
     }
 
     /// Sends `GET` and returns the text of the response.

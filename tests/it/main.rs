@@ -1,6 +1,7 @@
 //! Integration tests: the real binary over real HTTP, and the libraries through their public interfaces.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod agents;
 mod approval_events;
 mod approvals;
 mod architecture;

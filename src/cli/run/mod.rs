@@ -1,0 +1,179 @@
+//! `callwright run`: runs a coding agent through the proxy, and reports afterwards what was judged and changed.
+
+mod client;
+mod report;
+
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::time::Duration;
+
+use clap::Args;
+use jiff::Timestamp;
+use tokio::signal::unix::{SignalKind, signal};
+
+use self::client::{Client, Launch, Route};
+use super::errors::{ClientStatus, VerbResult};
+use super::operator::{self, OperatorClient};
+use super::plain;
+use super::quickstart::{Provider, Quickstart};
+use super::setup::{load_config, runtime};
+use crate::app::App;
+use crate::config::{ConfigError, LoadedConfig, Settings, process_environment};
+use callwright_types::Protocol;
+
+/// Time for the traces of the last turns to be stored.
+const STORING: Duration = Duration::from_millis(300);
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub(super) struct RunArguments {
+    /// Configuration file of the proxy. Default: CALLWRIGHT_CONFIG, then ./callwright.toml. A proxy that already runs
+    /// with it is used.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Base URL of the model provider, without any file. Default without a configuration: CALLWRIGHT_UPSTREAM_URL, then
+    /// OPENAI_BASE_URL or ANTHROPIC_BASE_URL, then the client's own provider.
+    #[arg(long, value_name = "URL", conflicts_with = "config")]
+    upstream: Option<String>,
+    /// Model that the client requests. Default: its own.
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Command line of the client. `codex`, `claude` and `opencode` get what they need; any other command gets the
+    /// variables of the official SDKs.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+pub(super) fn run(arguments: RunArguments) -> VerbResult {
+    let RunArguments { config, upstream, model, command } = arguments;
+    let Some((program, own_arguments)) = command.split_first() else { return Err("no command is given".into()) };
+    let client = Client::of_program(Path::new(program));
+    let loaded = configuration(client, config, upstream)?;
+    runtime()?.block_on(async {
+        let proxy = Proxy::find_or_start(&loaded).await?;
+        let (upstream_url, has_key) = provider(&loaded.settings, client.protocol());
+        let route = Route { proxy_url: proxy.client_url(), upstream_url, has_key, model: model.as_deref() };
+        let launch = Launch::new(client, route, &process_environment);
+        let started = Timestamp::now();
+        let mut command = Command::new(program);
+        command.args(&launch.arguments).args(own_arguments).envs(launch.variables);
+        let child = command.spawn().map_err(|error| format!("{}: {error}", Path::new(program).display()));
+        let status = match child {
+            Ok(child) => wait(child).await.map_err(Into::into),
+            Err(error) => Err(error.into()),
+        };
+        if status.is_ok() {
+            proxy.report(started).await;
+        }
+        proxy.end().await;
+        match status {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(ClientStatus(status).into()),
+            Err(error) => Err(error),
+        }
+    })
+}
+
+/// Returns the configuration of the proxy.
+fn configuration(client: Client, file: Option<PathBuf>, upstream: Option<String>) -> Result<LoadedConfig, ConfigError> {
+    let base_url = match upstream {
+        Some(base_url) => base_url,
+        None => {
+            let loaded = load_config(file)?;
+            if loaded.file.is_some() {
+                return Ok(loaded);
+            }
+            let (variable, address) = client.usual_provider();
+            let named = ["CALLWRIGHT_UPSTREAM_URL", variable].into_iter().filter_map(process_environment);
+            let named = named.filter_map(|value| value.into_string().ok()).find(|value| !value.is_empty());
+            named.unwrap_or_else(|| address.to_owned())
+        }
+    };
+    Quickstart { provider: Provider { base_url, ..Provider::default() }, ..Quickstart::default() }.in_memory(None, None)
+}
+
+/// Returns the base URL of the provider of a protocol, and whether the proxy has its key.
+fn provider(settings: &Settings, protocol: Protocol) -> (&str, bool) {
+    let default = settings.upstreams.get(&settings.default_upstream);
+    let serving = default.into_iter().chain(settings.upstreams.values());
+    let found = serving.clone().find(|upstream| upstream.protocols.contains(&protocol)).or(default);
+    found.map_or(("", false), |upstream| (upstream.base_url.as_str(), !upstream.api_key.is_empty()))
+}
+
+/// The proxy that the client uses.
+enum Proxy {
+    /// It ran before.
+    Found { client_url: String, operator: OperatorClient },
+    /// It ends with the client.
+    Started { app: Box<App>, operator: OperatorClient },
+}
+
+impl Proxy {
+    async fn find_or_start(loaded: &LoadedConfig) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+        let server = &loaded.settings.server;
+        if loaded.file.is_some() {
+            let operator = OperatorClient::of_server(server)?;
+            if operator.text("/admin/traces", &[("limit", "1".to_owned())]).await.is_ok() {
+                let client_url = operator::base_url(server.listen, server.tls.is_on());
+                return Ok(Self::Found { client_url, operator });
+            }
+        }
+        let mut settings = loaded.settings.clone();
+        let free = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        (settings.server.listen, settings.server.operator_listen) = (free, free);
+        // Only this machine reaches the listeners.
+        (settings.server.tls, settings.server.operator_tls) = Default::default();
+        let token = settings.server.operator_token.clone();
+        let app = App::start(settings, &loaded.base_dir).await?;
+        let operator = OperatorClient::of_url(app.operator_url(), token)?;
+        Ok(Self::Started { app: Box::new(app), operator })
+    }
+
+    fn client_url(&self) -> &str {
+        match self {
+            Self::Found { client_url, .. } => client_url,
+            Self::Started { app, .. } => app.client_url(),
+        }
+    }
+
+    /// Prints what happened to standard error, because the client's output belongs to the caller.
+    async fn report(&self, started: Timestamp) {
+        tokio::time::sleep(STORING).await;
+        let (operator, of_others) = match self {
+            Self::Found { operator, .. } => (operator, " (turns of other clients included)"),
+            Self::Started { operator, .. } => (operator, ""),
+        };
+        match report::since(operator, started).await {
+            Ok(text) => anstream::eprint!("callwright{of_others}: {text}"),
+            Err(error) => anstream::eprintln!("callwright: {}", plain::text(&error.to_string())),
+        }
+        if let Self::Found { .. } = self {
+            anstream::eprintln!("  details: callwright traces show ID");
+        }
+    }
+
+    async fn end(self) {
+        if let Self::Started { app, .. } = self {
+            app.stop().await;
+        }
+    }
+}
+
+/// Waits for the client. An interrupt from the terminal reaches the client as well, which decides what it means.
+async fn wait(mut child: Child) -> std::io::Result<ExitStatus> {
+    let mut ended = signal(SignalKind::child())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        tokio::select! {
+            _ = ended.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => child.kill()?,
+        }
+    }
+}
