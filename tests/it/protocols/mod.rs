@@ -24,3 +24,4 @@ mod state;
 mod tool_forms;
 mod tool_kinds;
 mod toolsets;
+mod unknown_parameters;
