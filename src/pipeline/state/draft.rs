@@ -11,6 +11,7 @@ use callwright_types::Call;
 use super::kept_calls::KeptCalls;
 use super::turn::Turn;
 use crate::pipeline::tools::{Offer, SentToolList};
+use callwright_upstream::Upstream;
 
 /// Reply to a call of the model.
 #[derive(Debug, Clone)]
@@ -31,6 +32,8 @@ pub(crate) struct ToolReply {
 pub(crate) struct ChatDraft {
     committed: ModelRequest,
     pending: Option<ModelRequest>,
+    /// Whether the committed request has results that the proxy added.
+    has_results: bool,
     /// Correct calls of faulty answers.
     pub(crate) kept: KeptCalls,
 }
@@ -43,7 +46,7 @@ impl ChatDraft {
             request.set_model(&turn.model);
         }
         send(&mut request, &offer.sent);
-        Self { committed: request, pending: None, kept: KeptCalls::default() }
+        Self { committed: request, pending: None, has_results: false, kept: KeptCalls::default() }
     }
 
     /// Adds the tools of an extended offer.
@@ -59,11 +62,16 @@ impl ChatDraft {
         self.pending.as_ref().unwrap_or(&self.committed)
     }
 
-    /// Returns the request for the model of this name, which differs from the first one after a failover.
-    pub(crate) fn request_to(&self, model: &str) -> Cow<'_, ModelRequest> {
+    /// Returns the request for an upstream and its model of this name, which differ from the first ones after a failover.
+    pub(crate) fn request_to(&self, upstream: &Upstream, model: &str) -> Cow<'_, ModelRequest> {
         let mut request = Cow::Borrowed(self.request());
         if request.model() != model {
             request.to_mut().set_model(model);
+        }
+        // Providers refuse `metadata` without `store`, which requests of the proxy do not have.
+        let is_proxys = self.pending.is_some() || self.has_results;
+        if is_proxys && !upstream.settings().keep_metadata && request.has_chat_metadata() {
+            request.to_mut().forget_metadata();
         }
         request
     }
@@ -121,6 +129,7 @@ impl ChatDraft {
         self.kept.clear();
         append(&mut self.committed, message, results);
         self.committed.forget_storage();
+        self.has_results = true;
         match self.committed.tool_choice() {
             ToolChoice::Required | ToolChoice::Named(_) => self.committed.set_tool_choice(ToolChoice::Auto),
             ToolChoice::Allowed { required: true, names } => {

@@ -150,14 +150,24 @@ impl ModelRequest {
         request
     }
 
-    /// Removes `store` and `metadata` of a chat completion, for the proxy's own requests. The answer to such a request in
-    /// another protocol may become the client's answer, which it continues by its id.
+    /// Removes `store` of a chat completion, for the proxy's own requests. The answer to such a request in another
+    /// protocol may become the client's answer, which it continues by its id.
     pub fn forget_storage(&mut self) {
-        if self.form.is_some() {
-            return;
+        if self.form.is_none() {
+            self.remove("store");
         }
-        self.remove("store");
-        self.remove("metadata");
+    }
+
+    /// Whether the request is a chat completion with `metadata`.
+    pub fn has_chat_metadata(&self) -> bool {
+        self.form.is_none() && self.fields.contains("metadata")
+    }
+
+    /// Removes `metadata` of a chat completion, which providers accept only with `store`.
+    pub fn forget_metadata(&mut self) {
+        if self.form.is_none() {
+            self.remove("metadata");
+        }
     }
 
     /// Whether the request was edited.
@@ -500,6 +510,9 @@ mod tests {
             request(r#"{"stream":true,"stream_options":{"include_usage":true},"store":true,"metadata":{}}"#);
         request.set_stream(false);
         request.forget_storage();
+        assert_eq!(request.to_bytes(), r#"{"stream":false,"metadata":{}}"#);
+        assert!(request.has_chat_metadata());
+        request.forget_metadata();
         assert_eq!(request.to_bytes(), r#"{"stream":false}"#);
         assert!(!request.is_stream());
     }
