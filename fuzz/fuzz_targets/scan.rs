@@ -20,7 +20,8 @@ fuzz_target!(|input: &[u8]| {
     let book = tool_set([("f", schema), ("other_tool", Value::Null)]);
     let call = Call { id: "call_1".to_owned(), name: "f".to_owned(), arguments };
     for report in [Report::First, Report::All] {
-        for unknown_parameters in [UnknownParameters::Refuse, UnknownParameters::Drop, UnknownParameters::Allow] {
+        use UnknownParameters::{Allow, Auto, Drop, Refuse};
+        for unknown_parameters in [Refuse, Drop, Auto, Allow] {
             check(&call, &book, &ScanRules { report, unknown_parameters, ..ScanRules::default() });
         }
     }
@@ -49,7 +50,7 @@ fn check(call: &Call, book: &ToolSet, rules: &ScanRules) {
     let (mended, scan) = judge(call, 0, book, rules, &repair, &Context::default());
     match scan.result {
         Ok(checked) => {
-            let refused = rules.unknown_parameters != UnknownParameters::Allow;
+            let refused = !matches!(rules.unknown_parameters, UnknownParameters::Allow | UnknownParameters::Auto);
             let fits = book.get("f").is_some_and(|tool| tool.accepts(checked.arguments()));
             assert!(fits || !refused, "clean, and does not fit: {}", mended.call.arguments);
         }

@@ -1,7 +1,7 @@
 //! `callwright scan`: judges recorded model answers as the proxy would.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -12,6 +12,8 @@ use super::setup::{load_policy, runtime, threads};
 use super::shared_arguments::VectorArguments;
 use callwright_judge::repair::Notations;
 use callwright_offline::{self as offline, MAX_LINE_BYTES, ScanJob, ScanSummary};
+use callwright_policy::{Policy, PolicyError};
+use callwright_types::rules::UnknownParameters;
 
 /// Arguments of `scan`.
 #[derive(Debug, Args)]
@@ -27,7 +29,8 @@ pub(super) struct ScanArguments {
     /// Output file of the verdicts, one line per answer in input order. `-` is standard output.
     #[arg(long = "out", value_name = "FILE", default_value = "-")]
     verdicts: PathBuf,
-    /// Policy file; its `scan` and `repair` rules apply, whatever its mode. Default: the built-in default policy.
+    /// Policy file; its `scan` and `repair` rules apply, whatever its mode. Default: the built-in default policy, but with
+    /// `scan.unknown_parameters: refuse`, so that figures of different versions and of papers compare.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// The answers come from an upstream that delivers native tool calls: text counts as a call only with the evidence
@@ -64,10 +67,20 @@ pub(super) fn run(arguments: ScanArguments) -> VerbResult {
     let ScanArguments { tools, answers, verdicts, policy, native_tool_calls, vectors, notations, jobs } = arguments;
     let notations = notations.map_or_else(|| Ok(Notations::built_in().clone()), |file| Notations::from_file(&file))?;
     let runtime = runtime()?;
-    let (policy, jobs) = (load_policy(policy.as_deref())?, threads(jobs));
+    let (policy, jobs) = (policy_of(policy.as_deref())?, threads(jobs));
     let embedder = vectors.embedder()?;
     let job = ScanJob { tools, answers, policy, native_tool_calls, notations, embedder, jobs, verdicts };
     answer_lines(&job.verdicts, |progress| offline::scan(&job, runtime.handle(), progress), print, bad_lines)
+}
+
+/// Returns the policy of a file, or the default policy with unknown parameters as faults: the tables of docs/benchmarks and
+/// those of the papers count them so.
+fn policy_of(file: Option<&Path>) -> Result<Policy, PolicyError> {
+    let mut policy = load_policy(file)?;
+    if file.is_none() {
+        policy.scan.unknown_parameters = UnknownParameters::Refuse;
+    }
+    Ok(policy)
 }
 
 fn bad_lines(summary: &ScanSummary) -> BadLines {

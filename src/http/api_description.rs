@@ -13,7 +13,7 @@ const OVERVIEW: &str = "The proxy's own API. Paths with the tag `client` belong 
     operator listener. A turn is one chat completion request and everything that the proxy does to answer it. Each path is normalised before it is routed; \
     a path without a normal form gets 400 `invalid_path`. Chat completions are also accepted at `/chat/completions`, and every path below `/v1` also below \
     `/openai/v1`. On a listener without required credentials, a `Host` that is not listed in `server.hosts` gets 421 `host_not_allowed`. A web page of another \
-    origin gets 403 `origin_not_allowed`. A WebSocket gets 501 `upgrade_not_supported`. A request that the proxy sent itself gets 508 `loop_detected`.";
+    origin gets 403 `origin_not_allowed`. A WebSocket gets 426 `upgrade_not_supported` at `/v1/responses` and below, and 501 elsewhere. A request that the proxy sent itself gets 508 `loop_detected`.";
 
 /// Error responses: status and description.
 const ERRORS: [(u16, &str); 12] = [

@@ -164,6 +164,11 @@ pub(super) fn is_messages(path: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
+/// Whether a routed path is the endpoint of Responses, or below it.
+pub(super) fn is_responses(path: &str) -> bool {
+    path.strip_prefix(RESPONSES).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// Returns the endpoint of turns as which the receiving server could read a normal path without its own route: in another
 /// case, with parameters, or, for chat completions, behind another prefix. `messages` and `responses` are also the last
 /// segments of other endpoints.

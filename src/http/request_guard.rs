@@ -10,11 +10,11 @@ use axum::extract::Request;
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
-    ACCESS_CONTROL_REQUEST_METHOD, CACHE_CONTROL, ORIGIN, UPGRADE, VARY,
+    ACCESS_CONTROL_REQUEST_METHOD, CACHE_CONTROL, CONNECTION, ORIGIN, UPGRADE, VARY,
 };
 use axum::http::request::Parts;
 use axum::http::uri::PathAndQuery;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version};
 use axum::response::Response;
 use hyper::ext::Protocol;
 use tower::Service;
@@ -78,10 +78,17 @@ impl RequestGuard {
         if upstream::is_own_request(&parts.headers) {
             return Err(GuardRefusal::Loop);
         }
-        if is_web_socket(parts) {
-            return Err(GuardRefusal::WebSocket);
+        let is_web_socket = is_web_socket(parts);
+        let target = match path::normalise(parts.uri.path()) {
+            // A WebSocket is refused as such whatever its path is.
+            Err(_) if is_web_socket => return Err(GuardRefusal::WebSocket),
+            normal => path::canonical(normal?),
+        };
+        if is_web_socket {
+            let is_of_responses = self.listener == Listener::Client && path::is_responses(&target);
+            let of_responses = || GuardRefusal::ResponsesWebSocket(parts.version);
+            return Err(if is_of_responses { of_responses() } else { GuardRefusal::WebSocket });
         }
-        let target = path::canonical(path::normalise(parts.uri.path())?);
         if self.listener == Listener::Client
             && target.starts_with("/v1/")
             && let Some(meant) = path::disguised_turn(&target)
@@ -152,6 +159,8 @@ enum GuardRefusal {
     /// The proxy sent the request itself.
     Loop,
     WebSocket,
+    /// A WebSocket at the endpoint of Responses, whose clients can send the same request over HTTP.
+    ResponsesWebSocket(Version),
     Path(PathFault),
     /// The path could be read as that of an endpoint of turns.
     Disguise {
@@ -175,13 +184,16 @@ impl From<PathFault> for GuardRefusal {
 /// Maximum number of characters of a refused host in the message; no DNS name has more.
 const MAX_SHOWN_HOST: usize = 253;
 
+/// Error code of a refused WebSocket.
+const UPGRADE_NOT_SUPPORTED: &str = "upgrade_not_supported";
+
 impl GuardRefusal {
     fn reason(&self) -> RequestRefusal {
         match self {
             Self::Host(_) => RequestRefusal::Host,
             Self::Origin(_) => RequestRefusal::Origin,
             Self::Loop => RequestRefusal::Loop,
-            Self::WebSocket => RequestRefusal::Upgrade,
+            Self::WebSocket | Self::ResponsesWebSocket(_) => RequestRefusal::Upgrade,
             Self::Path(_) | Self::Disguise { .. } => RequestRefusal::Path,
         }
     }
@@ -223,7 +235,19 @@ impl GuardRefusal {
             Self::WebSocket => {
                 let message = "WebSocket connections are not proxied; use HTTP requests, with `stream: true` for streaming, or connect to \
                                the provider directly";
-                (StatusCode::NOT_IMPLEMENTED, message.to_owned(), "upgrade_not_supported")
+                (StatusCode::NOT_IMPLEMENTED, message.to_owned(), UPGRADE_NOT_SUPPORTED)
+            }
+            // Codex sends its requests over HTTP at once after 426, and repeats the handshake for seconds after any other
+            // status. RFC 9110, section 15.5.22, means 426 for other cases: the server requires another protocol, which
+            // `Upgrade` names. Here that is HTTP itself; HTTP/2 has no such field (RFC 9113, section 8.2.2).
+            Self::ResponsesWebSocket(version) => {
+                let message = "the proxy serves Responses over HTTP only; send the request with POST, and `stream: true` for streaming";
+                let mut response = error::invalid_request(StatusCode::UPGRADE_REQUIRED, message, UPGRADE_NOT_SUPPORTED);
+                if *version < Version::HTTP_2 {
+                    response.headers_mut().insert(UPGRADE, HeaderValue::from_static("HTTP/1.1"));
+                    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("upgrade"));
+                }
+                return response;
             }
             Self::Path(fault) => {
                 let message = format!("the request path is refused: {fault}; send the path as in the API reference");
@@ -339,6 +363,36 @@ mod tests {
         let (status, _, body) = answer(web_socket).await;
         assert_eq!(status, StatusCode::NOT_IMPLEMENTED);
         assert!(body.contains("upgrade_not_supported"), "{body}");
+    }
+
+    #[tokio::test]
+    async fn a_web_socket_of_responses_is_answered_with_426() {
+        let upgrade = [("upgrade", "websocket"), ("connection", "upgrade")];
+        for (target, expected) in [
+            ("/v1/responses", 426),
+            ("/v1//responses/", 426),
+            ("/responses", 426),
+            ("/openai/v1/responses?model=m", 426),
+            ("/v1/responses/resp_1", 426),
+            ("/v1/responses2", 501),
+            ("/v1/Responses", 501),
+            ("/v1/realtime", 501),
+            ("/v1/../responses", 501),
+        ] {
+            let (status, headers, body) = answer(request(Method::GET, target, &upgrade)).await;
+            assert_eq!(status.as_u16(), expected, "{target}");
+            let error: serde_json::Value = serde_json::from_str(&body).unwrap();
+            assert_eq!(error["error"]["code"], "upgrade_not_supported", "{target}");
+            assert_eq!(headers.contains_key(UPGRADE), expected == 426, "{target}");
+        }
+        let mut connect = request(Method::CONNECT, "https://localhost/v1/responses", &[]);
+        connect.extensions_mut().insert(Protocol::from_static("websocket"));
+        *connect.version_mut() = Version::HTTP_2;
+        let (status, headers, _) = answer(connect).await;
+        assert_eq!((status, headers.contains_key(UPGRADE)), (StatusCode::UPGRADE_REQUIRED, false));
+        let operator = guarded(Listener::Operator, &Arc::default());
+        let response = operator.respond(request(Method::GET, "/v1/responses", &upgrade)).await;
+        assert_eq!(response.status(), StatusCode::NOT_IMPLEMENTED);
     }
 
     #[tokio::test]

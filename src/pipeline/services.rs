@@ -25,7 +25,9 @@ use callwright_types::trace::Execution;
 use callwright_upstream::{Upstream, Upstreams};
 
 use super::approvals::ApprovalDesk;
-use super::caches::{OfferedBefore, OutlinedBefore, PlannerBackoff, PlanningModels, RecalledBefore, WaitingPlans};
+use super::caches::{
+    OfferedBefore, OutlinedBefore, ParameterReactions, PlannerBackoff, PlanningModels, RecalledBefore, WaitingPlans,
+};
 use super::cpu::CpuSlots;
 use super::refusal_log::RefusalLog;
 use super::settings::{AliasSettings, PassThroughSettings, Settings};
@@ -104,6 +106,7 @@ pub struct Pipeline {
     pub(crate) offered_before: OfferedBefore,
     pub(crate) recalled_before: RecalledBefore,
     pub(crate) outlined_before: OutlinedBefore,
+    pub(crate) parameter_reactions: ParameterReactions,
     pub(crate) cpu: CpuSlots,
     pub(crate) access: Arc<Access>,
     pub(crate) memory: Arc<ArcSwap<RecallMemory>>,
@@ -149,6 +152,7 @@ impl Pipeline {
             offered_before,
             recalled_before,
             outlined_before,
+            parameter_reactions: ParameterReactions::new(),
             cpu,
             access,
             memory,

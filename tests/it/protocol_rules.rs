@@ -129,6 +129,21 @@ async fn internal_requests_keep_the_clients_parameters_but_not_its_bookkeeping()
 }
 
 #[tokio::test]
+async fn a_gateway_gets_metadata_with_every_attempt() {
+    let upstream = corrected_once().await;
+    let proxy = Proxy::start(config(&upstream.url("/v1")) + "keep_metadata = true\n").await;
+    let mut request = with_tools("Weather?");
+    request["store"] = json!(true);
+    request["metadata"] = json!({"team": "blue", "tags": ["a"]});
+    proxy.client().chat(&request).await.ok();
+    let received = upstream.received();
+    assert_eq!(received.len(), 2);
+    for received in received {
+        assert_eq!(received.json()["metadata"], request["metadata"]);
+    }
+}
+
+#[tokio::test]
 async fn the_assistants_message_goes_back_as_it_came() {
     let message = json!({
         "role": "assistant", "content": null, "refusal": null, "reasoning_content": "I need the weather.", "x_signature": {"b": [1, 2.50], "a": null},

@@ -68,6 +68,19 @@ fn each_verdict_has_its_line_with_exactly_the_documented_members() {
 }
 
 #[test]
+fn unknown_parameters_are_faults_unless_a_policy_notes_them() {
+    let line = answer("a", &[call("get_weather", r#"{"city":"Oslo","reason":"a trip"}"#)]);
+    assert_eq!(verdict(&line)["diagnoses"][0]["code"], "E3");
+    let lines = to_lines(std::slice::from_ref(&line));
+    for (rules, expected) in [("scan: {unknown_parameters: refuse}", "faulty"), ("on_exhausted: pass", "clean")] {
+        let policy = format!("name: own\n{rules}\n");
+        let folder = Folder::with(&[("tools.jsonl", &tools()), ("own.yaml", policy.as_bytes())]);
+        let said = folder.run(&["scan", "--tools", "tools.jsonl", "--policy", "own.yaml"], &lines);
+        assert_eq!((said.status, &said.lines()[0]["verdict"]), (Some(0), &json!(expected)), "{}", said.stderr);
+    }
+}
+
+#[test]
 fn a_summary_on_standard_error_counts_verdicts_codes_and_repairs() {
     let lines = [
         answer("a", &[call("get_weather", r#"{"city":"Oslo","days":"3"}"#)]),

@@ -192,7 +192,7 @@ async fn json_endpoints_take_nothing_but_json() {
 }
 
 #[tokio::test]
-async fn web_sockets_are_answered_with_501() {
+async fn web_sockets_are_refused_with_the_status_after_which_clients_use_http() {
     let upstream = Server::always(text("hi")).await;
     let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
     let fields = [
@@ -201,9 +201,14 @@ async fn web_sockets_are_answered_with_501() {
         "sec-websocket-version: 13",
         "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
     ];
-    for (client, path) in [(proxy.client(), "/v1/realtime?model=gpt-test"), (proxy.operator(), "/admin/traces")] {
+    for (client, path, expected) in [
+        (proxy.client(), "/v1/realtime?model=gpt-test", 501),
+        (proxy.client(), "/v1/responses", 426),
+        (proxy.client(), "/v1/responses/resp_1", 426),
+        (proxy.operator(), "/admin/traces", 501),
+    ] {
         let (status, answer) = raw(client, &format!("GET {path} HTTP/1.1"), &fields).await;
-        assert_eq!(status, 501, "{answer}");
+        assert_eq!(status, expected, "{answer}");
         assert!(answer.contains("upgrade_not_supported") && answer.contains("WebSocket"), "{answer}");
     }
     assert!(upstream.received().is_empty());

@@ -60,10 +60,13 @@ pub enum Report {
 pub enum UnknownParameters {
     /// Kept in the call; no fault.
     Allow,
+    /// Kept and noted, unless the schema excludes it, the tool is the proxy's own, or evidence shows that another
+    /// parameter is meant: a required one is missing, the name is misspelt, or the tool rejected it before.
+    #[default]
+    Auto,
     /// Removed from the call by a repair.
     Drop,
     /// A fault, unless the schema explicitly allows additional properties.
-    #[default]
     Refuse,
 }
 
@@ -107,7 +110,7 @@ impl Default for ScanRules {
         Self {
             report: Report::First,
             faults: FaultActions::default(),
-            unknown_parameters: UnknownParameters::Refuse,
+            unknown_parameters: UnknownParameters::Auto,
             similarity: 0.65,
             semantic_similarity: 0.65,
             relevance: RelevanceRules::default(),

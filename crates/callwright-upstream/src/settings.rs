@@ -80,6 +80,10 @@ pub struct Settings {
     pub tool_calls: ToolCalls,
     /// Whether to request the token usage of a stream if the client does not (`stream_options.include_usage`).
     pub stream_usage: StreamUsage,
+    /// Whether the proxy's further requests of a turn keep the client's `metadata` in chat completions, as they always do in
+    /// other protocols. For a gateway that uses it for budgets, tags or logs: OpenAI refuses `metadata` without `store`,
+    /// which these requests do not have.
+    pub keep_metadata: bool,
     /// Subset of JSON Schema for the catalog's tools. Tools sent by a client are never changed.
     pub schema_dialect: SchemaDialect,
     /// Maximum number of tools per request that the provider accepts; 0 for unlimited. If there are more, those most
@@ -175,6 +179,7 @@ impl Default for Settings {
             protocols: Protocol::ALL.to_vec(),
             tool_calls: ToolCalls::Auto,
             stream_usage: StreamUsage::Auto,
+            keep_metadata: false,
             schema_dialect: SchemaDialect::Openai,
             max_tools: 128,
             max_answer_bytes: 64 * 1024 * 1024,

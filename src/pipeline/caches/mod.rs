@@ -3,6 +3,7 @@
 mod analysed_messages;
 mod offered_before;
 mod outlined_before;
+mod parameter_reactions;
 mod planner_backoff;
 mod planning_models;
 mod recalled_before;
@@ -11,6 +12,7 @@ mod waiting_plans;
 pub(crate) use analysed_messages::{AnalysisCache, ExplainedFailure};
 pub(crate) use offered_before::{OfferedBefore, RememberedOffer, RememberedTool};
 pub(crate) use outlined_before::{OutlinedBefore, PlanOutline};
+pub(crate) use parameter_reactions::{KnownReactions, ParameterReactions};
 pub(crate) use planner_backoff::PlannerBackoff;
 pub(crate) use planning_models::PlanningModels;
 pub(crate) use recalled_before::{RecalledBefore, RecalledNotes, message_key};

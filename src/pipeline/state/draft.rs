@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-use callwright_openai::{AssistantMessage, KeptPart, ModelRequest, ToolChoice};
+use callwright_openai::{AssistantMessage, Completion, KeptPart, ModelRequest, ToolChoice};
 use callwright_types::Call;
 
 use super::kept_calls::KeptCalls;
 use super::turn::Turn;
 use crate::pipeline::tools::{Offer, SentToolList};
+use callwright_upstream::Upstream;
 
 /// Reply to a call of the model.
 #[derive(Debug, Clone)]
@@ -31,6 +32,8 @@ pub(crate) struct ToolReply {
 pub(crate) struct ChatDraft {
     committed: ModelRequest,
     pending: Option<ModelRequest>,
+    /// Whether the committed request has results that the proxy added.
+    has_results: bool,
     /// Correct calls of faulty answers.
     pub(crate) kept: KeptCalls,
 }
@@ -43,7 +46,7 @@ impl ChatDraft {
             request.set_model(&turn.model);
         }
         send(&mut request, &offer.sent);
-        Self { committed: request, pending: None, kept: KeptCalls::default() }
+        Self { committed: request, pending: None, has_results: false, kept: KeptCalls::default() }
     }
 
     /// Adds the tools of an extended offer.
@@ -59,11 +62,16 @@ impl ChatDraft {
         self.pending.as_ref().unwrap_or(&self.committed)
     }
 
-    /// Returns the request for the model of this name, which differs from the first one after a failover.
-    pub(crate) fn request_to(&self, model: &str) -> Cow<'_, ModelRequest> {
+    /// Returns the request for an upstream and its model of this name, which differ from the first ones after a failover.
+    pub(crate) fn request_to(&self, upstream: &Upstream, model: &str) -> Cow<'_, ModelRequest> {
         let mut request = Cow::Borrowed(self.request());
         if request.model() != model {
             request.to_mut().set_model(model);
+        }
+        // Providers refuse `metadata` without `store`, which requests of the proxy do not have.
+        let is_proxys = self.pending.is_some() || self.has_results;
+        if is_proxys && !upstream.settings().keep_metadata && request.has_chat_metadata() {
+            request.to_mut().forget_metadata();
         }
         request
     }
@@ -99,16 +107,19 @@ impl ChatDraft {
     }
 
     /// Appends a faulty answer, with a reply to each of its calls.
-    pub(crate) fn append_feedback(&mut self, message: &AssistantMessage, replies: &[ToolReply]) {
-        append(self.pending(), message, replies);
+    pub(crate) fn append_feedback(&mut self, answer: &Completion, replies: &[ToolReply]) {
+        append(self.pending(), answer, replies);
     }
 
     /// Appends a text answer that should have been a call, unchanged, and the feedback as a user message: a `tool`
     /// message needs a call in the answer. An empty answer is omitted: without content and calls it is an invalid
     /// message, and providers refuse it.
-    pub(crate) fn append_feedback_on_text(&mut self, message: &AssistantMessage, text: &str) {
+    pub(crate) fn append_feedback_on_text(&mut self, answer: &Completion, text: &str) {
         let pending = self.pending();
-        if message.text().is_some_and(|text| !text.trim().is_empty()) {
+        pending.carry(answer);
+        if let Some(message) = message_of(answer)
+            && message.text().is_some_and(|text| !text.trim().is_empty())
+        {
             pending.push_assistant(message);
         }
         pending.push_user(text);
@@ -116,11 +127,12 @@ impl ChatDraft {
 
     /// Appends an answer whose calls were executed, and their results; drops the feedback rounds that led to it. Resets
     /// a forced tool choice to `auto`: a required tool has been called, and the turn would otherwise never end.
-    pub(crate) fn commit_results(&mut self, message: &AssistantMessage, results: &[ToolReply]) {
+    pub(crate) fn commit_results(&mut self, answer: &Completion, results: &[ToolReply]) {
         self.pending = None;
         self.kept.clear();
-        append(&mut self.committed, message, results);
+        append(&mut self.committed, answer, results);
         self.committed.forget_storage();
+        self.has_results = true;
         match self.committed.tool_choice() {
             ToolChoice::Required | ToolChoice::Named(_) => self.committed.set_tool_choice(ToolChoice::Auto),
             ToolChoice::Allowed { required: true, names } => {
@@ -148,8 +160,13 @@ impl ChatDraft {
     }
 }
 
-fn append(request: &mut ModelRequest, message: &AssistantMessage, replies: &[ToolReply]) {
-    request.push_assistant(message);
+fn message_of(answer: &Completion) -> Option<&AssistantMessage> {
+    answer.choices().first().map(|choice| &choice.message)
+}
+
+fn append(request: &mut ModelRequest, answer: &Completion, replies: &[ToolReply]) {
+    request.carry(answer);
+    message_of(answer).into_iter().for_each(|message| request.push_assistant(message));
     for reply in replies {
         request.push_tool_result(&reply.call, &reply.text, reply.is_error);
     }

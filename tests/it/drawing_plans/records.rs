@@ -11,7 +11,7 @@ use callwright_knowledge::planner::generation::{
     generate_from_template, regenerate,
 };
 use callwright_knowledge::planner::producers::{Producers, Request, ToolShape, documented_fields};
-use callwright_types::rules::{RepairRules, Report, ScanRules};
+use callwright_types::rules::{RepairRules, Report, ScanRules, UnknownParameters};
 use callwright_types::{Call, FaultCode, Message, Owner, Plan, Speaker, Tool, ToolKind};
 use serde_json::{Map, Value};
 
@@ -247,7 +247,8 @@ impl Toolset {
         let is_fed = |name: &str| call.arguments.get(name).is_some_and(|value| !references(value).is_empty());
         let mut known = call.arguments.clone();
         known.retain(|name, _| !is_fed(name));
-        let rules = ScanRules { report: Report::All, ..ScanRules::default() };
+        let unknown_parameters = UnknownParameters::Refuse;
+        let rules = ScanRules { report: Report::All, unknown_parameters, ..ScanRules::default() };
         let made = Call { id: String::new(), name: call.name.clone(), arguments: Value::Object(known).to_string() };
         for diagnosis in scan(&made, 0, &self.book, &rules).err().unwrap_or_default() {
             let first = diagnosis.path.tokens().into_iter().next().unwrap_or_default();

@@ -168,12 +168,12 @@ fn regroup(
 mod tests {
     use crate::feedback::Templates;
     use crate::scanner::scan;
-    use crate::scanner::testing::{TOOLS, call, tool_set};
+    use crate::scanner::testing::{TOOLS, call, refusing, tool_set};
     use callwright_types::rules::ScanRules;
 
     fn told(name: &str, arguments: &str) -> String {
         let (book, call) = (tool_set(TOOLS), call(name, arguments));
-        let diagnoses = scan(&call, 0, &book, &ScanRules::default()).unwrap_err();
+        let diagnoses = scan(&call, 0, &book, &refusing()).unwrap_err();
         Templates::builtin().faulty_call(&call, &diagnoses, &book)
     }
 
@@ -254,7 +254,7 @@ mod tests {
             {"name":"post","parameters":{"type":"object","properties":{"body":{"type":"object"}},"required":["body"]}}]"#;
         let told = |name: &str, arguments: &str| {
             let (book, call) = (tool_set(BOOK), call(name, arguments));
-            let diagnoses = scan(&call, 0, &book, &ScanRules::default()).unwrap_err();
+            let diagnoses = scan(&call, 0, &book, &refusing()).unwrap_err();
             Templates::builtin().faulty_call(&call, &diagnoses, &book)
         };
         let message = told("send", r#"{"user":"u","kind":"a"}"#);

@@ -16,7 +16,7 @@ use crate::scanner::{
 use callwright_common::json::Pointer;
 use callwright_types::outcome::{ApiAnswer, CredentialFault};
 use callwright_types::promise::Shortfall;
-use callwright_types::rules::{Action, FaultActions, ScanRules};
+use callwright_types::rules::{Action, FaultActions, ScanRules, UnknownParameters};
 use callwright_types::trace::Round;
 use callwright_types::{
     ApprovalNote, ApprovalStatus, Call, Diagnosis, Explanation, FaultCode, Outcome, Owner, Passage, Refusal,
@@ -104,7 +104,7 @@ const FAULTY: [(&str, &str); 13] = [
 ];
 
 fn faults() -> Vec<(Call, Diagnosis)> {
-    let (tool_set, rules, context) = (tool_set(), ScanRules::default(), Context::default());
+    let (tool_set, rules, context) = (tool_set(), refusing(FaultActions::default()), Context::default());
     let mut faults = Vec::new();
     for (name, arguments) in FAULTY.iter().chain(&[("book_room", "{}")]) {
         faults.extend(judge(call(name, arguments), &tool_set, &rules, &context));
@@ -177,7 +177,12 @@ const BOOKING: &str = r#"{"room":7,"size":"large"}"#;
 /// Returns rules that reject calls for every fault.
 fn all_faults() -> ScanRules {
     let faults = FaultCode::ALL.into_iter().fold(FaultActions::default(), |all, code| all.with(code, Action::Feedback));
-    ScanRules { faults, ..ScanRules::default() }
+    refusing(faults)
+}
+
+/// Returns rules under which each unknown parameter is a fault.
+fn refusing(faults: FaultActions) -> ScanRules {
+    ScanRules { faults, unknown_parameters: UnknownParameters::Refuse, ..ScanRules::default() }
 }
 
 /// Returns faults of answers without a readable call, with all facts and with none, with and without offered tools.

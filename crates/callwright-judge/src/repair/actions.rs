@@ -3,7 +3,7 @@
 use crate::repair::rescue::Situation;
 use crate::repair::{JudgedMessage, Spoken, judge_message};
 use crate::scanner::Context;
-use crate::scanner::testing::{TOOLS, call, tool_set};
+use crate::scanner::testing::{TOOLS, call, refusing, tool_set};
 use callwright_types::FaultCode;
 use callwright_types::rules::{Action, Evidence, RepairRules, Report, ScanRules, UnknownParameters};
 
@@ -68,8 +68,8 @@ fn each_action_does_to_each_fault_what_it_says() {
     ];
     for (code, mendable, hopeless) in CALLS {
         for (action, of_mendable, of_hopeless) in fates {
-            let faults = ScanRules::default().faults.with(code, action);
-            let rules = ScanRules { faults, ..ScanRules::default() };
+            let faults = refusing().faults.with(code, action);
+            let rules = ScanRules { faults, ..refusing() };
             let expect = |(name, arguments): (&str, &str), expected: &str| {
                 let (fate, codes) = fate(&rules, &RepairRules::default(), name, arguments);
                 assert_eq!(fate, expected, "{code} {action:?} {name} {arguments} {codes:?}");
@@ -86,9 +86,8 @@ fn what_is_let_through_passes_as_it_is() {
     for (code, mendable, hopeless) in CALLS {
         for (name, arguments) in mendable.into_iter().chain([hopeless]) {
             for action in [Action::Off, Action::Advise] {
-                let faults = ScanRules::default().faults.with(code, action);
-                let judged =
-                    judged(&ScanRules { faults, ..ScanRules::default() }, &RepairRules::default(), name, arguments);
+                let faults = refusing().faults.with(code, action);
+                let judged = judged(&ScanRules { faults, ..refusing() }, &RepairRules::default(), name, arguments);
                 let checked = judged.calls[0].result.as_ref().unwrap();
                 assert_eq!((checked.call().name.as_str(), checked.call().arguments.as_str()), (name, arguments));
                 assert_eq!(judged.verdict(), callwright_types::Verdict::Clean);
@@ -103,8 +102,8 @@ fn a_repair_needs_the_leave_of_both_the_fault_and_the_kind_of_repair() {
     for (code, mendable, _) in CALLS {
         let Some((name, arguments)) = mendable else { continue };
         for (action, expected) in [(Action::Repair, "noted"), (Action::Feedback, "blocked")] {
-            let faults = ScanRules::default().faults.with(code, action);
-            let rules = ScanRules { faults, ..ScanRules::default() };
+            let faults = refusing().faults.with(code, action);
+            let rules = ScanRules { faults, ..refusing() };
             assert_eq!(fate(&rules, &no_repair, name, arguments), (expected, vec![code]));
         }
     }
@@ -112,17 +111,18 @@ fn a_repair_needs_the_leave_of_both_the_fault_and_the_kind_of_repair() {
 
 #[test]
 fn unknown_parameters_are_dropped_only_where_their_fault_may_be_mended_and_no_fault_where_they_are_allowed() {
-    use UnknownParameters::{Allow, Drop, Refuse};
+    use UnknownParameters::{Allow, Auto, Drop, Refuse};
     let table = [
         (Allow, ["passed", "passed", "passed", "passed"]),
+        (Auto, ["passed", "noted", "noted", "noted"]),
         (Drop, ["passed", "noted", "repaired", "repaired"]),
         (Refuse, ["passed", "noted", "noted", "blocked"]),
     ];
     for (unknown_parameters, fates) in table {
         let actions = [Action::Off, Action::Advise, Action::Repair, Action::Feedback];
         for (action, expected) in actions.into_iter().zip(fates) {
-            let faults = ScanRules::default().faults.with(FaultCode::ParameterUnknown, action);
-            let rules = ScanRules { faults, unknown_parameters, ..ScanRules::default() };
+            let faults = refusing().faults.with(FaultCode::ParameterUnknown, action);
+            let rules = ScanRules { faults, unknown_parameters, ..refusing() };
             let (fate, _) = fate(&rules, &RepairRules::default(), "get_weather", r#"{"city":"Oslo","zzz":1}"#);
             assert_eq!(fate, expected, "{unknown_parameters:?} {action:?}");
         }
@@ -133,11 +133,11 @@ fn unknown_parameters_are_dropped_only_where_their_fault_may_be_mended_and_no_fa
 fn a_fault_that_is_only_noted_hides_no_other_whatever_is_reported() {
     let arguments = r#"{"Zzz":1,"num_days":"two"}"#;
     for report in [Report::First, Report::All] {
-        let faults = ScanRules::default()
+        let faults = refusing()
             .faults
             .with(FaultCode::ParameterUnknown, Action::Advise)
             .with(FaultCode::ParameterMissing, Action::Off);
-        let rules = ScanRules { faults, report, ..ScanRules::default() };
+        let rules = ScanRules { faults, report, ..refusing() };
         let judged = judged(&rules, &RepairRules::default(), "get_weather", arguments);
         let codes: Vec<_> = judged.diagnoses().map(|diagnosis| diagnosis.code).collect();
         assert_eq!(codes, [FaultCode::TypeMismatch], "{report:?}");
@@ -147,8 +147,8 @@ fn a_fault_that_is_only_noted_hides_no_other_whatever_is_reported() {
 
 #[test]
 fn a_missing_parameter_is_a_fault_of_its_own_where_wrong_names_are_let_through() {
-    let faults = ScanRules::default().faults.with(FaultCode::ParameterLiteral, Action::Advise);
-    let rules = ScanRules { faults, ..ScanRules::default() };
+    let faults = refusing().faults.with(FaultCode::ParameterLiteral, Action::Advise);
+    let rules = ScanRules { faults, ..refusing() };
     let (fate, codes) = fate(&rules, &RepairRules::default(), "get_weather", r#"{"City":"Oslo"}"#);
     assert_eq!((fate, codes), ("blocked", vec![FaultCode::ParameterMissing]));
 }

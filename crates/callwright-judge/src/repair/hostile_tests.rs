@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::rescue::Situation;
 use super::{JudgedCall, JudgedMessage, Spoken, Unjudged, judge_message};
-use crate::scanner::testing::tool;
+use crate::scanner::testing::{refusing, tool};
 use crate::scanner::{BudgetLimits, Context, JudgementBudget, Settings, ToolSet, Validators};
 use callwright_types::rules::{Evidence, RepairRules, Report, ScanRules, UnknownParameters};
 use callwright_types::{Call, FaultCode, Similarity, Verdict};
@@ -41,7 +41,7 @@ fn judged(calls: &[Call], text: Option<&str>, book: &ToolSet, budget: &Judgement
 
 fn judged_with(calls: &[Call], text: Option<&str>, book: &ToolSet, context: &Context<'_>) -> JudgedMessage {
     let spoken = Spoken { text, calls, situation: Situation::with(Evidence::Amid) };
-    let scan = ScanRules { report: Report::All, ..ScanRules::default() };
+    let scan = ScanRules { report: Report::All, ..refusing() };
     judge_message(&spoken, book, &scan, &RepairRules::default(), context)
 }
 

@@ -47,7 +47,7 @@ proptest! {
     #[test]
     fn judging_is_mending_and_then_scanning((schema, arguments) in schema_and_arguments(), choices in prop::collection::vec(0u8..12, 0..20)) {
         let book = tool_set(&schema);
-        for unknown_parameters in [UnknownParameters::Allow, UnknownParameters::Refuse, UnknownParameters::Drop] {
+        for unknown_parameters in [UnknownParameters::Allow, UnknownParameters::Auto, UnknownParameters::Refuse, UnknownParameters::Drop] {
             let rules = ScanRules { unknown_parameters, ..ScanRules::default() };
             let call = call_of(&misspelt(&arguments, &mut choices.iter().copied()));
             let (judged, scanned) = judge(&call, 0, &book, &rules, &RepairRules::default(), &Context::default());

@@ -1,12 +1,21 @@
 //! Optional inputs of a scan besides the call and the tools.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use super::budget::JudgementBudget;
 use super::relevance::Relevance;
+use super::tool_set::CompiledTool;
 use super::transcript::Conversation;
 use callwright_common::json::Pointer;
 use callwright_types::Similarity;
+
+/// Reactions of tools to earlier calls.
+pub trait Reactions: fmt::Debug {
+    /// Whether the tool refused this parameter in an earlier call, or reported that it ignored it.
+    fn has_rejected(&self, tool: &CompiledTool, parameter: &str) -> bool;
+}
 
 /// Optional inputs of a scan besides the call and the tools. A check whose input is missing is skipped.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,6 +28,8 @@ pub struct Context<'a> {
     pub expectations: Option<&'a Expectations>,
     /// Semantic similarity of names (E2.3, E3.3). Queried only for unknown names without a close spelling.
     pub similarity: Option<&'a dyn Similarity>,
+    /// Reactions of the tools to earlier calls (E3, E3.1, E3.3). Queried only for unknown parameters.
+    pub reactions: Option<&'a dyn Reactions>,
     /// Work budget of the scan; `None` for no limit.
     pub budget: Option<&'a JudgementBudget>,
 }

@@ -70,7 +70,11 @@ impl<'a> Examination<'a> {
             .entry(object.clone())
             .or_insert_with(|| SeenObject { given: given(node, members), names: HashSet::new() });
         if seen.names.insert(name.to_owned()) {
-            self.unknown.push(UnknownMember::new(object.clone(), name, node, Rc::clone(&seen.given)));
+            let member = UnknownMember::new(object.clone(), name, node, Rc::clone(&seen.given));
+            self.unknown.push(UnknownMember { violates: true, ..member });
+        } else if let Some(known) = self.unknown.iter_mut().find(|known| known.name == name && known.object == *object)
+        {
+            known.violates = true;
         }
     }
 }
@@ -106,6 +110,8 @@ pub(crate) struct UnknownMember<'a> {
     given: Rc<HashSet<String>>,
     /// Shape of the object, if the schema describes it.
     node: Option<&'a ShapeNode>,
+    /// Whether the validator rejects the member.
+    violates: bool,
     /// Known names that differ only in case and separators, whether set or not.
     pub(crate) literal: Vec<&'a str>,
 }
@@ -119,7 +125,7 @@ fn given(node: Option<&ShapeNode>, members: &Map<String, Value>) -> Rc<HashSet<S
 impl<'a> UnknownMember<'a> {
     fn new(object: Pointer, name: &str, node: Option<&'a ShapeNode>, given: Rc<HashSet<String>>) -> Self {
         let literal = node.map_or_else(Vec::new, |node| node.literal(name).collect());
-        Self { object, name: name.to_owned(), given, node, literal }
+        Self { object, name: name.to_owned(), given, node, violates: false, literal }
     }
 
     /// Returns the known names that the object does not have yet, in schema order.
@@ -160,7 +166,7 @@ impl<'a> UnknownMember<'a> {
 
     /// Whether the schema states that the object has no further members.
     pub(crate) fn is_excluded(&self) -> bool {
-        self.node.is_some_and(|node| node.openness == Openness::Closed)
+        self.violates || self.node.is_some_and(|node| node.openness == Openness::Closed)
     }
 
     /// Returns the path of the member.

@@ -201,7 +201,7 @@ mod tests {
         fn any_schema_and_any_arguments_give_a_result(schema in wild_json(), arguments in wild_json(), all in any::<bool>()) {
             let report = if all { Report::All } else { Report::First };
             let book = tool_set(&schema);
-            for unknown_parameters in [UnknownParameters::Allow, UnknownParameters::Refuse] {
+            for unknown_parameters in [UnknownParameters::Allow, UnknownParameters::Auto, UnknownParameters::Refuse] {
                 let rules = ScanRules { report, unknown_parameters, ..ScanRules::default() };
                 if let Err(diagnoses) = scan(&call_of(&arguments), 0, &book, &rules) {
                     prop_assert!(!diagnoses.is_empty(), "{schema} {arguments}");

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::testing::{TOOLS, call, codes, tool, tool_set};
+use super::testing::{TOOLS, call, codes, refusing, tool, tool_set};
 use super::{MAX_DIAGNOSES, ToolSet, Validators, scan};
 use callwright_types::rules::{Report, ScanRules};
 use callwright_types::{Call, FaultCode};
@@ -12,7 +12,7 @@ fn book(parameters: &Value) -> ToolSet {
 }
 
 fn found(book: &ToolSet, arguments: &str) -> Vec<FaultCode> {
-    let rules = ScanRules { report: Report::All, ..ScanRules::default() };
+    let rules = ScanRules { report: Report::All, ..refusing() };
     let found = scan(&call("f", arguments), 0, book, &rules).err().unwrap_or_default();
     found.into_iter().map(|diagnosis| diagnosis.code).collect()
 }

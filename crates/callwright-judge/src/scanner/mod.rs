@@ -24,6 +24,7 @@ pub(crate) mod swallowed;
 // Always compiled: a feature for it would build every crate twice for `cargo test`. The linker drops it.
 #[doc(hidden)]
 pub mod testing;
+mod tolerance;
 mod tool_set;
 mod transcript;
 
@@ -34,7 +35,7 @@ use serde_json::{Map, Value};
 
 pub use budget::{BudgetLimits, JudgementBudget};
 pub use checked_call::CheckedCall;
-pub use context::{Context, Expectation, Expectations};
+pub use context::{Context, Expectation, Expectations, Reactions};
 pub use faults::case::CallFreeAnswer;
 pub(crate) use faults::case::FaultCase;
 pub use relevance::{FoundTool, Relevance};
@@ -202,6 +203,7 @@ fn judge_schema(
     let Examination { unknown: members, mut violations } = found.explain(tool.compiled(), arguments);
     let judged: Vec<Option<Diagnosis>> =
         members.iter().take(MAX_DIAGNOSES).map(|member| judge_member(case, tool, member)).collect();
+    tolerance::mark(case, tool, &members, &judged, &violations);
     violations.retain(|violation| !is_meant(case, &members, &judged, violation));
     drop_followers(&mut violations);
     let mut diagnoses: Vec<Diagnosis> = judged.into_iter().flatten().collect();
@@ -300,7 +302,7 @@ fn report(mut diagnoses: Vec<Diagnosis>, report: Report) -> Vec<Diagnosis> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scanner::testing::{TOOLS, call, codes, faults_under, tool_set};
+    use crate::scanner::testing::{TOOLS, call, codes, faults_under, refusing, tool_set};
 
     #[test]
     fn every_code_of_the_table_has_one_row_in_the_order_of_judgement() {
@@ -312,7 +314,7 @@ mod tests {
     #[test]
     fn the_first_faulty_level_or_every_one_is_reported() {
         use FaultCode::{NoCall, ParameterUnknown, ToolUnknown, TypeMismatch};
-        let all = ScanRules { report: Report::All, ..ScanRules::default() };
+        let all = ScanRules { report: Report::All, ..refusing() };
         let both = |name, arguments| -> [Vec<FaultCode>; 2] {
             let found = faults_under(&all, TOOLS, name, arguments);
             [codes(TOOLS, name, arguments), found.iter().map(|diagnosis| diagnosis.code).collect()]

@@ -220,6 +220,33 @@ pub(crate) fn similarity(one: &str, other: &str) -> f64 {
     Name::read(one).similarity(&Name::read(other))
 }
 
+/// Minimum number of letters of a word in which a typing error is recognised. One changed letter makes another word of
+/// a shorter one.
+const MIN_MISSPELT: usize = 4;
+
+/// Whether `name` is `known` with a typing error: a letter that is missing, added, replaced or swapped with the next one.
+/// Each word may have one. The first letter and all digits must be the same, and a further word is no typing error
+/// (`timeout_ms`).
+pub(crate) fn is_misspelling(name: &str, known: &str) -> bool {
+    let (name, known) = (clip(name), clip(known));
+    let (folded, folded_known) = (fold(name), fold(known));
+    if folded == folded_known {
+        return false;
+    }
+    let (words, known_words) = (words(name), words(known));
+    let is_word_by_word = words.len() == known_words.len()
+        && words.iter().zip(&known_words).all(|(word, known)| word == known || is_typo(word, known));
+    is_word_by_word || is_typo(&folded, &folded_known)
+}
+
+fn is_typo(word: &str, known: &str) -> bool {
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    known.chars().nth(MIN_MISSPELT - 1).is_some()
+        && word.chars().next() == known.chars().next()
+        && digits(word) == digits(known)
+        && strsim::osa_distance(word, known) == 1
+}
+
 /// List of names prepared for comparison.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NameList(Vec<Name>);
@@ -386,6 +413,32 @@ mod tests {
     fn nearest<'a>(name: &str, offered: &[&'a str], limit: usize) -> Vec<&'a str> {
         let ranked = NameList::read(offered.iter().copied()).nearest(name, limit, 0.0, |_| true);
         ranked.into_iter().map(|(index, _)| offered[index]).collect()
+    }
+
+    #[test]
+    fn a_typing_error_is_no_other_word() {
+        for (name, known) in [
+            ("num_dayz", "num_days"),
+            ("numdayz", "num_days"),
+            ("citty", "city"),
+            ("timeuot", "timeout"),
+            ("organizaton_nmae", "organization_name"),
+        ] {
+            assert!(is_misspelling(name, known), "{name} {known}");
+        }
+        for (name, known) in [
+            ("timeout_ms", "timeout"),
+            ("timeout", "timeout"),
+            ("Timeout", "timeout"),
+            ("file1", "file2"),
+            ("file1", "file"),
+            ("xpath", "path"),
+            ("zap", "zip"),
+            ("start_date", "end_date"),
+            ("", "city"),
+        ] {
+            assert!(!is_misspelling(name, known), "{name} {known}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{PastCall, ToolSet, Validators, scan};
-use callwright_types::rules::ScanRules;
+use callwright_types::rules::{ScanRules, UnknownParameters};
 use callwright_types::{Call, Diagnosis, FaultCode, Owner, Tool, ToolKind};
 
 /// Tools with a variety of schema features.
@@ -91,12 +91,17 @@ pub fn faults_under(rules: &ScanRules, tools: &str, name: &str, arguments: &str)
     scan(&call(name, arguments), 0, &tool_set(tools), rules).err().unwrap_or_default()
 }
 
-/// Returns the faults that a scan with the default rules finds.
-pub fn faults(tools: &str, name: &str, arguments: &str) -> Vec<Diagnosis> {
-    faults_under(&ScanRules::default(), tools, name, arguments)
+/// Returns the default rules, but unknown parameters are faults in silent schemas, too.
+pub fn refusing() -> ScanRules {
+    ScanRules { unknown_parameters: UnknownParameters::Refuse, ..ScanRules::default() }
 }
 
-/// Returns the codes of the faults that a scan with the default rules finds.
+/// Returns the faults that a scan finds; see [`refusing`].
+pub fn faults(tools: &str, name: &str, arguments: &str) -> Vec<Diagnosis> {
+    faults_under(&refusing(), tools, name, arguments)
+}
+
+/// Returns the codes of the faults that a scan finds; see [`refusing`].
 pub fn codes(tools: &str, name: &str, arguments: &str) -> Vec<FaultCode> {
     faults(tools, name, arguments).into_iter().map(|diagnosis| diagnosis.code).collect()
 }

@@ -12,7 +12,7 @@ use super::{ModelRequest, notes};
 use crate::fields::present;
 use crate::parts::RequestForm;
 use crate::scanner::{Malformed, Scanned, Scanner};
-use crate::{AssistantMessage, SentTool, ToolChoice, WrittenTool};
+use crate::{AssistantMessage, Completion, SentTool, ToolChoice, WrittenTool};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Call;
 
@@ -86,6 +86,22 @@ impl ModelRequest {
         }
     }
 
+    /// Takes over the members of an answer that the request with its results must have: their ids, in an object of the
+    /// client if it has sent one.
+    pub fn carry(&mut self, answer: &Completion) {
+        for key in self.form.map_or(&[][..], |form| form.carried()) {
+            let Some(id) = answer.id_in(key) else { continue };
+            let value = match self.fields.get_as::<RawObject>(key) {
+                Some(mut settings) => {
+                    settings.set("id", raw(&id));
+                    settings.to_raw()
+                }
+                None => raw(&id),
+            };
+            self.set(key, value);
+        }
+    }
+
     /// Appends the model's message unchanged, including unknown fields, reasoning and signatures.
     pub fn push_assistant(&mut self, message: &AssistantMessage) {
         if let Some(form) = self.form {
@@ -150,14 +166,24 @@ impl ModelRequest {
         request
     }
 
-    /// Removes `store` and `metadata` of a chat completion, for the proxy's own requests. The answer to such a request in
-    /// another protocol may become the client's answer, which it continues by its id.
+    /// Removes `store` of a chat completion, for the proxy's own requests. The answer to such a request in another
+    /// protocol may become the client's answer, which it continues by its id.
     pub fn forget_storage(&mut self) {
-        if self.form.is_some() {
-            return;
+        if self.form.is_none() {
+            self.remove("store");
         }
-        self.remove("store");
-        self.remove("metadata");
+    }
+
+    /// Whether the request is a chat completion with `metadata`.
+    pub fn has_chat_metadata(&self) -> bool {
+        self.form.is_none() && self.fields.contains("metadata")
+    }
+
+    /// Removes `metadata` of a chat completion, which providers accept only with `store`.
+    pub fn forget_metadata(&mut self) {
+        if self.form.is_none() {
+            self.remove("metadata");
+        }
     }
 
     /// Whether the request was edited.
@@ -500,6 +526,9 @@ mod tests {
             request(r#"{"stream":true,"stream_options":{"include_usage":true},"store":true,"metadata":{}}"#);
         request.set_stream(false);
         request.forget_storage();
+        assert_eq!(request.to_bytes(), r#"{"stream":false,"metadata":{}}"#);
+        assert!(request.has_chat_metadata());
+        request.forget_metadata();
         assert_eq!(request.to_bytes(), r#"{"stream":false}"#);
         assert!(!request.is_stream());
     }

@@ -20,7 +20,7 @@
 //! | `recall.tell_none`, `recall.group` | neither is stricter: the base's |
 //! | `scan.report` | `first`, `all` |
 //! | `scan.faults.*` | `off`, `advise`, `repair`, `feedback` |
-//! | `scan.unknown_parameters` | `allow`, `drop`, `refuse` |
+//! | `scan.unknown_parameters` | `allow`, `auto`, `drop`, `refuse` |
 //! | `scan.similarity`, `scan.semantic_similarity` | the lower number, the higher (fewer guesses) |
 //! | `scan.relevance.coverage`, `scan.relevance.closeness` | the lower number, the higher (fewer guesses) |
 //! | `scan.relevance.share` | the higher number, the lower (fewer guesses) |

@@ -71,8 +71,13 @@ fn the_stricter_value_of_each_rule_holds_whichever_policy_has_it() {
     assert_stricter("results", |it| it.offer.search_tools.results = 8, |it| it.offer.search_tools.results = 2);
     assert_stricter("first < all", |it| it.scan.report = Report::First, |it| it.scan.report = Report::All);
     assert_stricter(
-        "allow < drop",
+        "allow < auto",
         |it| it.scan.unknown_parameters = UnknownParameters::Allow,
+        |it| it.scan.unknown_parameters = UnknownParameters::Auto,
+    );
+    assert_stricter(
+        "auto < drop",
+        |it| it.scan.unknown_parameters = UnknownParameters::Auto,
         |it| it.scan.unknown_parameters = UnknownParameters::Drop,
     );
     assert_stricter(

@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 
+use crate::pipeline::caches::{KnownReactions, ParameterReactions};
 use crate::pipeline::cpu::CpuWork;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{ChatDraft, JudgedAnswer, Turn, TurnConversation};
@@ -13,7 +14,7 @@ use callwright_judge::scanner::{Context, Conversation, Expectations, JudgementBu
 use callwright_openai::{Choice, Completion, ModelRequest, ToolChoice};
 use callwright_policy::Policy;
 use callwright_telemetry::labels::Stage;
-use callwright_types::rules::Mode;
+use callwright_types::rules::{Mode, UnknownParameters};
 use callwright_types::{Message, RepairNote, Similarity};
 use callwright_upstream::ObservedCalls;
 
@@ -36,7 +37,7 @@ pub(crate) async fn judge(
     let judged = pipeline.cpu.run(&tenant, CpuWork::Answer, bytes, || {
         pipeline.timed(Stage::Judge, || {
             conversation.take_in(pipeline, turn, completion.called());
-            let judged = judge_upstream(turn, conversation, completion);
+            let judged = judge_upstream(pipeline, turn, conversation, completion);
             if let Some(reason) = judged.unjudged_reason() {
                 pipeline.metrics.unjudged_answers.inc(reason);
             }
@@ -57,7 +58,7 @@ pub(crate) fn judge_planned(
 ) -> JudgedAnswer {
     let offer = conversation.offer();
     let judged = pipeline.timed(Stage::Judge, || {
-        let judged = judged(turn, offer, &conversation.draft, completion, None);
+        let judged = judged(turn, offer, &conversation.draft, completion, None, &pipeline.parameter_reactions);
         note_reaction(turn, &judged);
         judged
     });
@@ -65,10 +66,15 @@ pub(crate) fn judge_planned(
     judged
 }
 
-fn judge_upstream(turn: &mut Turn, conversation: &TurnConversation, completion: Completion) -> JudgedAnswer {
+fn judge_upstream(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    conversation: &TurnConversation,
+    completion: Completion,
+) -> JudgedAnswer {
     let (offer, draft) = (conversation.offer(), &conversation.draft);
     let expectations = conversation.expectations();
-    let judged = judged(turn, offer, draft, completion, expectations.as_ref());
+    let judged = judged(turn, offer, draft, completion, expectations.as_ref(), &pipeline.parameter_reactions);
     // Observes whether the upstream parses this model's calls itself, if the model could make calls.
     if offer.is_judged() && draft.request().tool_choice() != ToolChoice::None {
         turn.upstream.note_delivery(&turn.model, observed_calls(&judged));
@@ -90,6 +96,7 @@ fn judged(
     draft: &ChatDraft,
     mut completion: Completion,
     expectations: Option<&Expectations>,
+    memory: &ParameterReactions,
 ) -> JudgedAnswer {
     let policy = turn.policy.clone();
     let (request, tool_choice) = (draft.request(), draft.request().tool_choice());
@@ -98,11 +105,18 @@ fn judged(
     let relevance = offer.relevance_to(draft.conversation(), toolset_index, &policy.scan);
     let similarity = toolset_index.text_vectors().map(|vectors| vectors as &dyn Similarity);
     let budget = JudgementBudget::start(turn.snapshot.judgement);
+    let failures = &policy.explain.failures;
+    let reactions = KnownReactions { tenant: turn.tenant(), conversation: &known, failures, memory };
+    let has_calls = completion.choices().iter().any(|choice| !choice.message.calls().is_empty());
+    if has_calls && offer.is_judged() && policy.scan.unknown_parameters == UnknownParameters::Auto {
+        reactions.learn(&offer.tool_set);
+    }
     let context = Context {
         conversation: Some(&known),
         relevance: relevance.as_ref(),
         expectations,
         similarity,
+        reactions: Some(&reactions),
         budget: Some(&budget),
     };
     let notations = turn.snapshot.notations.clone();

@@ -1,6 +1,7 @@
 //! Inputs of the checks, and the parts that several checks share.
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -41,6 +42,8 @@ pub(crate) struct FaultCase<'a> {
     pub(super) arguments: Option<&'a Value>,
     nearest: OnceCell<Vec<(&'a str, f64)>>,
     options: RefCell<Vec<OptionNames>>,
+    /// Paths of unknown parameters that are no fault.
+    tolerated: RefCell<HashSet<Pointer>>,
 }
 
 /// Allowed values of an enum, and its strings prepared for comparison.
@@ -64,8 +67,8 @@ impl<'a> FaultCase<'a> {
         rules: &'a ScanRules,
         context: &'a Context<'a>,
     ) -> Self {
-        let (nearest, options) = (OnceCell::new(), RefCell::default());
-        Self { call, index, tool_set, rules, context, arguments: None, nearest, options }
+        let (nearest, options, tolerated) = (OnceCell::new(), RefCell::default(), RefCell::default());
+        Self { call, index, tool_set, rules, context, arguments: None, nearest, options, tolerated }
     }
 
     /// Adds the parsed arguments of the call.
@@ -75,7 +78,18 @@ impl<'a> FaultCase<'a> {
 
     /// Whether the rules let this fault reject the call.
     pub(in crate::scanner) fn blocks(&self, diagnosis: &Diagnosis) -> bool {
-        self.rules.faults.of(diagnosis.code).blocks()
+        self.rules.faults.of(diagnosis.code).blocks() && !self.is_tolerated(diagnosis)
+    }
+
+    /// Lets the unknown parameter at `path` pass: it is only noted.
+    pub(in crate::scanner) fn tolerate(&self, path: Pointer) {
+        self.tolerated.borrow_mut().insert(path);
+    }
+
+    fn is_tolerated(&self, diagnosis: &Diagnosis) -> bool {
+        use FaultCode::{ParameterOfOtherTool, ParameterSemantic, ParameterUnknown};
+        matches!(diagnosis.code, ParameterOfOtherTool | ParameterSemantic | ParameterUnknown)
+            && self.tolerated.borrow().contains(&diagnosis.path)
     }
 
     /// Returns the strings of the allowed values `options`, prepared for comparison. Cached for all values of the call

@@ -26,6 +26,7 @@ use super::schema::Violation;
 use super::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 use case::{CallFreeAnswer, FaultCase};
+pub(super) use parameter_semantic::fitting_parameter;
 
 /// A fault code and its check.
 pub(super) struct FaultEntry {

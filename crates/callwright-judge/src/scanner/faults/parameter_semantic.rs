@@ -24,15 +24,7 @@ struct Facts {
 }
 
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
-    // A name that another level has is not a misspelling.
-    if !member.other_levels(tool.compiled()).is_empty() {
-        return None;
-    }
-    let value = case.arguments.and_then(|arguments| arguments.pointer(member.path().as_str()));
-    let nearest = member.nearest(2, case.rules.similarity);
-    let candidate = clearly_closest(case, &member.name, &nearest, member.unset(), |candidate| {
-        value.is_none_or(|value| may_take(tool, member, candidate, value))
-    })?;
+    let candidate = closest(case, tool, member)?;
     let name = quoted(&member.name);
     let place = whereabouts(tool, &member.object);
     let message = format!("{place} has no parameter `{name}`; the closest is `{candidate}`");
@@ -40,6 +32,41 @@ pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownM
     let mut diagnosis = case.diagnosis(FaultCode::ParameterSemantic, member.path(), message, &facts);
     diagnosis.suggestion = Some(facts.candidate);
     Some(diagnosis)
+}
+
+/// Returns the unset parameter that is clearly the closest to the member.
+fn closest<'a>(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'a>) -> Option<&'a str> {
+    // A name that another level has is not a misspelling.
+    if !member.other_levels(tool.compiled()).is_empty() {
+        return None;
+    }
+    let value = value_of(case, member);
+    let nearest = member.nearest(2, case.rules.similarity);
+    clearly_closest(case, &member.name, &nearest, member.unset(), |candidate| {
+        value.is_none_or(|value| may_take(tool, member, candidate, value))
+    })
+}
+
+/// Returns the unset parameter that is clearly the closest to the member with this diagnosis, if it takes the member's
+/// value.
+pub(in crate::scanner) fn fitting_parameter(
+    case: &FaultCase<'_>,
+    tool: &CompiledTool,
+    member: &UnknownMember<'_>,
+    diagnosis: &Diagnosis,
+) -> Option<String> {
+    let candidate = match diagnosis.code {
+        FaultCode::ParameterSemantic => diagnosis.suggestion.clone()?,
+        // That fault precedes E3.3, and another fault follows where no parameter is close.
+        FaultCode::ParameterOfOtherTool => closest(case, tool, member)?.to_owned(),
+        _ => return None,
+    };
+    let value = value_of(case, member)?;
+    may_take(tool, member, &candidate, value).then_some(candidate)
+}
+
+fn value_of<'a>(case: &FaultCase<'a>, member: &UnknownMember<'_>) -> Option<&'a Value> {
+    case.arguments?.pointer(member.path().as_str())
 }
 
 /// Whether the schema of a parameter accepts the value, at most after a change of notation.
@@ -66,9 +93,8 @@ fn may_become(value: &Value, type_name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::may_become;
-    use crate::scanner::testing::{TOOLS, call, codes, faults, tool_set};
+    use crate::scanner::testing::{TOOLS, call, codes, faults, refusing, tool_set};
     use crate::scanner::{Context, scan_in};
-    use callwright_types::rules::ScanRules;
     use callwright_types::{FaultCode, Similarity};
 
     /// Rates every pair of names as similar.
@@ -86,7 +112,7 @@ mod tests {
 
     fn suggested(arguments: &str) -> Option<String> {
         let context = Context { similarity: Some(&Alike), ..Context::default() };
-        let scan = scan_in(&call("book", arguments), 0, &tool_set(BOOKING), &ScanRules::default(), &context);
+        let scan = scan_in(&call("book", arguments), 0, &tool_set(BOOKING), &refusing(), &context);
         scan.result.err()?.remove(0).suggestion
     }
 

@@ -9,7 +9,7 @@ use callwright_common::json::raw;
 use callwright_common::text::excerpt;
 use callwright_judge::repair::repair_call;
 use callwright_judge::scanner::{CompiledTool, ToolSet, scan};
-use callwright_types::rules::{RepairRules, Report, ScanRules};
+use callwright_types::rules::{RepairRules, Report, ScanRules, UnknownParameters};
 use callwright_types::{Call, ValueKind};
 
 /// Parameters of a tool.
@@ -89,7 +89,7 @@ impl ToolParameters<'_> {
 }
 
 fn rules() -> ScanRules {
-    ScanRules { report: Report::All, ..ScanRules::default() }
+    ScanRules { report: Report::All, unknown_parameters: UnknownParameters::Refuse, ..ScanRules::default() }
 }
 
 #[cfg(test)]
