@@ -23,4 +23,5 @@ mod sse;
 mod state;
 mod tool_forms;
 mod tool_kinds;
+mod tool_sources;
 mod toolsets;
