@@ -1,6 +1,8 @@
 //! The lookup key of a kept part: the owner of the conversation, the ids of the client's calls, and the messages before
 //! them. Ids alone are ambiguous, because some providers number calls from 0 in every conversation.
 
+use std::borrow::Cow;
+
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 use sha2::{Digest, Sha256};
@@ -8,6 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::keys::Caller;
 use callwright_common::digest::{self, add_part, hex};
 use callwright_openai::MessageView;
+use callwright_types::tool_names;
 
 /// Returns the client's key from its header field: `authorization`, `api-key` or Anthropic's `x-api-key`.
 pub(crate) fn client_key(headers: &HeaderMap) -> Option<&HeaderValue> {
@@ -28,10 +31,10 @@ pub(crate) fn tenant_of(caller: &Caller, own: Option<&HeaderValue>) -> String {
     }
 }
 
-/// Returns a hash of the ids of a message's calls, in order.
+/// Returns a hash of the ids of a message's calls, in order, in the form that clients keep.
 pub(crate) fn calls<'a>(ids: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
-    ids.into_iter().for_each(|id| add_part(&mut hash, id.as_bytes()));
+    ids.into_iter().for_each(|id| add_part(&mut hash, tool_names::call_id(id).as_bytes()));
     hex(&hash.finalize())
 }
 
@@ -59,9 +62,9 @@ impl MessageHashes {
             add_part(&mut self.context, text.as_bytes());
         }
         add_part(&mut self.history, text.as_bytes());
-        let answered = message.tool_call_id.as_deref().unwrap_or_default();
-        let calls = message.calls.iter().map(|call| call.id.as_str());
-        for part in [message.role.as_ref(), answered].into_iter().chain(calls) {
+        let answered = tool_names::call_id(message.tool_call_id.as_deref().unwrap_or_default());
+        let calls = message.calls.iter().map(|call| tool_names::call_id(&call.id));
+        for part in [Cow::Borrowed(message.role.as_ref()), answered].into_iter().chain(calls) {
             // `context` omits the texts of answers and tool results, because applications shorten them.
             add_part(&mut self.context, part.as_bytes());
             add_part(&mut self.history, part.as_bytes());
@@ -127,6 +130,7 @@ mod tests {
         assert_eq!(calls(["a", "b"]), calls(["a", "b"]));
         assert_ne!(calls(["a", "b"]), calls(["b", "a"]));
         assert_ne!(calls(["a", "b"]), calls(["ab"]));
+        assert_eq!(calls(["functions.f:1"]), calls(["functions_f_1"]), "a client replaces characters");
     }
 
     #[test]

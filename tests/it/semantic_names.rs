@@ -1,5 +1,4 @@
-//! Unknown names that mean an offered tool or parameter with another spelling: suggested by their vectors, without cost
-//! for valid calls.
+//! Unknown names that mean an offered tool with other words: listed first by their vectors, without cost for valid calls.
 
 use crate::support::answer::{self, one_call};
 use crate::support::request::plain;
@@ -37,7 +36,7 @@ fn request() -> Value {
         json!({"type": "function", "function": {"name": name, "description": "", "parameters": parameters}})
     };
     let mut request = plain("Remove the account of Ada");
-    request["tools"] = json!([tool("delete_user", "user"), tool("list_invoices", "month")]);
+    request["tools"] = json!([tool("delete_user", "user"), tool("erase_invoices", "month")]);
     request
 }
 
@@ -81,20 +80,23 @@ async fn a_clean_call_requests_no_vector_and_an_unknown_name_waits_for_none() {
     let requests = embeddings.received().len();
     assert_eq!(client.chat(&request).await.verdict(), "corrected");
     let after = feedback(&upstream.received()[6]);
-    assert!(before.contains("none is close to it"), "{before}");
-    assert!(after.contains("The closest is `delete_user`"), "the second time the vectors are there: {after}");
+    assert!(before.contains("offered: `erase_invoices`, `delete_user`"), "{before}");
+    assert!(
+        after.contains("offered: `delete_user`, `erase_invoices`"),
+        "the second time the vectors are there: {after}"
+    );
     assert_eq!(embeddings.received().len(), requests, "each name was embedded once");
 }
 
 #[tokio::test]
-async fn with_the_built_in_table_a_synonym_is_suggested_at_once_and_never_put_in() {
+async fn with_the_built_in_table_a_synonym_is_listed_first_and_never_put_in() {
     let upstream = Server::replying([one_call("delete_person", r#"{"user":"Ada"}"#), answer::text("I cannot.")]).await;
     let proxy = proxy(&upstream, "").await;
     let answer = proxy.client().chat(&request()).await;
     assert_eq!(answer.message()["content"], "I cannot.");
     let told = feedback(&upstream.received()[1]);
-    assert!(told.contains("The closest is `delete_user`"), "{told}");
+    assert!(told.contains("offered: `delete_user`"), "{told}");
     let trace = proxy.traces_after_stop().await.remove(0);
-    assert_eq!(trace["attempts"][0]["diagnoses"][0]["code"], "E2.3");
+    assert_eq!(trace["attempts"][0]["diagnoses"][0]["code"], "E2");
     assert_eq!(trace["attempts"][0]["repairs"], json!([]));
 }

@@ -10,6 +10,7 @@ use super::AssistantMessage;
 use super::fields::ObjectFields;
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Call;
+use callwright_types::tool_names::call_id;
 
 /// The proxy's part of a completion of which the client receives only its own calls: earlier messages between the
 /// model and the proxy, the proxy's calls, and their results. Has a JSON form for the store.
@@ -104,12 +105,13 @@ impl KeptPart {
         out.extend(self.before.iter().cloned());
         let Ok(mut fields) = RawObject::parse(message.get()) else { return out.push(message.to_owned()) };
         let own: Vec<Box<RawValue>> = fields.get_as("tool_calls").unwrap_or_default();
-        let own: HashMap<String, &RawValue> = own.iter().filter_map(|call| Some((raw_id(call)?, &**call))).collect();
+        let own = own.iter().filter_map(|call| Some((call_id(&raw_id(call)?).into_owned(), &**call)));
+        let own: HashMap<String, &RawValue> = own.collect();
         let calls: Vec<&RawValue> = self
             .calls
             .iter()
             .filter_map(|call| match call {
-                KeptCall::Client(id) => own.get(id).copied(),
+                KeptCall::Client(id) => own.get(call_id(id).as_ref()).copied(),
                 KeptCall::Proxy(element) => Some(&**element),
             })
             .collect();
@@ -198,6 +200,16 @@ mod tests {
                 answered,
             ])
         );
+    }
+
+    #[test]
+    fn a_call_is_recognised_by_an_id_whose_characters_the_client_replaced() {
+        let mut kept =
+            part(&[element("functions.g:0", "g"), element("functions.f:1", "f")], &[element("functions.f:1", "f")]);
+        kept.add_result(&Call { id: "functions.g:0".into(), name: "g".into(), arguments: "{}".into() }, "done".into());
+        let mine = element("functions_f_1", "f");
+        let history = json!([{"role": "assistant", "tool_calls": [mine]}]);
+        assert_eq!(put_back(&kept, &history, 0)[0]["tool_calls"], json!([element("functions.g:0", "g"), mine]));
     }
 
     #[test]

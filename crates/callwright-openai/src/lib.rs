@@ -68,7 +68,7 @@ pub use message_view::MessageView;
 pub use models::{filter_model_list, merge_model_lists, model_list, named_model, with_model};
 pub use parts::{EventRole, EventWriter, StreamForm};
 pub use recorded::{RecordedAnswer, name_of, read_tools};
-pub use request::ModelRequest;
+pub use request::{ModelRequest, ToolsElsewhere};
 pub use sse::{SseError, SseEvent, SseReader};
 pub use text_request::{Role, text_request};
 pub use tool_choice::ToolChoice;

@@ -29,6 +29,7 @@ pub mod secret;
 mod secret_values;
 pub mod similarity;
 pub mod tool;
+pub mod tool_names;
 pub mod trace;
 mod turn_result;
 pub mod usage;

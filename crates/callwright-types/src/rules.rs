@@ -87,11 +87,13 @@ pub struct ScanRules {
     /// of tools and 99 % of those of parameters are right. Of the names that models really got wrong, it suggests more
     /// than twice as many as 0.7, all of them right: a prefix (`params_location`) leaves a name with a similarity of
     /// two thirds. From 0.8 on, misspelt short names are missed. A suggestion is only reported, never applied
-    /// (docs/benchmarks/judging.md, "Names").
+    /// (docs/benchmarks/judging.md, "Names"). A tool is suggested only if its name has the same words, each of them
+    /// misspelt at most: another verb or digit is another tool.
     pub similarity: f64,
     /// Minimum similarity in meaning, 0 to 1, at which an unknown name is matched to a known one whose spelling is not
-    /// similar (E2.3, E3.3; AutoFeedback section 3.2.2). It is the cosine similarity of the names' embeddings, from the
-    /// configured embedder (`[embedding]`).
+    /// similar (AutoFeedback section 3.2.2): such a parameter is suggested (E3.3), such a tool comes first in the list of
+    /// offered ones (E2). It is the cosine similarity of the names' embeddings, from the configured embedder
+    /// (`[embedding]`).
     ///
     /// The default is measured with the built-in table on names reworded by synonyms, which have no similar spelling.
     /// Below it, more than one suggestion of a tool in ten is wrong. A suggestion is only reported, never applied

@@ -11,14 +11,13 @@ use http::Method;
 
 use callwright_common::cache::ByteCache;
 use callwright_executor::Permissions;
-use callwright_judge::scanner::names;
 use callwright_knowledge::representation::render;
 use callwright_openai::WrittenTool;
 use callwright_openapi::{Catalog, dialect};
 use callwright_search::retrieval::{Fusion, RankedTool, ToolIndex, ToolQuery, ToolSegment};
 use callwright_types::representation::Representation;
 use callwright_types::rules::{ExecuteRule, ExecuteRules, OfferRules, ToolGlobs};
-use callwright_types::{Owner, SchemaDialect, Tool};
+use callwright_types::{Owner, SchemaDialect, Tool, tool_names};
 
 use super::toolset_index::{ToolListIndex, ToolsetIndex};
 
@@ -148,13 +147,12 @@ impl Candidates {
     /// Returns the position of the tool that a name refers to: the exact name, or a unique match without regard to
     /// spelling variants or namespace.
     pub(crate) fn meant(&self, name: &str) -> Option<usize> {
-        let exact = self.position(name).or_else(|| self.only_spelling(name));
-        exact.or_else(|| self.only_spelling(names::without_namespace(name)?))
+        self.position(name).or_else(|| tool_names::forms(name).find_map(|form| self.only_spelling(form)))
     }
 
     fn only_spelling(&self, name: &str) -> Option<usize> {
         let folded = self.folded.get_or_init(|| self.fold());
-        match folded.get(&names::fold(name)).map(Vec::as_slice) {
+        match folded.get(&tool_names::fold(name)).map(Vec::as_slice) {
             Some([only]) => Some(*only),
             _ => None,
         }
@@ -163,7 +161,7 @@ impl Candidates {
     fn fold(&self) -> HashMap<String, Vec<usize>> {
         let mut folded: HashMap<String, Vec<usize>> = HashMap::new();
         for (position, candidate) in self.tools.iter().enumerate() {
-            folded.entry(names::fold(&candidate.name)).or_default().push(position);
+            folded.entry(tool_names::fold(&candidate.name)).or_default().push(position);
         }
         folded
     }

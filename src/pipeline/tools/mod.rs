@@ -14,6 +14,8 @@ mod relevance_index;
 #[cfg(test)]
 mod relevance_shared_data_tests;
 mod toolset_index;
+#[cfg(test)]
+mod turn_tools_tests;
 
 pub(crate) use candidates::{Candidates, digest};
 pub(crate) use chosen::{ChosenTools, Pick};

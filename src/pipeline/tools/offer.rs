@@ -8,7 +8,7 @@ use callwright_common::cache::{ByteCache, FirstSight, Usage};
 use callwright_judge::repair::rescue::hold::Starts;
 use callwright_judge::scanner::{Relevance, ToolSet, Validators};
 use callwright_knowledge::planner::when::may_require_key;
-use callwright_openai::{ModelRequest, SentTool, WrittenTool};
+use callwright_openai::{ModelRequest, SentTool, ToolsElsewhere, WrittenTool};
 use callwright_telemetry::Metrics;
 use callwright_types::rules::{Action, ScanRules};
 use callwright_types::{FaultCode, SchemaDialect, Tool};
@@ -54,17 +54,20 @@ impl Offer {
     /// Creates an offer of the client's own tools, unchanged.
     pub(crate) fn of_client(tools: Vec<Tool>, validators: &Validators) -> Self {
         let has_any = !tools.is_empty();
-        Self::compile(tools.into_iter().map(Arc::new).collect(), SentToolList::Behind(Vec::new()), has_any, validators)
+        let tools = tools.into_iter().map(Arc::new).collect();
+        Self::compile(tools, SentToolList::Behind(Vec::new()), has_any, &ToolsElsewhere::default(), validators)
     }
 
-    /// Compiles tools in the order sent.
+    /// Compiles tools in the order sent. `elsewhere` has the names of further ones.
     pub(crate) fn compile(
         tools: Vec<Arc<Tool>>,
         sent: SentToolList,
         client_sent_tools: bool,
+        elsewhere: &ToolsElsewhere,
         validators: &Validators,
     ) -> Self {
-        let tool_set = ToolSet::compile(tools, validators);
+        let referenced = elsewhere.referenced().map(str::to_owned);
+        let tool_set = ToolSet::compile(tools, validators).beside(elsewhere.is_open(), referenced);
         let names = tool_set.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
         let starts = Starts::of(&tool_set);
         Self {
@@ -134,16 +137,17 @@ impl Offer {
     pub(crate) fn is_proxys(&self, name: &str) -> bool {
         match self.tool_set.get(name) {
             Some(compiled) => compiled.tool.owner.is_proxy(),
-            // The tool is unknown: the fault belongs to the client if it sent any tools.
-            None => !self.client_sent_tools,
+            // The tool is unknown: the call belongs to the client if it sent any tools or may have some.
+            None => !self.client_sent_tools && !self.tool_set.is_open(),
         }
     }
 }
 
-/// Key of an offer: the client's unchanged tools, the toolsets, the dialect, and the selected tools in order.
+/// Key of an offer: the client's unchanged tools, those in the conversation, the toolsets, the dialect, and the selected tools in order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct OfferKey {
     tools: String,
+    elsewhere: ToolsElsewhere,
     toolsets: Vec<String>,
     dialect: SchemaDialect,
     shape: OfferShape,
@@ -168,22 +172,35 @@ pub(crate) struct OfferShape {
 #[derive(Debug, Clone, Copy, Hash)]
 pub(crate) struct KeyView<'a> {
     pub(crate) tools: &'a str,
+    pub(crate) elsewhere: &'a ToolsElsewhere,
     pub(crate) toolsets: &'a [String],
     pub(crate) dialect: SchemaDialect,
     pub(crate) shape: &'a OfferShape,
 }
 
 impl KeyView<'_> {
+    /// Returns the number of bytes of the client's tools.
+    pub(crate) fn size(&self) -> usize {
+        self.tools.len() + self.elsewhere.size()
+    }
+
     fn to_key(self) -> OfferKey {
-        let Self { tools, toolsets, dialect, shape } = self;
-        OfferKey { tools: tools.to_owned(), toolsets: toolsets.to_vec(), dialect, shape: shape.clone() }
+        let Self { tools, elsewhere, toolsets, dialect, shape } = self;
+        OfferKey {
+            tools: tools.to_owned(),
+            elsewhere: elsewhere.clone(),
+            toolsets: toolsets.to_vec(),
+            dialect,
+            shape: shape.clone(),
+        }
     }
 }
 
 impl Equivalent<OfferKey> for KeyView<'_> {
     fn equivalent(&self, key: &OfferKey) -> bool {
-        let OfferKey { tools, toolsets, dialect, shape } = key;
+        let OfferKey { tools, elsewhere, toolsets, dialect, shape } = key;
         (self.tools, self.toolsets, self.dialect, self.shape) == (tools, toolsets, *dialect, shape)
+            && self.elsewhere == elsewhere
     }
 }
 
@@ -250,7 +267,7 @@ impl Offers {
     pub(crate) fn get(&self, key: KeyView<'_>, compile: impl FnOnce() -> Offer) -> Arc<Offer> {
         match self.known(key) {
             Some(offer) => offer,
-            None if self.first_sight.admits(&key, key.tools.len()) => {
+            None if self.first_sight.admits(&key, key.size()) => {
                 self.cache.get_with(key.to_key(), || Arc::new(compile()))
             }
             None => Arc::new(compile()),
@@ -285,7 +302,8 @@ impl Offers {
 }
 
 fn offer_bytes(key: &OfferKey, offer: &Arc<Offer>) -> usize {
-    key.tools.len() * OFFER_BYTES_PER_BYTE + offer.tool_set.tools().len() * OFFER_BYTES_PER_TOOL
+    (key.tools.len() + key.elsewhere.size()) * OFFER_BYTES_PER_BYTE
+        + offer.tool_set.tools().len() * OFFER_BYTES_PER_TOOL
 }
 
 /// Logs and counts each schema with unusable parts once, for schemas that were used for validation. Their tools are
@@ -332,7 +350,7 @@ mod tests {
         let (validators, metrics) = (Validators::default(), Metrics::new());
         for _ in 0..2 {
             let sent = SentToolList::Behind(Vec::new());
-            let offer = Offer::compile(offered.clone(), sent, true, &validators);
+            let offer = Offer::compile(offered.clone(), sent, true, &ToolsElsewhere::default(), &validators);
             assert!(offer.tool_set.tools().iter().all(|tool| !tool.is_compiled()), "nothing is compiled unasked");
             report_problems(&offer.tool_set, &metrics);
             for tool in offer.tool_set.tools() {

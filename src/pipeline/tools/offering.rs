@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use callwright_openai::{SentTool, WrittenTool};
+use callwright_openai::{SentTool, ToolsElsewhere, WrittenTool};
 use callwright_types::{OfferNote, OfferReason, OfferedTool, PrefixChange, Tool, ToolKind};
 
 use super::candidates::digest;
@@ -23,6 +23,8 @@ pub(crate) struct Offering {
     /// Maximum number of selected tools: the upstream's limit minus the other tools.
     pub(crate) room: usize,
     pub(crate) search: Option<Arc<WrittenTool>>,
+    /// Tools that are not in the client's list.
+    pub(crate) elsewhere: ToolsElsewhere,
     /// Indexes in the client's list of entries that cannot be omitted; used only if others can.
     pub(crate) fixed: Vec<usize>,
     /// Digest of the tools before the selected ones.
@@ -132,9 +134,11 @@ impl Offering {
         let shape = self.shape();
         turn.snapshot.offers.get(self.key(turn, &shape), || {
             let client = turn.request.client_tools();
-            let client_sent_tools = !client.is_empty();
-            let (tools, sent) = if shape.narrowed { self.instead(client) } else { self.behind(client) };
-            Offer::compile(tools, sent, client_sent_tools, &pipeline.validators)
+            let brought = turn.request.read_tools_elsewhere(&self.elsewhere);
+            let client_sent_tools = !client.is_empty() || !brought.is_empty();
+            let (mut tools, sent) = if shape.narrowed { self.instead(client) } else { self.behind(client) };
+            tools.extend(brought.into_iter().map(Arc::new));
+            Offer::compile(tools, sent, client_sent_tools, &self.elsewhere, &pipeline.validators)
         })
     }
 
@@ -150,9 +154,10 @@ impl Offering {
     }
 
     /// Returns the cache key of the offer.
-    pub(crate) fn key<'a>(&self, turn: &'a Turn, shape: &'a OfferShape) -> KeyView<'a> {
+    pub(crate) fn key<'a>(&'a self, turn: &'a Turn, shape: &'a OfferShape) -> KeyView<'a> {
         KeyView {
             tools: turn.request.tools_text().unwrap_or_default(),
+            elsewhere: &self.elsewhere,
             toolsets: if self.pool(Side::Catalog).is_some() { &turn.toolsets } else { &[] },
             dialect: turn.upstream.settings().schema_dialect,
             shape,

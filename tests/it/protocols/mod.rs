@@ -24,5 +24,6 @@ mod sse;
 mod state;
 mod tool_forms;
 mod tool_kinds;
+mod tool_sources;
 mod toolsets;
 mod unknown_parameters;

@@ -18,7 +18,9 @@ const fn of_fault(code: FaultCode) -> &'static str {
         FaultCode::NoCall => "no call could be parsed from it: the limit of tokens was reached within the call.",
         FaultCode::ToolNotRelevant => "The tool bookRoom exists, but another tool serves the request better.",
         FaultCode::ToolNameLiteral => "The name bookRoom differs from that of an offered tool only in case",
-        FaultCode::ToolNameSemantic => "There is no tool bookRoom. An offered tool has a similar meaning.",
+        FaultCode::ToolNameSemantic => {
+            "There is no tool bookRoom. Its name is probably a misspelling of an offered one."
+        }
         FaultCode::ToolUnknown => "There is no tool bookRoom, and no offered tool is similar.",
         FaultCode::ParameterOfOtherTool => "The parameter from belongs to another tool, not to bookRoom.",
         FaultCode::ParameterLiteral => "The name from differs from that of a parameter of bookRoom only in case",

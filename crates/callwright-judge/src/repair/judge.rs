@@ -57,7 +57,7 @@ fn repair_in(
 ) -> RepairedCall {
     let mut repaired = RepairedCall { call: call.clone(), repairs: Vec::new() };
     let renames = rules.names && scan.faults.of(FaultCode::ToolNameLiteral).repairs();
-    let Some(tool) = tool_name::repair(&mut repaired, tool_set, renames).filter(|_| context.step()) else {
+    let Some(tool) = tool_name::repair(&mut repaired, tool_set, renames, context).filter(|_| context.step()) else {
         return repaired;
     };
     let job = RepairJob { tool, tool_set, scan, rules, context };

@@ -9,7 +9,7 @@ use super::rescue::notations::Notations;
 use super::rescue::reading::{Reading, Rescued, Situation};
 use super::rescue::residue::{self, Residue};
 use super::rescue::written::WrittenCall;
-use super::rescue::{rescue, unsure};
+use super::rescue::{rescue, unknown_tool, unsure};
 use crate::scanner::{CheckedCall, CompiledTool, Context, JudgementBudget, Scan, ToolSet, accept_unjudged};
 use callwright_common::json::{Pointer, RawObject, is_object_text};
 use callwright_types::rules::{Action, RepairRules, ScanRules, Unsure};
@@ -164,6 +164,8 @@ impl CallJudge<'_> {
         if context.budget.is_some_and(JudgementBudget::has_enough_faults) || context.is_spent() {
             return JudgedCall::unexamined(call.clone());
         }
+        let namesake = tool_set.for_call(call);
+        let tool_set = namesake.as_ref().unwrap_or(tool_set);
         let (repaired, Scan { result, advice }) = judge(call, index, tool_set, scan, repair, context);
         if let (Some(budget), Err(diagnoses)) = (context.budget, &result) {
             budget.found(diagnoses.len());
@@ -335,6 +337,11 @@ impl JudgedMessage {
     }
 }
 
+/// Whether a call that was written as text names a tool that may exist. It stays text: its form is not known.
+fn is_of_open_tool(diagnosis: &Diagnosis, tool_set: &ToolSet, context: &Context<'_>) -> bool {
+    unknown_tool(diagnosis).is_some_and(|name| context.may_exist(tool_set, name))
+}
+
 /// Judges one message: rescues calls from its text, makes lossless repairs, then scans the result. If the budget does
 /// not suffice, the whole message is unjudged.
 pub fn judge_message(
@@ -370,7 +377,7 @@ fn judged_in_budget(spoken: &Spoken<'_>, judge: CallJudge<'_>) -> JudgedMessage 
         Reading::NoCall(diagnosis) if diagnosis.is_unsure() => {
             unconfirmed(diagnosis, action, repair.rescue.unsure.towards(situation.delivery == Delivery::Native))
         }
-        Reading::NoCall(diagnosis) if action.blocks() => {
+        Reading::NoCall(diagnosis) if action.blocks() && !is_of_open_tool(&diagnosis, tool_set, context) => {
             JudgedMessage { no_call: Some(diagnosis), ..Default::default() }
         }
         Reading::NoCall(diagnosis) => JudgedMessage { no_call_advice: Some(diagnosis), ..Default::default() },

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::proposal::RepairedCall;
 use super::rescue::call_in_code;
-use crate::scanner::{CompiledTool, ToolSet};
+use crate::scanner::{CompiledTool, Context, ToolSet};
 use callwright_common::json::Pointer;
 use callwright_types::{Repair, RepairKind};
 
@@ -13,12 +13,13 @@ pub(super) fn repair<'a>(
     repaired: &mut RepairedCall,
     tool_set: &'a ToolSet,
     renames: bool,
+    context: &Context<'_>,
 ) -> Option<&'a CompiledTool> {
     let name = &mut repaired.call.name;
     if let Some(tool) = tool_set.get(name) {
         return Some(tool);
     }
-    match tool_set.meant(name).as_slice() {
+    match context.meant(tool_set, name).as_slice() {
         [only] if renames => {
             let from = std::mem::replace(name, only.name().to_owned());
             repaired.repairs.push(Repair {

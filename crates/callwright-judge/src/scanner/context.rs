@@ -1,12 +1,13 @@
 //! Optional inputs of a scan besides the call and the tools.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::budget::JudgementBudget;
 use super::relevance::Relevance;
-use super::tool_set::CompiledTool;
+use super::tool_set::{CompiledTool, ToolSet};
 use super::transcript::Conversation;
 use callwright_common::json::Pointer;
 use callwright_types::Similarity;
@@ -35,6 +36,34 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// Whether a tool of this name may exist although it is not in the tool set: the set is open, or the client names the
+    /// tool in the conversation or in the description of another tool. Such a call is never a fault.
+    pub(crate) fn may_exist(&self, tool_set: &ToolSet, name: &str) -> bool {
+        if tool_set.built_in(name).is_some() {
+            return false;
+        }
+        tool_set.is_open_for(name)
+            || tool_set.describes(name)
+            || (tool_set.has_tools_of_client()
+                && self.conversation.is_some_and(|conversation| conversation.transcript().announces(name)))
+    }
+
+    /// Whether the conversation has this name, whoever wrote it.
+    pub(crate) fn mentions(&self, name: &str) -> bool {
+        self.conversation.is_some_and(|conversation| conversation.transcript().mentions(name))
+    }
+
+    /// Returns the tools that the name of a native call matches. A name of a tool that may exist matches only itself in
+    /// other spellings.
+    pub(crate) fn meant<'a>(&self, tool_set: &'a ToolSet, name: &str) -> Vec<&'a Arc<CompiledTool>> {
+        let same = tool_set.same_spelling(name);
+        if !same.is_empty() {
+            return same;
+        }
+        let meant = tool_set.meant(name);
+        if meant.is_empty() || self.may_exist(tool_set, name) { Vec::new() } else { meant }
+    }
+
     /// Consumes one step of the budget. Returns whether the scan may continue.
     pub(crate) fn step(&self) -> bool {
         self.budget.is_none_or(JudgementBudget::step)

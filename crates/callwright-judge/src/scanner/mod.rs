@@ -12,7 +12,8 @@ mod faults;
 pub(crate) mod generated;
 #[cfg(test)]
 mod hostile_tests;
-pub mod names;
+mod mention;
+pub(crate) mod names;
 mod place;
 mod relevance;
 mod same_value;
@@ -31,6 +32,7 @@ mod transcript;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 pub use budget::{BudgetLimits, JudgementBudget};
@@ -129,13 +131,20 @@ fn sort_by_action(
     tool: Option<&Arc<CompiledTool>>,
     found: Vec<Diagnosis>,
 ) -> (Vec<Diagnosis>, Vec<Diagnosis>) {
+    // A tool that may exist is not refused for its name, nor for arguments that another tool would not accept.
+    let is_open = tool.is_none() && case.may_exist() && has_json(case.call);
     // The proxy's own tools never receive a call without readable arguments.
     let is_proxys = tool.is_some_and(|tool| tool.tool.owner.is_proxy());
-    let (blocking, mut advice): (Vec<_>, Vec<_>) = found
-        .into_iter()
-        .partition(|diagnosis| case.blocks(diagnosis) || (diagnosis.code == FaultCode::NoCall && is_proxys));
+    let (blocking, mut advice): (Vec<_>, Vec<_>) = found.into_iter().partition(|diagnosis| {
+        !is_open && (case.blocks(diagnosis) || (diagnosis.code == FaultCode::NoCall && is_proxys))
+    });
     advice.retain(|diagnosis| case.rules.faults.of(diagnosis.code) != Action::Off);
     (blocking, advice)
+}
+
+/// Whether the arguments are JSON, or there are none.
+fn has_json(call: &Call) -> bool {
+    call.arguments.trim().is_empty() || serde_json::from_str::<&RawValue>(&call.arguments).is_ok()
 }
 
 /// Returns the faults of a call that cannot be validated against a schema: its arguments cannot be parsed, or its tool

@@ -1,57 +1,11 @@
-//! Comparison of names: equality without regard to notation, and similarity.
+//! Comparison of names: residue of templates, similarity, spelling variants. [`callwright_types::tool_names`] has the
+//! forms of one name.
 
 use std::hash::{Hash, Hasher};
 
-use unicode_normalization::UnicodeNormalization;
-
-/// Returns the folded name: compatibility-normalised (Unicode NFKC), lower case, letters and digits only (AutoFeedback
-/// section 3.2.2, for all scripts). Empty if the name has neither letters nor digits.
-pub fn fold(name: &str) -> String {
-    if name.is_ascii() {
-        return name
-            .bytes()
-            .filter(u8::is_ascii_alphanumeric)
-            .map(|byte| char::from(byte.to_ascii_lowercase()))
-            .collect();
-    }
-    name.nfkc().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
-
-/// Separators between a namespace and a name.
-const NAMESPACE_MARKS: [&str; 4] = [".", ":", "/", "__"];
-
-/// Bytes up to the end of the last namespace mark.
-fn last_mark_end(name: &str) -> Option<usize> {
-    let bytes = name.as_bytes();
-    let end = bytes.iter().enumerate().rev().find(|(at, byte)| match byte {
-        b'.' | b':' | b'/' => true,
-        b'_' => at.checked_sub(1).and_then(|before| bytes.get(before)) == Some(&b'_'),
-        _ => false,
-    });
-    end.map(|(at, _)| at + 1)
-}
-
-/// Returns the part of a tool name after its namespace: `login` for `user.login`, `user::login`, `user/login` and
-/// `mcp__user__login`. `None` if the name has no namespace.
-pub fn without_namespace(name: &str) -> Option<&str> {
-    name.get(last_mark_end(name)?..).filter(|rest| !rest.is_empty())
-}
-
-/// Returns the parts of a tool name after each of its namespaces except the last: `user__login` for `mcp__user__login`.
-pub(crate) fn partly_qualified(name: &str) -> impl Iterator<Item = &str> {
-    let last = without_namespace(name).map_or(0, str::len);
-    let marks = NAMESPACE_MARKS.iter().flat_map(|mark| name.match_indices(mark));
-    marks.filter_map(|(at, mark)| name.get(at + mark.len()..)).filter(move |rest| rest.len() > last)
-}
-
-/// Scopes that prompts and chat templates put before every tool name.
-const SCOPES: [&str; 8] =
-    ["functions.", "functions:", "function.", "default_api.", "default_api:", "tools.", "tool.", "mcp__"];
-
-/// Returns the name without a scope that all tools share; `None` if it has no such scope.
-pub(crate) fn without_scope(name: &str) -> Option<&str> {
-    SCOPES.iter().find_map(|scope| name.strip_prefix(scope)).filter(|rest| !rest.is_empty())
-}
+pub(crate) use callwright_types::tool_names::{
+    fold, of_call_id, partly_qualified, without_namespace, without_number, without_scope, words,
+};
 
 /// Content types that the harmony format puts between a tool's name and the arguments.
 pub(crate) const CONTENT_TYPES: [&str; 2] = ["json", "code"];
@@ -310,26 +264,65 @@ fn clip(name: &str) -> &str {
     name.char_indices().nth(MAX_CHARS).map_or(name, |(end, _)| name.get(..end).unwrap_or(name))
 }
 
-/// Returns the folded words of a name, split at separators and where an upper-case letter follows a lower-case letter
-/// or a digit.
-pub(crate) fn words(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut previous: Option<char> = None;
-    for letter in name.chars() {
-        if letter.is_alphanumeric() {
-            let begins = previous.is_none_or(|previous| {
-                !previous.is_alphanumeric() || (letter.is_uppercase() && !previous.is_uppercase())
-            });
-            if begins {
-                words.push(String::new());
-            }
-            if let Some(word) = words.last_mut() {
-                word.extend(letter.to_lowercase());
-            }
-        }
-        previous = Some(letter);
+/// Maximum number of words that are compared word by word; real names have fewer.
+const MAX_WORDS: usize = 16;
+
+/// Number of letters per edit of a spelling variant. Shorter words have no variants: `get` and `set` are two words.
+const LETTERS_PER_EDIT: usize = 4;
+
+/// Whether one name may be a misspelling of the other, so that both stand for the same tool: they have the same words,
+/// possibly in rotated order (`weather_get`), or words that differ in their spelling only. Names that differ in a whole
+/// word (`delete_row`, `update_row`), a digit or the beginning of a word (`enable`, `disable`) are names of two tools.
+pub(crate) fn is_misspelling(one: &str, other: &str) -> bool {
+    let (one, other) = (words(clip(one)), words(clip(other)));
+    if one.is_empty() || other.is_empty() || one.len().max(other.len()) > MAX_WORDS {
+        return false;
     }
-    words
+    if one.len() == other.len() {
+        return (0..one.len()).any(|start| {
+            let rotated = other.iter().cycle().skip(start);
+            one.iter().zip(rotated).all(|(word, meant)| word == meant || is_variant(word, meant, usize::MAX))
+        });
+    }
+    // Words were joined or divided. One edit may remain, unless it is a word.
+    let shortest = one.iter().chain(&other).map(|word| word.chars().count()).min().unwrap_or_default();
+    let (one, other) = (one.concat(), other.concat());
+    one == other || shortest > 1 && is_variant(&one, &other, 1)
+}
+
+/// Whether two words differ in spelling only: they begin alike, have the same digits, and few edits lead from one to the
+/// other. A replaced letter counts as two edits, because it often makes another word (`upload`, `unload`). Words that
+/// differ at the beginning are often opposites, because that is where negations are.
+fn is_variant(one: &str, other: &str, max_edits: usize) -> bool {
+    let digits = |word: &str| word.chars().filter(|letter| letter.is_numeric()).collect::<String>();
+    let longer = one.chars().count().max(other.chars().count());
+    let edits = (longer / LETTERS_PER_EDIT).min(max_edits);
+    one.chars().next() == other.chars().next() && digits(one) == digits(other) && edits_between(one, other) <= edits
+}
+
+/// Returns the number of inserted, deleted or transposed letters between two words.
+fn edits_between(one: &str, other: &str) -> usize {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=other.len()).collect();
+    for (row, letter) in one.iter().enumerate() {
+        let mut current = vec![row + 1];
+        for (column, meant) in other.iter().enumerate() {
+            let at = |line: &[usize], at: usize| line.get(at).copied().unwrap_or(usize::MAX - 1);
+            let mut edits = (at(&last, column + 1).min(at(&current, column))) + 1;
+            if letter == meant {
+                edits = edits.min(at(&last, column));
+            }
+            let is_swapped =
+                column > 0 && row > 0 && one.get(row - 1) == Some(meant) && other.get(column - 1) == Some(letter);
+            if is_swapped {
+                edits = edits.min(at(&before, column - 1) + 1);
+            }
+            current.push(edits);
+        }
+        before = std::mem::replace(&mut last, current);
+    }
+    last.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -337,30 +330,44 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writing_does_not_distinguish_names() {
-        for name in ["userLogin", "user_login", "user.login", "USER-LOGIN", "User Login", "ｕｓｅｒ_login"] {
-            assert_eq!(fold(name), "userlogin");
+    fn a_misspelling_keeps_every_word_and_digit() {
+        for (wrong, meant) in [
+            ("get_wether", "get_weather"),
+            ("weather_get", "get_weather"),
+            ("get_weathers", "get_weather"),
+            ("getwether", "get_weather"),
+            ("recieve_mail", "receive_mail"),
+            ("planRute", "planRoute"),
+            ("delete_usr", "delete_user"),
+            ("list_paymnet_methods", "list_payment_methods"),
+        ] {
+            assert!(is_misspelling(wrong, meant) && is_misspelling(meant, wrong), "{wrong}");
         }
-        assert_eq!(fold("天气_查询"), "天气查询");
-        assert_eq!(fold("__"), "");
-    }
-
-    #[test]
-    fn a_namespace_ends_at_its_last_mark() {
-        for name in ["user.login", "a.user::login", "functions/login", "mcp__user__login"] {
-            assert_eq!(without_namespace(name), Some("login"));
+        for (one, other) in [
+            ("tool_5", "tool_7"),
+            ("tool5", "tool7"),
+            ("tool", "tool_7"),
+            ("get_user_v1", "get_user_v2"),
+            ("delete_row", "update_row"),
+            ("enable_alarm", "disable_alarm"),
+            ("enable", "disable"),
+            ("get_value", "set_value"),
+            ("activate_card", "deactivate_card"),
+            ("subscribe", "unsubscribe"),
+            ("increase_limit", "decrease_limit"),
+            ("lock_door", "unlock_door"),
+            ("upload_file", "unload_file"),
+            ("usd_to_eur", "eur_to_usd"),
+            ("delete_user", "delete_user_role"),
+            ("customer_unlock", "customerlock"),
+            ("get_user_v", "get_user"),
+            ("erase_account", "delete_user"),
+            ("delete_person", "delete_user"),
+            ("", "f"),
+        ] {
+            assert!(!is_misspelling(one, other) && !is_misspelling(other, one), "{one}, {other}");
         }
-        assert_eq!(without_namespace("user_login"), None);
-        assert_eq!(without_namespace("login."), None);
-    }
-
-    #[test]
-    fn a_name_is_qualified_by_each_of_its_namespaces() {
-        assert_eq!(partly_qualified("mcp__user__login").collect::<Vec<_>>(), ["user__login"]);
-        assert_eq!(partly_qualified("a.b:c/d").collect::<Vec<_>>(), ["b:c/d", "c/d"]);
-        assert_eq!(partly_qualified("user_login").count() + partly_qualified("user.login").count(), 0);
-        assert_eq!(without_scope("functions.user.login"), Some("user.login"));
-        assert_eq!((without_scope("user.login"), without_scope("functions.")), (None, None));
+        assert!(!is_misspelling(&"a_".repeat(10_000), &"b_".repeat(10_000)), "hostile names end at once");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Tools of a request, prepared for validating calls.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
 use super::examination::{Examination, examine};
+use super::mention;
 use super::names::{self, NameList};
 use super::schema::{
     CompiledSchema, Description, Parameter, SharedSchema, Validators, describe, find_keyword, named_types,
@@ -13,7 +14,7 @@ use super::schema::{
 use callwright_common::json::Pointer;
 use callwright_types::memory::ClientTool;
 use callwright_types::rules::UnknownParameters;
-use callwright_types::{Owner, Tool, ToolKind};
+use callwright_types::{Call, Owner, Tool, ToolKind};
 
 /// Tools of a request, with compiled schemas.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +25,14 @@ pub struct ToolSet {
     built_in: Vec<String>,
     /// Whether a tool that is called by name is not a function.
     has_other_kinds: bool,
+    /// Whether the client has tools of its own in the set.
+    has_tools_of_client: bool,
+    /// Further tools with the name of a tool, by its index: those of other namespaces.
+    namesakes: HashMap<usize, Vec<Arc<CompiledTool>>>,
+    /// Whether there may be tools that are not in the set, because the request does not have all of them.
+    is_open: bool,
+    /// Names of tools whose definitions are elsewhere.
+    referenced: HashSet<String>,
     folded: OnceLock<FoldedNames>,
     names: OnceLock<NameList>,
     owners: OnceLock<HashMap<String, Vec<usize>>>,
@@ -31,6 +40,9 @@ pub struct ToolSet {
 
 /// Maximum number of tools to record per parameter name: those that a message names, and the called tool.
 const MAX_OWNERS: usize = 8;
+
+/// Maximum number of further tools with one name.
+const MAX_NAMESAKES: usize = 64;
 
 /// Tools by a folded name.
 type FoldedNames = HashMap<String, SameName>;
@@ -52,16 +64,79 @@ impl ToolSet {
     pub fn compile(tools: Vec<Arc<Tool>>, validators: &Validators) -> Self {
         let mut tool_set = Self::default();
         for tool in tools {
+            tool_set.has_tools_of_client |= !tool.owner.is_proxy();
             if tool.kind == ToolKind::BuiltIn {
                 tool_set.built_in.push(tool.name.clone());
-            } else if !tool_set.by_name.contains_key(&tool.name) {
-                tool_set.has_other_kinds |= !tool.is_function();
-                tool_set.by_name.insert(tool.name.clone(), tool_set.tools.len());
-                let (schema, client, validators) = (OnceLock::new(), OnceLock::new(), Some(validators.clone()));
-                tool_set.tools.push(Arc::new(CompiledTool { tool, schema, validators, client }));
+                continue;
+            }
+            let index = tool_set.by_name.get(&tool.name).copied();
+            let (schema, client, validators) = (OnceLock::new(), OnceLock::new(), Some(validators.clone()));
+            let compiled = Arc::new(CompiledTool { tool, schema, validators, client });
+            let Some(index) = index else {
+                tool_set.has_other_kinds |= !compiled.tool.is_function();
+                tool_set.by_name.insert(compiled.name().to_owned(), tool_set.tools.len());
+                tool_set.tools.push(compiled);
+                continue;
+            };
+            let namesakes = tool_set.namesakes.entry(index).or_default();
+            let mut known = tool_set.tools.get(index).into_iter().chain(namesakes.iter());
+            if namesakes.len() < MAX_NAMESAKES && known.all(|known| known.is_other_namesake(&compiled)) {
+                namesakes.push(compiled);
             }
         }
+        tool_set.namesakes.retain(|_, namesakes| !namesakes.is_empty());
         tool_set
+    }
+
+    /// Adds that there are tools besides those of the set: any, if it `is_open`, and those of the names `referenced`.
+    #[must_use]
+    pub fn beside(mut self, is_open: bool, referenced: impl IntoIterator<Item = String>) -> Self {
+        self.is_open = is_open;
+        self.referenced = referenced.into_iter().collect();
+        self
+    }
+
+    /// Whether there may be any further tools.
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Whether there may be a further tool of this name.
+    pub(crate) fn is_open_for(&self, name: &str) -> bool {
+        self.is_open || self.referenced.contains(name)
+    }
+
+    /// Whether the description of a tool of the client, such as a search for tools, names this tool.
+    pub(crate) fn describes(&self, name: &str) -> bool {
+        let of_client = self.tools.iter().filter(|tool| !tool.tool.owner.is_proxy());
+        of_client.into_iter().any(|tool| mention::names(&tool.tool.description, name))
+    }
+
+    /// Whether the client has tools of its own in the set.
+    pub(crate) fn has_tools_of_client(&self) -> bool {
+        self.has_tools_of_client
+    }
+
+    /// Returns a set in which the name of a call stands for the namesake that its arguments fit best; `None` if that is
+    /// this set.
+    pub(crate) fn for_call(&self, call: &Call) -> Option<Self> {
+        if self.namesakes.is_empty() {
+            return None;
+        }
+        let index = *self.by_name.get(&call.name).or_else(|| self.by_name.get(self.find(&call.name)?.name()))?;
+        let (first, others) = (self.tools.get(index)?, self.namesakes.get(&index)?);
+        let arguments: Map<String, Value> = serde_json::from_str(&call.arguments).ok()?;
+        let mut best = (first.fit(&arguments), None);
+        for other in others {
+            let fit = other.fit(&arguments);
+            if fit > best.0 {
+                best = (fit, Some(other));
+            }
+        }
+        let chosen = Arc::clone(best.1?);
+        let mut set = self.clone();
+        *set.tools.get_mut(index)? = chosen;
+        Some(set)
     }
 
     /// Creates a tool set with one tool.
@@ -130,13 +205,37 @@ impl ToolSet {
     }
 
     /// Returns the tools that match the name of a native call: those of [`ToolSet::literal`] or, if there is none,
-    /// those that match the name without chat-template residue.
+    /// those that match the name without chat-template residue, or the name in the id of a call.
     pub fn meant(&self, name: &str) -> Vec<&Arc<CompiledTool>> {
         let found = self.literal(name);
-        match names::without_debris(name).filter(|_| found.is_empty()) {
-            Some(clean) => self.get(clean).map_or_else(|| self.literal(clean), |tool| vec![tool]),
-            None => found,
+        if !found.is_empty() {
+            return found;
         }
+        if let Some(clean) = names::without_debris(name) {
+            return self.get(clean).map_or_else(|| self.literal(clean), |tool| vec![tool]);
+        }
+        let parts = names::of_call_id(name).filter(|part| self.get(part).is_some() || !self.has_series(part));
+        parts.map(|part| self.literal(part)).find(|found| !found.is_empty()).unwrap_or_default()
+    }
+
+    /// Returns the tools whose full name is this one in another spelling: in case, separators and the scope of all tools.
+    /// Unlike [`ToolSet::meant`], it drops nothing that distinguishes two tools.
+    pub(crate) fn same_spelling(&self, name: &str) -> Vec<&Arc<CompiledTool>> {
+        let clean = names::without_debris(name).unwrap_or(name);
+        let scoped = [name, clean].into_iter();
+        let unscoped = [names::without_scope(clean), names::of_call_id(clean).next()];
+        let folded = self.folded.get_or_init(|| self.fold_names());
+        let mut found = scoped.chain(unscoped.into_iter().flatten()).filter_map(|form| folded.get(&names::fold(form)));
+        let indexes = found.find(|same| !same.full.is_empty()).map(|same| same.full.as_slice());
+        indexes.into_iter().flatten().filter_map(|index| self.tools.get(*index)).collect()
+    }
+
+    /// Whether the names of tools differ from this one only in a number at their end.
+    pub(crate) fn has_series(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| {
+            let rest = tool.name().strip_prefix(name).and_then(|rest| rest.strip_prefix(['_', '-', '.']));
+            rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+        })
     }
 
     fn same_name(&self, name: &str) -> Vec<&Arc<CompiledTool>> {
@@ -225,6 +324,20 @@ impl CompiledTool {
         };
         let schema = OnceLock::from(SharedSchema::default());
         Self { tool: Arc::new(tool), schema, validators: None, client: OnceLock::new() }
+    }
+
+    /// Whether another tool of the same name takes other arguments, and both are the client's.
+    fn is_other_namesake(&self, other: &Self) -> bool {
+        let are_clients = !self.tool.owner.is_proxy() && !other.tool.owner.is_proxy();
+        are_clients && self.tool.kind == other.tool.kind && self.tool.parameters != other.tool.parameters
+    }
+
+    /// Returns how well arguments fit the tool: whether they match, then the number of known and of missing parameters.
+    fn fit(&self, arguments: &Map<String, Value>) -> (bool, i64) {
+        let known = arguments.keys().filter(|name| self.has_parameter_like(name)).count();
+        let missing = self.required().iter().filter(|name| !arguments.contains_key(*name)).count();
+        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        (self.accepts(arguments), count(known).saturating_sub(count(missing)))
     }
 
     /// Returns the name of the tool.

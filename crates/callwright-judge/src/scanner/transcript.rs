@@ -1,8 +1,11 @@
 //! Conversation before a call, reduced to the parts that validation needs.
 
 use std::cell::LazyCell;
+use std::collections::HashSet;
 use std::fmt;
 
+use super::mention;
+use callwright_types::tool_names::is_same_call_id;
 use callwright_types::{Call, Message, Speaker};
 
 /// Source of the conversation before a call. Parsing the conversation takes time and most calls do not need it, so a
@@ -35,6 +38,12 @@ impl<F: FnOnce() -> Transcript> Conversation for LazyCell<Transcript, F> {
 pub struct Transcript {
     /// Texts that the model did not write: of users, the system and tools.
     texts: Vec<String>,
+    /// Indexes of the system and developer messages in `texts`.
+    instructions: Vec<usize>,
+    /// Indexes of the user messages in `texts`.
+    user_texts: Vec<usize>,
+    /// Names of all calls, those before the last user message too.
+    called_names: HashSet<String>,
     /// Index of the last user message in `texts`.
     last_user_text: Option<usize>,
     /// Rounds of calls since the last user message, in order.
@@ -80,18 +89,21 @@ impl Transcript {
 
     /// Adds a text that is neither a user message nor a tool result.
     pub fn given(&mut self, text: impl Into<String>) {
+        self.instructions.push(self.texts.len());
         self.texts.push(text.into());
     }
 
     /// Adds a user message. Discards earlier rounds, because the user may request anything again.
     pub fn add_user_message(&mut self, text: impl Into<String>) {
         self.last_user_text = Some(self.texts.len());
+        self.user_texts.push(self.texts.len());
         self.texts.push(text.into());
         self.rounds.clear();
     }
 
     /// Adds the calls of one answer; their results follow.
     pub fn called(&mut self, calls: Round) {
+        self.called_names.extend(calls.iter().map(|call| call.name.clone()));
         if !calls.is_empty() {
             self.rounds.push(calls);
         }
@@ -103,13 +115,27 @@ impl Transcript {
         let result = result.into();
         let mut open = self.rounds.last_mut().into_iter().flatten().filter(|call| call.result.is_none());
         let call = match id {
-            Some(id) => open.find(|call| call.id == id),
+            Some(id) => open.find(|call| is_same_call_id(&call.id, id)),
             None => open.find(|call| call.name == name),
         };
         if let Some(call) = call {
             call.result = Some(result.clone());
         }
         self.texts.push(result);
+    }
+
+    /// Whether the client names a tool to the model: in a system or developer message, or in an element that it inserted
+    /// in a message of the user.
+    pub(crate) fn announces(&self, name: &str) -> bool {
+        let texts = |indexes: &[usize], is_named: fn(&str, &str) -> bool| {
+            indexes.iter().filter_map(|index| self.texts.get(*index)).any(|text| is_named(text, name))
+        };
+        texts(&self.instructions, mention::names) || texts(&self.user_texts, mention::names_in_element)
+    }
+
+    /// Whether a text or an earlier call has this name.
+    pub(crate) fn mentions(&self, name: &str) -> bool {
+        self.called_names.contains(name) || self.texts.iter().any(|text| mention::occurs(text, name))
     }
 
     /// Returns the texts that the model was given.

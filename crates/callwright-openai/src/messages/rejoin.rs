@@ -12,6 +12,7 @@ use crate::fields::{ObjectFields, present};
 use crate::kept::KeptCall;
 use crate::parts::Rejoined;
 use callwright_common::json::{RawObject, raw};
+use callwright_types::tool_names::call_id;
 
 /// Returns the conversation with kept parts put back, by position of the assistant's view.
 pub(super) fn rejoined(fields: &RawObject, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined {
@@ -114,13 +115,13 @@ impl RejoinedConversation {
 fn with_calls(answer: &RawValue, calls: &[KeptCall]) -> Option<Box<RawValue>> {
     let mut message = RawObject::parse(answer.get()).ok()?;
     let own = blocks_of(present(message.get(CONTENT)))?;
-    let places: HashMap<&str, usize> =
-        calls.iter().enumerate().filter_map(|(at, call)| Some((client_id(call)?, at))).collect();
+    let places: HashMap<Cow<'_, str>, usize> =
+        calls.iter().enumerate().filter_map(|(at, call)| Some((call_id(client_id(call)?), at))).collect();
     let mut blocks: Vec<&RawValue> = Vec::with_capacity(own.len() + calls.len());
     let mut next = 0;
     for block in &own {
         let id = Some(block).filter(|block| is_block(block, TOOL_USE)).and_then(|block| id_of(block));
-        let place = id.and_then(|id| places.get(id.as_ref()).copied()).filter(|place| *place >= next);
+        let place = id.and_then(|id| places.get(call_id(&id).as_ref()).copied()).filter(|place| *place >= next);
         if let Some(place) = place {
             blocks.extend(calls.get(next..place).unwrap_or_default().iter().filter_map(proxy_block));
             next = place + 1;

@@ -6,6 +6,7 @@ mod messages;
 mod notes;
 mod provider_state;
 mod recent_tools;
+mod tools_elsewhere;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -16,6 +17,7 @@ use serde_json::value::RawValue;
 
 pub(super) use messages::view;
 pub(crate) use notes::spliced;
+pub use tools_elsewhere::ToolsElsewhere;
 
 use super::fields::{ObjectFields, present, string_in};
 use super::message_view::MessageView;

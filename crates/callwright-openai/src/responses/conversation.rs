@@ -15,6 +15,7 @@ use crate::kept::KeptCall;
 use crate::parts::Rejoined;
 use crate::{KeptPart, MessageView};
 use callwright_common::json::{RawObject, raw};
+use callwright_types::tool_names::is_same_call_id;
 
 /// Separator between a text and the note after it.
 const SEPARATOR: &str = "\n\n";
@@ -266,5 +267,5 @@ fn put_back<'a>(part: &'a KeptPart, run: &[&'a RawValue], lost: &str, out: &mut 
 }
 
 fn is_call_of_client(call: &KeptCall, id: &str) -> bool {
-    matches!(call, KeptCall::Client(own) if own == id)
+    matches!(call, KeptCall::Client(own) if is_same_call_id(own, id))
 }

@@ -65,7 +65,7 @@ async fn compile(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Arc<O
     match turn.snapshot.offers.known(key) {
         Some(offer) => offer,
         None => {
-            let bytes = key.tools.len();
+            let bytes = key.size();
             pipeline.cpu.run(turn.tenant(), CpuWork::Tools, bytes, || offering.compile(pipeline, turn)).await
         }
     }
@@ -81,8 +81,11 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
     let (rules, joins) = (&turn.policy.offer, catalog_joins(turn));
     let narrows = narrows(turn);
     let listed = if narrows || joins { turn.request.listed_tools() } else { Vec::new() };
+    let elsewhere = turn.request.tools_elsewhere();
+    let brought = if joins { turn.request.read_tools_elsewhere(&elsewhere) } else { Vec::new() };
     let own: Vec<&Tool> = listed.iter().filter_map(|(tool, _)| tool.as_ref()).collect();
     let is_narrowed = narrows && own.len() > rules.whole as usize;
+    let own: Vec<&Tool> = own.into_iter().chain(&brought).collect();
     let catalog = joins.then(|| catalog_pool(turn, &own));
     let unnamed = listed.iter().enumerate().filter(|(_, (tool, _))| is_narrowed && tool.is_none());
     let fixed: Vec<usize> = unnamed.map(|(place, _)| place).collect();
@@ -105,6 +108,7 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
         pools,
         chosen: ChosenTools::default(),
         search,
+        elsewhere,
         fixed,
         session,
         before,

@@ -1,8 +1,9 @@
 //! Names in written calls: of the members of a call, of its tool and of its arguments.
 
 use super::literal::Literal;
-use crate::scanner::names::{CONTENT_TYPES, without_scope};
+use crate::scanner::names::{CONTENT_TYPES, without_number, without_scope};
 use crate::scanner::{CompiledTool, ToolSet};
+use callwright_types::tool_names::without_id_scope;
 
 /// Members that contain the tool's name.
 pub(in crate::repair) const NAMES: [&str; 11] = [
@@ -105,9 +106,6 @@ pub(super) fn offered<'a>(name: &str, tool_set: &'a ToolSet) -> Option<&'a Compi
     tool.may_be_written().then_some(tool)
 }
 
-/// Scopes before the tool's name in the ids that clients give to calls, and that models repeat.
-const ID_SCOPES: [&str; 2] = ["functions-", "functions_"];
-
 /// Returns the offered name in the header of a call, to which models join the number of the call (`f:0`, `f_1`,
 /// `functions-f-1`) or the content type of the arguments (`fjson`). Returns the name unchanged if it is offered or if
 /// no part of it is.
@@ -115,9 +113,9 @@ pub(super) fn in_header(name: String, tool_set: &ToolSet) -> String {
     if offered(&name, tool_set).is_some() {
         return name;
     }
-    let unnumbered = without_number(&name, tool_set);
+    let unnumbered = without_call_number(&name, tool_set);
     let bare = unnumbered.unwrap_or(&name);
-    let scoped = ID_SCOPES.iter().find_map(|scope| bare.strip_prefix(scope));
+    let scoped = without_id_scope(bare);
     let untyped = CONTENT_TYPES.iter().find_map(|kind| bare.strip_suffix(kind));
     let parts = [unnumbered, scoped, untyped].into_iter().flatten();
     let found = parts.into_iter().find(|part| offered(part, tool_set).is_some()).map(str::to_owned);
@@ -126,18 +124,11 @@ pub(super) fn in_header(name: String, tool_set: &ToolSet) -> String {
 
 /// Returns the name without the number of the call. After another sign than a colon, the number may belong to the
 /// name: then no offered tool may have a name that differs only in its number.
-fn without_number<'a>(name: &'a str, tool_set: &ToolSet) -> Option<&'a str> {
-    let before = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
-    let bare = before.strip_suffix([':', '_', '-', '.']).filter(|_| before.len() < name.len())?;
+fn without_call_number<'a>(name: &'a str, tool_set: &ToolSet) -> Option<&'a str> {
+    let bare = without_number(name)?;
     let unscoped = without_scope(bare).unwrap_or(bare);
-    let is_series = || {
-        let rest = |tool: &str| {
-            tool.strip_prefix(unscoped).and_then(|rest| rest.strip_prefix(['_', '-', '.'])).map(str::to_owned)
-        };
-        let numbers = tool_set.tools().iter().filter_map(|tool| rest(tool.name()));
-        numbers.into_iter().any(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    (before.ends_with(':') || !is_series()).then_some(bare)
+    let is_counted = name.get(bare.len()..).is_some_and(|number| number.starts_with(':'));
+    (is_counted || !tool_set.has_series(unscoped)).then_some(bare)
 }
 
 /// Whether every required parameter is among the members. Arguments without a name are assigned to the first

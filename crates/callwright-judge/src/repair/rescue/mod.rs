@@ -46,6 +46,7 @@ use callwright_types::Diagnosis;
 use callwright_types::rules::{Evidence, Expressions};
 use literal::LiteralReader;
 use no_call::NoCallReason;
+pub(crate) use no_call::unknown_tool;
 use notations::Notations;
 pub use reading::{Reading, Rescued, Situation};
 

@@ -1,6 +1,7 @@
 //! E1 for a whole answer: a call was meant, but none can be recovered.
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::scanner::ToolSet;
 use callwright_common::json::Pointer;
@@ -104,6 +105,12 @@ pub(super) fn diagnose(notation: &str, reason: &NoCallReason, near: &str, tool_s
     };
     let facts = serde_json::to_value(Facts { notation, reason, near, nearest }).unwrap_or_default();
     Diagnosis { code: FaultCode::NoCall, call: 0, path: Pointer::root(), message, facts, suggestion: None }
+}
+
+/// Returns the name of the tool that is not offered, if that is the reason of the diagnosis.
+pub(crate) fn unknown_tool(diagnosis: &Diagnosis) -> Option<&str> {
+    let fact = |name: &str| diagnosis.facts.get(name).and_then(Value::as_str);
+    if fact("reason") == Some("unknown_tool") { fact("name") } else { None }
 }
 
 fn quoted(text: &str) -> String {

@@ -33,7 +33,7 @@ pub(super) fn of_answer(code: FaultCode, message: &str, facts: &impl Serialize) 
 
 /// Shared input of all checks of one call.
 pub(crate) struct FaultCase<'a> {
-    pub(super) call: &'a Call,
+    pub(in crate::scanner) call: &'a Call,
     index: usize,
     pub(super) tool_set: &'a ToolSet,
     pub(in crate::scanner) rules: &'a ScanRules,
@@ -41,6 +41,7 @@ pub(crate) struct FaultCase<'a> {
     /// Arguments, if they could be parsed.
     pub(super) arguments: Option<&'a Value>,
     nearest: OnceCell<Vec<(&'a str, f64)>>,
+    may_exist: OnceCell<bool>,
     options: RefCell<Vec<OptionNames>>,
     /// Paths of unknown parameters that are no fault.
     tolerated: RefCell<HashSet<Pointer>>,
@@ -67,8 +68,9 @@ impl<'a> FaultCase<'a> {
         rules: &'a ScanRules,
         context: &'a Context<'a>,
     ) -> Self {
-        let (nearest, options, tolerated) = (OnceCell::new(), RefCell::default(), RefCell::default());
-        Self { call, index, tool_set, rules, context, arguments: None, nearest, options, tolerated }
+        let (nearest, may_exist) = (OnceCell::new(), OnceCell::new());
+        let (options, tolerated) = (RefCell::default(), RefCell::default());
+        Self { call, index, tool_set, rules, context, arguments: None, nearest, may_exist, options, tolerated }
     }
 
     /// Adds the parsed arguments of the call.
@@ -104,6 +106,11 @@ impl<'a> FaultCase<'a> {
             kept.push((Arc::clone(options), Rc::clone(&names)));
         }
         names
+    }
+
+    /// Whether a tool of the called name may exist although it is not in the tool set.
+    pub(in crate::scanner) fn may_exist(&self) -> bool {
+        *self.may_exist.get_or_init(|| self.context.may_exist(self.tool_set, &self.call.name))
     }
 
     /// Returns the offered tools with the most similar names, best first. Computed once.
@@ -160,7 +167,7 @@ pub(super) fn clearly_closest<'a>(
     by_spelling.or_else(|| closest_in_meaning(case, name, candidates, fitting))
 }
 
-fn closest_in_meaning<'a>(
+pub(super) fn closest_in_meaning<'a>(
     case: &FaultCase<'_>,
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,

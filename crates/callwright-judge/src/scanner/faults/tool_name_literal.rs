@@ -17,7 +17,7 @@ struct Facts {
 
 pub(super) fn check(case: &FaultCase<'_>) -> Option<Diagnosis> {
     let candidates: Vec<String> =
-        case.tool_set.meant(&case.call.name).iter().map(|tool| tool.name().to_owned()).collect();
+        case.context.meant(case.tool_set, &case.call.name).iter().map(|tool| tool.name().to_owned()).collect();
     let first = candidates.first()?;
     let only = (candidates.len() == 1).then(|| first.clone());
     let name = quoted(&case.call.name);

@@ -3,13 +3,7 @@
 use super::super::call_names::{ARGUMENTS, NAMES, NEUTRAL, WRAPPERS};
 use crate::scanner::ToolSet;
 use crate::scanner::names::{fold, partly_qualified, without_namespace};
-
-/// Namespaces that models put before the name of a tool that has none.
-const NAMESPACES: [&str; 8] =
-    ["functions", "function", "tools", "tool", "default_api", "api", "multi_tool_use", "client"];
-
-/// Separators between a namespace and a name.
-const SEPARATORS: [char; 4] = ['.', ':', '/', '_'];
+use callwright_types::tool_names::{after_any_scope, may_become_scope};
 
 /// Folded names of the offered tools.
 #[derive(Debug, Default)]
@@ -34,7 +28,7 @@ impl FoldedToolNames {
 
     /// Whether `name` is the name of a tool, ignoring case, separators and namespace.
     pub(super) fn contain(&self, name: &str) -> bool {
-        self.has(name) || in_namespace(name).is_some_and(|name| self.has(name))
+        self.has(name) || after_any_scope(name).is_some_and(|name| self.has(name))
     }
 
     fn has(&self, name: &str) -> bool {
@@ -45,8 +39,8 @@ impl FoldedToolNames {
     /// [`FoldedToolNames::contain`] accepts.
     pub(super) fn may_become(&self, start: &str) -> bool {
         self.has_start(start)
-            || in_namespace(start).is_some_and(|start| self.has_start(start))
-            || NAMESPACES.iter().any(|namespace| namespace.starts_with(start))
+            || after_any_scope(start).is_some_and(|start| self.has_start(start))
+            || may_become_scope(start)
     }
 
     fn has_start(&self, start: &str) -> bool {
@@ -54,11 +48,6 @@ impl FoldedToolNames {
         let at = self.folded.partition_point(|name| *name < start);
         self.folded.get(at).is_some_and(|name| name.starts_with(&start))
     }
-}
-
-/// Returns the part after one of the usual namespaces.
-fn in_namespace(name: &str) -> Option<&str> {
-    NAMESPACES.iter().find_map(|namespace| name.strip_prefix(namespace)?.strip_prefix(SEPARATORS))
 }
 
 /// Members of an object that is, or contains, a call.

@@ -1,0 +1,229 @@
+//! Tools of a request that are not in its own list: those that its conversation brings, those that it only names, and
+//! those that the provider's state may have.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::ModelRequest;
+use crate::fields::{ObjectFields, array};
+use callwright_types::{Protocol, Tool};
+
+/// Member of an element of a conversation with the tools that it brings: of items `additional_tools` and
+/// `tool_search_output` of Responses, and of messages.
+const TOOLS: &str = "tools";
+
+/// Type of a block that names a tool which a search has found, and its member with the name.
+const REFERENCE: &str = "tool_reference";
+const REFERENCED: &str = "tool_name";
+
+/// Searches for these members and types, so that conversations without them are not parsed.
+static TOOLS_KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"tools\""));
+static REFERENCE_TYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"tool_reference\""));
+
+/// Maximum number of elements whose tools are read, and of names of referenced tools.
+const MAX_LISTS: usize = 1_000;
+const MAX_REFERENCES: usize = 10_000;
+
+/// Maximum depth at which references are searched for: a message, its content, a result, its content, a list.
+const MAX_DEPTH: usize = 8;
+
+/// Tools of a request besides those in its own list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct ToolsElsewhere {
+    /// JSON texts of the lists of tools in the conversation, in order.
+    lists: Vec<String>,
+    /// Names of tools that a search has found.
+    referenced: BTreeSet<String>,
+    is_open: bool,
+}
+
+impl ToolsElsewhere {
+    /// Whether there may be further tools: the provider keeps a part of the conversation, or the client searches for tools
+    /// that it does not list.
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Returns the names of tools that the conversation only refers to.
+    pub fn referenced(&self) -> impl Iterator<Item = &str> {
+        self.referenced.iter().map(String::as_str)
+    }
+
+    /// Whether the conversation brings tools.
+    pub fn has_tools(&self) -> bool {
+        !self.lists.is_empty()
+    }
+
+    /// Returns the number of bytes of the lists of tools.
+    pub fn size(&self) -> usize {
+        self.lists.iter().map(String::len).sum()
+    }
+}
+
+impl ModelRequest {
+    /// Finds the tools that are not in the request's own list.
+    pub fn tools_elsewhere(&self) -> ToolsElsewhere {
+        let mut elsewhere = ToolsElsewhere { is_open: self.has_unlisted_tools(), ..ToolsElsewhere::default() };
+        let key = self.form.map_or("messages", |form| form.conversation_key());
+        let Some(text) = self.fields.get(key) else { return elsewhere };
+        if REFERENCE_TYPE.find(text.as_bytes()).is_some() {
+            elsewhere.referenced = references(text);
+        }
+        if TOOLS_KEY.find(text.as_bytes()).is_some() {
+            let elements: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
+            let lists = elements.into_iter().filter_map(|element| ObjectFields::parse(element.get()));
+            let lists = lists.flat_map(|element| lists_of(&element)).filter_map(|list| array(list).map(|_| list));
+            elsewhere.lists = lists.map(|list| list.get().to_owned()).take(MAX_LISTS).collect();
+        }
+        elsewhere
+    }
+
+    /// Returns the tools that the conversation brings, in order. The later definition of a tool comes first, because
+    /// clients bring a changed tool again.
+    pub fn read_tools_elsewhere(&self, elsewhere: &ToolsElsewhere) -> Vec<Tool> {
+        let lists = elsewhere.lists.iter().rev().filter_map(|list| serde_json::from_str::<Vec<&RawValue>>(list).ok());
+        lists.flatten().flat_map(|element| self.read_element(element)).collect()
+    }
+
+    fn read_element(&self, element: &RawValue) -> Vec<Tool> {
+        match self.form {
+            Some(form) => form.read_tools(element),
+            None => super::read_tool(element).into_iter().collect(),
+        }
+    }
+
+    /// Whether the client or the provider has tools that the request does not list.
+    fn has_unlisted_tools(&self) -> bool {
+        if self.has_provider_conversation() {
+            return true;
+        }
+        if self.protocol != Protocol::Responses {
+            return false;
+        }
+        // A stored prompt has tools of its own.
+        self.previous_response().is_some() || self.fields.get("prompt").is_some() || self.client_searches()
+    }
+
+    /// Whether the client searches for tools (`tool_search` with `execution: client`), which the request lists once they
+    /// are found.
+    fn client_searches(&self) -> bool {
+        self.tool_elements().into_iter().filter_map(|element| ObjectFields::parse(element.get())).any(|element| {
+            element.string("type").as_deref() == Some("tool_search")
+                && element.string("execution").as_deref() == Some("client")
+        })
+    }
+}
+
+/// Returns the lists of tools in an element that the model did not write: its own, and those of its blocks.
+fn lists_of<'a>(element: &ObjectFields<'a>) -> Vec<&'a RawValue> {
+    if element.string("role").as_deref() == Some("assistant") {
+        return Vec::new();
+    }
+    let blocks = element.items("content").unwrap_or_default().into_iter();
+    let of_blocks = blocks.filter_map(|block| ObjectFields::parse(block.get())?.get(TOOLS));
+    element.get(TOOLS).into_iter().chain(of_blocks).collect()
+}
+
+/// Returns the names in the blocks that refer to tools, wherever they are in the conversation.
+fn references(text: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let elements: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
+    for element in elements {
+        if REFERENCE_TYPE.find(element.get().as_bytes()).is_some()
+            && let Ok(value) = serde_json::from_str::<Value>(element.get())
+        {
+            add_references(&value, MAX_DEPTH, &mut names);
+        }
+    }
+    names
+}
+
+fn add_references(value: &Value, depth: usize, names: &mut BTreeSet<String>) {
+    if depth == 0 || names.len() >= MAX_REFERENCES {
+        return;
+    }
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| add_references(item, depth - 1, names)),
+        Value::Object(members) if members.get("type").and_then(Value::as_str) == Some(REFERENCE) => {
+            names.extend(members.get(REFERENCED).and_then(Value::as_str).map(str::to_owned));
+        }
+        Value::Object(members) => members.values().for_each(|member| add_references(member, depth - 1, names)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn request(protocol: Protocol, body: &Value) -> ModelRequest {
+        ModelRequest::parse(protocol, body.to_string().into()).unwrap()
+    }
+
+    fn found(protocol: Protocol, body: &Value) -> (Vec<String>, Vec<String>, bool) {
+        let request = request(protocol, body);
+        let elsewhere = request.tools_elsewhere();
+        let tools = request.read_tools_elsewhere(&elsewhere).into_iter().map(|tool| tool.name);
+        (tools.collect(), elsewhere.referenced().map(str::to_owned).collect(), elsewhere.is_open())
+    }
+
+    #[test]
+    fn items_of_responses_bring_tools() {
+        let function = |name: &str| json!({"type": "function", "name": name, "parameters": {"type": "object"}});
+        let input = json!([
+            {"type": "additional_tools", "role": "developer", "tools": [function("wait"), {"type": "custom", "name": "exec"}]},
+            {"role": "user", "content": "Hi"},
+            {"type": "tool_search_call", "call_id": "a", "execution": "client", "arguments": {}},
+            {"type": "tool_search_output", "call_id": "a", "execution": "client", "status": "completed",
+                "tools": [{"type": "namespace", "name": "crm", "tools": [function("list_orders")]}, function("ping")]},
+            {"role": "assistant", "content": [], "tools": [function("invented")]},
+        ]);
+        let names = ["list_orders", "ping", "wait", "exec"].map(str::to_owned).to_vec();
+        assert_eq!(found(Protocol::Responses, &json!({"input": input, "tools": []})), (names, vec![], false));
+    }
+
+    #[test]
+    fn blocks_of_messages_refer_to_tools() {
+        let reference = |name: &str| json!({"type": "tool_reference", "tool_name": name});
+        let messages = json!([
+            {"role": "assistant", "content": [
+                {"type": "server_tool_use", "id": "s", "name": "tool_search_tool_bm25", "input": {"query": "x"}},
+                {"type": "tool_search_tool_result", "tool_use_id": "s", "content":
+                    {"type": "tool_search_tool_search_result", "tool_references": [reference("a")]}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [reference("b")]}]},
+            {"role": "user", "content": "\"tool_reference\" tool_name c"},
+        ]);
+        let names = ["a", "b"].map(str::to_owned).to_vec();
+        assert_eq!(found(Protocol::Messages, &json!({"messages": messages})), (vec![], names, false));
+    }
+
+    #[test]
+    fn state_of_the_provider_and_searches_of_the_client_leave_the_set_open() {
+        for body in [
+            json!({"previous_response_id": "resp_1"}),
+            json!({"conversation": "conv_1"}),
+            json!({"prompt": {"id": "pmpt_1"}}),
+            json!({"tools": [{"type": "tool_search", "execution": "client"}]}),
+        ] {
+            assert!(found(Protocol::Responses, &body).2, "{body}");
+        }
+        for body in [json!({}), json!({"tools": [{"type": "tool_search"}]}), json!({"prompt": null})] {
+            assert!(!found(Protocol::Responses, &body).2, "{body}");
+        }
+        assert!(found(Protocol::Messages, &json!({"thread": {"id": "t"}})).2);
+        assert!(!found(Protocol::Chat, &json!({"previous_response_id": "resp_1", "messages": []})).2);
+    }
+
+    #[test]
+    fn messages_of_chat_completions_may_bring_tools() {
+        let tool = json!({"type": "function", "function": {"name": "f"}});
+        let messages = json!([{"role": "system", "tools": [tool]}, {"role": "user", "content": "\"tools\""}, 7]);
+        assert_eq!(found(Protocol::Chat, &json!({"messages": messages})).0, ["f"]);
+    }
+}
