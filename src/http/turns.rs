@@ -168,7 +168,7 @@ async fn respond(side: &ClientSide, mut pending: PendingAnswer) -> Response {
     };
     let body = match body {
         AnswerBody::Whole(bytes) => Body::from(bytes),
-        AnswerBody::Events(events) => stream_body::of_events(events, pending.into_running(), keep_alive),
+        AnswerBody::Events(events) => stream_body::of_events(events, pending, keep_alive),
     };
     let mut response = Response::new(body);
     *response.status_mut() = status;

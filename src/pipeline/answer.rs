@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use callwright_openai::KeepAlive;
 use callwright_types::Protocol;
 
 /// Answer to the request of a turn.
@@ -62,6 +63,7 @@ pub struct PendingAnswer {
     running: Running,
     protocol: Protocol,
     stream: bool,
+    is_guarded: bool,
     delivery_ack: Option<DeliveryAck>,
 }
 
@@ -73,7 +75,12 @@ impl PendingAnswer {
         protocol: Protocol,
         stream: bool,
     ) -> Self {
-        Self { answer, running, protocol, stream, delivery_ack: None }
+        Self { answer, running, protocol, stream, is_guarded: false, delivery_ack: None }
+    }
+
+    /// States whether the turn may change its answer.
+    pub(crate) fn guarded(self, is_guarded: bool) -> Self {
+        Self { is_guarded, ..self }
     }
 
     /// Adds the delivery_ack that the turn waits for.
@@ -89,6 +96,11 @@ impl PendingAnswer {
     /// Protocol of the answer.
     pub fn protocol(&self) -> Protocol {
         self.protocol
+    }
+
+    /// Returns the writer of keep-alive events. A stream that is not guarded gets no event that its upstream did not send.
+    pub fn keep_alive(&self) -> KeepAlive {
+        if self.is_guarded { KeepAlive::events(self.protocol) } else { KeepAlive::comments() }
     }
 
     /// Whether a successful answer is a stream.

@@ -107,7 +107,8 @@ pub struct Settings {
     /// Maximum seconds that the head of a streamed answer waits for the upstream's head. Until then the status can
     /// report an error; afterwards it is 200.
     pub hold_head_seconds: u64,
-    /// Seconds of silence after which an open stream gets a keep-alive comment.
+    /// Seconds of silence after which an open stream gets a keep-alive event: `ping`, `response.in_progress`, or an empty
+    /// delta.
     pub keep_alive_seconds: u64,
     /// Maximum bytes of streamed text that are held back because they may be a call; longer text is forwarded as text.
     pub max_held_bytes: usize,

@@ -24,10 +24,11 @@ use super::stages::keep::MixedAnswer;
 use super::stages::open::{self, TurnRefusal, TurnRequest};
 use super::stages::{
     answer, ask, compose, continuation, feed_back, gather, hand_back, judge, keep, observe, offer, plan, recall,
-    rejoin, run,
+    rejoin, retract, run,
 };
 use super::state::{JudgedAnswer, Relay, TRACE_HEADER, Turn, TurnConversation, UpstreamReply};
 use callwright_openai::ErrorBody;
+use callwright_types::rules::Mode;
 use callwright_types::{Trace, TurnOutcome, ids};
 
 /// Target of the line with which each turn ends.
@@ -56,12 +57,14 @@ impl Pipeline {
         // Error level, so that the span is active at every log level and log lines contain the trace id.
         let span = tracing::error_span!("turn", trace = turn.record.trace().id);
         let stream = turn.request.is_stream();
+        let is_guarded = turn.policy.mode == Mode::Guard;
         let pipeline = self.clone();
         // API calls have deadlines, so an executing turn must not pause while the client reads nothing.
         if turn.toolsets.is_empty() {
             let turn = async move { drop(process(&pipeline, turn, response_sender).await) };
             let turn = Box::pin(turn.instrument(span));
-            return PendingAnswer::new(answer, Running::here(turn, cancelled, &self.running), protocol, stream);
+            return PendingAnswer::new(answer, Running::here(turn, cancelled, &self.running), protocol, stream)
+                .guarded(is_guarded);
         }
         let (delivery_ack, delivered) = DeliveryAck::new();
         let executing = async move {
@@ -73,6 +76,7 @@ impl Pipeline {
         };
         self.running.spawn(executing.instrument(span));
         PendingAnswer::new(answer, Running::elsewhere(cancelled, &self.running), protocol, stream)
+            .guarded(is_guarded)
             .with_receipt(Some(delivery_ack))
     }
 }
@@ -143,6 +147,7 @@ async fn process(
 /// Futures that are large and rarely needed, or that end before the answer is streamed, are boxed where they are awaited:
 /// each of the many open streams keeps the size of the largest one that is not.
 async fn converse(pipeline: &Pipeline, turn: &mut Turn, response_sender: ResponseSender) -> Result<(), ClientGone> {
+    Box::pin(retract::remove(pipeline, turn)).await;
     let offering = offer::offer(pipeline, turn).await;
     let draft = compose::compose(pipeline, turn, offering.offer()).await;
     let mut conversation = TurnConversation::new(turn, offering, draft, response_sender);
@@ -171,14 +176,20 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, response_sender: Respons
                 feed_back::feed_back(pipeline, turn, &mut conversation, &judged, purpose);
                 DialogueStep::Ask(purpose)
             }
-            DialogueStep::Ask(purpose) => match request_answer(pipeline, turn, &mut conversation, purpose).await? {
-                JudgedReply::Answer(next) => {
-                    judged = next;
-                    conversation.judged(turn, &judged)
+            DialogueStep::Ask(purpose) => {
+                let attempt = turn.streamed.attempt();
+                match request_answer(pipeline, turn, &mut conversation, purpose).await? {
+                    JudgedReply::Answer(next) => {
+                        judged = next;
+                        conversation.judged(turn, &judged)
+                    }
+                    // The last answer is better than an error.
+                    JudgedReply::Relay(_) => {
+                        turn.streamed.return_to(attempt);
+                        DialogueStep::Answer(conversation.failed_again(&judged))
+                    }
                 }
-                // The last answer is better than an error.
-                JudgedReply::Relay(_) => DialogueStep::Answer(conversation.failed_again(&judged)),
-            },
+            }
             DialogueStep::Run => {
                 let calls = conversation.merged_calls(&judged);
                 answer::executed(turn, conversation.offer(), &judged, conversation.draft.kept.len(), &calls);
@@ -215,12 +226,16 @@ async fn request_answer(
     conversation: &mut TurnConversation,
     purpose: RequestPurpose,
 ) -> Result<JudgedReply, ClientGone> {
+    if purpose != RequestPurpose::First {
+        Box::pin(retract::retract(pipeline, turn)).await;
+    }
     if conversation.dialogue.may_follow_plan()
         && let Some(completion) = plan::speak(pipeline, turn, conversation, purpose).await
     {
         let judged = judge::judge_planned(pipeline, turn, conversation, completion);
         if plan::accepts(turn, conversation, &judged) {
             conversation.dialogue.planned();
+            turn.streamed.planned();
             return Ok(JudgedReply::Answer(judged));
         }
     }
@@ -272,6 +287,7 @@ async fn answer_client(
     };
     keep::keep(pipeline, turn, conversation, mixed, &settled).await;
     answer::mixed(turn);
+    Box::pin(retract::settle(pipeline, turn)).await;
     continuation::remember(pipeline, turn, &settled).await;
     plan::keep(pipeline, turn, conversation, &settled).await;
     if turn.cancelled.is_cancelled() {

@@ -80,6 +80,16 @@ def check_corrected_calls(client):
         assert calls_of(message) == [("get_weather", {"city": "Paris"})], message
 
 
+def check_reasoning_of_corrected_calls(client):
+    events, message = streamed(client, "missing city")
+    assert "".join(event.thinking for event in events if event.type == "thinking") == "Rain?"
+    assert [block.type for block in message.content] == ["thinking", "tool_use"], message
+    results = [{"type": "tool_result", "tool_use_id": message.content[1].id, "content": "rain"}]
+    messages = [*QUESTION, {"role": "assistant", "content": message.content}, {"role": "user", "content": results}]
+    message = client.messages.create(model="no reasoning", max_tokens=1024, messages=messages, tools=[WEATHER])
+    assert text_of(message) == "It rains in Paris."
+
+
 def check_rescued_calls(client):
     for message in (ask(client, "written", tools=[WEATHER]), streamed(client, "written")[1]):
         assert calls_of(message) == [("get_weather", {"city": "Paris"})], message

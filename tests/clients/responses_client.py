@@ -80,6 +80,18 @@ def check_corrected_calls(client):
         assert calls_of(response) == [("get_weather", {"city": "Paris"})], response
 
 
+def check_reasoning_of_corrected_calls(client):
+    events, response = streamed(client, "missing city")
+    deltas = [event.delta for event in events if event.type == "response.reasoning_summary_text.delta"]
+    assert "".join(deltas) == "Rain?", deltas
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+    assert [item.type for item in response.output] == ["reasoning", "function_call"], response
+    output = {"type": "function_call_output", "call_id": response.output[1].call_id, "output": "rain"}
+    conversation = [*QUESTION, *response.output, output]
+    response = client.responses.create(model="no reasoning", input=conversation, tools=[WEATHER])
+    assert response.output_text == "It rains in Paris."
+
+
 def check_rescued_calls(client):
     for response in (ask(client, "written", tools=[WEATHER]), streamed(client, "written")[1]):
         assert calls_of(response) == [("get_weather", {"city": "Paris"})], response

@@ -212,12 +212,11 @@ async fn a_stream_that_waits_is_kept_alive() {
     .await;
     let mut stream = proxy.client().chat_stream_with(&streamed(ask("Book")), &SESSION).await;
     let id = queued(&proxy, 1).await.remove(0);
-    stream.await_raw(": ping\n").await;
+    stream.await_raw("\"delta\":{},\"finish_reason\":null").await;
     assert!(api.received().is_empty());
     approve(&proxy, &id).await;
     let answer = stream.assemble().await;
     assert_eq!(answer.choice().content, "Booked it.");
-    assert!(!stream.raw().contains(": ping\n\n"), "{}", stream.raw());
     assert_eq!(api.received().len(), 1);
 }
 

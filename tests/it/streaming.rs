@@ -290,18 +290,23 @@ async fn a_catalog_call_streams_as_its_final_text() {
 }
 
 #[tokio::test]
-async fn keep_alive_is_a_comment_without_a_blank_line() {
+async fn while_a_call_is_held_the_client_gets_empty_deltas() {
     let gate = Gate::closed();
     let reply = Reply::stream().event(&role()).event(&call_begin(0, "call_1", "get_weather")).wait(&gate);
     let upstream = Server::always(reply.event(&call_piece(0, PARIS)).event(&finish("tool_calls")).done()).await;
     let proxy = Proxy::start(config(&upstream.url("/v1")) + "[pipeline]\nkeep_alive_seconds = 1\n").await;
     let mut stream = proxy.client().chat_stream(&streamed(with_tools("Weather?"))).await;
     stream.next_chunk().await;
-    stream.await_raw(": ping\n").await;
+    let mut empty = role();
+    empty["choices"] = json!([{"index": 0, "delta": {}, "finish_reason": null}]);
+    for _ in 0..2 {
+        assert_eq!(stream.next_chunk().await, empty);
+    }
     gate.open();
     let rest = stream.rest().await;
     assert_eq!(rest.last(), Some(&Event::Done));
-    assert!(!stream.raw().contains(": ping\n\n"), "a blank line makes an empty event: {}", stream.raw());
+    assert_eq!(calls_of(&Assembled::of_events(&[vec![Event::Json(role())], rest].concat())).len(), 1);
+    assert!(!stream.raw().contains(": ping\n"), "clients skip comments: {}", stream.raw());
 }
 
 #[tokio::test]

@@ -15,6 +15,11 @@ pub fn tenant(key_field: &[u8]) -> String {
     hex(&hash.finalize())
 }
 
+/// Returns the hash of a text.
+pub fn of_text(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
 /// Returns the bytes as lower-case hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";

@@ -124,6 +124,11 @@ impl Store {
         }
     }
 
+    /// Whether the store is open, so that it can take state that later requests depend on.
+    pub fn is_open(&self) -> bool {
+        matches!(&**self.inner.state.load(), StoreState::Open(_))
+    }
+
     /// Returns the health of the store, as of the last opening or write.
     pub fn health(&self) -> Health {
         let location = self.inner.location.as_ref().map(Location::to_string).unwrap_or_default();

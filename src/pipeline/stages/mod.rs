@@ -3,6 +3,8 @@
 
 pub(crate) mod open;
 
+pub(crate) mod retract;
+
 pub(crate) mod offer;
 
 pub(crate) mod compose;

@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode};
 
-use callwright_openai::{Completion, DeltaRun, EventWriter, SseEvent};
+use callwright_openai::{Completion, DeltaRun, EventWriter, ReasoningPart, SseEvent};
 use callwright_types::Protocol;
 
-/// The sent and the held events of a turn's stream. Only the first attempt is forwarded while it arrives; the events of
-/// later attempts are all held.
+/// The sent and the held events of a turn's stream. The first attempt is forwarded while it arrives. Of later attempts, the
+/// reasoning at their beginning is; everything behind it is held.
 #[derive(Debug)]
 pub(crate) struct EventProgress {
     protocol: Protocol,
@@ -17,8 +17,8 @@ pub(crate) struct EventProgress {
     writer: Box<dyn EventWriter>,
     /// Number of the last attempt.
     attempt: u32,
-    /// Attempt whose events the client has; `None` if it has none.
-    forwarded: Option<u32>,
+    /// Attempts of which the client has events, in order.
+    forwarded: Vec<u32>,
     /// Last event of a stream that passes through. Only an error event behind it depends on it.
     passed: Option<SseEvent>,
     held: HeldEvents,
@@ -42,9 +42,9 @@ pub(crate) struct HeldEvent {
     pub(crate) event: SseEvent,
     /// Number of bytes of the answer's text up to the end of this event.
     pub(crate) text_end: usize,
-    /// Whether it begins the stream or a text, or ends a text. Such an event is sent with the next other one, so that the
-    /// client has no text that turns out to be only a call, and an answer of which it has nothing can be replaced as a
-    /// whole.
+    /// Whether it begins or ends a text, or begins a stream whose reasoning is not live. Such an event is sent with the next
+    /// other one, so that the client has no text that turns out to be only a call, and an answer of which it has nothing
+    /// can be replaced as a whole.
     pub(crate) waits: bool,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct EventsAside {
 impl EventProgress {
     /// Creates the progress of a stream of which the client has nothing.
     pub(crate) fn new(protocol: Protocol, writer: Box<dyn EventWriter>) -> Self {
-        Self { protocol, writer, attempt: 0, forwarded: None, passed: None, held: HeldEvents::default() }
+        Self { protocol, writer, attempt: 0, forwarded: Vec::new(), passed: None, held: HeldEvents::default() }
     }
 
     /// Discards the held events of the previous attempt.
@@ -120,6 +120,22 @@ impl EventProgress {
         (self.attempt, self.held) = (aside.attempt, aside.held);
     }
 
+    /// Returns the number of the last attempt.
+    pub(crate) fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// States that the answer of this attempt is the last one after all, because a later request failed.
+    pub(crate) fn return_to(&mut self, attempt: u32) {
+        (self.attempt, self.held) = (attempt, HeldEvents::default());
+    }
+
+    /// Returns the last attempt of which the client has events, and the reasoning at their end: the part that it led to
+    /// does not follow.
+    pub(crate) fn trailing_reasoning(&self) -> Option<(u32, Vec<ReasoningPart>)> {
+        self.forwarded.last().map(|attempt| (*attempt, self.writer.trailing_reasoning()))
+    }
+
     /// Returns the id of the answer in the events that the client has.
     pub(crate) fn stream_id(&self) -> Option<&str> {
         self.writer.stream_id()
@@ -127,7 +143,13 @@ impl EventProgress {
 
     /// Whether the client has an event.
     pub(crate) fn is_begun(&self) -> bool {
-        self.forwarded.is_some()
+        !self.forwarded.is_empty()
+    }
+
+    fn note_forwarded(&mut self) {
+        if self.forwarded.last() != Some(&self.attempt) {
+            self.forwarded.push(self.attempt);
+        }
     }
 
     /// Holds an event. Beyond `max_bytes` in total, deltas of the same part are merged.
@@ -157,15 +179,24 @@ impl EventProgress {
     /// Writes an event of a stream that nothing is added to.
     pub(crate) fn pass(&mut self, event: SseEvent, out: &mut BytesMut) {
         out.extend_from_slice(&event.raw);
-        self.forwarded = Some(self.attempt);
+        self.note_forwarded();
         self.passed = Some(event);
     }
 
     /// Writes an event as it came.
     pub(crate) fn forward(&mut self, event: &SseEvent, out: &mut BytesMut) {
         self.writer.forwarded(event);
-        self.forwarded = Some(self.attempt);
+        self.note_forwarded();
         out.extend_from_slice(&event.raw);
+    }
+
+    /// Writes an event of a later attempt behind those of the earlier ones. Returns whether that is possible.
+    pub(crate) fn forward_further(&mut self, event: &SseEvent, out: &mut BytesMut) -> bool {
+        if self.forwarded.last() != Some(&self.attempt) {
+            self.writer.begin_attempt(out);
+            self.note_forwarded();
+        }
+        self.writer.forward_further(event, out)
     }
 
     /// Writes the held events up to the end of the released text, whose number of bytes is `released`. Returns the end of
@@ -191,15 +222,17 @@ impl EventProgress {
 
     /// Writes the rest of the stream for this answer: the held events if it is unchanged, else its composed events.
     pub(crate) fn finish(&mut self, answer: &Completion, is_changed: bool, out: &mut BytesMut) {
-        let is_same = self.forwarded.is_some_and(|forwarded| forwarded == self.attempt);
-        if self.held.are_final && !is_changed && (is_same || self.forwarded.is_none()) {
+        // The events of a later attempt have indexes of their own.
+        let is_alone = self.forwarded.iter().all(|forwarded| *forwarded == self.attempt);
+        let attempt = self.forwarded.iter().position(|forwarded| *forwarded == self.attempt);
+        if self.held.are_final && !is_changed && is_alone {
             for held in std::mem::take(&mut self.held.events) {
                 self.forward(&held.event, out);
             }
             // Some servers omit the last event.
-            self.writer.rest(answer, true, out);
+            self.writer.rest(answer, Some(0), out);
         } else {
-            self.writer.rest(answer, is_same, out);
+            self.writer.rest(answer, attempt, out);
         }
     }
 

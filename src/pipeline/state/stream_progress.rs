@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 
-use callwright_openai::{Chunk, StreamHead, event_writer};
+use callwright_openai::{Chunk, ReasoningPart, StreamHead, event_writer};
 use callwright_types::Protocol;
 
 use super::event_progress::{EventProgress, EventsAside};
@@ -37,6 +37,8 @@ pub(crate) struct StreamProgress {
     pub(crate) chunks: u64,
     /// Events for the client that precede all others.
     pub(crate) pending: BytesMut,
+    /// Reasoning that the client has of answers that were not accepted, as far as it is stored, with the attempt.
+    pub(crate) retracted: Vec<(u32, ReasoningPart)>,
     /// Events of a protocol with ordered events; the other members are those of chat completions, except for the texts.
     pub(crate) events: Option<EventProgress>,
 }
@@ -55,6 +57,16 @@ impl StreamProgress {
     /// Returns the number of text bytes of a choice in the last attempt that may be sent, because no call begins there.
     pub(crate) fn released(&self, index: u32) -> usize {
         self.texts.get(&index).map_or(0, |text| text.released)
+    }
+
+    /// Returns the number of the last attempt, in protocols with ordered events.
+    pub(crate) fn attempt(&self) -> u32 {
+        self.events.as_ref().map_or(0, EventProgress::attempt)
+    }
+
+    /// States that the answer of this attempt is the last one after all, because a later request failed.
+    pub(crate) fn return_to(&mut self, attempt: u32) {
+        self.events.iter_mut().for_each(|progress| progress.return_to(attempt));
     }
 
     /// Returns the id of the stream that the client has, in protocols with ordered events.
@@ -93,6 +105,11 @@ impl StreamProgress {
             left.truncate(flowed);
         }
         left
+    }
+
+    /// States that a plan gave the last answer: no event of the upstream belongs to it, in protocols with ordered events.
+    pub(crate) fn planned(&mut self) {
+        self.events.iter_mut().for_each(EventProgress::begin_attempt);
     }
 
     /// Discards all held parts, because the proxy answers with its own text.

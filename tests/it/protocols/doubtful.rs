@@ -96,9 +96,13 @@ async fn an_empty_answer_is_requested_again() {
     for api in APIS {
         for first in [vec![], vec![thought("I should look it up.")], vec![text(" \n")]] {
             let (upstream, proxy) = two_answers(api, first.clone(), vec![call("call_2", "get_weather", PARIS)]).await;
-            for answer in api.both(&proxy, &api.with_tools("Weather?")).await {
-                assert_eq!(api.outline(&answer), [r#"call get_weather {"city":"Paris"}"#], "{api:?} {first:?}");
-            }
+            let [plain, streamed] = api.both(&proxy, &api.with_tools("Weather?")).await;
+            let call = [r#"call get_weather {"city":"Paris"}"#.to_owned()];
+            assert_eq!(api.outline(&plain), call, "{api:?} {first:?}");
+            // The reasoning of the first answer was streamed.
+            let mut thoughts = api.outline(&api.answer(&first));
+            thoughts.retain(|part| part.starts_with("thought "));
+            assert_eq!(api.outline(&streamed), [&thoughts[..], &call].concat(), "{api:?} {first:?}");
             let received = upstream.received();
             assert_eq!(received.len(), 4, "{api:?} {first:?}");
             let sent = api.conversation(&received[1]);

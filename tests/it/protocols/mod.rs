@@ -8,6 +8,7 @@ mod doubtful;
 mod equality;
 mod errors;
 mod feedback;
+mod live_reasoning;
 mod long_streams;
 mod messages_api;
 mod messages_stream;

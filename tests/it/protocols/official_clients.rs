@@ -31,6 +31,8 @@ fn reply(api: Api, received: &Received) -> Reply {
         "wrong name" => vec![call("call_1", "getWeather", r#"{"city":"Paris","days":"3"}"#)],
         "missing city" if !api.is_continued(received) => vec![thought("Rain?"), call("call_1", "get_weather", "{}")],
         "missing city" => vec![call("call_2", "get_weather", PARIS)],
+        "no reasoning" if received.text().contains("Rain?") => return error(api, 400),
+        "no reasoning" => vec![text(RAIN)],
         "written" => vec![text(&format!("I look it up.\n{}", written("get_weather", PARIS)))],
         "reset" => return Reply::reset(),
         model @ ("error in stream" | "reset in stream" | "endless") => return broken(api, model),

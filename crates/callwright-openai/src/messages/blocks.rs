@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
+use crate::ReasoningPart;
 use crate::fields::{ObjectFields, object, string};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Call;
@@ -16,6 +17,9 @@ pub(super) const THINKING: &str = "thinking";
 
 /// Type of a block with encrypted reasoning.
 pub(super) const REDACTED_THINKING: &str = "redacted_thinking";
+
+/// Member of a block with encrypted reasoning.
+const DATA: &str = "data";
 
 /// Type of a block with a call that the client executes.
 pub(super) const TOOL_USE: &str = "tool_use";
@@ -66,6 +70,17 @@ pub(super) fn blocks_of(content: Option<&RawValue>) -> Option<Vec<Box<RawValue>>
         return Some(vec![object([("type", raw(TEXT)), ("text", content.to_owned())]).to_raw()]);
     }
     serde_json::from_str(content.get()).ok()
+}
+
+/// Returns the identity of a block with reasoning; `None` for other blocks.
+pub(super) fn reasoning_part(block: &ObjectFields<'_>) -> Option<ReasoningPart> {
+    match block.string("type").as_deref() {
+        Some(THINKING) => {
+            ReasoningPart::new(None, block.string(SIGNATURE), &block.string(THINKING).unwrap_or_default())
+        }
+        Some(REDACTED_THINKING) => ReasoningPart::new(None, block.string(DATA), ""),
+        _ => None,
+    }
 }
 
 /// Whether a value is an object of this type.

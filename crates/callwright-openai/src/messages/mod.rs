@@ -6,6 +6,7 @@ mod blocks;
 mod events;
 mod notes;
 mod predefined;
+mod reasoning;
 mod rejoin;
 mod request;
 mod stream;

@@ -104,6 +104,29 @@ fn is_gapless(events: &[SseEvent]) -> bool {
     bounds.iter().enumerate().all(|(at, bound)| *bound == (at / 2, at % 2 == 0))
 }
 
+/// Forwards the reasoning at the beginning of a further attempt, as the proxy does. Returns its blocks and the written
+/// events.
+fn forward_reasoning(writer: &mut MessagesWriter, attempt: &Value, cuts: &[Index]) -> (Vec<Value>, Vec<SseEvent>) {
+    let mut assembly = MessagesAssembly::new(UNLIMITED);
+    let mut out = BytesMut::new();
+    writer.begin_attempt(&mut out);
+    for event in upstream_events(&answer(attempt), cuts) {
+        match assembly.take(&event).unwrap() {
+            EventRole::Head => {}
+            EventRole::Reasoning => assert!(writer.forward_further(&event, &mut out)),
+            _ => break,
+        }
+    }
+    let is_reasoning = |block: &&Value| matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking"));
+    let blocks = attempt["content"].as_array().unwrap().iter().take_while(is_reasoning).cloned().collect();
+    (blocks, events(&out))
+}
+
+fn texts_of(blocks: &[Value]) -> String {
+    let texts = blocks.iter().filter(|block| block["type"] == "text");
+    texts.map(|block| block["text"].as_str().unwrap()).collect()
+}
+
 /// Returns the content after a second attempt: all blocks of the first, and those of the second without the text that
 /// the client has.
 fn joined_blocks(first: &[Value], second: &[Value], known_text: &str) -> Vec<Value> {
@@ -192,12 +215,56 @@ proptest! {
     }
 
     #[test]
+    fn reasoning_of_further_attempts_continues_the_stream(
+        first in any_answer("a"),
+        others in prop::collection::vec(any_answer("b"), 1..4),
+        selected in any::<Index>(),
+        cuts in prop::collection::vec(any::<Index>(), 0..4),
+        end in any::<Index>(),
+    ) {
+        let mut all = upstream_events(&answer(&first), &cuts);
+        all.truncate(end.index(all.len() - 1).max(1));
+        let begun = take_all(&all);
+        let known_text = begun.text().to_owned();
+        let begun = completion_of(begun)["content"].as_array().unwrap().clone();
+        let mut writer = MessagesWriter::default();
+        all.iter().for_each(|event| writer.forwarded(event));
+        let (mut shown, mut leading) = (begun.clone(), Vec::new());
+        for other in &others {
+            let (blocks, written) = forward_reasoning(&mut writer, other, &cuts);
+            let kept = blocks.iter().filter(|block| block["data"] != "" && (block["thinking"] != "" || block["signature"] != ""));
+            prop_assert_eq!(writer.trailing_reasoning().len(), kept.count());
+            leading.push(blocks.len());
+            shown.extend(blocks);
+            all.extend(written);
+        }
+        let selected = selected.index(others.len() + 1);
+        let value = if selected == 0 { &first } else { &others[selected - 1] };
+        let mut out = BytesMut::new();
+        writer.rest(&answer(value), Some(selected), &mut out);
+        all.extend(events(&out));
+        prop_assert!(is_gapless(&all));
+        let assembly = take_all(&all);
+        prop_assert!(assembly.is_conformant() && assembly.is_finished());
+        let whole = completion_of(assembly)["content"].as_array().unwrap().clone();
+        prop_assert_eq!(&whole[..shown.len()], &shown[..]);
+        let own = value["content"].as_array().unwrap();
+        if selected == 0 {
+            prop_assert_eq!(texts_of(&whole), texts_of(own));
+            prop_assert!(whole.ends_with(&own[begun.len()..]));
+        } else {
+            let rest = joined_blocks(&[], &own[leading[selected - 1]..], &known_text);
+            prop_assert_eq!(&whole[shown.len()..], &rest[..]);
+        }
+    }
+
+    #[test]
     fn any_chunking_of_the_bytes_gives_the_same_answer(
         value in any_answer("a"),
         cuts in prop::collection::vec(any::<Index>(), 0..8),
     ) {
         let mut bytes = BytesMut::new();
-        MessagesWriter::default().rest(&answer(&value), true, &mut bytes);
+        MessagesWriter::default().rest(&answer(&value), Some(0), &mut bytes);
         let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
         at.sort_unstable();
         at.push(bytes.len());
@@ -239,7 +306,7 @@ proptest! {
         let distinct: std::collections::HashSet<&&str> = ids.iter().collect();
         prop_assert_eq!(distinct.len(), ids.len());
         let mut out = BytesMut::new();
-        writer.rest(&super::testing::answer(&answer), is_same, &mut out);
+        writer.rest(&super::testing::answer(&answer), is_same.then_some(0), &mut out);
         super::testing::events(&out);
     }
 }
@@ -318,7 +385,7 @@ fn deep_nesting_is_kept_without_recursion() {
     assert!(assembly.is_conformant());
     let completion = Box::new(assembly).into_completion();
     let mut out = BytesMut::new();
-    MessagesWriter::default().rest(&completion, true, &mut out);
+    MessagesWriter::default().rest(&completion, Some(0), &mut out);
     let written = take_all(&events(&out));
     assert!(written.is_conformant());
     assert_eq!(Box::new(written).into_completion().size(), completion.size());

@@ -1,6 +1,6 @@
 //! Requests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::blocks::TOOL_USE;
 use super::views::{elements, located_views};
-use super::{added, notes, predefined, rejoin};
+use super::{added, notes, predefined, reasoning, rejoin};
 use crate::fields::{ObjectFields, object, present};
 use crate::parts::{Rejoined, RequestForm};
 use crate::request::{check_arrays, wrong_type};
 use crate::tools::WrittenToolFields;
-use crate::{AssistantMessage, KeptPart, MessageView, RequestError, ToolChoice};
+use crate::{AssistantMessage, KeptPart, MessageView, ReasoningPart, RequestError, ToolChoice};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::tool::Owner;
 use callwright_types::{Call, Tool, ToolKind};
@@ -130,6 +130,14 @@ impl RequestForm for MessagesRequest {
 
     fn rejoined(&self, fields: &RawObject, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined {
         rejoin::rejoined(fields, parts, lost)
+    }
+
+    fn reasoning(&self, fields: &RawObject) -> Vec<ReasoningPart> {
+        reasoning::reasoning(fields)
+    }
+
+    fn without_reasoning(&self, fields: &RawObject, positions: &BTreeSet<usize>) -> Box<RawValue> {
+        reasoning::without_reasoning(fields, positions)
     }
 
     fn push_assistant(&self, added: &mut Vec<Arc<RawValue>>, message: &AssistantMessage) {

@@ -67,7 +67,7 @@ pub(super) fn events(bytes: &[u8]) -> Vec<SseEvent> {
 
 pub(super) fn rest(writer: &mut dyn EventWriter, answer: &Completion, is_same: bool) -> Vec<SseEvent> {
     let mut out = BytesMut::new();
-    writer.rest(answer, is_same, &mut out);
+    writer.rest(answer, is_same.then_some(0), &mut out);
     events(&out)
 }
 

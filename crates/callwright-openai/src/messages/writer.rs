@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode};
 use serde_json::value::RawValue;
 
@@ -16,7 +16,7 @@ use super::written_block::{SentBlock, write_block};
 use crate::emit::retry_after;
 use crate::fields::{object, present, string};
 use crate::parts::{AnswerForm, EventWriter, PartKind};
-use crate::{Completion, SseEvent};
+use crate::{Completion, ReasoningPart, SseEvent};
 use callwright_common::json::{RawObject, raw};
 
 /// Member of the last event with the description of the proxy's work.
@@ -39,6 +39,12 @@ pub(crate) struct MessagesWriter {
     open: Option<SentBlock>,
     /// Text of the blocks that were ended.
     text: String,
+    /// Reasoning at the end of the ended blocks of the last attempt.
+    trailing_reasoning: Vec<ReasoningPart>,
+    /// Number of blocks at the beginning of each further attempt.
+    further: Vec<usize>,
+    /// Index of the open block in its own attempt, if that is a further one.
+    own_index: Option<u64>,
     /// Reason of the end that the client has.
     stop_reason: Option<String>,
     is_stopped: bool,
@@ -75,19 +81,34 @@ impl MessagesWriter {
     fn end_block(&mut self) -> Option<SentBlock> {
         let open = self.open.take()?;
         self.text.push_str(open.text());
+        match open.is_reasoning() {
+            true => self.trailing_reasoning.extend(open.reasoning()),
+            false => self.trailing_reasoning.clear(),
+        }
         Some(open)
     }
 
-    fn write_blocks(&mut self, parts: &[Box<RawValue>], is_same: bool, out: &mut BytesMut) {
-        let sent = if is_same { self.blocks } else { 0 };
+    /// Returns the number of blocks that the client has of an attempt.
+    fn blocks_of(&self, attempt: usize) -> usize {
+        let start = attempt.checked_sub(1).and_then(|at| self.further.get(at)).copied().unwrap_or_default();
+        self.further.get(attempt).unwrap_or(&self.blocks).saturating_sub(start)
+    }
+
+    fn write_blocks(&mut self, parts: &[Box<RawValue>], attempt: Option<usize>, out: &mut BytesMut) {
+        let sent = attempt.map_or(0, |attempt| self.blocks_of(attempt));
         if let Some(open) = self.end_block() {
-            if let Some(part) = sent.checked_sub(1).and_then(|last| parts.get(last)) {
+            let is_of_answer = attempt == Some(self.further.len());
+            if let Some(part) = sent.checked_sub(1).and_then(|last| parts.get(last)).filter(|_| is_of_answer) {
                 open.write_deltas(part, out);
             }
             open.write_stop(out);
         }
-        let mut earlier = if is_same { String::new() } else { std::mem::take(&mut self.text) };
-        for part in parts.iter().skip(sent) {
+        // Further attempts have no text here before their answer is written.
+        let mut earlier = if attempt == Some(0) { String::new() } else { std::mem::take(&mut self.text) };
+        let sent_parts = parts.get(..sent).unwrap_or_default();
+        let is_ended = attempt == Some(0) && !self.further.is_empty();
+        let unsent = if is_ended { unsent_text(sent_parts, &self.text) } else { None };
+        for part in unsent.iter().chain(parts.iter().skip(sent)) {
             let Some(part) = without_earlier(part, &mut earlier) else { continue };
             write_block(self.next_index, &part, out);
             self.blocks += 1;
@@ -103,14 +124,50 @@ impl EventWriter for MessagesWriter {
         }
     }
 
-    fn rest(&mut self, answer: &Completion, is_same: bool, out: &mut BytesMut) {
+    fn begin_attempt(&mut self, out: &mut BytesMut) {
+        if let Some(open) = self.end_block() {
+            open.write_stop(out);
+        }
+        self.trailing_reasoning.clear();
+        self.further.push(self.blocks);
+    }
+
+    fn forward_further(&mut self, event: &SseEvent, out: &mut BytesMut) -> bool {
+        let Ok(EventData::Object(data)) = EventData::read(event) else { return false };
+        let own_index = data.index();
+        let (is_open, is_of_open) = (self.open.is_some(), self.open.is_some() && own_index == self.own_index);
+        let index = match data.kind.as_ref() {
+            BLOCK_START if !is_open => self.next_index,
+            BLOCK_DELTA | BLOCK_STOP if is_of_open => self.next_index.saturating_sub(1),
+            _ => return false,
+        };
+        let Some(mut fields) = event.data.as_deref().and_then(|data| RawObject::parse(data).ok()) else { return false };
+        fields.set("index", raw(&index));
+        let start = out.len();
+        write_event(&data.kind, &fields, out);
+        let raw = out.get(start..).map(Bytes::copy_from_slice).unwrap_or_default();
+        self.forwarded(&SseEvent { raw, data: Some(fields.to_raw().get().to_owned()) });
+        self.own_index = own_index;
+        true
+    }
+
+    fn trailing_reasoning(&self) -> Vec<ReasoningPart> {
+        match &self.open {
+            Some(open) if !open.is_reasoning() => Vec::new(),
+            open => {
+                self.trailing_reasoning.iter().cloned().chain(open.as_ref().and_then(SentBlock::reasoning)).collect()
+            }
+        }
+    }
+
+    fn rest(&mut self, answer: &Completion, attempt: Option<usize>, out: &mut BytesMut) {
         let Some(answer) = answer.object().filter(|_| !self.is_stopped) else { return };
         if !self.has_head {
             let event = object([("type", raw(MESSAGE_START)), ("message", head(&answer).to_raw())]);
             write_event(MESSAGE_START, &event, out);
         }
         let parts: Vec<Box<RawValue>> = answer.get_as(CONTENT).unwrap_or_default();
-        self.write_blocks(&parts, is_same, out);
+        self.write_blocks(&parts, attempt, out);
         let reason = MessagesAnswer.finish_reason(&answer);
         if self.stop_reason.is_none() || self.stop_reason != reason || answer.contains(DEBUG) {
             write_event(MESSAGE_DELTA, &ending(&answer), out);
@@ -136,6 +193,17 @@ fn without_earlier<'a>(part: &'a RawValue, earlier: &mut String) -> Option<Cow<'
         return (!rest.is_empty()).then(|| Cow::Owned(MessagesAnswer.with_text(Some(part), rest)));
     }
     Some(Cow::Borrowed(part))
+}
+
+/// Returns the text that the client lacks of the blocks of an attempt that was ended before another one began, as a block.
+fn unsent_text(sent: &[Box<RawValue>], text: &str) -> Option<Box<RawValue>> {
+    let texts = sent.iter().map(|part| match MessagesAnswer.read_part(part) {
+        PartKind::Text(text) => text,
+        _ => String::new(),
+    });
+    let whole: String = texts.collect();
+    let unsent = whole.strip_prefix(text).filter(|unsent| !unsent.is_empty())?;
+    Some(MessagesAnswer.with_text(None, unsent))
 }
 
 /// Returns the answer as a stream begins it: without blocks, ending and tokens of the answer.

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use bytes::BytesMut;
 use serde_json::value::RawValue;
 
-use super::blocks::{SIGNATURE, TEXT, THINKING, arguments};
+use super::blocks::{SIGNATURE, TEXT, THINKING, arguments, reasoning_part};
 use super::events::{BLOCK_DELTA, BLOCK_START, BLOCK_STOP, StreamEvent, write_event};
 use super::streamed_block::{BlockDelta, ContentKind};
+use crate::ReasoningPart;
 use crate::fields::{ObjectFields, object, string};
 use callwright_common::json::{RawObject, raw};
 
@@ -22,13 +23,16 @@ pub(super) struct SentBlock {
     /// Text, thinking or JSON text of the input.
     content: String,
     citations: usize,
-    has_signature: bool,
+    /// `signature` of thinking; empty if the client has none.
+    signature: String,
+    /// Identity of a block whose content does not come in deltas.
+    whole: Option<ReasoningPart>,
 }
 
 impl SentBlock {
     /// Creates a block without content.
     fn new(index: u64, kind: ContentKind) -> Self {
-        Self { index, kind, content: String::new(), citations: 0, has_signature: false }
+        Self { index, kind, content: String::new(), citations: 0, signature: String::new(), whole: None }
     }
 
     /// Reads the event that begins a block.
@@ -44,7 +48,8 @@ impl SentBlock {
             kind: ContentKind::of(&block),
             content: content.unwrap_or_default().into_owned(),
             citations: block.items(CITATIONS).map_or(0, |citations| citations.len()),
-            has_signature: block.string(SIGNATURE).is_some_and(|signature| !signature.is_empty()),
+            signature: block.string(SIGNATURE).unwrap_or_default().into_owned(),
+            whole: reasoning_part(&block),
         }
     }
 
@@ -60,7 +65,9 @@ impl SentBlock {
                 self.content.push_str(&piece.and_then(string).unwrap_or_default());
             }
             BlockDelta::Citation(_) => self.citations += 1,
-            BlockDelta::Signature(_) => self.has_signature = true,
+            BlockDelta::Signature(signature) => {
+                self.signature = signature.and_then(string).unwrap_or_default().into_owned();
+            }
             BlockDelta::Unknown => {}
         }
     }
@@ -68,6 +75,19 @@ impl SentBlock {
     /// Returns the text that the client has of a text block.
     pub(super) fn text(&self) -> &str {
         if self.kind == ContentKind::Text { &self.content } else { "" }
+    }
+
+    /// Whether the block has reasoning.
+    pub(super) fn is_reasoning(&self) -> bool {
+        matches!(self.kind, ContentKind::Thinking | ContentKind::RedactedThinking)
+    }
+
+    /// Returns the identity of a block with reasoning; `None` for one without any, and for other blocks.
+    pub(super) fn reasoning(&self) -> Option<ReasoningPart> {
+        match self.kind {
+            ContentKind::Thinking => ReasoningPart::new(None, Some(self.signature.as_str().into()), &self.content),
+            _ => self.whole.clone(),
+        }
     }
 
     /// Writes the deltas that the client lacks of `block`, the whole block.
@@ -86,7 +106,7 @@ impl SentBlock {
             ContentKind::Thinking => {
                 self.write_rest("thinking_delta", THINKING, &fields.string(THINKING).unwrap_or_default(), out);
                 let signature = fields.string(SIGNATURE).filter(|signature| !signature.is_empty());
-                if let Some(signature) = signature.filter(|_| !self.has_signature) {
+                if let Some(signature) = signature.filter(|_| self.signature.is_empty()) {
                     self.write_delta("signature_delta", SIGNATURE, raw(&signature), out);
                 }
             }

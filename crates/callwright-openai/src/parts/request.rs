@@ -1,6 +1,6 @@
 //! Requests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use crate::assistant::AssistantMessage;
 use crate::error::RequestError;
 use crate::kept::KeptPart;
 use crate::message_view::MessageView;
+use crate::reasoning_part::ReasoningPart;
 use crate::tool_choice::ToolChoice;
 use crate::tools::WrittenToolFields;
 use callwright_common::json::RawObject;
@@ -67,6 +68,14 @@ pub(crate) trait RequestForm: Debug + Sync {
     /// before it, the calls of the proxy among the client's in the model's order, and the results of the proxy's calls
     /// where the protocol expects them. A missing result becomes `lost`.
     fn rejoined(&self, fields: &RawObject, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined;
+
+    /// Returns the reasoning in the client's conversation, in order. References to items count, because they may refer to
+    /// reasoning.
+    fn reasoning(&self, fields: &RawObject) -> Vec<ReasoningPart>;
+
+    /// Returns the client's conversation without some of its reasoning, by position in [`Self::reasoning`]. All other
+    /// parts keep their bytes; an element of which nothing remains is left out.
+    fn without_reasoning(&self, fields: &RawObject, positions: &BTreeSet<usize>) -> Box<RawValue>;
 
     /// Appends an answer of the model, unmodified except for generated ids: every part, with reasoning in its place.
     fn push_assistant(&self, added: &mut Vec<Arc<RawValue>>, message: &AssistantMessage);

@@ -7,6 +7,7 @@ use http::{HeaderMap, StatusCode};
 
 use crate::completion::Completion;
 use crate::error::AnswerError;
+use crate::reasoning_part::ReasoningPart;
 use crate::sse::SseEvent;
 
 /// Place of an event in its stream.
@@ -74,14 +75,26 @@ pub trait EventWriter: Debug + Send + Sync {
         None
     }
 
+    /// Begins a further attempt in the same stream: ends the part that is open as it is.
+    fn begin_attempt(&mut self, out: &mut BytesMut);
+
+    /// Writes an event of the further attempt with the indexes and numbers of this stream. Returns false, and writes
+    /// nothing, if that is impossible: the event belongs to no open part, or begins one with an id that the client has.
+    fn forward_further(&mut self, event: &SseEvent, out: &mut BytesMut) -> bool;
+
+    /// Returns the reasoning at the end of what the client has of the last attempt, which the part that it led to does not
+    /// follow.
+    fn trailing_reasoning(&self) -> Vec<ReasoningPart>;
+
     /// Writes all events that the client lacks of `answer`, up to the end of the stream. Indexes continue without gaps,
     /// ids of items stay constant, the id of the stream is that of the head the client has.
     ///
-    /// `is_same` states that the forwarded events are of the same attempt: the parts that the client has are the first
-    /// parts of `answer`, and the part that is open is completed. Otherwise the open part is ended as it is, all parts of
-    /// `answer` follow, and the final object has the parts of both. A text part that begins with all the text that the
-    /// client has of earlier attempts is written without that beginning, or left out if nothing remains.
-    fn rest(&mut self, answer: &Completion, is_same: bool, out: &mut BytesMut);
+    /// `attempt` is the attempt of the answer, from 0 in the order of this stream: the parts that the client has of it are
+    /// the first parts of `answer`, and the part that is open is completed. `None` if the client has nothing of it: the
+    /// open part is ended as it is, and all parts of `answer` follow. The final object has the parts of all attempts. A
+    /// text part that begins with all the text that the client has of earlier attempts is written without that beginning,
+    /// or left out if nothing remains.
+    fn rest(&mut self, answer: &Completion, attempt: Option<usize>, out: &mut BytesMut);
 
     /// Writes an error as the last event, for a stream whose status is sent. `body` is the upstream's or the proxy's
     /// error body, in any form; `headers` may have `retry-after`.

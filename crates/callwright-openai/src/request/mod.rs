@@ -5,6 +5,7 @@ mod fields;
 mod messages;
 mod notes;
 mod provider_state;
+mod reasoning;
 mod recent_tools;
 mod tools_elsewhere;
 

@@ -220,7 +220,7 @@ pub(super) fn output_text(part: &RawValue) -> Option<Cow<'_, str>> {
 }
 
 /// Returns the text of a reasoning item: its summary and its content.
-fn reasoning_text(item: &ObjectFields<'_>) -> String {
+pub(super) fn reasoning_text(item: &ObjectFields<'_>) -> String {
     let parts = ["summary", "content"].into_iter().filter_map(|key| item.items(key)).flatten();
     let texts: Vec<Cow<'_, str>> = parts.filter_map(part_text).collect();
     texts.join("\n")

@@ -1,19 +1,19 @@
 //! The conversation of a request: its views, notes on them, and parts that are put back.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::item::{ItemKind, call_id, call_of, is_of_model, item_id};
+use super::item::{ItemKind, call_id, call_of, is_of_model, item_id, reasoning_part};
 use super::request::{CALLER, INPUT, call_output};
 use crate::content::text_of;
 use crate::fields::{ObjectFields, object, present, string};
 use crate::kept::KeptCall;
 use crate::parts::Rejoined;
-use crate::{KeptPart, MessageView};
+use crate::{KeptPart, MessageView, ReasoningPart};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::tool_names::is_same_call_id;
 
@@ -111,6 +111,27 @@ impl<'a> Conversation<'a> {
             }
         }
         Rejoined { conversation: raw(&borrowed), positions }
+    }
+
+    /// Returns the reasoning items, and the references to items.
+    pub(super) fn reasoning(&self) -> Vec<ReasoningPart> {
+        self.items.iter().filter_map(|item| reasoning_part(item)).collect()
+    }
+
+    /// Returns the conversation without some of its reasoning, by position in [`Self::reasoning`].
+    pub(super) fn without_reasoning(&self, positions: &BTreeSet<usize>) -> Box<RawValue> {
+        if let Some(text) = self.text {
+            return text.to_owned();
+        }
+        let mut next = 0;
+        let mut items = self.items.clone();
+        items.retain(|item| {
+            let is_reasoning = reasoning_part(item).is_some();
+            let is_removed = is_reasoning && positions.contains(&next);
+            next += usize::from(is_reasoning);
+            !is_removed
+        });
+        raw(&items)
     }
 
     /// Position of the view of the first item.

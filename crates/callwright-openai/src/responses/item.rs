@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 
+use super::answer::reasoning_text;
+use crate::ReasoningPart;
 use crate::fields::{ObjectFields, present, string};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, ids};
@@ -108,6 +110,18 @@ pub(super) fn call_id(item: &RawValue) -> Option<String> {
     let item = ObjectFields::parse(item.get())?;
     let kind = ItemKind::new(&item);
     kind.is_call().then(|| call_of(&item, kind).id).filter(|id| !id.is_empty())
+}
+
+/// Returns the identity of a reasoning item, or of the item that a reference names; `None` for other items.
+pub(super) fn reasoning_part(item: &RawValue) -> Option<ReasoningPart> {
+    let item = ObjectFields::parse(item.get())?;
+    match item.string("type").as_deref() {
+        Some("reasoning") => {
+            ReasoningPart::new(item.string("id"), item.string("encrypted_content"), &reasoning_text(&item))
+        }
+        Some("item_reference") => ReasoningPart::new(item.string("id"), None, ""),
+        _ => None,
+    }
 }
 
 /// Returns the `id` of an item.

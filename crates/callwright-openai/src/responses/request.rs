@@ -1,7 +1,7 @@
 //! Requests.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::parts::{Rejoined, RequestForm};
 use crate::request::{check_arrays, wrong_type};
 use crate::tools::WrittenToolFields;
 use crate::tools::read_tool;
-use crate::{AssistantMessage, KeptPart, MessageView, RequestError, ToolChoice};
+use crate::{AssistantMessage, KeptPart, MessageView, ReasoningPart, RequestError, ToolChoice};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, Owner, Tool, ToolKind};
 
@@ -141,6 +141,14 @@ impl RequestForm for ResponsesRequest {
 
     fn rejoined(&self, fields: &RawObject, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined {
         Conversation::new(fields).rejoined(parts, lost)
+    }
+
+    fn reasoning(&self, fields: &RawObject) -> Vec<ReasoningPart> {
+        Conversation::new(fields).reasoning()
+    }
+
+    fn without_reasoning(&self, fields: &RawObject, positions: &BTreeSet<usize>) -> Box<RawValue> {
+        Conversation::new(fields).without_reasoning(positions)
     }
 
     fn push_assistant(&self, added: &mut Vec<Arc<RawValue>>, message: &AssistantMessage) {

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use serde_json::value::RawValue;
+
 use super::event::{EventKind, StreamEvent};
 use super::item::ItemKind;
 use super::item_end::{begins_regularly, end_item, ends_regularly};
@@ -86,6 +88,13 @@ impl StreamedItems {
     /// Appends text of a message that only the final answer has.
     pub(super) fn push_final_text(&mut self, text: &str) {
         self.text.push_str(text);
+    }
+
+    /// Ends the items that are open. `end` returns the final item.
+    pub(super) fn end_open(&mut self, mut end: impl FnMut(&StreamedItem) -> Box<RawValue>) {
+        for item in self.items.iter_mut().filter(|item| item.done.is_none()) {
+            item.done = Some(end(item));
+        }
     }
 
     /// Whether every item has ended.

@@ -1,6 +1,8 @@
 //! Events that the client has, and the writer of the others.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use bytes::BytesMut;
 use http::{HeaderMap, StatusCode};
@@ -9,7 +11,7 @@ use serde_json::value::RawValue;
 use super::answer::{INCOMPLETE, ResponsesAnswer, output_text};
 use super::encoder::{ArgumentsOf, EventEncoder, ItemPosition};
 use super::event::{DONE, EventKind, PartList, StreamEvent};
-use super::item::{ItemKind, call_id, item_id, new_id, with_status};
+use super::item::{ItemKind, call_id, item_id, new_id, reasoning_part, with_status};
 use super::stream::{COMPLETED, response_of};
 use super::streamed_item::{IN_PROGRESS, StreamedItem};
 use super::streamed_items::StreamedItems;
@@ -17,7 +19,7 @@ use crate::chat_message::{object_at, set_string};
 use crate::emit::{code_of, late_error_members};
 use crate::fields::{ObjectFields, object, present, string};
 use crate::parts::{AnswerForm, EventWriter, PartKind};
-use crate::{Completion, SseEvent};
+use crate::{Completion, ReasoningPart, SseEvent};
 use callwright_common::json::{RawObject, raw};
 
 /// Members of the response that stay those of the first event.
@@ -36,6 +38,8 @@ pub(crate) struct ResponsesWriter {
     /// Whether the client has an event that the response is in progress.
     is_in_progress: bool,
     items: StreamedItems,
+    /// Number of items at the beginning of each further attempt.
+    further: Vec<usize>,
 }
 
 impl EventWriter for ResponsesWriter {
@@ -65,7 +69,37 @@ impl EventWriter for ResponsesWriter {
         self.head_id.as_deref()
     }
 
-    fn rest(&mut self, answer: &Completion, is_same: bool, out: &mut BytesMut) {
+    fn begin_attempt(&mut self, out: &mut BytesMut) {
+        let mut events = EventEncoder { out, next_sequence_number: &mut self.next_sequence_number };
+        self.items.end_open(|item| completed(item, None, &mut events));
+        self.further.push(self.items.items().len());
+    }
+
+    fn forward_further(&mut self, event: &SseEvent, out: &mut BytesMut) -> bool {
+        let Some(parsed) = event.data.as_deref().and_then(|data| StreamEvent::parse(data.trim()).ok()) else {
+            return false;
+        };
+        let Some(index) = self.further_index(&parsed) else { return false };
+        let Some(mut fields) = event.data.as_deref().and_then(|data| RawObject::parse(data).ok()) else { return false };
+        fields.set("output_index", raw(&index));
+        fields.set("sequence_number", raw(&self.next_sequence_number));
+        EventEncoder { out, next_sequence_number: &mut self.next_sequence_number }.write(&parsed.name, &fields);
+        if let Ok(event) = StreamEvent::parse(fields.to_raw().get()) {
+            // The assembly of the same events reports too many items.
+            drop(self.items.push(&event));
+        }
+        true
+    }
+
+    fn trailing_reasoning(&self) -> Vec<ReasoningPart> {
+        let items = self.items.items();
+        let items = items.get(self.further.last().copied().unwrap_or_default()..).unwrap_or_default();
+        let trailing = items.iter().rposition(|item| item.kind != ItemKind::Reasoning).map_or(0, |last| last + 1);
+        let trailing = items.get(trailing..).unwrap_or_default();
+        trailing.iter().filter_map(|item| reasoning_part(&item.to_raw(INCOMPLETE))).collect()
+    }
+
+    fn rest(&mut self, answer: &Completion, attempt: Option<usize>, out: &mut BytesMut) {
         if self.is_ended {
             return;
         }
@@ -82,15 +116,21 @@ impl EventWriter for ResponsesWriter {
         let items = std::mem::take(&mut self.items);
         let mut ids: HashSet<String> = items.items().iter().map(|item| item.id.clone()).collect();
         let mut output = Vec::with_capacity(items.items().len() + parts.len());
-        let places = if is_same { matching_parts(items.items(), &parts) } else { Vec::new() };
+        let own = attempt.map_or(0..0, |attempt| self.items_of(attempt, items.items().len()));
+        let places = matching_parts(items.items().get(own.clone()).unwrap_or_default(), &parts);
+        // The items of an earlier attempt were ended as they were.
+        let is_ended = attempt.is_some_and(|attempt| attempt < self.further.len());
+        let mut unsent = Vec::new();
         for (at, item) in items.items().iter().enumerate() {
-            let place = places.get(at).copied().flatten();
+            let place = at.checked_sub(own.start).and_then(|at| places.get(at)).copied().flatten();
             let part = place.and_then(|place| parts.get_mut(place)?.take());
+            unsent.extend(part.as_deref().filter(|_| is_ended).and_then(|part| unsent_text(item, part)));
             output.push(completed(item, part, &mut events));
         }
-        let mut known_text = if is_same { "" } else { items.text() };
+        // Further attempts have no text here before their answer is written.
+        let mut known_text = if attempt == Some(0) { "" } else { items.text() };
         let mut index = items.next_index();
-        for part in parts.into_iter().flatten() {
+        for part in unsent.into_iter().chain(parts.into_iter().flatten()) {
             let Some(part) = without_known(part, &mut known_text) else { continue };
             let item = normalised(part, status, &mut ids);
             let id = item_id(&item).unwrap_or_default();
@@ -120,6 +160,35 @@ impl EventWriter for ResponsesWriter {
 }
 
 impl ResponsesWriter {
+    /// Returns the positions of the items of an attempt, of `count` items.
+    fn items_of(&self, attempt: usize, count: usize) -> Range<usize> {
+        let start = attempt.checked_sub(1).and_then(|at| self.further.get(at)).copied().unwrap_or_default();
+        start..self.further.get(attempt).copied().unwrap_or(count).max(start)
+    }
+
+    /// Returns the index of the item to which an event of a further attempt belongs: a new one, or the last one if it is
+    /// open.
+    fn further_index(&self, event: &StreamEvent<'_>) -> Option<u64> {
+        let last = self.items.items().last().filter(|last| last.done.is_none());
+        let id_in = |item: &ObjectFields<'_>| item.string("id").map(Cow::into_owned);
+        match event.kind {
+            EventKind::ItemAdded => {
+                let id = event.fields.object("item").as_ref().and_then(id_in).filter(|id| !id.is_empty())?;
+                let is_known = self.items.items().iter().any(|item| item.id == id);
+                (last.is_none() && !is_known).then(|| self.items.next_index())
+            }
+            EventKind::ItemDone => {
+                let id = event.fields.object("item").as_ref().and_then(id_in);
+                last.filter(|last| id.as_deref() == Some(last.id.as_str())).map(|last| last.index)
+            }
+            EventKind::Created | EventKind::Progress | EventKind::End | EventKind::Error => None,
+            _ => {
+                let id = event.fields.string("item_id");
+                last.filter(|last| id.as_deref() == Some(last.id.as_str())).map(|last| last.index)
+            }
+        }
+    }
+
     /// Writes the events before the first item that the client lacks.
     fn begin(&mut self, response: &RawObject, events: &mut EventEncoder<'_>) {
         if !self.is_begun {
@@ -240,6 +309,13 @@ fn completed(item: &StreamedItem, part: Option<Box<RawValue>>, events: &mut Even
     let done = fields.to_raw();
     events.end_item(&done, position);
     done
+}
+
+/// Returns the text of a part that the client lacks, as a message.
+fn unsent_text(item: &StreamedItem, part: &RawValue) -> Option<Box<RawValue>> {
+    let PartKind::Text(text) = ResponsesAnswer.read_part(part) else { return None };
+    let unsent = text.strip_prefix(&item.text()).filter(|unsent| !unsent.is_empty())?;
+    Some(ResponsesAnswer.with_text(None, unsent))
 }
 
 /// Returns a part without the text that the client already has, once; `None` if nothing remains.

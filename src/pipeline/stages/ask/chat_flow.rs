@@ -32,7 +32,7 @@ pub(super) struct ChatFlow<'a> {
 impl<'a> ChatFlow<'a> {
     pub(super) fn new(forwarding: Forwarding, turn: &mut Turn, is_open: bool, source: HoldSource<'a>) -> Self {
         turn.streamed.verbatim = true;
-        let HoldSource { starts, notations, rules, metrics } = source;
+        let HoldSource { starts, notations, rules, metrics, .. } = source;
         let assembler = Assembler::new(turn.max_stream_bytes);
         let is_guarded = turn.policy.mode == Mode::Guard;
         let is_passed = forwarding == Forwarding::Through && is_guarded && turn.request.choice_count() == 1;

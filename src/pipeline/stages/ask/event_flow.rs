@@ -15,10 +15,12 @@ use callwright_telemetry::labels::HoldEnd;
 use super::forwarding::{BrokenStream, Forwarding, HoldSource, broken, malformed};
 use super::texts::StreamHoldRules;
 
-/// Forwards text at once, and holds reasoning until the part behind it begins, and calls and the end until they are
-/// validated.
+/// Forwards text and reasoning at once, and holds calls and the end until they are validated. Of a later attempt, it
+/// forwards the reasoning at its beginning.
 pub(super) struct EventFlow<'a> {
     forwarding: Forwarding,
+    /// Whether head and reasoning flow at once. Otherwise they are held until the part behind them begins.
+    is_reasoning_live: bool,
     form: Box<dyn StreamForm>,
     gate: Gate,
     hold: Hold<'a>,
@@ -34,8 +36,8 @@ pub(super) struct EventFlow<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gate {
     Open,
-    /// Reasoning belongs to the part behind it: a call that is not accepted takes its reasoning with it, because providers
-    /// refuse reasoning without the part that it led to.
+    /// Reasoning that is not live waits for the part behind it: a call that is not accepted takes its reasoning with it,
+    /// because providers refuse reasoning without the part that it led to.
     Reasoning,
     /// A call began, or the answer ended: the rest waits for the validation.
     Closed,
@@ -43,9 +45,9 @@ enum Gate {
 
 impl<'a> EventFlow<'a> {
     pub(super) fn new(forwarding: Forwarding, form: Box<dyn StreamForm>, source: HoldSource<'a>) -> Self {
-        let HoldSource { starts, notations, rules, metrics } = source;
+        let HoldSource { starts, notations, rules, metrics, is_reasoning_live } = source;
         let hold = Hold::with_notations(starts, notations, rules.hold).with_residue(rules.residue);
-        Self { forwarding, form, gate: Gate::Open, hold, rules, metrics, since: None, sent: 0 }
+        Self { forwarding, is_reasoning_live, form, gate: Gate::Open, hold, rules, metrics, since: None, sent: 0 }
     }
 
     pub(super) fn take(
@@ -73,7 +75,18 @@ impl<'a> EventFlow<'a> {
             (Forwarding::Text, EventRole::Ping) if progress.is_begun() => out.extend_from_slice(&event.raw),
             (Forwarding::Text, EventRole::Ping) => progress.hold_ping(event),
             (_, EventRole::Ping) => {}
-            (Forwarding::Hold, _) => progress.hold(HeldEvent { event, text_end: 0, waits: false }, max_bytes),
+            (Forwarding::Hold, EventRole::Head | EventRole::Reasoning)
+                if self.is_reasoning_live && self.gate == Gate::Open && progress.is_begun() =>
+            {
+                // The client has a head.
+                if role == EventRole::Reasoning && !progress.forward_further(&event, out) {
+                    self.gate = Gate::Closed;
+                }
+            }
+            (Forwarding::Hold, _) => {
+                self.gate = Gate::Closed;
+                progress.hold(HeldEvent { event, text_end: 0, waits: false }, max_bytes);
+            }
             (Forwarding::Text, _) => {
                 let before = self.hold.seen();
                 self.advance(role);
@@ -81,7 +94,8 @@ impl<'a> EventFlow<'a> {
                 // White space before a call that is rescued from the text would be a text part of its own, which providers
                 // refuse.
                 let is_blank = self.form.text().get(before..text_end).is_none_or(|piece| piece.trim().is_empty());
-                let waits = role == EventRole::Head || (role == EventRole::Text && is_blank);
+                let waits =
+                    (role == EventRole::Head && !self.is_reasoning_live) || (role == EventRole::Text && is_blank);
                 progress.hold(HeldEvent { event, text_end, waits }, max_bytes);
                 self.drain(progress, out);
             }
@@ -108,7 +122,7 @@ impl<'a> EventFlow<'a> {
     fn advance(&mut self, role: EventRole) {
         self.gate = match (self.gate, role) {
             (Gate::Closed, _) | (_, EventRole::Call | EventRole::End) => Gate::Closed,
-            (_, EventRole::Reasoning) => Gate::Reasoning,
+            (_, EventRole::Reasoning) if !self.is_reasoning_live => Gate::Reasoning,
             (gate, EventRole::Head) => gate,
             _ => Gate::Open,
         };

@@ -54,7 +54,15 @@ pub(super) async fn flow(
         residue: forwarding == Forwarding::Text && turn.policy.repair.residue,
     };
     let notations = turn.snapshot.notations.clone();
-    let source = HoldSource { starts: &offer.starts, notations: &notations, rules, metrics: &pipeline.metrics };
+    let source = HoldSource {
+        starts: &offer.starts,
+        notations: &notations,
+        rules,
+        metrics: &pipeline.metrics,
+        // Reasoning of an answer that is requested again is removed when the client returns, which takes the store. The
+        // answer to a confirmation is usually not used.
+        is_reasoning_live: turn.is_single() || pipeline.store.is_open() && purpose != RequestPurpose::Confirmation,
+    };
     let form = match stream_form(turn.request.protocol(), turn.max_stream_bytes) {
         Some(form) => FlowForm::Events(EventFlow::new(forwarding, form, source)),
         None => FlowForm::Chat(ChatFlow::new(forwarding, turn, response_sender.is_open(), source)),

@@ -17,9 +17,9 @@ use super::texts::StreamHoldRules;
 pub(super) enum Forwarding {
     /// Everything: nothing is validated, or nothing may be changed.
     Through,
-    /// Text only; calls and the end are held.
+    /// Text and reasoning; calls and the end are held.
     Text,
-    /// Nothing: a later attempt, whose text is sent only if it is the answer.
+    /// Reasoning of ordered events at most: a later attempt, whose text is sent only if it is the answer.
     Hold,
 }
 
@@ -43,6 +43,8 @@ pub(super) struct HoldSource<'a> {
     pub(super) notations: &'a Notations,
     pub(super) rules: StreamHoldRules,
     pub(super) metrics: &'a Metrics,
+    /// Whether head and reasoning of ordered events flow before the part behind them begins.
+    pub(super) is_reasoning_live: bool,
 }
 
 /// Returns the failure of a stream with an unreadable event.

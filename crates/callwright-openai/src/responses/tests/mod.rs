@@ -76,7 +76,7 @@ fn rest(client: &[u8], answer: &Completion, is_same: bool) -> Vec<u8> {
     let mut writer = ResponsesWriter::default();
     sse_events(client).iter().for_each(|event| writer.forwarded(event));
     let mut out = BytesMut::new();
-    writer.rest(answer, is_same, &mut out);
+    writer.rest(answer, is_same.then_some(0), &mut out);
     out.to_vec()
 }
 

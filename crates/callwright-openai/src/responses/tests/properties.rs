@@ -181,6 +181,64 @@ proptest! {
     }
 
     #[test]
+    fn reasoning_of_further_attempts_continues_the_stream(
+        first in any_answer("a"),
+        others in prop::collection::vec(prop::collection::vec(item(), 0..5), 1..4),
+        selected in any::<Index>(),
+        cuts in prop::collection::vec(any::<Index>(), 0..3),
+        length in any::<Index>(),
+    ) {
+        let events = conformant_events(&first, &cuts);
+        let begun = &events[..length.index(events.len() - 2) + 2];
+        let mut bytes = stream_of(begun);
+        let (known, _) = assembled(&bytes);
+        let mut writer = ResponsesWriter::default();
+        sse_events(&bytes).iter().for_each(|event| writer.forwarded(event));
+        let count = begun.iter().filter(|event| event["type"] == "response.output_item.added").count();
+        let (mut shown, mut leading) = (Vec::new(), Vec::new());
+        let others: Vec<Completion> = others
+            .into_iter()
+            .enumerate()
+            .map(|(number, items)| answer(&with_ids(items, &format!("b{number}x"))))
+            .collect();
+        for other in &others {
+            let mut out = BytesMut::new();
+            writer.begin_attempt(&mut out);
+            let mut assembly = ResponsesAssembly::new(MAX_BYTES);
+            for event in sse_events(&stream_of(&conformant_events(other, &cuts))) {
+                match assembly.take(&event).unwrap() {
+                    EventRole::Head => {}
+                    EventRole::Reasoning => prop_assert!(writer.forward_further(&event, &mut out)),
+                    _ => break,
+                }
+            }
+            let items: Vec<Value> = output_of(other).into_iter().take_while(|item| item["type"] == "reasoning").collect();
+            prop_assert_eq!(writer.trailing_reasoning().len(), items.len());
+            leading.push(items.len());
+            shown.extend(items);
+            bytes.extend(out);
+        }
+        let selected = selected.index(others.len() + 1);
+        let own = if selected == 0 { &first } else { &others[selected - 1] };
+        let mut out = BytesMut::new();
+        writer.rest(own, Some(selected), &mut out);
+        bytes.extend(out);
+        let response = strict_response(&values(&bytes));
+        let (assembly, _) = assembled(&bytes);
+        prop_assert!(assembly.is_conformant());
+        let output = response["output"].as_array().unwrap();
+        prop_assert_eq!(&output[count..count + shown.len()], &shown[..]);
+        let rest = &output[count + shown.len()..];
+        if selected == 0 {
+            prop_assert!(rest.ends_with(&output_of(&first)[count..]));
+            let texts = |items: &[Value]| answer(items).choices()[0].message.text().unwrap_or_default();
+            prop_assert_eq!(texts(output), texts(&output_of(&first)));
+        } else {
+            prop_assert_eq!(rest, &without_text(output_of(own).split_off(leading[selected - 1]), known.text())[..]);
+        }
+    }
+
+    #[test]
     fn any_chunking_of_a_stream_assembles_to_the_same_answer(
         answer in any_answer("a"),
         cuts in prop::collection::vec(any::<Index>(), 0..8),
@@ -215,8 +273,8 @@ proptest! {
         let _ = (assembly.is_conformant(), assembly.is_finished(), assembly.has_calls());
         let completion = assembly.into_completion();
         let mut out = BytesMut::new();
-        writer.clone().rest(&completion, true, &mut out);
-        writer.clone().rest(&answer, is_same, &mut out);
+        writer.clone().rest(&completion, Some(0), &mut out);
+        writer.clone().rest(&answer, is_same.then_some(0), &mut out);
         writer.error(b"{\"error\":[]}", StatusCode::BAD_GATEWAY, &HeaderMap::new(), &mut out);
         prop_assert!(!values(&out).is_empty());
     }

@@ -1,6 +1,6 @@
 //! Requests and their conversations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use callwright_types::{Call, Tool, ToolKind};
 
@@ -314,6 +314,20 @@ fn items_that_the_earlier_ones_repeat_are_left_out() {
     request.rejoin(&BTreeMap::from([(2, part)]), "lost");
     let expected = [user("u"), text, call("early"), output("early", "x"), call("mine"), output("mine", "ok")];
     assert_eq!(input_of(&request), json!(expected));
+}
+
+#[test]
+fn reasoning_is_removed_and_the_rest_keeps_its_bytes() {
+    let first = r#"{"type":"reasoning","id":"rs_1","summary":[]}"#;
+    let second = r#"{"type":"reasoning", "id":"rs_2","summary":[{"type":"summary_text","text":"\u0061"}]}"#;
+    let reference = r#"{"type":"item_reference","id":"rs_3"}"#;
+    let user = r#"{"role":"user", "content":"u"}"#;
+    let body = |items: &[&str]| format!(r#"{{"input":[{}]}}"#, items.join(","));
+    let mut request = request(&body(&[user, first, second, reference]));
+    assert_eq!(request.reasoning().len(), 3);
+    request.remove_reasoning(&BTreeSet::from([0, 2]));
+    assert_eq!(sent_text(&request), body(&[user, second]));
+    assert_eq!(request.messages().len(), 2);
 }
 
 #[test]
