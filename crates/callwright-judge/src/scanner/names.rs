@@ -181,7 +181,7 @@ const MIN_MISSPELT: usize = 4;
 /// Whether `name` is `known` with a typing error: a letter that is missing, added, replaced or swapped with the next one.
 /// Each word may have one. The first letter and all digits must be the same, and a further word is no typing error
 /// (`timeout_ms`).
-pub(crate) fn is_misspelling(name: &str, known: &str) -> bool {
+pub(crate) fn is_typing_error(name: &str, known: &str) -> bool {
     let (name, known) = (clip(name), clip(known));
     let (folded, folded_known) = (fold(name), fold(known));
     if folded == folded_known {
@@ -431,7 +431,7 @@ mod tests {
             ("timeuot", "timeout"),
             ("organizaton_nmae", "organization_name"),
         ] {
-            assert!(is_misspelling(name, known), "{name} {known}");
+            assert!(is_typing_error(name, known), "{name} {known}");
         }
         for (name, known) in [
             ("timeout_ms", "timeout"),
@@ -444,7 +444,7 @@ mod tests {
             ("start_date", "end_date"),
             ("", "city"),
         ] {
-            assert!(!is_misspelling(name, known), "{name} {known}");
+            assert!(!is_typing_error(name, known), "{name} {known}");
         }
     }
 

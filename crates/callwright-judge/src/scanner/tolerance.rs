@@ -7,7 +7,7 @@
 use super::examination::UnknownMember;
 use super::faults::case::FaultCase;
 use super::faults::fitting_parameter;
-use super::names::is_misspelling;
+use super::names::is_typing_error;
 use super::schema::{SchemaRule, Violation};
 use super::tool_set::CompiledTool;
 use callwright_types::rules::UnknownParameters;
@@ -43,7 +43,7 @@ pub(super) fn mark(
 /// Whether there is evidence that another parameter is meant.
 fn has_evidence(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>, diagnosis: &Diagnosis) -> bool {
     let Some(meant) = fitting_parameter(case, tool, member, diagnosis) else { return false };
-    is_misspelling(&member.name, &meant)
+    is_typing_error(&member.name, &meant)
         || case.context.reactions.is_some_and(|reactions| reactions.has_rejected(tool, &member.name))
 }
 
