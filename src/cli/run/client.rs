@@ -149,7 +149,6 @@ impl Launch {
         }
         if route.is_anthropic() {
             self.set_if_absent("ENABLE_TOOL_SEARCH", "true", environment);
-            self.set_if_absent("CLAUDE_CODE_ENABLE_FINE_GRAINED_TOOL_STREAMING", "1", environment);
         }
     }
 
