@@ -184,6 +184,9 @@ fn continued(api: Api, request: &Value, answer: &Value, edit: impl Fn(&mut Value
     request
 }
 
+/// Change that a client makes to the parts that it returns.
+type PartEdit = fn(&mut Value);
+
 /// Two turns with rejected attempts, and one more.
 fn script() -> Vec<Vec<Part>> {
     vec![
@@ -205,7 +208,7 @@ async fn reasoning_that_was_not_accepted_does_not_return_to_the_provider() {
             part.as_object_mut().unwrap().remove("id");
         }
     };
-    let cases: [(Api, fn(&mut Value)); 3] =
+    let cases: [(Api, PartEdit); 3] =
         [(Api::Responses, nothing), (Api::Responses, without_id), (Api::Messages, nothing)];
     for (api, edit) in cases {
         let provider = StrictProvider::new(api, script());
