@@ -282,12 +282,13 @@ async fn answer_client(
     let settled = match answer::settle(turn, conversation, judged, ending) {
         Ok(settled) => settled,
         Err(error) => {
+            Box::pin(retract::retract(pipeline, turn)).await;
             return answer::refuse(turn, &mut conversation.response_sender, StatusCode::BAD_GATEWAY, &error).await;
         }
     };
     keep::keep(pipeline, turn, conversation, mixed, &settled).await;
     answer::mixed(turn);
-    Box::pin(retract::settle(pipeline, turn)).await;
+    Box::pin(retract::settle(pipeline, turn, &settled)).await;
     continuation::remember(pipeline, turn, &settled).await;
     plan::keep(pipeline, turn, conversation, &settled).await;
     if turn.cancelled.is_cancelled() {

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
-use super::AnswerError;
 use super::chat_message::ChatMessage;
 use super::parts::{AnswerForm, PartsMessage};
 use super::scanner::{Scanned, Scanner};
+use super::{AnswerError, ReasoningPart};
 use callwright_common::json::RawObject;
 use callwright_types::Call;
 
@@ -148,6 +148,14 @@ impl AssistantMessage {
         match &self.0 {
             MessageForm::Chat(_) => Vec::new(),
             MessageForm::Parts(message) => message.written(),
+        }
+    }
+
+    /// Returns the reasoning behind all other parts; none in chat completions.
+    pub fn trailing_reasoning(&self) -> Vec<ReasoningPart> {
+        match &self.0 {
+            MessageForm::Chat(_) => Vec::new(),
+            MessageForm::Parts(message) => message.trailing_reasoning(),
         }
     }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::pipeline::cpu::CpuWork;
 use crate::pipeline::kept_key;
 use crate::pipeline::services::Pipeline;
-use crate::pipeline::state::{EventProgress, Turn};
+use crate::pipeline::state::{EventProgress, SettledAnswer, Turn};
 use callwright_openai::ReasoningPart;
 use callwright_store::{KeptRow, StoreError};
 use callwright_telemetry::labels::Stage;
@@ -100,17 +100,26 @@ pub(crate) async fn retract(pipeline: &Pipeline, turn: &mut Turn) {
     }
 }
 
-/// Stores the reasoning that the client has of an answer after the settled one, and accepts that of the settled one: it
-/// was stored if a later request failed.
-pub(crate) async fn settle(pipeline: &Pipeline, turn: &mut Turn) {
+/// Stores the reasoning of which the client gets no call: of an answer after the settled one, and of calls that policy
+/// withholds. Accepts that of the settled one, which was stored if a later request failed.
+pub(crate) async fn settle(pipeline: &Pipeline, turn: &mut Turn, settled: &SettledAnswer) {
     let Some(progress) = &turn.streamed.events else { return };
-    let settled = progress.attempt();
-    if progress.trailing_reasoning().is_some_and(|(attempt, _)| attempt != settled) {
+    let attempt = progress.attempt();
+    if progress.trailing_reasoning().is_some_and(|(last, _)| last != attempt) {
         retract(pipeline, turn).await;
     }
-    for (number, (attempt, part)) in turn.streamed.retracted.iter().enumerate() {
-        if *attempt == settled {
+    let retracted = &turn.streamed.retracted;
+    for (number, (of, part)) in retracted.iter().enumerate() {
+        if *of == attempt {
             commit(pipeline, turn, number, part, false).await;
+        }
+    }
+    if turn.record.trace().actions.withheld
+        && let Some(message) = settled.message()
+    {
+        let further = MAX_PARTS.saturating_sub(retracted.len());
+        for (number, part) in (retracted.len()..).zip(message.trailing_reasoning().iter().take(further)) {
+            commit(pipeline, turn, number, part, true).await;
         }
     }
 }

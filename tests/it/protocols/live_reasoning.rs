@@ -184,6 +184,9 @@ fn continued(api: Api, request: &Value, answer: &Value, edit: impl Fn(&mut Value
     request
 }
 
+/// Change that a client makes to the parts that it returns.
+type PartEdit = fn(&mut Value);
+
 /// Two turns with rejected attempts, and one more.
 fn script() -> Vec<Vec<Part>> {
     vec![
@@ -205,7 +208,7 @@ async fn reasoning_that_was_not_accepted_does_not_return_to_the_provider() {
             part.as_object_mut().unwrap().remove("id");
         }
     };
-    let cases: [(Api, fn(&mut Value)); 3] =
+    let cases: [(Api, PartEdit); 3] =
         [(Api::Responses, nothing), (Api::Responses, without_id), (Api::Messages, nothing)];
     for (api, edit) in cases {
         let provider = StrictProvider::new(api, script());
@@ -269,6 +272,31 @@ async fn the_last_answer_continues_its_own_stream_if_a_later_request_fails() {
         };
         let answer = json!({ api.parts_key(): parts });
         assert_eq!(api.outline(&answer), expected, "{api:?}");
+    }
+}
+
+#[tokio::test]
+async fn reasoning_of_withheld_calls_does_not_return_to_the_provider() {
+    for api in APIS {
+        let script = vec![
+            vec![thought("Rain?"), call("call_1", "get_weather", "{}")],
+            vec![thought("Snow?"), call("call_2", "get_weather", "{}")],
+            vec![text("It rains.")],
+        ];
+        let provider = StrictProvider::new(api, script);
+        let script = provider.clone();
+        let upstream = Server::scripted(move |_, received| script.reply(received)).await;
+        let rules = policy::file("ruled", "limits: {static_feedback: 0}\non_exhausted: strip");
+        let config = config(&upstream.url("/v1")) + &policy::table("ruled");
+        let proxy = Proxy::start_with_files(config, &[("policies/ruled.yaml", &rules)]).await;
+        let mut request = api.with_tools("Weather?");
+        let streamed = api.streamed(&proxy, &request).await;
+        assert_eq!(api.outline(&streamed), ["thought Rain?"], "{api:?}");
+        request = continued(api, &request, &streamed, |_| {});
+        let plain = api.send(&proxy, &request).await.ok();
+        assert_eq!(api.outline(&plain), ["thought Snow?"], "{api:?}");
+        request = continued(api, &request, &plain, |_| {});
+        assert_eq!(api.outline(&api.streamed(&proxy, &request).await), ["text It rains."], "{api:?}");
     }
 }
 

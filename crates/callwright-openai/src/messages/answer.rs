@@ -7,7 +7,8 @@ use http::StatusCode;
 use serde_json::value::RawValue;
 
 use super::blocks::{
-    ASSISTANT, CONTENT, REDACTED_THINKING, TEXT, THINKING, TOOL_USE, input, is_call_id, read_call, text_block,
+    ASSISTANT, CONTENT, REDACTED_THINKING, TEXT, THINKING, TOOL_USE, input, is_call_id, read_call, reasoning_part,
+    text_block,
 };
 use crate::chat_message::set_string;
 use crate::choice;
@@ -15,7 +16,7 @@ use crate::error::THREAD_UNSUPPORTED;
 use crate::fields::{ObjectFields, object, present, string};
 use crate::parts::{AnswerForm, Finish, PartKind};
 use crate::usage::count;
-use crate::{AnswerError, ErrorBody};
+use crate::{AnswerError, ErrorBody, ReasoningPart};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, Usage, ids};
 
@@ -60,6 +61,10 @@ impl AnswerForm for MessagesAnswer {
             Some(TOOL_USE) => judged_call(&block),
             _ => PartKind::Other,
         }
+    }
+
+    fn reasoning_part(&self, part: &RawValue) -> Option<ReasoningPart> {
+        reasoning_part(&ObjectFields::parse(part.get())?)
     }
 
     fn with_call(&self, part: Option<&RawValue>, call: &Call) -> Box<RawValue> {

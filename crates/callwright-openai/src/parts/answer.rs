@@ -7,6 +7,7 @@ use http::StatusCode;
 use serde_json::value::RawValue;
 
 use crate::error::{AnswerError, ErrorBody};
+use crate::reasoning_part::ReasoningPart;
 use callwright_common::json::RawObject;
 use callwright_types::{Call, Usage};
 
@@ -49,6 +50,9 @@ pub(crate) trait AnswerForm: Debug + Sync {
 
     /// Reads a part. A call of a tool that the provider defines and the client executes is a call as well.
     fn read_part(&self, part: &RawValue) -> PartKind;
+
+    /// Returns the identity of a part of kind [`PartKind::Reasoning`]; `None` if nothing identifies it.
+    fn reasoning_part(&self, part: &RawValue) -> Option<ReasoningPart>;
 
     /// Returns the part of a function's call: `part` with the call's id, name and arguments, or a new part if it is `None`.
     /// Members that already have the right value keep their text, and so do unknown members. Ids of new parts have the form that

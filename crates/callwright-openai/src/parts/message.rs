@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::answer::{AnswerForm, PartKind};
 use crate::error::AnswerError;
+use crate::reasoning_part::ReasoningPart;
 use callwright_types::{Call, ids};
 
 /// Maximum number of parts of one answer.
@@ -100,6 +101,13 @@ impl PartsMessage {
 
     pub(crate) fn is_well_formed(&self) -> bool {
         self.well_formed
+    }
+
+    /// Returns the reasoning behind all other parts.
+    pub(crate) fn trailing_reasoning(&self) -> Vec<ReasoningPart> {
+        let trailing = self.parts.iter().rposition(|part| !matches!(part.kind, PartKind::Reasoning(_)));
+        let trailing = self.parts.get(trailing.map_or(0, |last| last + 1)..).unwrap_or_default();
+        trailing.iter().filter_map(|part| self.form.reasoning_part(&part.raw)).collect()
     }
 
     /// Returns the parts, with calls that are well-formed.

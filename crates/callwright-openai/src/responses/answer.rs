@@ -6,14 +6,14 @@ use bytes::Bytes;
 use http::StatusCode;
 use serde_json::value::RawValue;
 
-use super::item::{ItemKind, call_of, new_id};
+use super::item::{ItemKind, call_of, new_id, reasoning_part};
 use crate::chat_message::{object_at, set_string};
 use crate::completion::now;
 use crate::content::part_text;
 use crate::fields::{ObjectFields, object, present, string};
 use crate::parts::{AnswerForm, Finish, PartKind};
 use crate::usage::count;
-use crate::{AnswerError, ErrorBody};
+use crate::{AnswerError, ErrorBody, ReasoningPart};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, Usage};
 
@@ -41,6 +41,10 @@ impl AnswerForm for ResponsesAnswer {
             ItemKind::Reasoning => PartKind::Reasoning(reasoning_text(&item)),
             ItemKind::CallOutput | ItemKind::Other => PartKind::Other,
         }
+    }
+
+    fn reasoning_part(&self, part: &RawValue) -> Option<ReasoningPart> {
+        reasoning_part(part)
     }
 
     fn with_call(&self, part: Option<&RawValue>, call: &Call) -> Box<RawValue> {
