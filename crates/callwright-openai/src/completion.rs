@@ -9,7 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::choice::scan_choices;
-use super::fields::{object, string};
+use super::fields::{ObjectFields, object, present, string};
 use super::lazy_object::LazyObject;
 use super::parts::AnswerForm;
 use super::scanner::Scanner;
@@ -208,6 +208,12 @@ impl Completion {
     /// `id`.
     pub fn id(&self) -> Option<&str> {
         self.id.as_deref()
+    }
+
+    /// Returns the `id` of a member that is an object.
+    pub(crate) fn id_in(&self, key: &str) -> Option<String> {
+        let member = ObjectFields::parse(present(self.fields.members().get(key))?.get())?;
+        member.string("id").map(Cow::into_owned)
     }
 
     /// `model`.

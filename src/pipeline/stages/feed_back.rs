@@ -45,7 +45,7 @@ fn append(
         };
         let action = unread_action(diagnosis.code, message.text().as_deref().unwrap_or_default());
         note(turn, action, &text, brief(std::slice::from_ref(diagnosis)));
-        draft.append_feedback_on_text(message, &text);
+        draft.append_feedback_on_text(&judged.completion, &text);
     } else {
         draft.kept.keep_correct(&found.calls);
         let mut replies: Vec<ToolReply> = Vec::with_capacity(found.calls.len());
@@ -54,7 +54,7 @@ fn append(
         }
         if found.rescued.is_some() {
             let texts: Vec<String> = replies.into_iter().map(|reply| reply.text).collect();
-            draft.append_feedback_on_text(message, &texts.join("\n\n"));
+            draft.append_feedback_on_text(&judged.completion, &texts.join("\n\n"));
         } else {
             // The proxy does not keep these calls: the model makes them again with the corrected calls.
             let unjudged = message.unjudged_calls().into_iter();
@@ -62,7 +62,7 @@ fn append(
                 let text = pipeline.templates.deferred_call(&call);
                 unexecuted(call, text)
             }));
-            draft.append_feedback(message, &replies);
+            draft.append_feedback(&judged.completion, &replies);
         }
     }
     if purpose == RequestPurpose::Closing {

@@ -43,7 +43,7 @@ fn append(
         Some(text) => choice.rescue(text, &calls, turn.request.is_legacy()),
         None => choice.set_calls(&calls),
     }
-    draft.commit_results(&choice.message, &results);
+    draft.commit_results(&completion, &results);
     if next == DialogueStep::Ask(RequestPurpose::Closing) {
         draft.append_closing(&pipeline.templates.closing(shown_rounds(turn)));
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-use callwright_openai::{AssistantMessage, KeptPart, ModelRequest, ToolChoice};
+use callwright_openai::{AssistantMessage, Completion, KeptPart, ModelRequest, ToolChoice};
 use callwright_types::Call;
 
 use super::kept_calls::KeptCalls;
@@ -107,16 +107,19 @@ impl ChatDraft {
     }
 
     /// Appends a faulty answer, with a reply to each of its calls.
-    pub(crate) fn append_feedback(&mut self, message: &AssistantMessage, replies: &[ToolReply]) {
-        append(self.pending(), message, replies);
+    pub(crate) fn append_feedback(&mut self, answer: &Completion, replies: &[ToolReply]) {
+        append(self.pending(), answer, replies);
     }
 
     /// Appends a text answer that should have been a call, unchanged, and the feedback as a user message: a `tool`
     /// message needs a call in the answer. An empty answer is omitted: without content and calls it is an invalid
     /// message, and providers refuse it.
-    pub(crate) fn append_feedback_on_text(&mut self, message: &AssistantMessage, text: &str) {
+    pub(crate) fn append_feedback_on_text(&mut self, answer: &Completion, text: &str) {
         let pending = self.pending();
-        if message.text().is_some_and(|text| !text.trim().is_empty()) {
+        pending.carry(answer);
+        if let Some(message) = message_of(answer)
+            && message.text().is_some_and(|text| !text.trim().is_empty())
+        {
             pending.push_assistant(message);
         }
         pending.push_user(text);
@@ -124,10 +127,10 @@ impl ChatDraft {
 
     /// Appends an answer whose calls were executed, and their results; drops the feedback rounds that led to it. Resets
     /// a forced tool choice to `auto`: a required tool has been called, and the turn would otherwise never end.
-    pub(crate) fn commit_results(&mut self, message: &AssistantMessage, results: &[ToolReply]) {
+    pub(crate) fn commit_results(&mut self, answer: &Completion, results: &[ToolReply]) {
         self.pending = None;
         self.kept.clear();
-        append(&mut self.committed, message, results);
+        append(&mut self.committed, answer, results);
         self.committed.forget_storage();
         self.has_results = true;
         match self.committed.tool_choice() {
@@ -157,8 +160,13 @@ impl ChatDraft {
     }
 }
 
-fn append(request: &mut ModelRequest, message: &AssistantMessage, replies: &[ToolReply]) {
-    request.push_assistant(message);
+fn message_of(answer: &Completion) -> Option<&AssistantMessage> {
+    answer.choices().first().map(|choice| &choice.message)
+}
+
+fn append(request: &mut ModelRequest, answer: &Completion, replies: &[ToolReply]) {
+    request.carry(answer);
+    message_of(answer).into_iter().for_each(|message| request.push_assistant(message));
     for reply in replies {
         request.push_tool_result(&reply.call, &reply.text, reply.is_error);
     }

@@ -16,6 +16,7 @@ mod official_clients;
 mod outcomes;
 mod paths;
 mod planned;
+mod programs;
 mod repairs;
 mod responses_api;
 mod responses_stream;

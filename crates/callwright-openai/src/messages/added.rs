@@ -6,8 +6,10 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::blocks::{
-    ASSISTANT, CONTENT, TOOL_RESULT, USER, blocks_of, is_blank_text, is_block, message, result_block, text_block,
+    ASSISTANT, CONTENT, TOOL_RESULT, USER, blocks_of, is_blank_text, is_block, is_call_of_program, message,
+    result_block, text_block,
 };
+use super::notes::result_with_note;
 use crate::AssistantMessage;
 use crate::fields::{ObjectFields, present};
 use callwright_common::json::{RawObject, raw};
@@ -48,9 +50,24 @@ pub(super) fn push_result(added: &mut Vec<Arc<RawValue>>, call: &Call, text: &st
     });
 }
 
-/// Appends text of the user to the last user message, after the results in it.
+/// Appends text of the user to the last user message, after the results in it. The API refuses text beside the results
+/// for a program, so it is appended to the last one of them.
 pub(super) fn push_user(added: &mut Vec<Arc<RawValue>>, text: &str) {
-    edit_last_user(added, |blocks| blocks.push(text_block(text)));
+    let is_for_program = answers_program(added);
+    edit_last_user(added, |blocks| {
+        let result = blocks.last_mut().filter(|last| is_for_program && is_block(last, TOOL_RESULT));
+        match result.and_then(|result| Some((result_with_note(result, text)?, result))) {
+            Some((noted, result)) => *result = noted,
+            None => blocks.push(text_block(text)),
+        }
+    });
+}
+
+/// Whether the last message has results for calls of a program.
+fn answers_program(added: &[Arc<RawValue>]) -> bool {
+    let [.., answer, _] = added else { return false };
+    let blocks = ObjectFields::parse(answer.get()).and_then(|answer| answer.items(CONTENT));
+    blocks.into_iter().flatten().any(is_call_of_program)
 }
 
 /// Edits the blocks of the last element if it is a user message, or those of a new user message.
@@ -135,6 +152,22 @@ mod tests {
         let kinds: Vec<Value> =
             messages[1]["content"].as_array().unwrap().iter().map(|block| block["type"].clone()).collect();
         assert_eq!(kinds, ["tool_result", "tool_result", "text", "text"]);
+    }
+
+    #[test]
+    fn a_message_for_a_program_has_results_only() {
+        for (kind, kinds) in [("code_execution_20250825", &["tool_result"][..]), ("direct", &["tool_result", "text"])] {
+            let made = json!({"type": "tool_use", "id": "a", "name": "f", "input": {}, "caller": {"type": kind, "tool_id": "s"}});
+            let mut request = request(r#"{"messages":[]}"#);
+            request.push_assistant(&answer_of(&json!([made])).choices()[0].message);
+            request.push_tool_result(&self::made("a"), "wrong", true);
+            request.push_user("Answer now.");
+            let blocks = request.to_value()["messages"][1]["content"].clone();
+            let seen: Vec<&str> =
+                blocks.as_array().unwrap().iter().map(|block| block["type"].as_str().unwrap()).collect();
+            assert_eq!(seen, kinds, "{kind}");
+            assert!(blocks.to_string().contains("Answer now."), "{kind}");
+        }
     }
 
     #[test]

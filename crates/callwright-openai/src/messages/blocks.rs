@@ -73,6 +73,12 @@ pub(super) fn is_block(block: &RawValue, kind: &str) -> bool {
     ObjectFields::parse(block.get()).is_some_and(|block| block.string("type").as_deref() == Some(kind))
 }
 
+/// Whether a block is a call that a program of the model made. The program waits for the result and reads it as data.
+pub(super) fn is_call_of_program(block: &RawValue) -> bool {
+    let caller = ObjectFields::parse(block.get()).and_then(|block| block.object("caller"));
+    is_block(block, TOOL_USE) && caller.is_some_and(|caller| caller.string("type").is_some_and(|kind| kind != "direct"))
+}
+
 /// Whether a block is a text block without visible text, which the API rejects in requests.
 pub(super) fn is_blank_text(block: &RawValue) -> bool {
     is_block(block, TEXT)

@@ -2,12 +2,16 @@
 //!
 //! A prompt is cached up to a breakpoint, the last block with `cache_control`. A change before it makes the provider
 //! process the whole prompt again, so notes are only added after it.
+//!
+//! A message with results for a program of the model gets no note: the program reads the results as data, and the API
+//! refuses text beside them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::value::RawValue;
 
-use super::blocks::{CACHE_CONTROL, CONTENT, USER, is_block, text_block};
+use super::blocks::{CACHE_CONTROL, CONTENT, TOOL_RESULT, USER, is_block, is_call_of_program, text_block};
 use super::views::{ViewOrigin, elements, located_views};
 use crate::content::part_text;
 use crate::fields::{ObjectFields, present};
@@ -21,7 +25,8 @@ type BlockPosition = (usize, usize);
 pub(super) fn with_notes(fields: &RawObject, notes: &BTreeMap<usize, String>) -> Box<RawValue> {
     let elements = elements(fields);
     let breakpoint = last_breakpoint(fields, &elements);
-    let last_user = elements.iter().rposition(|element| is_user(element));
+    let of_programs = answers_to_programs(&elements);
+    let last_user = elements.iter().rposition(|element| is_user(element)).filter(|last| !of_programs.contains(last));
     let mut edits: HashMap<usize, MessageNotes<'_>> = HashMap::new();
     for (position, located) in located_views(fields.get("system"), elements.iter().copied()).into_iter().enumerate() {
         let Some(note) = notes.get(&position).filter(|_| located.view.text.is_some()) else { continue };
@@ -30,6 +35,9 @@ pub(super) fn with_notes(fields: &RawObject, notes: &BTreeMap<usize, String>) ->
             ViewOrigin::Element(at) => (at, NotePlace::Text),
             ViewOrigin::Result(at, block) => (at, NotePlace::Result(block)),
         };
+        if of_programs.contains(&element) {
+            continue;
+        }
         let is_after = elements.get(element).is_some_and(|raw| is_after(breakpoint, element, place, raw));
         if is_after {
             edits.entry(element).or_default().0.push((place, note));
@@ -41,6 +49,31 @@ pub(super) fn with_notes(fields: &RawObject, notes: &BTreeMap<usize, String>) ->
         edits.get(&at).and_then(|edit| edit.applied(element)).unwrap_or_else(|| element.to_owned())
     });
     raw(&noted.collect::<Vec<_>>())
+}
+
+/// Returns the positions of the messages with results for calls of programs.
+fn answers_to_programs(elements: &[&RawValue]) -> HashSet<usize> {
+    let mut calls: HashSet<Cow<'_, str>> = HashSet::new();
+    let mut answers = HashSet::new();
+    for (at, element) in elements.iter().enumerate() {
+        let blocks = ObjectFields::parse(element.get()).and_then(|message| message.items(CONTENT)).unwrap_or_default();
+        for block in blocks {
+            let key = if is_call_of_program(block) {
+                "id"
+            } else if !calls.is_empty() && is_block(block, TOOL_RESULT) {
+                "tool_use_id"
+            } else {
+                continue;
+            };
+            let Some(id) = ObjectFields::parse(block.get()).and_then(|block| block.string(key)) else { continue };
+            if key == "id" {
+                calls.insert(id);
+            } else if calls.contains(&id) {
+                answers.insert(at);
+            }
+        }
+    }
+    answers
 }
 
 /// Place of a note in a message.
@@ -103,10 +136,11 @@ fn text_end(blocks: &[Box<RawValue>], added: usize) -> usize {
 
 /// Whether a block counts as text of its message. The text in a result belongs to the result.
 fn is_text(block: &RawValue) -> bool {
-    part_text(block).is_some() && !is_block(block, super::blocks::TOOL_RESULT)
+    part_text(block).is_some() && !is_block(block, TOOL_RESULT)
 }
 
-fn result_with_note(block: &RawValue, note: &str) -> Option<Box<RawValue>> {
+/// Returns a result with a note after its text.
+pub(super) fn result_with_note(block: &RawValue, note: &str) -> Option<Box<RawValue>> {
     let mut block = RawObject::parse(block.get()).ok()?;
     let content = block.get(CONTENT)?;
     let content = if content.get().starts_with('"') {
@@ -184,6 +218,22 @@ mod tests {
             noted(r#"[{"role":"user","content":"\u0041\/\ud800"},{"role":"user","content":"b"}]"#, &[0]),
             r#"[{"role":"user","content":"\u0041\/\ud800\n\nsee \"this\""},{"role":"user","content":"b"}]"#
         );
+    }
+
+    #[test]
+    fn results_for_a_program_get_none() {
+        let call = |kind: &str| {
+            format!(
+                r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"1","name":"f","input":{{}},"caller":{{"type":"{kind}"}}}}]}}"#
+            )
+        };
+        let result = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"r"}]}"#;
+        let user = r#"{"role":"user","content":"a"}"#;
+        let messages = format!("[{user},{},{result}]", call("code_execution_20250825"));
+        assert_eq!(noted(&messages, &[2]), messages);
+        let cached = messages.replacen(r#""input":{}"#, r#""input":{},"cache_control":{"type":"ephemeral"}"#, 1);
+        assert_eq!(noted(&cached, &[0]), cached, "the note would follow the results");
+        assert!(noted(&format!("[{user},{},{result}]", call("direct")), &[2]).contains("this"));
     }
 
     #[test]

@@ -30,6 +30,10 @@ const CUSTOM: &str = "custom";
 /// Beginnings of the types of tools that the provider executes. Their calls are `server_tool_use` blocks.
 const SERVER_TOOLS: [&str; 6] = ["web_search", "web_fetch", "code_execution", "tool_search", "advisor", "mcp_toolset"];
 
+/// Member with the container in which the model's programs run. A program that waits for the result of its call goes on
+/// only in its own container, so the request with the result must name it.
+const CONTAINER: &str = "container";
+
 /// Requests of this protocol.
 #[derive(Debug)]
 pub(crate) struct MessagesRequest;
@@ -140,6 +144,10 @@ impl RequestForm for MessagesRequest {
         added::push_user(added, text);
     }
 
+    fn carried(&self) -> &'static [&'static str] {
+        &[CONTAINER]
+    }
+
     fn may_have_calls(&self, conversation: &str) -> bool {
         memchr::memmem::find(conversation.as_bytes(), format!("\"{TOOL_USE}\"").as_bytes()).is_some()
     }
@@ -188,8 +196,35 @@ mod tests {
 
     use super::super::testing::{request, sent};
     use super::*;
-    use crate::{ModelRequest, SentTool, WrittenTool};
+    use crate::{Completion, ModelRequest, SentTool, WrittenTool};
     use callwright_types::Protocol;
+
+    #[test]
+    fn the_next_request_names_the_container_of_the_answer() {
+        let answer = |container: &str| {
+            let body = format!(r#"{{"type":"message","content":[],"container":{container}}}"#);
+            Completion::parse(Protocol::Messages, body.into()).unwrap()
+        };
+        let created = answer(r#"{"id":"c_2","expires_at":"2026-11-28T00:00:00Z"}"#);
+        for (before, after) in [
+            (r#"{"messages":[]}"#, r#"{"messages":[],"container":"c_2"}"#),
+            (r#"{"container":"c_1","messages":[]}"#, r#"{"container":"c_2","messages":[]}"#),
+            (
+                r#"{"container":{"skills":[{"type":"a"}]},"messages":[]}"#,
+                r#"{"container":{"skills":[{"type":"a"}],"id":"c_2"},"messages":[]}"#,
+            ),
+            (r#"{"container":{"id":"c_1","x":1.0}}"#, r#"{"container":{"id":"c_2","x":1.0}}"#),
+        ] {
+            let mut request = request(before);
+            request.carry(&created);
+            assert_eq!(sent(&request), after);
+        }
+        let mut request = request(r#"{"container":"c_1"}"#);
+        for none in ["null", "{}", "7", "\"c_3\""] {
+            request.carry(&answer(none));
+        }
+        assert!(!request.is_edited());
+    }
 
     fn choice(text: &str, choice: &ToolChoice) -> String {
         let mut fields = RawObject::parse(text).unwrap();

@@ -78,6 +78,11 @@ pub(crate) trait RequestForm: Debug + Sync {
     /// Appends text of the user; in Messages to the last pushed user message, if that is the last element.
     fn push_user(&self, added: &mut Vec<Arc<RawValue>>, text: &str);
 
+    /// Returns the members of an answer, objects with an `id`, that the next request must name.
+    fn carried(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Whether the text of a conversation may contain calls: a search for their type, without parsing.
     fn may_have_calls(&self, conversation: &str) -> bool;
 }

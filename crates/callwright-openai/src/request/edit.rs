@@ -12,7 +12,7 @@ use super::{ModelRequest, notes};
 use crate::fields::present;
 use crate::parts::RequestForm;
 use crate::scanner::{Malformed, Scanned, Scanner};
-use crate::{AssistantMessage, SentTool, ToolChoice, WrittenTool};
+use crate::{AssistantMessage, Completion, SentTool, ToolChoice, WrittenTool};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Call;
 
@@ -83,6 +83,22 @@ impl ModelRequest {
         match value {
             Some(value) => self.set(key, raw(&value)),
             None => self.remove(key),
+        }
+    }
+
+    /// Takes over the members of an answer that the request with its results must have: their ids, in an object of the
+    /// client if it has sent one.
+    pub fn carry(&mut self, answer: &Completion) {
+        for key in self.form.map_or(&[][..], |form| form.carried()) {
+            let Some(id) = answer.id_in(key) else { continue };
+            let value = match self.fields.get_as::<RawObject>(key) {
+                Some(mut settings) => {
+                    settings.set("id", raw(&id));
+                    settings.to_raw()
+                }
+                None => raw(&id),
+            };
+            self.set(key, value);
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::item::{ItemKind, call_id, call_of, is_of_model, item_id};
-use super::request::{INPUT, call_output};
+use super::request::{CALLER, INPUT, call_output};
 use crate::content::text_of;
 use crate::fields::{ObjectFields, object, present, string};
 use crate::kept::KeptCall;
@@ -192,6 +192,10 @@ fn noted_item(item: &RawValue, note: &str) -> Option<Box<RawValue>> {
         ItemKind::CallOutput => "output",
         _ => return None,
     };
+    // A program reads the result of its call as data.
+    if fields.object(CALLER).is_some_and(|caller| caller.string("type").is_some_and(|kind| kind != "direct")) {
+        return None;
+    }
     let value = fields.get(key)?;
     text_of(value, "")?;
     let noted = if value.get().starts_with('"') {

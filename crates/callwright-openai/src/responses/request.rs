@@ -151,7 +151,7 @@ impl RequestForm for ResponsesRequest {
         let made = added.iter().rev().find(|item| call_id(item).is_some_and(|id| id == call.id));
         let output = match made {
             Some(made) => call_output(made, &call.id, text),
-            None => output_item("function_call_output", &call.id, text),
+            None => output_item("function_call_output", &call.id, text).to_raw(),
         };
         added.push(output.into());
     }
@@ -168,18 +168,26 @@ impl RequestForm for ResponsesRequest {
 
 const TOOL_CHOICE: &str = "tool_choice";
 
+/// Member of a call and its result with the program that made the call.
+pub(super) const CALLER: &str = "caller";
+
 /// Returns the result of a call as an item.
 pub(super) fn call_output(call: &RawValue, id: &str, text: &str) -> Box<RawValue> {
-    let kind =
-        ObjectFields::parse(call.get()).and_then(|call| call.string("type").map(|kind| format!("{kind}_output")));
-    match kind.as_deref() {
-        Some("custom_tool_call_output") => output_item("custom_tool_call_output", id, text),
+    let call = ObjectFields::parse(call.get());
+    let kind = call.as_ref().and_then(|call| call.string("type"));
+    let mut output = match kind.as_deref() {
+        Some("custom_tool_call") => output_item("custom_tool_call_output", id, text),
         _ => output_item("function_call_output", id, text),
+    };
+    // A program that made the call gets the result only if it names the program.
+    if let Some(caller) = call.as_ref().and_then(|call| present(call.get(CALLER))) {
+        output.set(CALLER, caller.to_owned());
     }
+    output.to_raw()
 }
 
-fn output_item(kind: &str, id: &str, text: &str) -> Box<RawValue> {
-    object([("type", raw(kind)), ("call_id", raw(id)), ("output", raw(text))]).to_raw()
+fn output_item(kind: &str, id: &str, text: &str) -> RawObject {
+    object([("type", raw(kind)), ("call_id", raw(id)), ("output", raw(text))])
 }
 
 /// Returns the schema of a function without parameters.
