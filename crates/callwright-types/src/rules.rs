@@ -61,7 +61,8 @@ pub enum UnknownParameters {
     /// Kept in the call; no fault.
     Allow,
     /// Kept and noted, unless the schema excludes it, the tool is the proxy's own, or evidence shows that another
-    /// parameter is meant: a required one is missing, the name is misspelt, or the tool rejected it before.
+    /// parameter is meant: a required one is missing, the name is misspelt, the tool rejected it before, or the call was
+    /// read from a text or from broken JSON.
     #[default]
     Auto,
     /// Removed from the call by a repair.

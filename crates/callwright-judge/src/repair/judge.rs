@@ -1,13 +1,14 @@
 //! Repairs a call, and scans it before and after.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::proposal::{RepairJob, RepairedCall};
 use super::{arguments, custom_input, passes, regroup, tool_name};
 use crate::scanner::{Context, Scan, ToolSet, scan_in};
 use callwright_common::json::RawObject;
-use callwright_types::rules::{RepairRules, ScanRules};
-use callwright_types::{Call, FaultCode, ToolKind};
+use callwright_types::rules::{RepairRules, ScanRules, UnknownParameters};
+use callwright_types::{Call, FaultCode, RepairKind, ToolKind};
 
 /// Repairs the call at `index` of an answer and scans the result. A call without faults, which is the common case, is
 /// scanned only once.
@@ -28,8 +29,19 @@ pub fn judge(
     if repaired.repairs.is_empty() {
         return (repaired, scanned);
     }
-    let scanned = scan_in(&repaired.call, index, tool_set, scan_rules, context);
+    let is_reading = repaired.repairs.iter().any(|repair| repair.kind == RepairKind::ArgumentsMended);
+    let rules = if is_reading { of_reading(scan_rules) } else { Cow::Borrowed(scan_rules) };
+    let scanned = scan_in(&repaired.call, index, tool_set, &rules, context);
     (repaired, scanned)
+}
+
+/// Returns the rules for arguments that are one reading of a text. A parameter that the tool does not have is evidence of a
+/// wrong reading, such as that of a value with unescaped quotes.
+pub(super) fn of_reading(rules: &ScanRules) -> Cow<'_, ScanRules> {
+    if rules.unknown_parameters != UnknownParameters::Auto {
+        return Cow::Borrowed(rules);
+    }
+    Cow::Owned(ScanRules { unknown_parameters: UnknownParameters::Refuse, ..rules.clone() })
 }
 
 /// Repairs the call at `index` of an answer without loss of data, within `rules`.
@@ -106,5 +118,18 @@ mod tests {
         assert_eq!((repaired.repairs[0].call, result.unwrap().arguments()["num_days"].as_i64()), (2, Some(2)));
         let (repaired, result) = judged(r#"{"City":"Oslo","num_days":"many"}"#);
         assert_eq!((repaired.repairs.len(), result.unwrap_err()[0].code), (1, FaultCode::TypeMismatch));
+    }
+
+    #[test]
+    fn an_unknown_parameter_of_arguments_that_are_no_json_is_a_fault() {
+        let book = tool_set(TOOLS);
+        let judged = |text| {
+            let (scan, repair) = (ScanRules::default(), RepairRules::default());
+            judge(&call("get_weather", text), 0, &book, &scan, &repair, &Context::default()).1
+        };
+        let scan = judged(r#"{"city":"Oslo","zzz":1}"#);
+        assert!(scan.result.is_ok() && scan.advice[0].code == FaultCode::ParameterUnknown);
+        let scan = judged("{'city':'Oslo','zzz':1}");
+        assert_eq!(scan.result.unwrap_err()[0].code, FaultCode::ParameterUnknown);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::judge::judge;
+use super::judge::{judge, of_reading};
 use super::rescue::decision::{Case, Decision, Delivery, decide};
 use super::rescue::notations::Notations;
 use super::rescue::reading::{Reading, Rescued, Situation};
@@ -209,7 +209,8 @@ impl CallJudge<'_> {
 
     /// Judges calls that were found in a text, and records the notation as the first repair of each.
     pub(super) fn rescued(&self, rescued: &Rescued) -> Vec<JudgedCall> {
-        let mut calls = self.calls(&rescued.calls);
+        let scan = of_reading(self.scan);
+        let mut calls = CallJudge { scan: &scan, ..*self }.calls(&rescued.calls);
         for (index, call) in calls.iter_mut().enumerate() {
             let repair = Repair {
                 kind: RepairKind::Rescued,

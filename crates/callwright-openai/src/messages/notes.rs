@@ -231,7 +231,7 @@ mod tests {
         let user = r#"{"role":"user","content":"a"}"#;
         let messages = format!("[{user},{},{result}]", call("code_execution_20250825"));
         assert_eq!(noted(&messages, &[2]), messages);
-        let cached = messages.replacen("\"a\"", r#"[{"type":"text","text":"a","cache_control":{}}]"#, 1);
+        let cached = messages.replacen(r#""input":{}"#, r#""input":{},"cache_control":{"type":"ephemeral"}"#, 1);
         assert_eq!(noted(&cached, &[0]), cached, "the note would follow the results");
         assert!(noted(&format!("[{user},{},{result}]", call("direct")), &[2]).contains("this"));
     }
