@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | other case or separators, dots replaced | `getWeather`, `get-weather`, `get.weather` | [`fold`] |
 //! | in the scope of all tools | `functions.get_weather`, `default_api:get_weather` | [`without_scope`] |
-//! | in a namespace, or in fewer ones | `srv.get_weather`, `mcp__srv__get_weather` | [`without_namespace`], [`partly_qualified`] |
+//! | in a namespace, or in fewer ones | `srv.get_weather`, `mcp__srv__get_weather` | [`without_namespace`], [`partly_qualified`], [`qualified`] |
 //! | the id of a call, also sanitised | `functions.get_weather:1`, `functions_get_weather_1` | [`of_call_id`] |
 //!
 //! [`call_id`] is the table's row for ids: clients replace characters that another protocol forbids in them.
@@ -54,6 +54,15 @@ pub fn partly_qualified(name: &str) -> impl Iterator<Item = &str> {
     marks.filter_map(|(at, mark)| name.get(at + mark.len()..)).filter(move |rest| rest.len() > last)
 }
 
+/// Returns the forms of a name with its namespace: `crm.list`, `crm:list`, `crm/list` and `crm__list` for `list` of `crm`,
+/// `mcp__crm__list` for `list` of `mcp__crm__`.
+pub fn qualified(namespace: &str, name: &str) -> Vec<String> {
+    if NAMESPACE_MARKS.iter().any(|mark| namespace.ends_with(mark)) {
+        return vec![format!("{namespace}{name}")];
+    }
+    NAMESPACE_MARKS.iter().map(|mark| format!("{namespace}{mark}{name}")).collect()
+}
+
 /// Scopes that prompts and chat templates put before every tool name.
 const SCOPES: [&str; 8] = ["functions", "function", "default_api", "tools", "tool", "api", "multi_tool_use", "client"];
 
@@ -97,8 +106,7 @@ pub fn without_id_scope(name: &str) -> Option<&str> {
 /// Returns the name without the number that an id ends with: `get_weather` for `get_weather:1` and `get_weather_1`.
 pub fn without_number(name: &str) -> Option<&str> {
     let before = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
-    let bare = before.strip_suffix([':', '_', '-', '.']).filter(|bare| before.len() < name.len() && !bare.is_empty());
-    bare
+    before.strip_suffix([':', '_', '-', '.']).filter(|bare| before.len() < name.len() && !bare.is_empty())
 }
 
 /// Returns the names that the id of a call contains, likeliest first: `get_weather_1` and `get_weather` for
@@ -178,6 +186,12 @@ mod tests {
         assert_eq!(partly_qualified("mcp__user__login").collect::<Vec<_>>(), ["user__login"]);
         assert_eq!(partly_qualified("a.b:c/d").collect::<Vec<_>>(), ["b:c/d", "c/d"]);
         assert_eq!(partly_qualified("user_login").count() + partly_qualified("user.login").count(), 0);
+    }
+
+    #[test]
+    fn a_name_is_written_with_its_namespace() {
+        assert_eq!(qualified("mcp__crm__", "list"), ["mcp__crm__list"]);
+        assert_eq!(qualified("crm", "list"), ["crm.list", "crm:list", "crm/list", "crm__list"]);
     }
 
     #[test]

@@ -67,7 +67,8 @@ impl Offer {
         validators: &Validators,
     ) -> Self {
         let referenced = elsewhere.referenced().map(str::to_owned);
-        let tool_set = ToolSet::compile(tools, validators).beside(elsewhere.is_open(), referenced);
+        let tool_set = ToolSet::compile(tools, validators).qualified(elsewhere.qualified());
+        let tool_set = tool_set.beside(elsewhere.is_open(), referenced);
         let names = tool_set.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
         let starts = Starts::of(&tool_set);
         Self {

@@ -172,9 +172,9 @@ proptest! {
             let kept = |arguments: &str| Some(((*name).to_owned(), arguments.to_owned()));
             prop_assert_eq!(outcome(&request, name, right), kept(right), "{} at {:?}", name, place);
             let faulty = r#"{"customerId":"c1","limit":"5"}"#;
-            let (mended, wrong) = (r#"{"customer_id":"c1","limit":5}"#, r#"{"limit":5}"#);
+            let (repaired, wrong) = (r#"{"customer_id":"c1","limit":5}"#, r#"{"limit":5}"#);
             if place.has_schema() {
-                prop_assert_eq!(outcome(&request, name, faulty), kept(mended), "{} at {:?}", name, place);
+                prop_assert_eq!(outcome(&request, name, faulty), kept(repaired), "{} at {:?}", name, place);
                 prop_assert_eq!(outcome(&request, name, wrong), None, "{} at {:?}", name, place);
             } else {
                 prop_assert_eq!(outcome(&request, name, faulty), kept(faulty), "{} at {:?}", name, place);

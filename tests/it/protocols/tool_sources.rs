@@ -70,6 +70,9 @@ async fn a_found_tool_is_judged_like_a_listed_one() {
         let right = format!("call list_orders {RIGHT}");
         assert_eq!(call_of(api, &request, "list_orders", RIGHT).await, right);
         assert_eq!(call_of(api, &request, "ping", "{}").await, "call ping {}");
+        let qualified = call_of(api, &request, "mcp__crm__list_orders", RIGHT).await;
+        assert_eq!(qualified, format!("call mcp__crm__list_orders {RIGHT}"), "the client knows both forms");
+        is_refused(api, &request, "mcp__crm__list_orders", r#"{"limit":5}"#).await;
         for faulty in [r#"{"customerId":"c1","limit":5}"#, r#"{"customer_id":"c1","limit":"5"}"#] {
             assert_eq!(call_of(api, &request, "list_orders", faulty).await, right, "{faulty}");
         }

@@ -55,9 +55,12 @@ fn called_in_code<'a>(repaired: &mut RepairedCall, tool_set: &'a ToolSet) -> Opt
 
 #[cfg(test)]
 mod tests {
+    use crate::repair::judge;
     use crate::repair::testing::{repair, unchanged};
-    use crate::scanner::testing::{TOOLS, call};
-    use callwright_types::RepairKind;
+    use crate::scanner::Context;
+    use crate::scanner::testing::{TOOLS, call, tool_set};
+    use callwright_types::rules::{RepairRules, ScanRules};
+    use callwright_types::{FaultCode, RepairKind};
 
     #[test]
     fn a_tool_gets_its_offered_name_where_one_alone_is_meant() {
@@ -80,6 +83,8 @@ mod tests {
             ("ping<|channel|>commentary", "ping"),
             ("ping</arg_value>", "ping"),
             ("functions.ping:0", "ping"),
+            ("functions_ping_0", "ping"),
+            ("functions-ping", "ping"),
             ("paloma.ping", "ping"),
             ("read", "mcp__files__read"),
             ("files:read", "mcp__files__read"),
@@ -93,6 +98,31 @@ mod tests {
         for name in ["fetch", "mcp__web__fet", "other__read", "pin", "ping</arg_value>(x=1)"] {
             assert!(unchanged(tools, name, "{}"), "{name}");
         }
+    }
+
+    #[test]
+    fn in_an_open_set_a_name_is_repaired_only_in_its_spelling() {
+        let tools = r#"[{"name": "read"}, {"name": "mcp__web__fetch"}, {"name": "item_1"}]"#;
+        let open = tool_set(tools).beside(true, []);
+        let (scan, repair) = (ScanRules::default(), RepairRules::default());
+        for (name, meant) in [
+            ("Read", "read"),
+            ("functions.read", "read"),
+            ("functions_read", "read"),
+            ("read<|channel|>commentary", "read"),
+            ("files.read", "files.read"),
+            ("mcp__files__read", "mcp__files__read"),
+            ("fetch", "fetch"),
+            ("item_2", "item_2"),
+            ("raed", "raed"),
+        ] {
+            let (repaired, scanned) = judge(&call(name, "{}"), 0, &open, &scan, &repair, &Context::default());
+            assert_eq!(repaired.call.name, meant);
+            assert!(scanned.result.is_ok(), "{name}");
+            assert_eq!(scanned.advice.is_empty(), meant != name, "an unknown name is noted: {name}");
+        }
+        let broken = judge(&call("other", "{\"a\": "), 0, &open, &scan, &repair, &Context::default()).1;
+        assert_eq!(broken.result.unwrap_err()[0].code, FaultCode::NoCall, "no tool takes half an object");
     }
 
     #[test]

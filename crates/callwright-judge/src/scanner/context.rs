@@ -48,7 +48,7 @@ impl Context<'_> {
                 && self.conversation.is_some_and(|conversation| conversation.transcript().announces(name)))
     }
 
-    /// Whether the conversation has this name, whoever wrote it.
+    /// Whether a text or a call of the conversation has this name.
     pub(crate) fn mentions(&self, name: &str) -> bool {
         self.conversation.is_some_and(|conversation| conversation.transcript().mentions(name))
     }

@@ -270,7 +270,7 @@ const MAX_WORDS: usize = 16;
 /// Number of letters per edit of a spelling variant. Shorter words have no variants: `get` and `set` are two words.
 const LETTERS_PER_EDIT: usize = 4;
 
-/// Whether one name may be a misspelling of the other, so that both stand for the same tool: they have the same words,
+/// Whether one name may be a misspelling of the other, so that both are the same tool: they have the same words,
 /// possibly in rotated order (`weather_get`), or words that differ in their spelling only. Names that differ in a whole
 /// word (`delete_row`, `update_row`), a digit or the beginning of a word (`enable`, `disable`) are names of two tools.
 pub(crate) fn is_misspelling(one: &str, other: &str) -> bool {

@@ -96,6 +96,18 @@ impl ToolSet {
         self
     }
 
+    /// Adds names with namespaces by which tools of the set are called, as full name and name. No call is renamed for
+    /// them.
+    #[must_use]
+    pub fn qualified<'a>(mut self, names: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        for (full, name) in names {
+            if let Some(index) = self.by_name.get(name).copied() {
+                self.by_name.entry(full.to_owned()).or_insert(index);
+            }
+        }
+        self
+    }
+
     /// Whether there may be any further tools.
     pub fn is_open(&self) -> bool {
         self.is_open
@@ -117,7 +129,7 @@ impl ToolSet {
         self.has_tools_of_client
     }
 
-    /// Returns a set in which the name of a call stands for the namesake that its arguments fit best; `None` if that is
+    /// Returns a set in which the name of a call is that of the namesake that its arguments fit best; `None` if that is
     /// this set.
     pub(crate) fn for_call(&self, call: &Call) -> Option<Self> {
         if self.namesakes.is_empty() {

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::ModelRequest;
 use crate::fields::{ObjectFields, array};
-use callwright_types::{Protocol, Tool};
+use callwright_types::{Protocol, Tool, tool_names};
 
 /// Member of an element of a conversation with the tools that it brings: of items `additional_tools` and
 /// `tool_search_output` of Responses, and of messages.
@@ -22,6 +22,7 @@ const REFERENCED: &str = "tool_name";
 
 /// Searches for these members and types, so that conversations without them are not parsed.
 static TOOLS_KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"tools\""));
+static NAMESPACE_TYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"namespace\""));
 static REFERENCE_TYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"tool_reference\""));
 
 /// Maximum number of elements whose tools are read, and of names of referenced tools.
@@ -38,6 +39,8 @@ pub struct ToolsElsewhere {
     lists: Vec<String>,
     /// Names of tools that a search has found.
     referenced: BTreeSet<String>,
+    /// Tools of namespaces: name with its namespace, and the name itself.
+    qualified: BTreeSet<(String, String)>,
     is_open: bool,
 }
 
@@ -53,9 +56,9 @@ impl ToolsElsewhere {
         self.referenced.iter().map(String::as_str)
     }
 
-    /// Whether the conversation brings tools.
-    pub fn has_tools(&self) -> bool {
-        !self.lists.is_empty()
+    /// Returns the names of tools in namespaces, each with its namespace and without.
+    pub fn qualified(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.qualified.iter().map(|(full, name)| (full.as_str(), name.as_str()))
     }
 
     /// Returns the number of bytes of the lists of tools.
@@ -68,6 +71,9 @@ impl ModelRequest {
     /// Finds the tools that are not in the request's own list.
     pub fn tools_elsewhere(&self) -> ToolsElsewhere {
         let mut elsewhere = ToolsElsewhere { is_open: self.has_unlisted_tools(), ..ToolsElsewhere::default() };
+        if self.protocol == Protocol::Responses {
+            self.tools_text().into_iter().for_each(|list| add_qualified(list, &mut elsewhere.qualified));
+        }
         let key = self.form.map_or("messages", |form| form.conversation_key());
         let Some(text) = self.fields.get(key) else { return elsewhere };
         if REFERENCE_TYPE.find(text.as_bytes()).is_some() {
@@ -78,6 +84,7 @@ impl ModelRequest {
             let lists = elements.into_iter().filter_map(|element| ObjectFields::parse(element.get()));
             let lists = lists.flat_map(|element| lists_of(&element)).filter_map(|list| array(list).map(|_| list));
             elsewhere.lists = lists.map(|list| list.get().to_owned()).take(MAX_LISTS).collect();
+            elsewhere.lists.iter().for_each(|list| add_qualified(list, &mut elsewhere.qualified));
         }
         elsewhere
     }
@@ -126,6 +133,25 @@ fn lists_of<'a>(element: &ObjectFields<'a>) -> Vec<&'a RawValue> {
     let blocks = element.items("content").unwrap_or_default().into_iter();
     let of_blocks = blocks.filter_map(|block| ObjectFields::parse(block.get())?.get(TOOLS));
     element.get(TOOLS).into_iter().chain(of_blocks).collect()
+}
+
+/// Adds the names of the tools of namespaces in a list.
+fn add_qualified(list: &str, names: &mut BTreeSet<(String, String)>) {
+    if NAMESPACE_TYPE.find(list.as_bytes()).is_none() {
+        return;
+    }
+    let elements: Vec<&RawValue> = serde_json::from_str(list).unwrap_or_default();
+    for element in elements.into_iter().filter_map(|element| ObjectFields::parse(element.get())) {
+        if element.string("type").as_deref() != Some("namespace") {
+            continue;
+        }
+        let Some(namespace) = element.string("name").filter(|name| !name.is_empty()) else { continue };
+        for tool in element.items(TOOLS).unwrap_or_default() {
+            let Some(tool) = ObjectFields::parse(tool.get()) else { continue };
+            let Some(name) = tool.string("name").filter(|_| names.len() < MAX_REFERENCES) else { continue };
+            names.extend(tool_names::qualified(&namespace, &name).into_iter().map(|full| (full, name.to_string())));
+        }
+    }
 }
 
 /// Returns the names in the blocks that refer to tools, wherever they are in the conversation.
@@ -186,6 +212,16 @@ mod tests {
         ]);
         let names = ["list_orders", "ping", "wait", "exec"].map(str::to_owned).to_vec();
         assert_eq!(found(Protocol::Responses, &json!({"input": input, "tools": []})), (names, vec![], false));
+    }
+
+    #[test]
+    fn tools_of_namespaces_have_qualified_names() {
+        let namespace =
+            |name: &str| json!({"type": "namespace", "name": name, "tools": [{"type": "function", "name": "f"}]});
+        let input = json!([{"type": "additional_tools", "tools": [namespace("mcp__a__")]}]);
+        let body = json!({"tools": [namespace("mcp__b__")], "input": input});
+        let elsewhere = request(Protocol::Responses, &body).tools_elsewhere();
+        assert_eq!(elsewhere.qualified().collect::<Vec<_>>(), [("mcp__a__f", "f"), ("mcp__b__f", "f")]);
     }
 
     #[test]
