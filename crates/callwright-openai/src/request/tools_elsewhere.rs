@@ -20,6 +20,9 @@ const TOOLS: &str = "tools";
 const REFERENCE: &str = "tool_reference";
 const REFERENCED: &str = "tool_name";
 
+/// Type of a block with the result of a client's tool.
+const CLIENT_RESULT: &str = "tool_result";
+
 /// Searches for these members and types, so that conversations without them are not parsed.
 static TOOLS_KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"tools\""));
 static NAMESPACE_TYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"namespace\""));
@@ -77,7 +80,10 @@ impl ModelRequest {
         let key = self.form.map_or("messages", |form| form.conversation_key());
         let Some(text) = self.fields.get(key) else { return elsewhere };
         if REFERENCE_TYPE.find(text.as_bytes()).is_some() {
-            elsewhere.referenced = references(text);
+            let References { names, are_of_client } = references(text);
+            elsewhere.referenced = names;
+            // The request lists what the client's search has found so far.
+            elsewhere.is_open |= are_of_client;
         }
         if TOOLS_KEY.find(text.as_bytes()).is_some() {
             let elements: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
@@ -154,31 +160,47 @@ fn add_qualified(list: &str, names: &mut BTreeSet<(String, String)>) {
     }
 }
 
-/// Returns the names in the blocks that refer to tools, wherever they are in the conversation.
-fn references(text: &str) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
+/// Blocks of a conversation that refer to tools.
+#[derive(Default)]
+struct References {
+    names: BTreeSet<String>,
+    /// Whether a tool of the client returned one: the client searches for tools, and has others.
+    are_of_client: bool,
+}
+
+/// Returns the blocks that refer to tools, wherever they are in the conversation.
+fn references(text: &str) -> References {
+    let mut found = References::default();
     let elements: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
     for element in elements {
         if REFERENCE_TYPE.find(element.get().as_bytes()).is_some()
             && let Ok(value) = serde_json::from_str::<Value>(element.get())
         {
-            add_references(&value, MAX_DEPTH, &mut names);
+            found.add(&value, MAX_DEPTH, false);
         }
     }
-    names
+    found
 }
 
-fn add_references(value: &Value, depth: usize, names: &mut BTreeSet<String>) {
-    if depth == 0 || names.len() >= MAX_REFERENCES {
-        return;
-    }
-    match value {
-        Value::Array(items) => items.iter().for_each(|item| add_references(item, depth - 1, names)),
-        Value::Object(members) if members.get("type").and_then(Value::as_str) == Some(REFERENCE) => {
-            names.extend(members.get(REFERENCED).and_then(Value::as_str).map(str::to_owned));
+impl References {
+    fn add(&mut self, value: &Value, depth: usize, is_result: bool) {
+        if depth == 0 || self.names.len() >= MAX_REFERENCES {
+            return;
         }
-        Value::Object(members) => members.values().for_each(|member| add_references(member, depth - 1, names)),
-        _ => {}
+        match value {
+            Value::Array(items) => items.iter().for_each(|item| self.add(item, depth - 1, is_result)),
+            Value::Object(members) => {
+                let kind = members.get("type").and_then(Value::as_str);
+                if kind == Some(REFERENCE) {
+                    self.names.extend(members.get(REFERENCED).and_then(Value::as_str).map(str::to_owned));
+                    self.are_of_client |= is_result;
+                    return;
+                }
+                let is_result = is_result || kind == Some(CLIENT_RESULT);
+                members.values().for_each(|member| self.add(member, depth - 1, is_result));
+            }
+            _ => {}
+        }
     }
 }
 
@@ -236,7 +258,10 @@ mod tests {
             {"role": "user", "content": "\"tool_reference\" tool_name c"},
         ]);
         let names = ["a", "b"].map(str::to_owned).to_vec();
-        assert_eq!(found(Protocol::Messages, &json!({"messages": messages})), (vec![], names, false));
+        assert_eq!(found(Protocol::Messages, &json!({"messages": messages})), (vec![], names, true));
+        // The provider's search finds tools of the request's list.
+        let names = vec!["a".to_owned()];
+        assert_eq!(found(Protocol::Messages, &json!({"messages": [messages[0]]})), (vec![], names, false));
     }
 
     #[test]
