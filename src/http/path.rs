@@ -146,7 +146,11 @@ fn without_parameters(segment: &str) -> &str {
 /// Maps aliases of a normal path to the routed path: `/openai/v1/...` (Azure's form of `/v1/...`), `/v1/v1/...` (a base
 /// URL with `/v1` in a client that appends it), and the endpoints of turns without `/v1`.
 pub(super) fn canonical(path: Cow<'_, str>) -> Cow<'_, str> {
-    if let Some(rest) = path.strip_prefix(AZURE_V1).or_else(|| path.strip_prefix(DOUBLED_V1)) {
+    if let Some(mut rest) = path.strip_prefix(AZURE_V1).or_else(|| path.strip_prefix(DOUBLED_V1)) {
+        // Azure's form of a base URL with `/v1` repeats it as well.
+        while let Some(inner) = rest.strip_prefix("v1/") {
+            rest = inner;
+        }
         return Cow::Owned(format!("/v1/{rest}"));
     }
     match path.as_ref() {
@@ -220,6 +224,8 @@ mod tests {
             "/openai/v1/chat/completions",
             "/openai//v1/./chat/%63ompletions/",
             "/v1/v1/chat/completions",
+            "/openai/v1/v1/chat/completions",
+            "/v1/v1/v1/chat/completions",
         ] {
             assert_eq!(routed(spelling).as_deref(), Ok(CHAT), "{spelling}");
         }
