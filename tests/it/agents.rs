@@ -67,7 +67,7 @@ fn unusable_commands_and_addresses_are_named() {
     let folder = tempfile::TempDir::new().unwrap();
     for (arguments, expected) in [
         (&["--upstream", "http://127.0.0.1:1/v1", "--", "no-such-client"][..], "no-such-client: "),
-        (&["--upstream", "no url", "--", "true"][..], "no url"),
+        (&["--upstream", "no url", "--", "true"][..], "not a URL"),
         (&["--config", "missing.toml", "--", "true"][..], "missing.toml"),
         (&["--model", "m"][..], "COMMAND"),
     ] {
