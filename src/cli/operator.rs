@@ -25,7 +25,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::setup::load_config;
-use crate::http::Settings as ServerSettings;
+use crate::config::Settings;
 use callwright_types::Secret;
 
 /// Maximum size of a response in bytes: a page of traces has less than 1 MB, a trace with bodies may have several.
@@ -98,7 +98,7 @@ impl OperatorClient {
             _ => Some(load_config(arguments.config.clone())?.settings.server),
         };
         let address = arguments.operator.or(server.as_ref().map(|server| server.operator_listen));
-        let address = address.unwrap_or_else(|| crate::config::Settings::default().server.operator_listen);
+        let address = address.unwrap_or_else(|| Settings::default().server.operator_listen);
         let is_secured = if arguments.operator.is_some() {
             arguments.tls
         } else {
@@ -124,7 +124,8 @@ impl OperatorClient {
     ///
     /// # Errors
     /// A certificate that cannot be read.
-    pub(super) fn of_server(server: &ServerSettings) -> Result<Self, String> {
+    pub(super) fn of_settings(settings: &Settings) -> Result<Self, String> {
+        let server = &settings.server;
         let is_secured = server.operator_tls.is_on();
         let trusted = match is_secured {
             true => ServerTrust::Only(first_certificate(Path::new(&server.operator_tls.certificate))?),

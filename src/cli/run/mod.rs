@@ -114,7 +114,7 @@ impl Proxy {
     async fn find_or_start(loaded: &LoadedConfig) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
         let server = &loaded.settings.server;
         if loaded.file.is_some() {
-            let operator = OperatorClient::of_server(server)?;
+            let operator = OperatorClient::of_settings(&loaded.settings)?;
             if operator.text("/admin/traces", &[("limit", "1".to_owned())]).await.is_ok() {
                 let client_url = operator::base_url(server.listen, server.tls.is_on());
                 return Ok(Self::Found { client_url, operator });
