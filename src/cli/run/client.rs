@@ -1,4 +1,4 @@
-//! What each coding agent needs so that its requests go through the proxy: variables and options of its command line.
+//! Variables and command-line options with which a coding agent sends its requests through the proxy.
 //!
 //! Nothing is written to the user's files.
 

@@ -65,7 +65,7 @@ pub(crate) struct CallPiece<'a> {
     /// Other members of its `function` or `custom`.
     pub(super) body: TextFields<'a>,
     pub(super) custom: bool,
-    /// Whether it stands in place of the list.
+    /// Whether it replaces the list.
     is_unlisted: bool,
 }
 
