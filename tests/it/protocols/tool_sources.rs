@@ -126,11 +126,11 @@ async fn a_deferred_tool_that_is_only_named_passes_and_no_sibling_is_proposed() 
     in_system["system"] = json!([{"type": "text", "text": format!("# Tools\n{announced}")}]);
     let referenced = json!([{"type": "tool_result", "tool_use_id": "t", "content": [
         {"type": "tool_reference", "tool_name": "mcp__big__tool_7"}, {"type": "tool_reference", "tool_name": "sleep"}]}]);
-    for request in [
-        reminded("user", json!(announced)),
-        reminded("user", json!([{"type": "text", "text": announced}, {"type": "text", "text": "Hi"}])),
-        reminded("user", referenced),
-        in_system,
+    for (request, searches) in [
+        (reminded("user", json!(announced)), false),
+        (reminded("user", json!([{"type": "text", "text": announced}, {"type": "text", "text": "Hi"}])), false),
+        (reminded("user", referenced), true),
+        (in_system, false),
     ] {
         assert_eq!(call_of(api, &request, "mcp__big__tool_7", "{\"x\":1}").await, "call mcp__big__tool_7 {\"x\":1}");
         assert_eq!(call_of(api, &request, "sleep", "{}").await, "call sleep {}");
@@ -139,7 +139,12 @@ async fn a_deferred_tool_that_is_only_named_passes_and_no_sibling_is_proposed() 
         let faulty = r#"{"customerId":"c1","limit":"5"}"#;
         assert_eq!(call_of(api, &request, "mcp__big__tool_5", faulty).await, right);
         is_refused(api, &request, "mcp__big__tool_5", "{}").await;
-        is_refused(api, &request, "mcp__big__tool_8", "{}").await;
+        if searches {
+            // A client that searches for tools has others than those that it found.
+            assert_eq!(call_of(api, &request, "mcp__big__tool_8", "{}").await, "call mcp__big__tool_8 {}");
+        } else {
+            is_refused(api, &request, "mcp__big__tool_8", "{}").await;
+        }
     }
 }
 

@@ -104,8 +104,9 @@ impl<'d> SchemaWriter<'d> {
         let remarks = notes.count();
         let object = ObjectMembers { arguments, variants };
         let mut schema = self.write_new(object, notes)?;
-        // The model selects the variant, even if there is only one.
+        // The model selects the variant, even if there is only one, unless nothing depends on it.
         let selector = variants.and_then(|variants| variants.names.get(variants.variants.selector));
+        let selector = selector.filter(|name| schema["dependentSchemas"].get(name.as_str()).is_some());
         let single_values = take_single_values(&mut schema, selector.map(String::as_str));
         // A remark applies to one operation or position, so that operations with remarks are translated one by one.
         let key = (notes.count() == remarks && variants.is_none()).then_some(key);
