@@ -126,23 +126,21 @@ impl OperatorClient {
     /// A certificate that cannot be read.
     pub(super) fn of_settings(settings: &Settings) -> Result<Self, String> {
         let server = &settings.server;
-        let is_secured = server.operator_tls.is_on();
-        let trusted = match is_secured {
-            true => ServerTrust::Only(first_certificate(Path::new(&server.operator_tls.certificate))?),
-            false => ServerTrust::Any,
-        };
-        let base = base_url(server.operator_listen, is_secured);
-        let hint = no_response_hint(is_secured, false);
-        Ok(Self { client: https_client(None, trusted)?, base, token: server.operator_token.clone(), hint })
+        Self::of_url(&base_url(server.operator_listen, server.operator_tls.is_on()), settings)
     }
 
-    /// Creates a client for an operator side without TLS. Requires a Tokio runtime.
+    /// Creates a client for a proxy with these settings whose operator side has another address. Requires a Tokio runtime.
     ///
     /// # Errors
-    /// If no connector can be built.
-    pub(super) fn of_url(base: &str, token: Secret) -> Result<Self, String> {
-        let client = https_client(None, ServerTrust::Any)?;
-        Ok(Self { client, base: base.to_owned(), token, hint: no_response_hint(false, false) })
+    /// A certificate that cannot be read.
+    pub(super) fn of_url(base: &str, settings: &Settings) -> Result<Self, String> {
+        let tls = &settings.server.operator_tls;
+        let trusted = match tls.is_on() {
+            true => ServerTrust::Only(first_certificate(Path::new(&tls.certificate))?),
+            false => ServerTrust::Any,
+        };
+        let (client, token) = (https_client(None, trusted)?, settings.server.operator_token.clone());
+        Ok(Self { client, base: base.to_owned(), token, hint: no_response_hint(tls.is_on(), false) })
     }
 
     /// Sends `GET` and returns the text of the response.

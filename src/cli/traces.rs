@@ -20,10 +20,10 @@ use crate::app;
 use callwright_store::parse_time;
 
 /// Path of the traces on the operator side.
-const TRACES: &str = "/admin/traces";
+pub(super) const TRACES: &str = "/admin/traces";
 
 /// Maximum number of traces that the proxy returns per page.
-const MAX_PAGE: u32 = 1_000;
+pub(super) const MAX_PAGE: u32 = 1_000;
 
 /// Number of the newest traces that `tail` compares in each poll.
 const TAIL_PAGE: u32 = 200;
@@ -172,9 +172,9 @@ pub(super) fn run(arguments: TracesArguments) -> VerbResult {
 
 /// Page of traces.
 #[derive(Deserialize)]
-struct Page {
-    traces: Vec<Value>,
-    next: Option<String>,
+pub(super) struct Page {
+    pub(super) traces: Vec<Value>,
+    pub(super) next: Option<String>,
 }
 
 /// The pages of a list, newest first.

@@ -85,9 +85,10 @@ impl RequestGuard {
             normal => path::canonical(normal?),
         };
         if is_web_socket {
-            let is_of_responses = self.listener == Listener::Client && path::is_responses(&target);
-            let of_responses = || GuardRefusal::ResponsesWebSocket(parts.version);
-            return Err(if is_of_responses { of_responses() } else { GuardRefusal::WebSocket });
+            return Err(match self.listener {
+                Listener::Client if path::is_responses(&target) => GuardRefusal::ResponsesWebSocket(parts.version),
+                _ => GuardRefusal::WebSocket,
+            });
         }
         if self.listener == Listener::Client
             && target.starts_with("/v1/")

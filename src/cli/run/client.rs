@@ -12,7 +12,7 @@ use crate::cli::quickstart::is_loopback;
 use crate::config::Environment;
 use callwright_types::Protocol;
 
-/// Key that a client sends where the proxy or the provider needs none of it.
+/// Key that a client sends where neither the proxy nor the provider needs one.
 const PLACEHOLDER_KEY: &str = "callwright";
 
 /// Host of the API whose own client switches functions off for any other address.
@@ -71,17 +71,17 @@ pub(super) struct Route<'a> {
 }
 
 impl Route<'_> {
-    fn upstream_host(&self) -> Option<Url> {
+    fn upstream(&self) -> Option<Url> {
         Url::parse(self.upstream_url).ok()
     }
 
     /// Whether the client's key is not used: the proxy has one, or the provider runs on this machine.
     fn needs_no_key(&self) -> bool {
-        self.has_key || self.upstream_host().is_some_and(|url| is_loopback(&url))
+        self.has_key || self.upstream().is_some_and(|url| is_loopback(&url))
     }
 
     fn is_anthropic(&self) -> bool {
-        self.upstream_host().is_some_and(|url| url.host_str() == Some(ANTHROPIC_HOST))
+        self.upstream().is_some_and(|url| url.host_str() == Some(ANTHROPIC_HOST))
     }
 }
 
@@ -153,23 +153,17 @@ impl Launch {
     }
 
     fn opencode(&mut self, route: Route<'_>) {
-        let proxy = route.proxy_url;
-        let mut config = json!({"provider": {
-            "openai": {"options": {"baseURL": format!("{proxy}/v1")}},
-            "anthropic": {"options": {"baseURL": format!("{proxy}/v1")}},
-        }});
-        if let (Some(model), Some(members)) = (route.model, config.as_object_mut()) {
-            let mut options = json!({ "baseURL": format!("{proxy}/v1") });
-            if route.needs_no_key()
-                && let Some(options) = options.as_object_mut()
-            {
-                options.insert("apiKey".to_owned(), PLACEHOLDER_KEY.into());
+        let base_url = format!("{}/v1", route.proxy_url);
+        let known = json!({ "options": { "baseURL": base_url } });
+        let mut config = json!({ "provider": { "openai": known, "anthropic": known } });
+        if let Some(model) = route.model {
+            let mut own =
+                json!({"npm": "@ai-sdk/openai-compatible", "options": known["options"], "models": {model: {}}});
+            if route.needs_no_key() {
+                own["options"]["apiKey"] = PLACEHOLDER_KEY.into();
             }
-            let provider = json!({"npm": "@ai-sdk/openai-compatible", "options": options, "models": {model: {}}});
-            if let Some(providers) = members.get_mut("provider").and_then(Value::as_object_mut) {
-                providers.insert("callwright".to_owned(), provider);
-            }
-            members.insert("model".to_owned(), format!("callwright/{model}").into());
+            config["provider"]["callwright"] = own;
+            config["model"] = format!("callwright/{model}").into();
         }
         self.set("OPENCODE_CONFIG_CONTENT", config.to_string());
     }

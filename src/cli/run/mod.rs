@@ -125,9 +125,8 @@ impl Proxy {
         (settings.server.listen, settings.server.operator_listen) = (free, free);
         // Only this machine reaches the listeners.
         (settings.server.tls, settings.server.operator_tls) = Default::default();
-        let token = settings.server.operator_token.clone();
-        let app = App::start(settings, &loaded.base_dir).await?;
-        let operator = OperatorClient::of_url(app.operator_url(), token)?;
+        let app = App::start(settings.clone(), &loaded.base_dir).await?;
+        let operator = OperatorClient::of_url(app.operator_url(), &settings)?;
         Ok(Self::Started { app: Box::new(app), operator })
     }
 

@@ -4,58 +4,46 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde_json::Value;
 
-use crate::cli::operator::{OperatorClient, OperatorError, segment};
+use crate::cli::operator::{OperatorClient, OperatorError, segment, text};
 use crate::cli::plain;
+use crate::cli::traces::{MAX_PAGE, Page, TRACES};
 use callwright_types::trace::{Attempt, Trace};
-
-/// Maximum number of turns that are counted.
-const MAX_TURNS: u32 = 1_000;
 
 /// Maximum number of turns that are described.
 const MAX_DESCRIBED: usize = 20;
 
-#[derive(Deserialize)]
-struct Page {
-    traces: Vec<Row>,
-    next: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Row {
-    id: String,
-    verdict: String,
-}
+/// Verdicts of turns in which nothing was found.
+const UNREMARKABLE: [&str; 3] = ["clean", "text", "unguarded"];
 
 /// Returns the report on the turns since `started`.
 ///
 /// # Errors
 /// If the proxy does not answer.
 pub(super) async fn since(client: &OperatorClient, started: Timestamp) -> Result<String, OperatorError> {
-    let query = [("since", started.to_string()), ("limit", MAX_TURNS.to_string())];
-    let Page { mut traces, next } = client.get("/admin/traces", &query).await?;
+    let query = [("since", started.to_string()), ("limit", MAX_PAGE.to_string())];
+    let Page { mut traces, next } = client.get(TRACES, &query).await?;
     traces.reverse();
-    let mut text = counted(&traces, next.is_some());
-    let changed = traces.iter().filter(|row| !matches!(row.verdict.as_str(), "clean" | "text" | "unguarded"));
-    let (mut described, all) = (0, changed.clone().count());
-    for row in changed.take(MAX_DESCRIBED) {
-        let trace: Trace = client.get(&format!("/admin/traces/{}", segment(&row.id)), &[]).await?;
-        text.push_str(&describe(&trace));
-        described += 1;
+    let mut report = counted(&traces, next.is_some());
+    let remarkable: Vec<&Value> =
+        traces.iter().filter(|trace| !UNREMARKABLE.contains(&text(trace, "verdict").as_str())).collect();
+    for row in remarkable.iter().take(MAX_DESCRIBED) {
+        let trace: Trace = client.get(&format!("{TRACES}/{}", segment(&text(row, "id"))), &[]).await?;
+        report.push_str(&describe(&trace));
     }
-    if described < all {
+    if let Some(others) = remarkable.len().checked_sub(MAX_DESCRIBED).filter(|others| *others > 0) {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "  and {} more", all - described);
+        let _ = writeln!(report, "  and {others} more");
     }
-    Ok(text)
+    Ok(report)
 }
 
 /// Returns the number of turns by verdict.
-fn counted(traces: &[Row], are_more: bool) -> String {
-    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-    for row in traces {
-        *counts.entry(row.verdict.as_str()).or_default() += 1;
+fn counted(traces: &[Value], are_more: bool) -> String {
+    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    for trace in traces {
+        *counts.entry(text(trace, "verdict")).or_default() += 1;
     }
     let counts: Vec<String> =
         counts.iter().map(|(verdict, count)| format!("{count} {}", plain::text(verdict))).collect();

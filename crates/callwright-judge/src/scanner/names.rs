@@ -194,11 +194,15 @@ pub(crate) fn is_typing_error(name: &str, known: &str) -> bool {
 }
 
 fn is_typo(word: &str, known: &str) -> bool {
-    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
     known.chars().nth(MIN_MISSPELT - 1).is_some()
-        && word.chars().next() == known.chars().next()
-        && digits(word) == digits(known)
+        && may_be_same_word(word, known)
         && strsim::osa_distance(word, known) == 1
+}
+
+/// Whether two words begin alike and have the same digits: otherwise they differ in more than their spelling.
+fn may_be_same_word(one: &str, other: &str) -> bool {
+    let digits = |word: &str| word.chars().filter(|letter| letter.is_numeric()).collect::<String>();
+    one.chars().next() == other.chars().next() && digits(one) == digits(other)
 }
 
 /// List of names prepared for comparison.
@@ -294,10 +298,9 @@ pub(crate) fn is_misspelling(one: &str, other: &str) -> bool {
 /// other. A replaced letter counts as two edits, because it often makes another word (`upload`, `unload`). Words that
 /// differ at the beginning are often opposites, because that is where negations are.
 fn is_variant(one: &str, other: &str, max_edits: usize) -> bool {
-    let digits = |word: &str| word.chars().filter(|letter| letter.is_numeric()).collect::<String>();
     let longer = one.chars().count().max(other.chars().count());
     let edits = (longer / LETTERS_PER_EDIT).min(max_edits);
-    one.chars().next() == other.chars().next() && digits(one) == digits(other) && edits_between(one, other) <= edits
+    may_be_same_word(one, other) && edits_between(one, other) <= edits
 }
 
 /// Returns the number of inserted, deleted or transposed letters between two words.
