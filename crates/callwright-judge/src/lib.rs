@@ -35,6 +35,7 @@
 //!     kind: ToolKind::Function,
 //!     reads: None,
 //!     owner: Owner::Client,
+//!     namespace: None,
 //! };
 //! let tools = ToolSet::compile(vec![Arc::new(tool)], &Validators::default());
 //! let (scan, repair, context) = (ScanRules::default(), RepairRules::default(), Context::default());

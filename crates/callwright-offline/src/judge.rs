@@ -82,7 +82,9 @@ impl<'a> Judge<'a> {
         let text = if message.has_unjudged_calls() { None } else { message.text() };
         let spoken = Spoken { text: text.as_deref(), calls: message.calls(), situation };
         let (scan, repair) = (&self.policy.scan, &self.policy.repair);
+        let namespaces = message.namespaces();
         self.in_context(Some(request), offered, |context| {
+            let context = &Context { namespaces: Some(&namespaces), ..*context };
             let mut judged = judge_message(&spoken, &offered.tool_set, scan, repair, context);
             judged.note_functions(&adopted);
             if choice == ToolChoice::None || !message.is_only_text() {

@@ -1,6 +1,7 @@
 //! The model's message of an answer, in the form of its protocol.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
@@ -84,6 +85,14 @@ impl AssistantMessage {
         match &self.0 {
             MessageForm::Chat(message) => message.calls(),
             MessageForm::Parts(message) => message.calls(),
+        }
+    }
+
+    /// Returns the namespaces of the calls that name one, by id. Only Responses has such.
+    pub fn namespaces(&self) -> HashMap<String, String> {
+        match &self.0 {
+            MessageForm::Chat(_) => HashMap::new(),
+            MessageForm::Parts(message) => message.namespaces(),
         }
     }
 

@@ -41,6 +41,7 @@ fn read_function(function: &ObjectFields<'_>) -> Option<Tool> {
         kind: ToolKind::Function,
         reads: None,
         owner: Owner::Client,
+        namespace: None,
     })
 }
 

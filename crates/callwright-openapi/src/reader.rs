@@ -94,6 +94,7 @@ impl<'d> OperationReader<'d> {
             reads: Some(source.method.is_safe()),
             owner: Owner::Proxy(OperationRef { toolset: self.toolset.to_owned(), tool: name.clone() }),
             name,
+            namespace: None,
         };
         Ok(Operation {
             tool: Arc::new(tool),

@@ -69,6 +69,8 @@ pub struct Tool {
     pub reads: Option<bool>,
     /// Party that executes its calls.
     pub owner: Owner,
+    /// Namespace of the tool, if the client groups its tools in such. Its calls name both.
+    pub namespace: Option<String>,
 }
 
 /// Schema of the text of a custom tool's call as a member of an object.

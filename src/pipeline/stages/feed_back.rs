@@ -49,8 +49,10 @@ fn append(
     } else {
         draft.kept.keep_correct(&found.calls);
         let mut replies: Vec<ToolReply> = Vec::with_capacity(found.calls.len());
+        let namespaces = message.namespaces();
         for call in &found.calls {
-            replies.push(unexecuted(call.made.clone(), reply(pipeline, turn, offer, call)));
+            let namespace = namespaces.get(&call.made.id).map(String::as_str);
+            replies.push(unexecuted(call.made.clone(), reply(pipeline, turn, offer, call, namespace)));
         }
         if found.rescued.is_some() {
             let texts: Vec<String> = replies.into_iter().map(|reply| reply.text).collect();
@@ -76,12 +78,14 @@ fn unexecuted(call: Call, text: String) -> ToolReply {
     ToolReply { call, text, is_error: true }
 }
 
-fn reply(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, call: &JudgedCall) -> String {
+fn reply(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, call: &JudgedCall, namespace: Option<&str>) -> String {
     match &call.result {
         Ok(_) => pipeline.templates.accepted_call(&call.made),
         Err(_) if call.is_unexamined() => pipeline.templates.unexamined_call(&call.made),
         Err(diagnoses) => {
-            let mut text = pipeline.templates.faulty_call(&call.made, diagnoses, &offer.tool_set);
+            let namesake = offer.tool_set.for_call(&call.made, namespace);
+            let tool_set = namesake.as_ref().unwrap_or(&offer.tool_set);
+            let mut text = pipeline.templates.faulty_call(&call.made, diagnoses, tool_set);
             text.push_str(&pipeline.templates.hints(&call.made, &call.advice));
             note(turn, call.made.written(), &text, brief(diagnoses));
             text

@@ -66,9 +66,8 @@ impl Offer {
         elsewhere: &ToolsElsewhere,
         validators: &Validators,
     ) -> Self {
-        let referenced = elsewhere.referenced().map(str::to_owned);
-        let tool_set = ToolSet::compile(tools, validators).qualified(elsewhere.qualified());
-        let tool_set = tool_set.beside(elsewhere.is_open(), referenced);
+        let tool_set = ToolSet::compile(tools, validators);
+        let tool_set = tool_set.beside(elsewhere.is_open(), elsewhere.referenced(), elsewhere.qualified());
         let names = tool_set.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
         let starts = Starts::of(&tool_set);
         Self {
@@ -339,6 +338,7 @@ mod tests {
                 kind: ToolKind::Function,
                 reads: None,
                 owner: Owner::Client,
+                namespace: None,
             })
         };
         let cycle = json!({ "$ref": "#" });

@@ -71,6 +71,7 @@ fn tools(list: &str) -> Vec<Tool> {
         kind: if listed["kind"] == "custom" { ToolKind::Custom } else { ToolKind::Function },
         reads: None,
         owner: Owner::Client,
+        namespace: None,
     };
     listed.into_iter().map(tool).collect()
 }

@@ -67,6 +67,7 @@ fn tool(value: &Value) -> Tool {
         kind: ToolKind::Function,
         reads: None,
         owner: Owner::Client,
+        namespace: None,
     }
 }
 

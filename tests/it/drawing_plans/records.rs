@@ -116,6 +116,7 @@ pub(crate) fn toolset(tools: &[Value]) -> Toolset {
                 kind: ToolKind::Function,
                 reads: None,
                 owner: Owner::Client,
+                namespace: None,
             })
         })
         .collect();

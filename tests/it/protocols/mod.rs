@@ -13,6 +13,7 @@ mod long_streams;
 mod messages_api;
 mod messages_stream;
 mod modes;
+mod namespaces;
 mod official_clients;
 mod outcomes;
 mod paths;

@@ -149,6 +149,7 @@ fn operation(method: Method, server: &str, path: &str, bindings: Vec<Binding>) -
         kind: ToolKind::Function,
         reads: None,
         owner: Owner::Proxy(reference),
+        namespace: None,
     };
     Operation {
         tool: Arc::new(tool),

@@ -17,6 +17,7 @@ pub(crate) fn tool_set(tools: Vec<(String, Value)>) -> ToolSet {
             kind: ToolKind::Function,
             reads: None,
             owner: Owner::Client,
+            namespace: None,
         })
     };
     ToolSet::compile(tools.into_iter().map(tool).collect(), &Validators::default())

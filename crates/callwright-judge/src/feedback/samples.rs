@@ -64,6 +64,7 @@ fn tool(name: &str, parameters: serde_json::Value) -> Arc<Tool> {
         kind: ToolKind::Function,
         reads: None,
         owner: Owner::Client,
+        namespace: None,
     })
 }
 

@@ -103,17 +103,18 @@ pub(super) struct CallJudge<'a> {
 impl CallJudge<'_> {
     /// Repairs and scans the calls of an answer. After enough faults, further calls are not examined.
     fn calls(&self, calls: &[Call]) -> Vec<JudgedCall> {
-        calls.iter().enumerate().map(|(index, call)| self.call(call, index)).collect()
+        calls.iter().enumerate().map(|(index, call)| self.call(call, index, None)).collect()
     }
 
-    /// Judges a native call, which has the form of a function's.
-    fn native_call(&self, call: &Call, index: usize) -> JudgedCall {
+    /// Judges a native call, which has the form of a function's. `id` is the id of the call that the model made.
+    fn native_call(&self, call: &Call, index: usize, id: &str) -> JudgedCall {
         if self.tool_set.kind(&call.name) == Some(ToolKind::Predefined)
             && let Some(tool) = self.tool_set.get(&call.name)
         {
             return JudgedCall::unjudged(call, tool);
         }
-        let mut judged = self.call(call, index);
+        let namespace = self.context.namespaces.and_then(|namespaces| namespaces.get(id));
+        let mut judged = self.call(call, index, namespace.map(String::as_str));
         if judged.is_custom() {
             judged.repairs.push(form_changed(index, "function", "custom"));
         }
@@ -123,7 +124,7 @@ impl CallJudge<'_> {
     /// Judges native calls. A call whose arguments are several objects is several calls, if no call is faulty then.
     fn native(&self, calls: &[Call]) -> Vec<JudgedCall> {
         let judged: Vec<JudgedCall> =
-            calls.iter().enumerate().map(|(index, call)| self.native_call(call, index)).collect();
+            calls.iter().enumerate().map(|(index, call)| self.native_call(call, index, &call.id)).collect();
         if !judged.iter().any(JudgedCall::is_unread) {
             return judged;
         }
@@ -134,10 +135,10 @@ impl CallJudge<'_> {
                 return judged;
             }
             if parts.is_empty() {
-                divided.push(self.native_call(&call.made, divided.len()));
+                divided.push(self.native_call(&call.made, divided.len(), &call.made.id));
             }
             for part in parts {
-                let mut of_part = self.native_call(&part, divided.len());
+                let mut of_part = self.native_call(&part, divided.len(), &call.made.id);
                 if of_part.result.is_err() {
                     return judged;
                 }
@@ -159,12 +160,12 @@ impl CallJudge<'_> {
         concatenated(&call.made).unwrap_or_default()
     }
 
-    fn call(&self, call: &Call, index: usize) -> JudgedCall {
+    fn call(&self, call: &Call, index: usize, namespace: Option<&str>) -> JudgedCall {
         let Self { tool_set, scan, repair, context } = *self;
         if context.budget.is_some_and(JudgementBudget::has_enough_faults) || context.is_spent() {
             return JudgedCall::unexamined(call.clone());
         }
-        let namesake = tool_set.for_call(call);
+        let namesake = tool_set.for_call(call, namespace);
         let tool_set = namesake.as_ref().unwrap_or(tool_set);
         let (repaired, Scan { result, advice }) = judge(call, index, tool_set, scan, repair, context);
         if let (Some(budget), Err(diagnoses)) = (context.budget, &result) {
@@ -200,7 +201,7 @@ impl CallJudge<'_> {
 
     /// Whether one of these calls is the call of `name` with `arguments`, after the repairs of both.
     fn is_made(&self, name: String, arguments: String, calls: &[JudgedCall]) -> bool {
-        let written = self.call(&Call { id: String::new(), name, arguments }, 0).repaired;
+        let written = self.call(&Call { id: String::new(), name, arguments }, 0, None).repaired;
         let parsed = |call: &Call| serde_json::from_str::<Value>(&call.arguments).ok();
         let arguments = parsed(&written);
         arguments.is_some()

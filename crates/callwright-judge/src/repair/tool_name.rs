@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn in_an_open_set_a_name_is_repaired_only_in_its_spelling() {
         let tools = r#"[{"name": "read"}, {"name": "mcp__web__fetch"}, {"name": "item_1"}]"#;
-        let open = tool_set(tools).beside(true, []);
+        let open = tool_set(tools).beside(true, [], []);
         let (scan, repair) = (ScanRules::default(), RepairRules::default());
         for (name, meant) in [
             ("Read", "read"),

@@ -1,5 +1,6 @@
 //! Optional inputs of a scan besides the call and the tools.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -31,6 +32,8 @@ pub struct Context<'a> {
     pub similarity: Option<&'a dyn Similarity>,
     /// Reactions of the tools to earlier calls (E3, E3.1, E3.3). Queried only for unknown parameters.
     pub reactions: Option<&'a dyn Reactions>,
+    /// Namespaces of native calls that name one, by id of the call.
+    pub namespaces: Option<&'a HashMap<String, String>>,
     /// Work budget of the scan; `None` for no limit.
     pub budget: Option<&'a JudgementBudget>,
 }

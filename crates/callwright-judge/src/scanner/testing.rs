@@ -60,6 +60,7 @@ fn tool_of(members: &Value) -> Tool {
         },
         reads: None,
         owner: Owner::Client,
+        namespace: None,
     }
 }
 
@@ -72,6 +73,7 @@ pub fn tool(name: &str, parameters: &Value) -> Arc<Tool> {
         kind: ToolKind::Function,
         reads: None,
         owner: Owner::Client,
+        namespace: None,
     })
 }
 

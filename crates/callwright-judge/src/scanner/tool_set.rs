@@ -88,19 +88,19 @@ impl ToolSet {
         tool_set
     }
 
-    /// Adds that there are tools besides those of the set: any, if it `is_open`, and those of the names `referenced`.
+    /// Adds what a request states about tools besides its definitions: whether there may be any others (`is_open`), names
+    /// of others, and names with namespaces by which tools of the set are called, as full name and name. No call is renamed
+    /// for the latter.
     #[must_use]
-    pub fn beside(mut self, is_open: bool, referenced: impl IntoIterator<Item = String>) -> Self {
+    pub fn beside<'a>(
+        mut self,
+        is_open: bool,
+        referenced: impl IntoIterator<Item = &'a str>,
+        qualified: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Self {
         self.is_open = is_open;
-        self.referenced = referenced.into_iter().collect();
-        self
-    }
-
-    /// Adds names with namespaces by which tools of the set are called, as full name and name. No call is renamed for
-    /// them.
-    #[must_use]
-    pub fn qualified<'a>(mut self, names: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        for (full, name) in names {
+        self.referenced = referenced.into_iter().map(str::to_owned).collect();
+        for (full, name) in qualified {
             if let Some(index) = self.by_name.get(name).copied() {
                 self.by_name.entry(full.to_owned()).or_insert(index);
             }
@@ -129,26 +129,55 @@ impl ToolSet {
         self.has_tools_of_client
     }
 
-    /// Returns a set in which the name of a call is that of the namesake that its arguments fit best; `None` if that is
-    /// this set.
-    pub(crate) fn for_call(&self, call: &Call) -> Option<Self> {
-        if self.namesakes.is_empty() {
+    /// Returns a set in which the name of a call is that of the tool in its namespace or, if it names none, of the
+    /// namesake that its arguments fit best; `None` if that is this set.
+    pub fn for_call(&self, call: &Call, namespace: Option<&str>) -> Option<Self> {
+        if self.namesakes.is_empty() && namespace.is_none() {
             return None;
         }
         let index = *self.by_name.get(&call.name).or_else(|| self.by_name.get(self.find(&call.name)?.name()))?;
-        let (first, others) = (self.tools.get(index)?, self.namesakes.get(&index)?);
-        let arguments: Map<String, Value> = serde_json::from_str(&call.arguments).ok()?;
-        let mut best = (first.fit(&arguments), None);
-        for other in others {
-            let fit = other.fit(&arguments);
-            if fit > best.0 {
-                best = (fit, Some(other));
+        let first = self.tools.get(index)?;
+        let known = std::iter::once(first).chain(self.namesakes.get(&index).into_iter().flatten());
+        let mut candidates: Vec<&Arc<CompiledTool>> =
+            known.clone().filter(|tool| tool.is_qualified_by(&call.name, namespace)).collect();
+        if candidates.is_empty() {
+            if namespace.is_some() && self.is_open && !first.tool.owner.is_proxy() {
+                // A tool of a namespace that the request does not have is unknown, whatever tools have its name.
+                return Some(self.without(index));
             }
+            candidates = known.collect();
         }
-        let chosen = Arc::clone(best.1?);
+        let chosen = match candidates.as_slice() {
+            [only] => only,
+            several => {
+                let arguments: Map<String, Value> = serde_json::from_str(&call.arguments).ok()?;
+                // Of equal ones, the first.
+                several.iter().rev().max_by_key(|tool| tool.fit(&arguments))?
+            }
+        };
+        if Arc::ptr_eq(chosen, first) {
+            return None;
+        }
+        let chosen = Arc::clone(chosen);
         let mut set = self.clone();
         *set.tools.get_mut(index)? = chosen;
         Some(set)
+    }
+
+    /// Returns the set without the tools of one name.
+    fn without(&self, index: usize) -> Self {
+        let others = self.tools.iter().enumerate().filter(|(place, _)| *place != index);
+        let tools: Vec<Arc<CompiledTool>> = others.map(|(_, tool)| Arc::clone(tool)).collect();
+        let by_name = tools.iter().enumerate().map(|(place, tool)| (tool.name().to_owned(), place)).collect();
+        Self {
+            tools,
+            by_name,
+            namesakes: HashMap::new(),
+            folded: OnceLock::new(),
+            names: OnceLock::new(),
+            owners: OnceLock::new(),
+            ..self.clone()
+        }
     }
 
     /// Creates a tool set with one tool.
@@ -333,15 +362,29 @@ impl CompiledTool {
             kind: ToolKind::Function,
             reads: None,
             owner: Owner::Client,
+            namespace: None,
         };
         let schema = OnceLock::from(SharedSchema::default());
         Self { tool: Arc::new(tool), schema, validators: None, client: OnceLock::new() }
     }
 
-    /// Whether another tool of the same name takes other arguments, and both are the client's.
+    /// Whether another tool of the same name takes other arguments or is in another namespace, and both are the client's.
     fn is_other_namesake(&self, other: &Self) -> bool {
         let are_clients = !self.tool.owner.is_proxy() && !other.tool.owner.is_proxy();
-        are_clients && self.tool.kind == other.tool.kind && self.tool.parameters != other.tool.parameters
+        let differ = self.tool.parameters != other.tool.parameters || self.tool.namespace != other.tool.namespace;
+        are_clients && self.tool.kind == other.tool.kind && differ
+    }
+
+    /// Whether a call with this name and namespace means this tool and no namesake: the namespace is that of the tool, or
+    /// the name of the one has the namespace of the other.
+    fn is_qualified_by(&self, name: &str, namespace: Option<&str>) -> bool {
+        let joined = |namespace: &str, name: &str| names::fold(namespace) + &names::fold(name);
+        match (namespace, self.tool.namespace.as_deref()) {
+            (Some(called), Some(own)) => names::fold(called) == names::fold(own),
+            (Some(called), None) => names::fold(self.name()) == joined(called, name),
+            (None, Some(own)) => name != self.name() && names::fold(name) == joined(own, self.name()),
+            (None, None) => false,
+        }
     }
 
     /// Returns how well arguments fit the tool: whether they match, then the number of known and of missing parameters.

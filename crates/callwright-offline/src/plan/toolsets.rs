@@ -89,6 +89,7 @@ impl ToolsetTool {
             kind: ToolKind::Function,
             reads: None,
             owner: Owner::Client,
+            namespace: None,
         })
     }
 }

@@ -7,8 +7,8 @@ use http::StatusCode;
 use serde_json::value::RawValue;
 
 use super::blocks::{
-    ASSISTANT, CONTENT, REDACTED_THINKING, TEXT, THINKING, TOOL_USE, input, is_call_id, read_call, reasoning_part,
-    text_block,
+    ASSISTANT, CALLER, CONTENT, REDACTED_THINKING, TEXT, THINKING, TOOL_USE, input, is_call_id, read_call,
+    reasoning_part, text_block,
 };
 use crate::chat_message::set_string;
 use crate::choice;
@@ -65,6 +65,10 @@ impl AnswerForm for MessagesAnswer {
 
     fn reasoning_part(&self, part: &RawValue) -> Option<ReasoningPart> {
         reasoning_part(&ObjectFields::parse(part.get())?)
+    }
+
+    fn members_of_divided(&self) -> &'static [&'static str] {
+        &[CALLER]
     }
 
     fn with_call(&self, part: Option<&RawValue>, call: &Call) -> Box<RawValue> {

@@ -21,6 +21,9 @@ pub(super) const REDACTED_THINKING: &str = "redacted_thinking";
 /// Member of a block with encrypted reasoning.
 const DATA: &str = "data";
 
+/// Member of a call with what made it: the model itself, or a program of it.
+pub(super) const CALLER: &str = "caller";
+
 /// Type of a block with a call that the client executes.
 pub(super) const TOOL_USE: &str = "tool_use";
 
@@ -90,7 +93,7 @@ pub(super) fn is_block(block: &RawValue, kind: &str) -> bool {
 
 /// Whether a block is a call that a program of the model made. The program waits for the result and reads it as data.
 pub(super) fn is_call_of_program(block: &RawValue) -> bool {
-    let caller = ObjectFields::parse(block.get()).and_then(|block| block.object("caller"));
+    let caller = ObjectFields::parse(block.get()).and_then(|block| block.object(CALLER));
     is_block(block, TOOL_USE) && caller.is_some_and(|caller| caller.string("type").is_some_and(|kind| kind != "direct"))
 }
 

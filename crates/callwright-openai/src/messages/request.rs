@@ -182,7 +182,7 @@ fn read_tool(element: &ObjectFields<'_>) -> Option<Tool> {
         None => (ToolKind::Predefined, predefined::schema_of(&version)),
     };
     let description = element.string("description").unwrap_or_default().into_owned();
-    Some(Tool { name, description, parameters, kind, reads: None, owner: Owner::Client })
+    Some(Tool { name, description, parameters, kind, reads: None, owner: Owner::Client, namespace: None })
 }
 
 /// Returns the schema of a tool's input. The API requires a schema, with the type of an object.
@@ -342,6 +342,7 @@ mod tests {
             kind: ToolKind::Function,
             reads: None,
             owner: Owner::Client,
+            namespace: None,
         };
         let written = |parameters: Value, strict| {
             let tool = WrittenTool::new(Arc::new(tool.clone()), Arc::new(parameters), strict);

@@ -54,6 +54,14 @@ pub(crate) trait AnswerForm: Debug + Sync {
     /// Returns the identity of a part of kind [`PartKind::Reasoning`]; `None` if nothing identifies it.
     fn reasoning_part(&self, part: &RawValue) -> Option<ReasoningPart>;
 
+    /// Returns the namespace of the tool that a call names, in a protocol that has such.
+    fn namespace(&self, _part: &RawValue) -> Option<String> {
+        None
+    }
+
+    /// Returns the members that the calls which were divided from one call have in common with it.
+    fn members_of_divided(&self) -> &'static [&'static str];
+
     /// Returns the part of a function's call: `part` with the call's id, name and arguments, or a new part if it is `None`.
     /// Members that already have the right value keep their text, and so do unknown members. Ids of new parts have the form that
     /// the protocol requires.

@@ -7,7 +7,9 @@ use serde_json::value::RawValue;
 
 use super::answer::{AnswerForm, PartKind};
 use crate::error::AnswerError;
+use crate::fields::ObjectFields;
 use crate::reasoning_part::ReasoningPart;
+use callwright_common::json::RawObject;
 use callwright_types::{Call, ids};
 
 /// Maximum number of parts of one answer.
@@ -87,6 +89,12 @@ impl PartsMessage {
         &self.calls
     }
 
+    /// Returns the namespaces of the calls that name one, by id.
+    pub(crate) fn namespaces(&self) -> HashMap<String, String> {
+        let parts = self.parts.iter();
+        parts.filter_map(|part| Some((part.call_id()?.to_owned(), self.form.namespace(&part.raw)?))).collect()
+    }
+
     pub(crate) fn has_unjudged_calls(&self) -> bool {
         self.parts.iter().any(|part| matches!(part.kind, PartKind::Unjudged(_)))
     }
@@ -157,7 +165,10 @@ impl PartsMessage {
                 at = end;
             }
             let known = place.and_then(|place| old.get_mut(place)?.take()).map(|part| part.raw);
-            let raw = self.form.with_call(known.as_deref(), call);
+            let mut raw = self.form.with_call(known.as_deref(), call);
+            if known.is_none() {
+                raw = self.divided(raw, call, &parts);
+            }
             parts.push(Part { raw, kind: PartKind::Call { call: call.clone(), is_well_formed: true } });
         }
         let end = old.len();
@@ -165,6 +176,25 @@ impl PartsMessage {
         (self.parts, self.well_formed) = (parts, true);
         self.calls = calls.to_vec();
         true
+    }
+
+    /// Returns the part of a new call with the members of the call before it, if that is of the same tool: it was divided
+    /// from that one.
+    fn divided(&self, raw: Box<RawValue>, call: &Call, before: &[Part]) -> Box<RawValue> {
+        let of_call = before.iter().rev().find_map(|part| match &part.kind {
+            PartKind::Call { call, .. } => Some((call, &part.raw)),
+            _ => None,
+        });
+        let Some((_, source)) = of_call.filter(|(other, _)| other.name == call.name) else { return raw };
+        let (Some(source), Ok(mut part)) = (ObjectFields::parse(source.get()), RawObject::parse(raw.get())) else {
+            return raw;
+        };
+        for key in self.form.members_of_divided() {
+            if let Some(value) = source.get(key) {
+                part.set(key, value.to_owned());
+            }
+        }
+        part.to_raw()
     }
 
     /// Reads the calls of custom tools that `is_function` accepts as calls of functions, with their input as arguments.

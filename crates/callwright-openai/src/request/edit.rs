@@ -388,6 +388,7 @@ mod tests {
             kind: ToolKind::Function,
             reads: None,
             owner: Owner::Client,
+            namespace: None,
         };
         Arc::new(WrittenTool::new(Arc::new(tool), parameters, false))
     }

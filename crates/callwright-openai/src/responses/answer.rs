@@ -7,6 +7,7 @@ use http::StatusCode;
 use serde_json::value::RawValue;
 
 use super::item::{ItemKind, call_of, new_id, reasoning_part};
+use super::request::CALLER;
 use crate::chat_message::{object_at, set_string};
 use crate::completion::now;
 use crate::content::part_text;
@@ -45,6 +46,15 @@ impl AnswerForm for ResponsesAnswer {
 
     fn reasoning_part(&self, part: &RawValue) -> Option<ReasoningPart> {
         reasoning_part(part)
+    }
+
+    fn namespace(&self, part: &RawValue) -> Option<String> {
+        let namespace = ObjectFields::parse(part.get())?.string(NAMESPACE).map(Cow::into_owned);
+        namespace.filter(|namespace| !namespace.is_empty())
+    }
+
+    fn members_of_divided(&self) -> &'static [&'static str] {
+        &[NAMESPACE, CALLER]
     }
 
     fn with_call(&self, part: Option<&RawValue>, call: &Call) -> Box<RawValue> {
@@ -179,6 +189,9 @@ impl AnswerForm for ResponsesAnswer {
         error.to_bytes()
     }
 }
+
+/// Member of a call with the namespace of its tool.
+const NAMESPACE: &str = "namespace";
 
 /// Type of the call of a function.
 const FUNCTION_CALL: &str = "function_call";

@@ -102,8 +102,9 @@ impl RequestForm for ResponsesRequest {
         let Some(fields) = ObjectFields::parse(element.get()) else { return Vec::new() };
         match fields.string("type").as_deref() {
             Some("namespace") => {
-                let inner = fields.items("tools").unwrap_or_default();
-                inner.into_iter().filter_map(read_named_tool).collect()
+                let namespace = fields.string("name").filter(|name| !name.is_empty()).map(Cow::into_owned);
+                let inner = fields.items("tools").unwrap_or_default().into_iter().filter_map(read_named_tool);
+                inner.map(|tool| Tool { namespace: namespace.clone(), ..tool }).collect()
             }
             Some("mcp") => {
                 let names = allowed_names(&fields).into_iter();
@@ -231,7 +232,7 @@ fn is_clients(kind: &str, tool: &ObjectFields<'_>) -> bool {
 /// Returns a tool without a definition.
 fn typed_tool(name: impl Into<String>, kind: ToolKind) -> Tool {
     let (description, parameters) = (String::new(), Arc::default());
-    Tool { name: name.into(), description, parameters, kind, reads: None, owner: Owner::Client }
+    Tool { name: name.into(), description, parameters, kind, reads: None, owner: Owner::Client, namespace: None }
 }
 
 /// Returns the tools of a choice of type `allowed_tools`. Some clients nest it as in chat completions.

@@ -331,6 +331,7 @@ mod tests {
             kind: ToolKind::Function,
             reads: None,
             owner: Owner::Client,
+            namespace: None,
         }
     }
 

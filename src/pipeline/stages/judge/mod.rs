@@ -117,6 +117,7 @@ fn judged(
         expectations,
         similarity,
         reactions: Some(&reactions),
+        namespaces: None,
         budget: Some(&budget),
     };
     let notations = turn.snapshot.notations.clone();
@@ -161,6 +162,8 @@ fn judge_choice(
     needs_answer: bool,
 ) -> JudgedMessage {
     let (message, tool_set) = (&choice.message, &offer.tool_set);
+    let namespaces = message.namespaces();
+    let context = &Context { namespaces: Some(&namespaces), ..*context };
     let repair = &policy.repair;
     let scan = &*policy.observe.scan(&policy.scan);
     // Text beside a native call is only text.

@@ -92,6 +92,7 @@ mod tests {
             kind: ToolKind::Function,
             reads: None,
             owner: Owner::Client,
+            namespace: None,
         };
         Offer::of_client(vec![tool], &Validators::default())
     }

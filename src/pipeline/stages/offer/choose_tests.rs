@@ -26,6 +26,7 @@ fn pool(rules: &OfferRules, hidden: &[&str]) -> Pool {
         kind: ToolKind::Function,
         reads: None,
         owner: Owner::Client,
+        namespace: None,
     };
     let tools = NAMES.map(tool);
     let listed: Vec<(usize, &Tool, &str)> =

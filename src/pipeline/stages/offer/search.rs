@@ -45,6 +45,7 @@ pub(super) fn tool(name: &str, results: u32, schema_dialect: SchemaDialect) -> A
         kind: ToolKind::Function,
         reads: None,
         owner: Owner::Search,
+        namespace: None,
     };
     Arc::new(WrittenTool::new(Arc::new(tool), Arc::new(translated.parameters), translated.strict))
 }

@@ -94,6 +94,7 @@ mod tests {
             kind: ToolKind::Function,
             reads,
             owner: Owner::Client,
+            namespace: None,
         })
     }
 

@@ -18,6 +18,7 @@ fn tool(name: &str, description: &str, parameters: Value) -> Tool {
         kind: ToolKind::Function,
         reads: None,
         owner,
+        namespace: None,
     }
 }
 

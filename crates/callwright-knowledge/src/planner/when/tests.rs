@@ -73,6 +73,7 @@ impl PlanCase {
                     kind: ToolKind::Function,
                     reads: None,
                     owner: Owner::Client,
+                    namespace: None,
                 }),
                 outputs.clone(),
             )
@@ -241,6 +242,7 @@ fn without_documented_outputs_only_a_tool_that_is_named_after_a_key_can_supply_i
                 kind: ToolKind::Function,
                 reads: None,
                 owner: Owner::Client,
+                namespace: None,
             };
             (Arc::new(tool), Vec::new())
         });

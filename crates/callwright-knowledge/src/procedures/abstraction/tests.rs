@@ -280,6 +280,7 @@ fn client_tools_keep_names_and_their_values_are_inputs() {
             kind: ToolKind::Function,
             reads: None,
             owner,
+            namespace: None,
         })
         .unwrap()
     };
