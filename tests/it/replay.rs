@@ -244,3 +244,16 @@ fn files_that_cannot_be_read_are_named_and_nothing_is_no_error() {
     let help = folder.run(&["replay", "--help"], b"");
     assert!(String::from_utf8(help.stdout).unwrap().contains("admin/traces?limit=1000"));
 }
+
+#[tokio::test]
+async fn tools_that_a_conversation_brings_are_judged_again() {
+    let mut request = with_tools("Weather?");
+    let tools = request.as_object_mut().unwrap().remove("tools").unwrap();
+    request["messages"].as_array_mut().unwrap().insert(0, json!({"role": "system", "content": "", "tools": tools}));
+    let requests: Vec<Value> = answers().map(|_| request.clone()).into();
+    let traces = traces("mode: shadow\nrecord: {bodies: true}", &requests, answers()).await;
+    let report = report(&traces, "");
+    assert_eq!((&report["calls"], &report["judged"]["again"]), (&calls(2, 1, 1, 0), &json!(4)));
+    let careful = self::report(&traces, "repair: {values: false}");
+    assert_eq!(careful["calls"], calls(2, 0, 2, 0), "the policy decides");
+}

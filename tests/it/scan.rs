@@ -414,3 +414,89 @@ fn hostile_lines_have_a_verdict_each() {
     let many = scan(format!("{}\n", answer(1, &vec![call("get_weather", "{}"); 4097])).as_bytes());
     assert!(many.status == Some(1) && many.stderr.contains("more than 4096 calls"), "{}", many.stderr);
 }
+
+/// Returns an answer in Responses with one call, with the members of its request.
+fn response(request: &Value, name: &str, arguments: &str) -> Value {
+    let call = json!({"type": "function_call", "id": "fc_1", "call_id": "a", "name": name, "arguments": arguments});
+    let mut line = json!({"id": 1, "message": {"output": [call], "status": "completed"}});
+    line.as_object_mut().unwrap().extend(request.as_object().unwrap().clone());
+    line
+}
+
+#[test]
+fn tools_in_other_places_than_the_list_are_those_of_a_turn() {
+    let schema = json!({"type": "object", "properties": {"customer_id": {"type": "string"}, "limit": {"type": "integer"}},
+        "required": ["customer_id"], "additionalProperties": false});
+    let orders = json!({"type": "function", "name": "list_orders", "parameters": schema});
+    let spaced = json!({"type": "namespace", "name": "mcp__crm", "tools": [orders]});
+    let user = json!({"role": "user", "content": "Orders?"});
+    let additional = json!({"type": "additional_tools", "role": "developer", "tools": [orders]});
+    let found = json!({"type": "tool_search_output", "call_id": "s", "status": "completed", "tools": [spaced]});
+    let judged = |request: &Value, name: &str, arguments: &str| {
+        let verdict = verdict(&response(request, name, arguments));
+        (verdict["verdict"].as_str().unwrap().to_owned(), verdict["calls"][0]["arguments"].clone())
+    };
+    let right = json!({"customer_id": "c1", "limit": 5});
+    for request in [
+        json!({"tools": [], "input": [additional, user]}),
+        json!({"input": [user, found]}),
+        json!({"tools": [{"type": "function", "name": "ping"}], "input": [user, found]}),
+        json!({"tools": [spaced], "input": [user]}),
+    ] {
+        let clean = (String::from("clean"), right.clone());
+        assert_eq!(judged(&request, "list_orders", &right.to_string()), clean, "{request}");
+        let repaired = judged(&request, "list_orders", r#"{"customerId":"c1","limit":"5"}"#);
+        assert_eq!(repaired, ("repaired".to_owned(), right.clone()), "{request}");
+        for (name, arguments) in [("list_orders", "{}"), ("cancel_order", "{}")] {
+            assert_eq!(judged(&request, name, arguments).0, "faulty", "{name} {request}");
+            let mut open = request.clone();
+            open["previous_response_id"] = json!("resp_1");
+            let expected = if name == "list_orders" { "faulty" } else { "clean" };
+            assert_eq!(judged(&open, name, arguments).0, expected, "{name} {open}");
+        }
+    }
+    // Members of the caller with other values open nothing.
+    let own = json!({"tools": [orders], "input": [user], "prompt": "Orders?"});
+    assert_eq!(judged(&own, "cancel_order", "{}").0, "faulty");
+    // The cache of compiled tools distinguishes lines with the same list.
+    let lines = [
+        response(&json!({"tools": [], "input": [user, found]}), "list_orders", &right.to_string()),
+        response(&json!({"tools": [], "input": [user]}), "list_orders", &right.to_string()),
+        response(&json!({"tools": [], "input": [additional, user]}), "list_orders", &right.to_string()),
+    ];
+    let said = scan(&to_lines(&lines));
+    let verdicts: Vec<Value> = said.lines().iter().map(|line| line["verdict"].clone()).collect();
+    assert_eq!(verdicts, ["clean", "faulty", "clean"], "{}", said.stderr);
+}
+
+#[test]
+fn names_that_a_conversation_announces_are_no_faults() {
+    let tool = json!({"name": "ping", "input_schema": {"type": "object"}});
+    let line = |name: &str, content: Value| {
+        let call = json!({"type": "tool_use", "id": "a", "name": name, "input": {}});
+        json!({"id": 1, "tools": [tool], "messages": [{"role": "user", "content": content}],
+            "message": {"type": "message", "role": "assistant", "content": [call], "stop_reason": "tool_use"}})
+    };
+    let reference = json!([{"type": "tool_search_tool_result", "tool_use_id": "s", "content":
+        [{"type": "tool_reference", "tool_name": "list_orders"}]}, {"type": "text", "text": "Orders?"}]);
+    let reminder = json!("<system-reminder>\nDeferred:\nlist_orders\n</system-reminder>");
+    for content in [reference, reminder] {
+        assert_eq!(verdict(&line("list_orders", content.clone()))["verdict"], "clean", "{content}");
+        assert_eq!(verdict(&line("cancel_order", content.clone()))["verdict"], "faulty", "{content}");
+    }
+}
+
+#[test]
+fn a_namespace_decides_between_tools_of_one_name() {
+    let tool = |namespace: &str, id: &str| {
+        let schema = json!({"type": "object", "properties": {id: {"type": "string"}}, "required": [id],
+            "additionalProperties": false});
+        json!({"type": "namespace", "name": namespace, "tools": [{"type": "function", "name": "get", "parameters": schema}]})
+    };
+    let request = json!({"tools": [tool("a", "customer_id"), tool("b", "customerId")], "input": "Hi"});
+    let mut line = response(&request, "get", r#"{"customer_id":"c1"}"#);
+    for (namespace, expected) in [("a", "clean"), ("b", "repaired")] {
+        line["message"]["output"][0]["namespace"] = json!(namespace);
+        assert_eq!(verdict(&line)["verdict"], expected, "{namespace}");
+    }
+}

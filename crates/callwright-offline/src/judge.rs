@@ -40,16 +40,17 @@ impl<'a> Judge<'a> {
         Self { policy, evidence, delivery, notations, tool_sets: OfferedToolSets::new(), vectors }
     }
 
-    /// Returns the tools of `key`; compiles the text that `read` returns if they are not cached.
+    /// Returns the tools of `request` with the list of `key`; compiles the text that `read` returns if they are not cached.
     ///
     /// # Errors
     /// The error of `read`.
     pub(super) fn offered<E>(
         &self,
         key: ToolSetKey,
+        request: &RecordedAnswer<'_>,
         read: impl FnOnce() -> Result<String, E>,
     ) -> Result<Arc<OfferedToolSet>, E> {
-        self.tool_sets.get(key, read)
+        self.tool_sets.get(key, request, read)
     }
 
     /// Judges an answer to `request`; `cut_off` is whether the token limit truncated it.

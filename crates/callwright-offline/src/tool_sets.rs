@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use callwright_common::cache::ByteCache;
 use callwright_judge::scanner::{FoundTool, Relevance, Settings, ToolSet, Validators};
-use callwright_openai::read_tools;
+use callwright_openai::{ModelRequest, RecordedAnswer, ToolsElsewhere, read_tools};
 use callwright_search::retrieval::{
     Bm25, FieldWeights, Fusion, TextVectors, ToolIndex, ToolQuery, ToolSegment, ToolText, parameters_text,
 };
@@ -16,7 +16,7 @@ const CACHE_BYTES: u64 = 96 * 1024 * 1024;
 /// Approximate memory of indexed tools per byte of their text.
 const BYTES_PER_BYTE: usize = 24;
 
-/// Key of the tools of a line.
+/// List of the tools of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum ToolSetKey {
     /// Tools of the question with this id.
@@ -24,6 +24,9 @@ pub(super) enum ToolSetKey {
     /// Tools contained in the line: their text.
     Own(String),
 }
+
+/// Text of a list without tools.
+pub(super) const NO_TOOLS: &str = "[]";
 
 /// Tools offered for an answer.
 #[derive(Debug)]
@@ -77,41 +80,52 @@ impl OfferedToolSet {
 /// Compiled tools by key.
 #[derive(Debug)]
 pub(super) struct OfferedToolSets {
-    cache: ByteCache<ToolSetKey, Arc<OfferedToolSet>>,
+    /// By the list, and by the tools that the line has elsewhere.
+    cache: ByteCache<(ToolSetKey, ToolsElsewhere), Arc<OfferedToolSet>>,
     validators: Validators,
 }
 
 impl OfferedToolSets {
     pub(super) fn new() -> Self {
         let settings = Settings { validator_cache_bytes: CACHE_BYTES, ..Settings::default() };
-        let cache = ByteCache::new(CACHE_BYTES, |key, offered: &Arc<OfferedToolSet>| {
-            let (ToolSetKey::Question(text) | ToolSetKey::Own(text)) = key;
-            text.len() + offered.text_bytes * BYTES_PER_BYTE
+        let cache = ByteCache::new(CACHE_BYTES, |key: &(ToolSetKey, ToolsElsewhere), offered: &Arc<OfferedToolSet>| {
+            let (ToolSetKey::Question(text) | ToolSetKey::Own(text), elsewhere) = key;
+            text.len() + elsewhere.size() + offered.text_bytes * BYTES_PER_BYTE
         });
         Self { cache, validators: Validators::new(&settings) }
     }
 
-    /// Returns the tools of `key`; compiles the text that `read` returns if they are not cached.
+    /// Returns the tools of `request` with the list of `key`; compiles the text that `read` returns if they are not cached.
     ///
     /// # Errors
     /// The error of `read`.
     pub(super) fn get<E>(
         &self,
         key: ToolSetKey,
+        request: &RecordedAnswer<'_>,
         read: impl FnOnce() -> Result<String, E>,
     ) -> Result<Arc<OfferedToolSet>, E> {
+        let key = (key, elsewhere(request.request(NO_TOOLS).as_ref()));
         if let Some(kept) = self.cache.get(&key) {
             return Ok(kept);
         }
         let text = read()?;
-        let tools: Vec<Arc<Tool>> = read_tools(&text).into_iter().map(Arc::new).collect();
+        let request = request.request(&text);
+        let elsewhere = elsewhere(request.as_ref());
+        let brought = request.map(|request| request.read_tools_elsewhere(&elsewhere)).unwrap_or_default();
+        let tools: Vec<Arc<Tool>> = read_tools(&text).into_iter().chain(brought).map(Arc::new).collect();
+        let tool_set = ToolSet::compile(tools, &self.validators);
         let offered = Arc::new(OfferedToolSet {
-            tool_set: ToolSet::compile(tools, &self.validators),
+            tool_set: tool_set.beside(elsewhere.is_open(), elsewhere.referenced(), elsewhere.qualified()),
             words: OnceLock::new(),
             by_meaning: OnceLock::new(),
-            text_bytes: text.len(),
+            text_bytes: text.len() + elsewhere.size(),
         });
         self.cache.insert(key, Arc::clone(&offered));
         Ok(offered)
     }
+}
+
+fn elsewhere(request: Option<&ModelRequest>) -> ToolsElsewhere {
+    request.map(ModelRequest::tools_elsewhere).unwrap_or_default()
 }

@@ -11,17 +11,20 @@ use super::message_view::MessageView;
 use super::parts::{AnswerForm, RequestForm};
 use super::request::view;
 use super::tools::read_tool;
-use super::{AnswerError, AssistantMessage, ToolChoice};
+use super::{AnswerError, AssistantMessage, ModelRequest, ToolChoice};
 use callwright_common::json::RawObject;
 use callwright_types::{Protocol, Tool};
 
 /// Role of user messages.
 const USER: &str = "user";
 
+/// Members besides the list of tools by which a request has tools.
+const TOOL_PLACES: [&str; 6] = ["messages", "input", "previous_response_id", "conversation", "prompt", "thread"];
+
 /// JSON object with the data for judging an answer, under the names of requests and choices: `messages` (or `input`),
 /// `tools`, `tool_choice`, `response_format` (or `text`, `output_config`), `finish_reason`, and the model's `message`
 /// unless it is stored elsewhere. In Responses, `message` is the response with its `output`, in Messages the message with
-/// its `content`. Other members belong to the caller.
+/// its `content`. Members for state that the provider keeps are those of a request. Other members belong to the caller.
 #[derive(Debug)]
 pub struct RecordedAnswer<'a> {
     fields: ObjectFields<'a>,
@@ -117,6 +120,23 @@ impl<'a> RecordedAnswer<'a> {
             }
             text => Ok(text),
         }
+    }
+
+    /// Returns the part of the request that has tools, with `tools` as its own list; `None` if it is not a request.
+    pub fn request(&self, tools: &str) -> Option<ModelRequest> {
+        let mut request = RawObject::default();
+        for key in TOOL_PLACES {
+            if let Some(value) = self.fields.get(key) {
+                request.set(key, value.to_owned());
+            }
+        }
+        request.set("tools", RawValue::from_string(tools.to_owned()).ok()?);
+        ModelRequest::parse(self.protocol(), request.to_raw().get().as_bytes().to_vec().into()).ok()
+    }
+
+    /// Whether the conversation brings tools, which need no list.
+    pub fn brings_tools(&self) -> bool {
+        self.request("[]").is_some_and(|request| request.tools_elsewhere().lists().next().is_some())
     }
 
     /// Returns `tool_choice`, or the legacy `function_call`.

@@ -7,6 +7,8 @@ use callwright_openai::RecordedAnswer;
 use callwright_types::trace::{Attempt, Execution};
 use callwright_types::{Call, Lesson, Protocol, Trace};
 
+use crate::tool_sets::NO_TOOLS;
+
 /// Returns the case of a lesson in a turn. `None` if policy does not record the turn's bodies or permits no reflection,
 /// or if the turn has no such correction.
 pub(super) fn lesson_case(trace: &Trace, lesson: &Lesson) -> Option<LessonCase> {
@@ -87,8 +89,9 @@ fn private_texts(trace: &Trace, recorded: &RecordedAnswer<'_>) -> PrivateTexts {
     for call in made.chain(executed).chain(observed) {
         private.add_arguments(&call.arguments);
     }
-    let tools = recorded.tools_text().ok().flatten();
-    let tools: Option<Value> = tools.and_then(|text| serde_json::from_str(text).ok());
-    tools.iter().for_each(|tools| private.add_tools(tools));
+    let list = recorded.tools_text().ok().flatten();
+    let elsewhere = recorded.request(NO_TOOLS).map(|request| request.tools_elsewhere()).unwrap_or_default();
+    let tools = list.into_iter().chain(elsewhere.lists()).filter_map(|text| serde_json::from_str::<Value>(text).ok());
+    tools.for_each(|tools| private.add_tools(&tools));
     private
 }

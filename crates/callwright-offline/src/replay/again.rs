@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::answer::ReplayedAnswer;
 use super::recorded::{counted_attempts, recorded_answer};
 use crate::judge::Judge;
-use crate::tool_sets::{OfferedToolSet, ToolSetKey};
+use crate::tool_sets::{NO_TOOLS, OfferedToolSet, ToolSetKey};
 use callwright_judge::repair::Spoken;
 use callwright_judge::repair::rescue::Situation;
 use callwright_openai::{Completion, RecordedAnswer};
@@ -21,8 +21,9 @@ pub(super) fn again(trace: &Trace, judge: &Judge<'_>) -> Option<Vec<ReplayedAnsw
     let protocol = Protocol::of_endpoint(&trace.endpoint);
     let request = trace.request.as_ref()?.to_string();
     let request = RecordedAnswer::parse_in(protocol, &request).ok()?;
-    let tools = request.tools_text().ok()??;
-    let offered = judge.offered(ToolSetKey::Own(tools.to_owned()), || Ok::<_, Infallible>(tools.to_owned()));
+    let tools = request.tools_text().ok()?.unwrap_or(NO_TOOLS);
+    let key = ToolSetKey::Own(tools.to_owned());
+    let offered = judge.offered(key, &request, || Ok::<_, Infallible>(tools.to_owned()));
     let Ok(offered) = offered;
     // Tools of a toolset are not part of any body.
     let has_all = trace.tools_offered.iter().all(|name| offered.tool_set.get(name).is_some());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::verdict_line::write_verdict;
 use crate::judge::Judge;
 use crate::questions::{MAX_QUOTED, QuestionIndex};
-use crate::tool_sets::{OfferedToolSet, ToolSetKey};
+use crate::tool_sets::{NO_TOOLS, OfferedToolSet, ToolSetKey};
 use callwright_common::text::excerpt;
 use callwright_judge::repair::JudgedMessage;
 use callwright_openai::{RecordedAnswer, name_of};
@@ -37,16 +37,19 @@ fn offered(
     questions: Option<&QuestionIndex>,
 ) -> Result<Arc<OfferedToolSet>, String> {
     if let Some(text) = answer.tools_text().map_err(|error| error.message)? {
-        return judge.offered(ToolSetKey::Own(text.to_owned()), || Ok(text.to_owned()));
+        return judge.offered(ToolSetKey::Own(text.to_owned()), answer, || Ok(text.to_owned()));
     }
     let question = answer.member("question").and_then(name_of);
+    if question.is_none() && answer.brings_tools() {
+        return judge.offered(ToolSetKey::Own(NO_TOOLS.to_owned()), answer, || Ok(NO_TOOLS.to_owned()));
+    }
     let question = question.ok_or(
         "there are neither `tools` nor a `question`; give one of them, `\"tools\": []` where none was offered",
     )?;
     let Some(questions) = questions else {
         return Err("it names a `question`, but no --tools file with its tools is given; give one".to_owned());
     };
-    judge.offered(ToolSetKey::Question(question.clone()), || {
+    judge.offered(ToolSetKey::Question(question.clone()), answer, || {
         questions.tools_text(&question)?.ok_or_else(|| {
             let id = excerpt(&question, MAX_QUOTED);
             format!("there is no question `{id}` in the --tools file; add a line with that `id`")

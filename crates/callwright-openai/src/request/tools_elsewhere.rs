@@ -64,6 +64,11 @@ impl ToolsElsewhere {
         self.qualified.iter().map(|(full, name)| (full.as_str(), name.as_str()))
     }
 
+    /// Returns the JSON texts of the lists of tools in the conversation, in order.
+    pub fn lists(&self) -> impl Iterator<Item = &str> {
+        self.lists.iter().map(String::as_str)
+    }
+
     /// Returns the number of bytes of the lists of tools.
     pub fn size(&self) -> usize {
         self.lists.iter().map(String::len).sum()
@@ -118,7 +123,8 @@ impl ModelRequest {
             return false;
         }
         // A stored prompt has tools of its own.
-        self.previous_response().is_some() || self.fields.get("prompt").is_some() || self.client_searches()
+        let has_prompt = self.fields.get("prompt").is_some_and(|prompt| prompt.starts_with('{'));
+        self.previous_response().is_some() || has_prompt || self.client_searches()
     }
 
     /// Whether the client searches for tools (`tool_search` with `execution: client`), which the request lists once they
