@@ -13,6 +13,7 @@ use crate::keys::{self, RequestPermit, RequestedAccess};
 use crate::pipeline::{PassThrough, Target};
 use callwright_openai::{named_model, with_model};
 use callwright_telemetry::labels::KeyResult;
+use callwright_types::Protocol;
 use callwright_upstream as upstream;
 
 use super::api_operation::{ApiParts, for_clients};
@@ -38,10 +39,11 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
         Ok(request_permit) => request_permit,
         Err(refusal) => return *refusal,
     };
-    let (body, upstream) = match NAMES_MODEL.contains(&path) && parts.method == Method::POST {
-        false => (forwarded(body), None),
-        true => match with_target(&side, &mut parts.headers, body).await {
-            Ok(targeted) => targeted,
+    let of_conversation = CONVERSATION_PATHS.iter().find(|(known, _)| *known == path);
+    let (body, upstream) = match of_conversation.filter(|_| parts.method == Method::POST) {
+        None => (forwarded(body), None),
+        Some((_, protocol)) => match prepared(&side, &caller, &mut parts.headers, body, *protocol).await {
+            Ok(prepared) => prepared,
             Err(refusal) => return *refusal,
         },
     };
@@ -61,19 +63,30 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
     response
 }
 
-/// Paths whose bodies name a model, which may be an alias: counting of tokens, and compaction.
-const NAMES_MODEL: [&str; 3] = ["/messages/count_tokens", "/responses/input_tokens", "/responses/compact"];
+/// Paths whose bodies are conversations, and name a model, which may be an alias: counting of tokens, and compaction.
+const CONVERSATION_PATHS: [(&str, Protocol); 3] = [
+    ("/messages/count_tokens", Protocol::Messages),
+    ("/responses/input_tokens", Protocol::Responses),
+    ("/responses/compact", Protocol::Responses),
+];
 
-/// Returns the body with the model of the alias that it names, and the alias's upstream.
+/// Returns the body as a turn sends it: without reasoning of answers that were not accepted, and with the model of the alias
+/// that it names. Also returns the alias's upstream.
 ///
 /// # Errors
 /// The response to a request whose body cannot be read.
-async fn with_target(
+async fn prepared(
     side: &ClientSide,
+    caller: &keys::Caller,
     headers: &mut HeaderMap,
     body: Body,
+    protocol: Protocol,
 ) -> Result<(upstream::RequestBody, Option<String>), Box<Response>> {
-    let body = receive(side, headers, body, side.body_limit_bytes).await?;
+    let mut body = receive(side, headers, body, side.body_limit_bytes).await?;
+    if let Some(changed) = side.pipeline.without_retracted(caller, headers, protocol, &body).await {
+        headers.remove(CONTENT_LENGTH);
+        body = changed;
+    }
     let target = named_model(&body).and_then(|model| side.pipeline.alias_target(&model));
     let Some(Target { upstream, model }) = target else { return Ok((body.into(), None)) };
     headers.remove(CONTENT_LENGTH);

@@ -4,12 +4,18 @@ use std::time::Instant;
 
 use http::{HeaderMap, Method};
 
+use bytes::Bytes;
+use callwright_openai::ModelRequest;
 use callwright_telemetry::labels::AttemptOutcome;
-use callwright_types::UpstreamFailure;
+use callwright_types::{Protocol, UpstreamFailure};
 use callwright_upstream::{Answer, RequestBody};
 
+use super::cpu::CpuWork;
+use super::kept_key::tenant;
 use super::services::Pipeline;
+use super::stages::retract;
 use super::targets::{Target, targets};
+use crate::keys::Caller;
 
 /// A request to pass through.
 #[derive(Debug)]
@@ -33,6 +39,23 @@ impl Pipeline {
     /// Returns the first target of an alias; `None` for another model name.
     pub fn alias_target(&self, model: &str) -> Option<Target> {
         targets(model, self.aliases.get(model)?, "").into_iter().next()
+    }
+
+    /// Returns the body of a request about a conversation without the reasoning of answers that were not accepted, as a turn
+    /// sends it; `None` if it has no such reasoning.
+    pub async fn without_retracted(
+        &self,
+        caller: &Caller,
+        headers: &HeaderMap,
+        protocol: Protocol,
+        body: &Bytes,
+    ) -> Option<Bytes> {
+        let tenant = tenant(caller, headers);
+        let parse = || ModelRequest::parse(protocol, body.clone());
+        // The provider reports what it cannot read.
+        let mut request = self.cpu.run(&tenant, CpuWork::Body, body.len(), parse).await.ok()?;
+        retract::remove_from(self, &tenant, &mut request).await;
+        request.is_edited().then(|| request.to_bytes())
     }
 
     /// Forwards a request to the upstream that the configuration names for its path.

@@ -14,7 +14,7 @@ use crate::pipeline::cpu::CpuWork;
 use crate::pipeline::kept_key;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{EventProgress, SettledAnswer, Turn};
-use callwright_openai::ReasoningPart;
+use callwright_openai::{ModelRequest, ReasoningPart};
 use callwright_store::{KeptRow, StoreError};
 use callwright_telemetry::labels::Stage;
 
@@ -40,15 +40,21 @@ enum StoredReasoning {
 
 /// Removes the reasoning of answers that were not accepted from the client's request.
 pub(crate) async fn remove(pipeline: &Pipeline, turn: &mut Turn) {
+    let tenant = turn.tenant().to_owned();
+    remove_from(pipeline, &tenant, &mut turn.request).await;
+}
+
+/// Removes the reasoning of answers that were not accepted from a request of this tenant.
+pub(crate) async fn remove_from(pipeline: &Pipeline, tenant: &str, request: &mut ModelRequest) {
     let started = Instant::now();
-    let (tenant, bytes) = (turn.tenant().to_owned(), turn.request.size());
-    let parts = pipeline.cpu.run(&tenant, CpuWork::Body, bytes, || turn.request.reasoning()).await;
+    let bytes = request.size();
+    let parts = pipeline.cpu.run(tenant, CpuWork::Body, bytes, || request.reasoning()).await;
     let keys: BTreeSet<String> = parts.iter().flat_map(ReasoningPart::keys).map(key).collect();
     if keys.is_empty() {
         return;
     }
     let keys: Vec<String> = keys.into_iter().collect();
-    let rows = match pipeline.store.kept_parts(&tenant, &keys).await {
+    let rows = match pipeline.store.kept_parts(tenant, &keys).await {
         Ok(rows) => rows,
         Err(StoreError::Off) => return,
         Err(error) => {
@@ -59,8 +65,8 @@ pub(crate) async fn remove(pipeline: &Pipeline, turn: &mut Turn) {
     };
     let positions = retracted_positions(&parts, &rows);
     if !positions.is_empty() {
-        let edit = || turn.request.remove_reasoning(&positions);
-        pipeline.cpu.run(&tenant, CpuWork::Body, bytes, edit).await;
+        let edit = || request.remove_reasoning(&positions);
+        pipeline.cpu.run(tenant, CpuWork::Body, bytes, edit).await;
     }
     pipeline.metrics.overhead.observe(Stage::Rejoin, started.elapsed());
 }

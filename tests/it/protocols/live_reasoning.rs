@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
+use http::Method;
 use serde_json::{Value, json};
 
-use super::api::{APIS, Api, Part, call, text, thought};
+use super::api::{APIS, Api, FIELDS, Part, call, text, thought};
 use super::sse;
 use crate::support::config::config_with_store;
 use crate::support::{Event, Gate, Proxy, Received, Reply, Server, Stream, config, policy};
@@ -367,5 +368,43 @@ async fn a_stream_that_is_not_guarded_gets_comments_only() {
             let events_only: String = raw.split_inclusive('\n').filter(|line| !line.starts_with(':')).collect();
             assert_eq!(events_only, sse::bytes(&events), "{api:?} {mode}");
         }
+    }
+}
+
+#[tokio::test]
+async fn counting_and_compaction_have_the_conversation_of_a_turn() {
+    for (api, paths) in [
+        (Api::Responses, &["/v1/responses/compact", "/v1/responses/input_tokens"][..]),
+        (Api::Messages, &["/v1/messages/count_tokens"]),
+    ] {
+        let script = [
+            vec![thought("Rain?"), call("call_1", "get_weather", "{}")],
+            vec![thought("Paris."), call("call_2", "get_weather", PARIS)],
+        ];
+        let upstream = Server::scripted(move |number, received| match script.get(number) {
+            Some(parts) => api.reply(received, parts),
+            None => Reply::json(200, &json!({"input_tokens": 42})),
+        })
+        .await;
+        let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+        let request = api.with_tools("Weather?");
+        let answer = api.streamed(&proxy, &request).await;
+        let request = continued(api, &request, &answer, |_| {});
+        let mut expected = request.clone();
+        let run = match api {
+            Api::Responses => &mut expected["input"],
+            Api::Messages => &mut expected["messages"][1]["content"],
+        };
+        let retracted = run.as_array_mut().unwrap().remove(usize::from(api == Api::Responses));
+        assert!(retracted.to_string().contains("Rain?") || is_reasoning(&retracted), "{retracted}");
+        for path in paths {
+            proxy.client().send(Method::POST, path, &FIELDS, request.to_string()).await.ok();
+            let received = upstream.last_request();
+            assert_eq!((received.target.as_str(), received.json()), (*path, expected.clone()), "{api:?}");
+        }
+        // A conversation without such reasoning keeps every byte.
+        let plain = format!("{{ \"model\":\"gpt-test\", \"{}\": [ ] }}", api.conversation_key());
+        proxy.client().send(Method::POST, paths[0], &FIELDS, plain.clone()).await.ok();
+        assert_eq!(upstream.last_request().text(), plain);
     }
 }
