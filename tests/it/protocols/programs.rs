@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::api::{APIS, Api, Part, call};
 use super::sse;
-use crate::support::{Proxy, Received, Reply, Server, config, policy};
+use crate::support::{Proxy, Received, Reply, Server, config, policy, rooms};
 
 const RIGHT: &str = r#"{"city":"Paris"}"#;
 
@@ -61,11 +61,23 @@ async fn upstream_of(api: Api, rounds: usize) -> Server {
     .await
 }
 
+/// Returns the choice that forbids calls.
+fn closing_choice(api: Api) -> Value {
+    match api {
+        Api::Responses => json!("none"),
+        Api::Messages => json!({"type": "none"}),
+    }
+}
+
 fn check_results(api: Api, received: &Received) {
     let added = api.added(received);
     match api {
         Api::Responses => {
-            assert_eq!((&added[0]["type"], &added[0]["caller"]), (&json!("function_call_output"), &caller(api)));
+            assert!(!added.is_empty());
+            for item in &added {
+                assert_eq!((&item["type"], &item["caller"]), (&json!("function_call_output"), &caller(api)), "{item}");
+                assert!(item["output"].is_string(), "{item}");
+            }
         }
         Api::Messages => {
             assert_eq!(received.json()["container"], "container_2");
@@ -112,13 +124,31 @@ async fn feedback_goes_to_the_program_in_its_container() {
 #[tokio::test]
 async fn the_closing_request_has_no_text_beside_the_results() {
     for api in APIS {
-        let upstream = upstream_of(api, 9).await;
-        let config = config(&upstream.url("/v1")) + &policy::table("short");
+        let upstream =
+            Server::scripted(move |_, received| reply(api, received, &[call("call_1", "listRooms", "{}")])).await;
+        // Only faulty calls of the proxy's own tools end in a closing request.
+        let rooms_api = Server::always(Reply::json(200, &json!([]))).await;
         let rules = policy::file("short", "limits: {static_feedback: 1}");
-        let proxy = Proxy::start_with_files(config, &[("policies/short.yaml", &rules)]).await;
-        api.send(&proxy, &api.with_tools("Weather?")).await;
+        let files = [rooms::FILES[0], ("policies/short.yaml", &rules)];
+        let config = rooms::config_of(&upstream, &rooms_api) + &policy::table("short");
+        let proxy = Proxy::start_with_files(config, &files).await;
+        let mut request = api.plain("Which rooms?");
+        request["model"] = json!("helper");
+        api.send(&proxy, &request).await;
         let received = upstream.received();
-        assert!(received.len() > 1);
+        assert_eq!(received.len(), 3, "the first request, feedback, and the closing request");
         received.iter().skip(1).for_each(|received| check_results(api, received));
+        let [feedback, closing] = [1, 2].map(|request: usize| {
+            let added = api.added(&received[request]);
+            assert_eq!(added.len(), 1, "{added:#?}");
+            let result = match api {
+                Api::Responses => &added[0]["output"],
+                Api::Messages => &added[0]["content"][0]["content"],
+            };
+            result.as_str().unwrap().to_owned()
+        });
+        assert_eq!(received[2].json()["tool_choice"], closing_choice(api));
+        let text = closing.strip_prefix(&feedback).unwrap_or_else(|| panic!("{feedback}\n---\n{closing}"));
+        assert!(text.starts_with("\n\n") && text.len() > 2, "the closing text follows the feedback: {closing}");
     }
 }

@@ -6,8 +6,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use serde_json::value::RawValue;
 
-use super::item::{ItemKind, call_of, new_id, reasoning_part};
-use super::request::CALLER;
+use super::item::{CALLER, ItemKind, call_of, new_id, reasoning_part};
 use crate::chat_message::{object_at, set_string};
 use crate::completion::now;
 use crate::content::part_text;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::item::{ItemKind, call_id, call_of, is_of_model, item_id, reasoning_part};
-use super::request::{CALLER, INPUT, call_output};
+use super::item::{ItemKind, call_id, call_of, is_of_model, is_of_program, item_id, reasoning_part};
+use super::request::{INPUT, OUTPUT, call_output};
 use crate::content::text_of;
 use crate::fields::{ObjectFields, object, present, string};
 use crate::kept::KeptCall;
@@ -184,7 +184,7 @@ fn view_of_one<'a>(kind: ItemKind, item: &ObjectFields<'a>) -> MessageView<'a> {
         },
         ItemKind::CallOutput => MessageView {
             role: Cow::Borrowed("tool"),
-            text: item.get("output").and_then(|output| text_of(output, "\n")),
+            text: item.get(OUTPUT).and_then(|output| text_of(output, "\n")),
             tool_call_id: item.string("call_id").or_else(|| item.string("id")),
             ..empty_view()
         },
@@ -211,13 +211,19 @@ fn noted_item(item: &RawValue, note: &str) -> Option<Box<RawValue>> {
     let fields = ObjectFields::parse(item.get())?;
     let key = match ItemKind::new(&fields) {
         ItemKind::Message => "content",
-        ItemKind::CallOutput => "output",
+        ItemKind::CallOutput => OUTPUT,
         _ => return None,
     };
     // A program reads the result of its call as data.
-    if fields.object(CALLER).is_some_and(|caller| caller.string("type").is_some_and(|kind| kind != "direct")) {
+    if is_of_program(&fields) {
         return None;
     }
+    with_text_note(item, key, note)
+}
+
+/// Returns an item with a note after the text of a member; `None` if that has no text.
+pub(super) fn with_text_note(item: &RawValue, key: &str, note: &str) -> Option<Box<RawValue>> {
+    let fields = ObjectFields::parse(item.get())?;
     let value = fields.get(key)?;
     text_of(value, "")?;
     let noted = if value.get().starts_with('"') {

@@ -11,6 +11,9 @@ use crate::fields::{ObjectFields, present, string};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, ids};
 
+/// Member of a call and its result with the program that made the call.
+pub(super) const CALLER: &str = "caller";
+
 /// Kind of an item, by its `type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ItemKind {
@@ -90,6 +93,11 @@ pub(super) fn is_of_model(item: &ObjectFields<'_>, kind: ItemKind) -> bool {
 /// Whether an id belongs to an item that only a model writes.
 fn is_id_of_model(id: &str) -> bool {
     ["rs_", "fc_", "ctc_"].iter().any(|prefix| id.starts_with(prefix))
+}
+
+/// Whether a program of the model made a call, or waits for a result.
+pub(super) fn is_of_program(item: &ObjectFields<'_>) -> bool {
+    item.object(CALLER).is_some_and(|caller| caller.string("type").is_some_and(|kind| kind != "direct"))
 }
 
 /// Returns the call of an item. Missing members are empty; arguments that are not a string become their JSON text.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::conversation::Conversation;
-use super::item::call_id;
+use super::conversation::{Conversation, with_text_note};
+use super::item::{CALLER, ItemKind, call_id, is_of_program};
 use crate::fields::{ObjectFields, object, present, string};
 use crate::parts::{Rejoined, RequestForm};
 use crate::request::{check_arrays, wrong_type};
@@ -165,7 +165,20 @@ impl RequestForm for ResponsesRequest {
         added.push(output.into());
     }
 
+    /// Appends a message or, behind results for a program, to the last one of them: the model goes on only after the
+    /// program, which reads nothing but results.
     fn push_user(&self, added: &mut Vec<Arc<RawValue>>, text: &str) {
+        for item in added.iter_mut().rev() {
+            let Some(fields) = ObjectFields::parse(item.get()) else { break };
+            if ItemKind::new(&fields) != ItemKind::CallOutput {
+                break;
+            }
+            let noted = if is_of_program(&fields) { with_text_note(item, OUTPUT, text) } else { None };
+            if let Some(noted) = noted {
+                *item = noted.into();
+                return;
+            }
+        }
         added.push(object([("role", raw("user")), ("content", raw(text))]).to_raw().into());
     }
 
@@ -177,8 +190,8 @@ impl RequestForm for ResponsesRequest {
 
 const TOOL_CHOICE: &str = "tool_choice";
 
-/// Member of a call and its result with the program that made the call.
-pub(super) const CALLER: &str = "caller";
+/// Member of a result with what the call returned.
+pub(super) const OUTPUT: &str = "output";
 
 /// Returns the result of a call as an item.
 pub(super) fn call_output(call: &RawValue, id: &str, text: &str) -> Box<RawValue> {
@@ -196,7 +209,7 @@ pub(super) fn call_output(call: &RawValue, id: &str, text: &str) -> Box<RawValue
 }
 
 fn output_item(kind: &str, id: &str, text: &str) -> RawObject {
-    object([("type", raw(kind)), ("call_id", raw(id)), ("output", raw(text))])
+    object([("type", raw(kind)), ("call_id", raw(id)), (OUTPUT, raw(text))])
 }
 
 /// Returns the schema of a function without parameters.
