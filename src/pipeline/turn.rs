@@ -346,10 +346,11 @@ fn record(pipeline: &Arc<Pipeline>, turn: Box<Turn>) {
     if let Some(span) = span {
         pipeline.spans.turn_ended(&span, trace, record.operations());
     }
-    drop(in_flight);
     let (shared, log_span) = (Arc::clone(pipeline), tracing::Span::current());
     pipeline.running.spawn(async move {
         log_span.in_scope(|| log(record.trace(), shared.log_turns));
         shared.traces.push(record.close());
+        // Without a turn in flight, all traces are stored or counted as waiting.
+        drop(in_flight);
     });
 }

@@ -1,10 +1,14 @@
 //! Real coding agents with MCP servers, through `callwright run`: the servers' own logs decide
 //! (`tests/clients/agents`).
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use callwright_test_macros::requires;
+
+use crate::support::request::with_tools;
+use crate::support::{Proxy, Server, answer, config};
 
 /// Runs the cases whose names contain `part`, and expects that all are right.
 fn cases(part: &str) {
@@ -76,4 +80,57 @@ fn unusable_commands_and_addresses_are_named() {
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && errors.contains(expected), "{arguments:?}: {errors}");
     }
+}
+
+/// Returns an address that was free a moment ago.
+fn free_address() -> String {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+}
+
+/// Returns the number of files and folders in a folder.
+fn entries(folder: &Path) -> usize {
+    std::fs::read_dir(folder).unwrap().count()
+}
+
+#[tokio::test]
+async fn a_proxy_that_already_runs_is_used() {
+    let upstream = Server::always(answer::one_call("getWeather", r#"{"city":"Paris"}"#)).await;
+    let listeners = config(&upstream.url("/v1")).replacen("127.0.0.1:0", &free_address(), 1).replacen(
+        "127.0.0.1:0",
+        &free_address(),
+        1,
+    );
+    let proxy = Proxy::start(listeners).await;
+    let turn = async || {
+        let answer = proxy.client().chat(&with_tools("Weather?")).await;
+        answer.header("x-callwright-trace").unwrap().to_owned()
+    };
+    let before = turn().await;
+    proxy.metrics().await;
+    let (home, folder) = (tempfile::TempDir::new().unwrap(), tempfile::TempDir::new().unwrap());
+    // The client prints its address and waits for a line. Meanwhile, this test makes the client's turn.
+    let mut child = Command::new(env!("CARGO_BIN_EXE_callwright"))
+        .args(["run", "--config"])
+        .arg(proxy.directory().join("callwright.toml"))
+        .args(["--", "sh", "-c", "echo $OPENAI_BASE_URL; read -r line"])
+        .current_dir(folder.path())
+        .env("HOME", home.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut address = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    assert_eq!(address.trim(), proxy.client().url("/v1"), "the address of the running proxy");
+    let within = turn().await;
+    writeln!(child.stdin.take().unwrap()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert!(errors.contains("1 turn: 1 repaired") && errors.contains(&within), "{errors}");
+    assert!(!errors.contains(&before), "a turn before the session: {errors}");
+    assert_eq!((entries(home.path()), entries(folder.path())), (0, 0), "a file is left behind");
+    turn().await;
+    assert_eq!(proxy.traces_after_stop().await.len(), 3, "the proxy continues");
 }

@@ -23,8 +23,14 @@ use crate::app::App;
 use crate::config::{ConfigError, LoadedConfig, Settings, process_environment};
 use callwright_types::Protocol;
 
-/// Time for the traces of the last turns to be stored.
-const STORING: Duration = Duration::from_millis(300);
+/// Time limit for the last turns to end and their traces to be stored. Turns of other clients may take longer.
+const SETTLING: Duration = Duration::from_secs(2);
+
+/// Time between two queries of the state.
+const POLL: Duration = Duration::from_millis(20);
+
+/// Metrics that are 0 once all turns have ended and their traces are stored.
+const UNSETTLED: [&str; 2] = ["callwright_turns_in_flight", "callwright_traces_waiting"];
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
@@ -139,11 +145,12 @@ impl Proxy {
 
     /// Prints what happened to standard error, because the client's output belongs to the caller.
     async fn report(&self, started: Timestamp) {
-        tokio::time::sleep(STORING).await;
         let (operator, of_others) = match self {
             Self::Found { operator, .. } => (operator, " (turns of other clients included)"),
             Self::Started { operator, .. } => (operator, ""),
         };
+        // The report names the traces that it finds, with or without the last ones.
+        let _ = tokio::time::timeout(SETTLING, settled(operator)).await;
         match report::since(operator, started).await {
             Ok(text) => anstream::eprint!("callwright{of_others}: {text}"),
             Err(error) => anstream::eprintln!("callwright: {}", plain::text(&error.to_string())),
@@ -160,6 +167,21 @@ impl Proxy {
     }
 }
 
+/// Waits until all turns have ended and their traces are stored. Returns at once if the proxy does not answer.
+async fn settled(operator: &OperatorClient) {
+    while let Ok(metrics) = operator.text("/metrics", &[]).await {
+        if is_settled(&metrics) {
+            return;
+        }
+        tokio::time::sleep(POLL).await;
+    }
+}
+
+fn is_settled(metrics: &str) -> bool {
+    let is_zero = |name: &&str| metrics.lines().any(|line| line.split_once(' ') == Some((*name, "0")));
+    UNSETTLED.iter().all(is_zero)
+}
+
 /// Waits for the client. An interrupt from the terminal reaches the client as well, which decides what it means.
 async fn wait(mut child: Child) -> std::io::Result<ExitStatus> {
     let mut ended = signal(SignalKind::child())?;
@@ -174,5 +196,22 @@ async fn wait(mut child: Child) -> std::io::Result<ExitStatus> {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => child.kill()?,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callwright_telemetry::Metrics;
+
+    #[test]
+    fn turns_that_run_and_traces_that_wait_are_not_settled() {
+        let metrics = Metrics::new();
+        assert!(is_settled(&metrics.render()), "{}", metrics.render());
+        let turn = metrics.turn_started();
+        assert!(!is_settled(&metrics.render()));
+        drop(turn);
+        metrics.traces_waiting.set(3);
+        assert!(!is_settled(&metrics.render()));
     }
 }
