@@ -38,7 +38,7 @@ def forward(listener, target):
 
 
 def main():
-    binary, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200
+    binary, count = pathlib.Path(sys.argv[1]).resolve(), int(sys.argv[2]) if len(sys.argv) > 2 else 200
     listener = socket.create_server(("127.0.0.1", 0))
     target = []
     threading.Thread(target=forward, args=(listener, target), daemon=True).start()
