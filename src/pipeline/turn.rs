@@ -323,7 +323,7 @@ fn log(trace: &Trace, log_turns: bool) {
             status = trace.status,
             verdict = trace.verdict.label(),
             outcome = trace.outcome.map(TurnOutcome::label),
-            actions = %trace.actions,
+            actions = &*trace.actions.text(),
             attempts = trace.attempts.len(),
             executions = trace.executions.len(),
             tokens = trace.usage.total_tokens,

@@ -1,5 +1,6 @@
 //! Result of a turn: what the client got, and what the proxy did to the model's answer. [`Verdict`] is derived from it.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -136,6 +137,11 @@ impl TurnActions {
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Returns the text of `Display`, which is not written anew if nothing was done.
+    pub fn text(&self) -> Cow<'static, str> {
+        if self.is_nothing() { Cow::Borrowed(TurnAction::Nothing.label()) } else { Cow::Owned(self.to_string()) }
     }
 
     /// Whether what left differs from the model's last answer.

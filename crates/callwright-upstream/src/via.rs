@@ -31,6 +31,9 @@ pub(super) fn add(headers: &mut HeaderMap) {
 
 /// Whether a request with these headers was sent by this process, directly or through other proxies.
 pub fn is_own_request(headers: &HeaderMap) -> bool {
+    if !headers.contains_key(VIA) {
+        return false;
+    }
     let proxies =
         headers.get_all(VIA).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
     let mut received_by = proxies.filter_map(|proxy| proxy.split_whitespace().nth(1));

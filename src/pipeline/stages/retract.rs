@@ -17,6 +17,7 @@ use crate::pipeline::state::{EventProgress, SettledAnswer, Turn};
 use callwright_openai::{ModelRequest, ReasoningPart};
 use callwright_store::{KeptRow, StoreError};
 use callwright_telemetry::labels::Stage;
+use callwright_types::Protocol;
 
 /// Kind of the keys under which reasoning is stored.
 const KEY: &str = "reasoning";
@@ -40,6 +41,10 @@ enum StoredReasoning {
 
 /// Removes the reasoning of answers that were not accepted from the client's request.
 pub(crate) async fn remove(pipeline: &Pipeline, turn: &mut Turn) {
+    // Chat completions have no reasoning that a provider verifies.
+    if turn.request.protocol() == Protocol::Chat {
+        return;
+    }
     let tenant = turn.tenant().to_owned();
     remove_from(pipeline, &tenant, &mut turn.request).await;
 }

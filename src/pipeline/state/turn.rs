@@ -12,8 +12,8 @@ use crate::keys::RequestPermit;
 use callwright_openai::{ModelRequest, ToolChoice};
 use callwright_policy::Policy;
 use callwright_telemetry::{InFlight, SpanContext, TRACEPARENT};
+use callwright_types::TurnActions;
 use callwright_types::rules::{Evidence, Mode};
-use callwright_types::{TurnAction, TurnActions};
 use callwright_upstream::Upstream;
 
 use super::record::{TurnRecord, milliseconds};
@@ -165,6 +165,8 @@ impl Turn {
 }
 
 fn actions_value(actions: TurnActions) -> HeaderValue {
-    let nothing = HeaderValue::from_static(TurnAction::Nothing.label());
-    if actions.is_nothing() { nothing } else { HeaderValue::from_str(&actions.to_string()).unwrap_or(nothing) }
+    match actions.text() {
+        Cow::Borrowed(text) => HeaderValue::from_static(text),
+        Cow::Owned(text) => HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("unknown")),
+    }
 }

@@ -52,7 +52,9 @@ impl CheckedCall {
 
     /// Returns the text of a call of a custom tool; `None` for other tools.
     pub fn custom_input(&self) -> Option<&str> {
-        let is_custom = self.tool.tool.kind == ToolKind::Custom;
-        self.arguments.get(CUSTOM_INPUT).filter(|_| is_custom)?.as_str()
+        if self.tool.tool.kind != ToolKind::Custom {
+            return None;
+        }
+        self.arguments.get(CUSTOM_INPUT)?.as_str()
     }
 }

@@ -215,7 +215,7 @@ impl ModelRequest {
         self.edited = true;
         if matches!(key, "messages" | "input") {
             self.viewed = OnceLock::new();
-            self.called = Arc::default();
+            self.tool_words = Arc::default();
         }
     }
 

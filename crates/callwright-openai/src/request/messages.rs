@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
-use std::sync::LazyLock;
 
-use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 
 use super::ModelRequest;
@@ -12,10 +10,6 @@ use crate::content::text_of;
 use crate::message_view::MessageView;
 use crate::scanner::{Scanned, Scanner};
 use callwright_types::Call;
-
-/// Search for the names of the fields of a chat message with calls, in quotation marks.
-static CALL_KEYS: LazyLock<[Finder<'static>; 2]> =
-    LazyLock::new(|| ["\"tool_calls\"", "\"function_call\""].map(Finder::new));
 
 impl ModelRequest {
     /// Returns the messages, including pushed ones. Elements that are not objects are omitted; the upstream decides
@@ -39,16 +33,11 @@ impl ModelRequest {
     /// Whether a message may contain calls. Searches for the names of their fields only, without parsing the
     /// messages.
     pub fn may_have_calls(&self) -> bool {
-        !self.additions.messages.is_empty() || *self.called.get_or_init(|| self.clients_may_have_calls())
-    }
-
-    fn clients_may_have_calls(&self) -> bool {
-        let key = self.form.map_or("messages", |form| form.conversation_key());
-        let text = self.fields.get(key).unwrap_or_default();
-        match self.form {
-            Some(form) => form.may_have_calls(text),
-            None => CALL_KEYS.iter().any(|key| key.find(text.as_bytes()).is_some()),
-        }
+        !self.additions.messages.is_empty()
+            || match self.form {
+                Some(form) => form.may_have_calls(self.conversation_text()),
+                None => self.tool_words().calls,
+            }
     }
 
     /// Returns the roles and texts of the client's messages up to and including the first user message. This text

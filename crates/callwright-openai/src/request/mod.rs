@@ -7,6 +7,7 @@ mod notes;
 mod provider_state;
 mod reasoning;
 mod recent_tools;
+mod tool_words;
 mod tools_elsewhere;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ use super::{RequestError, ToolChoice};
 use callwright_common::json::RawObject;
 use callwright_types::{Protocol, Tool, ToolKind};
 use fields::RequestFields;
+use tool_words::ToolWords;
 
 /// Body of a request for an answer, in any protocol. Unedited parts keep their bytes and order; an unedited request is
 /// forwarded as the received bytes.
@@ -46,8 +48,8 @@ pub struct ModelRequest {
     edited: bool,
     /// Views of the client's messages, once they were read; shared by clones until the conversation is edited.
     viewed: OnceLock<Arc<[MessageView<'static>]>>,
-    /// Whether the client's messages may contain calls, once that was searched for; shared like `viewed`.
-    called: Arc<OnceLock<bool>>,
+    /// Words about tools in the client's conversation, once they were searched for; shared like `viewed`.
+    tool_words: Arc<OnceLock<ToolWords>>,
 }
 
 impl ModelRequest {
@@ -89,7 +91,7 @@ impl ModelRequest {
             additions,
             edited: false,
             viewed,
-            called: Arc::default(),
+            tool_words: Arc::default(),
         })
     }
 

@@ -9,6 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::ModelRequest;
+use super::tool_words::ToolWords;
 use crate::fields::{ObjectFields, array};
 use callwright_types::{Protocol, Tool, tool_names};
 
@@ -23,10 +24,7 @@ const REFERENCED: &str = "tool_name";
 /// Type of a block with the result of a client's tool.
 const CLIENT_RESULT: &str = "tool_result";
 
-/// Searches for these members and types, so that conversations without them are not parsed.
-static TOOLS_KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"tools\""));
 static NAMESPACE_TYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"namespace\""));
-static REFERENCE_TYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"tool_reference\""));
 
 /// Maximum number of elements whose tools are read, and of names of referenced tools.
 const MAX_LISTS: usize = 1_000;
@@ -82,15 +80,14 @@ impl ModelRequest {
         if self.protocol == Protocol::Responses {
             self.tools_text().into_iter().for_each(|list| add_qualified(list, &mut elsewhere.qualified));
         }
-        let key = self.form.map_or("messages", |form| form.conversation_key());
-        let Some(text) = self.fields.get(key) else { return elsewhere };
-        if REFERENCE_TYPE.find(text.as_bytes()).is_some() {
+        let (text, words) = (self.conversation_text(), self.tool_words());
+        if words.reference {
             let References { names, are_of_client } = references(text);
             elsewhere.referenced = names;
             // The request lists what the client's search has found so far.
             elsewhere.is_open |= are_of_client;
         }
-        if TOOLS_KEY.find(text.as_bytes()).is_some() {
+        if words.list {
             let elements: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
             let lists = elements.into_iter().filter_map(|element| ObjectFields::parse(element.get()));
             let lists = lists.flat_map(|element| lists_of(&element)).filter_map(|list| array(list).map(|_| list));
@@ -179,7 +176,7 @@ fn references(text: &str) -> References {
     let mut found = References::default();
     let elements: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
     for element in elements {
-        if REFERENCE_TYPE.find(element.get().as_bytes()).is_some()
+        if ToolWords::in_text(element.get()).reference
             && let Ok(value) = serde_json::from_str::<Value>(element.get())
         {
             found.add(&value, MAX_DEPTH, false);

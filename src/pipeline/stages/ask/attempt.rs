@@ -1,6 +1,5 @@
 //! One upstream request, with its record in the trace.
 
-use std::future::Future;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -51,21 +50,14 @@ pub(super) async fn attempt(
     let reply = tokio::select! {
         biased;
         () = cancelled.cancelled() => UpstreamReply::ClientGone,
-        reply = within(left, exchange) => {
-            reply.unwrap_or_else(|| UpstreamReply::Relay(Relay::Failure(over(upstream.name(), limit))))
+        // A nested future for the case without a limit would be copied with all that it contains.
+        reply = timeout(left.unwrap_or(Duration::MAX), exchange) => {
+            reply.unwrap_or_else(|_| UpstreamReply::Relay(Relay::Failure(over(upstream.name(), limit))))
         }
     };
     let again = notes.again;
     note(pipeline, turn, &request, &reply, notes, started.elapsed());
     (reply, again)
-}
-
-/// Returns the output of `future`; `None` if it takes longer than `limit`.
-async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Output> {
-    match limit {
-        Some(limit) => timeout(limit, future).await.ok(),
-        None => Some(future.await),
-    }
 }
 
 /// Sends events of the previous attempt that precede the next one.
