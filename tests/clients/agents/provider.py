@@ -137,10 +137,10 @@ def chat_events(body, item):
 
 
 class Provider:
-    """Serves on a free port of the loopback interface until `close`. `requests` has the bodies that came."""
+    """Serves on a free port of the loopback interface until `close`. `requests` has the bodies that came, `answers` the items sent."""
 
     def __init__(self, scenarios):
-        self.requests = []
+        self.requests, self.answers = [], []
         provider = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -169,9 +169,11 @@ class Provider:
                 if events is None:
                     return self.respond(404, "application/json", b'{"error": {"message": "not served"}}')
                 provider.requests.append(body)
+                item = next_item(body, scenarios)
+                provider.answers.append(item)
                 lines = [
                     (f"event: {kind}\n" if kind else "") + f"data: {json.dumps(event)}\n\n"
-                    for kind, event in events(body, next_item(body, scenarios))
+                    for kind, event in events(body, item)
                 ]
                 lines += ["data: [DONE]\n\n"] if events is chat_events else []
                 self.respond(200, "text/event-stream", "".join(lines).encode())
