@@ -2,11 +2,13 @@
 
 The words `scenario NAME` in the user's text select the answers. The step is the number of tool results in the request,
 so that a feedback of the proxy, which is one, leads to the next answer: a call that is refused is never made again.
+A call with the member `seconds` is streamed for so long.
 """
 
 import json
 import re
 import threading
+import time
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -62,6 +64,13 @@ def next_item(body, scenarios):
     return steps[at]
 
 
+def argument_parts(item):
+    """Returns the text of a call's arguments, in a part for each second of its stream."""
+    text = json.dumps(item["arguments"])
+    parts = item.get("seconds", 1)
+    return [text[at * len(text) // parts : (at + 1) * len(text) // parts] for at in range(parts)]
+
+
 def responses_events(body, item):
     identifier = uuid.uuid4().hex
     if item["type"] == "text":
@@ -90,9 +99,17 @@ def responses_events(body, item):
         "output_tokens_details": {"reasoning_tokens": 0},
     }
     begun = dict(output, status="in_progress")
+    deltas = []
+    if item["type"] == "call":
+        begun["arguments"] = ""
+        place = {"output_index": 0, "item_id": output["id"]}
+        kind = "response.function_call_arguments"
+        deltas = [(f"{kind}.delta", {**place, "delta": part}) for part in argument_parts(item)]
+        deltas.append((f"{kind}.done", {**place, "arguments": output["arguments"]}))
     events = [
         ("response.created", {"response": dict(response, status="in_progress", output=[], usage=None)}),
         ("response.output_item.added", {"output_index": 0, "item": begun}),
+        *deltas,
         ("response.output_item.done", {"output_index": 0, "item": output}),
         ("response.completed", {"response": response}),
     ]
@@ -106,14 +123,14 @@ def messages_events(body, item):
     message["usage"] = {"input_tokens": 1, "output_tokens": 1}
     if item["type"] == "text":
         block, reason = {"type": "text", "text": ""}, "end_turn"
-        delta = {"type": "text_delta", "text": item["text"]}
+        deltas = [{"type": "text_delta", "text": item["text"]}]
     else:
         block, reason = {"type": "tool_use", "id": f"toolu_{identifier}", "name": item["name"], "input": {}}, "tool_use"
-        delta = {"type": "input_json_delta", "partial_json": json.dumps(item["arguments"])}
+        deltas = [{"type": "input_json_delta", "partial_json": part} for part in argument_parts(item)]
     events = [
         ("message_start", {"message": message}),
         ("content_block_start", {"index": 0, "content_block": block}),
-        ("content_block_delta", {"index": 0, "delta": delta}),
+        *(("content_block_delta", {"index": 0, "delta": delta}) for delta in deltas),
         ("content_block_stop", {"index": 0}),
         ("message_delta", {"delta": {"stop_reason": reason, "stop_sequence": None}, "usage": {"output_tokens": 2}}),
         ("message_stop", {}),
@@ -176,7 +193,22 @@ class Provider:
                     for kind, event in events(body, item)
                 ]
                 lines += ["data: [DONE]\n\n"] if events is chat_events else []
-                self.respond(200, "text/event-stream", "".join(lines).encode())
+                if "seconds" not in item:
+                    return self.respond(200, "text/event-stream", "".join(lines).encode())
+                self.stream_slowly(lines, item["seconds"] / len(lines))
+
+            def stream_slowly(self, lines, pause):
+                self.send_response(200)
+                self.send_header("content-type", "text/event-stream")
+                self.send_header("connection", "close")
+                self.end_headers()
+                try:
+                    for line in lines:
+                        self.wfile.write(line.encode())
+                        time.sleep(pause)
+                except OSError:
+                    # The client gave up.
+                    return
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
