@@ -2,6 +2,8 @@
 //!
 //! Intermediaries count any byte as life, but clients with a time limit for silence count events alone, and skip comments.
 
+use std::time::{Duration, Instant};
+
 use bytes::{Bytes, BytesMut};
 use serde_json::value::RawValue;
 
@@ -13,6 +15,18 @@ use callwright_types::Protocol;
 
 /// Event of Messages that has no other meaning.
 const PING: &[u8] = b"event: ping\ndata: {\"type\": \"ping\"}\n\n";
+
+/// Event of Messages that states that nothing has changed yet.
+const UNCHANGED: &[u8] = b"event: message_delta\ndata: {\"type\": \"message_delta\", \"delta\": \
+    {\"stop_reason\": null, \"stop_sequence\": null}, \"usage\": {\"output_tokens\": 0}}\n\n";
+
+/// Silence after which a `ping` is not enough: Anthropic's SDKs drop pings, so that a client with a limit for silence
+/// (300 s in Claude Code) does not see them. Such a client counts the cost of the prompt with each `message_delta`, so
+/// that they are rare.
+const UNSEEN_PINGS: Duration = Duration::from_secs(120);
+
+/// Events of Messages behind which the message has its reason to stop.
+const CONCLUSIONS: [&str; 2] = ["message_delta", "message_stop"];
 
 /// Event of Responses that states what the client knows.
 const IN_PROGRESS: &str = "response.in_progress";
@@ -29,8 +43,8 @@ const NUMBER: &str = "sequence_number";
 /// Members of a chunk that all chunks of a completion share.
 const CHUNK_MEMBERS: [&str; 6] = ["id", "object", "created", "model", "service_tier", "system_fingerprint"];
 
-/// Writer of keep-alive events of one stream: `ping` of Messages, `response.in_progress` of Responses, and an empty delta
-/// of chat completions. Where the protocol permits no event, it writes a comment.
+/// Writer of keep-alive events of one stream: `ping` of Messages, and in a long silence an empty `message_delta`,
+/// `response.in_progress` of Responses, and an empty delta of chat completions. Where the protocol permits no event, it writes a comment.
 #[derive(Debug)]
 pub struct KeepAlive {
     /// `None` for a stream that gets comments only.
@@ -42,6 +56,10 @@ pub struct KeepAlive {
     last: Bytes,
     /// Number of inserted events, by which the numbers of later ones are greater.
     inserted: u64,
+    /// Time of the last event of Messages that a client sees.
+    seen: Instant,
+    /// Whether the message has its reason to stop.
+    is_concluded: bool,
 }
 
 impl KeepAlive {
@@ -52,7 +70,15 @@ impl KeepAlive {
 
     /// Creates a writer of comments, for a stream to which nothing is added.
     pub fn comments() -> Self {
-        Self { protocol: None, has_begun: false, response: None, last: Bytes::new(), inserted: 0 }
+        Self {
+            protocol: None,
+            has_begun: false,
+            response: None,
+            last: Bytes::new(),
+            inserted: 0,
+            seen: Instant::now(),
+            is_concluded: false,
+        }
     }
 
     /// Records complete events for the client. Returns them, with greater numbers if events were inserted before.
@@ -61,6 +87,10 @@ impl KeepAlive {
         let events = if self.inserted > 0 { self.renumbered(events) } else { events };
         if protocol == Protocol::Responses && !self.has_begun {
             self.response = read(&events).iter().find_map(response_in_progress);
+        }
+        if protocol == Protocol::Messages {
+            self.seen = Instant::now();
+            self.is_concluded |= read(&events).iter().any(concludes);
         }
         self.has_begun = true;
         self.last.clone_from(&events);
@@ -71,11 +101,21 @@ impl KeepAlive {
     pub fn event(&mut self) -> Bytes {
         let event = match self.protocol {
             None => None,
-            Some(Protocol::Messages) => Some(Bytes::from_static(PING)),
+            Some(Protocol::Messages) => Some(Bytes::from_static(self.ping(Instant::now()))),
             Some(Protocol::Responses) => self.in_progress(),
             Some(Protocol::Chat) => empty_delta(&self.last),
         };
         event.unwrap_or_else(|| Bytes::from_static(KEEP_ALIVE))
+    }
+
+    /// Returns the event of Messages at the time `now`.
+    fn ping(&mut self, now: Instant) -> &'static [u8] {
+        let is_short = now.saturating_duration_since(self.seen) < UNSEEN_PINGS;
+        if is_short || !self.has_begun || self.is_concluded {
+            return PING;
+        }
+        self.seen = now;
+        UNCHANGED
     }
 
     /// Returns the event that the response is in progress; `None` before the first and after the last event.
@@ -130,6 +170,12 @@ impl KeepAlive {
 /// Parses complete events; none if they are unreadable.
 fn read(events: &Bytes) -> Vec<SseEvent> {
     SseReader::new(usize::MAX).push(events.clone()).unwrap_or_default()
+}
+
+/// Returns whether the event of Messages has or follows the reason to stop.
+fn concludes(event: &SseEvent) -> bool {
+    let kind = event.data.as_deref().and_then(ObjectFields::parse).and_then(|fields| fields.get_as::<String>("type"));
+    kind.is_some_and(|kind| CONCLUSIONS.contains(&kind.as_str()))
 }
 
 /// Returns the response of an event that begins a stream, without the members that repeat the request.
@@ -189,6 +235,24 @@ mod tests {
         let head = event(&json!({"type": "message_start"}));
         assert_eq!(alive.pass(head.clone()), head);
         assert_eq!(data(&alive.event()), [json!({"type": "ping"})]);
+    }
+
+    #[test]
+    fn a_long_silence_of_messages_gets_an_event_that_clients_see() {
+        let mut alive = KeepAlive::events(Protocol::Messages);
+        let late = Instant::now() + UNSEEN_PINGS * 2;
+        assert_eq!(alive.ping(late), PING, "nothing may precede the head");
+        alive.pass(event(&json!({"type": "message_start"})));
+        assert_eq!(alive.ping(Instant::now()), PING);
+        assert_eq!(alive.ping(late), UNCHANGED);
+        let unchanged = json!({"type": "message_delta", "delta": {"stop_reason": null, "stop_sequence": null}, "usage": {"output_tokens": 0}});
+        assert_eq!(data(&Bytes::from_static(UNCHANGED)), [unchanged]);
+        assert_eq!(alive.ping(late + UNSEEN_PINGS / 2), PING, "the client saw an event");
+        assert_eq!(alive.ping(late + UNSEEN_PINGS), UNCHANGED);
+        alive.pass(event(&json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}})));
+        assert_eq!(alive.ping(late + UNSEEN_PINGS * 2), PING, "the reason to stop stays");
+        alive.pass(event(&json!({"type": "ping"})));
+        assert_eq!(alive.ping(late + UNSEEN_PINGS * 2), PING);
     }
 
     #[test]
