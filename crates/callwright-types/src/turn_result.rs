@@ -139,7 +139,7 @@ impl TurnActions {
         *self == Self::default()
     }
 
-    /// Returns the text of `Display`, which is not written anew if nothing was done.
+    /// Returns the text of `Display`, without an allocation if nothing was done.
     pub fn text(&self) -> Cow<'static, str> {
         if self.is_nothing() { Cow::Borrowed(TurnAction::Nothing.label()) } else { Cow::Owned(self.to_string()) }
     }
