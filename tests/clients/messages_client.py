@@ -65,6 +65,11 @@ def check_calls(client):
         assert (message.content[0].id, message.stop_reason) == ("call_1", "tool_use")
 
 
+def check_calls_that_are_held_long(client):
+    _, message = streamed(client, "slow call")
+    assert calls_of(message) == [("get_weather", {"city": "Paris"})], message
+
+
 def check_parallel_calls(client):
     for message in (ask(client, "two calls", tools=[WEATHER]), streamed(client, "two calls")[1]):
         assert calls_of(message) == [("get_weather", {"city": "Paris"}), ("get_weather", {"city": "Rome"})], message

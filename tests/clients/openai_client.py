@@ -80,6 +80,12 @@ def check_streamed_tool_call(client):
     assert calls_of(final.choices[0].message) == [("get_weather", {"city": "Paris"})], final
 
 
+def check_calls_that_are_held_long(client):
+    with client.chat.completions.stream(model="slow call", messages=QUESTION, tools=[WEATHER]) as stream:
+        final = stream.get_final_completion()
+    assert calls_of(final.choices[0].message) == [("get_weather", {"city": "Paris"})], final
+
+
 def check_parallel_tool_calls(client):
     expected = [("get_weather", {"city": "Paris"}), ("get_weather", {"city": "Rome"})]
     answer = ask(client, "two calls", tools=[WEATHER])

@@ -65,6 +65,12 @@ def check_calls(client):
         assert response.output[0].call_id == "call_1"
 
 
+def check_calls_that_are_held_long(client):
+    events, response = streamed(client, "slow call")
+    assert calls_of(response) == [("get_weather", {"city": "Paris"})], response
+    assert sum(event.type == "response.in_progress" for event in events) > 2, events
+
+
 def check_parallel_calls(client):
     for response in (ask(client, "two calls", tools=[WEATHER]), streamed(client, "two calls")[1]):
         assert calls_of(response) == [("get_weather", {"city": "Paris"}), ("get_weather", {"city": "Rome"})], response

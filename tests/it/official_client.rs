@@ -8,15 +8,19 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use crate::support::answer::{self, call, call_chunks, completion, role, text_chunk};
 use crate::support::python::python;
-use crate::support::{Proxy, Received, Reply, Server, config, policy};
+use crate::support::{Gate, Proxy, Received, Reply, Server, config, policy};
 use callwright_test_macros::requires;
 use serde_json::{Value, json};
 
 const PARIS: &str = r#"{"city":"Paris"}"#;
 const ROME: &str = r#"{"city":"Rome"}"#;
+
+/// Silence after which the proxy sends an event.
+const KEEP_ALIVE: Duration = Duration::from_secs(1);
 
 /// The upstream's script: the model name selects the response.
 fn reply(received: &Received) -> Reply {
@@ -41,10 +45,24 @@ fn reply(received: &Received) -> Reply {
         "wrong name" => calls(&request, &[("call_1", "getWeather", r#"{"city":"Paris","days":"3"}"#)]),
         "missing city" if !asked_again => calls(&request, &[("call_1", "get_weather", "{}")]),
         "missing city" => calls(&request, &[("call_2", "get_weather", PARIS)]),
+        "slow call" => slow(),
         "reset" => Reply::reset(),
         "reset in stream" => Reply::stream().event(&role()).event(&text_chunk("It ")).then_reset(),
         model => error(model.strip_prefix("error ").unwrap().parse().unwrap()),
     }
+}
+
+/// Returns a stream with a call that takes longer than the proxy is silent.
+fn slow() -> Reply {
+    let chunks = call_chunks(&[("call_1", "get_weather", PARIS)]);
+    let (begin, end) = chunks.split_at(chunks.len() - 1);
+    let gate = Gate::closed();
+    let reply = begin.iter().fold(Reply::stream(), Reply::event).wait(&gate);
+    tokio::spawn(async move {
+        tokio::time::sleep(KEEP_ALIVE * 5 / 2).await;
+        gate.open();
+    });
+    end.iter().fold(reply, Reply::event).done().end()
 }
 
 fn text(stream: bool) -> Reply {
@@ -77,7 +95,9 @@ fn error(status: u16) -> Reply {
 async fn the_official_python_client_does_not_notice_the_proxy() {
     let python = python();
     let upstream = Server::scripted(|_, received| reply(received)).await;
-    let proxy = Proxy::start(config(&upstream.url("/v1")) + "[aliases.helper]\nmodel = \"gpt-test\"\n").await;
+    let silence = format!("[pipeline]\nkeep_alive_seconds = {}\n", KEEP_ALIVE.as_secs());
+    let aliases = "[aliases.helper]\nmodel = \"gpt-test\"\n";
+    let proxy = Proxy::start(config(&upstream.url("/v1")) + &silence + aliases).await;
     drive(python, "openai_client.py", &proxy).await;
 }
 

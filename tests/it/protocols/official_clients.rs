@@ -3,18 +3,22 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::json;
 
 use super::api::{Api, Part, call, text, thought, written};
 use super::{responses_api, sse};
 use crate::support::python::python;
-use crate::support::{Proxy, Received, Reply, Server, config, guarded};
+use crate::support::{Gate, Proxy, Received, Reply, Server, config, guarded};
 use callwright_test_macros::requires;
 
 const PARIS: &str = r#"{"city":"Paris"}"#;
 const ROME: &str = r#"{"city":"Rome"}"#;
 const RAIN: &str = "It rains in Paris.";
+
+/// Silence after which the proxy sends an event.
+const KEEP_ALIVE: Duration = Duration::from_secs(1);
 
 /// The upstream's script: the model name selects the answer.
 fn reply(api: Api, received: &Received) -> Reply {
@@ -34,6 +38,7 @@ fn reply(api: Api, received: &Received) -> Reply {
         "no reasoning" if received.text().contains("Rain?") => return error(api, 400),
         "no reasoning" => vec![text(RAIN)],
         "written" => vec![text(&format!("I look it up.\n{}", written("get_weather", PARIS)))],
+        "slow call" => return slow(api),
         "reset" => return Reply::reset(),
         model @ ("error in stream" | "reset in stream" | "endless") => return broken(api, model),
         model => return error(api, model.strip_prefix("error ").unwrap().parse().unwrap()),
@@ -53,6 +58,19 @@ fn other_reply(received: &Received) -> Reply {
         target => panic!("an unexpected request: {} {target}", received.method),
     };
     Reply::json(200, &body)
+}
+
+/// Returns a stream with a call that takes longer than the proxy is silent.
+fn slow(api: Api) -> Reply {
+    let events = api.events(&[call("call_1", "get_weather", PARIS)]);
+    let half = events.len() - 4;
+    let gate = Gate::closed();
+    let reply = sse::begun(&events[..half]).wait(&gate);
+    tokio::spawn(async move {
+        tokio::time::sleep(KEEP_ALIVE * 5 / 2).await;
+        gate.open();
+    });
+    events[half..].iter().fold(reply, |reply, event| reply.piece(sse::event(event))).end()
 }
 
 /// Returns a stream that does not end as it should.
@@ -90,7 +108,8 @@ fn error(api: Api, status: u16) -> Reply {
 /// upstream as such.
 async fn drive(api: Api, mut client: Command) {
     let upstream = Server::scripted(move |_, received| reply(api, received)).await;
-    let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+    let silence = format!("[pipeline]\nkeep_alive_seconds = {}\n", KEEP_ALIVE.as_secs());
+    let proxy = Proxy::start(config(&upstream.url("/v1")) + &silence).await;
     let url = proxy.client().url("");
     let packages = packages_of(&client);
     client.arg(url).args(packages).env("NO_PROXY", "127.0.0.1");
