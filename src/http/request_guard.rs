@@ -242,7 +242,7 @@ impl GuardRefusal {
             // status. RFC 9110, section 15.5.22, means 426 for other cases: the server requires another protocol, which
             // `Upgrade` names. Here that is HTTP itself; HTTP/2 has no such field (RFC 9113, section 8.2.2).
             Self::ResponsesWebSocket(version) => {
-                let message = "the proxy serves Responses over HTTP only; send the request with POST, and `stream: true` for streaming";
+                let message = "the proxy serves Responses without WebSockets; send the request with POST, and `stream: true` for streaming";
                 let mut response = error::invalid_request(StatusCode::UPGRADE_REQUIRED, message, UPGRADE_NOT_SUPPORTED);
                 if *version < Version::HTTP_2 {
                     response.headers_mut().insert(UPGRADE, HeaderValue::from_static("HTTP/1.1"));
