@@ -20,8 +20,8 @@
 //! use std::sync::Arc;
 //!
 //! use callwright_judge::{
-//!     Call, Context, Evidence, Owner, RepairRules, ScanRules, Situation, Spoken, Templates, Tool, ToolSet, Validators,
-//!     Verdict, judge_message,
+//!     Call, Context, Evidence, Owner, RepairRules, ScanRules, Situation, Spoken, Templates, Tool, ToolKind, ToolSet,
+//!     Validators, Verdict, judge_message,
 //! };
 //!
 //! let tool = Tool {
