@@ -24,12 +24,22 @@ pub(super) fn without_reasoning(fields: &RawObject, positions: &BTreeSet<usize>)
     for element in elements(fields) {
         let blocks = answer_blocks(element);
         let mut remaining: Vec<&RawValue> = Vec::with_capacity(blocks.len());
+        // The last removed block of those at the beginning.
+        let mut first = None;
         for block in &blocks {
             let is_reasoning = block_reasoning(block).is_some();
             if !(is_reasoning && positions.contains(&next)) {
                 remaining.push(block);
+            } else if remaining.is_empty() {
+                first = Some(*block);
             }
             next += usize::from(is_reasoning);
+        }
+        // A model need not think again after feedback. The API then requires the earlier block: with thinking, the answer
+        // before results begins with one.
+        let begins_without = remaining.first().is_some_and(|block| block_reasoning(block).is_none());
+        if let Some(first) = first.filter(|_| begins_without && is_thinking(fields)) {
+            remaining.insert(0, first);
         }
         if remaining.len() == blocks.len() {
             conversation.push(element.to_owned());
@@ -40,6 +50,13 @@ pub(super) fn without_reasoning(fields: &RawObject, positions: &BTreeSet<usize>)
         }
     }
     raw(&conversation)
+}
+
+/// Whether the model thinks before its answer: `thinking` of any type but `disabled`.
+pub(super) fn is_thinking(fields: &RawObject) -> bool {
+    let thinking = fields.get("thinking").and_then(|thinking| ObjectFields::parse(thinking.get()));
+    let kind = thinking.and_then(|thinking| thinking.string("type").map(|kind| kind.into_owned()));
+    kind.is_some_and(|kind| kind != "disabled")
 }
 
 /// Returns the blocks of an answer of the model; none for other elements.
@@ -83,5 +100,21 @@ mod tests {
         let after = body(&[user, &answer(&format!("{second},{text}")), user, r#"{"role":"assistant","content":"x"}"#]);
         assert_eq!(request.to_bytes(), after);
         assert_eq!(request.messages().len(), 4);
+    }
+
+    #[test]
+    fn with_thinking_an_answer_keeps_the_block_that_it_begins_with() {
+        let blocks = ["a", "b"].map(|text| format!(r#"{{"type":"thinking","thinking":"{text}","signature":"s"}}"#));
+        let call = r#"{"type":"tool_use","id":"c","name":"f","input":{}}"#;
+        let body = |thinking: &str, blocks: &str| {
+            format!(
+                r#"{{"thinking":{{"type":"{thinking}"}},"messages":[{{"role":"assistant","content":[{blocks}]}}]}}"#
+            )
+        };
+        for (thinking, after) in [("enabled", format!("{},{call}", blocks[1])), ("disabled", call.to_owned())] {
+            let mut request = request(&body(thinking, &format!("{},{call}", blocks.join(","))));
+            request.remove_reasoning(&BTreeSet::from([0, 1]));
+            assert_eq!(request.to_bytes(), body(thinking, &after));
+        }
     }
 }

@@ -82,7 +82,7 @@ impl RequestForm for MessagesRequest {
         let kind = match choice {
             ToolChoice::None => "none",
             // The API rejects a required call while the model thinks.
-            _ if is_thinking(fields) => "auto",
+            _ if reasoning::is_thinking(fields) => "auto",
             ToolChoice::Auto | ToolChoice::Allowed { required: false, .. } => "auto",
             ToolChoice::Required | ToolChoice::Allowed { required: true, .. } => "any",
             ToolChoice::Named(name) => {
@@ -164,12 +164,6 @@ impl RequestForm for MessagesRequest {
 /// Returns a member that is an object.
 fn member<'a>(fields: &'a RawObject, key: &str) -> Option<ObjectFields<'a>> {
     ObjectFields::parse(present(fields.get(key))?.get())
-}
-
-/// Whether the model thinks before its answer: `thinking` of any type but `disabled`.
-fn is_thinking(fields: &RawObject) -> bool {
-    let kind = member(fields, "thinking").and_then(|thinking| thinking.string("type"));
-    kind.is_some_and(|kind| kind != "disabled")
 }
 
 /// Parses an element of `tools`; `None` for a toolset and for an element without a name.
