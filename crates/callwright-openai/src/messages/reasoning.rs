@@ -55,8 +55,7 @@ pub(super) fn without_reasoning(fields: &RawObject, positions: &BTreeSet<usize>)
 /// Whether the model thinks before its answer: `thinking` of any type but `disabled`.
 pub(super) fn is_thinking(fields: &RawObject) -> bool {
     let thinking = fields.get("thinking").and_then(|thinking| ObjectFields::parse(thinking.get()));
-    let kind = thinking.and_then(|thinking| thinking.string("type").map(|kind| kind.into_owned()));
-    kind.is_some_and(|kind| kind != "disabled")
+    thinking.is_some_and(|thinking| thinking.string("type").is_some_and(|kind| kind != "disabled"))
 }
 
 /// Returns the blocks of an answer of the model; none for other elements.
