@@ -43,8 +43,9 @@ const NUMBER: &str = "sequence_number";
 /// Members of a chunk that all chunks of a completion share.
 const CHUNK_MEMBERS: [&str; 6] = ["id", "object", "created", "model", "service_tier", "system_fingerprint"];
 
-/// Writer of keep-alive events of one stream: `ping` of Messages, and in a long silence an empty `message_delta`,
-/// `response.in_progress` of Responses, and an empty delta of chat completions. Where the protocol permits no event, it writes a comment.
+/// Writer of keep-alive events of one stream: `ping` of Messages and, in a long silence, a `message_delta` without change;
+/// `response.in_progress` of Responses; an empty delta of chat completions. Where the protocol permits no event, it writes
+/// a comment.
 #[derive(Debug)]
 pub struct KeepAlive {
     /// `None` for a stream that gets comments only.
@@ -90,7 +91,7 @@ impl KeepAlive {
         }
         if protocol == Protocol::Messages {
             self.seen = Instant::now();
-            self.is_concluded |= read(&events).iter().any(concludes);
+            self.is_concluded |= may_conclude(&events) && read(&events).iter().any(concludes);
         }
         self.has_begun = true;
         self.last.clone_from(&events);
@@ -172,7 +173,12 @@ fn read(events: &Bytes) -> Vec<SseEvent> {
     SseReader::new(usize::MAX).push(events.clone()).unwrap_or_default()
 }
 
-/// Returns whether the event of Messages has or follows the reason to stop.
+/// Whether events of Messages may have the reason to stop. Dismisses most of a stream without parsing it.
+fn may_conclude(events: &[u8]) -> bool {
+    CONCLUSIONS.iter().any(|kind| memchr::memmem::find(events, kind.as_bytes()).is_some())
+}
+
+/// Whether the event of Messages has or follows the reason to stop.
 fn concludes(event: &SseEvent) -> bool {
     let kind = event.data.as_deref().and_then(ObjectFields::parse).and_then(|fields| fields.get_as::<String>("type"));
     kind.is_some_and(|kind| CONCLUSIONS.contains(&kind.as_str()))

@@ -12,8 +12,8 @@ use crate::keys::RequestPermit;
 use callwright_openai::{ModelRequest, ToolChoice};
 use callwright_policy::Policy;
 use callwright_telemetry::{InFlight, SpanContext, TRACEPARENT};
-use callwright_types::TurnActions;
 use callwright_types::rules::{Evidence, Mode};
+use callwright_types::{TurnAction, TurnActions};
 use callwright_upstream::Upstream;
 
 use super::record::{TurnRecord, milliseconds};
@@ -167,6 +167,8 @@ impl Turn {
 fn actions_value(actions: TurnActions) -> HeaderValue {
     match actions.text() {
         Cow::Borrowed(text) => HeaderValue::from_static(text),
-        Cow::Owned(text) => HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("unknown")),
+        Cow::Owned(text) => {
+            HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(TurnAction::Nothing.label()))
+        }
     }
 }

@@ -35,7 +35,6 @@ impl ToolWords {
             words.list |= rest.starts_with(LIST);
             words.reference |= rest.starts_with(REFERENCE);
         }
-        words.calls |= FUNCTION_CALL.find(text).is_some();
         words
     }
 }
@@ -43,7 +42,13 @@ impl ToolWords {
 impl ModelRequest {
     /// Returns the words in the client's conversation.
     pub(super) fn tool_words(&self) -> ToolWords {
-        *self.tool_words.get_or_init(|| ToolWords::in_text(self.conversation_text()))
+        *self.tool_words.get_or_init(|| {
+            let text = self.conversation_text();
+            let mut words = ToolWords::in_text(text);
+            // Only chat messages have the legacy member.
+            words.calls |= self.form.is_none() && FUNCTION_CALL.find(text.as_bytes()).is_some();
+            words
+        })
     }
 
     /// Returns the JSON text of the client's conversation.
@@ -56,11 +61,13 @@ impl ModelRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use callwright_types::Protocol;
 
     #[test]
     fn every_word_is_found_and_no_other_one() {
         let found = |text: &str| {
-            let words = ToolWords::in_text(text);
+            let body = format!(r#"{{"messages":{text}}}"#);
+            let words = ModelRequest::parse(Protocol::Chat, body.into()).unwrap().tool_words();
             (words.calls, words.list, words.reference)
         };
         assert_eq!(found(r#"[{"role": "tool", "content": "tools tool_calls"}]"#), (false, false, false));

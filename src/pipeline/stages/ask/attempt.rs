@@ -50,7 +50,7 @@ pub(super) async fn attempt(
     let reply = tokio::select! {
         biased;
         () = cancelled.cancelled() => UpstreamReply::ClientGone,
-        // A nested future for the case without a limit would be copied with all that it contains.
+        // Also without a limit: a wrapper for that case would be one more future that is copied with its contents.
         reply = timeout(left.unwrap_or(Duration::MAX), exchange) => {
             reply.unwrap_or_else(|_| UpstreamReply::Relay(Relay::Failure(over(upstream.name(), limit))))
         }
