@@ -154,7 +154,8 @@ def chat_events(body, item):
 
 
 class Provider:
-    """Serves on a free port of the loopback interface until `close`. `requests` has the bodies that came, `answers` the items sent."""
+    """Serves on a free port of the loopback interface until `close`. `requests` has the bodies received, `answers` the items
+    sent."""
 
     def __init__(self, scenarios):
         self.requests, self.answers = [], []
