@@ -253,6 +253,10 @@ labels! {
         Timeout = UpstreamFailureKind::Timeout.label(),
         /// The connection broke.
         Reset = UpstreamFailureKind::Reset.label(),
+        /// The server stated that it did not process the request.
+        Refused = UpstreamFailureKind::Refused.label(),
+        /// The server had closed the idle connection before.
+        Unread = UpstreamFailureKind::Unread.label(),
         /// A protocol violation.
         Malformed = UpstreamFailureKind::Malformed.label(),
         /// The stream ended prematurely.

@@ -14,6 +14,10 @@ pub enum UpstreamFailureKind {
     Timeout,
     /// The connection broke after the request was sent.
     Reset,
+    /// The server states that it has not processed the request (RFC 9113, section 8.7).
+    Refused,
+    /// The server had closed the idle connection before it could read the whole request.
+    Unread,
     /// The response violates the protocol: invalid JSON, invalid UTF-8, an over-long line or body.
     Malformed,
     /// The stream ended before its choices were finished.
@@ -31,6 +35,8 @@ impl UpstreamFailureKind {
             Self::Connect => "connect",
             Self::Timeout => "timeout",
             Self::Reset => "reset",
+            Self::Refused => "refused",
+            Self::Unread => "unread",
             Self::Malformed => "malformed",
             Self::Truncated => "truncated",
             Self::Busy => "busy",

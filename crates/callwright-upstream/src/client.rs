@@ -14,9 +14,9 @@ use super::body::RequestBody;
 use super::concurrency_limiter::{ConcurrencyLimiter, Load, UpstreamPermit};
 use super::connection::Connection;
 use super::echo::Echo;
-use super::failure::{FailureBuilder, is_stale_connection, is_the_upstreams};
+use super::failure::{FailureBuilder, is_the_upstreams};
 use super::headers::HeaderRules;
-use super::pool::{RequestError, UpstreamBody};
+use super::pool::UpstreamBody;
 use super::retry::{self, Retries};
 use super::settings::{StreamUsage, timeout_of};
 use super::tool_calls::{Deliveries, ModelDelivery, ObservedCalls};
@@ -193,15 +193,12 @@ impl Upstream {
         body: Bytes,
         client_headers: &HeaderMap,
     ) -> Result<Answer, UpstreamFailure> {
-        let composed = || {
-            let mut request = self.request(protocol, body.clone(), client_headers);
-            if let Some(uri) = query.and_then(|query| with_query(request.uri(), query)) {
-                *request.uri_mut() = uri;
-            }
-            self.authorize(&mut request);
-            request
-        };
-        let (response, passage) = self.send_once(composed(), || Some(composed()), true).await?;
+        let mut request = self.request(protocol, body, client_headers);
+        if let Some(uri) = query.and_then(|query| with_query(request.uri(), query)) {
+            *request.uri_mut() = uri;
+        }
+        self.authorize(&mut request);
+        let (response, passage) = self.send_once(request, true).await?;
         self.judged(response, passage)
     }
 
@@ -289,7 +286,7 @@ impl Upstream {
         }
     }
 
-    /// Sends a request and retries if the connection fails, because nothing was sent in that case.
+    /// Sends a request, and again if the upstream certainly has not processed it.
     async fn send(
         &self,
         mut request: Request<RequestBody>,
@@ -300,27 +297,27 @@ impl Upstream {
         let mut retries = Retries::new(&self.settings);
         loop {
             let again = try_clone(&request);
-            let repeated = if is_repeatable { try_clone(&request) } else { None };
-            let failure = match self.send_once(request, || repeated, counts).await {
+            let failure = match self.send_once(request, counts).await {
                 Ok(answered) => return Ok(answered),
                 Err(failure) => failure,
             };
             let wait = match failure.kind {
                 UpstreamFailureKind::Connect => retries.after_connect(Duration::MAX),
+                UpstreamFailureKind::Refused => retries.after_unprocessed(Duration::MAX),
+                UpstreamFailureKind::Unread if is_repeatable => retries.after_unprocessed(Duration::MAX),
                 _ => None,
             };
             let (Some(again), Some(wait)) = (again, wait) else { return Err(failure) };
+            tracing::debug!(upstream = self.name(), %failure, "the request is sent again");
             sleep(wait).await;
             request = again;
         }
     }
 
-    /// Sends a request once. `repeated` returns it once more if it may be sent twice. `counts` is whether the circuit
-    /// breaker counts its result.
+    /// Sends a request once. `counts` is whether the circuit breaker counts its result.
     async fn send_once(
         &self,
         request: Request<RequestBody>,
-        repeated: impl FnOnce() -> Option<Request<RequestBody>>,
         counts: bool,
     ) -> Result<(Response<UpstreamBody>, UpstreamPermit), UpstreamFailure> {
         let mut passage = self.concurrency_limiter.enter(&self.failures).await?;
@@ -329,7 +326,7 @@ impl Upstream {
         }
         let limit = timeout_of(self.settings.first_byte_timeout_seconds);
         // Boxed here: the futures around it are moved into one another, and each move copies all that they contain.
-        let exchange = Box::pin(self.exchange(request, repeated));
+        let exchange = Box::pin(self.connection.pool.request(request));
         let exchanged = match limit {
             Some(limit) => timeout(limit, exchange).await,
             None => Ok(exchange.await),
@@ -356,28 +353,10 @@ impl Upstream {
 }
 
 impl Upstream {
-    /// Whether a request may be sent twice. Requests for answers have no side effects at the upstream; of other requests,
-    /// only idempotent ones may (RFC 9110, section 9.2.2).
+    /// Whether a request may be sent again that the upstream has read in part at most: for answers, whose bodies are
+    /// useless in part, and idempotent ones (RFC 9110, section 9.2.2).
     fn is_repeatable(&self, request: &Request<RequestBody>) -> bool {
         request.method().is_idempotent() || self.uris.iter().any(|uri| uri.path() == request.uri().path())
-    }
-
-    /// Sends a request, and `repeated` if the upstream was just closing an idle connection.
-    async fn exchange(
-        &self,
-        request: Request<RequestBody>,
-        repeated: impl FnOnce() -> Option<Request<RequestBody>>,
-    ) -> Result<Response<UpstreamBody>, RequestError> {
-        let error = match self.connection.pool.request(request).await {
-            Ok(response) => return Ok(response),
-            Err(error) => error,
-        };
-        if !is_stale_connection(&error) {
-            return Err(error);
-        }
-        let Some(again) = repeated() else { return Err(error) };
-        tracing::debug!(upstream = self.name(), %error, "an idle connection was closed; the request is sent on another one");
-        self.connection.pool.request(again).await
     }
 }
 
@@ -412,3 +391,5 @@ fn has_body(method: &Method, client_headers: &HeaderMap) -> bool {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unprocessed_tests;

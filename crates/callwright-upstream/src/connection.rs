@@ -16,6 +16,7 @@ use rustls_platform_verifier::Verifier;
 
 use super::connector::{Connector, Route};
 use super::pool::Pool;
+use super::witness::WitnessedConnector;
 use super::{BuildError, Settings};
 
 /// Idle time before the first TCP keep-alive probe, and interval between probes. A vanished peer is detected before the
@@ -102,7 +103,7 @@ fn check_scheme(upstream: &str, proxy: &Intercept) -> Result<(), BuildError> {
     }
 }
 
-fn tcp(timeout: Duration) -> HttpConnector {
+fn tcp(timeout: Duration) -> WitnessedConnector {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
@@ -113,7 +114,7 @@ fn tcp(timeout: Duration) -> HttpConnector {
     tcp.set_keepalive_retries(Some(TCP_KEEPALIVE_PROBES));
     #[cfg(target_os = "linux")]
     tcp.set_tcp_user_timeout(Some(TCP_USER_TIMEOUT));
-    tcp
+    WitnessedConnector(tcp)
 }
 
 fn https<T>(transport: T, mut tls: ClientConfig, protocols: &[&[u8]]) -> HttpsConnector<T> {

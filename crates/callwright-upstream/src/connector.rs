@@ -1,17 +1,16 @@
 //! Connections to an upstream: direct, or through a proxy.
 
 use std::error::Error;
-use std::io::{self, IoSlice};
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::io;
 use std::time::Duration;
 
 use http::Uri;
-use hyper::rt;
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
-use hyper_util::client::legacy::connect::{Connection, HttpConnector};
 use tower::Service;
+
+use super::transport::Transport;
+use super::witness::WitnessedConnector;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -19,12 +18,12 @@ type BoxError = Box<dyn Error + Send + Sync>;
 #[derive(Debug)]
 pub(super) enum Route {
     /// Direct connection.
-    Direct(HttpsConnector<HttpConnector>),
+    Direct(HttpsConnector<WitnessedConnector>),
     /// Connection to the HTTP proxy at this address, which receives absolute-form request targets (RFC 9112, section
     /// 3.2.2).
-    Proxy(HttpsConnector<HttpConnector>, Uri),
+    Proxy(HttpsConnector<WitnessedConnector>, Uri),
     /// Through a `CONNECT` tunnel (RFC 9110, section 9.3.6).
-    Tunnel(HttpsConnector<Tunnel<HttpsConnector<HttpConnector>>>),
+    Tunnel(HttpsConnector<Tunnel<HttpsConnector<WitnessedConnector>>>),
 }
 
 impl Route {
@@ -62,68 +61,5 @@ impl Connector {
                 Err(io::Error::new(io::ErrorKind::TimedOut, message).into())
             }
         }
-    }
-}
-
-/// A byte transport.
-trait TransportStream: rt::Read + rt::Write + Connection + Send + Unpin {}
-
-impl<T: rt::Read + rt::Write + Connection + Send + Unpin> TransportStream for T {}
-
-/// A connection over any route.
-pub(super) struct Transport {
-    stream: Box<dyn TransportStream>,
-    to_proxy: bool,
-}
-
-impl Transport {
-    fn new(stream: impl TransportStream + 'static, to_proxy: bool) -> Self {
-        Self { stream: Box::new(stream), to_proxy }
-    }
-
-    /// Whether the peer is an HTTP proxy, which forwards requests.
-    pub(super) fn is_to_proxy(&self) -> bool {
-        self.to_proxy
-    }
-
-    /// Whether the TLS handshake selected HTTP/2.
-    pub(super) fn is_http2(&self) -> bool {
-        self.stream.connected().is_negotiated_h2()
-    }
-}
-
-impl rt::Read for Transport {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: rt::ReadBufCursor<'_>,
-    ) -> Poll<Result<(), io::Error>> {
-        Pin::new(&mut self.get_mut().stream).poll_read(cx, buffer)
-    }
-}
-
-impl rt::Write for Transport {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize, io::Error>> {
-        Pin::new(&mut self.get_mut().stream).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), io::Error>> {
-        Pin::new(&mut self.get_mut().stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), io::Error>> {
-        Pin::new(&mut self.get_mut().stream).poll_shutdown(cx)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<Result<usize, io::Error>> {
-        Pin::new(&mut self.get_mut().stream).poll_write_vectored(cx, slices)
     }
 }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use super::pool::RequestError;
+use super::pool::{RequestError, Unprocessed};
 use callwright_types::{UpstreamFailure, UpstreamFailureKind};
 
 /// Creates failures of one upstream.
@@ -46,7 +46,19 @@ impl FailureBuilder {
         if in_chain::<hyper::Error>(error).is_some_and(hyper::Error::is_parse) {
             return self.failure(UpstreamFailureKind::Malformed, format!("the answer is not HTTP: {cause}"));
         }
-        self.failure(UpstreamFailureKind::Reset, format!("the connection broke before the answer began: {cause}"))
+        match error {
+            RequestError::Exchange { evidence: Some(Unprocessed::Refused), .. } => {
+                self.failure(UpstreamFailureKind::Refused, format!("the server did not accept the request: {cause}"))
+            }
+            RequestError::Exchange { evidence: Some(Unprocessed::Unread), .. } => {
+                let message = "the server was closing the idle connection on which the request was sent";
+                self.failure(UpstreamFailureKind::Unread, message)
+            }
+            _ => {
+                let message = format!("the connection broke before the answer began: {cause}");
+                self.failure(UpstreamFailureKind::Reset, message)
+            }
+        }
     }
 
     /// Classifies an error in the body of a response.
@@ -91,23 +103,14 @@ fn in_chain<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<
 const TOO_MANY_FILES: [i32; 2] = [24, 23];
 
 /// Whether the upstream caused the error. It did not if the request's own body broke off because its client
-/// disconnected, or if the proxy has reached its limit of open files.
+/// disconnected, or if the proxy has reached its limit of open files; nor is it a failure to close a connection properly.
 pub(super) fn is_the_upstreams(error: &RequestError) -> bool {
+    if matches!(error, RequestError::Exchange { evidence: Some(_), .. }) {
+        return false;
+    }
     let by_client = in_chain::<hyper::Error>(error).is_some_and(hyper::Error::is_user);
     let by_us = in_chain::<io::Error>(error).and_then(io::Error::raw_os_error);
     !by_client && !by_us.is_some_and(|number| TOO_MANY_FILES.contains(&number))
-}
-
-/// Whether a reused connection was closed before the first byte of the response. Servers close idle connections,
-/// possibly while a request is being sent (RFC 9112, section 9.3.1).
-pub(super) fn is_stale_connection(error: &RequestError) -> bool {
-    let is_closed =
-        in_chain::<hyper::Error>(error).is_some_and(|error| error.is_incomplete_message() || error.is_closed());
-    let is_reset = in_chain::<io::Error>(error).is_some_and(|error| {
-        use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
-        matches!(error.kind(), ConnectionReset | ConnectionAborted | BrokenPipe)
-    });
-    matches!(error, RequestError::Exchange { is_reused: true, .. }) && (is_closed || is_reset)
 }
 
 /// Returns the innermost error; the outer ones have no further information.

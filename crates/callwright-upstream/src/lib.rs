@@ -24,8 +24,10 @@ mod settings;
 pub mod test_server;
 mod text_model;
 mod tool_calls;
+mod transport;
 mod upstreams;
 mod via;
+mod witness;
 
 pub use answer::Answer;
 pub use body::RequestBody;

@@ -12,6 +12,9 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// Maximum delay before the first retry after a failed connection. It is long enough for a restarting server to listen
 /// again, and short enough to go unnoticed in a response that takes seconds.
 const FIRST_CONNECT_WAIT: Duration = Duration::from_millis(100);
+/// Maximum number of repetitions of a request that the upstream has not processed. Several idle connections may be closed
+/// at the same time.
+const UNPROCESSED_REPEATS: u32 = 3;
 /// Header with `retry-after` in milliseconds, which some providers send in addition.
 const RETRY_AFTER_MS: &str = "retry-after-ms";
 /// Header in which the provider states whether a retry is useful (`true`) or not (`false`).
@@ -32,6 +35,7 @@ pub struct Again {
 pub struct Retries {
     connects_left: u32,
     answers_left: u32,
+    unprocessed_left: u32,
     made: u32,
     /// Whether any delay was started.
     begun: bool,
@@ -44,20 +48,37 @@ impl Retries {
         Self {
             connects_left: settings.connect_retries,
             answers_left: settings.retries,
+            unprocessed_left: UNPROCESSED_REPEATS,
             made: 0,
             begun: false,
             max_wait: Duration::from_secs(settings.retry_max_wait_seconds),
         }
     }
 
-    /// Creates an empty budget, for a client that retries by itself.
+    /// Creates the budget for a client that retries by itself: only what an upstream has not processed is repeated.
     pub(super) fn none() -> Self {
-        Self { connects_left: 0, answers_left: 0, made: 0, begun: false, max_wait: Duration::ZERO }
+        Self {
+            connects_left: 0,
+            answers_left: 0,
+            unprocessed_left: UNPROCESSED_REPEATS,
+            made: 0,
+            begun: false,
+            max_wait: Duration::ZERO,
+        }
     }
 
     /// Whether the request was retried. If so, its client need not retry.
     pub fn were_made(&self) -> bool {
         self.begun
+    }
+
+    /// Returns the delay before a request that the upstream has not processed is sent again; `None` if it is not. The first
+    /// time there is none, because the connection was at fault.
+    pub fn after_unprocessed(&mut self, within: Duration) -> Option<Duration> {
+        let is_first = self.unprocessed_left == UNPROCESSED_REPEATS;
+        self.unprocessed_left = self.unprocessed_left.checked_sub(1)?;
+        let wait = if is_first { Duration::ZERO } else { self.jittered(FIRST_CONNECT_WAIT) };
+        (wait < within).then_some(wait)
     }
 
     /// Returns the delay before the next attempt after a failed connection; `None` if there is no further attempt.

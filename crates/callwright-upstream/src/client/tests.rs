@@ -290,39 +290,3 @@ fn an_upstream_is_asked_for_the_tokens_of_streams_once_it_is_known_to_tell_them(
     off.reported_stream_usage();
     assert!(on.requests_stream_usage() && !off.requests_stream_usage());
 }
-
-/// A server that answers the first request of a connection and breaks the connection at the second.
-async fn closes_idle_connections() -> TestServer {
-    let head = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
-    TestServer::start(vec![Step::Write(head.to_vec()), Step::Await, Step::Reset]).await
-}
-
-#[tokio::test]
-async fn a_request_that_meets_a_closing_connection_is_sent_once_more() {
-    let server = closes_idle_connections().await;
-    let upstream = upstream(&server.base_url());
-    for _ in 0..3 {
-        assert_eq!(chat(&upstream).await.unwrap().whole().await.unwrap(), "{}");
-    }
-    assert_eq!((server.connections(), server.requests().len()), (3, 5), "the second and the third were sent twice");
-}
-
-#[tokio::test]
-async fn what_is_passed_through_is_sent_again_only_where_that_changes_nothing() {
-    let server = closes_idle_connections().await;
-    let upstream = upstream(&server.base_url());
-    let headers = HeaderMap::new();
-    for _ in 0..2 {
-        assert_eq!(get(&upstream, "/files", &headers).await.unwrap().whole().await.unwrap(), "{}");
-    }
-    let posted = upstream.forward(Method::POST, "/files", &headers, RequestBody::from("x")).await;
-    assert_eq!(posted.unwrap_err().kind, UpstreamFailureKind::Reset);
-}
-
-#[tokio::test]
-async fn a_connection_that_breaks_at_its_first_request_is_not_an_idle_one() {
-    let server = TestServer::start(vec![Step::Reset]).await;
-    let upstream = upstream(&server.base_url());
-    assert_eq!(chat(&upstream).await.unwrap_err().kind, UpstreamFailureKind::Reset);
-    assert_eq!(server.requests().len(), 1);
-}

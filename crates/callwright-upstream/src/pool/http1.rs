@@ -17,11 +17,13 @@ use http::{Request, Response};
 use hyper::body::{Body, Frame, Incoming};
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
 use tokio::runtime::{self, Handle};
 use tokio::task::coop;
 
 use crate::body::RequestBody;
-use crate::connector::Transport;
+use crate::transport::Transport;
+use crate::witness::Witness;
 
 /// Maximum number of rounds of one poll; a connection that makes progress in each of them is polled again later.
 const MAX_ROUNDS: usize = 32;
@@ -33,14 +35,15 @@ pub(super) struct Http1Connection {
     driver: Driver,
     to_proxy: bool,
     runtime: runtime::Id,
+    witness: Option<Arc<Witness>>,
 }
 
 impl Http1Connection {
     /// Starts HTTP/1.1 on a transport that the current runtime has opened. Nothing is sent yet.
     pub(super) async fn start(transport: Transport) -> hyper::Result<Self> {
-        let to_proxy = transport.is_to_proxy();
-        let (sender, connection) = http1::handshake(transport).await?;
-        Ok(Self { sender, driver: Driver::new(connection), to_proxy, runtime: Handle::current().id() })
+        let (to_proxy, witness) = (transport.is_to_proxy(), transport.witness());
+        let (sender, connection) = http1::handshake(TokioIo::new(transport)).await?;
+        Ok(Self { sender, driver: Driver::new(connection), to_proxy, runtime: Handle::current().id(), witness })
     }
 
     /// Whether the peer is an HTTP proxy, which needs request targets in absolute form.
@@ -52,6 +55,11 @@ impl Http1Connection {
     /// another one for each of them.
     pub(super) fn runtime(&self) -> runtime::Id {
         self.runtime
+    }
+
+    /// Whether the server had closed the connection before it could read the whole of the request that failed.
+    pub(super) fn left_request_unread(&self) -> bool {
+        self.witness.as_ref().is_some_and(|witness| witness.is_unread())
     }
 
     /// Sends a request and waits for the head of the response.
@@ -90,14 +98,14 @@ impl Http1Connection {
 /// Reads and writes of a connection.
 struct Driver {
     /// `None` once the connection has ended.
-    connection: Option<http1::Connection<Transport, RequestBody>>,
+    connection: Option<http1::Connection<TokioIo<Transport>, RequestBody>>,
     wakes: Arc<Wakes>,
     /// Waker of `wakes`.
     waker: Waker,
 }
 
 impl Driver {
-    fn new(connection: http1::Connection<Transport, RequestBody>) -> Self {
+    fn new(connection: http1::Connection<TokioIo<Transport>, RequestBody>) -> Self {
         let wakes = Arc::<Wakes>::default();
         Self { connection: Some(connection), waker: Waker::from(Arc::clone(&wakes)), wakes }
     }

@@ -20,7 +20,15 @@ pub(super) enum PooledConnection {
     /// For one request at a time.
     Http1(Box<Http1Connection>),
     /// Shared by concurrent requests.
-    Http2(http2::SendRequest<RequestBody>),
+    Http2(Http2Connection),
+}
+
+/// Connection for concurrent requests.
+#[derive(Debug, Clone)]
+pub(super) struct Http2Connection {
+    pub(super) sender: http2::SendRequest<RequestBody>,
+    /// Number that identifies it among the connections of the pool.
+    pub(super) number: u64,
 }
 
 /// Connections that wait for requests.
@@ -34,7 +42,9 @@ pub(super) struct IdleConnections {
 struct Connections {
     /// Oldest first.
     http1: Vec<Idle<Box<Http1Connection>>>,
-    http2: Option<Idle<http2::SendRequest<RequestBody>>>,
+    http2: Option<Idle<Http2Connection>>,
+    /// Number of HTTP/2 connections so far.
+    http2_count: u64,
     /// Whether a task sweeps.
     is_swept: bool,
 }
@@ -83,12 +93,20 @@ impl IdleConnections {
     }
 
     /// Keeps a connection for concurrent requests, instead of an earlier one.
-    pub(super) fn share(self: &Arc<Self>, connection: http2::SendRequest<RequestBody>) {
+    pub(super) fn share(self: &Arc<Self>, sender: http2::SendRequest<RequestBody>) -> Http2Connection {
+        let mut connections = self.lock();
+        connections.http2_count += 1;
+        let connection = Http2Connection { sender, number: connections.http2_count };
         if self.max > 0 {
-            let mut connections = self.lock();
-            connections.http2 = Some(Idle::new(connection));
+            connections.http2 = Some(Idle::new(connection.clone()));
             self.start_sweep(&mut connections);
         }
+        connection
+    }
+
+    /// Stops sharing a connection on which the server accepts no further requests.
+    pub(super) fn retire(&self, number: u64) {
+        self.lock().http2.take_if(|shared| shared.connection.number == number);
     }
 
     fn start_sweep(self: &Arc<Self>, connections: &mut Connections) {
@@ -116,7 +134,9 @@ impl IdleConnections {
     }
 
     fn close_unusable_http2(&self, connections: &mut Connections) {
-        connections.http2.take_if(|shared| shared.connection.is_closed() || shared.since.elapsed() >= self.timeout);
+        connections
+            .http2
+            .take_if(|shared| shared.connection.sender.is_closed() || shared.since.elapsed() >= self.timeout);
     }
 
     fn lock(&self) -> MutexGuard<'_, Connections> {

@@ -10,15 +10,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use h2::Reason;
 use http::header::HOST;
 use http::uri::PathAndQuery;
 use http::{HeaderValue, Request, Response, Uri};
 use hyper::client::conn::http2;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 
 pub(super) use body::UpstreamBody;
 use http1::Http1Connection;
-use idle::{IdleConnections, PooledConnection};
+use idle::{Http2Connection, IdleConnections, PooledConnection};
 
 use super::body::RequestBody;
 use super::connector::Connector;
@@ -34,9 +35,18 @@ pub(super) enum RequestError {
     Exchange {
         /// Error of the connection.
         source: hyper::Error,
-        /// Whether the connection had served a request before.
-        is_reused: bool,
+        /// Why the server cannot have processed the request, if that is known.
+        evidence: Option<Unprocessed>,
     },
+}
+
+/// Why a server cannot have processed a request that was sent to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unprocessed {
+    /// By its own statement (RFC 9113, section 8.7): it refused the stream, or its GOAWAY excludes the stream.
+    Refused,
+    /// It had closed the idle connection before it could read the whole request.
+    Unread,
 }
 
 /// Connection pool of an upstream.
@@ -55,6 +65,7 @@ struct Unsent {
     error: hyper::Error,
     /// The request, if nothing of it was sent.
     request: Option<Request<RequestBody>>,
+    evidence: Option<Unprocessed>,
 }
 
 impl Pool {
@@ -88,8 +99,8 @@ impl Pool {
                 None => (self.connect().await.map_err(RequestError::Connect)?, false),
             };
             let sent = match connection {
-                PooledConnection::Http1(connection) => self.send_http1(connection, request).await,
-                PooledConnection::Http2(sender) => send_http2(sender, request).await,
+                PooledConnection::Http1(connection) => self.send_http1(connection, request, is_reused).await,
+                PooledConnection::Http2(connection) => self.send_http2(connection, request).await,
             };
             let unsent = match sent {
                 Ok(response) => return Ok(response),
@@ -97,7 +108,7 @@ impl Pool {
             };
             match unsent.request {
                 Some(again) if is_reused => request = again,
-                _ => return Err(RequestError::Exchange { source: unsent.error, is_reused }),
+                _ => return Err(RequestError::Exchange { source: unsent.error, evidence: unsent.evidence }),
             }
         }
     }
@@ -106,6 +117,7 @@ impl Pool {
         &self,
         mut connection: Box<Http1Connection>,
         mut request: Request<RequestBody>,
+        is_reused: bool,
     ) -> Result<Response<UpstreamBody>, Unsent> {
         request.headers_mut().entry(HOST).or_insert_with(|| self.host.clone());
         let target = if connection.is_to_proxy() { request.uri().clone() } else { origin_form(request.uri()) };
@@ -130,7 +142,26 @@ impl Pool {
                 if let Some(request) = &mut request {
                     *request.uri_mut() = uri;
                 }
-                Err(Unsent { error: error.into_error(), request })
+                let is_unread = is_reused && connection.left_request_unread();
+                Err(Unsent { error: error.into_error(), request, evidence: is_unread.then_some(Unprocessed::Unread) })
+            }
+        }
+    }
+
+    async fn send_http2(
+        &self,
+        mut connection: Http2Connection,
+        request: Request<RequestBody>,
+    ) -> Result<Response<UpstreamBody>, Unsent> {
+        match connection.sender.try_send_request(request).await {
+            Ok(response) => Ok(response.map(UpstreamBody::undriven)),
+            Err(mut error) => {
+                let request = error.take_message();
+                let error = error.into_error();
+                if is_going_away(&error) {
+                    self.idle.retire(connection.number);
+                }
+                Err(Unsent { evidence: is_refused(&error).then_some(Unprocessed::Refused), error, request })
             }
         }
     }
@@ -143,29 +174,32 @@ impl Pool {
                 return Ok(PooledConnection::Http1(Box::new(Http1Connection::start(transport).await?)));
             }
             let mut http2 = http2::Builder::new(TokioExecutor::new());
-            let (sender, connection) = http2.timer(TokioTimer::new()).handshake(transport).await?;
+            let (sender, connection) = http2.timer(TokioTimer::new()).handshake(TokioIo::new(transport)).await?;
             tokio::spawn(async move {
                 if let Err(error) = connection.await {
                     tracing::debug!(%error, "an HTTP/2 connection to an upstream has ended");
                 }
             });
-            self.idle.share(sender.clone());
-            Ok(PooledConnection::Http2(sender))
+            Ok(PooledConnection::Http2(self.idle.share(sender)))
         })
     }
 }
 
-async fn send_http2(
-    mut sender: http2::SendRequest<RequestBody>,
-    request: Request<RequestBody>,
-) -> Result<Response<UpstreamBody>, Unsent> {
-    match sender.try_send_request(request).await {
-        Ok(response) => Ok(response.map(UpstreamBody::undriven)),
-        Err(mut error) => {
-            let request = error.take_message();
-            Err(Unsent { error: error.into_error(), request })
-        }
-    }
+/// Whether a server has certainly not processed a request: it refused the stream, or it is going away and the stream is
+/// not among those that it processes (RFC 9113, sections 6.8 and 8.7). Streams that it still processes end with an error
+/// of the connection instead.
+fn is_refused(error: &hyper::Error) -> bool {
+    http2_error(error).is_some_and(|error| {
+        error.is_remote() && (error.is_go_away() || error.is_reset() && error.reason() == Some(Reason::REFUSED_STREAM))
+    })
+}
+
+fn is_going_away(error: &hyper::Error) -> bool {
+    http2_error(error).is_some_and(h2::Error::is_go_away)
+}
+
+fn http2_error(error: &hyper::Error) -> Option<&h2::Error> {
+    error.source()?.downcast_ref()
 }
 
 /// Returns the request target in origin form (RFC 9112, section 3.2.1): path and query.

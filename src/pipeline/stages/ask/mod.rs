@@ -39,9 +39,15 @@ pub(crate) async fn ask(
         let is_open = conversation.response_sender.is_open();
         let left = time_for_waits(pipeline, turn, is_open);
         let wait = match (&reply, again) {
-            (UpstreamReply::Relay(Relay::Failure(failure)), _) if failure.kind == UpstreamFailureKind::Connect => {
-                retries.after_connect(left)
-            }
+            (UpstreamReply::Relay(Relay::Failure(failure)), _) => match failure.kind {
+                UpstreamFailureKind::Connect => retries.after_connect(left),
+                UpstreamFailureKind::Refused => retries.after_unprocessed(left),
+                // The provider would hold the input twice if it keeps what it has read in part.
+                UpstreamFailureKind::Unread if !turn.request.has_provider_conversation() => {
+                    retries.after_unprocessed(left)
+                }
+                _ => None,
+            },
             (UpstreamReply::Relay(Relay::Answer { .. }), Some(again)) => retries.after_answer(again, left),
             _ => None,
         };
