@@ -9,9 +9,11 @@ use http::header::{ACCEPT_ENCODING, LINK};
 use reqwest::redirect::Policy;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
+use tower::util::AndThenLayer;
 use url::Url;
 
 use super::address::{AddressPolicy, AllowList, CheckedResolver, ForbiddenAddress, Lookup};
+use super::commitment::commit;
 use super::host_limits::HostLimits;
 use super::redirect::{self, RedirectRule};
 use super::refusal::refuse;
@@ -216,7 +218,8 @@ fn connections(
         .dns_resolver(Arc::new(resolver))
         .connect_timeout(Duration::from_secs(settings.connect_timeout_seconds))
         .pool_idle_timeout(Duration::from_secs(settings.pool_idle_timeout_seconds))
-        .pool_max_idle_per_host(pool_size);
+        .pool_max_idle_per_host(pool_size)
+        .connector_layer(AndThenLayer::new(commit));
     let builder = certificates(&settings.ca_file)
         .map_err(|why| BuildError::CaFile { file: settings.ca_file.clone(), why })?
         .into_iter()

@@ -9,6 +9,7 @@ use tracing::Instrument;
 
 use super::address::{Lookup, SystemLookup};
 use super::approval::Grant;
+use super::commitment::Commitment;
 use super::credentials::CallCredentials;
 use super::idempotency::{is_idempotent, is_open, new_key, with_key};
 use super::intent::{RunningCall, RunningCalls, intent_key};
@@ -77,8 +78,9 @@ impl Executor {
     /// - Policy, encoding and addresses are checked first. A violation is [`Outcome::Refused`], with a reason that
     ///   names what would allow the call.
     /// - The credentials that the operation requires are obtained next. If they are unavailable, nothing is sent.
-    /// - A request whose method is not safe is committed as an intent before it is sent; if that fails, the call is
-    ///   refused. If the same call of the same session was sent before and its outcome is unknown, it is not sent
+    /// - A request whose method is not safe is committed as an intent once there is a connection, before its first
+    ///   byte is sent; if that fails, the call is refused. One that only waited for a permit or a connection leaves no
+    ///   intent. If the same call of the same session was sent before and its outcome is unknown, it is not sent
     ///   again ([`Outcome::Unknown`]). Exceptions are harmless repeats: the request carries the idempotency key of
     ///   the first one, or its method is idempotent and the settings permit repeats. If the outcome is known but was
     ///   not delivered ([`Self::mark_delivered`]), the earlier response is returned and nothing is sent.
@@ -189,27 +191,41 @@ impl Executor {
 
     async fn send_at_most_once(&self, sending: PreparedCall) -> Outcome {
         let PreparedCall { key, turn, idempotency_key, grant, mut authorized, _running } = sending;
-        // The approval is consumed first. If the intent then cannot be committed, the approval is lost and nothing is
-        // sent.
-        if let Err(outcome) = redeem(grant.as_ref()).await {
-            return outcome;
-        }
-        let beginning = Beginning { turn: &turn, idempotency_key: idempotency_key.as_deref() };
-        let begun = match self.intents.begin(&key, beginning).await {
-            Ok(begun) => begun,
-            Err(error) => return unrecorded(&key, &error),
-        };
-        let own_key = idempotency_key.as_deref();
-        if let Some(outcome) =
-            self.in_the_way(&key, &authorized.request.method, begun, |earlier| own_key == Some(earlier))
-        {
-            return outcome;
-        }
         let has_key = idempotency_key.is_some();
-        let repeatable = has_key || self.may_repeat(&authorized.request.method);
-        let outcome = self.sender.deliver(&mut authorized, repeatable).await;
+        let method = authorized.request.method.clone();
+        let repeatable = has_key || self.may_repeat(&method);
+        // What the first request got is known without a connection.
+        let own_key = idempotency_key.clone();
+        match self.intents.earlier(&key, &turn).await {
+            Ok(Some(earlier)) => {
+                let is_own = |earlier: &str| own_key.as_deref() == Some(earlier);
+                if let Some(outcome) = self.in_the_way(&key, &method, earlier, is_own) {
+                    return outcome;
+                }
+            }
+            Ok(None) => {}
+            Err(error) => return unrecorded(&key, &error),
+        }
+        let commitment = {
+            let (executor, key) = (self.clone(), key.clone());
+            let record = Arc::new(IntentRecord { executor, key, turn, idempotency_key, grant, method });
+            Arc::new(Commitment::new(move || {
+                let record = Arc::clone(&record);
+                Box::pin(async move { record.make().await })
+            }))
+        };
+        let delivered = commitment.of(self.sender.deliver(&mut authorized, repeatable)).await;
+        if let Some(stopped) = commitment.stopped() {
+            return stopped;
+        }
+        let outcome = match delivered {
+            // The time was over before there was a connection.
+            Outcome::Unknown { reason } if !commitment.is_made() => Outcome::Unreachable { reason },
+            outcome => outcome,
+        };
         let is_open = if has_key { is_open(&outcome) } else { matches!(outcome, Outcome::Unknown { .. }) };
-        if !is_open
+        if commitment.has_begun()
+            && !is_open
             && let Err(error) =
                 self.intents.finish(&key, outcome.label(), stored_answer::write(&outcome).as_deref()).await
         {
@@ -254,6 +270,31 @@ struct PreparedCall {
     grant: Option<(Grant, String)>,
     authorized: AuthorizedRequest,
     _running: RunningCall,
+}
+
+/// Record of a request that changes data, made before it is sent.
+struct IntentRecord {
+    executor: Executor,
+    key: IntentKey,
+    turn: String,
+    idempotency_key: Option<String>,
+    grant: Option<(Grant, String)>,
+    method: Method,
+}
+
+impl IntentRecord {
+    /// Consumes the approval, then commits the intent. If the latter fails, the approval is lost and nothing is sent.
+    async fn make(&self) -> Result<(), Outcome> {
+        let Self { executor, key, turn, idempotency_key, grant, method } = self;
+        redeem(grant.as_ref()).await?;
+        let own_key = idempotency_key.as_deref();
+        let begun = executor.intents.begin(key, Beginning { turn, idempotency_key: own_key }).await;
+        let begun = begun.map_err(|error| unrecorded(key, &error))?;
+        match executor.in_the_way(key, method, begun, |earlier| own_key == Some(earlier)) {
+            Some(outcome) => Err(outcome),
+            None => Ok(()),
+        }
+    }
 }
 
 impl std::fmt::Debug for Executor {

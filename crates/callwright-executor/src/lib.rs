@@ -13,6 +13,7 @@ mod answer;
 mod approval;
 mod charset;
 mod client;
+mod commitment;
 mod credentials;
 mod decoding;
 mod documents;

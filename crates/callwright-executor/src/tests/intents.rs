@@ -190,7 +190,37 @@ async fn an_unsent_request_may_be_retried() {
         let outcome = run(&executor, &operation, &toolset(), json!({})).await;
         assert!(matches!(outcome, Outcome::Unreachable { .. }), "{outcome:?}");
     }
-    assert_eq!(intents.labels(), [Some("unreachable".to_owned())]);
+    assert!(intents.labels().is_empty(), "nothing was sent");
+}
+
+#[tokio::test]
+async fn a_call_that_only_waited_is_not_sent_and_may_be_repeated() {
+    let server = Server::raw(|mut stream| async move {
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        let _ =
+            tokio::io::AsyncWriteExt::write_all(&mut stream, b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").await;
+    })
+    .await;
+    let intents = Arc::new(Remembered::default());
+    let settings = Settings { max_requests_per_host: 1, timeout_seconds: 2, ..local() };
+    let executor = Executor::build(&settings, Arc::clone(&intents) as Arc<dyn Intents>, None).unwrap();
+    let operation = post(&server.url());
+    let set = toolset();
+    let order = |room: i32| run(&executor, &operation, &set, json!({"room": room}));
+    let outcomes = futures_util::future::join_all((0..4).map(order)).await;
+    let waited: Vec<i32> = (0..4)
+        .zip(&outcomes)
+        .filter(|(_, outcome)| matches!(outcome, Outcome::Unreachable { .. }))
+        .map(|(room, _)| room)
+        .collect();
+    assert!(!waited.is_empty(), "{outcomes:?}");
+    let arrived = server.requests().len();
+    assert!(arrived + waited.len() <= 4, "an unreachable call was never sent");
+    assert_eq!(intents.labels().len(), 4 - waited.len());
+    for room in &waited {
+        assert_eq!(answer(order(*room).await).status, 200, "it can be placed");
+    }
+    assert_eq!(server.requests().len(), arrived + waited.len());
 }
 
 #[tokio::test]
