@@ -25,11 +25,20 @@ pub(crate) use shape::{NodeId, Openness, SchemaShape, ShapeNode};
 pub use validators::Validators;
 pub(crate) use value_type::{type_names, type_of};
 pub(crate) use violations::{SchemaRule, Violation};
-use work::SchemaWork;
+use work::{Extent, SchemaWork};
 
 /// Maximum number of subschemas to visit at one location to explain a violation. Beyond that, the violation is reported
 /// without a reason.
 const MAX_EXPLAINED: u64 = 20_000;
+
+/// Maximum number of subschemas to visit in all to explain violations: each may have an error of about 500 bytes.
+const MAX_ERRORS: u64 = 200_000;
+
+/// Maximum number of subschemas to visit in all, about 0.4 s. Larger arguments are not validated.
+const MAX_VISITED: u64 = 20_000_000;
+
+/// Number of locations up to which arguments are validated without a look at the work.
+const FEW_LOCATIONS: u64 = 1_000;
 
 /// Maximum number of schemas on the stack during validation. Each takes up to about 700 bytes of the 2 MB thread stack.
 /// Real arguments do not need more; deeper ones count as a violation.
@@ -155,10 +164,17 @@ impl CompiledSchema {
     /// them is missing. A missing part below a property of the root applies to arguments with this property.
     pub(crate) fn leaves_unjudged(&self, arguments: &Map<String, Value>) -> bool {
         self.is_unusable
+            || self.exceeds(Extent::of_parts(arguments.values()))
             || self.gaps.iter().any(|gap| property_of(gap).is_none_or(|name| arguments.contains_key(&name)))
     }
 
-    /// Returns the schema violations in `arguments`. Empty if there are none or the schema has no validator.
+    /// Whether arguments of this extent would take too long to validate.
+    fn exceeds(&self, extent: Extent) -> bool {
+        extent.locations > FEW_LOCATIONS && self.work.as_ref().is_some_and(|work| work.total(extent) > MAX_VISITED)
+    }
+
+    /// Returns the schema violations in `arguments`. Empty if there are none, the schema has no validator, or the arguments
+    /// are too large for it.
     pub(crate) fn violations(&self, arguments: &Value) -> Vec<Violation> {
         let Some(mut validator) = self.validator.as_ref() else { return Vec::new() };
         if let Some(linear) = &self.linear_validator
@@ -166,15 +182,24 @@ impl CompiledSchema {
         {
             validator = linear;
         }
-        let depth = if self.work.is_some() { depth(arguments) } else { 0 };
-        if self.work.as_ref().is_some_and(|work| work.stack(depth) > MAX_STACK) {
+        let extent = Extent::of(arguments);
+        if self.exceeds(extent) {
+            return Vec::new();
+        }
+        let recursive = self.work.as_ref().filter(|work| work.has_references());
+        if recursive.is_some_and(|work| work.stack(extent.depth) > MAX_STACK) {
             return vec![Violation::unexplained()];
         }
         if validator.is_valid(arguments) {
             return Vec::new();
         }
-        if self.work.as_ref().is_some_and(|work| work.bound(depth) > MAX_EXPLAINED) {
+        if recursive.is_some_and(|work| work.bound(extent.depth) > MAX_EXPLAINED) {
             return vec![Violation::unexplained()];
+        }
+        match self.work.as_ref().filter(|work| work.total(extent) > MAX_ERRORS) {
+            Some(work) if work.has_alternatives() => return vec![Violation::unexplained()],
+            Some(_) => return violations::first(validator, arguments),
+            None => {}
         }
         violations::collect(validator, arguments)
     }
@@ -212,15 +237,6 @@ fn property_of(location: &Pointer) -> Option<String> {
     if tokens.next()? == "properties" { tokens.next() } else { None }
 }
 
-/// Returns the nesting depth of a value. The JSON parser limits it to 128, so recursion is safe.
-fn depth(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
-        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
-        _ => 0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -247,6 +263,22 @@ mod tests {
             assert!(!schema.judges());
             assert!(schema.violations(&json!({ "a": "x" })).is_empty());
         }
+    }
+
+    #[test]
+    fn a_long_list_with_many_branches_takes_neither_long_nor_much_memory() {
+        let branches: Vec<Value> = (0..2_000).map(|length| json!({ "items": { "maxLength": length % 3 } })).collect();
+        let schema = CompiledSchema::compile(&json!({ "properties": { "a": { "anyOf": branches } } }));
+        let list = |items: usize| json!({ "a": vec!["long text"; items] });
+        assert!(matches!(schema.violations(&list(10))[0].rule, SchemaRule::Branches(_)));
+        assert_eq!(schema.violations(&list(500)), [Violation::unexplained()]);
+        let plain = CompiledSchema::compile(&json!({ "properties": { "a": { "items": { "type": "string" } } } }));
+        let mut numbers = list(100_000);
+        numbers["a"][70_000] = json!(1);
+        assert_eq!(plain.violations(&numbers)[0].path, Pointer::from("/a/70000"));
+        let large = list(20_000);
+        assert!(schema.violations(&large).is_empty() && schema.leaves_unjudged(large.as_object().unwrap()));
+        assert!(!schema.leaves_unjudged(list(500).as_object().unwrap()));
     }
 
     #[test]

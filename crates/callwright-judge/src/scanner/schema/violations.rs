@@ -106,6 +106,11 @@ pub(super) fn collect(validator: &Validator, value: &Value) -> Vec<Violation> {
     found
 }
 
+/// Returns the first violation only, without the time and memory for the others.
+pub(super) fn first(validator: &Validator, value: &Value) -> Vec<Violation> {
+    validator.validate(value).err().iter().flat_map(read).collect()
+}
+
 fn read(error: &ValidationError<'_>) -> Vec<Violation> {
     let path = Pointer::from(error.instance_path().as_str());
     let keyword = error.schema_path().as_str();

@@ -2,7 +2,8 @@
 //!
 //! With references, a short schema can expand to an enormous one. Thirty definitions that each refer twice to the next
 //! yield a billion branches for a single string. A validator that must explain *why* a value matches none of them
-//! visits all. These bounds are computed from the schema before its first use.
+//! visits all. Without references the same happens to a long list and a schema of many branches: every branch has an error
+//! of its own for every item. These bounds are computed from the schema before its first use.
 
 use std::collections::HashMap;
 
@@ -16,6 +17,9 @@ const MAX_STEPS: usize = 64;
 
 /// Maximum number of subschemas to visit for one value without descending into it. Schemas beyond are not used.
 const MAX_VISITS: u64 = 20_000;
+
+/// Keywords whose error has those of several subschemas.
+const ALTERNATIVES: [&str; 2] = ["anyOf", "oneOf"];
 
 /// Reason why a schema cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -31,6 +35,37 @@ pub(super) enum Unusable {
     TooMuch,
 }
 
+/// Size of a value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Extent {
+    /// Nesting depth.
+    pub(super) depth: usize,
+    /// Number of the value's parts, with itself.
+    pub(super) locations: u64,
+}
+
+impl Extent {
+    /// Measures a value with these parts. The JSON parser limits the depth to 128, so recursion is safe.
+    pub(super) fn of_parts<'a>(parts: impl Iterator<Item = &'a Value>) -> Self {
+        let mut extent = Self { depth: 0, locations: 1 };
+        for part in parts {
+            let part = Self::of(part);
+            extent.depth = extent.depth.max(part.depth + 1);
+            extent.locations += part.locations;
+        }
+        extent
+    }
+
+    /// Measures a value.
+    pub(super) fn of(value: &Value) -> Self {
+        match value {
+            Value::Array(items) => Self::of_parts(items.iter()),
+            Value::Object(members) => Self::of_parts(members.values()),
+            _ => Self { depth: 0, locations: 1 },
+        }
+    }
+}
+
 /// Graph of a schema's subschemas.
 #[derive(Debug)]
 pub(super) struct SchemaWork {
@@ -39,16 +74,19 @@ pub(super) struct SchemaWork {
     nodes: Vec<(Vec<usize>, Vec<usize>)>,
     /// Length of the longest chain of subschemas for one value.
     steps: usize,
+    has_references: bool,
+    has_alternatives: bool,
 }
 
 impl SchemaWork {
-    /// Builds the graph; `None` for a schema without references, whose work is bounded by its size.
+    /// Builds the graph; `None` for a schema without references that is nested too deeply for it.
     pub(super) fn read(schema: &Value) -> Result<Option<Self>, Unusable> {
         let graph = Graph::read(schema);
-        if !graph.has_references {
-            return Ok(None);
-        }
-        let (order, steps) = graph.order()?;
+        let (order, steps) = match graph.order() {
+            Ok(order) => order,
+            Err(_) if !graph.has_references => return Ok(None),
+            Err(unusable) => return Err(unusable),
+        };
         let mut place = vec![0; order.len()];
         for (index, node) in order.iter().enumerate() {
             if let Some(place) = place.get_mut(*node) {
@@ -60,8 +98,24 @@ impl SchemaWork {
             .filter_map(|node| graph.edges.get(*node))
             .map(|edges| (renumbered(&edges.same, &place), renumbered(&edges.part, &place)))
             .collect();
-        let work = Self { nodes, steps };
-        if work.visits(0).into_iter().max().unwrap_or(0) > MAX_VISITS { Err(Unusable::TooMuch) } else { Ok(Some(work)) }
+        let work =
+            Self { nodes, steps, has_references: graph.has_references, has_alternatives: graph.has_alternatives };
+        if work.has_references && work.bound(0) > MAX_VISITS { Err(Unusable::TooMuch) } else { Ok(Some(work)) }
+    }
+
+    /// Whether the schema has references. Without them, the work for one location is bounded by the size of the schema.
+    pub(super) fn has_references(&self) -> bool {
+        self.has_references
+    }
+
+    /// Whether a value may fit one of several subschemas, so that a single error has those of all of them.
+    pub(super) fn has_alternatives(&self) -> bool {
+        self.has_alternatives
+    }
+
+    /// Returns an upper bound of the number of subschemas that are visited for a value of this extent.
+    pub(super) fn total(&self, extent: Extent) -> u64 {
+        self.bound(extent.depth).saturating_mul(extent.locations)
     }
 
     /// Returns an upper bound of the number of schemas on the stack while a value of the given nesting depth is
@@ -105,16 +159,18 @@ struct SchemaEdges {
 struct Graph {
     edges: Vec<SchemaEdges>,
     has_references: bool,
+    has_alternatives: bool,
 }
 
 impl Graph {
     fn read(root: &Value) -> Self {
         let mut known: HashMap<*const Value, usize> = HashMap::from([(std::ptr::from_ref(root), 0)]);
         let mut queue = vec![root];
-        let mut graph = Self { edges: Vec::new(), has_references: false };
+        let mut graph = Self { edges: Vec::new(), has_references: false, has_alternatives: false };
         let mut next = 0;
         while let Some(schema) = queue.get(next).copied() {
             next += 1;
+            graph.has_alternatives |= ALTERNATIVES.iter().any(|keyword| schema.get(keyword).is_some());
             let mut edges = SchemaEdges::default();
             each_subschema(root, schema, &mut |relation, subschema| {
                 graph.has_references |= relation == Relation::Reference;
@@ -219,8 +275,12 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_without_references_needs_no_bound() {
-        assert!(SchemaWork::read(&json!({ "properties": { "a": { "type": "string" } } })).unwrap().is_none());
+    fn the_work_of_branches_grows_with_the_items() {
+        let branches: Vec<Value> = (0..100).map(|length| json!({ "items": { "maxLength": length } })).collect();
+        let work = SchemaWork::read(&json!({ "properties": { "a": { "anyOf": branches } } })).unwrap().unwrap();
+        let total = |items: usize| work.total(Extent::of(&json!({ "a": vec!["x"; items] })));
+        assert!(!work.has_references() && total(10) < 10_000 && total(10_000) > 1_000_000);
+        assert_eq!(Extent::of(&json!({ "a": [1, {}] })), Extent { depth: 2, locations: 4 });
     }
 
     #[test]
