@@ -2,7 +2,7 @@
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::Response;
 
 use crate::keys::{KnownKey, RequestedAccess};
@@ -24,23 +24,31 @@ const OWNER: &str = "callwright";
 const LISTING: RequestedAccess<'static> = RequestedAccess::PassedThrough { path: "/models", may_use_model: false };
 
 /// Handles `GET /v1/models`.
-pub(super) async fn list(State(side): State<ClientSide>, Caller(caller): Caller, headers: HeaderMap) -> Response {
+pub(super) async fn list(
+    State(side): State<ClientSide>,
+    Caller(caller): Caller,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
     let _admission = match pass_through::admit(&side, &caller, LISTING) {
         Ok(request_permit) => request_permit,
         Err(refusal) => return *refusal,
     };
-    let mut response = listed(&side, caller.as_deref(), headers).await;
+    let mut response = listed(&side, caller.as_deref(), uri.query(), headers).await;
     rate_limit::mark(response.headers_mut(), &side.access.standing(&caller));
     response
 }
 
 /// Returns the list of models. Without aliases, the upstream's list or failure is returned unchanged. If the upstream
-/// has no list, only the aliases are listed. A restricted key sees only its allowed models.
-async fn listed(side: &ClientSide, key: Option<&KnownKey>, headers: HeaderMap) -> Response {
+/// has no list, only the aliases are listed. A restricted key sees only its allowed models. Of several pages, the first one
+/// has the aliases.
+async fn listed(side: &ClientSide, key: Option<&KnownKey>, query: Option<&str>, headers: HeaderMap) -> Response {
     let restricted = key.filter(|key| key.is_restricted());
-    let aliases = side.pipeline.alias_names().filter(|name| restricted.is_none_or(|key| key.allows(name)));
+    let is_first = query.is_none_or(|query| !continues(query));
+    let aliases = side.pipeline.alias_names().filter(|_| is_first);
+    let aliases = aliases.filter(|name| restricted.is_none_or(|key| key.allows(name)));
     let aliases: Vec<(&str, &str)> = aliases.map(|name| (name, OWNER)).collect();
-    let mut theirs = theirs(side, headers).await;
+    let mut theirs = theirs(side, query, headers).await;
     if let Some(key) = restricted
         && let Ok(theirs) = &mut theirs
         && theirs.status.is_success()
@@ -81,10 +89,23 @@ impl UpstreamModelList {
     }
 }
 
-async fn theirs(side: &ClientSide, headers: HeaderMap) -> Result<UpstreamModelList, UpstreamFailure> {
+/// Members of a query that continue a list.
+const CURSORS: [&str; 4] = ["after", "after_id", "before", "before_id"];
+
+/// Whether a query requests a page behind or before another one.
+fn continues(query: &str) -> bool {
+    url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| CURSORS.contains(&name.as_ref()))
+}
+
+async fn theirs(
+    side: &ClientSide,
+    query: Option<&str>,
+    headers: HeaderMap,
+) -> Result<UpstreamModelList, UpstreamFailure> {
+    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
     let request = PassThrough {
         method: Method::GET,
-        path_and_query: "/models".to_owned(),
+        path_and_query: format!("/models{query}"),
         headers: for_list(headers),
         body: RequestBody::default(),
         upstream: None,

@@ -24,6 +24,13 @@ const AZURE_V1: &str = "/openai/v1/";
 /// Prefix of paths of Anthropic's clients whose base URL ends with `/v1`.
 const DOUBLED_V1: &str = "/v1/v1/";
 
+/// Normal paths below which a segment is the id of a model.
+const MODELS: [&str; 2] = ["/v1/models", "/openai/v1/models"];
+
+/// An encoded slash.
+const SLASH: &str = "%2F";
+const LOWER_CASE_SLASH: &str = "%2f";
+
 /// Last segments of every path to chat completions.
 const CHAT_SEGMENTS: [&str; 2] = ["chat", "completions"];
 
@@ -61,7 +68,7 @@ pub(super) fn normalise(path: &str) -> Result<Cow<'_, str>, PathFault> {
     }
     let mut normal = String::with_capacity(path.len());
     for segment in path.split('/') {
-        let segment = normalise_segment(segment)?;
+        let segment = if MODELS.contains(&normal.as_str()) { model_id(segment)? } else { normalise_segment(segment)? };
         if !segment.is_empty() && segment != "." {
             normal.push('/');
             normal.push_str(&segment);
@@ -71,6 +78,17 @@ pub(super) fn normalise(path: &str) -> Result<Cow<'_, str>, PathFault> {
         normal.push('/');
     }
     Ok(Cow::Owned(normal))
+}
+
+/// Returns the normal form of the id of a model, in which clients encode slashes: `meta-llama%2FLlama-3`.
+fn model_id(segment: &str) -> Result<String, PathFault> {
+    // Only the letter of this escape has two cases.
+    let parts: Vec<&str> = segment.split(SLASH).flat_map(|part| part.split(LOWER_CASE_SLASH)).collect();
+    let normal: Vec<String> = parts.into_iter().map(normalise_segment).collect::<Result<_, _>>()?;
+    if normal.len() > 1 && normal.iter().any(|part| part.is_empty() || part == ".") {
+        return Err(PathFault::Separator);
+    }
+    Ok(normal.join(SLASH))
 }
 
 /// Whether a path is in normal form already. Most paths are, at the cost of one pass over their bytes.
@@ -239,6 +257,8 @@ mod tests {
             ("/v1/files/%c3%a9%3a", "/v1/files/%C3%A9%3A"),
             ("/v1/files/é", "/v1/files/%C3%A9"),
             ("/v1/models/ft:gpt-4o:x::y", "/v1/models/ft:gpt-4o:x::y"),
+            ("/v1/models/meta-llama%2fLlama-3", "/v1/models/meta-llama%2FLlama-3"),
+            ("/v1/./models/a%2Fb%2Fc%3a", "/v1/models/a%2Fb%2Fc%3A"),
             ("/v1/files/.hidden", "/v1/files/.hidden"),
             ("/v1/files/...", "/v1/files/..."),
             ("/v1/files/100%25", "/v1/files/100%25"),
@@ -252,6 +272,13 @@ mod tests {
         use PathFault::{Control, DoubleEscape, Encoding, Escape, Parent, Separator};
         for (path, fault) in [
             ("/v1/x/../chat/completions", Parent),
+            ("/v1/models/a%2F..%2F..%2Fchat%2Fcompletions", Parent),
+            ("/v1/models/a%2F%2e%2e%2fb", Parent),
+            ("/v1/models/a%2F%2Fb", Separator),
+            ("/v1/models/a%2F.%2Fb", Separator),
+            ("/v1/models/a%252Fb", DoubleEscape),
+            ("/v1/models/a%5Cb", Separator),
+            ("/v1/files/a%2Fb", Separator),
             ("/v1/%2e%2e/admin", Parent),
             ("/v1/.%2E/admin", Parent),
             ("/v1/..;/admin", Parent),

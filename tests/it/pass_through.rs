@@ -198,6 +198,7 @@ async fn stored_completions_are_passed_through_although_they_share_the_path() {
         (Method::GET, "/v1/chat/completions/chatcmpl-1"),
         (Method::DELETE, "/v1/chat/completions/chatcmpl-1"),
         (Method::GET, "/v1/models/gpt-test"),
+        (Method::GET, "/v1/models/meta-llama%2FLlama-3"),
     ] {
         let answer = proxy.client().send(method.clone(), path, &[], "").await;
         assert_eq!(answer.ok()["object"], "list", "{path}");
@@ -238,6 +239,9 @@ async fn models_are_the_upstreams_and_the_aliases() {
     assert!(models.contains(&list["data"][0]), "{answer}");
     let helper = models.iter().find(|model| model["id"] == "helper").unwrap();
     assert_eq!(helper["object"], "model");
+    let page = proxy.client().get("/v1/models?limit=1&after_id=gpt-test").await.ok();
+    assert_eq!(page["data"], list["data"], "the first page has the aliases");
+    assert_eq!(upstream.received().pop().unwrap().target, "/v1/models?limit=1&after_id=gpt-test");
     assert!(helper["created"].is_i64() && helper["owned_by"].is_string(), "{helper}");
 }
 
