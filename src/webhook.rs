@@ -19,6 +19,7 @@ use tokio::time::sleep;
 use url::Url;
 
 use callwright_common::errors;
+use callwright_common::tasks::supervised;
 use callwright_store::ApprovalSummary;
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::WebhookEnd;
@@ -158,7 +159,10 @@ impl Webhook {
             key: hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes()),
             metrics: metrics.clone(),
         };
-        tokio::spawn(run(Arc::new(receiver), waiting));
+        let delivering = (Arc::new(receiver), waiting);
+        tokio::spawn(supervised("webhook", delivering, async |(receiver, waiting): &mut _| {
+            run(receiver, waiting).await
+        }));
         Ok(Some(Self { queue, metrics }))
     }
 
@@ -174,11 +178,11 @@ impl Webhook {
 }
 
 /// Sends the queued notifications, several at a time: one that is retried does not delay the others.
-async fn run(receiver: Arc<Receiver>, mut waiting: mpsc::Receiver<QueuedNotification>) {
+async fn run(receiver: &Arc<Receiver>, waiting: &mut mpsc::Receiver<QueuedNotification>) {
     let permits = Arc::new(Semaphore::new(CONCURRENT));
     while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
         let Some(notification) = waiting.recv().await else { return };
-        let receiver = Arc::clone(&receiver);
+        let receiver = Arc::clone(receiver);
         tokio::spawn(async move {
             receiver.deliver(&notification).await;
             drop(permit);

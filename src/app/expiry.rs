@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::pipeline::Pipeline;
+use callwright_common::tasks::supervised;
 use callwright_store::Store;
 
 /// Pause after a sweep that removed few rows.
@@ -19,17 +20,21 @@ const PAUSE_AGAIN: Duration = Duration::from_millis(100);
 
 /// Removes what has expired until `ending` is cancelled.
 pub(super) fn start(store: Arc<Store>, pipeline: Arc<Pipeline>, ending: CancellationToken) {
-    tokio::spawn(async move {
-        loop {
-            // While the store is down, expired rows wait for a later sweep.
-            let removed =
-                store.forget_kept_parts(ROWS).await.unwrap_or(0).max(store.forget_plans(ROWS).await.unwrap_or(0));
-            let _ = pipeline.approvals().sweep().await;
-            let pause = if removed >= u64::from(ROWS) { PAUSE_AGAIN } else { PAUSE };
-            tokio::select! {
-                () = ending.cancelled() => return,
-                () = tokio::time::sleep(pause) => {}
-            }
+    let removing = (store, pipeline, ending);
+    tokio::spawn(supervised("expiry", removing, async |(store, pipeline, ending): &mut _| {
+        remove(store, pipeline, ending).await
+    }));
+}
+
+async fn remove(store: &Store, pipeline: &Pipeline, ending: &CancellationToken) {
+    loop {
+        // While the store is down, expired rows wait for a later sweep.
+        let removed = store.forget_kept_parts(ROWS).await.unwrap_or(0).max(store.forget_plans(ROWS).await.unwrap_or(0));
+        let _ = pipeline.approvals().sweep().await;
+        let pause = if removed >= u64::from(ROWS) { PAUSE_AGAIN } else { PAUSE };
+        tokio::select! {
+            () = ending.cancelled() => return,
+            () = tokio::time::sleep(pause) => {}
         }
-    });
+    }
 }

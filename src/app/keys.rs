@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::following::is_due;
 use crate::config::Settings;
 use crate::keys::Access;
+use callwright_common::tasks::supervised;
 use callwright_store::{Store, StoreError};
 use callwright_telemetry::Metrics;
 
@@ -34,25 +35,29 @@ pub(super) fn start(access: &Arc<Access>, store: Arc<Store>, metrics: Arc<Metric
     if !access.is_required() {
         return;
     }
-    tokio::spawn(follow(Arc::clone(access), store, metrics, ending.clone()));
-    tokio::spawn(exchange(Arc::clone(access), ending));
+    let following = (Arc::clone(access), store, metrics, ending.clone());
+    tokio::spawn(supervised("keys", following, async |(access, store, metrics, ending): &mut _| {
+        follow(access, store, metrics, ending).await;
+    }));
+    let exchanging = (Arc::clone(access), ending);
+    tokio::spawn(supervised("key_usage", exchanging, async |(access, ending): &mut _| exchange(access, ending).await));
 }
 
-async fn follow(access: Arc<Access>, store: Arc<Store>, metrics: Arc<Metrics>, ending: CancellationToken) {
+async fn follow(access: &Access, store: &Store, metrics: &Metrics, ending: &CancellationToken) {
     let mut changes = store.changes();
     loop {
         // Keys may have changed since loading, so the first refresh comes before the first wait.
         let result = access.refresh().await;
         if result == Ok(true) {
-            know_groups(&access, &metrics);
+            know_groups(access, metrics);
         }
-        if !is_due(&result, &mut changes, &ending).await {
+        if !is_due(&result, &mut changes, ending).await {
             return;
         }
     }
 }
 
-async fn exchange(access: Arc<Access>, ending: CancellationToken) {
+async fn exchange(access: &Access, ending: &CancellationToken) {
     let mut works = true;
     loop {
         tokio::select! {

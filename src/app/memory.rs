@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::following::{PAUSE_AFTER_FAILURE, is_due};
 use crate::config::Settings;
 use crate::pipeline::RecallMemory;
+use callwright_common::tasks::supervised;
 use callwright_knowledge::experience::NoteTaker;
 use callwright_offline::learning::{CachedMemory, Job, JobOutcome, Learner, LessonRewriter, MemoryCache, Worker};
 use callwright_search::embedding::Embedder;
@@ -63,15 +64,22 @@ impl Memories {
     /// Keeps the memory current and runs the learning jobs, until `ending` is cancelled.
     pub(super) fn start(mut self, ending: CancellationToken) {
         if let Some(learner) = self.learner.take() {
-            tokio::spawn(work(learner, Arc::clone(&self.store), ending.clone()));
+            self.spawn_work("learner", learner, &ending);
         }
         if let Some(lesson_rewriter) = self.lesson_rewriter.take() {
-            tokio::spawn(work(lesson_rewriter, Arc::clone(&self.store), ending.clone()));
+            self.spawn_work("lesson_rewriter", lesson_rewriter, &ending);
         }
-        tokio::spawn(self.keep(ending));
+        tokio::spawn(supervised("memory", self, async move |memories: &mut Self| memories.keep(&ending).await));
     }
 
-    async fn keep(self, ending: CancellationToken) {
+    fn spawn_work<J: Job>(&self, name: &'static str, worker: Worker<J>, ending: &CancellationToken) {
+        let work_state = (worker, Arc::clone(&self.store), ending.clone());
+        tokio::spawn(supervised(name, work_state, async |(worker, store, ending): &mut _| {
+            work(worker, store, ending).await;
+        }));
+    }
+
+    async fn keep(&self, ending: &CancellationToken) {
         let mut changes = self.store.changes();
         loop {
             // The store may have changed since loading, so the first refresh comes before the first wait.
@@ -80,7 +88,7 @@ impl Memories {
                 self.memory.store(Arc::new(seen(known, self.embedder.as_ref())));
                 self.count(known);
             }
-            if !is_due(&result, &mut changes, &ending).await {
+            if !is_due(&result, &mut changes, ending).await {
                 return;
             }
         }
@@ -132,7 +140,7 @@ fn jobs(
 }
 
 /// Runs a job whenever there is new work, until `ending` is cancelled.
-async fn work<J: Job>(worker: Worker<J>, store: Arc<Store>, ending: CancellationToken) {
+async fn work<J: Job>(worker: &Worker<J>, store: &Store, ending: &CancellationToken) {
     let (mut changes, mut after_failure) = (store.changes(), PAUSE_AFTER_FAILURE);
     loop {
         let next = async {

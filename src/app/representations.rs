@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::documents::TakeOver;
 use super::following::is_due;
+use callwright_common::tasks::supervised;
 use callwright_store::{Memory, Revision, Store, StoreError};
 use callwright_types::representation::SharedRepresentation;
 
@@ -58,20 +59,25 @@ impl SharedRepresentations {
 
     /// Keeps them current until `ending` is cancelled. After each change, `take_over` receives all of them, on a
     /// blocking thread.
-    pub(super) fn start(mut self, ending: CancellationToken, take_over: TakeOver) {
-        tokio::spawn(async move {
-            let mut changes = self.store.changes();
-            loop {
-                let result = self.refresh().await;
-                if result == Ok(true) {
-                    let (all, take_over) = (self.all(), take_over.clone());
-                    // The panic hook has logged a panic of that thread; the next change is applied anyway.
-                    let _ = tokio::task::spawn_blocking(move || take_over.take_over(all)).await;
-                }
-                if !is_due(&result, &mut changes, &ending).await {
-                    return;
-                }
+    pub(super) fn start(self, ending: CancellationToken, take_over: TakeOver) {
+        let following = (self, ending, take_over);
+        tokio::spawn(supervised("representations", following, async |(representations, ending, take_over): &mut _| {
+            representations.follow(ending, take_over).await;
+        }));
+    }
+
+    async fn follow(&mut self, ending: &CancellationToken, take_over: &TakeOver) {
+        let mut changes = self.store.changes();
+        loop {
+            let result = self.refresh().await;
+            if result == Ok(true) {
+                let (all, take_over) = (self.all(), take_over.clone());
+                // The panic hook has logged a panic of that thread; the next change is applied anyway.
+                let _ = tokio::task::spawn_blocking(move || take_over.take_over(all)).await;
             }
-        });
+            if !is_due(&result, &mut changes, ending).await {
+                return;
+            }
+        }
     }
 }

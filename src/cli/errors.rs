@@ -1,6 +1,7 @@
 //! Error reports and exit status of subcommands.
 
 use std::error::Error;
+use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitCode, ExitStatus};
 
@@ -52,7 +53,8 @@ pub(super) fn failure(error: &(dyn Error + Send + Sync + 'static)) -> ExitCode {
         return ExitCode::from(client.code());
     }
     for line in error.to_string().lines() {
-        anstream::eprintln!("{PROGRAM}callwright:{PROGRAM:#} {line}");
+        // `eprintln` panics if standard error is closed or its disk is full.
+        let _ = writeln!(anstream::stderr(), "{PROGRAM}callwright:{PROGRAM:#} {line}");
     }
     if error.is::<NothingLearned>() { ExitCode::from(NOTHING_LEARNED) } else { ExitCode::FAILURE }
 }

@@ -12,6 +12,7 @@ use super::api_operation::{ApiParts, for_everyone, for_operators};
 use super::api_schema::{array, named, object, one_of, required, text};
 use super::json;
 use super::state::OperatorSide;
+use callwright_common::tasks::{self, TaskState};
 
 /// Handles `GET /healthz`: the process runs.
 pub(super) async fn alive() -> &'static str {
@@ -30,6 +31,10 @@ pub(super) async fn ready(State(side): State<OperatorSide>) -> Response {
     if switched.is_any() {
         degraded.push(json!({"part": "guard", "reason": "the kill switch is thrown: turns pass through unguarded"}));
     }
+    let is_down = |(name, task): &(&str, TaskState)| {
+        task.is_down.then(|| json!({"part": name, "reason": "a background task panicked and starts again shortly"}))
+    };
+    degraded.extend(tasks::restarted().iter().filter_map(is_down));
     let has_keys = side.access.is_ready();
     if !has_keys {
         degraded.push(

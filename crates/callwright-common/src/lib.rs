@@ -1,5 +1,5 @@
-//! Domain-independent helpers: JSON, YAML and JSON Schema, digests, bounded caches, file watching and ordered
-//! parallel work.
+//! Domain-independent helpers: JSON, YAML and JSON Schema, digests, bounded caches, file watching, ordered
+//! parallel work and supervised tasks.
 //!
 //! Owns the shared implementation of each of these. Must not depend on tools, calls or any other crate of the proxy.
 
@@ -10,6 +10,7 @@ pub mod json;
 pub mod parallel;
 pub mod placeholder;
 pub mod schema;
+pub mod tasks;
 pub mod text;
 pub mod tokens;
 pub mod watch;

@@ -21,6 +21,7 @@ use super::{
     Ages, Beginning, IntentKey, IntentState, Intents, LearnableTraces, Location, Revision, Revisions, Settings,
     StoreError, TextHash, TraceFilter, TracePage, TraceRow, Traces, Vectors,
 };
+use callwright_common::tasks::supervised;
 use callwright_types::{Trace, ids};
 
 /// Shared handle of the store; clones share one store.
@@ -79,7 +80,8 @@ impl Store {
         };
         let is_worth_retrying = location.is_some() && matches!(state, StoreState::Down(_));
         let store = Self::new(location, settings, owner, state);
-        tokio::spawn(changes::poll_changes(Arc::downgrade(&store.inner)));
+        let inner = Arc::downgrade(&store.inner);
+        tokio::spawn(supervised("store_changes", inner, async |inner: &mut _| changes::poll_changes(inner).await));
         if is_worth_retrying {
             let pause = Duration::from_secs(settings.retry_seconds.max(1));
             tokio::spawn(reopen(Arc::downgrade(&store.inner), pause));

@@ -117,6 +117,9 @@ mod tests {
     /// Id of a trace that the store always refuses.
     const POISON: &str = "poison";
 
+    /// Id of a trace whose writing panics.
+    const BROKEN: &str = "broken";
+
     impl Script {
         fn ids(&self) -> Vec<String> {
             self.written.lock().unwrap().concat()
@@ -129,6 +132,7 @@ mod tests {
                 if *self.is_down.lock().unwrap() {
                     return Err(StoreError::Unavailable("down".to_owned()));
                 }
+                assert!(batch.iter().all(|row| *row.id != *BROKEN), "a fault of the writer");
                 if batch.iter().any(|row| *row.id == *POISON) {
                     return Err(StoreError::Refused("poison".to_owned()));
                 }
@@ -188,6 +192,22 @@ mod tests {
         assert!(store.written.lock().unwrap().iter().all(|batch| batch.len() <= 10));
         assert_eq!(store.written.lock().unwrap().len(), 10);
         assert_eq!((queue.waiting(), dropped.load(Ordering::Relaxed)), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn the_writer_starts_again_after_a_panic_and_counts_what_was_lost() {
+        let settings = Settings { batch_milliseconds: 0, ..in_memory() };
+        let Fixture { store, dropped, queue } = start(&settings);
+        queue.push(&trace(BROKEN, 1));
+        while dropped.load(Ordering::Relaxed) == 0 {
+            tokio::task::yield_now().await;
+        }
+        queue.push(&trace("next", 1));
+        while queue.waiting() > 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert_eq!((store.ids(), queue.waiting()), (vec!["next".to_owned()], 0));
+        assert_eq!((dropped.load(Ordering::Relaxed), queue.drain(PATIENCE).await), (1, 0));
     }
 
     #[tokio::test]

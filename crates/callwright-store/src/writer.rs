@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::disk::Disk;
 use super::{Ages, Settings, StoreError, TraceRow, Traces};
+use callwright_common::tasks::supervised;
 
 /// Maximum number of rows of each kind per sweep: a sweep holds the write lock, and traces and intents wait for it.
 const SWEEP_ROWS: u32 = 500;
@@ -93,6 +94,22 @@ impl Backlog {
     }
 }
 
+/// Rows that no longer wait in the queue. If their writing panics, they count as dropped.
+struct RowsInHand {
+    rows: Vec<TraceRow>,
+    is_kept: bool,
+    backlog: Arc<Backlog>,
+}
+
+impl Drop for RowsInHand {
+    fn drop(&mut self) {
+        self.backlog.settle(&self.rows);
+        if !self.is_kept {
+            self.backlog.dropped(self.rows.len());
+        }
+    }
+}
+
 /// Writer of queued traces: to the store, or to disk during a store outage.
 pub(super) struct TraceWriter {
     store: Arc<dyn Traces>,
@@ -145,11 +162,15 @@ impl TraceWriter {
         }
     }
 
-    /// Writes until the queue is closed and empty.
+    /// Writes until the queue is closed and empty, also after a panic.
     pub(super) async fn run(mut self) {
         self.disk.open().await;
         self.backlog.on_disk(self.disk.bytes());
-        let mut batch = Vec::with_capacity(self.batch_traces);
+        supervised("trace_writer", self, async |writer: &mut Self| writer.write_queue().await).await;
+    }
+
+    async fn write_queue(&mut self) {
+        let mut batch = Vec::new();
         loop {
             // Between two batches, so that traces on disk make progress under load.
             if self.disk.holds_some() && self.next_try <= Instant::now() && !self.closing.is_cancelled() {
@@ -163,8 +184,7 @@ impl TraceWriter {
                         return;
                     }
                     self.fill(&mut batch).await;
-                    self.keep(&batch).await;
-                    batch.clear();
+                    self.keep(std::mem::take(&mut batch)).await;
                 }
                 () = tokio::time::sleep_until(self.next_try), if self.disk.holds_some() => {}
                 () = tokio::time::sleep_until(self.next_sweep), if self.retention.ends() => self.sweep().await,
@@ -196,15 +216,16 @@ impl TraceWriter {
 
     /// Stores a batch, or appends it to the traces on disk. If both fail, it retries without limit: the queue before it
     /// is bounded.
-    async fn keep(&mut self, batch: &[TraceRow]) {
+    async fn keep(&mut self, batch: Vec<TraceRow>) {
+        let mut batch = RowsInHand { rows: batch, is_kept: false, backlog: Arc::clone(&self.backlog) };
         loop {
             if !self.disk.holds_some() {
-                if let TraceWriteResult::Settled = self.write(batch).await {
+                if let TraceWriteResult::Settled = self.write(&batch.rows).await {
                     break;
                 }
                 self.next_try = Instant::now() + self.retry;
             }
-            if self.disk.push(batch).await {
+            if self.disk.push(&batch.rows).await {
                 break;
             }
             self.pause().await;
@@ -212,7 +233,8 @@ impl TraceWriter {
                 self.write_back().await;
             }
         }
-        self.backlog.settle(batch);
+        batch.is_kept = true;
+        drop(batch);
         self.backlog.on_disk(self.disk.bytes());
     }
 

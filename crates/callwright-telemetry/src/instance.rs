@@ -17,6 +17,8 @@ use super::labels::{
     Listener, MAX_CLIENT_TOOLS, MemoryKind, OTHER, OperationState, Purpose, RequestRefusal, ResultLabel, SpanEnd,
     Stage, TokenKind, TurnMode, UnsureResult, WebhookEnd,
 };
+use super::log_lines::lost_lines;
+use callwright_common::tasks;
 use callwright_types::outcome::CredentialFault;
 use callwright_types::{
     CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, Protocol, RefusalReason, RepairKind, TurnAction,
@@ -263,6 +265,10 @@ metrics! {
     edges_reloads: Counters<ResultLabel> = "edges_reloads_total" ["result"];
     /// Operations of the documents in the catalog, by toolset and whether they are available as tools.
     catalog_operations: IntGaugeVec = "catalog_operations" ["toolset", "state"];
+    /// Log lines that could not be written.
+    log_lines_lost: IntCounter = "log_lines_lost_total";
+    /// Restarts of background tasks after a panic.
+    task_restarts: IntCounter = "task_restarts_total";
     /// Traces that were lost: the queue was full or the store did not accept them.
     traces_dropped: IntCounter = "traces_dropped_total";
     /// Traces waiting to be written.
@@ -366,6 +372,10 @@ impl Metrics {
 
     /// Returns all metrics in the Prometheus text format, version 0.0.4.
     pub fn render(&self) -> String {
+        // The lines of a process are counted where they are written, because logging begins before there are metrics.
+        self.log_lines_lost.inc_by(lost_lines().saturating_sub(self.log_lines_lost.get()));
+        let restarts = tasks::restarted().iter().map(|(_, task)| task.restarts).sum::<u64>();
+        self.task_restarts.inc_by(restarts.saturating_sub(self.task_restarts.get()));
         TextEncoder::new().encode_to_string(&self.registry.gather()).unwrap_or_default()
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! Each turn ends with a line, and a system call per line is a noticeable part of a turn. These lines wait up to
 //! [`DELAY`], and all lines that wait are written by one call. Every other line is written at once, after the lines before
-//! it.
+//! it. Lines that cannot be written, because a disk is full or the reader of a pipe is gone, are lost and counted: no turn
+//! fails for them.
 
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -17,6 +19,14 @@ const DELAY: Duration = Duration::from_millis(50);
 /// Bytes that may wait. The thread that logs further ones writes them all, so a reader that is too slow slows down
 /// logging rather than filling memory.
 const MAX_WAITING_BYTES: usize = 64 * 1024;
+
+/// Lines of this process that could not be written.
+static LOST: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the number of log lines of this process that could not be written.
+pub(super) fn lost_lines() -> u64 {
+    LOST.load(Ordering::Relaxed)
+}
 
 /// Keeps the delay of log lines. Dropping it writes the lines that wait; later ones are written at once.
 #[derive(Debug)]
@@ -82,8 +92,7 @@ impl Drop for DelayedLines {
     fn drop(&mut self) {
         lock(&self.0.waiting).has_ended = true;
         self.0.changed.notify_all();
-        // There is no other place for the error.
-        let _ = self.0.write_waiting();
+        self.0.write_waiting();
     }
 }
 
@@ -108,7 +117,7 @@ impl Write for LogLine<'_> {
         let must_write = self.is_urgent || waiting.has_ended || waiting.lines.len() >= MAX_WAITING_BYTES;
         drop(waiting);
         if must_write {
-            self.shared.write_waiting()?;
+            self.shared.write_waiting();
         } else if is_first {
             self.shared.changed.notify_one();
         }
@@ -116,21 +125,24 @@ impl Write for LogLine<'_> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.shared.write_waiting()
+        self.shared.write_waiting();
+        Ok(())
     }
 }
 
 impl Shared {
-    /// Writes all lines that wait.
-    fn write_waiting(&self) -> io::Result<()> {
+    /// Writes all lines that wait. Lines of which a part cannot be written count as lost.
+    fn write_waiting(&self) {
         // Held until the lines are written, so that no later line overtakes them.
         let mut output = lock(&self.output);
         let spare = std::mem::take(&mut output.spare);
         let mut lines = std::mem::replace(&mut lock(&self.waiting).lines, spare);
-        let written = output.writer.write_all(&lines).and_then(|()| output.writer.flush());
+        if output.writer.write_all(&lines).and_then(|()| output.writer.flush()).is_err() {
+            let count = memchr::memchr_iter(b'\n', &lines).count();
+            LOST.fetch_add(u64::try_from(count).unwrap_or(u64::MAX), Ordering::Relaxed);
+        }
         lines.clear();
         output.spare = lines;
-        written
     }
 
     fn write_delayed(&self) {
@@ -141,8 +153,7 @@ impl Shared {
                 return;
             }
             thread::sleep(DELAY);
-            // A logger without delay would lose the lines as well, and there is no other place for the error.
-            let _ = self.write_waiting();
+            self.write_waiting();
         }
     }
 }
@@ -209,6 +220,30 @@ mod tests {
         let (delayed, calls) = logging(|| tracing::info!("last"));
         drop(delayed);
         assert_eq!(calls.try_iter().collect::<String>(), " INFO last\n");
+    }
+
+    /// A full disk.
+    struct Full;
+
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_that_cannot_be_written_are_counted() {
+        let (lines, delayed) = LogLines::delayed(Full, module_path!());
+        let before = lost_lines();
+        let write = |text: &[u8]| LogLine { shared: &lines.shared, is_urgent: true }.write(text);
+        assert_eq!(write(b"first\n").unwrap(), 6);
+        assert_eq!(write(b"second\nthird\n").unwrap(), 13);
+        assert!(lost_lines() - before >= 3);
+        drop(delayed);
     }
 
     #[test]

@@ -52,7 +52,8 @@ where
     let filter = EnvFilter::builder()
         .parse(&settings.log)
         .map_err(|source| LogError::Filter { text: settings.log.clone(), source })?;
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
+    // Its reports of internal errors go to standard error by `eprintln`, which panics if nothing can be written there.
+    let logs = tracing_subscriber::fmt().log_internal_errors(false).with_env_filter(filter).with_writer(writer);
     Ok(match settings.format {
         LogFormat::Json => Box::new(logs.fmt_fields(JsonFields::new()).event_format(JsonLine).finish()),
         LogFormat::Text if colours => Box::new(logs.finish()),

@@ -39,7 +39,7 @@ impl Store {
 }
 
 /// Polls for changes and sends heartbeats until the store is closed or dropped. Does not keep the store alive.
-pub(super) async fn poll_changes(inner: Weak<StoreInner>) {
+pub(super) async fn poll_changes(inner: &Weak<StoreInner>) {
     let mut next_heartbeat = Instant::now();
     let mut listens = false;
     loop {

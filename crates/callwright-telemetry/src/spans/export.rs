@@ -1,5 +1,6 @@
 //! The bounded queue of spans, and the task that sends them. Turns never wait for it.
 
+use callwright_common::tasks::supervised;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,7 +82,11 @@ struct Sender {
 }
 
 impl Sender {
-    async fn run(mut self) {
+    async fn run(self) {
+        supervised("span_exporter", self, async |sender: &mut Self| sender.send_queued().await).await;
+    }
+
+    async fn send_queued(&mut self) {
         loop {
             let spans = self.next().await;
             if spans.is_empty() {
