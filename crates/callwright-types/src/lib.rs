@@ -55,7 +55,7 @@ pub use plan_note::{ChosenBy, DeviationKind, PlanChoice, PlanDeviation, PlanNote
 pub use protocol::Protocol;
 pub use refusal::{Refusal, RefusalReason};
 pub use repair::{Repair, RepairKind, RepairNote, ValueType};
-pub use secret::Secret;
+pub use secret::{Secret, written_forms};
 pub use secret_values::{MASK, SecretValues};
 pub use similarity::Similarity;
 pub use tool::{OperationRef, Owner, Tool, ToolKind};

@@ -12,9 +12,8 @@ use super::unavailable::Unavailable;
 use crate::refusal::refuse;
 use crate::request::{ApiRequest, encode};
 use callwright_openapi::{Location, SecurityScheme};
-use callwright_types::Refusal;
-use callwright_types::Secret;
 use callwright_types::outcome::{ApiAnswer, Paging};
+use callwright_types::{Refusal, Secret, written_forms};
 
 /// Minimum length in bytes of a secret that is searched for in a response; shorter texts occur by chance.
 const MIN_FOUND_BYTES: usize = 8;
@@ -154,9 +153,7 @@ impl Credentials {
     }
 
     fn remember(&mut self, secret: &str) {
-        let json = serde_json::Value::from(secret).to_string();
-        let escaped = json.trim_matches('"');
-        for form in [secret.to_owned(), encode(secret), escaped.to_owned(), escaped.replace('/', "\\/")] {
+        for form in written_forms(secret) {
             if form.len() >= MIN_FOUND_BYTES && !self.forms.contains(&form) {
                 self.forms.push(form);
             }
@@ -238,6 +235,10 @@ mod tests {
         credentials.hide_in(&mut echoed);
         assert_eq!(echoed.text(), r#"{"a":"Bearer ***","b":"***","c":"***","d":"s3cret"}"#);
         assert_eq!(echoed.header("link"), Some("</r?key=***>"));
+
+        let mut page = answer("<p>s3cret&amp;&lt;canary&gt;</p>", false);
+        with(SecurityScheme::Bearer, "s3cret&<canary>").hide_in(&mut page);
+        assert_eq!(page.text(), "<p>***</p>");
 
         let basic = with(SecurityScheme::Basic, "user:pa55w0rd-long");
         let mut echoed = answer(&format!("{} pa55w0rd-long user", STANDARD.encode("user:pa55w0rd-long")), false);

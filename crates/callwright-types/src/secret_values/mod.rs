@@ -8,8 +8,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
+
+use crate::secret::written_forms;
 
 /// Replacement for a secret.
 pub const MASK: &str = "***";
@@ -116,12 +117,8 @@ impl SecretValues {
 
     /// Returns the search strings, longest first, so that a secret that contains another one is masked completely.
     fn needles(&self) -> Vec<String> {
-        let forms = self.values.iter().flat_map(|value| {
-            let quoted = Value::from(value.as_str()).to_string();
-            let escaped = quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned();
-            [value.clone(), escaped, utf8_percent_encode(value, NON_ALPHANUMERIC).to_string()]
-        });
-        let mut needles: Vec<String> = forms.collect::<BTreeSet<_>>().into_iter().collect();
+        let forms: BTreeSet<String> = self.values.iter().flat_map(|value| written_forms(value)).collect();
+        let mut needles: Vec<String> = forms.into_iter().collect();
         needles.sort_by_key(|needle| std::cmp::Reverse(needle.len()));
         needles
     }
