@@ -9,6 +9,10 @@ use crate::scanner::ToolSet;
 /// Parses calls up to one of the markers `closes`, which is consumed, or to the end of the text. `None` on any other
 /// content.
 pub(super) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, closes: &[&str]) -> Option<Vec<WrittenCall>> {
+    reader.block(|reader| block(reader, tool_set, closes))
+}
+
+fn block(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, closes: &[&str]) -> Option<Vec<WrittenCall>> {
     let mut calls = Vec::new();
     loop {
         let before = reader.at();

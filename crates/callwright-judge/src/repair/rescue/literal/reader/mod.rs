@@ -20,6 +20,9 @@ const MAX_DEPTH: usize = 100;
 /// Maximum depth of texts nested in strings.
 const MAX_NESTING: usize = 3;
 
+/// Maximum depth of blocks of calls. Without end markers, each block contains the next one.
+const MAX_BLOCKS: usize = 16;
+
 /// Bytes of work for each byte of the text, over all attempts. This makes the total time linear in the text.
 const FUEL_PER_BYTE: usize = 24;
 
@@ -32,6 +35,8 @@ pub(crate) struct LiteralReader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    /// Depth of the open blocks of calls.
+    blocks: usize,
     /// Remaining work in bytes, shared with the readers of texts within this text.
     fuel: Rc<Cell<usize>>,
     /// Depth of nested texts: a string that is parsed as code is one level deeper.
@@ -90,6 +95,7 @@ impl<'a> LiteralReader<'a> {
             text,
             at: 0,
             depth: 0,
+            blocks: 0,
             fuel,
             level,
             may_complete,
@@ -189,6 +195,16 @@ impl<'a> LiteralReader<'a> {
 
     fn byte(&self) -> Option<u8> {
         self.rest().as_bytes().first().copied()
+    }
+
+    /// Parses a block of calls; `None` if too many are open, because each is a recursion.
+    pub(crate) fn block<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let blocks = self.blocks;
+        (blocks < MAX_BLOCKS).then_some(())?;
+        self.blocks = blocks + 1;
+        let result = read(self);
+        self.blocks = blocks;
+        result
     }
 
     /// Advances by `bytes` and consumes that much fuel; `None` if the fuel is spent.
@@ -382,9 +398,11 @@ impl<'a> LiteralReader<'a> {
             self.burn(usize::MAX);
             return None;
         }
-        self.depth += 1;
+        // Reading may move the reader, which resets the depth.
+        let depth = self.depth;
+        self.depth = depth + 1;
         let result = read(self);
-        self.depth -= 1;
+        self.depth = depth;
         result
     }
 
