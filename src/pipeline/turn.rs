@@ -193,7 +193,8 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, response_sender: Respons
             DialogueStep::Run => {
                 let calls = conversation.merged_calls(&judged);
                 answer::executed(turn, conversation.offer(), &judged, conversation.draft.kept.len(), &calls);
-                let mut ran = run::run(pipeline, turn, &mut conversation.offering, calls).await;
+                let choice = conversation.draft.request().tool_choice();
+                let mut ran = run::run(pipeline, turn, &mut conversation.offering, &choice, calls).await;
                 if turn.cancelled.is_cancelled() {
                     return Err(ClientGone);
                 }

@@ -52,6 +52,34 @@ async fn an_aliases_tools_are_offered_behind_the_clients_own() {
 }
 
 #[tokio::test]
+async fn a_call_that_the_tool_choice_excludes_is_not_executed() {
+    let tool = json!({"type": "function", "function": {"name": "listRooms"}});
+    let list = json!({"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [tool]}});
+    for choice in [tool, list] {
+        let booking = r#"{"room":"Amber","from":"2026-03-01T09:00:00Z","hours":2}"#;
+        let upstream = Server::replying([
+            one_call("bookRoom", booking),
+            one_call("listRooms", r#"{"floor":2}"#),
+            answer::text("Two rooms."),
+        ])
+        .await;
+        let api = rooms_api().await;
+        let rules = policy::file("all", "execute: {rules: [{permission: allow}]}");
+        let config = rooms::config_of(&upstream, &api) + &policy::table("all");
+        let proxy = Proxy::start_with_files(config, &[rooms::FILES[0], ("policies/all.yaml", &rules)]).await;
+        let mut request = ask("Which rooms are there?");
+        request["tool_choice"] = choice.clone();
+        proxy.client().chat(&request).await.ok();
+        let methods: Vec<String> = api.received().iter().map(|received| received.method.clone()).collect();
+        assert_eq!(methods, ["GET"], "{choice}");
+        let requests = upstream.received();
+        assert!(requests[1].text().contains("`tool_choice` excludes this tool"), "{}", requests[1].text());
+        assert_eq!(requests[1].json()["tool_choice"], choice, "it is not met");
+        assert_ne!(requests[2].json()["tool_choice"], choice, "it is met");
+    }
+}
+
+#[tokio::test]
 async fn a_get_runs_and_its_result_goes_to_the_model() {
     let upstream = Server::replying([
         one_call("listRooms", r#"{"floor":2,"tags":["tv","door & key"],"X-Tenant":"acme"}"#),

@@ -184,6 +184,13 @@ impl AssistantMessage {
         }
     }
 
+    /// Returns the message with these calls in place of its own.
+    pub fn with_calls(&self, calls: &[Call]) -> Self {
+        let mut message = self.clone();
+        message.set_calls(calls);
+        message
+    }
+
     /// Replaces the calls of the message. Returns whether that changed it.
     pub(crate) fn set_calls(&mut self, calls: &[Call]) -> bool {
         match &mut self.0 {

@@ -65,6 +65,11 @@ impl ToolChoice {
         }
     }
 
+    /// Whether the model may call the tool of this name.
+    pub fn permits(&self, name: &str) -> bool {
+        *self != Self::None && self.allowed().is_none_or(|names| names.iter().any(|allowed| allowed == name))
+    }
+
     /// Returns the value of `tool_choice`; `None` if the field is omitted.
     pub(super) fn to_value(&self) -> Option<Value> {
         Some(match self {
@@ -113,6 +118,8 @@ mod tests {
     #[test]
     fn every_choice_is_read_back() {
         let named = ToolChoice::Named("f".into());
+        assert!(named.permits("f") && !named.permits("g") && !ToolChoice::None.permits("f"));
+        assert!(ToolChoice::Auto.permits("f") && ToolChoice::Required.permits("f"));
         let allowed = ToolChoice::Allowed { required: true, names: vec!["f".into(), "g".into()] };
         for choice in [ToolChoice::None, ToolChoice::Required, named.clone(), allowed] {
             assert_eq!(read(&choice.to_value().unwrap()), choice);

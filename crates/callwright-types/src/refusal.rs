@@ -37,6 +37,8 @@ pub enum RefusalReason {
     CredentialUnavailable,
     /// The arguments cannot be sent safely.
     InvalidArguments,
+    /// `tool_choice` of the request excludes the tool.
+    NotChosen,
     /// The turn has executed as many calls as the policy allows.
     CallLimit,
     /// The intent to execute a call with side effects could not be stored first.
@@ -51,7 +53,7 @@ pub enum RefusalReason {
 
 impl RefusalReason {
     /// All reasons.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::NoServer,
         Self::AddressNotAllowed,
         Self::NoAddress,
@@ -66,6 +68,7 @@ impl RefusalReason {
         Self::CredentialMissing,
         Self::CredentialUnavailable,
         Self::InvalidArguments,
+        Self::NotChosen,
         Self::CallLimit,
         Self::IntentNotStored,
         Self::ToolRemoved,
@@ -90,6 +93,7 @@ impl RefusalReason {
             Self::CredentialMissing => "credential_missing",
             Self::CredentialUnavailable => "credential_unavailable",
             Self::InvalidArguments => "invalid_arguments",
+            Self::NotChosen => "not_chosen",
             Self::CallLimit => "call_limit",
             Self::IntentNotStored => "intent_not_stored",
             Self::ToolRemoved => "tool_removed",
@@ -162,6 +166,7 @@ impl RefusalReason {
                 format!("correct the credential in `[toolsets.{entry}.credentials]`; the log has its fault")
             }
             Self::InvalidArguments => "none: the model has to send other arguments".to_owned(),
+            Self::NotChosen => "none: the client chose other tools (`tool_choice`)".to_owned(),
             Self::CallLimit => format!("raise `limits.executed_calls` of the policy `{policy}`"),
             Self::IntentNotStored => "make the store available (`store.url`)".to_owned(),
             Self::ToolRemoved => "none: the document changed during the turn".to_owned(),

@@ -81,7 +81,7 @@ async fn run_and_keep(
         return;
     }
     let (checked, calls): (Vec<CheckedCall>, Vec<Call>) = own.into_iter().unzip();
-    let ran = run::run(pipeline, turn, offering, checked).await;
+    let ran = run::run(pipeline, turn, offering, &draft.request().tool_choice(), checked).await;
     let texts = hand_back::texts(pipeline, turn, &ran);
     for (call, reply) in calls.iter().zip(texts) {
         part.add_result(call, fitting(reply.text, room));

@@ -12,6 +12,7 @@ use callwright_executor as executor;
 use callwright_judge::feedback;
 use callwright_judge::scanner::CheckedCall;
 use callwright_knowledge::explain::FailureKind;
+use callwright_openai::ToolChoice;
 use callwright_openapi::{Operation, Toolset};
 use callwright_telemetry::labels::Stage;
 use callwright_types::outcome::CredentialFault;
@@ -25,12 +26,13 @@ use callwright_types::{
 use super::approve::{self, ApprovalCheck, ApprovalDecision};
 use super::offer::{find, is_search};
 
-/// Executes calls of the proxy's tools, some concurrently. Calls in flight are completed even if the client
-/// disconnects.
+/// Executes calls of the proxy's tools, some concurrently, if the `choice` of the answered request permits them. Calls in
+/// flight are completed even if the client disconnects.
 pub(crate) async fn run(
     pipeline: &Pipeline,
     turn: &mut Turn,
     offering: &mut Offering,
+    choice: &ToolChoice,
     calls: Vec<CheckedCall>,
 ) -> RunResults {
     let order: Vec<String> = calls.iter().map(|call| call.call().id.clone()).collect();
@@ -41,7 +43,7 @@ pub(crate) async fn run(
         turn.record.executions(vec![execution], Duration::ZERO);
         results.push(RanCall::succeeded(search, outcome));
     }
-    results.extend(run_side_by_side(pipeline, turn, calls).await);
+    results.extend(run_side_by_side(pipeline, turn, choice, calls).await);
     results.sort_by_key(|ran| order.iter().position(|id| *id == ran.checked.call().id));
     let called = results.iter().map(|ran| ran.checked.call().name.as_str());
     offering.called(pipeline, turn, called);
@@ -49,7 +51,12 @@ pub(crate) async fn run(
     RunResults { results }
 }
 
-async fn run_side_by_side(pipeline: &Pipeline, turn: &mut Turn, calls: Vec<CheckedCall>) -> Vec<RanCall> {
+async fn run_side_by_side(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    choice: &ToolChoice,
+    calls: Vec<CheckedCall>,
+) -> Vec<RanCall> {
     let started = Instant::now();
     let side_by_side = turn.policy.limits.parallel_calls.max(1) as usize;
     let shared: &Turn = turn;
@@ -57,7 +64,11 @@ async fn run_side_by_side(pipeline: &Pipeline, turn: &mut Turn, calls: Vec<Check
     let executed = shared.record.trace().executions.iter().filter(|execution| execution.outcome != REFUSED).count();
     let room = (shared.policy.limits.executed_calls as usize).saturating_sub(executed);
     for (place, checked) in calls.iter().enumerate() {
-        checks.push(if place < room { check(pipeline, shared, checked).await } else { too_many(shared) });
+        checks.push(match choice.permits(&checked.call().name) {
+            false => not_chosen(),
+            true if place < room => check(pipeline, shared, checked).await,
+            true => too_many(shared),
+        });
     }
     let executed: Vec<(RanCall, Execution)> = stream::iter(calls.into_iter().zip(checks))
         .map(|(checked, check)| execute(pipeline, shared, checked, check))
@@ -74,6 +85,12 @@ async fn run_side_by_side(pipeline: &Pipeline, turn: &mut Turn, calls: Vec<Check
 
 /// Outcome label of a call that was not executed.
 const REFUSED: &str = "refused";
+
+/// Refuses a call of a tool that the request's `tool_choice` excludes. Upstreams do not always keep to it.
+fn not_chosen() -> ApprovalCheck {
+    let message = "not executed: the request's `tool_choice` excludes this tool";
+    ApprovalCheck::Settled(Refusal::new(RefusalReason::NotChosen, message.to_owned()).into())
+}
 
 /// Refuses a call over the limit of executed calls per turn.
 fn too_many(turn: &Turn) -> ApprovalCheck {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
+use callwright_judge::feedback::shortened_arguments;
 use callwright_openai::{AssistantMessage, Completion, KeptPart, ModelRequest, ToolChoice};
 use callwright_types::Call;
 
@@ -106,9 +107,11 @@ impl ChatDraft {
         self.committed.add_note(place, note);
     }
 
-    /// Appends a faulty answer, with a reply to each of its calls.
+    /// Appends a faulty answer, with a reply to each of its calls. Long arguments are shortened.
     pub(crate) fn append_feedback(&mut self, answer: &Completion, replies: &[ToolReply]) {
-        append(self.pending(), answer, replies);
+        let pending = self.pending();
+        pending.carry(answer);
+        append(pending, message_of(answer).map(shortened).as_deref(), replies);
     }
 
     /// Appends a text answer that should have been a call, unchanged, and the feedback as a user message: a `tool`
@@ -126,14 +129,19 @@ impl ChatDraft {
     }
 
     /// Appends an answer whose calls were executed, and their results; drops the feedback rounds that led to it. Resets
-    /// a forced tool choice to `auto`: a required tool has been called, and the turn would otherwise never end.
+    /// a forced tool choice to `auto` once a required tool has been called: the turn would otherwise never end.
     pub(crate) fn commit_results(&mut self, answer: &Completion, results: &[ToolReply]) {
         self.pending = None;
         self.kept.clear();
-        append(&mut self.committed, answer, results);
+        self.committed.carry(answer);
+        append(&mut self.committed, message_of(answer), results);
         self.committed.forget_storage();
         self.has_results = true;
-        match self.committed.tool_choice() {
+        let choice = self.committed.tool_choice();
+        let is_met =
+            message_of(answer).is_some_and(|message| message.calls().iter().any(|call| choice.permits(&call.name)));
+        match choice {
+            _ if !is_met => {}
             ToolChoice::Required | ToolChoice::Named(_) => self.committed.set_tool_choice(ToolChoice::Auto),
             ToolChoice::Allowed { required: true, names } => {
                 self.committed.set_tool_choice(ToolChoice::Allowed { required: false, names });
@@ -164,9 +172,23 @@ fn message_of(answer: &Completion) -> Option<&AssistantMessage> {
     answer.choices().first().map(|choice| &choice.message)
 }
 
-fn append(request: &mut ModelRequest, answer: &Completion, replies: &[ToolReply]) {
-    request.carry(answer);
-    message_of(answer).into_iter().for_each(|message| request.push_assistant(message));
+/// Returns the message with shortened arguments where they are long.
+fn shortened(message: &AssistantMessage) -> Cow<'_, AssistantMessage> {
+    let shortened = |call: &Call| shortened_arguments(&call.arguments);
+    if message.calls().iter().all(|call| shortened(call).is_none()) {
+        return Cow::Borrowed(message);
+    }
+    let mut calls = message.calls().to_vec();
+    for call in &mut calls {
+        if let Some(arguments) = shortened(call) {
+            call.arguments = arguments;
+        }
+    }
+    Cow::Owned(message.with_calls(&calls))
+}
+
+fn append(request: &mut ModelRequest, message: Option<&AssistantMessage>, replies: &[ToolReply]) {
+    message.into_iter().for_each(|message| request.push_assistant(message));
     for reply in replies {
         request.push_tool_result(&reply.call, &reply.text, reply.is_error);
     }

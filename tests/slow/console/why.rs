@@ -45,6 +45,10 @@ const fn of_upstream(kind: UpstreamFailureKind) -> &'static str {
         UpstreamFailureKind::Connect => "The connection to the upstream default failed: nothing was sent.",
         UpstreamFailureKind::Timeout => "The upstream default did not answer in time.",
         UpstreamFailureKind::Reset => "The connection to the upstream default broke after the request was sent.",
+        UpstreamFailureKind::Refused => "The upstream default stated that it did not process the request.",
+        UpstreamFailureKind::Unread => {
+            "The upstream default had closed the connection before it could read the request."
+        }
         UpstreamFailureKind::Malformed => "The response of the upstream default violates the protocol.",
         UpstreamFailureKind::Truncated => "The stream of the upstream default ended before its answer was complete.",
         UpstreamFailureKind::Busy => "the limit of concurrent requests to the upstream default is reached.",
@@ -119,6 +123,7 @@ const fn of_refusal(reason: RefusalReason) -> &'static str {
         RefusalReason::CredentialMissing => "A required credential of the toolset is not configured.",
         RefusalReason::CredentialUnavailable => "The configured credential of the toolset cannot be obtained.",
         RefusalReason::InvalidArguments => "The arguments cannot be sent safely.",
+        RefusalReason::NotChosen => "The request's tool_choice excludes the tool.",
         RefusalReason::CallLimit => "The turn has executed as many calls as the policy allows",
         RefusalReason::IntentNotStored => "The intent to execute a call with side effects could not be stored first.",
         RefusalReason::ToolRemoved => "The tool is no longer in the catalog.",
@@ -135,6 +140,8 @@ fn kinds() -> Vec<(Trace, &'static str)> {
         UpstreamFailureKind::Connect,
         UpstreamFailureKind::Timeout,
         UpstreamFailureKind::Reset,
+        UpstreamFailureKind::Refused,
+        UpstreamFailureKind::Unread,
         UpstreamFailureKind::Malformed,
         UpstreamFailureKind::Truncated,
         UpstreamFailureKind::Busy,

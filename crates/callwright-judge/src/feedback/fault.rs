@@ -71,6 +71,7 @@ pub(super) fn frame(call: &Call, diagnoses: &[Diagnosis], texts: &[(FaultCode, S
         faults => faults,
         found => diagnoses.len(),
         repeated => repeated,
+        shortened => shown::shortened_arguments(&call.arguments).is_some(),
         example => example.map(ExampleCall::context),
     }
 }
@@ -96,7 +97,11 @@ fn example_of(call: &Call, diagnoses: &[Diagnosis], tool_set: &ToolSet) -> Optio
         Some(diagnosis) => diagnosis.suggestion.as_deref()?,
         None => &call.name,
     };
-    let (given, wanted) = right_arguments(call, diagnoses);
+    let (mut given, mut wanted) = right_arguments(call, diagnoses);
+    let long: Vec<String> =
+        given.iter().filter(|(_, value)| !shown::is_repeated(value)).map(|(name, _)| name.clone()).collect();
+    long.iter().for_each(|name| drop(given.remove(name)));
+    wanted.extend(long);
     shown::call_of(tool_set.get(name)?, &given, &wanted)
 }
 

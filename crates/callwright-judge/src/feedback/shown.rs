@@ -1,4 +1,4 @@
-//! Example of a valid call in a message.
+//! Calls that a message shows to the model: the example of a valid call, and a faulty call with long arguments.
 
 use minijinja::context;
 use minijinja::value::Value;
@@ -7,6 +7,55 @@ use serde_json::Map;
 use super::example::example;
 use crate::scanner::CompiledTool;
 use callwright_common::json::Pointer;
+use callwright_common::text::excerpt;
+
+/// Maximum number of bytes of a faulty call's arguments that go back to the model. Every round of feedback sends them
+/// again, and the model has just written them.
+const MAX_ARGUMENTS: usize = 16 * 1024;
+
+/// Maximum number of characters of a text, and of elements of an array or object, within shortened arguments.
+const MAX_TEXT: usize = 200;
+const MAX_ELEMENTS: usize = 20;
+
+/// Maximum number of bytes of a value that an example repeats.
+const MAX_VALUE: usize = 1_000;
+
+/// Returns arguments without most of their long values; `None` if they are short enough to go back to the model.
+pub fn shortened_arguments(arguments: &str) -> Option<String> {
+    if arguments.len() <= MAX_ARGUMENTS {
+        return None;
+    }
+    let Ok(mut value) = serde_json::from_str::<serde_json::Value>(arguments) else {
+        return Some(excerpt(arguments, MAX_TEXT));
+    };
+    shorten(&mut value);
+    let text = value.to_string();
+    Some(if text.len() <= MAX_ARGUMENTS { text } else { "{}".to_owned() })
+}
+
+fn shorten(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::String(text) if text.len() > MAX_TEXT => *text = excerpt(text, MAX_TEXT),
+        serde_json::Value::Array(items) => {
+            items.truncate(MAX_ELEMENTS);
+            items.iter_mut().for_each(shorten);
+        }
+        serde_json::Value::Object(members) => {
+            let mut kept = 0;
+            members.retain(|_, _| {
+                kept += 1;
+                kept <= MAX_ELEMENTS
+            });
+            members.values_mut().for_each(shorten);
+        }
+        _ => {}
+    }
+}
+
+/// Whether an example repeats a value of the model's call.
+pub(super) fn is_repeated(value: &serde_json::Value) -> bool {
+    value.to_string().len() <= MAX_VALUE
+}
 
 /// A valid call to show.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +108,19 @@ mod tests {
 
     use super::*;
     use crate::scanner::generated::tool_set;
+
+    #[test]
+    fn long_arguments_are_shortened_and_stay_an_object() {
+        let long = "word ".repeat(MAX_ARGUMENTS);
+        assert_eq!(shortened_arguments(&json!({ "text": "short" }).to_string()), None);
+        let shown = shortened_arguments(&json!({ "path": "a.txt", "text": long, "list": vec![1; 9_000] }).to_string());
+        let shown: serde_json::Value = serde_json::from_str(&shown.unwrap()).unwrap();
+        assert_eq!((&shown["path"], shown["list"].as_array().map(Vec::len)), (&json!("a.txt"), Some(MAX_ELEMENTS)));
+        assert!(shown["text"].as_str().unwrap().starts_with("word word") && shown.to_string().len() < 500);
+        let nested = (0..6).fold(json!("leaf text"), |inner, _| json!(vec![inner; MAX_ELEMENTS / 2]));
+        assert_eq!(shortened_arguments(&nested.to_string()).as_deref(), Some("{}"));
+        assert!(shortened_arguments(&format!("{{{long}")).unwrap().len() < 300);
+    }
 
     #[test]
     fn values_that_only_show_the_form_are_named() {
