@@ -152,7 +152,7 @@ pub(crate) struct Dialogue {
     dynamic_rounds: u32,
     /// Number of answers that came from a plan, not from the upstream.
     planned: u32,
-    /// Whether the model was requested to confirm a call; at most once per turn.
+    /// Whether the model was requested to confirm a call since the last results; at most once.
     confirmed: bool,
     /// Whether the model was sent the message about an empty answer; at most once per turn.
     nudged: bool,
@@ -247,6 +247,7 @@ impl Dialogue {
 
     /// Returns the step after the execution of the proxy's calls.
     pub(crate) fn ran(&mut self, any_failed: bool, spent: TurnSpending) -> DialogueStep {
+        self.confirmed = false;
         if let Some(limit) = self.exceeded(spent) {
             return DialogueStep::Answer(TurnEnding::Handover(limit));
         }

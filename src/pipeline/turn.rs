@@ -242,7 +242,7 @@ async fn request_answer(
     }
     match ask::ask(pipeline, turn, conversation, purpose).await {
         UpstreamReply::Completion(completion) => {
-            Ok(JudgedReply::Answer(judge::judge(pipeline, turn, conversation, completion).await))
+            Ok(JudgedReply::Answer(judge::judge(pipeline, turn, conversation, completion, purpose).await))
         }
         UpstreamReply::Relay(relay) => Ok(JudgedReply::Relay(relay)),
         UpstreamReply::ClientGone => Err(ClientGone),

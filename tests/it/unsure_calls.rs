@@ -253,15 +253,42 @@ async fn a_quotation_of_an_earlier_message_is_never_a_call_without_confirmation(
 }
 
 #[tokio::test]
-async fn what_the_assistant_wrote_earlier_is_no_quotation() {
-    let mut request = with_tools("And once more?");
-    request["messages"] = json!([
-        {"role": "user", "content": "Weather?"}, {"role": "assistant", "content": marked()},
-        {"role": "user", "content": "And once more?"},
-    ]);
-    let (upstream, proxy) = guarding(vec![answer::text(&marked())], "").await;
-    assert_eq!(names(&proxy.client().chat(&request).await.message()), ["get_weather"]);
-    assert_eq!(upstream.received().len(), 1);
+async fn what_the_request_may_contain_in_another_form_is_confirmed_once() {
+    let of_model = |text: &str| {
+        json!([{"role": "user", "content": "Weather?"}, {"role": "assistant", "content": text},
+            {"role": "user", "content": "And once more?"}])
+    };
+    let of_page = |text: &str| {
+        json!([{"role": "user", "content": "Summarise."},
+            {"role": "assistant", "content": null, "tool_calls": [call("a", "read_page", "{}")]},
+            {"role": "tool", "tool_call_id": "a", "content": text}])
+    };
+    let code = "get_weather(city='Paris')";
+    for messages in
+        [of_model(&marked()), of_page(code), of_page(&json!(BARE).to_string().replace("city", "\\u0063ity"))]
+    {
+        for native in ["", "tool_calls = \"native\"\n"] {
+            let mut request = with_tools("");
+            request["messages"] = messages.clone();
+            for second in [answer::text(&marked()), one_call("get_weather", PARIS)] {
+                let (upstream, proxy) = guarding_with(vec![answer::text(&invoked()), second], "", native).await;
+                let answer = proxy.client().chat(&request).await;
+                assert_eq!((names(&answer.message()), answer.verdict()), (vec!["get_weather".to_owned()], "corrected"));
+                assert_eq!(upstream.received().len(), 2, "{messages}");
+            }
+            let text = body_of(&invoked());
+            let (upstream, proxy) = guarding_with(vec![Reply::json(200, &text), answer::text("")], "", native).await;
+            let answer = proxy.client().chat(&request).await;
+            assert_eq!((answer.text(), answer.verdict()), (text.to_string(), "text"), "{messages}");
+            assert_eq!(upstream.received().len(), 2, "{messages}");
+        }
+    }
+}
+
+/// Returns the call of the other tests in a notation that they do not use.
+fn invoked() -> String {
+    "<function_calls>\n<invoke name=\"get_weather\">\n<parameter name=\"city\">Paris</parameter>\n</invoke>\n</function_calls>"
+        .to_owned()
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Judgement of one message of a file, as a server judges it.
 
 use std::borrow::Cow;
-use std::cell::LazyCell;
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::tool_sets::{OfferedToolSet, OfferedToolSets, ToolSetKey};
@@ -13,7 +13,7 @@ use callwright_openai::{AssistantMessage, RecordedAnswer, ToolChoice};
 use callwright_policy::Policy;
 use callwright_search::retrieval::TextVectors;
 use callwright_types::rules::{Action, Evidence};
-use callwright_types::{Call, FaultCode, Message, Similarity};
+use callwright_types::{Call, FaultCode, Message, RequestPart, Similarity};
 
 /// Policy and compiled tools. Shared by the threads.
 pub(super) struct Judge<'a> {
@@ -72,6 +72,7 @@ impl<'a> Judge<'a> {
             expressions: self.policy.repair.rescue.expressions,
             notations: Some(&self.notations),
             budget: None,
+            confirms: false,
         };
         let mut message = Cow::Borrowed(message);
         let mut adopted = Vec::new();
@@ -118,15 +119,14 @@ impl<'a> Judge<'a> {
     ) -> JudgedMessage {
         // Without the conversation, its mentions are unknown.
         let request = request.filter(|request| request.has_conversation());
-        let messages = || request.map(RecordedAnswer::messages).unwrap_or_default();
-        let transcript = LazyCell::new(|| Transcript::read(messages().into_iter().map(Message::from)));
+        let conversation = request.map(|request| RecordedConversation { request, transcript: OnceCell::new() });
         let relevance = request.and_then(|request| self.relevance(request, offered));
         // No time limit: results must not depend on the clock.
         let limits = BudgetLimits { time: None, ..scanner::Settings::default().budget() };
         let budget = JudgementBudget::start(limits);
         judge(&Context {
             budget: Some(&budget),
-            conversation: request.map(|_| &transcript as &dyn Conversation),
+            conversation: conversation.as_ref().map(|conversation| conversation as &dyn Conversation),
             relevance: relevance.as_ref(),
             similarity: self.vectors.as_ref().map(|vectors| vectors as &dyn Similarity),
             ..Context::default()
@@ -141,5 +141,22 @@ impl<'a> Judge<'a> {
         let messages = request.messages();
         let last = messages.iter().rev().find(|message| message.role == "user")?;
         last.text.as_deref().map(|text| offered.relevance(text, self.vectors.as_ref()))
+    }
+}
+
+/// Conversation before a recorded answer, parsed at first use.
+#[derive(Debug)]
+struct RecordedConversation<'a, 'r> {
+    request: &'a RecordedAnswer<'r>,
+    transcript: OnceCell<Transcript>,
+}
+
+impl Conversation for RecordedConversation<'_, '_> {
+    fn transcript(&self) -> &Transcript {
+        self.transcript.get_or_init(|| Transcript::read(self.request.messages().into_iter().map(Message::from)))
+    }
+
+    fn visit_request(&self, visit: &mut dyn FnMut(RequestPart<'_>)) {
+        self.request.visit_parts(visit);
     }
 }

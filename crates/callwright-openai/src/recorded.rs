@@ -9,14 +9,28 @@ use super::fields::{ObjectFields, present, string};
 use super::forms::{answer_form, request_form};
 use super::message_view::MessageView;
 use super::parts::{AnswerForm, RequestForm};
-use super::request::view;
+use super::request::{view, visit_members};
 use super::tools::read_tool;
 use super::{AnswerError, AssistantMessage, ModelRequest, ToolChoice};
 use callwright_common::json::RawObject;
-use callwright_types::{Protocol, Tool};
+use callwright_types::{Protocol, RequestPart, Tool};
 
 /// Role of user messages.
 const USER: &str = "user";
+
+/// Members with texts that the model was given.
+const REQUEST: [&str; 10] = [
+    "messages",
+    "input",
+    "tools",
+    "functions",
+    "system",
+    "instructions",
+    "previous_response_id",
+    "conversation",
+    "prompt",
+    "thread",
+];
 
 /// Members besides the list of tools by which a request has tools.
 const TOOL_PLACES: [&str; 6] = ["messages", "input", "previous_response_id", "conversation", "prompt", "thread"];
@@ -100,6 +114,13 @@ impl<'a> RecordedAnswer<'a> {
             return parts.request.views(&parts.fields, &[]);
         }
         self.fields.items("messages").unwrap_or_default().into_iter().filter_map(view).collect()
+    }
+
+    /// Passes all texts of the request, and its other content, to `visit`.
+    pub fn visit_parts(&self, visit: &mut dyn FnMut(RequestPart<'_>)) {
+        let members = self.fields.iter().filter(|(key, _)| REQUEST.contains(key));
+        let members: Vec<(&str, &str)> = members.map(|(key, value)| (key, value.get())).collect();
+        visit_members(&members, self.parts.as_ref().map(|parts| parts.request), visit);
     }
 
     /// Returns the text of the last user message.

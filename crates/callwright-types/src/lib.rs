@@ -46,7 +46,7 @@ pub use limits::{LimitMessage, Limits};
 pub use memory::{
     Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, Polarity, Procedure, ProcedureDraft, Scope, UsageCounter,
 };
-pub use message::{Call, Message, Speaker};
+pub use message::{Call, Message, RequestPart, Speaker, TextAuthor};
 pub use offer::{OfferNote, OfferReason, OfferedTool, PrefixChange};
 pub use outcome::Outcome;
 pub use output::{OutputField, OutputLink, ValueKind};

@@ -47,3 +47,31 @@ impl Call {
         format!("{}({})", self.name, self.arguments)
     }
 }
+
+/// Author of a text in a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextAuthor {
+    /// The user.
+    User,
+    /// The client or the operator: instructions, and members of the request besides the conversation.
+    Client,
+    /// None of the parties: results of calls, documents, and content of unknown kinds.
+    Foreign,
+    /// The model, in an earlier answer.
+    Model,
+}
+
+/// A part of a request, in the order of the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestPart<'a> {
+    /// A message of the user begins.
+    UserMessage,
+    /// A text. It continues the last text of the same author.
+    Text(TextAuthor, &'a str),
+    /// A text that continues no other: one string of a tool's definition, or the arguments of an earlier call.
+    Separate(&'a str),
+    /// Foreign content that is not text, such as an image.
+    Media,
+    /// Content that only the provider can read: state that it keeps, files, encrypted results.
+    Hidden,
+}

@@ -108,7 +108,7 @@ fn every_message_has_the_five_parts_in_this_order() {
 #[test]
 fn the_message_about_an_empty_answer_says_what_it_lacks_and_what_to_do() {
     let messages = samples::silent_messages(&Templates::builtin());
-    assert_eq!(messages.len(), 2);
+    assert_eq!(messages.len(), 3);
     for message in &messages {
         check(
             message,
@@ -116,6 +116,7 @@ fn the_message_about_an_empty_answer_says_what_it_lacks_and_what_to_do() {
         );
     }
     assert!(!messages[0].contains("reasoning") && messages[1].contains("reasoning"));
+    assert!(messages[2].contains("a possible call of `book_room`"));
 }
 
 #[test]

@@ -210,11 +210,17 @@ fn unread() -> Vec<(Diagnosis, ToolSet)> {
     unread
 }
 
-/// Returns faults of answers without content and call, with and without reasoning.
+/// Returns faults of answers without content and call: without reasoning, with it, and with a call at its end.
 fn silent() -> Vec<Diagnosis> {
     let book = tool_set();
     let answers = [false, true].map(|reasoned| CallFreeAnswer { text: "", reasoned });
-    answers.iter().filter_map(|answer| scan_answer(answer, &book, &ScanRules::default())).collect()
+    let found = answers.iter().filter_map(|answer| scan_answer(answer, &book, &ScanRules::default()));
+    let mut found: Vec<Diagnosis> = found.collect();
+    if let Some(mut named) = found.last().cloned() {
+        named.facts["name"] = "book_room".into();
+        found.push(named);
+    }
+    found
 }
 
 /// Returns complete messages about one fault of the kind, in every variant.

@@ -391,9 +391,8 @@ fn judged_in_budget(spoken: &Spoken<'_>, judge: CallJudge<'_>) -> JudgedMessage 
             JudgedMessage { no_call_advice: Some(written_as_text(&rescued)), ..Default::default() }
         }
         Reading::Calls(rescued) => {
-            let case =
-                rescued.case(text.unwrap_or_default(), tool_set, context.conversation, spoken.situation.delivery);
-            let delivers = case.delivery == Delivery::Native;
+            let case = rescued.case(text.unwrap_or_default(), tool_set, context.conversation, &situation);
+            let delivers = case.delivery == Delivery::Native && !case.is_call_but_for_doubt();
             // A model that makes native calls does not end its answer with reserved markers to describe a call.
             let is_native = delivers && (!rescued.ends_in_marks || spoken.situation.cut_off);
             let unsure_is = repair.rescue.unsure.towards(is_native);

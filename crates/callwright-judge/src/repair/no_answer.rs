@@ -1,10 +1,11 @@
 //! Empty answers (E6): rescues the call at the end of the reasoning, or reports that there is no answer.
 
 use super::message::{CallJudge, JudgedMessage};
-use super::rescue::reading::Situation;
-use super::rescue::reasoning::{only_reasoning, rescue_end};
+use super::rescue::decision::Decision;
+use super::rescue::reading::{Rescued, Situation};
+use super::rescue::reasoning::{decide_end, only_reasoning, rescue_end};
 use crate::scanner::{CallFreeAnswer, Context, ToolSet, scan_answer};
-use callwright_types::rules::{RepairRules, ScanRules};
+use callwright_types::rules::{RepairRules, ScanRules, Unsure};
 use callwright_types::{Diagnosis, FaultCode};
 
 /// An answer that contains only text and reasoning: no call, no refusal, no audio and no image.
@@ -20,8 +21,8 @@ pub struct TextAnswer<'a> {
 
 impl JudgedMessage {
     /// Judges whether a message without a call is an answer at all. If it is empty, the call at the end of its
-    /// reasoning becomes the answer. A message with calls, or with a fault or advice about calls, is returned
-    /// unchanged.
+    /// reasoning becomes the answer, or is named in the diagnosis if it is unsure. A message with calls, or with a fault
+    /// or advice about calls, is returned unchanged.
     #[must_use]
     pub fn or_no_answer(
         self,
@@ -41,7 +42,7 @@ impl JudgedMessage {
             text: if inner.is_some() { "" } else { text },
             reasoned: inner.is_some() || answer.reasoning.is_some_and(|reasoning| !reasoning.trim().is_empty()),
         };
-        let Some(diagnosis) = scan_answer(&scanned, tool_set, scan) else { return self };
+        let Some(mut diagnosis) = scan_answer(&scanned, tool_set, scan) else { return self };
         let action = scan.faults.of(diagnosis.code);
         if diagnosis.code == FaultCode::CallAnnounced || !action.repairs() {
             return Self { no_call_advice: Some(diagnosis), ..self };
@@ -51,7 +52,16 @@ impl JudgedMessage {
         let reasoning = inner.filter(|inner| !inner.trim().is_empty()).or(answer.reasoning).unwrap_or_default();
         let judge = CallJudge { tool_set, scan, repair, context };
         let situation = Situation { budget: context.budget, ..answer.situation };
-        let judged = match rescue_end(reasoning, text, tool_set, &situation, context.conversation) {
+        let found = rescue_end(reasoning, text, tool_set, &situation);
+        let decision = found.as_ref().map_or(Decision::Text, |rescued| {
+            decide_end(rescued.case(reasoning, tool_set, context.conversation, &situation))
+        });
+        let is_call =
+            decision == Decision::Call || (decision == Decision::Unsure && repair.rescue.unsure == Unsure::Call);
+        if decision == Decision::Unsure {
+            name_call(&mut diagnosis, found.as_ref());
+        }
+        let judged = match found.filter(|_| is_call) {
             Some(rescued) => Self { calls: judge.rescued(&rescued), rescued: Some(rescued), ..self },
             None if action.blocks() => Self { no_call: Some(diagnosis), ..self },
             None => Self { no_call_advice: Some(diagnosis), ..self },
@@ -62,6 +72,14 @@ impl JudgedMessage {
     /// Returns the diagnosis of an empty message that is sent back to the model (E6).
     pub fn no_answer(&self) -> Option<&Diagnosis> {
         self.no_call.as_ref().filter(|diagnosis| diagnosis.code == FaultCode::NoAnswer)
+    }
+}
+
+/// Names the call at the end of the reasoning in the diagnosis of an empty answer.
+fn name_call(diagnosis: &mut Diagnosis, rescued: Option<&Rescued>) {
+    let call = rescued.and_then(|rescued| rescued.calls.first());
+    if let (Some(call), Some(facts)) = (call, diagnosis.facts.as_object_mut()) {
+        facts.insert("name".to_owned(), call.name.as_str().into());
     }
 }
 

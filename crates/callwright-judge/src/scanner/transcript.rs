@@ -1,15 +1,14 @@
 //! Conversation before a call, reduced to the parts that validation needs.
 
-use std::cell::LazyCell;
 use std::collections::HashSet;
 use std::fmt;
 
 use super::mention;
 use callwright_types::tool_names::is_same_call_id;
-use callwright_types::{Call, Message, Speaker};
+use callwright_types::{Call, Message, RequestPart, Speaker, TextAuthor};
 
-/// Source of the conversation before a call. Parsing the conversation takes time and most calls do not need it, so a
-/// [`LazyCell`] parses it on first use.
+/// Source of the conversation before a call. Parsing the conversation takes time and most calls do not need it, so
+/// sources parse it on first use.
 pub trait Conversation: fmt::Debug {
     /// Returns the conversation.
     fn transcript(&self) -> &Transcript;
@@ -19,15 +18,14 @@ pub trait Conversation: fmt::Debug {
     fn may_have_calls(&self) -> bool {
         !self.transcript().rounds().is_empty()
     }
-}
 
-impl Conversation for Transcript {
-    fn transcript(&self) -> &Transcript {
-        self
+    /// Passes all parts of the request, in order, to `visit`.
+    fn visit_request(&self, visit: &mut dyn FnMut(RequestPart<'_>)) {
+        self.transcript().visit(visit);
     }
 }
 
-impl<F: FnOnce() -> Transcript> Conversation for LazyCell<Transcript, F> {
+impl Conversation for Transcript {
     fn transcript(&self) -> &Transcript {
         self
     }
@@ -143,6 +141,21 @@ impl Transcript {
         &self.texts
     }
 
+    /// Passes the texts to `visit`.
+    fn visit(&self, visit: &mut dyn FnMut(RequestPart<'_>)) {
+        for (index, text) in self.texts.iter().enumerate() {
+            let author = if self.user_texts.contains(&index) {
+                visit(RequestPart::UserMessage);
+                TextAuthor::User
+            } else if self.instructions.contains(&index) {
+                TextAuthor::Client
+            } else {
+                TextAuthor::Foreign
+            };
+            visit(RequestPart::Text(author, text));
+        }
+    }
+
     /// Returns the text of the last user message.
     pub fn last_user_text(&self) -> Option<&str> {
         self.texts.get(self.last_user_text?).map(String::as_str)
@@ -181,17 +194,5 @@ mod tests {
         transcript.add_user_message("And now?");
         assert!(transcript.rounds().is_empty());
         assert_eq!(transcript.texts(), ["And now?"]);
-    }
-
-    #[test]
-    fn a_conversation_is_read_only_when_it_is_asked_for() {
-        let read = std::cell::Cell::new(false);
-        let lazy = LazyCell::new(|| {
-            read.set(true);
-            Transcript::default()
-        });
-        let conversation: &dyn Conversation = &lazy;
-        assert!(!read.get());
-        assert!(conversation.transcript().rounds().is_empty() && read.get());
     }
 }

@@ -7,6 +7,7 @@ mod notes;
 mod provider_state;
 mod reasoning;
 mod recent_tools;
+mod texts;
 mod tool_words;
 mod tools_elsewhere;
 
@@ -19,6 +20,7 @@ use serde_json::value::RawValue;
 
 pub(super) use messages::view;
 pub(crate) use notes::spliced;
+pub(crate) use texts::visit_members;
 pub use tools_elsewhere::ToolsElsewhere;
 
 use super::fields::{ObjectFields, present, string_in};

@@ -36,7 +36,8 @@ impl Evidence {
 #[serde(rename_all = "snake_case")]
 pub enum Unsure {
     /// `confirm` for an upstream that leaves calls in the text. For one that delivers native `tool_calls`: `confirm`
-    /// if calls in reserved markers end the answer, else `text`.
+    /// if calls in reserved markers end the answer, or if they would be calls but for what the request may contain; else
+    /// `text`.
     #[default]
     Auto,
     /// The model receives one request to confirm, within the limit of static feedback. If its answer has no call, the

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use crate::pipeline::caches::{KnownReactions, ParameterReactions};
 use crate::pipeline::cpu::CpuWork;
+use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{ChatDraft, JudgedAnswer, Turn, TurnConversation};
 use crate::pipeline::tools::{Offer, report_problems};
@@ -15,7 +16,7 @@ use callwright_openai::{Choice, Completion, ModelRequest, ToolChoice};
 use callwright_policy::Policy;
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::{Mode, UnknownParameters};
-use callwright_types::{Message, RepairNote, Similarity};
+use callwright_types::{Message, RepairNote, RequestPart, Similarity};
 use callwright_upstream::ObservedCalls;
 
 use super::secrets;
@@ -31,13 +32,14 @@ pub(crate) async fn judge(
     turn: &mut Turn,
     conversation: &mut TurnConversation,
     completion: Completion,
+    purpose: RequestPurpose,
 ) -> JudgedAnswer {
     let bytes = completion.size() + turn.request.size() / READ_MORE_QUICKLY;
     let tenant = turn.tenant().to_owned();
     let judged = pipeline.cpu.run(&tenant, CpuWork::Answer, bytes, || {
         pipeline.timed(Stage::Judge, || {
             conversation.take_in(pipeline, turn, completion.called());
-            let judged = judge_upstream(pipeline, turn, conversation, completion);
+            let judged = judge_upstream(pipeline, turn, conversation, completion, purpose);
             if let Some(reason) = judged.unjudged_reason() {
                 pipeline.metrics.unjudged_answers.inc(reason);
             }
@@ -58,7 +60,7 @@ pub(crate) fn judge_planned(
 ) -> JudgedAnswer {
     let offer = conversation.offer();
     let judged = pipeline.timed(Stage::Judge, || {
-        let judged = judged(turn, offer, &conversation.draft, completion, None, &pipeline.parameter_reactions);
+        let judged = judged(turn, offer, &conversation.draft, completion, None, &pipeline.parameter_reactions, false);
         note_reaction(turn, &judged);
         judged
     });
@@ -71,10 +73,13 @@ fn judge_upstream(
     turn: &mut Turn,
     conversation: &TurnConversation,
     completion: Completion,
+    purpose: RequestPurpose,
 ) -> JudgedAnswer {
     let (offer, draft) = (conversation.offer(), &conversation.draft);
     let expectations = conversation.expectations();
-    let judged = judged(turn, offer, draft, completion, expectations.as_ref(), &pipeline.parameter_reactions);
+    let (expectations, memory) = (expectations.as_ref(), &pipeline.parameter_reactions);
+    let confirms = purpose == RequestPurpose::Confirmation;
+    let judged = judged(turn, offer, draft, completion, expectations, memory, confirms);
     // Observes whether the upstream parses this model's calls itself, if the model could make calls.
     if offer.is_judged() && draft.request().tool_choice() != ToolChoice::None {
         turn.upstream.note_delivery(&turn.model, observed_calls(&judged));
@@ -97,6 +102,7 @@ fn judged(
     mut completion: Completion,
     expectations: Option<&Expectations>,
     memory: &ParameterReactions,
+    confirms: bool,
 ) -> JudgedAnswer {
     let policy = turn.policy.clone();
     let (request, tool_choice) = (draft.request(), draft.request().tool_choice());
@@ -127,6 +133,7 @@ fn judged(
         json_wanted: request.requires_json(),
         delivery: if turn.upstream.delivers_calls(&turn.model) { Delivery::Native } else { Delivery::Text },
         expressions: policy.repair.rescue.expressions,
+        confirms,
         ..Situation::with(turn.evidence(request))
     };
     // Calls that were accepted earlier count as an answer.
@@ -223,6 +230,10 @@ impl Conversation for KnownConversation<'_> {
 
     fn may_have_calls(&self) -> bool {
         self.request.may_have_calls()
+    }
+
+    fn visit_request(&self, visit: &mut dyn FnMut(RequestPart<'_>)) {
+        self.request.visit_parts(visit);
     }
 }
 

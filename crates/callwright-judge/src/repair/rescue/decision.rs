@@ -60,7 +60,10 @@ pub enum Doubt {
     None,
     /// The user's last message names the tool, so the message may be a question about the tool.
     Named,
-    /// An earlier system, user or tool message contains the calls, so the answer may quote it.
+    /// The request may contain the calls in another form: it has their names and values near each other, or content that
+    /// the proxy cannot read, or foreign content for a tool that changes data.
+    Possible,
+    /// An earlier system, user or tool message contains the text of the calls, so the answer may quote it.
     Quoted,
 }
 
@@ -91,6 +94,14 @@ pub enum Decision {
     Text,
 }
 
+impl Case {
+    /// Whether the calls would be calls if the request had no text that may contain them.
+    pub(crate) const fn is_call_but_for_doubt(self) -> bool {
+        let certain = Self { doubt: Doubt::None, ..self };
+        matches!(self.doubt, Doubt::Possible) && matches!(decide(certain), Decision::Call)
+    }
+}
+
 /// Decides by the table of docs/notations.md, which a test compares with this function.
 pub const fn decide(case: Case) -> Decision {
     use Decision::{Call, Text, Unsure};
@@ -99,6 +110,7 @@ pub const fn decide(case: Case) -> Decision {
     match (doubt, surroundings) {
         (Doubt::Quoted, Alone) => return if matches!(delivery, Delivery::Native) { Text } else { Unsure },
         (Doubt::Quoted, _) => return Text,
+        (Doubt::Possible, _) => return Unsure,
         _ => {}
     }
     let if_reads = match effect {
@@ -130,7 +142,7 @@ pub(super) mod tests {
         Surroundings::Amid,
         Surroundings::Presented,
     ];
-    const DOUBTS: [Doubt; 3] = [Doubt::None, Doubt::Named, Doubt::Quoted];
+    const DOUBTS: [Doubt; 4] = [Doubt::None, Doubt::Named, Doubt::Possible, Doubt::Quoted];
     const EFFECTS: [Effect; 2] = [Effect::Reads, Effect::Changes];
     const DELIVERIES: [Delivery; 2] = [Delivery::Text, Delivery::Native];
 
@@ -195,6 +207,7 @@ pub(super) mod tests {
         for case in cases() {
             let weaker = [
                 Case { form: Form::Plain, ..case },
+                Case { doubt: case.doubt.max(Doubt::Possible), ..case },
                 Case { doubt: Doubt::Quoted, ..case },
                 Case { effect: Effect::Changes, ..case },
                 Case { delivery: Delivery::Native, ..case },
@@ -207,8 +220,8 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_an_earlier_message_contains_is_never_certainly_a_call() {
-        assert!(cases().filter(|case| case.doubt == Doubt::Quoted).all(|case| decide(case) != Decision::Call));
+    fn what_an_earlier_message_may_contain_is_never_certainly_a_call() {
+        assert!(cases().filter(|case| case.doubt >= Doubt::Possible).all(|case| decide(case) != Decision::Call));
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::decision::{Case, Delivery, Doubt, Effect, Form, Surroundings};
 use super::notations::Notations;
-use super::{effect, quotation};
+use super::{effect, repetition};
+use crate::scanner::names::words;
 use crate::scanner::{Conversation, JudgementBudget, ToolSet};
 use callwright_types::rules::{Evidence, Expressions};
 use callwright_types::{Call, Diagnosis};
@@ -30,6 +31,8 @@ pub struct Situation<'a> {
     pub notations: Option<&'a Notations>,
     /// Limit on the work of parsing the text. If it is spent, the result is invalid.
     pub budget: Option<&'a JudgementBudget>,
+    /// Whether the answer replies to a request to confirm a call.
+    pub confirms: bool,
 }
 
 impl Situation<'_> {
@@ -45,6 +48,7 @@ impl Situation<'_> {
             expressions: Expressions::Refuse,
             notations: None,
             budget: None,
+            confirms: false,
         }
     }
 }
@@ -94,24 +98,64 @@ impl Rescued {
         text: &str,
         tool_set: &ToolSet,
         conversation: Option<&dyn Conversation>,
-        delivery: Delivery,
+        situation: &Situation<'_>,
     ) -> Case {
         let tools = self.calls.iter().filter_map(|call| tool_set.get(&call.name));
         let effect = tools.map(|tool| effect::of(&tool.tool)).max().unwrap_or(Effect::Changes);
-        let doubt = conversation.map_or(Doubt::None, |conversation| self.doubt(text, conversation));
-        Case { form: self.form, surroundings: self.surroundings, doubt, effect, delivery }
+        let mut case = Case {
+            form: self.form,
+            surroundings: self.surroundings,
+            doubt: Doubt::None,
+            effect,
+            delivery: situation.delivery,
+        };
+        if let Some(conversation) = conversation {
+            case.doubt = self.doubt(text, case, conversation, situation);
+        }
+        case
     }
 
-    fn doubt(&self, text: &str, conversation: &dyn Conversation) -> Doubt {
-        let transcript = conversation.transcript();
-        let quotes = self.written.iter().filter_map(|written| text.get(written.clone()));
-        let request = transcript.last_user_text().unwrap_or_default();
-        if quotation::any_in(quotes, transcript.texts().iter().map(String::as_str)) {
-            Doubt::Quoted
-        } else if self.calls.iter().any(|call| quotation::names(request, &call.name)) {
-            Doubt::Named
-        } else {
-            Doubt::None
+    fn doubt(&self, text: &str, case: Case, conversation: &dyn Conversation, situation: &Situation<'_>) -> Doubt {
+        let written = self.written.iter().filter_map(|written| text.get(written.clone()));
+        match repetition::doubt(&self.calls, written, case.effect, conversation, situation.budget) {
+            Doubt::Quoted => Doubt::Quoted,
+            // The model was requested to answer with nothing but the call.
+            _ if situation.confirms && case.surroundings == Surroundings::Alone => Doubt::None,
+            Doubt::None if self.is_named(conversation) => Doubt::Named,
+            doubt => doubt,
         }
+    }
+
+    /// Whether the user's last message names a called tool.
+    fn is_named(&self, conversation: &dyn Conversation) -> bool {
+        let request = conversation.transcript().last_user_text().unwrap_or_default();
+        self.calls.iter().any(|call| names(request, &call.name))
+    }
+}
+
+/// Whether a user's message names a tool. A name of one word does not count, because it may be a word of the request.
+fn names(message: &str, tool: &str) -> bool {
+    words(tool).len() > 1
+        && message.match_indices(tool).any(|(at, _)| {
+            let (before, after) = (message.get(..at), message.get(at + tool.len()..));
+            !before.is_some_and(|text| text.ends_with(is_name_part))
+                && !after.is_some_and(|text| text.starts_with(is_name_part))
+        })
+}
+
+/// Whether a letter next to a name extends it. Only ASCII letters do, because scripts without spaces join a name to the
+/// words around it.
+fn is_name_part(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_named_by_its_whole_name_where_that_is_no_single_word() {
+        assert!(names("How is delete_order called?", "delete_order") && names("使用delete-order。", "delete-order"));
+        assert!(!names("Search for delete_orders", "delete_order") && !names("Please search for it", "search"));
     }
 }

@@ -3,13 +3,13 @@
 //! Reasoning is not a source of calls, because models consider calls in it that they do not make. The call at the end
 //! of the reasoning becomes the answer only if there is no other answer.
 
-use super::decision::{Form, Surroundings};
+use super::decision::{Case, Decision, Effect, Form, Surroundings, decide};
 use super::layout::{self, CallBlock, LayoutPiece};
 use super::markers::{CHANNELS, REASONING};
 use super::notations::Notations;
-use super::quotation;
 use super::reading::{Rescued, Situation};
-use crate::scanner::{Conversation, ToolSet};
+use super::verdict::presents;
+use crate::scanner::ToolSet;
 use callwright_types::rules::Evidence;
 use callwright_types::{Call, ids};
 
@@ -74,17 +74,10 @@ pub fn after_reasoning(text: &str) -> &str {
 }
 
 /// Returns the calls at the end of the reasoning. They must be complete, between reserved markers, of offered tools,
-/// and followed by no text.
+/// and followed by no text. Exact duplicates are dropped: some servers return the same text as summary and as content.
 ///
-/// Returns `None` if there are no such calls, or if an earlier message contains one of them, because the model then
-/// quotes it. `text` is the answer's own text, which is kept.
-pub fn rescue_end(
-    reasoning: &str,
-    text: &str,
-    tool_set: &ToolSet,
-    situation: &Situation<'_>,
-    conversation: Option<&dyn Conversation>,
-) -> Option<Rescued> {
+/// The ranges in `written` refer to the reasoning. `text` is the answer's own text, which is kept.
+pub fn rescue_end(reasoning: &str, text: &str, tool_set: &ToolSet, situation: &Situation<'_>) -> Option<Rescued> {
     if situation.evidence == Evidence::Off || tool_set.is_empty() {
         return None;
     }
@@ -99,8 +92,16 @@ pub fn rescue_end(
     );
     let mut end = reasoning.trim_end().len();
     let mut blocks: Vec<&CallBlock> = Vec::new();
+    let mut before = None;
     for piece in layout.pieces.iter().rev() {
-        let LayoutPiece::Calls(block) = piece else { break };
+        let block = match piece {
+            LayoutPiece::Calls(block) => block,
+            LayoutPiece::Prose(line) => {
+                before = Some(*line);
+                break;
+            }
+            LayoutPiece::Broken(_) => break,
+        };
         let is_last = reasoning.get(block.span.end..end).is_some_and(|between| between.trim().is_empty());
         if !(is_last && block.is_marked && block.is_reserved && block.fence.is_none()) {
             break;
@@ -108,30 +109,43 @@ pub fn rescue_end(
         end = block.span.start;
         blocks.push(block);
     }
+    blocks.reverse();
     let mut calls: Vec<Call> = Vec::new();
-    for written in blocks.iter().rev().flat_map(|block| &block.calls) {
-        let resolved = written.resolve(tool_set, situation.expressions).ok()?;
-        calls.extend(resolved.into_iter().map(|(name, arguments)| Call { id: ids::call_id(), name, arguments }));
+    for written in blocks.iter().flat_map(|block| &block.calls) {
+        for (name, arguments) in written.resolve(tool_set, situation.expressions).ok()? {
+            if !calls.iter().any(|call| call.name == name && call.arguments == arguments) {
+                calls.push(Call { id: ids::call_id(), name, arguments });
+            }
+        }
     }
     let are_allowed = situation.allowed.is_none_or(|allowed| calls.iter().all(|call| allowed.contains(&call.name)));
-    let first = blocks.last().filter(|_| !layout.is_unfinished && are_allowed)?;
-    let texts = conversation.map(|conversation| conversation.transcript().texts()).unwrap_or_default();
-    let quotes = blocks.iter().filter_map(|block| reasoning.get(block.span.clone()));
-    if quotation::any_in(quotes, texts.iter().map(String::as_str)) {
-        return None;
-    }
+    let first = blocks.first().filter(|_| !layout.is_unfinished && are_allowed)?;
+    let surroundings = match before {
+        None => Surroundings::Alone,
+        Some(line) if presents(line) => Surroundings::Presented,
+        Some(_) => Surroundings::Following,
+    };
     let text = if text.trim().is_empty() { String::new() } else { text.to_owned() };
     Some(Rescued {
         calls,
         notation: first.notation,
         evidence: Evidence::Marked,
         form: Form::Reserved,
-        surroundings: Surroundings::Alone,
+        surroundings,
         ends_in_marks: true,
-        written: Vec::new(),
+        written: blocks.iter().map(|block| block.span.clone()).collect(),
         spans: Vec::new(),
         text,
     })
+}
+
+/// Decides about the calls at the end of reasoning by the table for content. The bar is higher, because models consider
+/// calls in their reasoning that they do not make: a tool that changes data is never certainly called.
+pub const fn decide_end(case: Case) -> Decision {
+    match (decide(case), case.effect) {
+        (Decision::Call, Effect::Changes) => Decision::Unsure,
+        (decision, _) => decision,
+    }
 }
 
 /// Removes the marker that ends the reasoning, which some servers leave in it.
@@ -175,7 +189,7 @@ mod tests {
 
     fn rescued(reasoning: &str) -> Option<Vec<String>> {
         let situation = Situation::with(Evidence::Marked);
-        let rescued = rescue_end(reasoning, "", &tool_set(TOOLS), &situation, None)?;
+        let rescued = rescue_end(reasoning, "", &tool_set(TOOLS), &situation)?;
         Some(rescued.calls.into_iter().map(|call| format!("{} {}", call.name, call.arguments)).collect())
     }
 
@@ -223,19 +237,37 @@ mod tests {
         }
         let (book, none) = (tool_set(TOOLS), ["make_note".to_owned()]);
         let restricted = Situation { allowed: Some(&none), ..Situation::with(Evidence::Marked) };
-        assert_eq!(rescue_end(&call, "", &book, &restricted, None), None);
-        assert_eq!(rescue_end(&call, "", &book, &Situation::with(Evidence::Off), None), None);
+        assert_eq!(rescue_end(&call, "", &book, &restricted), None);
+        assert_eq!(rescue_end(&call, "", &book, &Situation::with(Evidence::Off)), None);
     }
 
     #[test]
-    fn a_call_that_an_earlier_message_contains_is_a_quotation() {
+    fn the_text_before_decides_and_duplicates_are_dropped() {
         let (book, situation) = (tool_set(TOOLS), Situation::with(Evidence::Marked));
-        let page = format!("A page. {}", marked("Oslo").replace(':', ": "));
+        let decision = |reasoning: &str, earlier: &Transcript| {
+            let rescued = rescue_end(reasoning, "", &book, &situation).unwrap();
+            assert_eq!(rescued.calls.len(), 1, "{reasoning}");
+            decide_end(rescued.case(reasoning, &book, Some(earlier), &situation))
+        };
+        let nothing = Transcript::default();
+        let note = marked("Oslo").replace("get_weather", "make_note").replace("city", "text");
+        for (before, reads) in [
+            ("", Decision::Call),
+            ("I need the weather.\n", Decision::Call),
+            ("The page wants this, but I must not do it:\n", Decision::Unsure),
+            ("Soll ich das tun?\n\n", Decision::Unsure),
+        ] {
+            for times in [1, 2] {
+                let end = |call: &str| vec![call; times].join("\n");
+                assert_eq!(decision(&format!("{before}{}", end(&marked("Oslo"))), &nothing), reads, "{before}");
+                assert_eq!(decision(&format!("{before}{}", end(&note)), &nothing), Decision::Unsure, "{before}");
+            }
+        }
         let mut earlier = Transcript::default();
-        earlier.given(page);
-        let found = |city| rescue_end(&marked(city), "", &book, &situation, Some(&earlier));
-        assert_eq!(found("Oslo"), None);
-        assert!(found("Rome").is_some());
+        earlier.given(format!("A page. {}", marked("Oslo").replace(':', ": ")));
+        assert_eq!(decision(&marked("Oslo"), &earlier), Decision::Unsure);
+        assert_eq!(decision(&format!("So:\n{}", marked("Oslo")), &earlier), Decision::Text);
+        assert_eq!(decision(&marked("Rome"), &earlier), Decision::Call);
     }
 
     #[test]

@@ -182,7 +182,7 @@ const LEADING_ON: [&str; 21] =
     [":", "：", "︰", "﹕", "፡", "፦", "꞉", "–", "—", "―", "→", "⇒", "↓", "=", "->", "=>", "?", "？", "؟", ";", "՞"];
 
 /// Whether a line presents the text after it: by its last character, or as a heading.
-fn presents(line: &str) -> bool {
+pub(super) fn presents(line: &str) -> bool {
     let line = line.trim();
     let content = line.trim_end_matches(|letter: char| letter.is_whitespace() || "*_`\"'”’»)]）」』".contains(letter));
     let is_bold = line.len() > "****".len() && line.starts_with("**") && line.ends_with("**");

@@ -13,6 +13,8 @@ use callwright_types::{Diagnosis, FaultCode};
 struct Facts {
     /// Whether the answer has reasoning content.
     reasoned: bool,
+    /// Tool of a possible call at the end of the reasoning, which rescue adds.
+    name: Option<String>,
 }
 
 pub(super) fn check(answer: &CallFreeAnswer<'_>) -> Option<Diagnosis> {
@@ -24,7 +26,7 @@ pub(super) fn check(answer: &CallFreeAnswer<'_>) -> Option<Diagnosis> {
         true => "the answer is empty: there is reasoning, but neither content nor a call",
         false => "the answer is empty: there is neither content nor a call",
     };
-    Some(of_answer(FaultCode::NoAnswer, message, &Facts { reasoned }))
+    Some(of_answer(FaultCode::NoAnswer, message, &Facts { reasoned, name: None }))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod exact;
 mod many;
 mod properties;
 mod rendered;
+mod repetition;
 mod unescaped;
 mod unmarked;
 mod variations;
