@@ -70,11 +70,10 @@ impl ModelRequest {
 
 /// Passes the texts of the members of a request to `visit`: those of the conversation in its order, then all others.
 pub(crate) fn visit_members(members: &[(&str, &str)], form: Option<&dyn RequestForm>, visit: &mut PartVisitor<'_>) {
-    let conversation = |key: &str| CONVERSATION.contains(&key);
     for (_, value) in members.iter().filter(|(key, _)| INSTRUCTIONS.contains(key)) {
         content(value, TextAuthor::Client, visit);
     }
-    for (_, value) in members.iter().filter(|(key, _)| conversation(key)) {
+    for (_, value) in members.iter().filter(|(key, _)| CONVERSATION.contains(key)) {
         if value.starts_with('"') {
             visit(RequestPart::UserMessage);
             content(value, TextAuthor::User, visit);
@@ -83,7 +82,7 @@ pub(crate) fn visit_members(members: &[(&str, &str)], form: Option<&dyn RequestF
             element(item, visit);
         }
     }
-    for (key, value) in members.iter().filter(|(key, _)| !conversation(key) && !INSTRUCTIONS.contains(key)) {
+    for (key, value) in members.iter().filter(|(key, _)| !CONVERSATION.contains(key) && !INSTRUCTIONS.contains(key)) {
         if *value == "null" {
             continue;
         }
@@ -134,7 +133,7 @@ fn user_message(fields: &ObjectFields<'_>, visit: &mut PartVisitor<'_>) {
     let Some(value) = fields.get("content") else { return };
     let parts = array(value);
     let is_users = |part: &&RawValue| kind_of(part).is_none_or(|kind| kind != "tool_result");
-    if parts.as_ref().is_none_or(|parts| parts.is_empty() || parts.iter().any(|part| is_users(part))) {
+    if parts.as_ref().is_none_or(|parts| parts.is_empty() || parts.iter().any(is_users)) {
         visit(RequestPart::UserMessage);
     }
     content(value.get(), TextAuthor::User, visit);

@@ -48,9 +48,10 @@ pub(super) enum Decoding {
 }
 
 /// Content between two letters of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Gap {
     /// Nothing, or nothing visible.
+    #[default]
     None,
     /// White space or signs of prose.
     Space,
@@ -68,12 +69,6 @@ pub(super) struct Folded {
     open: Gap,
     /// Positions at which a text begins that is no neighbour of the text before it.
     borders: Vec<usize>,
-}
-
-impl Default for Gap {
-    fn default() -> Self {
-        Self::None
-    }
 }
 
 impl Folded {
@@ -203,12 +198,11 @@ fn resolved(text: &str, decoding: Decoding) -> Cow<'_, str> {
 
 /// Resolves one layer of escapes of JSON, HTML and URLs; `None` if there are none.
 fn unescaped(text: &str) -> Option<String> {
-    let next = |text: &str| memchr::memchr3(b'\\', b'&', b'%', text.as_bytes());
-    next(text)?;
+    next_escape(text)?;
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let mut is_changed = false;
-    while let Some(at) = next(rest) {
+    while let Some(at) = next_escape(rest) {
         out.push_str(rest.get(..at)?);
         rest = rest.get(at..)?;
         let length = match rest.as_bytes().first() {
@@ -224,6 +218,11 @@ fn unescaped(text: &str) -> Option<String> {
     }
     out.push_str(rest);
     is_changed.then_some(out)
+}
+
+/// Returns the position of the next character that may begin an escape.
+fn next_escape(text: &str) -> Option<usize> {
+    memchr::memchr3(b'\\', b'&', b'%', text.as_bytes())
 }
 
 /// Resolves an escape of JSON or of a programming language, whatever the number of its backslashes. Returns its length.
@@ -249,7 +248,6 @@ fn backslash(text: &str, out: &mut String) -> Option<usize> {
 
 /// Returns the character of `uXXXX`, or of two of them for a character beyond the first plane.
 fn unicode(text: &str) -> Option<(Option<char>, usize)> {
-    let unit = |text: &str| u16::from_str_radix(text.get(1..5)?, 16).ok();
     let first = unit(text)?;
     let second = text.get(5..).and_then(|rest| {
         let inner = rest.trim_start_matches('\\');
@@ -261,6 +259,11 @@ fn unicode(text: &str) -> Option<(Option<char>, usize)> {
         None => (vec![first], 5),
     };
     Some((char::decode_utf16(units).next().and_then(Result::ok), length))
+}
+
+/// Returns the number of `uXXXX`.
+fn unit(text: &str) -> Option<u16> {
+    u16::from_str_radix(text.get(1..5)?, 16).ok()
 }
 
 fn hexadecimal(text: &str, start: usize, digits: usize) -> Option<(Option<char>, usize)> {
@@ -343,22 +346,24 @@ fn is_digit(letter: char) -> bool {
 /// of them, and on the first line alone.
 fn ends_of_run(text: &str, start: usize) -> [usize; 3] {
     let bytes = text.as_bytes();
-    let end_of_line = |start: usize| {
-        let rest = bytes.get(start..).unwrap_or_default();
-        let digits = rest.iter().take_while(|byte| is_digit(char::from(**byte))).count();
-        start + digits + rest.iter().skip(digits).take(2).take_while(|byte| **byte == b'=').count()
-    };
-    let first = end_of_line(start);
+    let first = end_of_line(bytes, start);
     let (mut line, mut last, mut end) = (start, first, first);
     loop {
         let rest = bytes.get(end..).unwrap_or_default();
         let next = end + rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-        let next_end = end_of_line(next);
+        let next_end = end_of_line(bytes, next);
         if next == end || next == next_end || end - line < MIN_ENCODED_LINE || next_end - next > end - line {
             return [end, last, first];
         }
         (line, last, end) = (next, end, next_end);
     }
+}
+
+/// Returns the end of the digits on a line, with their padding.
+fn end_of_line(bytes: &[u8], start: usize) -> usize {
+    let rest = bytes.get(start..).unwrap_or_default();
+    let digits = rest.iter().take_while(|byte| is_digit(char::from(**byte))).count();
+    start + digits + rest.iter().skip(digits).take(2).take_while(|byte| **byte == b'=').count()
 }
 
 /// Returns the text that a run of digits encodes.
@@ -367,15 +372,20 @@ fn decoded_run(run: &str) -> Option<String> {
         true => run.replace(['\r', '\n'], "").into(),
         false => run.into(),
     };
-    let hexadecimal = || {
-        let pairs = digits.as_bytes().chunks(2).map(|pair| {
-            let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
-            u8::from_str_radix(pair, 16).ok()
-        });
-        pairs.collect::<Option<Vec<u8>>>()
-    };
     let base64 = ENGINES.iter().filter_map(|engine| engine.decode(digits.as_bytes()).ok());
-    hexadecimal().into_iter().chain(base64).find_map(|bytes| String::from_utf8(bytes).ok().filter(|text| is_text(text)))
+    pairs_of_digits(&digits)
+        .into_iter()
+        .chain(base64)
+        .find_map(|bytes| String::from_utf8(bytes).ok().filter(|text| is_text(text)))
+}
+
+/// Returns the bytes of a text of hexadecimal digits.
+fn pairs_of_digits(digits: &str) -> Option<Vec<u8>> {
+    let pairs = digits.as_bytes().chunks(2).map(|pair| {
+        let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+        u8::from_str_radix(pair, 16).ok()
+    });
+    pairs.collect()
 }
 
 /// Whether decoded bytes are a text.

@@ -206,9 +206,11 @@ impl SoughtCall {
         let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
         let (mut found, mut keys) = (Vec::new(), Vec::new());
         leaves(&arguments, &mut found, &mut keys);
-        let letters = |text: &String| Folded::of(text.strip_suffix(".0").unwrap_or(text)).letters().to_vec();
-        let (mut values, short_values): (Vec<_>, Vec<_>) =
-            found.iter().map(letters).filter(|value| !value.is_empty()).partition(|value| value.len() >= MIN_VALUE);
+        let (mut values, short_values): (Vec<_>, Vec<_>) = found
+            .iter()
+            .map(|text| letters_of(text))
+            .filter(|value| !value.is_empty())
+            .partition(|value| value.len() >= MIN_VALUE);
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         values.truncate(MAX_VALUES);
         let members = [&NAMES[..], &ARGUMENTS, &WRAPPERS, &NEUTRAL, &NOTATION_WORDS].into_iter().flatten().copied();
@@ -231,7 +233,6 @@ impl SoughtCall {
         let Some(values) = self.values.iter().map(|parts| occurrences(texts, parts)).collect::<Option<Vec<_>>>() else {
             return true;
         };
-        let has_budget = || budget.is_none_or(JudgementBudget::step);
         let missing = values.iter().filter(|places| places.is_empty()).count();
         if names.is_empty() {
             return missing == 0 && self.has_divided_name(texts, &values);
@@ -240,10 +241,9 @@ impl SoughtCall {
             return false;
         }
         let mut left = MAX_DIVIDED;
-        names
-            .into_iter()
-            .filter(|name| self.is_whole(texts, name))
-            .any(|name| has_budget() && self.is_near(texts, &name, &values, is_request, &mut left))
+        names.into_iter().filter(|name| self.is_whole(texts, name)).any(|name| {
+            budget.is_none_or(JudgementBudget::step) && self.is_near(texts, &name, &values, is_request, &mut left)
+        })
     }
 
     /// Whether the values are near this name.
@@ -286,10 +286,8 @@ impl SoughtCall {
         first.iter().take(MAX_DIVIDED).any(|value| {
             let near = self.near(texts, value);
             let others: Option<Vec<_>> = others.iter().map(|places| nearest(places, value, &near)).collect();
-            let are_written = |values: Vec<Range<usize>>| {
-                values.iter().chain([value]).all(|value| is_between_structure(texts, value))
-            };
-            others.is_some_and(are_written) && divided(texts, &self.name, &near).is_some()
+            others.is_some_and(|others| others.iter().chain([value]).all(|value| is_between_structure(texts, value)))
+                && divided(texts, &self.name, &near).is_some()
         })
     }
 
@@ -322,18 +320,19 @@ impl SoughtCall {
     }
 
     fn has_no_other_word(&self, texts: &Folded, name: &Range<usize>, values: &[Range<usize>]) -> bool {
-        let places = || values.iter().chain([name]);
-        let start = places().map(|place| place.start).min().unwrap_or_default();
-        let end = places().map(|place| place.end).max().unwrap_or_default();
+        let places: Vec<&Range<usize>> = values.iter().chain([name]).collect();
+        let start = places.iter().map(|place| place.start).min().unwrap_or_default();
+        let end = places.iter().map(|place| place.end).max().unwrap_or_default();
         let mut word = Vec::new();
         for at in start..=end {
-            if texts.gap(at) != Gap::None || at == end || places().any(|place| place.contains(&at)) {
+            let is_explained = places.iter().any(|place| place.contains(&at));
+            if texts.gap(at) != Gap::None || at == end || is_explained {
                 if !self.is_own_word(&word) {
                     return false;
                 }
                 word.clear();
             }
-            if !places().any(|place| place.contains(&at)) {
+            if !is_explained {
                 word.extend(texts.letters().get(at).copied());
             }
         }
@@ -345,6 +344,11 @@ impl SoughtCall {
             || word.iter().all(u8::is_ascii_digit)
             || std::str::from_utf8(word).is_ok_and(|word| self.words.contains(word))
     }
+}
+
+/// Returns the letters of a string or a number.
+fn letters_of(text: &str) -> Vec<u8> {
+    Folded::of(text.strip_suffix(".0").unwrap_or(text)).letters().to_vec()
 }
 
 /// Collects the strings and numbers of the arguments, and the names of their members.
@@ -361,15 +365,13 @@ fn leaves<'a>(value: &'a Value, found: &mut Vec<String>, keys: &mut Vec<&'a str>
 
 /// Returns the parts of a value, one of which suffices.
 fn parts(value: Vec<u8>) -> Vec<Vec<u8>> {
-    let part = |range: Range<usize>| value.get(range).unwrap_or_default().to_vec();
     let half = value.len() / 2;
-    match value.len() {
-        ..MIN_DIVIDED => vec![value],
-        length if length <= 2 * MAX_PART => vec![part(0..half), part(half..length)],
-        length => {
-            vec![part(0..MAX_PART), part(half..half + MAX_PART), part(length - MAX_PART..length)]
-        }
-    }
+    let ranges = match value.len() {
+        ..MIN_DIVIDED => return vec![value],
+        length if length <= 2 * MAX_PART => vec![0..half, half..length],
+        length => vec![0..MAX_PART, half..half + MAX_PART, length - MAX_PART..length],
+    };
+    ranges.into_iter().filter_map(|range| value.get(range)).map(<[u8]>::to_vec).collect()
 }
 
 /// Returns the occurrences of any of the needles, in order; `None` if there are too many.
@@ -417,12 +419,9 @@ fn divided(texts: &Folded, needle: &[u8], near: &Range<usize>) -> Option<Range<u
 
 /// Whether a word begins or ends at a position. Scripts without spaces join a name to the words around it.
 fn begins_word(texts: &Folded, at: usize) -> bool {
-    let is_ascii = |at: Option<usize>| at.and_then(|at| texts.letters().get(at)).is_none_or(u8::is_ascii);
-    texts.gap(at) != Gap::None
-        || at == 0
-        || !is_ascii(at.checked_sub(1))
-        || !is_ascii(Some(at))
-        || at == texts.letters().len()
+    let letters = texts.letters();
+    let before = at.checked_sub(1).and_then(|last| letters.get(last));
+    texts.gap(at) != Gap::None || !(before.is_some_and(u8::is_ascii) && letters.get(at).is_some_and(u8::is_ascii))
 }
 
 fn is_beside_structure(texts: &Folded, place: &Range<usize>) -> bool {
