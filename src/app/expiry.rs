@@ -29,7 +29,9 @@ pub(super) fn start(store: Arc<Store>, pipeline: Arc<Pipeline>, ending: Cancella
 async fn remove(store: &Store, pipeline: &Pipeline, ending: &CancellationToken) {
     loop {
         // While the store is down, expired rows wait for a later sweep.
-        let removed = store.forget_kept_parts(ROWS).await.unwrap_or(0).max(store.forget_plans(ROWS).await.unwrap_or(0));
+        let removed =
+            [store.forget_kept_parts(ROWS).await, store.forget_plans(ROWS).await, store.expire_objects(ROWS).await];
+        let removed = removed.into_iter().flatten().max().unwrap_or_default();
         let _ = pipeline.approvals().sweep().await;
         let pause = if removed >= u64::from(ROWS) { PAUSE_AGAIN } else { PAUSE };
         tokio::select! {

@@ -1,19 +1,16 @@
 //! `GET /v1/models`: the upstream's models and the proxy's aliases.
 
-use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::Response;
 
 use crate::keys::{KnownKey, RequestedAccess};
-use crate::pipeline::PassThrough;
 use callwright_openai as openai;
-use callwright_types::UpstreamFailure;
-use callwright_upstream::RequestBody;
 
 use super::api_operation::{ApiParts, for_clients};
 use super::api_schema::{array, object, optional, required, text};
 use super::caller::Caller;
+use super::forwarded::WholeAnswer;
 use super::state::ClientSide;
 use super::{error, json, pass_through, rate_limit};
 
@@ -48,7 +45,8 @@ async fn listed(side: &ClientSide, key: Option<&KnownKey>, query: Option<&str>, 
     let aliases = side.pipeline.alias_names().filter(|_| is_first);
     let aliases = aliases.filter(|name| restricted.is_none_or(|key| key.allows(name)));
     let aliases: Vec<(&str, &str)> = aliases.map(|name| (name, OWNER)).collect();
-    let mut theirs = theirs(side, query, headers).await;
+    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+    let mut theirs = WholeAnswer::of_list(side, format!("/models{query}"), headers).await;
     if let Some(key) = restricted
         && let Ok(theirs) = &mut theirs
         && theirs.status.is_success()
@@ -58,35 +56,18 @@ async fn listed(side: &ClientSide, key: Option<&KnownKey>, query: Option<&str>, 
             .unwrap_or_else(|| openai::model_list(&[]).to_string().into());
     }
     if aliases.is_empty() {
-        return theirs.map_or_else(|failure| error::upstream_failure(&failure), UpstreamModelList::into_response);
+        return theirs.map_or_else(|failure| error::upstream_failure(&failure), WholeAnswer::into_response);
     }
     if let Ok(theirs) = theirs {
         if theirs.status.is_success() {
             if let Some(body) = openai::merge_model_lists(&theirs.body, &aliases) {
-                return UpstreamModelList { body, ..theirs }.into_response();
+                return WholeAnswer { body, ..theirs }.into_response();
             }
         } else if !has_no_list(theirs.status) {
             return theirs.into_response();
         }
     }
     json::text(StatusCode::OK, openai::model_list(&aliases).to_string())
-}
-
-/// Response of the upstream.
-struct UpstreamModelList {
-    status: StatusCode,
-    headers: HeaderMap,
-    body: Bytes,
-}
-
-impl UpstreamModelList {
-    fn into_response(self) -> Response {
-        let mut response = Response::new(Body::from(self.body));
-        *response.status_mut() = self.status;
-        *response.headers_mut() = self.headers;
-        response.headers_mut().remove(header::CONTENT_LENGTH);
-        response
-    }
 }
 
 /// Members of a query that continue a list.
@@ -97,38 +78,9 @@ fn continues(query: &str) -> bool {
     url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| CURSORS.contains(&name.as_ref()))
 }
 
-async fn theirs(
-    side: &ClientSide,
-    query: Option<&str>,
-    headers: HeaderMap,
-) -> Result<UpstreamModelList, UpstreamFailure> {
-    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
-    let request = PassThrough {
-        method: Method::GET,
-        path_and_query: format!("/models{query}"),
-        headers: for_list(headers),
-        body: RequestBody::default(),
-        upstream: None,
-    };
-    let mut answer = side.pipeline.pass_through(request).await?;
-    let (status, headers) = (answer.status, answer.headers.clone());
-    // A body that is encoded anyway cannot be read here, and an error may have any form.
-    let is_readable = status.is_success() && !headers.contains_key(header::CONTENT_ENCODING);
-    let body = if is_readable { answer.whole_json().await? } else { answer.whole().await? };
-    Ok(UpstreamModelList { status, headers, body })
-}
-
 /// Whether the upstream has no such path. (A missing key, in contrast, is reported to the client.)
 fn has_no_list(status: StatusCode) -> bool {
     matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED)
-}
-
-/// Returns the header fields of the list request, whose response may have to be parsed here. The client's body is not
-/// sent, and therefore not its length either.
-fn for_list(mut headers: HeaderMap) -> HeaderMap {
-    headers.remove(header::CONTENT_LENGTH);
-    headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    headers
 }
 
 /// Describes the operation.

@@ -1,17 +1,15 @@
 //! Pass-through of every other path below `/v1/`: forwarded unchanged in both directions, and marked `unguarded`.
 
-use std::io;
-
-use axum::body::{Body, HttpBody};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::header::CONTENT_LENGTH;
+use axum::http::header::{ACCEPT_ENCODING, CONTENT_LENGTH};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use axum::response::Response;
-use futures_util::stream;
+use percent_encoding::percent_decode_str;
 
 use crate::keys::{self, RequestPermit, RequestedAccess};
 use crate::pipeline::{PassThrough, Target};
-use callwright_openai::{named_model, with_model};
+use callwright_openai::{ObjectPath, named_model, with_model};
 use callwright_telemetry::labels::KeyResult;
 use callwright_types::Protocol;
 use callwright_upstream as upstream;
@@ -19,9 +17,11 @@ use callwright_upstream as upstream;
 use super::api_operation::{ApiParts, for_clients};
 use super::api_schema::{object, one_of, required, text};
 use super::caller::Caller;
+use super::forwarded::streamed;
+use super::objects::PassedRequest;
 use super::received_body::receive;
 use super::state::ClientSide;
-use super::{error, fallback, rate_limit};
+use super::{error, fallback, objects, rate_limit};
 
 const VERDICT: HeaderName = HeaderName::from_static("x-callwright-verdict");
 
@@ -39,28 +39,90 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
         Ok(request_permit) => request_permit,
         Err(refusal) => return *refusal,
     };
+    let decoded = percent_decode_str(path).decode_utf8_lossy().into_owned();
+    let object = caller.as_ref().and_then(|_| ObjectPath::parse(&decoded));
+    let passed = PassedRequest { method: &parts.method, path, object: object.as_ref(), headers: &parts.headers };
     let of_conversation = CONVERSATION_PATHS.iter().find(|(known, _)| *known == path);
-    let (body, upstream) = match of_conversation.filter(|_| parts.method == Method::POST) {
-        None => (forwarded(body), None),
-        Some((_, protocol)) => match prepared(&side, &caller, &mut parts.headers, body, *protocol).await {
-            Ok(prepared) => prepared,
+    let of_conversation = of_conversation.filter(|_| parts.method == Method::POST).map(|(_, protocol)| *protocol);
+    let is_read = of_conversation.is_some() || (caller.is_some() && passed.names_objects());
+    let mut body = match body {
+        body if HttpBody::is_end_stream(&body) => ReceivedBody::None,
+        body if is_read => match receive(&side, &parts.headers, body, side.body_limit_bytes).await {
+            Ok(bytes) => ReceivedBody::Whole(bytes),
             Err(refusal) => return *refusal,
         },
+        body => ReceivedBody::Streamed(body),
     };
+    let whole = body.whole().cloned();
+    let mut recorder = None;
+    if let Some(known) = &caller {
+        recorder = match objects::of_passed(&side, known, passed, whole.as_ref()).await {
+            Ok(recorder) => recorder,
+            Err(refusal) => return *refusal,
+        };
+        if parts.method == Method::GET && object.as_ref().is_some_and(|path| path.is_collection) {
+            let listed = objects::list(&side, known, below_v1(&parts.uri), parts.headers).await;
+            return marked(&side, &caller, listed.unwrap_or_else(|refusal| *refusal));
+        }
+    }
+    let mut upstream = None;
+    if let (Some(protocol), Some(bytes)) = (of_conversation, whole) {
+        let prepared = prepared(&side, &caller, &mut parts.headers, bytes, protocol).await;
+        (body, upstream) = (ReceivedBody::Whole(prepared.0), prepared.1);
+    }
+    if recorder.is_some() {
+        // The objects of an encoded answer cannot be read.
+        parts.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    }
+    let is_deletion = parts.method == Method::DELETE;
     let request = PassThrough {
         method: parts.method,
         path_and_query: below_v1(&parts.uri).to_owned(),
         headers: parts.headers,
-        body,
+        body: body.into_request(),
         upstream,
     };
-    let mut response = match side.pipeline.pass_through(request).await {
-        Ok(answer) => respond(answer, request_permit),
-        Err(failure) => error::upstream_failure(&failure),
+    let response = match (side.pipeline.pass_through(request).await, recorder) {
+        (Ok(answer), Some(recorder)) => {
+            if let Some(path) = object.filter(|_| is_deletion && answer.status.is_success()) {
+                recorder.forget(&path).await;
+            }
+            recorder.passed(answer, request_permit).await.unwrap_or_else(|failure| error::upstream_failure(&failure))
+        }
+        (Ok(answer), None) => streamed(answer, request_permit),
+        (Err(failure), _) => error::upstream_failure(&failure),
     };
+    marked(&side, &caller, response)
+}
+
+fn marked(side: &ClientSide, caller: &keys::Caller, mut response: Response) -> Response {
     response.headers_mut().insert(VERDICT, HeaderValue::from_static("unguarded"));
-    rate_limit::mark(response.headers_mut(), &side.access.standing(&caller));
+    rate_limit::mark(response.headers_mut(), &side.access.standing(caller));
     response
+}
+
+/// Body of a passed-through request.
+enum ReceivedBody {
+    /// The request has none. It must not get an empty one: some servers refuse an empty chunked body on `DELETE`.
+    None,
+    /// The body was read, because the proxy reads or changes it.
+    Whole(Bytes),
+    /// The body is forwarded as it arrives.
+    Streamed(Body),
+}
+
+impl ReceivedBody {
+    fn whole(&self) -> Option<&Bytes> {
+        if let Self::Whole(bytes) = self { Some(bytes) } else { None }
+    }
+
+    fn into_request(self) -> upstream::RequestBody {
+        match self {
+            Self::None => upstream::RequestBody::default(),
+            Self::Whole(bytes) => bytes.into(),
+            Self::Streamed(body) => upstream::RequestBody::wrap_stream(body.into_data_stream()),
+        }
+    }
 }
 
 /// Paths whose bodies are conversations, and name a model, which may be an alias: counting of tokens, and compaction.
@@ -72,26 +134,21 @@ const CONVERSATION_PATHS: [(&str, Protocol); 3] = [
 
 /// Returns the body as a turn sends it: without reasoning of answers that were not accepted, and with the model of the alias
 /// that it names. Also returns the alias's upstream.
-///
-/// # Errors
-/// The response to a request whose body cannot be read.
 async fn prepared(
     side: &ClientSide,
     caller: &keys::Caller,
     headers: &mut HeaderMap,
-    body: Body,
+    mut body: Bytes,
     protocol: Protocol,
-) -> Result<(upstream::RequestBody, Option<String>), Box<Response>> {
-    let mut body = receive(side, headers, body, side.body_limit_bytes).await?;
+) -> (Bytes, Option<String>) {
     if let Some(changed) = side.pipeline.without_retracted(caller, headers, protocol, &body).await {
         headers.remove(CONTENT_LENGTH);
         body = changed;
     }
     let target = named_model(&body).and_then(|model| side.pipeline.alias_target(&model));
-    let Some(Target { upstream, model }) = target else { return Ok((body.into(), None)) };
+    let Some(Target { upstream, model }) = target else { return (body, None) };
     headers.remove(CONTENT_LENGTH);
-    let body = with_model(&body, &model).unwrap_or(body);
-    Ok((body.into(), Some(upstream)))
+    (with_model(&body, &model).unwrap_or(body), Some(upstream))
 }
 
 /// Methods that only read or delete.
@@ -118,34 +175,10 @@ pub(super) fn admit(
     })
 }
 
-/// Returns the body to forward. A request without a body must not get one: some servers refuse an empty chunked body on
-/// `DELETE`.
-fn forwarded(body: Body) -> upstream::RequestBody {
-    if HttpBody::is_end_stream(&body) {
-        return upstream::RequestBody::default();
-    }
-    upstream::RequestBody::wrap_stream(body.into_data_stream())
-}
-
 /// Returns path and query as the client sent them, without `/v1`.
 fn below_v1(uri: &Uri) -> &str {
     let whole = uri.path_and_query().map_or("/", |path| path.as_str());
     whole.strip_prefix("/v1").unwrap_or(whole)
-}
-
-/// Streams the answer; the request is in progress until its last byte.
-fn respond(answer: upstream::Answer, request_permit: Option<RequestPermit>) -> Response {
-    let (status, headers) = (answer.status, answer.headers.clone());
-    let chunks = stream::unfold((answer, request_permit), |(mut answer, request_permit)| async move {
-        let chunk = answer.next().await?;
-        // An error closes the connection, as the upstream did: the client must not take a partial answer for a complete
-        // one.
-        Some((chunk.map_err(io::Error::other), (answer, request_permit)))
-    });
-    let mut response = Response::new(Body::from_stream(chunks));
-    *response.status_mut() = status;
-    *response.headers_mut() = headers;
-    response
 }
 
 /// Describes one of the requests that are passed through, because OpenAPI has no parameter for several segments of a

@@ -14,10 +14,11 @@ use callwright_types::Protocol;
 use super::api_operation::{ApiOperation, ApiParts, JSON, for_clients};
 use super::api_schema::{any, array, boolean, named, object, optional, required, text};
 use super::caller::Caller;
+use super::objects::ObjectRecorder;
 use super::path::{CHAT, MESSAGES, RESPONSES};
 use super::received_body::receive;
 use super::state::ClientSide;
-use super::{error, json, pass_through, rate_limit, receipted, stream_body};
+use super::{error, json, objects, pass_through, rate_limit, receipted, stream_body};
 
 /// Handles `POST /v1/chat/completions`.
 pub(super) async fn completions(side: State<ClientSide>, caller: Caller, request: Request) -> Response {
@@ -102,6 +103,10 @@ async fn turn(
         Ok(body) => body,
         Err(refusal) => return *refusal,
     };
+    let recorder = match objects::of_turn(side, &caller, protocol, &body).await {
+        Ok(recorder) => recorder,
+        Err(refusal) => return *refusal,
+    };
     let caller_of_turn = caller.clone();
     let request = TurnRequest {
         protocol,
@@ -116,7 +121,7 @@ async fn turn(
     };
     let mut pending = side.pipeline.take(Box::new(request)).await;
     let delivery_ack = pending.take_receipt();
-    let mut response = respond(side, pending).await;
+    let mut response = respond(side, pending, recorder).await;
     rate_limit::mark(response.headers_mut(), &side.access.standing(&caller));
     match delivery_ack {
         Some(delivery_ack) => response.map(|body| receipted::body(body, delivery_ack)),
@@ -148,14 +153,15 @@ fn requests_recording(side: &ClientSide, headers: &HeaderMap) -> Result<bool, Bo
     refused(StatusCode::FORBIDDEN, message, "record_not_allowed")
 }
 
-async fn respond(side: &ClientSide, mut pending: PendingAnswer) -> Response {
+async fn respond(side: &ClientSide, mut pending: PendingAnswer, recorder: Option<ObjectRecorder>) -> Response {
     let keep_alive = side.pipeline.keep_alive();
     let answered = if pending.is_stream() {
         match tokio::time::timeout(side.pipeline.hold_head(), pending.answer()).await {
             Ok(answered) => answered,
             Err(_) => {
                 // The status line cannot wait longer: intermediaries cut idle connections.
-                let mut response = Response::new(stream_body::of_late_answer(pending, keep_alive));
+                let body = stream_body::of_late_answer(pending, keep_alive);
+                let mut response = Response::new(recorded(body, recorder));
                 response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
                 return response;
             }
@@ -167,13 +173,25 @@ async fn respond(side: &ClientSide, mut pending: PendingAnswer) -> Response {
         return error::internal("the turn ended without an answer; see the proxy's log");
     };
     let body = match body {
-        AnswerBody::Whole(bytes) => Body::from(bytes),
-        AnswerBody::Events(events) => stream_body::of_events(events, pending, keep_alive),
+        AnswerBody::Whole(bytes) => {
+            if let Some(recorder) = recorder {
+                recorder.record(status, &bytes).await;
+            }
+            Body::from(bytes)
+        }
+        AnswerBody::Events(events) => recorded(stream_body::of_events(events, pending, keep_alive), recorder),
     };
     let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response
+}
+
+fn recorded(body: Body, recorder: Option<ObjectRecorder>) -> Body {
+    match recorder {
+        Some(recorder) => recorder.recorded(body),
+        None => body,
+    }
 }
 
 /// Describes the operations.

@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 use super::known::{KeyState, KnownKey, KnownKeys, covers};
 use super::ledger::{Ledger, MeteredSubject, subject_of_key};
 use super::moment::Moment;
+use super::objects::ObjectOwners;
 use super::prices::{ModelPrices, PriceSettings};
 use super::quota_status::QuotaStatus;
 use super::refusal::{KeyDenial, RefusedRequest, ViolatedLimit};
@@ -65,6 +66,7 @@ pub struct Access {
     is_loaded: AtomicBool,
     ledger: Arc<Ledger>,
     store: Arc<Store>,
+    objects: ObjectOwners,
     /// Revision up to which the keys have been read.
     upto: Mutex<Revision>,
     /// Whether a search for an unknown key found changes that no refresh has reported yet.
@@ -95,6 +97,7 @@ impl Access {
             known: ArcSwap::default(),
             is_loaded: AtomicBool::new(false),
             ledger: Arc::default(),
+            objects: ObjectOwners::new(settings, Arc::clone(&store)),
             store,
             upto: Mutex::new(0),
             has_found: AtomicBool::new(false),
@@ -106,6 +109,11 @@ impl Access {
     /// Whether every client needs a virtual key.
     pub fn is_required(&self) -> bool {
         self.settings.is_required()
+    }
+
+    /// Returns the owners of the provider's objects.
+    pub fn objects(&self) -> &ObjectOwners {
+        &self.objects
     }
 
     /// Whether the keys are loaded, if they are required.
@@ -245,6 +253,7 @@ impl Access {
     /// # Errors
     /// [`StoreError`]; usage that was not reported is part of the next exchange.
     pub async fn exchange(&self) -> Result<(), StoreError> {
+        self.objects.flush().await;
         let mut exchange = self.exchange.lock().await;
         let UsageExchange { seen, number, reported } = &mut *exchange;
         if reported.is_empty() {

@@ -1,7 +1,7 @@
 //! Virtual keys: authentication of clients, and limits on their usage.
 //!
-//! Owns secrets and their hashes, the loaded keys, the counters behind limits and budgets, prices, and their exchange
-//! through the store. Must not depend on HTTP, the rules of policies, or the contents of requests.
+//! Owns secrets and their hashes, the loaded keys, the counters behind limits and budgets, prices, their exchange
+//! through the store, and the owners of the provider's objects. Must not depend on HTTP, the rules of policies, or the contents of requests.
 
 mod access;
 mod change;
@@ -9,6 +9,7 @@ mod error;
 mod known;
 mod ledger;
 mod moment;
+mod objects;
 mod prices;
 mod quota_status;
 mod refusal;
@@ -24,6 +25,7 @@ pub use access::{Access, Caller, RequestedAccess};
 pub use change::{KeyChange, KeyDraft, MAX_DAYS, MAX_GLOB, MAX_NAME, MAX_NAMES};
 pub use error::KeyError;
 pub use known::{KeyState, KnownKey, KnownKeys};
+pub use objects::{ObjectOwners, OwnedObject, Ownership};
 pub use prices::PriceSettings;
 pub use quota_status::{Dimension, QuotaStatus};
 pub use refusal::{KeyDenial, RefusedRequest, ViolatedLimit};
@@ -31,4 +33,4 @@ pub use registrar::{IssuedSecret, Registrar};
 pub use report::{KeyReport, UsageSummary};
 pub use request_permit::{Charge, RequestPermit};
 pub use secret::{OperatorToken, may_be_ours};
-pub use settings::{KeyMode, Settings, Unmetered};
+pub use settings::{KeyMode, ObjectSharing, Settings, UnknownObjects, Unmetered};

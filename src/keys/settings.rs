@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change::{check_name, check_paths};
+use super::known::globs;
 use callwright_types::KeyLimits;
 
 /// Virtual keys (`[keys]`).
@@ -20,6 +21,14 @@ pub struct Settings {
     /// Paths below `/v1` that are passed through for keys without a list of their own: `files` covers the path and
     /// everything below it, `*` covers everything.
     pub pass_through: Vec<String>,
+    /// Owner of what a key stores in the provider's account: files, responses, conversations and so on.
+    pub object_owner: ObjectSharing,
+    /// Handling of requests of a key that name an object of the provider which no key got through this proxy. Objects
+    /// of other keys are always answered as ones that do not exist.
+    pub unknown_objects: UnknownObjects,
+    /// Globs on the ids of the provider's objects that all keys may name and read, such as `vs_...`, `pmpt_...` or
+    /// `connector_*`.
+    pub shared_objects: Vec<String>,
     /// Milliseconds between two exchanges of usage with the store.
     pub sync_milliseconds: u64,
     /// Number of tokens reserved for the answer of a turn whose request sets no limit, for keys with limited tokens or
@@ -39,6 +48,9 @@ impl Default for Settings {
             mode: KeyMode::PassThrough,
             unmetered: Unmetered::Refuse,
             pass_through: SHARED_PATHS.map(str::to_owned).to_vec(),
+            object_owner: ObjectSharing::Key,
+            unknown_objects: UnknownObjects::Deny,
+            shared_objects: Vec::new(),
             sync_milliseconds: 1_000,
             reserved_answer_tokens: 1_000,
             groups: BTreeMap::new(),
@@ -57,6 +69,9 @@ impl Settings {
         let mut faults = Vec::new();
         if let Err(error) = check_paths("pass_through", &self.pass_through) {
             faults.push(("pass_through".to_owned(), error.to_string()));
+        }
+        if let Err(error) = globs(&self.shared_objects) {
+            faults.push(("shared_objects".to_owned(), error.to_string()));
         }
         for (name, limits) in &self.groups {
             let place = format!("groups.{name}");
@@ -88,5 +103,27 @@ pub enum Unmetered {
     #[default]
     Refuse,
     /// Passes them through, and counts them as requests only.
+    Allow,
+}
+
+/// Owner of what a key stores in the provider's account.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ObjectSharing {
+    /// The key alone.
+    #[default]
+    Key,
+    /// All keys of its group.
+    Group,
+}
+
+/// Handling of requests that name an object of unknown origin.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownObjects {
+    /// Answers them as the provider answers a request for an object that does not exist.
+    #[default]
+    Deny,
+    /// Forwards them.
     Allow,
 }

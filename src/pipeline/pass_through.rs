@@ -5,7 +5,7 @@ use std::time::Instant;
 use http::{HeaderMap, Method};
 
 use bytes::Bytes;
-use callwright_openai::ModelRequest;
+use callwright_openai::{ModelRequest, ObjectReference, UncheckedBody, object_references};
 use callwright_telemetry::labels::AttemptOutcome;
 use callwright_types::{Protocol, UpstreamFailure};
 use callwright_upstream::{Answer, RequestBody};
@@ -15,7 +15,7 @@ use super::kept_key::tenant;
 use super::services::Pipeline;
 use super::stages::retract;
 use super::targets::{Target, targets};
-use crate::keys::Caller;
+use crate::keys::{Caller, KnownKey};
 
 /// A request to pass through.
 #[derive(Debug)]
@@ -56,6 +56,18 @@ impl Pipeline {
         let mut request = self.cpu.run(&tenant, CpuWork::Body, body.len(), parse).await.ok()?;
         retract::remove_from(self, &tenant, &mut request).await;
         request.is_edited().then(|| request.to_bytes())
+    }
+
+    /// Returns the provider's objects that the JSON body of a key's request names.
+    ///
+    /// # Errors
+    /// [`UncheckedBody`].
+    pub async fn object_references(
+        &self,
+        known: &KnownKey,
+        body: &Bytes,
+    ) -> Result<Vec<ObjectReference>, UncheckedBody> {
+        self.cpu.run(&known.key().id, CpuWork::Body, body.len(), || object_references(body)).await
     }
 
     /// Forwards a request to the upstream that the configuration names for its path.

@@ -2,6 +2,7 @@
 
 mod entry;
 mod limits;
+mod objects;
 mod operators;
 mod paths;
 mod replicas;

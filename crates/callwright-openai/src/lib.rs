@@ -37,6 +37,7 @@ mod message_calls;
 mod message_view;
 mod messages;
 mod models;
+mod objects;
 mod parts;
 #[cfg(test)]
 mod properties;
@@ -69,6 +70,10 @@ pub use kept::KeptPart;
 pub use merge::DeltaRun;
 pub use message_view::MessageView;
 pub use models::{filter_model_list, merge_model_lists, model_list, named_model, with_model};
+pub use objects::{
+    AnswerObjects, HandedOut, ObjectKind, ObjectList, ObjectPath, ObjectReader, ObjectReference, StreamedObjects,
+    UncheckedBody, form_references, handed_out, is_kept, object_references, unknown_object,
+};
 pub use parts::{EventRole, EventWriter, StreamForm};
 pub use reasoning_part::ReasoningPart;
 pub use recorded::{RecordedAnswer, name_of, read_tools};

@@ -29,6 +29,7 @@ mod leftover;
 mod location;
 mod memory;
 mod migrations;
+mod objects;
 mod overview;
 mod plans;
 mod postgres;
@@ -74,6 +75,7 @@ pub use memory::{
     Changes, ForgetCounts, ForgetSelection, Lessons, Memorable, Memory, MemoryFilter, MemoryPage, MemoryStatus,
     Procedures, PutResult, Representations, ToolSamples,
 };
+pub use objects::{ObjectOwner, ObjectRow};
 pub use overview::{
     CountedFinding, CountedTool, MAX_BUCKETS, MAX_TURNS, Overview, OverviewBucket, OverviewRange, Quantiles,
     SessionFilter, SessionPage, SessionSummary, ToolUsage, TurnCounts, UsedTool,

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use callwright_types::Secret;
 
+const HOURS_PER_DAY: i64 = 24;
+
 /// The store (`[store]`): location and retention of traces and intents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -38,6 +40,10 @@ pub struct Settings {
     pub unknown_retention_days: u32,
     /// Hours for which the proxy's part of an answer is kept until the client's next request.
     pub kept_hours: u32,
+    /// Days for which the owners of responses and their items, containers and audio are kept (`keys.unknown_objects`); 0
+    /// keeps them for ever. Owners of files and of everything else that the provider keeps until it is deleted are kept
+    /// as long.
+    pub object_days: u32,
     /// Interval in milliseconds at which changes of other processes are polled; PostgreSQL also sends notifications.
     pub poll_milliseconds: u64,
     /// Seconds after the last heartbeat at which a replica on the same database counts as gone.
@@ -54,6 +60,11 @@ impl Settings {
     /// Returns the retention of kept parts and plans.
     pub(super) fn kept_duration(&self) -> SignedDuration {
         SignedDuration::from_hours(i64::from(self.kept_hours))
+    }
+
+    /// Returns the retention of the owners of responses; `None` without a limit.
+    pub(super) fn object_duration(&self) -> Option<SignedDuration> {
+        (self.object_days > 0).then(|| SignedDuration::from_hours(HOURS_PER_DAY * i64::from(self.object_days)))
     }
 }
 
@@ -72,6 +83,7 @@ impl Default for Settings {
             retention_days: 30,
             unknown_retention_days: 365,
             kept_hours: 168,
+            object_days: 90,
             poll_milliseconds: 1_000,
             replica_seconds: 15,
             seal_key: Secret::default(),

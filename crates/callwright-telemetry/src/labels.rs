@@ -343,6 +343,8 @@ labels! {
         RefusedUnmetered = "refused_unmetered",
         /// The key may not use the pass-through path.
         RefusedPath = "refused_path",
+        /// The request names an object of the provider that the key may not use.
+        RefusedObject = "refused_object",
         /// Any other result.
         Other = OTHER,
     }

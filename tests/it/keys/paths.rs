@@ -55,7 +55,8 @@ async fn what_others_stored_in_the_account_is_closed_unless_it_is_opened() {
 #[tokio::test]
 async fn a_key_has_paths_of_its_own_or_those_of_the_configuration() {
     let upstream = provider().await;
-    let proxy = Proxy::start(configuration(&upstream, "pass_through = [\"batches\"]", "")).await;
+    let proxy =
+        Proxy::start(configuration(&upstream, "pass_through = [\"batches\"]\nunknown_objects = \"allow\"", "")).await;
     let usual = Key::create(&proxy, draft("usual", json!({}))).await;
     let all = Key::create(&proxy, draft("all", json!({"pass_through": ["*"]}))).await;
     let none = Key::create(&proxy, draft("none", json!({"pass_through": []}))).await;

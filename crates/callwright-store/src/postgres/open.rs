@@ -33,6 +33,8 @@ pub(crate) static MIGRATIONS: LazyLock<Migrator> = migrations::embedded_migratio
     "0008_overview.up.sql",
     "0009_tool_usage.down.sql",
     "0009_tool_usage.up.sql",
+    "0010_provider_objects.down.sql",
+    "0010_provider_objects.up.sql",
 };
 
 /// Default application name of the connections, if the URL has none.

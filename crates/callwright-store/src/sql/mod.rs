@@ -16,6 +16,7 @@ mod key_usage;
 mod keys;
 mod leases;
 mod memory;
+mod objects;
 mod overview;
 mod plans;
 mod revisions;

@@ -33,7 +33,7 @@ enum ColumnKind {
 use ColumnKind::{Flag, Integer, Text};
 
 /// Tables that are moved as rows. The column `owner` is not exported: no turn waits in the other store.
-const TABLES: [PortableTable; 5] = [
+const TABLES: [PortableTable; 6] = [
     PortableTable {
         name: "intents",
         key: &["session", "operation", "arguments_hash"],
@@ -93,6 +93,11 @@ const TABLES: [PortableTable; 5] = [
             ("comment", Text),
             ("used_at", Integer),
         ],
+    },
+    PortableTable {
+        name: "provider_objects",
+        key: &["id"],
+        columns: &[("id", Text), ("tenant", Text), ("team", Text), ("expires_at", Integer), ("reserved", Text)],
     },
     PortableTable {
         name: "key_usage",

@@ -38,6 +38,8 @@ pub(crate) static MIGRATIONS: LazyLock<Migrator> = migrations::embedded_migratio
     "0015_overview.up.sql",
     "0016_tool_usage.down.sql",
     "0016_tool_usage.up.sql",
+    "0017_provider_objects.down.sql",
+    "0017_provider_objects.up.sql",
 };
 
 /// Reading connections: lists and single traces for the operator, never the request path.
