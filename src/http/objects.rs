@@ -15,8 +15,8 @@ use tokio::time::timeout;
 
 use crate::keys::{self, Access, KnownKey, OwnedObject};
 use callwright_openai::{
-    AnswerObjects, HandedOut, ObjectKind, ObjectList, ObjectPath, ObjectReader, ObjectReference, form_references,
-    handed_out, is_kept, unknown_object,
+    AnswerObjects, FinishedResponse, HandedOut, ObjectKind, ObjectList, ObjectPath, ObjectReader, ObjectReference,
+    form_references, handed_out, is_kept, unknown_object,
 };
 use callwright_telemetry::labels::KeyResult;
 use callwright_types::Protocol;
@@ -222,7 +222,7 @@ impl ObjectRecorder {
 
     fn fresh(&self, objects: Vec<HandedOut>) -> Vec<OwnedObject> {
         let fresh = objects.into_iter().filter(|object| !self.named.contains(&object.id));
-        fresh.map(|HandedOut { id, kind }| OwnedObject { id, expires: kind.is_passing(), reserved: None }).collect()
+        fresh.map(|HandedOut { id, kind }| OwnedObject { id, expires: kind.is_passing() }).collect()
     }
 
     /// Begins to store objects, in a task of its own: the client may disconnect, and the answer does not wait.
@@ -259,8 +259,18 @@ impl ObjectRecorder {
         }
         let body = answer.whole().await?;
         self.record(answer.status, &body).await;
+        if let Some(finished) = FinishedResponse::parse(&body) {
+            self.settle(finished).await;
+        }
         let (status, headers) = (answer.status, std::mem::take(&mut answer.headers));
         Ok(WholeAnswer { status, headers, body }.into_response())
+    }
+
+    /// Counts a response in the background that the client fetched, once.
+    async fn settle(&self, finished: FinishedResponse) {
+        if self.named.contains(&finished.id) {
+            self.access.settle(&finished.id, finished.usage).await;
+        }
     }
 
     /// Removes the owner of an object that the provider deleted.
@@ -298,6 +308,9 @@ impl Recording {
             return piece;
         };
         let read = self.reader.read(bytes.clone());
+        if let Some(finished) = read.finished {
+            self.recorder.settle(finished).await;
+        }
         let objects = self.recorder.fresh(read.objects);
         // The later events of an answer repeat its objects.
         self.recorder.named.extend(objects.iter().map(|object| object.id.clone()));

@@ -17,7 +17,7 @@ use super::prices::{ModelPrices, PriceSettings};
 use super::quota_status::QuotaStatus;
 use super::refusal::{KeyDenial, RefusedRequest, ViolatedLimit};
 use super::report::{KeyReport, UsageSummary};
-use super::request_permit::{Charge, RequestPermit};
+use super::request_permit::{Charge, RequestPermit, ReservedCharge};
 use super::secret::may_be_ours;
 use super::settings::{Settings, Unmetered};
 use super::usage_counter::Amount;
@@ -111,6 +111,35 @@ impl Access {
         self.settings.is_required()
     }
 
+    /// Replaces the charge of a response in the background by its usage, once.
+    pub async fn settle(&self, id: &str, used: Usage) {
+        let Some(charge) = self.objects.take_reserved(id).await else { return };
+        let ReservedCharge { subjects, day, model, tokens, nanos } = charge;
+        let (used_tokens, used_nanos) = (used.total_tokens, self.prices.nanos(&model, &used));
+        let more =
+            Amount { requests: 0, tokens: used_tokens.saturating_sub(tokens), nanos: used_nanos.saturating_sub(nanos) };
+        if !more.is_none() {
+            self.ledger.charge(&Moment::now(), subjects.iter().map(String::as_str), more);
+        }
+        let (tokens, nanos) = (tokens.saturating_sub(used_tokens), nanos.saturating_sub(used_nanos));
+        if tokens == 0 && nanos == 0 {
+            return;
+        }
+        // The charge itself may not have been reported yet.
+        let refunded = match self.exchange().await {
+            Ok(()) => self.store.refund_usage(&subjects, day, tokens, nanos).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = refunded {
+            tracing::warn!(%error, "cannot correct the charge of a response in the background; its reservation stays charged");
+        }
+    }
+
+    /// Returns the number of tokens that are reserved for an answer without a limit of its own.
+    pub fn reserved_answer_tokens(&self) -> u64 {
+        self.settings.reserved_answer_tokens
+    }
+
     /// Returns the owners of the provider's objects.
     pub fn objects(&self) -> &ObjectOwners {
         &self.objects
@@ -181,8 +210,12 @@ impl Access {
         requested: RequestedAccess<'_>,
     ) -> Result<Option<RequestPermit>, Box<RefusedRequest>> {
         let Some(known) = caller else { return Ok(None) };
-        let subjects = self.subjects(known);
+        let mut subjects = self.subjects(known);
         self.is_allowed(known, &subjects, requested)?;
+        if let RequestedAccess::PassedThrough { may_use_model: false, .. } = requested {
+            // It costs nothing, and may fetch a response whose reservation has used up the limit.
+            subjects.iter_mut().for_each(|subject| subject.limits = subject.limits.of_requests());
+        }
         let reserved = self.reserved(&subjects, requested);
         self.ledger.admit(&Moment::now(), &subjects, reserved)?;
         Ok(Some(RequestPermit::new(Arc::clone(&self.ledger), Arc::clone(&self.prices), subjects, reserved)))

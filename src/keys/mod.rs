@@ -31,6 +31,6 @@ pub use quota_status::{Dimension, QuotaStatus};
 pub use refusal::{KeyDenial, RefusedRequest, ViolatedLimit};
 pub use registrar::{IssuedSecret, Registrar};
 pub use report::{KeyReport, UsageSummary};
-pub use request_permit::{Charge, RequestPermit};
+pub use request_permit::{Charge, RequestPermit, ReservedCharge};
 pub use secret::{OperatorToken, may_be_ours};
 pub use settings::{KeyMode, ObjectSharing, Settings, UnknownObjects, Unmetered};

@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use globset::GlobSet;
 
 use super::known::{KnownKey, globs};
+use super::request_permit::ReservedCharge;
 use super::settings::{ObjectSharing, Settings, UnknownObjects};
 use callwright_common::cache::ByteCache;
 use callwright_common::digest;
 use callwright_store::{ObjectOwner, ObjectRow, Store, StoreError};
+use callwright_types::KeyNote;
 
 /// Memory of the owners that were read or written last.
 const CACHE_BYTES: u64 = 8 * 1024 * 1024;
@@ -37,8 +39,6 @@ pub struct OwnedObject {
     pub id: String,
     /// Whether the provider deletes it by itself.
     pub expires: bool,
-    /// Charge of a response in the background that was not counted yet.
-    pub reserved: Option<String>,
 }
 
 /// Owners of objects; the store has them for all replicas.
@@ -135,7 +135,7 @@ impl ObjectOwners {
         let key = known.key();
         let rows: Vec<ObjectRow> = objects
             .into_iter()
-            .map(|OwnedObject { id, expires, reserved }| ObjectRow { id: digest::of_text(&id), expires, reserved })
+            .map(|OwnedObject { id, expires }| ObjectRow { id: digest::of_text(&id), expires })
             .collect();
         match self.store.record_objects(&key.id, &key.group, &rows).await {
             // With another owner among them, they are read when they are used.
@@ -170,6 +170,28 @@ impl ObjectOwners {
         for objects in unwritten {
             if self.store.record_objects(&objects.tenant, &objects.team, &objects.rows).await.is_err() {
                 self.postpone(objects);
+            }
+        }
+    }
+
+    /// Stores the charge of a response in the background until its usage is known.
+    pub async fn reserve(&self, key: &KeyNote, id: &str, charge: &ReservedCharge) {
+        let stored = match serde_json::to_string(charge) {
+            Ok(charge) => self.store.reserve_object(&key.id, &key.group, &digest::of_text(id), &charge).await,
+            Err(error) => Err(error.into()),
+        };
+        if let Err(error) = stored {
+            tracing::warn!(%error, "cannot store the charge of a response in the background; its reservation stays charged");
+        }
+    }
+
+    /// Takes the charge of a response in the background, once.
+    pub(super) async fn take_reserved(&self, id: &str) -> Option<ReservedCharge> {
+        match self.store.take_reserved(&digest::of_text(id)).await {
+            Ok(charge) => serde_json::from_str(&charge?).ok(),
+            Err(error) => {
+                tracing::warn!(%error, "cannot read the charge of a response in the background; its reservation stays charged");
+                None
             }
         }
     }

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
 use super::ledger::{Ledger, MeteredSubject};
 use super::moment::Moment;
 use super::prices::ModelPrices;
@@ -26,6 +29,19 @@ pub struct Charge<'a> {
     pub usage: Usage,
 }
 
+/// Charge of a response in the background, which is replaced by the usage that the provider reports later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReservedCharge {
+    /// Key and group.
+    pub(super) subjects: Vec<String>,
+    /// Day of the charge.
+    pub(super) day: Date,
+    /// Name of the model at its upstream.
+    pub(super) model: String,
+    pub(super) tokens: u64,
+    pub(super) nanos: u64,
+}
+
 impl RequestPermit {
     pub(super) fn new(
         ledger: Arc<Ledger>,
@@ -47,6 +63,17 @@ impl RequestPermit {
             self.ledger.charge(&Moment::now(), self.names(), amount);
         }
         amount.nanos as f64 / 1e9
+    }
+
+    /// Returns a charge as it is stored until the response's usage is known.
+    pub fn reserved_charge(&self, charge: Charge<'_>) -> ReservedCharge {
+        ReservedCharge {
+            subjects: self.names().map(str::to_owned).collect(),
+            day: Moment::now().day(),
+            model: charge.model.to_owned(),
+            tokens: charge.usage.total_tokens,
+            nanos: self.prices.nanos(charge.model, &charge.usage),
+        }
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {

@@ -10,6 +10,7 @@ use callwright_types::{Trace, Usage};
 use callwright_upstream::forbid_retry;
 
 use super::services::Pipeline;
+use super::state::Turn;
 
 /// Returns the usage of each attempt of a turn.
 fn charges(trace: &Trace) -> impl Iterator<Item = Charge<'_>> + Clone {
@@ -34,6 +35,18 @@ pub(super) fn charge(pipeline: &Pipeline, request_permit: Option<RequestPermit>,
     pipeline.metrics.key_tokens.add(&key.group, TokenKind::Prompt, used.prompt_tokens);
     pipeline.metrics.key_tokens.add(&key.group, TokenKind::Completion, used.completion_tokens);
     pipeline.metrics.key_cost.add(&key.group, cost);
+}
+
+/// Stores the charge of a response in the background whose usage is not known yet. It is replaced when a client fetches the
+/// response.
+pub(super) async fn reserve_background(pipeline: &Pipeline, turn: &Turn, id: Option<String>) {
+    let trace = turn.record.trace();
+    let estimate = trace.attempts.last().and_then(|attempt| Some((attempt.model.as_str(), attempt.estimate?)));
+    let (Some(permit), Some(key), Some(id)) = (&turn.request_permit, &trace.key, id) else { return };
+    if let Some((model, usage)) = estimate.filter(|_| turn.request.is_background()) {
+        let charge = permit.reserved_charge(Charge { model, usage });
+        pipeline.access.objects().reserve(key, &id, &charge).await;
+    }
 }
 
 /// Returns the body of the answer to a refused request.

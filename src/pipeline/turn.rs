@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::answer::{AnswerBody, ClientGone, DeliveryAck, PendingAnswer, ResponseSender, Running, TurnAnswer};
-use super::charge::{charge, cost};
+use super::charge::{charge, cost, reserve_background};
 use super::cpu::CpuWork;
 use super::dialogue::{DialogueStep, RequestPurpose, TurnEnding};
 use super::kept_key;
@@ -27,7 +27,7 @@ use super::stages::{
     rejoin, retract, run,
 };
 use super::state::{JudgedAnswer, Relay, TRACE_HEADER, Turn, TurnConversation, UpstreamReply};
-use callwright_openai::ErrorBody;
+use callwright_openai::{ErrorBody, response_id};
 use callwright_types::rules::Mode;
 use callwright_types::{Trace, TurnOutcome, ids};
 
@@ -135,6 +135,8 @@ async fn process(
             turn.record.conclude(TurnOutcome::Unanswered);
         }
     }
+    let streamed = turn.streamed.stream_id().map(str::to_owned);
+    reserve_background(pipeline, &turn, streamed).await;
     let trace = turn.record.trace();
     let has_results = trace.error.is_none() && trace.status == StatusCode::OK.as_u16() && !trace.executions.is_empty();
     let reported = has_results.then(|| ResultsReported { trace_id: trace.id.clone() });
@@ -161,7 +163,12 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, response_sender: Respons
     let mut judged = match request_answer(pipeline, turn, &mut conversation, first).await? {
         JudgedReply::Answer(judged) => judged,
         // The client gets the same answer as without the proxy.
-        JudgedReply::Relay(relay) => return answer::relay(turn, &mut conversation.response_sender, relay).await,
+        JudgedReply::Relay(relay) => {
+            if let Relay::Answer { body, .. } = &relay {
+                reserve_background(pipeline, turn, response_id(body)).await;
+            }
+            return answer::relay(turn, &mut conversation.response_sender, relay).await;
+        }
     };
     let mut step = conversation.judged(turn, &judged);
     loop {

@@ -1,5 +1,6 @@
 //! Virtual keys over real HTTP: authentication, quotas, and the absence of secrets in output.
 
+mod background;
 mod entry;
 mod limits;
 mod objects;

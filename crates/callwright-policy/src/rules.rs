@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use callwright_types::Limits;
 use callwright_types::rules::{
-    ExecuteRules, ExplainRules, Mode, ObserveRules, OfferRules, OnExhausted, PlanMode, ProceduresMode, RecallRules,
-    RecordRules, RepairRules, ScanRules, UsageReport,
+    BackgroundRule, ExecuteRules, ExplainRules, Mode, ObserveRules, OfferRules, OnExhausted, PlanMode, ProceduresMode,
+    RecallRules, RecordRules, RepairRules, ScanRules, UsageReport,
 };
 
 /// Rules and limits of a turn. The fields are the keys of a policy file; an omitted key has its default.
@@ -52,6 +52,8 @@ pub struct Policy {
     pub explain: ExplainRules,
     /// Check of successful outcomes, and the parts of the feedback loop that are left out.
     pub observe: ObserveRules,
+    /// Responses in the background (`background: true`), in `guard` mode.
+    pub background: BackgroundRule,
     /// Content that traces store.
     pub record: RecordRules,
     /// Token counts in the client's `usage`.

@@ -47,6 +47,20 @@ pub struct UsageChanges {
 }
 
 impl Store {
+    /// Takes back usage of a day that was reported before, from each of these subjects.
+    ///
+    /// # Errors
+    /// [`StoreError`]; nothing is taken back then.
+    pub async fn refund_usage(
+        &self,
+        subjects: &[String],
+        day: Date,
+        tokens: u64,
+        nanos: u64,
+    ) -> Result<(), StoreError> {
+        self.record_health(self.database()?.refund_usage(subjects, day, tokens, nanos).await)
+    }
+
     /// Reports the usage of this process and returns the changes of all processes. The report is on disk when this
     /// returns.
     ///

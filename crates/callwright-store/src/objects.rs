@@ -10,8 +10,6 @@ pub struct ObjectRow {
     pub id: String,
     /// Whether the row expires after `store.object_days`; otherwise it is kept until the object is deleted.
     pub expires: bool,
-    /// Charge of a response in the background that was not counted yet, as a document of the caller.
-    pub reserved: Option<String>,
 }
 
 database_record! {
@@ -44,6 +42,16 @@ impl Store {
     /// [`StoreError`].
     pub async fn object_owners(&self, ids: &[String]) -> Result<Vec<ObjectOwner>, StoreError> {
         self.database()?.object_owners(ids).await
+    }
+
+    /// Records a response in the background with its charge, a document of the caller, which holds until it is taken. It is
+    /// on disk when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn reserve_object(&self, tenant: &str, team: &str, id: &str, reserved: &str) -> Result<(), StoreError> {
+        let age = self.settings().object_duration();
+        self.record_health(self.database()?.reserve_object([id, tenant, team, reserved], age).await)
     }
 
     /// Takes the charge of a response in the background; `None` if it has none or another request took it.

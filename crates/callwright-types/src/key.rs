@@ -80,6 +80,12 @@ impl KeyLimits {
             .then(|| format!("`budget.amount` is {amount}; it must be 0 (no budget) or more"))
     }
 
+    /// Returns the limits of a request that uses no model: those on the number of requests.
+    #[must_use]
+    pub fn of_requests(self) -> Self {
+        Self { tokens_per_minute: 0, budget: Budget { amount: 0.0, ..self.budget }, ..self }
+    }
+
     /// Whether any limit depends on token counts reported by upstreams.
     pub fn is_metered(&self) -> bool {
         self.tokens_per_minute > 0 || self.budget.amount > 0.0

@@ -206,6 +206,19 @@ pub struct RecordRules {
     pub bodies: bool,
 }
 
+/// Handling of a response in the background, whose calls are not judged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BackgroundRule {
+    /// Forwards the request. The response is unguarded.
+    Unguarded,
+    /// Refuses the request if its virtual key is bound to the policy, and forwards it otherwise.
+    #[default]
+    Auto,
+    /// Refuses the request.
+    Refuse,
+}
+
 /// Token counts in the client's `usage`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

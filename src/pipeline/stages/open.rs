@@ -25,7 +25,7 @@ use callwright_openai::{ErrorBody, ModelRequest, RequestError, THREAD_UNSUPPORTE
 use callwright_policy::{KeyFacts, Policy, TurnFacts};
 use callwright_telemetry::labels::KeyResult;
 use callwright_telemetry::{TRACEPARENT, TRACESTATE};
-use callwright_types::rules::{Mode, ProceduresMode};
+use callwright_types::rules::{BackgroundRule, Mode, ProceduresMode};
 use callwright_types::{MemoryNote, Protocol, Scope, ids};
 use callwright_upstream::{Upstream, detach_headers};
 
@@ -110,8 +110,12 @@ pub(crate) fn open(
             refuse(StatusCode::BAD_REQUEST, error.into())
         })?;
     let policy = pipeline.switch.in_force(policy);
+    let is_background = chat.is_background();
+    if is_background && refuses_background(&policy, caller.as_deref()) {
+        return Err(refuse(StatusCode::BAD_REQUEST, background_refused(&policy).into()));
+    }
     // A response in the background has no output yet.
-    let policy = if chat.is_background() { unguarded(&policy) } else { policy };
+    let policy = if is_background { unguarded(&policy) } else { policy };
     if policy.mode == Mode::Guard && recovers_without_thread(&chat, &headers) {
         return Err(refuse(StatusCode::BAD_REQUEST, thread_unsupported().into()));
     }
@@ -249,6 +253,29 @@ fn thread_unsupported() -> RequestError {
             .to_owned(),
         param: Some("thread".to_owned()),
         code: Some(THREAD_UNSUPPORTED.to_owned()),
+    }
+}
+
+/// Whether a policy refuses a response in the background, which would leave its guard.
+fn refuses_background(policy: &Policy, known: Option<&KnownKey>) -> bool {
+    let is_bound = known.is_some_and(|known| !known.key().policy.is_empty());
+    policy.mode == Mode::Guard
+        && match policy.background {
+            BackgroundRule::Unguarded => false,
+            BackgroundRule::Auto => is_bound,
+            BackgroundRule::Refuse => true,
+        }
+}
+
+fn background_refused(policy: &Policy) -> RequestError {
+    RequestError {
+        message: format!(
+            "the policy `{}` does not permit responses in the background, which it cannot judge: send the request without \
+             `background`; the proxy's operator can also set `background: unguarded` in the policy",
+            policy.name
+        ),
+        param: Some("background".to_owned()),
+        code: Some("background_not_allowed".to_owned()),
     }
 }
 

@@ -178,6 +178,10 @@ impl EventProgress {
 
     /// Writes an event of a stream that nothing is added to.
     pub(crate) fn pass(&mut self, event: SseEvent, out: &mut BytesMut) {
+        if self.passed.is_none() && self.writer.stream_id().is_none() {
+            // The head has the id of the answer.
+            self.writer.forwarded(&event);
+        }
         out.extend_from_slice(&event.raw);
         self.note_forwarded();
         self.passed = Some(event);

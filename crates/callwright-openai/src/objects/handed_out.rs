@@ -9,9 +9,12 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::{MAX_DEPTH, OPAQUE, ObjectKind, ObjectPath};
+use crate::fields::ObjectFields;
+use crate::forms::answer_form;
 use crate::scanner::{Scanned, Scanner};
 use crate::sse::SseReader;
-use callwright_types::Protocol;
+use callwright_common::json::RawObject;
+use callwright_types::{Protocol, Usage};
 
 /// Maximum number of objects of an answer or event that are recorded.
 const MAX_OBJECTS: usize = 4_096;
@@ -48,6 +51,9 @@ const ENTRIES: &str = "data";
 
 /// Types of the last events of streams without `[DONE]`.
 const LAST_EVENTS: [&str; 4] = ["message_stop", "response.completed", "response.failed", "response.incomplete"];
+
+/// States of a response that has ended.
+const FINAL_STATUSES: [&str; 4] = ["cancelled", "completed", "failed", "incomplete"];
 
 const DONE: &str = "[DONE]";
 
@@ -127,6 +133,8 @@ pub struct StreamedObjects {
     pub objects: Vec<HandedOut>,
     /// Whether the last event of the answer is among the events.
     pub is_last: bool,
+    /// The response of its last event.
+    pub finished: Option<FinishedResponse>,
 }
 
 impl ObjectReader {
@@ -140,14 +148,41 @@ impl ObjectReader {
     /// Reads the next bytes of the stream.
     pub fn read(&mut self, bytes: Bytes) -> StreamedObjects {
         let mut search = Search::new(self.objects);
-        let mut is_last = false;
+        let (mut is_last, mut finished) = (false, None);
         // After an event over the limit, the rest of the stream has no objects.
         for data in self.events.push(bytes).unwrap_or_default().into_iter().filter_map(|event| event.data) {
             is_last |= data == DONE;
             let _ = search.object(&mut Scanner::new(&data), self.objects.root, 0);
             is_last |= search.is_last;
+            if search.is_last && self.objects.is_stored {
+                finished = FinishedResponse::of_event(&data);
+            }
         }
-        StreamedObjects { objects: search.into_objects(), is_last }
+        StreamedObjects { objects: search.into_objects(), is_last, finished }
+    }
+}
+
+/// A response that has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinishedResponse {
+    /// Id of the response.
+    pub id: String,
+    /// Tokens that the provider reports.
+    pub usage: Usage,
+}
+
+impl FinishedResponse {
+    /// Parses a response; `None` for one that has not ended or has no usage, and for other answers.
+    pub fn parse(body: &[u8]) -> Option<Self> {
+        let response = RawObject::parse_bytes(body).ok()?;
+        let status: String = response.get_as("status")?;
+        let usage = answer_form(Protocol::Responses)?.usage(&response)?;
+        FINAL_STATUSES.contains(&status.as_str()).then_some(())?;
+        Some(Self { id: response.get_as("id")?, usage })
+    }
+
+    fn of_event(event: &str) -> Option<Self> {
+        Self::parse(ObjectFields::parse(event)?.get("response")?.get().as_bytes())
     }
 }
 
@@ -303,6 +338,20 @@ mod tests {
         let last =
             "data: {\"type\":\"response.completed\",\"response\":{\"id\":\"resp\",\"output\":[{\"id\":\"msg\"}]}}\n\n";
         assert_eq!(read(last), (vec!["msg".to_owned(), "resp".to_owned()], true));
+    }
+
+    #[test]
+    fn a_response_has_ended_with_a_final_status_and_usage() {
+        let usage = json!({"input_tokens": 3, "output_tokens": 4, "total_tokens": 7});
+        let tokens = |status: &str, usage: &Value| {
+            let body = json!({"id": "resp", "status": status, "usage": usage}).to_string();
+            FinishedResponse::parse(body.as_bytes()).map(|finished| (finished.id, finished.usage.total_tokens))
+        };
+        for status in FINAL_STATUSES {
+            assert_eq!(tokens(status, &usage), Some(("resp".to_owned(), 7)));
+            assert_eq!(tokens(status, &Value::Null), None);
+        }
+        assert_eq!(tokens("in_progress", &usage), None);
     }
 
     #[test]

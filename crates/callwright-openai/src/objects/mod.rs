@@ -14,9 +14,10 @@ use http::StatusCode;
 
 use super::ErrorBody;
 use super::scanner::Scanner;
+use callwright_common::json::RawObject;
 use callwright_types::Protocol;
 
-pub use handed_out::{AnswerObjects, HandedOut, ObjectReader, StreamedObjects, handed_out};
+pub use handed_out::{AnswerObjects, FinishedResponse, HandedOut, ObjectReader, StreamedObjects, handed_out};
 pub use list::ObjectList;
 pub use multipart::form_references;
 pub use path::ObjectPath;
@@ -151,6 +152,11 @@ pub fn unknown_object(protocol: Protocol, kind: ObjectKind, id: &str, member: Op
         code: is_previous.then(|| "previous_response_not_found".to_owned()),
     };
     (if is_previous { StatusCode::BAD_REQUEST } else { StatusCode::NOT_FOUND }, error)
+}
+
+/// Returns the id of a response.
+pub fn response_id(body: &[u8]) -> Option<String> {
+    RawObject::parse_bytes(body).ok()?.get_as("id")
 }
 
 /// Whether the provider keeps the answer to this body: Responses unless the client declines, chat completions on request.

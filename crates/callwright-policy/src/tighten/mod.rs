@@ -36,6 +36,7 @@
 //! | `explain.failures` | a fact about an API, not a matter of strictness: the base's |
 //! | `observe.check` | `off`, `model` (more outcomes are checked) |
 //! | `observe.without` | a measurement, not a matter of strictness: the base's |
+//! | `background` | `unguarded`, `auto`, `refuse` |
 //! | `record.bodies` | `true`, `false` |
 //! | `usage` | neither is stricter: the base's |
 //!
@@ -81,6 +82,7 @@ pub(super) fn tighten(base: &Policy, requested: &Policy) -> Policy {
             check: base.observe.check.max(requested.observe.check),
             without: base.observe.without.clone(),
         },
+        background: base.background.max(requested.background),
         record: RecordRules { bodies: base.record.bodies && requested.record.bodies },
         usage: base.usage,
     }

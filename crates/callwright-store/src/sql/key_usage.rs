@@ -17,6 +17,10 @@ const ADD: &str = "\
     ON CONFLICT (subject, day) DO UPDATE SET revision = excluded.revision, requests = key_usage.requests + excluded.requests, \
         tokens = key_usage.tokens + excluded.tokens, nanos = key_usage.nanos + excluded.nanos";
 
+const REFUND: &str = "\
+    UPDATE key_usage SET revision = $3, tokens = CASE WHEN tokens > $4 THEN tokens - $4 ELSE 0 END, \
+        nanos = CASE WHEN nanos > $5 THEN nanos - $5 ELSE 0 END WHERE subject = $1 AND day = $2";
+
 const CHANGED: &str = "\
     SELECT subject, day, revision, requests, tokens, nanos FROM key_usage WHERE revision > $1 AND day >= $2 ORDER BY revision";
 
@@ -65,6 +69,23 @@ impl Database {
             Vec::new()
         };
         Ok(UsageChanges { rows: rows.into_iter().filter_map(KeyUsageRow::usage).collect(), upto, elsewhere })
+    }
+
+    /// See [`crate::Store::refund_usage`].
+    pub(crate) async fn refund_usage(
+        &self,
+        subjects: &[String],
+        day: Date,
+        tokens: u64,
+        nanos: u64,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.begin(Lock::Rows).await?;
+        let first = transaction.revisions(Topic::KeyUsage, subjects.len()).await?;
+        for (subject, revision) in subjects.iter().zip(first..) {
+            let refund = Statement::new(REFUND).bind(subject).bind(day.to_string()).bind(revision);
+            transaction.execute(refund.bind(number(tokens)).bind(number(nanos))).await?;
+        }
+        transaction.commit().await
     }
 
     pub(crate) async fn usage_since(&self, subject: &str, since: Date) -> Result<Vec<UsageRow>, StoreError> {
@@ -171,6 +192,16 @@ mod tests {
     }
 
     on_every_database! {
+        async fn a_refund_lowers_the_usage_of_its_day(store: Database) {
+            statement(&store, 1, &[row("a", "2026-11-23", 2), row("a", "2026-11-24", 1), row("b", "2026-11-23", 3)], 0).await;
+            let (day, subjects) = ("2026-11-23".parse().unwrap(), ["a".to_owned()]);
+            store.refund_usage(&subjects, day, 5, 1_000).await.unwrap();
+            let usage = store.usage_since("a", day).await.unwrap();
+            let usage: Vec<_> = usage.iter().map(|row| (row.requests, row.tokens, row.nanos)).collect();
+            assert_eq!(usage, [(2, 15, 0), (1, 10, 100)]);
+            assert_eq!(store.usage_since("b", day).await.unwrap()[0].tokens, 30);
+        }
+
         async fn reported_usage_is_added_and_returned_to_all(store: Database) {
             let first = exchange(&store, &[row("key:a", "2026-11-23", 1), row("group:g", "2026-11-23", 1)], -1).await;
             assert_eq!(first.rows.len(), 2);

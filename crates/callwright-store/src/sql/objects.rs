@@ -9,10 +9,14 @@ use crate::{ObjectOwner, ObjectRow, StoreError};
 /// Maximum number of rows in one statement; most answers have fewer items.
 const ROWS: usize = 32;
 
-static RECORD: Insertion<5, ROWS> = Insertion::new(
-    "INSERT INTO provider_objects (id, tenant, team, expires_at, reserved) VALUES ",
+static RECORD: Insertion<4, ROWS> = Insertion::new(
+    "INSERT INTO provider_objects (id, tenant, team, expires_at) VALUES ",
     " ON CONFLICT (id) DO NOTHING",
 );
+
+const RESERVE: &str = "\
+    INSERT INTO provider_objects (id, tenant, team, reserved, expires_at) VALUES ($1, $2, $3, $4, $5) \
+    ON CONFLICT (id) DO UPDATE SET reserved = excluded.reserved WHERE provider_objects.tenant = excluded.tenant";
 
 const OWNERS: &str = "SELECT id, tenant, team FROM provider_objects WHERE (expires_at IS NULL OR expires_at > ";
 
@@ -33,10 +37,10 @@ impl Database {
         rows: &[ObjectRow],
         age: Option<SignedDuration>,
     ) -> Result<u64, StoreError> {
-        let expires_at = age.map(|age| Timestamp::now().checked_add(age).unwrap_or(Timestamp::MAX).as_millisecond());
+        let expires_at = end_of(age);
         let statements = RECORD.statements(rows, |row| {
             let expires_at = expires_at.filter(|_| row.expires);
-            [SqlValue::from(&row.id), tenant.into(), team.into(), expires_at.into(), (&row.reserved).into()]
+            [SqlValue::from(&row.id), tenant.into(), team.into(), expires_at.into()]
         });
         let mut recorded = 0;
         for statement in statements {
@@ -54,6 +58,16 @@ impl Database {
             owners.extend(self.fetch_all::<ObjectOwner>(query).await?);
         }
         Ok(owners)
+    }
+
+    /// See [`crate::Store::reserve_object`]; the values are id, tenant, team and charge.
+    pub(crate) async fn reserve_object(
+        &self,
+        values: [&str; 4],
+        age: Option<SignedDuration>,
+    ) -> Result<(), StoreError> {
+        let reserve = values.into_iter().fold(Statement::new(RESERVE), Statement::bind).bind(end_of(age));
+        self.execute(reserve).await.map(drop)
     }
 
     /// See [`crate::Store::take_reserved`].
@@ -76,13 +90,18 @@ impl Database {
     }
 }
 
+/// Returns the end of a retention time as a column value.
+fn end_of(age: Option<SignedDuration>) -> Option<i64> {
+    age.map(|age| Timestamp::now().checked_add(age).unwrap_or(Timestamp::MAX).as_millisecond())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::contract::on_every_database;
 
     fn row(id: &str, expires: bool) -> ObjectRow {
-        ObjectRow { id: id.to_owned(), expires, reserved: None }
+        ObjectRow { id: id.to_owned(), expires }
     }
 
     async fn owners(store: &Database, ids: &[&str]) -> Vec<(String, String)> {
@@ -118,8 +137,11 @@ mod tests {
         }
 
         async fn a_reserved_charge_is_taken_once(store: Database) {
-            let charged = ObjectRow { reserved: Some("{}".to_owned()), ..row("1", true) };
-            store.record_objects("a", "", &[charged, row("2", true)], None).await.unwrap();
+            store.record_objects("a", "", &[row("1", true), row("2", true)], None).await.unwrap();
+            for (id, tenant) in [("1", "a"), ("2", "b"), ("3", "a")] {
+                store.reserve_object([id, tenant, "", "{}"], None).await.unwrap();
+            }
+            assert_eq!(store.take_reserved("3").await, Ok(Some("{}".to_owned())));
             assert_eq!(store.take_reserved("1").await, Ok(Some("{}".to_owned())));
             assert_eq!(store.take_reserved("1").await, Ok(None));
             assert_eq!(store.take_reserved("2").await, Ok(None));

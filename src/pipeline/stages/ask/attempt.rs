@@ -255,6 +255,7 @@ fn note(
         UpstreamReply::Relay(Relay::Failure(failure)) => failure.kind.label(),
         UpstreamReply::ClientGone => "cancelled",
     };
+    let is_unfinished = |usage: &Usage| turn.request.is_background() && usage.total_tokens == 0;
     let reported = match reply {
         UpstreamReply::Completion(completion) => completion.usage(),
         // In mode `off` an answer is not validated, but its tokens count.
@@ -263,11 +264,12 @@ fn note(
         }
         _ => None,
     };
+    let reported = reported.filter(|usage| !is_unfinished(usage));
     // An answer that the client abandons is charged up to that point.
     let is_served =
         notes.status.is_some_and(|status| status.is_success()) || matches!(reply, UpstreamReply::ClientGone);
-    let estimate =
-        (turn.request_permit.is_some() && is_served && reported.is_none()).then(|| estimate(turn, request.chat, reply));
+    let estimate = (turn.request_permit.is_some() && is_served && reported.is_none())
+        .then(|| estimate(pipeline, turn, request.chat, reply));
     let usage = reported.unwrap_or_default();
     if let Some(first_chunk) = notes.first_chunk {
         pipeline.metrics.time_to_first_chunk.observe(first_chunk.as_secs_f64());
@@ -286,9 +288,14 @@ fn note(
 
 /// Estimates the usage of an attempt without reported tokens: the upstream does not report them, they were not
 /// requested for a stream, or the stream was aborted. Without the estimate, such requests would bypass the limits.
-fn estimate(turn: &Turn, request: &ModelRequest, reply: &UpstreamReply) -> Usage {
+///
+/// A response in the background goes on without the turn: it may use all that was reserved for it.
+fn estimate(pipeline: &Pipeline, turn: &Turn, request: &ModelRequest, reply: &UpstreamReply) -> Usage {
     let prompt_tokens = tokens(request.to_bytes().len());
     let completion_tokens = match reply {
+        _ if turn.request.is_background() => {
+            request.max_answer_tokens().unwrap_or_else(|| pipeline.access.reserved_answer_tokens())
+        }
         UpstreamReply::Completion(completion) => tokens(completion.to_bytes().len()),
         UpstreamReply::Relay(Relay::Answer { body, .. }) => tokens(body.len()),
         // Models send a chunk for each token, or for a few tokens.
