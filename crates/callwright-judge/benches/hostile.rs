@@ -67,6 +67,16 @@ const CALLS: [(&str, &str); 24] = [
     ("Python in a fence", "```tool_code\nprint(get_weather(city=\"\"\"Oslo\"\"\"))\n```"),
 ];
 
+/// Parts of calls that models in a loop repeat.
+const LOOPS: [(&str, &str); 6] = [
+    ("<tool_call>\n<function=get_weather>\n", "<parameter=city>\n"),
+    ("<function=get_weather>", "<parameter=city>Oslo"),
+    ("", "<invoke>"),
+    ("<tool_call>get_weather\n", "<arg_key>city</arg_key>\n"),
+    ("", "get_weather {\n"),
+    ("", "```get_weather {\n```\n"),
+];
+
 /// Limits: CPU seconds for each megabyte, and the exponent of the growth. A text that takes less time than `NOISE` has
 /// no meaningful exponent.
 const MOST_PER_MEGABYTE: f64 = 0.5;
@@ -162,14 +172,19 @@ fn main() -> ExitCode {
     let (patterns_of_each, megabytes) = (argument("--patterns", 10), argument("--megabytes", 2));
     let tools = usual_tools();
     let mut found: Vec<(f64, f64, Pattern)> = Vec::new();
-    for (name, call) in CALLS {
-        for pattern in patterns(name, call, patterns_of_each) {
-            let whole = pattern.text(megabytes << 20);
-            let half = pattern.text(megabytes << 19);
-            let [small, large] = [&half, &whole].map(|text| cost(text, &tools));
-            let exponent = if large < NOISE { 0.0 } else { (large.as_secs_f64() / small.as_secs_f64()).log2() };
-            found.push((large.as_secs_f64() / megabytes as f64, exponent, pattern));
-        }
+    let of_loop = |(head, unit): (&str, &str)| Pattern {
+        name: "loop",
+        head: head.to_owned(),
+        unit: unit.to_owned(),
+        tail: String::new(),
+    };
+    let drawn = CALLS.into_iter().flat_map(|(name, call)| patterns(name, call, patterns_of_each));
+    for pattern in LOOPS.into_iter().map(of_loop).chain(drawn) {
+        let whole = pattern.text(megabytes << 20);
+        let half = pattern.text(megabytes << 19);
+        let [small, large] = [&half, &whole].map(|text| cost(text, &tools));
+        let exponent = if large < NOISE { 0.0 } else { (large.as_secs_f64() / small.as_secs_f64()).log2() };
+        found.push((large.as_secs_f64() / megabytes as f64, exponent, pattern));
     }
     println!("{} patterns of {megabytes} MB; CPU seconds per MB, exponent", found.len());
     found.sort_by(|one, other| other.0.total_cmp(&one.0));

@@ -25,7 +25,7 @@ const MAX_EDITED_BYTES: usize = 8 * 1024 * 1024;
 pub(super) fn repair(repaired: &mut RepairedCall, job: &RepairJob<'_>) {
     let call = &repaired.call;
     let Some(arguments) = parse(&call.arguments) else { return };
-    if examine(&arguments, job).is_clean() {
+    if examine(&arguments, job).is_clean() || job.tool.compiled().reports_only_first(&arguments) {
         return;
     }
     let mut blocked = BTreeSet::new();

@@ -2,7 +2,7 @@
 
 use super::body;
 use super::call_names::{self, clean, has_only_parameters, offered};
-use super::extent::{self, Breaks, Within, inner_text};
+use super::extent::{self, Breaks, Taken, Within, inner_text};
 use super::literal::{Literal, LiteralReader, constant};
 use super::tag::{self, Tag, TagKind};
 use super::written::WrittenCall;
@@ -367,8 +367,7 @@ fn parameter(
         Some(TagKind::Parameter) if tag.value.is_some() => Breaks::Value,
         _ => Breaks::Pair,
     };
-    let taken: Vec<&str> = before.iter().map(|(key, _)| key.as_str()).chain([key.as_str()]).collect();
-    let text = extent::value(reader, tag.full, breaks, within, &taken)?;
+    let text = extent::value(reader, tag.full, breaks, within, Taken { before, key: &key })?;
     let value = tag.is_json.then(|| whole(&text)).flatten();
     let value = value.unwrap_or_else(|| match typed(&text, &key, within.tool) {
         // The notation declares the text as a string.

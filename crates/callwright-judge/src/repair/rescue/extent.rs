@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::literal::LiteralReader;
+use super::literal::{Literal, LiteralReader};
 use super::tag::{self, TagKind};
 use crate::scanner::CompiledTool;
 
@@ -30,6 +30,19 @@ pub(super) struct Within<'a> {
     pub(super) tool: Option<&'a CompiledTool>,
     /// Element that separates arguments, if it differs from the argument's own element: `arg_key`.
     pub(super) next: Option<&'a str>,
+}
+
+/// Arguments that were parsed, and the name of the next one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taken<'a> {
+    pub(super) before: &'a [(String, Literal)],
+    pub(super) key: &'a str,
+}
+
+impl Taken<'_> {
+    fn contains(&self, key: &str) -> bool {
+        self.key == key || self.before.iter().any(|(taken, _)| taken == key)
+    }
 }
 
 /// Chat template markers that end a message.
@@ -72,13 +85,13 @@ impl Within<'_> {
 }
 
 /// Parses the value of an argument in the element `full`, whose start tag was consumed; consumes its end tag. `taken`
-/// is the list of parsed arguments.
+/// are the parsed arguments.
 pub(super) fn value<'a>(
     reader: &mut LiteralReader<'a>,
     full: &str,
     breaks: Breaks,
     within: Within<'_>,
-    taken: &[&str],
+    taken: Taken<'_>,
 ) -> Option<Cow<'a, str>> {
     match cdata(reader, full, within) {
         Sections::Text(text) => return Some(text),
@@ -118,7 +131,7 @@ pub(super) fn value<'a>(
     let inner = rest.get(..found.unwrap_or(rest.len()))?;
     match sibling(inner, full, within, taken) {
         Sibling::Ambiguous => return None,
-        Sibling::At(at) => return closed_by_name(reader, at, breaks, taken.last().copied().unwrap_or_default()),
+        Sibling::At(at) => return closed_by_name(reader, at, breaks, taken.key),
         Sibling::None => {}
     }
     // Truncated text may have had another end.
@@ -130,7 +143,7 @@ pub(super) fn value<'a>(
     if count > 1 {
         return None;
     }
-    other_end(reader, full, breaks, within, taken.last().copied().unwrap_or_default())
+    other_end(reader, full, breaks, within, taken.key)
 }
 
 /// Returns the number of start tags of the element `full` in a part of a value. One that begins another argument of
@@ -175,7 +188,7 @@ enum Sibling {
 }
 
 /// Searches `inner` for the next argument: a parameter of the tool that was not given yet.
-fn sibling(inner: &str, full: &str, within: Within<'_>, taken: &[&str]) -> Sibling {
+fn sibling(inner: &str, full: &str, within: Within<'_>, taken: Taken<'_>) -> Sibling {
     if let Some(next) = within.next {
         return next_key(inner, next, within, taken);
     }
@@ -187,27 +200,26 @@ fn sibling(inner: &str, full: &str, within: Within<'_>, taken: &[&str]) -> Sibli
         let start = format!("{begin}{sign}");
         let Some(at) = inner.find(&start) else { continue };
         let key = inner.get(at + 1..).and_then(tag::start).and_then(|tag| tag.value);
-        let is_new = key.is_some_and(|key| within.has_parameter(key) && !taken.contains(&key));
+        let is_new = key.is_some_and(|key| within.has_parameter(key) && !taken.contains(key));
         return if is_new { Sibling::At(at + 1) } else { Sibling::Ambiguous };
     }
     Sibling::None
 }
 
 /// Whether an argument that was not given yet begins within a line of a value.
-fn holds_new_argument(inner: &str, full: &str, within: Within<'_>, taken: &[&str]) -> bool {
+fn holds_new_argument(inner: &str, full: &str, within: Within<'_>, taken: Taken<'_>) -> bool {
     let open = format!("<{full}");
     let mut starts = memchr::memmem::find_iter(inner.as_bytes(), &open).filter_map(|at| tag::start(inner.get(at..)?));
-    starts
-        .any(|tag| tag.full == full && tag.value.is_some_and(|key| within.has_parameter(key) && !taken.contains(&key)))
+    starts.any(|tag| tag.full == full && tag.value.is_some_and(|key| within.has_parameter(key) && !taken.contains(key)))
 }
 
 /// Searches for the element `next`, which contains the name of the next argument.
-fn next_key(inner: &str, next: &str, within: Within<'_>, taken: &[&str]) -> Sibling {
+fn next_key(inner: &str, next: &str, within: Within<'_>, taken: Taken<'_>) -> Sibling {
     let start = format!("<{next}>");
     for (at, _) in inner.match_indices(&start) {
         let Some(key) = inner.get(at + start.len()..).and_then(|rest| rest.split('<').next()) else { continue };
         if within.has_parameter(key.trim()) {
-            return if taken.contains(&key.trim()) { Sibling::Ambiguous } else { Sibling::At(at) };
+            return if taken.contains(key.trim()) { Sibling::Ambiguous } else { Sibling::At(at) };
         }
     }
     Sibling::None

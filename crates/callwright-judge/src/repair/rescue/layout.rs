@@ -356,7 +356,8 @@ impl<'a> LayoutWalker<'a, '_> {
         let is_content = info.get(word..).is_some_and(|rest| rest.starts_with('('))
             || statement::may_be_named_object(self.text.get(after + word..).unwrap_or_default())
                 && info.get(..word).is_some_and(|name| offered(name, self.tool_set).is_some())
-                && statement::is_named_object(self.slice(after..self.text.len()), self.tool_set);
+                && LiteralReader::nested_in(self.slice(after..self.text.len()), false, &self.reader.nesting_within())
+                    .is_some_and(|mut reader| statement::is_named_object(&mut reader, self.tool_set));
         self.at = if is_content { after } else { (after + word).min(line_end) };
         if self.slice(self.at..line_end).trim().is_empty() {
             self.at = next;

@@ -2,7 +2,7 @@
 //! confused tags.
 
 use super::call_names::offered;
-use super::extent::{self, Breaks, Within};
+use super::extent::{self, Breaks, Taken, Within};
 use super::literal::{Literal, LiteralReader};
 use super::tag::{self, TagKind};
 use super::written::WrittenCall;
@@ -73,8 +73,7 @@ pub(super) fn call(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, wrapper: 
             return None;
         }
         let within = Within { call: wrapper, tool, next: Some(&next) };
-        let taken: Vec<&str> = members.iter().map(|(key, _)| key.as_str()).chain([key.as_str()]).collect();
-        let text = extent::value(reader, &full, Breaks::Value, within, &taken)?;
+        let text = extent::value(reader, &full, Breaks::Value, within, Taken { before: &members, key: &key })?;
         // Without its start tag, an empty value is not a value.
         if text.trim().is_empty() && !matches!(opens, Opens::Value(_)) {
             return None;

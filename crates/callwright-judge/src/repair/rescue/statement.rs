@@ -166,10 +166,10 @@ pub(super) fn may_be_named_object(behind_name: &str) -> bool {
     behind.starts_with(['{', '`', '#', '/']) || behind.starts_with(body::TOOL_CALL)
 }
 
-/// Whether `rest` is a tool's name and an object with arguments of that tool. The object may be empty if the tool
+/// Whether a tool's name and an object with arguments of that tool come next. The object may be empty if the tool
 /// requires no arguments.
-pub(super) fn is_named_object(rest: &str, tool_set: &ToolSet) -> bool {
-    let call = body::named_object(&mut LiteralReader::new(rest, false));
+pub(super) fn is_named_object(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> bool {
+    let call = body::named_object(reader);
     call.is_some_and(|call| {
         offered(&call.name, tool_set).is_some_and(|tool| match call.named.as_slice() {
             [] => tool.needs_nothing(),

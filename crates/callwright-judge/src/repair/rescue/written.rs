@@ -1,5 +1,7 @@
 //! A parsed call before its tool is resolved.
 
+use indexmap::IndexMap;
+
 use super::call_names::{has_only_parameters, offered};
 use super::literal::{Literal, LiteralReader, object_json};
 use crate::scanner::{CompiledTool, ToolSet};
@@ -83,20 +85,18 @@ impl WrittenCall {
     }
 
     fn arguments(&self, tool: &CompiledTool) -> Option<Vec<(String, Literal)>> {
-        let mut members: Vec<(String, Literal)> = Vec::with_capacity(self.positional.len() + self.named.len());
+        let mut members: IndexMap<&str, &Literal> = IndexMap::with_capacity(self.positional.len() + self.named.len());
         let mut names = tool.parameters();
         for value in &self.positional {
-            members.push((names.next()?.name.to_owned(), value.clone()));
+            members.insert(names.next()?.name, value);
         }
         for (key, value) in &self.named {
-            match members.iter().find(|(taken, _)| taken == key) {
-                // A repeated equal value is not a conflict.
-                Some((_, given)) if given == value => {}
-                Some(_) => return None,
-                None => members.push((key.clone(), value.clone())),
+            // A repeated equal value is not a conflict.
+            if *members.entry(key).or_insert(value) != value {
+                return None;
             }
         }
-        Some(members)
+        Some(members.into_iter().map(|(key, value)| (key.to_owned(), value.clone())).collect())
     }
 
     /// Returns the argument objects if each positional argument is one: `f({"a": 1})`.

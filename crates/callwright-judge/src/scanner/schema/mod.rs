@@ -173,6 +173,15 @@ impl CompiledSchema {
         extent.locations > FEW_LOCATIONS && self.work.as_ref().is_some_and(|work| work.total(extent) > MAX_VISITED)
     }
 
+    /// Whether only the first violation in these arguments is reported, because there may be too many.
+    pub(crate) fn reports_only_first(&self, arguments: &Value) -> bool {
+        self.has_too_many_errors(Extent::of(arguments))
+    }
+
+    fn has_too_many_errors(&self, extent: Extent) -> bool {
+        self.work.as_ref().is_some_and(|work| work.total(extent) > MAX_ERRORS)
+    }
+
     /// Returns the schema violations in `arguments`. Empty if there are none, the schema has no validator, or the arguments
     /// are too large for it.
     pub(crate) fn violations(&self, arguments: &Value) -> Vec<Violation> {
@@ -196,12 +205,11 @@ impl CompiledSchema {
         if recursive.is_some_and(|work| work.bound(extent.depth) > MAX_EXPLAINED) {
             return vec![Violation::unexplained()];
         }
-        match self.work.as_ref().filter(|work| work.total(extent) > MAX_ERRORS) {
-            Some(work) if work.has_alternatives() => return vec![Violation::unexplained()],
-            Some(_) => return violations::first(validator, arguments),
-            None => {}
+        if !self.has_too_many_errors(extent) {
+            return violations::collect(validator, arguments);
         }
-        violations::collect(validator, arguments)
+        let has_alternatives = self.work.as_ref().is_some_and(SchemaWork::has_alternatives);
+        if has_alternatives { vec![Violation::unexplained()] } else { violations::first(validator, arguments) }
     }
 
     /// Returns the parameters in schema order.
