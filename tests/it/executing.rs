@@ -73,7 +73,7 @@ async fn a_call_that_the_tool_choice_excludes_is_not_executed() {
         let methods: Vec<String> = api.received().iter().map(|received| received.method.clone()).collect();
         assert_eq!(methods, ["GET"], "{choice}");
         let requests = upstream.received();
-        assert!(requests[1].text().contains("`tool_choice` excludes this tool"), "{}", requests[1].text());
+        assert!(requests[1].text().contains("'tool_choice' excludes this tool"), "{}", requests[1].text());
         assert_eq!(requests[1].json()["tool_choice"], choice, "it is not met");
         assert_ne!(requests[2].json()["tool_choice"], choice, "it is met");
     }

@@ -240,13 +240,12 @@ async fn on_exhausted_error_is_a_502() {
 #[tokio::test]
 async fn an_upstream_that_fails_when_asked_again_leaves_the_first_answer() {
     let refused = Reply::json(500, &json!({"error": {"message": "no", "type": "t", "param": null, "code": null}}));
-    // A reset of a reused connection may be its idle timeout, so that request is retried once.
-    for (failure, requests) in [(refused, 2), (Reply::reset(), 3), (Reply::body(200, &[], "half"), 2)] {
+    for failure in [refused, Reply::reset(), Reply::body(200, &[], "half")] {
         let (upstream, proxy) = guarding(vec![one_call("get_weather", "{}"), failure]).await;
         let answer = proxy.client().chat(&with_tools("Weather?")).await;
         assert_eq!(answer.verdict(), "faulty");
         assert_eq!(calls_of(&answer), [pair("get_weather", "{}")]);
-        assert_eq!(upstream.received().len(), requests);
+        assert_eq!(upstream.received().len(), 2, "no request that was read is sent again");
     }
 }
 

@@ -160,8 +160,7 @@ async fn streams_failures_and_clients_that_leave_are_told() {
     let upstream = Server::scripted(|number, _| match number {
         0 => Reply::events(&answer::text_chunks("It rains.")),
         1 => Reply::json(400, &json!({"error": {"message": CANARY, "type": "invalid_request_error"}})),
-        // The second reset is for the retry on a reused connection.
-        2 | 3 => Reply::reset(),
+        2 => Reply::reset(),
         _ => Reply::silence(),
     })
     .await;
@@ -186,7 +185,7 @@ async fn streams_failures_and_clients_that_leave_are_told() {
         assert_eq!((error(CLIENT), error(SERVER)), (Some(of_attempt), of_turn));
     }
     let gone = proxy.client().begin_chat(&plain("Hello")).await;
-    upstream.arrival_of(5).await;
+    upstream.arrival_of(4).await;
     gone.leave().await;
     guarded("the span of a turn whose client left", async {
         while !collector.spans().iter().any(|span| span.attributes["error.type"] == "cancelled" && span.kind == SERVER)

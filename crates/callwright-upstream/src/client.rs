@@ -308,7 +308,7 @@ impl Upstream {
                 _ => None,
             };
             let (Some(again), Some(wait)) = (again, wait) else { return Err(failure) };
-            tracing::debug!(upstream = self.name(), %failure, "the request is sent again");
+            tracing::debug!(upstream = self.name(), error = %failure, "the request is sent again");
             sleep(wait).await;
             request = again;
         }
