@@ -17,8 +17,9 @@ use crate::scanner::{Conversation, JudgementBudget};
 use callwright_common::json::scalar_text;
 use callwright_types::{Call, RequestPart, TextAuthor};
 
-/// Maximum number of calls of an answer that are searched for. If there are more, the request may contain them.
-const MAX_CALLS: usize = 32;
+/// Maximum number of calls of an answer that are searched for: as many as are parsed. If there are more, the request may
+/// contain them.
+const MAX_CALLS: usize = 256;
 
 /// Maximum number of values of a call that are searched for.
 const MAX_VALUES: usize = 16;
