@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use callwright_types::Secret;
 
-const HOURS_PER_DAY: i64 = 24;
+/// Hours of a day, for retentions.
+pub(super) const HOURS_PER_DAY: i64 = 24;
 
 /// The store (`[store]`): location and retention of traces and intents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::disk::Disk;
+use super::settings::HOURS_PER_DAY;
 use super::{Ages, Settings, StoreError, TraceRow, Traces};
 use callwright_common::tasks::supervised;
 
@@ -29,9 +30,6 @@ const FILL_INTERVAL: Duration = Duration::from_millis(5);
 /// Retry interval while the queue is drained: the process is about to end.
 const RETRY_AT_THE_END: Duration = Duration::from_millis(100);
 
-/// Hours of a day, for the retention.
-const DAY_HOURS: i64 = 24;
-
 /// Retention of rows; `None`: for ever.
 #[derive(Debug, Clone, Copy)]
 struct Retention {
@@ -42,7 +40,7 @@ struct Retention {
 impl Retention {
     fn new(settings: &Settings) -> Self {
         let [usual, unknown] = [settings.retention_days, settings.unknown_retention_days]
-            .map(|days| (days > 0).then(|| SignedDuration::from_hours(i64::from(days) * DAY_HOURS)));
+            .map(|days| (days > 0).then(|| SignedDuration::from_hours(i64::from(days) * HOURS_PER_DAY)));
         Self { usual, unknown }
     }
 

@@ -1,9 +1,9 @@
 //! Evidence that a server closed an idle connection before it could read the request that was sent on it.
 //!
-//! Servers close idle connections, possibly while a request is on its way (RFC 9112, section 9.3.1). Such a request may be
-//! sent again. One that the server has read may not: the answer may have been paid for. HTTP/1.1 does not
-//! distinguish the two, but TCP does: a socket that was closed before data arrive answers them with a reset (RFC 9293, section 3.10.7.1).
-//! So the end of the connection *followed by* a reset proves that a part of the request was not read. A server that
+//! Servers close idle connections, possibly while a request is on its way (RFC 9112, section 9.3.1). Such a request may
+//! be sent again. One that the server has read may not: the answer may have been paid for. HTTP/1.1 does not
+//! distinguish the two, but TCP does: a socket that was closed before data arrive answers them with a reset (RFC 9293,
+//! section 3.10.7.1). So the end of the connection *followed by* a reset proves that a part of the request was not read. A server that
 //! closes after it has read everything causes no reset, because nothing more is sent; a connection that is aborted ends
 //! with a reset alone.
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-use callwright_judge::feedback::shortened_arguments;
+use callwright_judge::feedback::{are_too_long, shortened_arguments};
 use callwright_openai::{AssistantMessage, Completion, KeptPart, ModelRequest, ToolChoice};
 use callwright_types::Call;
 
@@ -174,13 +174,12 @@ fn message_of(answer: &Completion) -> Option<&AssistantMessage> {
 
 /// Returns the message with shortened arguments where they are long.
 fn shortened(message: &AssistantMessage) -> Cow<'_, AssistantMessage> {
-    let shortened = |call: &Call| shortened_arguments(&call.arguments);
-    if message.calls().iter().all(|call| shortened(call).is_none()) {
+    if !message.calls().iter().any(|call| are_too_long(&call.arguments)) {
         return Cow::Borrowed(message);
     }
     let mut calls = message.calls().to_vec();
     for call in &mut calls {
-        if let Some(arguments) = shortened(call) {
+        if let Some(arguments) = shortened_arguments(&call.arguments) {
             call.arguments = arguments;
         }
     }

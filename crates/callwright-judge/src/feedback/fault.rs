@@ -71,7 +71,7 @@ pub(super) fn frame(call: &Call, diagnoses: &[Diagnosis], texts: &[(FaultCode, S
         faults => faults,
         found => diagnoses.len(),
         repeated => repeated,
-        shortened => shown::shortened_arguments(&call.arguments).is_some(),
+        shortened => shown::are_too_long(&call.arguments),
         example => example.map(ExampleCall::context),
     }
 }

@@ -37,7 +37,7 @@ use library::TemplateLibrary;
 pub use library::{Settings, TemplateError};
 pub use observed::ObservedFailure;
 pub use outcome::{FailedOutcome, MAX_TRIED, brief};
-pub use shown::shortened_arguments;
+pub use shown::{are_too_long, shortened_arguments};
 pub use watch::watch;
 
 use crate::scanner::ToolSet;

@@ -20,9 +20,14 @@ const MAX_ELEMENTS: usize = 20;
 /// Maximum number of bytes of a value that an example repeats.
 const MAX_VALUE: usize = 1_000;
 
+/// Whether arguments are too long to go back to the model whole.
+pub fn are_too_long(arguments: &str) -> bool {
+    arguments.len() > MAX_ARGUMENTS
+}
+
 /// Returns arguments without most of their long values; `None` if they are short enough to go back to the model.
 pub fn shortened_arguments(arguments: &str) -> Option<String> {
-    if arguments.len() <= MAX_ARGUMENTS {
+    if !are_too_long(arguments) {
         return None;
     }
     let Ok(mut value) = serde_json::from_str::<serde_json::Value>(arguments) else {
