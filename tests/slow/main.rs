@@ -9,6 +9,7 @@ mod dashboards;
 mod killed_processes;
 mod killed_traces;
 mod lets;
+mod random_faults;
 mod shared_store;
 mod shared_tokens;
 #[path = "../it/support/mod.rs"]

@@ -15,8 +15,8 @@ use tokio::time::{Sleep, sleep};
 use super::witness::Witness;
 
 /// Time beyond the round trip in which the end of an idle connection may be noticed: the task may have to wait for a
-/// processor.
-const SCHEDULING_ALLOWANCE: Duration = Duration::from_millis(50);
+/// processor. The end and the reset are the proof; the time only bounds the wait for the reset.
+const SCHEDULING_ALLOWANCE: Duration = Duration::from_millis(500);
 
 /// A byte transport.
 trait TransportStream: rt::Read + rt::Write + Connection + Send + Unpin {}
@@ -33,6 +33,8 @@ pub(super) struct Transport {
     written_at: Option<Instant>,
     /// Wait for a reset, once the connection has ended.
     reset: Option<Pin<Box<Sleep>>>,
+    /// Error of a TLS connection that ended without a `close_notify`.
+    truncation: Option<io::Error>,
 }
 
 impl Transport {
@@ -45,6 +47,7 @@ impl Transport {
             to_proxy,
             written_at: None,
             reset: None,
+            truncation: None,
         }
     }
 
@@ -117,14 +120,17 @@ impl AsyncRead for Transport {
         let this = self.get_mut();
         let filled = buffer.filled().len();
         if this.reset.is_none() {
-            ready!(Pin::new(&mut this.stream).poll_read(cx, buffer))?;
+            match ready!(Pin::new(&mut this.stream).poll_read(cx, buffer)) {
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => this.truncation = Some(error),
+                read => read?,
+            }
         }
         if buffer.filled().len() > filled {
             this.written_at = None;
         } else {
             ready!(this.poll_end(cx));
         }
-        Poll::Ready(Ok(()))
+        Poll::Ready(this.truncation.take().map_or(Ok(()), Err))
     }
 }
 

@@ -115,7 +115,7 @@ impl TlsFront {
     }
 }
 
-fn config(issued: &Issued) -> ServerConfig {
+pub(crate) fn config(issued: &Issued) -> ServerConfig {
     let certificate = CertificateDer::from_pem_slice(issued.certificate.as_bytes()).unwrap();
     let key = PrivateKeyDer::from_pem_slice(issued.key.as_bytes()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());

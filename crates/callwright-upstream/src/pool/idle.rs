@@ -109,6 +109,11 @@ impl IdleConnections {
         self.lock().http2.take_if(|shared| shared.connection.number == number);
     }
 
+    /// Closes the connections for one request at a time.
+    pub(super) fn close_http1(&self) {
+        self.lock().http1.clear();
+    }
+
     fn start_sweep(self: &Arc<Self>, connections: &mut Connections) {
         if connections.is_swept {
             return;

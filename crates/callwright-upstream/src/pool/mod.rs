@@ -143,6 +143,10 @@ impl Pool {
                     *request.uri_mut() = uri;
                 }
                 let is_unread = is_reused && connection.left_request_unread();
+                if is_unread {
+                    // The server closes the others too, which have been idle for longer.
+                    self.idle.close_http1();
+                }
                 Err(Unsent { error: error.into_error(), request, evidence: is_unread.then_some(Unprocessed::Unread) })
             }
         }
