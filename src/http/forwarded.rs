@@ -13,6 +13,7 @@ use crate::pipeline::PassThrough;
 use callwright_types::UpstreamFailure;
 use callwright_upstream::{Answer, RequestBody};
 
+use super::json::is_json;
 use super::state::ClientSide;
 
 /// Streams an answer; the request is in progress until its last byte.
@@ -28,6 +29,11 @@ pub(super) fn streamed(answer: Answer, request_permit: Option<RequestPermit>) ->
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response
+}
+
+/// Whether the body of an answer is JSON that is not encoded. An error may have any form.
+pub(super) fn is_readable(answer: &Answer) -> bool {
+    answer.status.is_success() && is_json(&answer.headers) && !answer.headers.contains_key(CONTENT_ENCODING)
 }
 
 /// A complete answer.
@@ -49,11 +55,16 @@ impl WholeAnswer {
         let body = RequestBody::default();
         let request = PassThrough { method: Method::GET, path_and_query, headers, body, upstream: None };
         let mut answer = side.pipeline.pass_through(request).await?;
-        let (status, headers) = (answer.status, answer.headers.clone());
         // A body that is encoded anyway cannot be read here, and an error may have any form.
-        let is_readable = status.is_success() && !headers.contains_key(CONTENT_ENCODING);
-        let body = if is_readable { answer.whole_json().await? } else { answer.whole().await? };
-        Ok(Self { status, headers, body })
+        let is_json = answer.status.is_success() && !answer.headers.contains_key(CONTENT_ENCODING);
+        let body = if is_json { answer.whole_json().await? } else { answer.whole().await? };
+        Ok(Self { status: answer.status, headers: answer.headers, body })
+    }
+
+    /// Reads an answer to its end.
+    pub(super) async fn of(mut answer: Answer) -> Result<Self, UpstreamFailure> {
+        let body = answer.whole().await?;
+        Ok(Self { status: answer.status, headers: answer.headers, body })
     }
 
     pub(super) fn into_response(self) -> Response {

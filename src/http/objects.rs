@@ -20,9 +20,8 @@ use callwright_openai::{
 };
 use callwright_telemetry::labels::KeyResult;
 use callwright_types::Protocol;
-use callwright_upstream as upstream;
 
-use super::forwarded::{WholeAnswer, streamed};
+use super::forwarded::WholeAnswer;
 use super::state::ClientSide;
 use super::{error, json};
 
@@ -244,26 +243,12 @@ impl ObjectRecorder {
         }))
     }
 
-    /// Responds with a passed-through answer, and records its objects.
-    pub(super) async fn passed(
-        self,
-        mut answer: upstream::Answer,
-        permit: Option<keys::RequestPermit>,
-    ) -> Result<Response, callwright_types::UpstreamFailure> {
-        if answer.is_event_stream() {
-            return Ok(streamed(answer, permit).map(|body| self.recorded(body)));
-        }
-        let is_readable = json::is_json(&answer.headers) && !answer.headers.contains_key(CONTENT_ENCODING);
-        if !answer.status.is_success() || !is_readable {
-            return Ok(streamed(answer, permit));
-        }
-        let body = answer.whole().await?;
-        self.record(answer.status, &body).await;
-        if let Some(finished) = FinishedResponse::parse(&body) {
+    /// Records the objects of a complete passed-through answer, and counts a response in the background that has ended.
+    pub(super) async fn complete(&self, status: StatusCode, body: &[u8]) {
+        self.record(status, body).await;
+        if let Some(finished) = FinishedResponse::parse(body) {
             self.settle(finished).await;
         }
-        let (status, headers) = (answer.status, std::mem::take(&mut answer.headers));
-        Ok(WholeAnswer { status, headers, body }.into_response())
     }
 
     /// Counts a response in the background that the client fetched, once.

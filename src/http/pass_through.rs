@@ -1,4 +1,5 @@
-//! Pass-through of every other path below `/v1/`: forwarded unchanged in both directions, and marked `unguarded`.
+//! Pass-through of every other path below `/v1/`: forwarded unchanged in both directions, and marked `unguarded`. Only the
+//! calls of a response that a client fetches are judged.
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
@@ -11,14 +12,14 @@ use crate::keys::{self, RequestPermit, RequestedAccess};
 use crate::pipeline::{PassThrough, Target};
 use callwright_openai::{ObjectPath, named_model, with_model};
 use callwright_telemetry::labels::KeyResult;
-use callwright_types::Protocol;
+use callwright_types::{Protocol, UpstreamFailure, Verdict};
 use callwright_upstream as upstream;
 
 use super::api_operation::{ApiParts, for_clients};
 use super::api_schema::{object, one_of, required, text};
 use super::caller::Caller;
-use super::forwarded::streamed;
-use super::objects::PassedRequest;
+use super::forwarded::{WholeAnswer, is_readable, streamed};
+use super::objects::{ObjectRecorder, PassedRequest};
 use super::received_body::receive;
 use super::state::ClientSide;
 use super::{error, fallback, objects, rate_limit};
@@ -40,7 +41,8 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
         Err(refusal) => return *refusal,
     };
     let decoded = percent_decode_str(path).decode_utf8_lossy().into_owned();
-    let object = caller.as_ref().and_then(|_| ObjectPath::parse(&decoded));
+    let object = ObjectPath::parse(&decoded);
+    let is_fetch = parts.method == Method::GET && object.as_ref().is_some_and(ObjectPath::is_response);
     let passed = PassedRequest { method: &parts.method, path, object: object.as_ref(), headers: &parts.headers };
     let of_conversation = CONVERSATION_PATHS.iter().find(|(known, _)| *known == path);
     let of_conversation = of_conversation.filter(|_| parts.method == Method::POST).map(|(_, protocol)| *protocol);
@@ -62,7 +64,7 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
         };
         if parts.method == Method::GET && object.as_ref().is_some_and(|path| path.is_collection) {
             let listed = objects::list(&side, known, below_v1(&parts.uri), parts.headers).await;
-            return marked(&side, &caller, listed.unwrap_or_else(|refusal| *refusal));
+            return marked(&side, &caller, listed.unwrap_or_else(|refusal| *refusal), Verdict::Unguarded);
         }
     }
     let mut upstream = None;
@@ -70,11 +72,12 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
         let prepared = prepared(&side, &caller, &mut parts.headers, bytes, protocol).await;
         (body, upstream) = (ReceivedBody::Whole(prepared.0), prepared.1);
     }
-    if recorder.is_some() {
-        // The objects of an encoded answer cannot be read.
+    if recorder.is_some() || is_fetch {
+        // An encoded answer cannot be read.
         parts.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     }
     let is_deletion = parts.method == Method::DELETE;
+    let fetched_with = is_fetch.then(|| parts.headers.clone());
     let request = PassThrough {
         method: parts.method,
         path_and_query: below_v1(&parts.uri).to_owned(),
@@ -82,21 +85,63 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
         body: body.into_request(),
         upstream,
     };
-    let response = match (side.pipeline.pass_through(request).await, recorder) {
-        (Ok(answer), Some(recorder)) => {
-            if let Some(path) = object.filter(|_| is_deletion && answer.status.is_success()) {
-                recorder.forget(&path).await;
-            }
-            recorder.passed(answer, request_permit).await.unwrap_or_else(|failure| error::upstream_failure(&failure))
-        }
-        (Ok(answer), None) => streamed(answer, request_permit),
-        (Err(failure), _) => error::upstream_failure(&failure),
+    let answer = match side.pipeline.pass_through(request).await {
+        Ok(answer) => answer,
+        Err(failure) => return marked(&side, &caller, error::upstream_failure(&failure), Verdict::Unguarded),
     };
-    marked(&side, &caller, response)
+    if let (Some(recorder), Some(path)) = (&recorder, object.filter(|_| is_deletion && answer.status.is_success())) {
+        recorder.forget(&path).await;
+    }
+    let handling = AnswerHandling { recorder, fetched_with, request_permit };
+    let (response, verdict) = handling
+        .respond(&side, &caller, answer)
+        .await
+        .unwrap_or_else(|failure| (error::upstream_failure(&failure), Verdict::Unguarded));
+    marked(&side, &caller, response, verdict)
 }
 
-fn marked(side: &ClientSide, caller: &keys::Caller, mut response: Response) -> Response {
-    response.headers_mut().insert(VERDICT, HeaderValue::from_static("unguarded"));
+/// What is done with the answer to a passed-through request.
+struct AnswerHandling {
+    /// Records its objects.
+    recorder: Option<ObjectRecorder>,
+    /// Header fields of a request that fetches a response.
+    fetched_with: Option<HeaderMap>,
+    /// In use until the last byte.
+    request_permit: Option<RequestPermit>,
+}
+
+impl AnswerHandling {
+    async fn respond(
+        self,
+        side: &ClientSide,
+        caller: &keys::Caller,
+        answer: upstream::Answer,
+    ) -> Result<(Response, Verdict), UpstreamFailure> {
+        let Self { recorder, fetched_with, request_permit } = self;
+        if answer.is_event_stream() {
+            let response = streamed(answer, request_permit);
+            let response = match recorder {
+                Some(recorder) => response.map(|body| recorder.recorded(body)),
+                None => response,
+            };
+            return Ok((response, Verdict::Unguarded));
+        }
+        if (recorder.is_none() && fetched_with.is_none()) || !is_readable(&answer) {
+            return Ok((streamed(answer, request_permit), Verdict::Unguarded));
+        }
+        let mut whole = WholeAnswer::of(answer).await?;
+        if let Some(recorder) = recorder {
+            recorder.complete(whole.status, &whole.body).await;
+        }
+        let Some(headers) = fetched_with else { return Ok((whole.into_response(), Verdict::Unguarded)) };
+        let fetched = side.pipeline.judge_fetched(caller, &headers, whole.body).await;
+        whole.body = fetched.body;
+        Ok((whole.into_response(), fetched.verdict))
+    }
+}
+
+fn marked(side: &ClientSide, caller: &keys::Caller, mut response: Response, verdict: Verdict) -> Response {
+    response.headers_mut().insert(VERDICT, HeaderValue::from_static(verdict.label()));
     rate_limit::mark(response.headers_mut(), &side.access.standing(caller));
     response
 }

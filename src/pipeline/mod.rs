@@ -13,6 +13,7 @@ mod charge;
 mod cpu;
 mod deferred;
 mod dialogue;
+mod fetched;
 mod inspection;
 mod kept_key;
 mod pass_through;
@@ -32,6 +33,7 @@ pub use answer::{AnswerBody, DeliveryAck, NoAnswer, PendingAnswer, Running, Turn
 pub use approvals::ApprovalDesk;
 pub use charge::{refusal_body, refusal_headers};
 pub use deferred::Deferred;
+pub use fetched::FetchedResponse;
 pub use inspection::{Editing, Inspection, ToolShown, ToolsetState, UpstreamShown};
 pub use kept_key::tenant;
 pub use pass_through::{PassThrough, Passed};

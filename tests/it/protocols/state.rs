@@ -1,5 +1,6 @@
 //! Conversations that the provider keeps: `previous_response_id`, `conversation`, `background`, `thread`.
 
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::api::{Api, Part, call, text, written};
@@ -118,6 +119,60 @@ async fn a_background_response_passes_through() {
     let answer = API.send(&proxy, &request).await;
     assert_eq!((answer.ok(), answer.verdict()), (queued, "unguarded"));
     assert_eq!(upstream.only_request().json(), request);
+}
+
+/// The request is not known when a response is fetched, but its tools are: the response repeats them.
+#[tokio::test]
+async fn a_fetched_response_is_judged_with_the_tools_that_it_repeats() {
+    let wrong_text = written("getWeather", PARIS);
+    let cases: [(&[Part], &str, Option<Value>); 7] = [
+        (&[call("a", "get_weather", PARIS)], "clean", None),
+        (&[call("a", "getWeather", PARIS)], "repaired", Some(json!(["get_weather", PARIS]))),
+        (
+            &[call("a", "get_weather", r#"{"city":"Paris","days":"3"}"#)],
+            "repaired",
+            Some(json!(["get_weather", r#"{"city":"Paris","days":3}"#])),
+        ),
+        (&[call("a", "get_weather", r#"{"city":"Paris","days":"soon"}"#)], "faulty", None),
+        (&[call("a", "brought_by_the_input", "{}")], "clean", None),
+        (&[text("Rain.")], "text", None),
+        (&[text(&wrong_text)], "text", None),
+    ];
+    for (parts, verdict, repaired) in cases {
+        for policy in ["guard", "shadow", "off"] {
+            let mut finished = responses_api::answer(parts);
+            finished["background"] = json!(true);
+            finished["tools"] = API.with_tools("")["tools"].clone();
+            let upstream = Server::always(Reply::json(200, &finished)).await;
+            let policies = format!("{}[policies]\ndirectory = \"policies\"\n", config(&upstream.url("/v1")));
+            let files = [("policies/default.yaml", &*format!("name: default\nmode: {policy}\n"))];
+            let proxy = Proxy::start_with_files(policies, &files).await;
+            let answer = proxy.client().send(Method::GET, "/v1/responses/resp_upstream", &[], "").await;
+            let expected = match (policy, verdict) {
+                ("off", _) => "unguarded",
+                ("shadow", "repaired") => "clean",
+                _ => verdict,
+            };
+            assert_eq!(answer.verdict(), expected, "{policy}: {parts:?}");
+            let mut body = finished.clone();
+            if let Some(call) = repaired.as_ref().filter(|_| policy == "guard") {
+                (body["output"][0]["name"], body["output"][0]["arguments"]) = (call[0].clone(), call[1].clone());
+            }
+            assert_eq!(answer.ok(), body, "{policy}: {parts:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_fetched_body_that_cannot_be_judged_is_unchanged() {
+    let mut without_tools = responses_api::answer(&[call("a", "getWeather", PARIS)]);
+    without_tools.as_object_mut().unwrap().remove("tools");
+    for body in ["{\"output\": 7, \"tools\": 7}", "[]", "{\"id\":", &without_tools.to_string()] {
+        let upstream = Server::always(Reply::body(200, &[("content-type", "application/json")], body.to_owned())).await;
+        let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+        let answer = proxy.client().send(Method::GET, "/v1/responses/resp_1", &[], "").await;
+        assert_eq!((answer.status, &*answer.text(), answer.verdict()), (200, body, "unguarded"));
+    }
 }
 
 /// A thread at the provider has the model's own calls, so that faults in it cannot be sent back. Tool runners of Anthropic's

@@ -48,6 +48,11 @@ pub struct ObjectPath<'a> {
 const CONTENTS: [&str; 3] = ["content", "input_items", "results"];
 
 impl<'a> ObjectPath<'a> {
+    /// Whether the path is that of a response itself.
+    pub fn is_response(&self) -> bool {
+        self.kind == ObjectKind::Response && self.id.is_some() && self.rest.is_empty()
+    }
+
     /// Whether the answer is content that clients wrote, in which no id is the provider's.
     pub fn is_content(&self) -> bool {
         self.rest.last().is_some_and(|last| CONTENTS.iter().any(|name| last.eq_ignore_ascii_case(name)))
