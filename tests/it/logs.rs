@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::support::request::{plain, streamed, with_tools};
 use crate::support::rooms::{self, ask};
 use crate::support::tls::Authority;
-use crate::support::{Proxy, Reply, Server, answer, guarded, policy};
+use crate::support::{Gate, Proxy, Received, Reply, Server, answer, config, guarded, policy};
 use http::Method;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use serde_json::{Map, Value, json};
@@ -301,4 +301,52 @@ async fn text_logs_name_the_turn_too() {
     let log = proxy.stop().await.log();
     let line = log.lines().find(|line| line.contains("the turn has ended")).unwrap();
     assert!(line.contains(&format!("trace=\"{turn}\"")), "{line}");
+}
+
+/// Number of streams in progress at the end of the process.
+const STREAMS: usize = 20;
+
+/// A full disk, a closed descriptor, and a pipe whose reader has left.
+#[tokio::test]
+async fn a_log_that_cannot_be_written_ends_nothing() {
+    for (stderr, is_lost) in [("2>/dev/full", true), ("2>&-", false), ("2> >(:)", true)] {
+        let gate = Gate::closed();
+        let script = {
+            let gate = gate.clone();
+            move |_, received: &Received| match received.json()["stream"] == true {
+                true => Reply::stream()
+                    .event(&answer::role())
+                    .wait(&gate)
+                    .event(&answer::text_chunk("whole"))
+                    .event(&answer::finish("stop"))
+                    .done()
+                    .end(),
+                false => Reply::json(500, &json!({"error": {"message": "broken", "type": "server_error"}})),
+            }
+        };
+        let upstream = Server::scripted(script).await;
+        let launcher = format!("exec \"$@\" {stderr}");
+        let proxy = Proxy::start_through(&["bash", "-c", &launcher, "bash"], config(&upstream.url("/v1")), &[]).await;
+        assert_eq!(proxy.client().chat(&plain("a failure, which is a line")).await.status, 500, "{stderr}");
+        if is_lost {
+            proxy.metric_reaches("log_lines_lost_total", &[], 1.0).await;
+        }
+        let mut streams = Vec::new();
+        for _ in 0..STREAMS {
+            let mut stream = proxy.client().chat_stream(&streamed(plain("Hello"))).await;
+            stream.next_chunk().await;
+            streams.push(stream);
+        }
+        proxy.signal("HUP");
+        proxy.metric_reaches("config_reloads_total", &[], 1.0).await;
+        assert_eq!(proxy.operator().get("/readyz").await.status, 200, "{stderr}");
+        proxy.terminate();
+        gate.open();
+        for stream in &mut streams {
+            assert_eq!(stream.assemble().await.choice().content, "whole", "{stderr}");
+        }
+        let stopped = guarded(stderr, proxy.ended()).await;
+        assert!(stopped.status.success(), "{stderr}: {}", stopped.status);
+        assert_eq!(stopped.start_again().await.traces().await.len(), STREAMS + 1, "{stderr}");
+    }
 }

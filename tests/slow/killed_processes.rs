@@ -5,6 +5,8 @@
 //! `CALLWRIGHT_KILLS` sets the number of kills of the long test.
 
 mod moments;
+mod parallel;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};

@@ -6,6 +6,7 @@ mod chaos_machine;
 mod chaos_upstream;
 mod console;
 mod dashboards;
+mod hostile_pairs;
 mod killed_processes;
 mod killed_traces;
 mod lets;
