@@ -1,5 +1,7 @@
 //! Upstreams that fail at random moments, over HTTP/1.1 and HTTP/2: no request that one has read whole is sent again without
 //! the protocol's word, and each arrival is an attempt.
+//!
+//! `CALLWRIGHT_TEST_CASES` sets the number of requests of each test.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,8 +20,8 @@ use crate::support::request::plain;
 use crate::support::tls::{Authority, config as tls_config};
 use crate::support::{Client, Proxy, answer, config};
 
-/// Number of requests of a test.
-const REQUESTS: usize = 10_000;
+/// Default number of requests of a test.
+const REQUESTS: usize = 3_000;
 
 /// Number of clients that send them. Some share a connection to an upstream over HTTP/2.
 const CLIENTS: usize = 24;
@@ -39,6 +41,10 @@ enum Wire {
     Http1,
     Http1Tls,
     Http2,
+}
+
+fn requests() -> usize {
+    std::env::var("CALLWRIGHT_TEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(REQUESTS)
 }
 
 /// Behaviour of a server at one request.
@@ -339,7 +345,7 @@ async fn start(wire: Wire, faults: &Arc<Faults>) -> Proxy {
 async fn no_request_that_was_read_whole_is_sent_again_without_the_protocols_word() {
     let kinds = [(Wire::Http1, &HTTP1[..]), (Wire::Http1Tls, &HTTP1[..]), (Wire::Http2, &HTTP2[..])];
     for (wire, acts) in kinds {
-        let requests = REQUESTS / kinds.len();
+        let requests = requests() / kinds.len();
         let faults = Faults::new(acts, requests);
         let proxy = start(wire, &faults).await;
         let came = send_all(&proxy, requests).await;
@@ -362,15 +368,16 @@ async fn no_request_that_was_read_whole_is_sent_again_without_the_protocols_word
 /// end is no proof.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_closes_idle_connections_costs_no_request() {
-    let faults = Faults::new(&CLOSING, REQUESTS);
+    let requests = requests();
+    let faults = Faults::new(&CLOSING, requests);
     let proxy = start(Wire::Http1, &faults).await;
-    let came = send_all(&proxy, REQUESTS).await;
+    let came = send_all(&proxy, requests).await;
     let (mut met, mut lost) = (0, 0);
     for (number, came) in came.iter().enumerate() {
         met += usize::from(came.attempts > 1 || came.status != 200);
         lost += usize::from(came.status != 200);
         assert_eq!(faults.whole(number), usize::from(came.status == 200), "{number}: {came:?}");
     }
-    println!("{met} of {REQUESTS} requests met a closing connection; {lost} of them failed");
+    println!("{met} of {requests} requests met a closing connection; {lost} of them failed");
     assert!(lost * LOST_ONE_OF <= met, "{lost} of {met}");
 }
