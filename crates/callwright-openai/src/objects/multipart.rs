@@ -15,7 +15,9 @@ const MAX_HEADER: usize = 8 * 1024;
 pub fn form_references(content_type: &str, body: &[u8]) -> Result<Vec<ObjectReference>, UncheckedBody> {
     let boundary = parameter(content_type, "boundary").filter(|boundary| !boundary.is_empty());
     let delimiter = format!("--{}", boundary.ok_or(UncheckedBody::Malformed)?);
-    let mut starts = memmem::find_iter(body, delimiter.as_bytes()).peekable();
+    // A delimiter stands at the beginning of a line (RFC 2046, section 5.1.1).
+    let is_delimiter = |start: &usize| *start == 0 || body.get(start - 1) == Some(&b'\n');
+    let mut starts = memmem::find_iter(body, delimiter.as_bytes()).filter(is_delimiter).peekable();
     if starts.peek().is_none() {
         return Err(UncheckedBody::Malformed);
     }
@@ -24,6 +26,10 @@ pub fn form_references(content_type: &str, body: &[u8]) -> Result<Vec<ObjectRefe
         let end = starts.peek().copied().unwrap_or(body.len());
         let part = body.get(start + delimiter.len()..end).unwrap_or_default();
         if part.starts_with(b"--") {
+            // A server that reads on would find members that were not searched.
+            if starts.peek().is_some() {
+                return Err(UncheckedBody::Malformed);
+            }
             break;
         }
         let (header, value) = divided(part).ok_or(UncheckedBody::Malformed)?;
@@ -67,6 +73,15 @@ mod tests {
     fn ids(body: &str) -> Result<Vec<String>, UncheckedBody> {
         let references = form_references(TYPE, body.as_bytes())?;
         Ok(references.into_iter().map(|reference| reference.id).collect())
+    }
+
+    #[test]
+    fn no_member_hides_behind_a_delimiter_that_is_none() {
+        let part = "--x\r\nContent-Disposition: form-data; name=\"file_id\"\r\n\r\nfile-1\r\n";
+        let hidden =
+            |text: &str| format!("--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n{text}\r\n{part}--x--\r\n");
+        assert_eq!(ids(&hidden("text --x-- text")), Ok(vec!["file-1".to_owned()]));
+        assert_eq!(ids(&hidden("text\r\n--x--")), Err(UncheckedBody::Malformed));
     }
 
     #[test]
