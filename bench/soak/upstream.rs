@@ -83,6 +83,8 @@ struct Selection {
     seed: u64,
     stream: bool,
     hostile: Option<String>,
+    /// Size of the events of a long text.
+    event_bytes: Option<usize>,
     messages: Vec<IgnoredAny>,
 }
 
@@ -91,10 +93,13 @@ async fn respond(request: Request<Incoming>) -> Result<Response<Body>, std::io::
         return Ok(whole(StatusCode::OK, json!({"rooms": ["blue", "green"]}).to_string()));
     }
     let body = request.into_body().collect().await.map_err(std::io::Error::other)?.to_bytes();
-    let Selection { seed: number, stream: is_stream, hostile, messages } =
+    let Selection { seed: number, stream: is_stream, hostile, event_bytes, messages } =
         serde_json::from_slice(&body).unwrap_or_default();
     if let Some(kind) = hostile {
         return Ok(whole(StatusCode::OK, hostile_answer(&kind)));
+    }
+    if let Some(bytes) = event_bytes {
+        return Ok(long_text(bytes));
     }
     if is_broken(number) {
         return broken(number / BROKEN_ONE_OF, is_stream);
@@ -109,6 +114,25 @@ async fn respond(request: Request<Incoming>) -> Result<Response<Body>, std::io::
         (Scene::Text | Scene::Executed, _) => None,
     };
     Ok(if is_stream { events(said.as_ref()) } else { whole(StatusCode::OK, message(said.as_ref())) })
+}
+
+/// Size of a long streamed text in bytes.
+const LONG: usize = 5_000_000;
+
+/// Returns a stream of about [`LONG`] bytes, in events of about `bytes` each.
+fn long_text(bytes: usize) -> Response<Body> {
+    let empty = event(&json!({"content": ""}), None).len();
+    let short = Bytes::from_static(b"data: {\"choices\":[{\"delta\":{\"content\":\"so on \"}}]}\n\n");
+    let piece = match bytes.checked_sub(empty) {
+        Some(text) => event(&json!({"content": "x".repeat(text)}), None),
+        None => short,
+    };
+    let count = LONG / piece.len();
+    let ends = [event(&json!({}), Some("stop")), Bytes::from_static(b"data: [DONE]\n\n")];
+    let events = [event(&json!({"role": "assistant", "content": ""}), None)].into_iter();
+    let events = events.chain(std::iter::repeat_n(piece, count)).chain(ends);
+    let frames = stream::iter(events.map(|bytes| Ok(Frame::data(bytes))));
+    head("text/event-stream").body(StreamBody::new(frames).boxed_unsync()).unwrap_or_default_body()
 }
 
 /// Approximate size of a hostile response in bytes.

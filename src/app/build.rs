@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::config::Settings;
 use crate::keys::Access;
-use crate::pipeline::{Pipeline, PipelineParts, SEARCH_TOOL};
+use crate::pipeline::{MemoryLimit, Pipeline, PipelineParts, SEARCH_TOOL};
 use crate::webhook::Webhook;
 use callwright_common::watch::Watcher;
 use callwright_executor::Executor;
@@ -100,6 +100,7 @@ pub(super) async fn build(
         planner: settings.planner,
         access: access.clone(),
         memory: memories.memory.clone(),
+        answer_memory: MemoryLimit::new(settings.server.answer_memory_bytes, &metrics.answer_bytes),
         traces,
         metrics: metrics.clone(),
         spans,

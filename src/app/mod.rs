@@ -29,11 +29,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::http::{
-    self, ApprovalStreams, BodyMemory, ClientSide, Connections, OperatorSide, RequestGuard, WorkerThreads, Workers,
-};
+use crate::http::{self, ApprovalStreams, ClientSide, Connections, OperatorSide, RequestGuard, WorkerThreads, Workers};
 use crate::keys::{Access, OperatorToken};
-use crate::pipeline::{Pipeline, TURN_LOG_TARGET};
+use crate::pipeline::{MemoryLimit, Pipeline, TURN_LOG_TARGET};
 use callwright_common::watch::Watcher;
 use callwright_executor::AddressAudit;
 use callwright_search::embedding::DownloadWatcher;
@@ -130,7 +128,7 @@ impl App {
             access: built.access.clone(),
             metrics: built.metrics.clone(),
             body_limit_bytes: server.body_limit_bytes,
-            body_memory: BodyMemory::new(server.body_memory_bytes, built.metrics.clone()),
+            body_memory: MemoryLimit::new(server.body_memory_bytes, &built.metrics.request_body_bytes),
         };
         let operator_side = OperatorSide {
             pipeline: built.pipeline.clone(),

@@ -6,7 +6,6 @@ mod admin;
 mod api_description;
 mod api_operation;
 mod api_schema;
-mod body_memory;
 mod browser;
 mod caller;
 mod connections;
@@ -38,7 +37,6 @@ mod workers;
 
 pub use admin::approval_events::ApprovalStreams;
 pub use api_description::api_description;
-pub use body_memory::BodyMemory;
 pub use connections::Connections;
 pub use request_guard::{GuardedRouter, RequestGuard};
 pub use router::{client_router, operator_router};

@@ -7,9 +7,9 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use http_body_util::BodyExt;
 
-use super::body_memory::{MemoryFull, Reservation};
 use super::error;
 use super::state::ClientSide;
+use crate::pipeline::{MemoryFull, Reservation};
 
 /// Time limit for reading and discarding the rest of a refused body. Closing a connection with unread bytes resets it,
 /// and the client would not see the reason.
@@ -170,15 +170,15 @@ mod tests {
 
     use futures_util::stream;
 
-    use super::super::body_memory::BodyMemory;
     use super::*;
+    use crate::pipeline::MemoryLimit;
     use callwright_telemetry::Metrics;
 
     const KIB: usize = 1024;
 
-    fn memory(limit: usize) -> (Arc<BodyMemory>, Arc<Metrics>) {
+    fn memory(limit: usize) -> (Arc<MemoryLimit>, Arc<Metrics>) {
         let metrics = Arc::new(Metrics::new());
-        (BodyMemory::new(limit, metrics.clone()), metrics)
+        (MemoryLimit::new(limit, &metrics.request_body_bytes), metrics)
     }
 
     fn pieces(count: usize, bytes: usize) -> Body {

@@ -38,6 +38,9 @@ pub struct Settings {
     /// Maximum number of bytes that request bodies of all turns in progress may hold in memory. Further requests get
     /// status 503.
     pub body_memory_bytes: usize,
+    /// Maximum number of bytes that answers may hold in memory beyond 64 KiB each, for all turns in progress: what is kept
+    /// to judge them, and what their clients have not read. Answers beyond it get status 503.
+    pub answer_memory_bytes: usize,
     /// Maximum number of open client connections; 0 derives it from the limit of open files. Further clients get status
     /// 503.
     pub max_connections: usize,
@@ -48,6 +51,9 @@ pub struct Settings {
     pub header_timeout_seconds: u64,
     /// Seconds without a byte of a request body after which the request gets status 408 and its connection is closed.
     pub body_timeout_seconds: u64,
+    /// Seconds without progress of a response after which its connection is closed: the client reads nothing. Of
+    /// several responses on an HTTP/2 connection only the one that makes no progress ends.
+    pub write_timeout_seconds: u64,
     /// Seconds without a request after which a connection is closed.
     pub idle_timeout_seconds: u64,
     /// Seconds between two HTTP/2 PING frames that test whether the client is alive; 0 sends none.
@@ -132,6 +138,7 @@ impl Settings {
         let timeouts = [
             ("header_timeout_seconds", self.header_timeout_seconds),
             ("body_timeout_seconds", self.body_timeout_seconds),
+            ("write_timeout_seconds", self.write_timeout_seconds),
             ("idle_timeout_seconds", self.idle_timeout_seconds),
             ("http2_ping_timeout_seconds", self.http2_ping_timeout_seconds),
         ];
@@ -238,10 +245,12 @@ impl Default for Settings {
             operator_token: Secret::default(),
             body_limit_bytes: 32 * 1024 * 1024,
             body_memory_bytes: 128 * 1024 * 1024,
+            answer_memory_bytes: 128 * 1024 * 1024,
             max_connections: 0,
             workers: 0,
             header_timeout_seconds: 15,
             body_timeout_seconds: 30,
+            write_timeout_seconds: 60,
             idle_timeout_seconds: 75,
             http2_ping_seconds: 30,
             http2_ping_timeout_seconds: 20,

@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::keys::{Access, OperatorToken};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{MemoryLimit, Pipeline};
 use callwright_store::Store;
 use callwright_telemetry::Metrics;
 
 use super::admin::approval_events::ApprovalStreams;
-use super::body_memory::BodyMemory;
 
 /// State of the client listener's handlers.
 #[derive(Debug, Clone)]
@@ -27,7 +26,7 @@ pub struct ClientSide {
     /// Maximum size of a request body, in bytes.
     pub body_limit_bytes: usize,
     /// Memory limit of request bodies.
-    pub body_memory: Arc<BodyMemory>,
+    pub body_memory: Arc<MemoryLimit>,
 }
 
 /// State of the operator listener's handlers.

@@ -6,10 +6,9 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
-use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::pipeline::{AnswerBody, PendingAnswer, Running, TurnAnswer};
+use crate::pipeline::{AnswerBody, EventReceiver, PendingAnswer, Running, TurnAnswer};
 use callwright_openai::{KeepAlive, event, late_error};
 
 /// A body in progress.
@@ -27,14 +26,14 @@ enum StreamSource {
     /// The head is still unknown.
     Late(PendingAnswer),
     /// Events of a stream, and the turn that produces them.
-    Events(mpsc::Receiver<Bytes>, Running),
+    Events(EventReceiver, Running),
     /// End of the body.
     Ended,
 }
 
 /// Creates a body that sends the events of `answer`, and a keep-alive event after each `interval` of silence. The turn is
 /// cancelled if the body is dropped before its end.
-pub(super) fn of_events(events: mpsc::Receiver<Bytes>, answer: PendingAnswer, interval: Duration) -> Body {
+pub(super) fn of_events(events: EventReceiver, answer: PendingAnswer, interval: Duration) -> Body {
     let keep_alive = answer.keep_alive();
     body(StreamBody { source: StreamSource::Events(events, answer.into_running()), keep_alive, interval })
 }

@@ -9,12 +9,13 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, StatusCode};
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
-use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use super::stream_buffer::{EventReceiver, EventSender, ReceiverGone, stream_buffer};
 use callwright_openai::KeepAlive;
 use callwright_types::Protocol;
 
@@ -35,7 +36,7 @@ pub enum AnswerBody {
     /// Complete body.
     Whole(Bytes),
     /// Complete server-sent events, streamed as they arrive.
-    Events(mpsc::Receiver<Bytes>),
+    Events(EventReceiver),
 }
 
 /// Acknowledges to a turn that its client received the whole answer. Dropping it without a call means "not delivered".
@@ -162,11 +163,11 @@ impl Running {
     }
 
     /// Returns the next event of the stream; `None` at its end.
-    pub async fn event(&mut self, events: &mut mpsc::Receiver<Bytes>) -> Option<Bytes> {
-        self.until(|cx, alone| match events.try_recv() {
-            Ok(event) => Poll::Ready(Some(event)),
-            Err(_) if alone => events.poll_recv(cx),
-            Err(_) => Poll::Pending,
+    pub async fn event(&mut self, events: &mut EventReceiver) -> Option<Bytes> {
+        self.until(|cx, alone| match events.try_next() {
+            Some(event) => Poll::Ready(Some(event)),
+            None if alone => events.poll_next(cx),
+            None => Poll::Pending,
         })
         .await
     }
@@ -210,18 +211,23 @@ impl fmt::Debug for Running {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ClientGone;
 
+impl From<ReceiverGone> for ClientGone {
+    fn from(_: ReceiverGone) -> Self {
+        Self
+    }
+}
+
 /// The sending side of an answer: first the head, then the events.
 #[derive(Debug)]
 pub(crate) struct ResponseSender {
     head: Option<oneshot::Sender<TurnAnswer>>,
-    events: Option<mpsc::Sender<Bytes>>,
-    buffer: usize,
+    events: Option<EventSender>,
 }
 
 impl ResponseSender {
-    /// Creates an response_sender that sends the head to `head`. Up to `buffer` events are queued for a slow client.
-    pub(crate) fn new(head: oneshot::Sender<TurnAnswer>, buffer: usize) -> Self {
-        Self { head: Some(head), events: None, buffer: buffer.max(1) }
+    /// Creates a sender that sends the head to `head`.
+    pub(crate) fn new(head: oneshot::Sender<TurnAnswer>) -> Self {
+        Self { head: Some(head), events: None }
     }
 
     /// Whether the head of a stream is sent.
@@ -232,7 +238,7 @@ impl ResponseSender {
     /// Sends the head of a stream once.
     pub(crate) fn open(&mut self, headers: HeaderMap) -> Result<(), ClientGone> {
         let Some(head) = self.head.take() else { return Ok(()) };
-        let (sender, receiver) = mpsc::channel(self.buffer);
+        let (sender, receiver) = stream_buffer();
         self.events = Some(sender);
         let answer = TurnAnswer { status: StatusCode::OK, headers, body: AnswerBody::Events(receiver) };
         head.send(answer).map_err(|_| ClientGone)
@@ -241,7 +247,7 @@ impl ResponseSender {
     /// Sends events of an open stream; waits while the client is slow.
     pub(crate) async fn send(&mut self, events: Bytes) -> Result<(), ClientGone> {
         match &self.events {
-            Some(sender) if !events.is_empty() => sender.send(events).await.map_err(|_| ClientGone),
+            Some(sender) if !events.is_empty() => Ok(sender.send(events).await?),
             _ => Ok(()),
         }
     }
@@ -275,7 +281,7 @@ mod tests {
         let (end, ended) = oneshot::channel();
         let told = cancelled.clone();
         let turn = async move {
-            let mut response_sender = ResponseSender::new(head, 4);
+            let mut response_sender = ResponseSender::new(head);
             let mut sent = response_sender.open(HeaderMap::new());
             for piece in ["a", "b"] {
                 sent = sent.and(response_sender.send(Bytes::from_static(piece.as_bytes())).await);
@@ -334,7 +340,7 @@ mod tests {
     #[tokio::test]
     async fn a_turn_that_ends_without_an_answer_is_no_answer() {
         let (tracker, (head, answer)) = (TaskTracker::new(), oneshot::channel());
-        let turn = Box::pin(async move { drop(ResponseSender::new(head, 1)) });
+        let turn = Box::pin(async move { drop(ResponseSender::new(head)) });
         let running = Running::here(turn, CancellationToken::new(), &tracker);
         assert_eq!(PendingAnswer::new(answer, running, Protocol::Chat, false).answer().await.err(), Some(NoAnswer));
     }

@@ -29,6 +29,7 @@ use super::caches::{
     OfferedBefore, OutlinedBefore, ParameterReactions, PlannerBackoff, PlanningModels, RecalledBefore, WaitingPlans,
 };
 use super::cpu::CpuSlots;
+use super::memory_limit::MemoryLimit;
 use super::refusal_log::RefusalLog;
 use super::settings::{AliasSettings, PassThroughSettings, Settings};
 use super::snapshot::{RecallMemory, Snapshot, Tooling};
@@ -69,6 +70,8 @@ pub struct PipelineParts {
     pub access: Arc<Access>,
     /// Lessons and procedures; replaced when this process or another replica learns something.
     pub memory: Arc<ArcSwap<RecallMemory>>,
+    /// Limit of the memory of all answers.
+    pub answer_memory: Arc<MemoryLimit>,
     /// Queue of finished traces.
     pub traces: TraceQueue,
     /// Metrics.
@@ -99,6 +102,7 @@ pub struct Pipeline {
     pub(crate) planning_models: PlanningModels,
     pub(crate) planner_backoff: PlannerBackoff,
     pub(crate) waiting_plans: WaitingPlans,
+    pub(crate) answer_memory: Arc<MemoryLimit>,
     pub(crate) traces: TraceQueue,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) spans: Spans,
@@ -145,6 +149,7 @@ impl Pipeline {
             planner_backoff: PlannerBackoff::new(),
             waiting_plans: WaitingPlans::new(),
             planner,
+            answer_memory: parts.answer_memory,
             traces,
             metrics,
             spans,

@@ -101,9 +101,6 @@ pub struct Settings {
     /// Maximum bytes of the content of a streamed answer that are kept to validate it: text, reasoning and arguments. The
     /// rest of a longer answer is forwarded without validation.
     pub max_stream_bytes: usize,
-    /// Maximum number of stream chunks that are buffered for a slow client. Reading from the upstream pauses at this
-    /// number.
-    pub stream_buffer_chunks: usize,
     /// Maximum seconds that the head of a streamed answer waits for the upstream's head. Until then the status can
     /// report an error; afterwards it is 200.
     pub hold_head_seconds: u64,
@@ -151,7 +148,6 @@ impl Default for Settings {
         Self {
             tool_list_cache_bytes: 48 * 1024 * 1024,
             max_stream_bytes: 16 * 1024 * 1024,
-            stream_buffer_chunks: 64,
             hold_head_seconds: 55,
             keep_alive_seconds: 15,
             max_held_bytes: 64 * 1024,

@@ -39,7 +39,7 @@ impl Pipeline {
     pub async fn take(self: &Arc<Self>, request: Box<TurnRequest>) -> PendingAnswer {
         let cancelled = CancellationToken::new();
         let (head, answer) = oneshot::channel();
-        let mut response_sender = ResponseSender::new(head, self.settings.stream_buffer_chunks);
+        let mut response_sender = ResponseSender::new(head);
         let protocol = request.protocol;
         let turn = match open_turn(self, request, cancelled.clone()).await {
             Ok(turn) => turn,

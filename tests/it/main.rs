@@ -89,6 +89,7 @@ mod sent_requests;
 mod shadow;
 mod sharing;
 mod shutdown;
+mod slow_readers;
 mod store_and_traces;
 mod stream_conformance;
 mod stream_ends;

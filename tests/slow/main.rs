@@ -13,5 +13,6 @@ mod lets;
 mod random_faults;
 mod shared_store;
 mod shared_tokens;
+mod slow_readers;
 #[path = "../it/support/mod.rs"]
 mod support;

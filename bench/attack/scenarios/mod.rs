@@ -5,6 +5,7 @@ mod hostile_answers;
 mod idle_connections;
 mod requests;
 mod slow_bodies;
+mod standing_readers;
 mod tool_lists;
 
 use std::net::SocketAddr;
@@ -48,6 +49,31 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         name: "hostile-answers",
         title: "hostile answers of 1 MB, 6 at a time",
         attack: |target, length| Box::pin(hostile_answers::attack(target, length)),
+    },
+    Scenario {
+        name: "standing-readers-60",
+        title: "2,000 clients that read nothing of 5 MB, events of 60 B",
+        attack: |target, length| Box::pin(standing_readers::attack(target, length, 60, false)),
+    },
+    Scenario {
+        name: "standing-readers-1k",
+        title: "the same, events of 1 kB",
+        attack: |target, length| Box::pin(standing_readers::attack(target, length, 1_000, false)),
+    },
+    Scenario {
+        name: "standing-readers-100k",
+        title: "the same, events of 100 kB",
+        attack: |target, length| Box::pin(standing_readers::attack(target, length, 100_000, false)),
+    },
+    Scenario {
+        name: "standing-readers-1m",
+        title: "the same, events of 1 MB",
+        attack: |target, length| Box::pin(standing_readers::attack(target, length, 1_000_000, false)),
+    },
+    Scenario {
+        name: "standing-readers-tools",
+        title: "the same with tools, events of 1 kB",
+        attack: |target, length| Box::pin(standing_readers::attack(target, length, 1_000, true)),
     },
 ];
 

@@ -86,6 +86,11 @@ impl SseReader {
         }
     }
 
+    /// Number of bytes of the event that is not complete.
+    pub fn buffered(&self) -> usize {
+        self.buffer.len()
+    }
+
     /// Ends the stream and returns a last event without a closing blank line, as lenient clients do. Its `raw` bytes
     /// are completed with the missing line ends.
     ///

@@ -241,6 +241,10 @@ metrics! {
     request_body_bytes: IntGauge = "request_body_bytes";
     /// Request bodies that were refused because too many bytes of bodies were held in memory.
     request_bodies_refused: IntCounter = "request_bodies_refused_total";
+    /// Bytes of answers held in memory, beyond 64 KiB per answer.
+    answer_bytes: IntGauge = "answer_bytes";
+    /// Answers that were refused or ended because too many bytes of answers were held in memory.
+    answers_refused: IntCounter = "answers_refused_total";
     /// Requests rejected before routing, by listener and reason: a foreign host or origin, an unsafe path, a WebSocket.
     requests_refused: Counters2<Listener, RequestRefusal> = "requests_refused_total" ["listener", "reason"];
     /// Failed TLS handshakes, by listener and reason.

@@ -23,5 +23,6 @@ pub use family::{Counters, Counters2, Family, Histograms, NamedCounters, Spec, S
 pub use instance::{InFlight, Metrics, WithoutVectors};
 pub use log_lines::DelayedLines;
 pub use logs::{LogError, init_logs};
+pub use prometheus::IntGauge;
 pub use settings::{LogFormat, Settings};
 pub use spans::{Operation, OperationKind, OtlpError, SpanContext, Spans, TRACEPARENT, TRACESTATE};

@@ -1,10 +1,12 @@
 //! State of a connection, from which its timeout follows.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use axum::http::Version;
 use tokio::time::Instant;
 
+use super::response_body::StreamBody;
 use super::{ConnectionSlot, Timeouts};
 use callwright_telemetry::labels::{CloseReason, ConnectionState};
 
@@ -12,7 +14,21 @@ use callwright_telemetry::labels::{CloseReason, ConnectionState};
 #[derive(Debug)]
 pub(super) struct Activity {
     phase: Mutex<Phase>,
+    writes: Mutex<Writes>,
+    /// Bodies of the concurrent responses of an HTTP/2 connection.
+    streams: Mutex<Vec<Weak<Mutex<StreamBody>>>>,
     slot: ConnectionSlot,
+}
+
+/// Progress of the writes of a connection.
+#[derive(Debug, Clone, Copy)]
+enum Writes {
+    /// No write has waited for the client.
+    Unhindered,
+    /// A write waits for the client since this time.
+    Waiting(Instant),
+    /// The last write that waited went on at this time.
+    Resumed(Instant),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -33,11 +49,37 @@ pub(super) struct InProgress(Arc<Activity>);
 
 impl Activity {
     pub(super) fn new(slot: ConnectionSlot) -> Arc<Self> {
-        Arc::new(Self { phase: Mutex::new(Phase::Opening(Instant::now())), slot })
+        Arc::new(Self {
+            phase: Mutex::new(Phase::Opening(Instant::now())),
+            writes: Mutex::new(Writes::Unhindered),
+            streams: Mutex::default(),
+            slot,
+        })
     }
 
     fn phase(&self) -> MutexGuard<'_, Phase> {
         self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn writes(&self) -> MutexGuard<'_, Writes> {
+        self.writes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn streams(&self) -> MutexGuard<'_, Vec<Weak<Mutex<StreamBody>>>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records that a write waits for the client, or that it goes on.
+    pub(super) fn write_waits(&self, waits: bool) {
+        let now = Instant::now();
+        *self.writes() = if waits { Writes::Waiting(now) } else { Writes::Resumed(now) };
+    }
+
+    /// Ends the concurrent responses whose client has accepted nothing for `limit`. Returns their number.
+    pub(super) fn end_slow_streams(&self, now: Instant, limit: Duration) -> usize {
+        let mut streams = self.streams();
+        streams.retain(|stream| stream.strong_count() > 0);
+        streams.iter().filter(|stream| StreamBody::end_if_slow(stream, now, limit)).count()
     }
 
     /// Records that bytes have arrived.
@@ -76,21 +118,36 @@ impl Activity {
         }
     }
 
-    /// Returns the time of the next timeout check.
+    /// Returns the time of the next timeout check. A waiting write precedes the other timeouts: the connection of a request
+    /// that was answered is not idle before its client has the answer.
     ///
     /// # Errors
     /// The reason to close the connection now.
     pub(super) fn next_deadline(&self, now: Instant, timeouts: &Timeouts) -> Result<Instant, CloseReason> {
-        let (deadline, reason) = match *self.phase() {
-            Phase::Opening(since) | Phase::Head(since) => (since + timeouts.header, CloseReason::HeaderTimeout),
-            Phase::Idle { since, .. } => (since + timeouts.idle, CloseReason::Idle),
-            Phase::Active { .. } => (now + timeouts.step(), CloseReason::Idle),
+        let (phase, writes) = (*self.phase(), *self.writes());
+        let (deadline, reason) = match (phase, writes) {
+            (_, Writes::Waiting(since)) => (since + timeouts.write, CloseReason::SlowReader),
+            (Phase::Opening(since) | Phase::Head(since), _) => (since + timeouts.header, CloseReason::HeaderTimeout),
+            (Phase::Idle { since, .. }, Writes::Resumed(at)) => (since.max(at) + timeouts.idle, CloseReason::Idle),
+            (Phase::Idle { since, .. }, Writes::Unhindered) => (since + timeouts.idle, CloseReason::Idle),
+            (Phase::Active { .. }, _) => (now + timeouts.step(), CloseReason::Idle),
         };
         if deadline <= now {
             return Err(reason);
         }
         // The phase, and with it the timeout, may change in the meantime.
         Ok(deadline.min(now + timeouts.step()))
+    }
+}
+
+impl InProgress {
+    /// Watches the body of a response of an HTTP/2 connection.
+    pub(super) fn watch(&self, stream: &Arc<Mutex<StreamBody>>) {
+        let mut streams = self.0.streams();
+        if streams.len() == streams.capacity() {
+            streams.retain(|stream| stream.strong_count() > 0);
+        }
+        streams.push(Arc::downgrade(stream));
     }
 }
 
@@ -113,7 +170,12 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn activity() -> (Arc<Activity>, Timeouts) {
-        let settings = Settings { header_timeout_seconds: 10, idle_timeout_seconds: 60, ..Settings::default() };
+        let settings = Settings {
+            header_timeout_seconds: 10,
+            idle_timeout_seconds: 60,
+            write_timeout_seconds: 30,
+            ..Settings::default()
+        };
         let connections = Connections::new(Listener::Client, &settings, Arc::new(Metrics::new()));
         let timeouts = connections.timeouts;
         let ConnectionAdmission::Served(slot) = connections.admit() else { panic!("there is room") };
@@ -140,6 +202,19 @@ mod tests {
         drop(activity.begin(Version::HTTP_2));
         activity.received();
         let overdue = |seconds: u32| activity.next_deadline(Instant::now() + SECOND * seconds, &timeouts).err();
+        assert_eq!((overdue(58), overdue(61)), (None, Some(CloseReason::Idle)));
+    }
+
+    #[test]
+    fn a_write_that_waits_has_its_own_timeout() {
+        let (activity, timeouts) = activity();
+        let overdue = |seconds: u32| activity.next_deadline(Instant::now() + SECOND * seconds, &timeouts).err();
+        let request = activity.begin(Version::HTTP_11);
+        activity.write_waits(true);
+        assert_eq!((overdue(28), overdue(31)), (None, Some(CloseReason::SlowReader)));
+        drop(request);
+        assert_eq!(overdue(31), Some(CloseReason::SlowReader), "the connection is not idle before the client has all");
+        activity.write_waits(false);
         assert_eq!((overdue(58), overdue(61)), (None, Some(CloseReason::Idle)));
     }
 

@@ -21,7 +21,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::activity::Activity;
-use super::request_body::{ResponseBody, StallFlag, TimedBody};
+use super::request_body::{StallFlag, TimedBody};
+use super::response_body::ResponseBody;
 use super::watched_io::WatchedIo;
 use super::{ConnectionSlot, Connections, Timeouts};
 use crate::http::error;
@@ -30,8 +31,9 @@ use crate::http::tls::{self, Tls};
 use crate::http::workers::Workers;
 use callwright_telemetry::labels::{CloseReason, Label};
 
-/// Maximum number of bytes of a header section, and of read-ahead for a body.
-const MAX_HEADER_BYTES: usize = 128 * 1024;
+/// Maximum number of bytes of a header section and of read-ahead for a body, and of what waits to be written: hyper takes
+/// no further part of a response beyond it.
+const MAX_BUFFER_BYTES: usize = 64 * 1024;
 
 /// Time in which a connection that is closed for idleness can send its last bytes.
 const CLOSING_TIME: Duration = Duration::from_secs(2);
@@ -188,7 +190,12 @@ impl Connections {
                 result = connection.as_mut() => return self.broke(result.err().map(Into::into)),
                 () = timer.as_mut() => match activity.next_deadline(Instant::now(), &self.timeouts) {
                     _ if is_closing => return,
-                    Ok(deadline) => timer.as_mut().reset(deadline),
+                    Ok(deadline) => {
+                        for _ in 0..activity.end_slow_streams(Instant::now(), self.timeouts.write) {
+                            self.closed(CloseReason::SlowReader);
+                        }
+                        timer.as_mut().reset(deadline);
+                    }
                     Err(reason) => {
                         self.closed(reason);
                         if reason != CloseReason::Idle {
@@ -219,15 +226,16 @@ impl Connections {
 
 fn http1_builder() -> http1::Builder {
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(MAX_HEADER_BYTES);
+    builder.timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(MAX_BUFFER_BYTES);
     builder
 }
 
 fn builder(timeouts: &Timeouts, workers: Workers) -> auto::Builder<Workers> {
     let mut builder = auto::Builder::new(workers);
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(MAX_HEADER_BYTES);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(MAX_BUFFER_BYTES);
     let mut http2 = builder.http2();
-    http2.timer(TokioTimer::new()).keep_alive_interval(timeouts.ping).keep_alive_timeout(timeouts.ping_answer);
+    http2.timer(TokioTimer::new()).max_send_buf_size(MAX_BUFFER_BYTES);
+    http2.keep_alive_interval(timeouts.ping).keep_alive_timeout(timeouts.ping_answer);
     builder
 }
 
@@ -243,7 +251,7 @@ async fn respond(
     let in_progress = activity.begin(version);
     if request.body().is_end_stream() {
         let response = Box::pin(router.respond(request.map(Body::new))).await;
-        return Ok(response.map(|body| ResponseBody::new(body, in_progress)));
+        return Ok(response.map(|body| ResponseBody::new(body, in_progress, version)));
     }
     let seconds = connections.timeouts.body.as_secs();
     let stalled = StallFlag::default();
@@ -255,7 +263,7 @@ async fn respond(
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
     }
-    Ok(response.map(|body| ResponseBody::new(body, in_progress)))
+    Ok(response.map(|body| ResponseBody::new(body, in_progress, version)))
 }
 
 /// Responds to a connection's first requests with status 503, and closes it.

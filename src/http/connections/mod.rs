@@ -5,6 +5,7 @@ mod activity;
 mod connection;
 pub(in crate::http) mod descriptors;
 mod request_body;
+mod response_body;
 mod watched_io;
 
 use std::sync::Arc;
@@ -40,6 +41,7 @@ pub struct Connections {
 struct Timeouts {
     header: Duration,
     body: Duration,
+    write: Duration,
     idle: Duration,
     ping: Option<Duration>,
     ping_answer: Duration,
@@ -48,7 +50,7 @@ struct Timeouts {
 impl Timeouts {
     /// Returns the time between two timeout checks.
     fn step(&self) -> Duration {
-        self.header.min(self.idle)
+        self.header.min(self.idle).min(self.write)
     }
 }
 
@@ -72,6 +74,7 @@ impl Connections {
         let timeouts = Timeouts {
             header: Duration::from_secs(settings.header_timeout_seconds),
             body: Duration::from_secs(settings.body_timeout_seconds),
+            write: Duration::from_secs(settings.write_timeout_seconds),
             idle: Duration::from_secs(settings.idle_timeout_seconds),
             ping: (settings.http2_ping_seconds > 0).then(|| Duration::from_secs(settings.http2_ping_seconds)),
             ping_answer: Duration::from_secs(settings.http2_ping_timeout_seconds),

@@ -1,5 +1,4 @@
-//! Bodies of a request in progress: a read timeout for the request body, and the end of the response body as the end of
-//! the request.
+//! Body of a request in progress, with a read timeout.
 
 use std::future::Future;
 use std::io;
@@ -8,12 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::{Bytes, HttpBody};
 use hyper::body::{Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep};
 
 use super::Connections;
-use super::activity::InProgress;
 use callwright_telemetry::labels::CloseReason;
 
 /// Whether a request's body stopped arriving.
@@ -71,35 +69,6 @@ impl HttpBody for TimedBody {
         }
         let error = io::Error::new(io::ErrorKind::TimedOut, "the request body stopped arriving");
         Poll::Ready(Some(Err(axum::Error::new(error))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-/// Response body; the request is in progress until it is dropped.
-pub(super) struct ResponseBody {
-    body: Body,
-    _request: InProgress,
-}
-
-impl ResponseBody {
-    pub(super) fn new(body: Body, request: InProgress) -> Self {
-        Self { body, _request: request }
-    }
-}
-
-impl HttpBody for ResponseBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
     }
 
     fn is_end_stream(&self) -> bool {

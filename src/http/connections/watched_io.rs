@@ -1,4 +1,4 @@
-//! A socket that reports arriving bytes.
+//! A socket that reports arriving bytes, and writes that wait for the client.
 
 use std::io;
 use std::pin::Pin;
@@ -14,11 +14,22 @@ use super::activity::Activity;
 pub(super) struct WatchedIo<S> {
     socket: S,
     activity: Arc<Activity>,
+    /// Whether the last write waits for the client.
+    waits: bool,
 }
 
 impl<S> WatchedIo<S> {
     pub(super) fn new(socket: S, activity: Arc<Activity>) -> Self {
-        Self { socket, activity }
+        Self { socket, activity, waits: false }
+    }
+
+    /// Reports a change between writes that go on and writes that wait.
+    fn wrote<T>(&mut self, polled: Poll<T>) -> Poll<T> {
+        if polled.is_pending() != self.waits {
+            self.waits = !self.waits;
+            self.activity.write_waits(self.waits);
+        }
+        polled
     }
 }
 
@@ -35,11 +46,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for WatchedIo<S> {
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for WatchedIo<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.socket).poll_write(cx, bytes)
+        let polled = Pin::new(&mut self.socket).poll_write(cx, bytes);
+        self.wrote(polled)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_flush(cx)
+        let polled = Pin::new(&mut self.socket).poll_flush(cx);
+        self.wrote(polled)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -51,7 +64,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WatchedIo<S> {
         cx: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.socket).poll_write_vectored(cx, bytes)
+        let polled = Pin::new(&mut self.socket).poll_write_vectored(cx, bytes);
+        self.wrote(polled)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use crate::keys::{Caller, KnownKey, RequestPermit, RequestedAccess};
+use crate::pipeline::answer_memory::AnswerMemory;
 use crate::pipeline::charge::{refusal_body, refusal_headers};
 use crate::pipeline::cpu::Overloaded;
 use crate::pipeline::kept_key::{client_key, tenant};
@@ -183,6 +184,7 @@ pub(crate) fn open(
         cancelled,
         answer_status: StatusCode::OK,
         answer_headers: HeaderMap::new(),
+        memory: AnswerMemory::default(),
         streamed: StreamProgress::new(protocol),
         span,
         in_flight: pipeline.metrics.turn_started(),

@@ -39,6 +39,8 @@ pub(crate) enum Relay {
     ErrorEvent(Bytes),
     /// The upstream gave no usable answer.
     Failure(UpstreamFailure),
+    /// All answers together hold too much memory for the rest of this one.
+    MemoryFull,
 }
 
 /// A validated answer of the model or of a plan.

@@ -161,6 +161,11 @@ impl EventProgress {
         }
     }
 
+    /// Number of bytes of the held events.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.held.bytes
+    }
+
     /// Writes all held events as they came, because the answer is not validated. Further ones are passed.
     pub(crate) fn pass_all(&mut self, out: &mut BytesMut) {
         for held in std::mem::take(&mut self.held).events {

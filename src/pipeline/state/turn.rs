@@ -19,6 +19,7 @@ use callwright_upstream::Upstream;
 use super::record::{TurnRecord, milliseconds};
 use super::run_results::CallStates;
 use super::stream_progress::StreamProgress;
+use crate::pipeline::answer_memory::AnswerMemory;
 use crate::pipeline::dialogue::TurnSpending;
 use crate::pipeline::snapshot::Snapshot;
 
@@ -70,6 +71,8 @@ pub(crate) struct Turn {
     pub(crate) answer_status: StatusCode,
     /// Header fields of the upstream's answer that the client gets.
     pub(crate) answer_headers: HeaderMap,
+    /// The memory that the answer holds.
+    pub(crate) memory: AnswerMemory,
     /// The part of a stream that the client already has.
     pub(crate) streamed: StreamProgress,
     /// The turn's OpenTelemetry span, if spans are enabled.

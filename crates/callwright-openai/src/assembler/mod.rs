@@ -86,6 +86,11 @@ impl Assembler {
         Ok(fields.into_item())
     }
 
+    /// Number of bytes kept.
+    pub fn kept_bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Whether the content kept exceeds the limit.
     pub fn is_full(&self) -> bool {
         self.bytes > self.max_bytes && !self.passes

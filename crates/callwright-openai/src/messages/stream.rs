@@ -260,6 +260,10 @@ impl StreamForm for MessagesAssembly {
         self.add(&data)
     }
 
+    fn kept_bytes(&self) -> usize {
+        self.bytes
+    }
+
     fn is_full(&self) -> bool {
         self.bytes > self.max_bytes && !self.passes
     }

@@ -41,6 +41,9 @@ pub trait StreamForm: Debug + Send + Sync {
     /// Fails if the data is not a JSON object, or the answer exceeds the maximum number of parts.
     fn take(&mut self, event: &SseEvent) -> Result<EventRole, AnswerError>;
 
+    /// Number of bytes of the content kept.
+    fn kept_bytes(&self) -> usize;
+
     /// Whether the content kept exceeds the limit.
     fn is_full(&self) -> bool;
 

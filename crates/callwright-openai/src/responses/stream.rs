@@ -149,6 +149,10 @@ impl StreamForm for ResponsesAssembly {
         self.push(&parsed)
     }
 
+    fn kept_bytes(&self) -> usize {
+        self.bytes
+    }
+
     fn is_full(&self) -> bool {
         self.bytes > self.max_bytes && !self.passes
     }

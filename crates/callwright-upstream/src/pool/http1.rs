@@ -28,6 +28,9 @@ use crate::witness::Witness;
 /// Maximum number of rounds of one poll; a connection that makes progress in each of them is polled again later.
 const MAX_ROUNDS: usize = 32;
 
+/// Maximum number of bytes of read-ahead, and of a header section. A stream that its client does not read holds them.
+const MAX_BUFFER_BYTES: usize = 64 * 1024;
+
 /// Connection for one request at a time.
 #[derive(Debug)]
 pub(super) struct Http1Connection {
@@ -42,7 +45,8 @@ impl Http1Connection {
     /// Starts HTTP/1.1 on a transport that the current runtime has opened. Nothing is sent yet.
     pub(super) async fn start(transport: Transport) -> hyper::Result<Self> {
         let (to_proxy, witness) = (transport.is_to_proxy(), transport.witness());
-        let (sender, connection) = http1::handshake(TokioIo::new(transport)).await?;
+        let (sender, connection) =
+            http1::Builder::new().max_buf_size(MAX_BUFFER_BYTES).handshake(TokioIo::new(transport)).await?;
         Ok(Self { sender, driver: Driver::new(connection), to_proxy, runtime: Handle::current().id(), witness })
     }
 

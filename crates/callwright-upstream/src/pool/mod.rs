@@ -24,6 +24,13 @@ use idle::{Http2Connection, IdleConnections, PooledConnection};
 use super::body::RequestBody;
 use super::connector::Connector;
 
+/// Maximum number of bytes of an HTTP/2 response that are read ahead. A stream that its client does not read holds them.
+const STREAM_WINDOW: u32 = 256 * 1024;
+
+/// Maximum number of bytes of all responses of a connection that are read ahead: enough for as many streams as servers
+/// usually permit, so that streams that are not read do not block the others.
+const CONNECTION_WINDOW: u32 = 64 * 1024 * 1024;
+
 /// There is no response.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RequestError {
@@ -178,7 +185,9 @@ impl Pool {
                 return Ok(PooledConnection::Http1(Box::new(Http1Connection::start(transport).await?)));
             }
             let mut http2 = http2::Builder::new(TokioExecutor::new());
-            let (sender, connection) = http2.timer(TokioTimer::new()).handshake(TokioIo::new(transport)).await?;
+            http2.timer(TokioTimer::new());
+            http2.initial_stream_window_size(STREAM_WINDOW).initial_connection_window_size(CONNECTION_WINDOW);
+            let (sender, connection) = http2.handshake(TokioIo::new(transport)).await?;
             tokio::spawn(async move {
                 if let Err(error) = connection.await {
                     tracing::debug!(%error, "an HTTP/2 connection to an upstream has ended");

@@ -25,7 +25,8 @@ pub(crate) async fn relay(
                 return response_sender.send(events).await;
             }
             let headers = turn.answer_headers();
-            response_sender.whole(TurnAnswer { status, headers, body: AnswerBody::Whole(body) });
+            let body = AnswerBody::Whole(turn.memory.keep(body));
+            response_sender.whole(TurnAnswer { status, headers, body });
             Ok(())
         }
         Relay::ErrorEvent(event) => {
@@ -39,6 +40,11 @@ pub(crate) async fn relay(
             conclude_relayed(turn, true);
             let status = StatusCode::from_u16(failure.kind.status()).unwrap_or(StatusCode::BAD_GATEWAY);
             refuse_until(turn, response_sender, status, &error_of(&failure), failure.retry_after_seconds()).await
+        }
+        Relay::MemoryFull => {
+            conclude_relayed(turn, true);
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            refuse_until(turn, response_sender, status, &memory_full(), Some(FULL_RETRY_SECONDS)).await
         }
     }
 }
@@ -67,6 +73,18 @@ fn error_of(failure: &UpstreamFailure) -> ErrorBody {
         kind: "upstream_error".to_owned(),
         param: None,
         code: Some(failure.kind.label().to_owned()),
+    }
+}
+
+/// Seconds after which a client may retry a request for whose answer there was no memory.
+const FULL_RETRY_SECONDS: u64 = 2;
+
+fn memory_full() -> ErrorBody {
+    ErrorBody {
+        message: "answers use all of the memory allowed by server.answer_memory_bytes; try again later".to_owned(),
+        kind: "server_error".to_owned(),
+        param: None,
+        code: Some("answer_memory_full".to_owned()),
     }
 }
 

@@ -43,11 +43,8 @@ pub(crate) async fn write(
         completion.set_debug(&report::debug(turn));
     }
     let headers = turn.answer_headers();
-    response_sender.whole(TurnAnswer {
-        status: turn.answer_status,
-        headers,
-        body: AnswerBody::Whole(completion.to_bytes()),
-    });
+    let body = AnswerBody::Whole(turn.memory.keep(completion.to_bytes()));
+    response_sender.whole(TurnAnswer { status: turn.answer_status, headers, body });
     Ok(())
 }
 

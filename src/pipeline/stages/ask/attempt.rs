@@ -109,7 +109,7 @@ async fn exchange(
         return flow(pipeline, turn, request, &mut answer, response_sender, &mut notes.first_chunk).await;
     }
     let status = answer.status;
-    let whole = whole(turn, &mut answer, is_stream).await;
+    let whole = whole(pipeline, turn, &mut answer, is_stream).await;
     if is_stream != turn.request.is_stream()
         && turn.policy.mode == Mode::Guard
         && matches!(whole, UpstreamReply::Completion(_))
@@ -156,12 +156,15 @@ async fn post(turn: &Turn, body: Bytes) -> Result<upstream::Answer, UpstreamFail
     turn.upstream.answer_once(turn.request.protocol(), turn.query.as_deref(), body, &headers).await
 }
 
-async fn whole(turn: &Turn, answer: &mut upstream::Answer, is_stream: bool) -> UpstreamReply {
+async fn whole(pipeline: &Pipeline, turn: &mut Turn, answer: &mut upstream::Answer, is_stream: bool) -> UpstreamReply {
     let status = answer.status;
     let body = match answer.whole().await {
         Ok(body) => body,
         Err(failure) => return UpstreamReply::Relay(Relay::Failure(failure)),
     };
+    if turn.memory.hold(body.len(), &pipeline.answer_memory).is_err() {
+        return UpstreamReply::Relay(Relay::MemoryFull);
+    }
     if !status.is_success() || turn.policy.mode == Mode::Off {
         return UpstreamReply::Relay(Relay::Answer { status, body });
     }
@@ -253,8 +256,11 @@ fn note(
         UpstreamReply::Relay(Relay::Answer { status, .. }) if status.is_success() => "success",
         UpstreamReply::Relay(Relay::Answer { .. } | Relay::ErrorEvent(_)) => "http_error",
         UpstreamReply::Relay(Relay::Failure(failure)) => failure.kind.label(),
-        UpstreamReply::ClientGone => "cancelled",
+        UpstreamReply::Relay(Relay::MemoryFull) | UpstreamReply::ClientGone => "cancelled",
     };
+    if matches!(reply, UpstreamReply::Relay(Relay::MemoryFull)) {
+        pipeline.metrics.answers_refused.inc();
+    }
     let is_unfinished = |usage: &Usage| turn.request.is_background() && usage.total_tokens == 0;
     let reported = match reply {
         UpstreamReply::Completion(completion) => completion.usage(),
@@ -296,7 +302,7 @@ fn estimate(pipeline: &Pipeline, turn: &Turn, request: &ModelRequest, reply: &Up
         _ if turn.request.is_background() => {
             request.max_answer_tokens().unwrap_or_else(|| pipeline.access.reserved_answer_tokens())
         }
-        UpstreamReply::Completion(completion) => tokens(completion.to_bytes().len()),
+        UpstreamReply::Completion(completion) if !turn.streamed.passed_on => tokens(completion.to_bytes().len()),
         UpstreamReply::Relay(Relay::Answer { body, .. }) => tokens(body.len()),
         // Models send a chunk for each token, or for a few tokens.
         _ => turn.streamed.chunks,

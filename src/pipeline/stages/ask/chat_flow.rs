@@ -30,10 +30,15 @@ pub(super) struct ChatFlow<'a> {
 }
 
 impl<'a> ChatFlow<'a> {
-    pub(super) fn new(forwarding: Forwarding, turn: &mut Turn, is_open: bool, source: HoldSource<'a>) -> Self {
+    pub(super) fn new(
+        forwarding: Forwarding,
+        turn: &mut Turn,
+        assembler: Assembler,
+        is_open: bool,
+        source: HoldSource<'a>,
+    ) -> Self {
         turn.streamed.verbatim = true;
         let HoldSource { starts, notations, rules, metrics, .. } = source;
-        let assembler = Assembler::new(turn.max_stream_bytes);
         let is_guarded = turn.policy.mode == Mode::Guard;
         let is_passed = forwarding == Forwarding::Through && is_guarded && turn.request.choice_count() == 1;
         Self {
@@ -170,6 +175,11 @@ impl<'a> ChatFlow<'a> {
             turn.streamed.is_composed = self.forwarding == Forwarding::Hold;
         }
         self.held_bytes <= turn.max_stream_bytes
+    }
+
+    /// Number of bytes of the content and the chunks that are kept.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.assembler.kept_bytes() + self.held_bytes
     }
 
     /// Sends everything so far, because more content than is kept cannot be validated. The rest is forwarded as it comes.

@@ -103,6 +103,11 @@ impl<'a> EventFlow<'a> {
         if self.form.is_full() { self.pass_on(turn, out) } else { Ok(()) }
     }
 
+    /// Number of bytes of the content and the events that are kept.
+    pub(super) fn kept_bytes(&self, turn: &Turn) -> usize {
+        self.form.kept_bytes() + turn.streamed.events.as_ref().map_or(0, EventProgress::held_bytes)
+    }
+
     /// Sends everything so far, because more content than is kept cannot be validated. The rest is forwarded as it comes.
     /// An attempt cannot be continued in the stream of another one, whose indexes differ.
     fn pass_on(&mut self, turn: &mut Turn, out: &mut BytesMut) -> Result<(), BrokenStream> {

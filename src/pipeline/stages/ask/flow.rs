@@ -1,5 +1,6 @@
 //! Processing of a streamed answer: forwards text at once, and holds calls until they are validated.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
@@ -7,11 +8,12 @@ use tokio::time::timeout_at;
 
 use crate::pipeline::answer::ResponseSender;
 use crate::pipeline::dialogue::RequestPurpose;
+use crate::pipeline::memory_limit::MemoryLimit;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Relay, Turn, UpstreamReply};
 use crate::pipeline::tools::Offer;
 use callwright_judge::repair::rescue::hold::HoldRules;
-use callwright_openai::{ModelRequest, SseEvent, SseReader, stream_form};
+use callwright_openai::{Assembler, ModelRequest, SseEvent, SseReader, stream_form};
 use callwright_types::rules::{Evidence, Mode};
 use callwright_types::{UpstreamFailure, UpstreamFailureKind};
 use callwright_upstream as upstream;
@@ -63,12 +65,22 @@ pub(super) async fn flow(
         // answer to a confirmation is usually not used.
         is_reasoning_live: turn.is_single() || pipeline.store.is_open() && purpose != RequestPurpose::Confirmation,
     };
-    let form = match stream_form(turn.request.protocol(), turn.max_stream_bytes) {
+    // Text that has left, and that no one judges or records, is of no use.
+    let is_needed = forwarding != Forwarding::Through || offer.is_judged() || turn.record.keeps_bodies();
+    let max_bytes = if is_needed { turn.max_stream_bytes } else { turn.max_stream_bytes.min(UNJUDGED_BYTES) };
+    let form = match stream_form(turn.request.protocol(), max_bytes) {
         Some(form) => FlowForm::Events(EventFlow::new(forwarding, form, source)),
-        None => FlowForm::Chat(ChatFlow::new(forwarding, turn, response_sender.is_open(), source)),
+        None => FlowForm::Chat(ChatFlow::new(
+            forwarding,
+            turn,
+            Assembler::new(max_bytes),
+            response_sender.is_open(),
+            source,
+        )),
     };
     let mut flow = Flow {
         form,
+        memory: &pipeline.answer_memory,
         lenient: turn.policy.mode == Mode::Off,
         reader: SseReader::new(turn.upstream.settings().max_event_bytes),
         out: BytesMut::new(),
@@ -85,6 +97,7 @@ pub(super) async fn flow(
             return UpstreamReply::Relay(match broken {
                 BrokenStream::ErrorEvent(event) => Relay::ErrorEvent(turn.upstream.without_keys(event)),
                 BrokenStream::Upstream(failure) => Relay::Failure(failure),
+                BrokenStream::MemoryFull => Relay::MemoryFull,
                 BrokenStream::Client => return UpstreamReply::ClientGone,
             });
         }
@@ -101,12 +114,18 @@ pub(super) async fn flow(
     UpstreamReply::Completion(completion)
 }
 
+/// Maximum number of bytes of content that are kept of an answer that is neither judged nor recorded. Some servers repeat
+/// the text so far in each event, which its beginning shows.
+const UNJUDGED_BYTES: usize = 32 * 1024;
+
 /// Maximum wait for more events, or for the end of the connection, after the event that ends an answer of ordered events.
 const AFTER_END: Duration = Duration::from_millis(200);
 
 /// Reading of one stream.
 struct Flow<'a> {
     form: FlowForm<'a>,
+    /// Limit of the memory of all answers.
+    memory: &'a Arc<MemoryLimit>,
     /// Whether invalid events are forwarded, because nothing is validated.
     lenient: bool,
     reader: SseReader,
@@ -154,9 +173,11 @@ impl Flow<'_> {
             first_chunk.get_or_insert_with(|| started.elapsed());
             let events = self.reader.push(bytes).map_err(|error| unreadable(turn, &error))?;
             let taken = events.into_iter().try_for_each(|event| self.take(turn, event));
+            let held = turn.memory.hold(self.held_bytes(turn), self.memory);
             // Data before the error still belongs to the client.
             self.send(turn, response_sender).await?;
             taken?;
+            held?;
         }
         let rest = std::mem::replace(&mut self.reader, SseReader::new(0));
         if let Some(event) = rest.finish().map_err(|error| unreadable(turn, &error))? {
@@ -167,6 +188,16 @@ impl Flow<'_> {
         }
         self.end(turn)?;
         self.send(turn, response_sender).await
+    }
+
+    /// Number of bytes that this stream holds: content that is kept, held events, and the event that is not complete. An
+    /// event exists twice when it is complete: in the reader and in what is sent.
+    fn held_bytes(&self, turn: &Turn) -> usize {
+        let kept = match &self.form {
+            FlowForm::Chat(flow) => flow.kept_bytes(),
+            FlowForm::Events(flow) => flow.kept_bytes(turn),
+        };
+        kept + 2 * self.reader.buffered()
     }
 
     /// Whether the event after which nothing may follow was received.

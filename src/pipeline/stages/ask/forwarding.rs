@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use crate::pipeline::answer::ClientGone;
+use crate::pipeline::memory_limit::MemoryFull;
 use crate::pipeline::state::Turn;
 use callwright_judge::repair::Notations;
 use callwright_judge::repair::rescue::hold::Starts;
@@ -28,11 +29,18 @@ pub(super) enum BrokenStream {
     Client,
     Upstream(UpstreamFailure),
     ErrorEvent(Bytes),
+    MemoryFull,
 }
 
 impl From<ClientGone> for BrokenStream {
     fn from(_: ClientGone) -> Self {
         Self::Client
+    }
+}
+
+impl From<MemoryFull> for BrokenStream {
+    fn from(_: MemoryFull) -> Self {
+        Self::MemoryFull
     }
 }
 

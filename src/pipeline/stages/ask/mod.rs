@@ -89,7 +89,7 @@ fn is_useless(reply: &UpstreamReply, again: Option<Again>) -> bool {
         UpstreamReply::Relay(Relay::Answer { status, .. }) => {
             status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS || again.is_some()
         }
-        UpstreamReply::Completion(_) | UpstreamReply::ClientGone => false,
+        UpstreamReply::Relay(Relay::MemoryFull) | UpstreamReply::Completion(_) | UpstreamReply::ClientGone => false,
     }
 }
 

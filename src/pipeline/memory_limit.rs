@@ -1,9 +1,9 @@
-//! Memory limit of request bodies over all requests.
+//! Limits of the memory that all request bodies, and all answers, may hold.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use callwright_telemetry::Metrics;
+use callwright_telemetry::IntGauge;
 
 /// Maximum number of bytes of a small body.
 const SMALL_BODY_BYTES: usize = 256 * 1024;
@@ -11,43 +11,44 @@ const SMALL_BODY_BYTES: usize = 256 * 1024;
 /// Divisor for the share of the memory reserved for small bodies, so that large ones cannot block them.
 const PARTS_OF_SMALL_BODIES: usize = 8;
 
-/// Counter of the bytes held by request bodies, with its limit.
+/// Counter of the bytes held by bodies of one kind, with its limit.
 #[derive(Debug)]
-pub struct BodyMemory {
+pub struct MemoryLimit {
     limit: usize,
     held: AtomicUsize,
-    metrics: Arc<Metrics>,
+    /// Reports the held bytes.
+    gauge: IntGauge,
 }
 
 /// Bytes held by one body; dropping it releases them.
 #[derive(Debug)]
-pub(super) struct Reservation {
-    memory: Arc<BodyMemory>,
+pub(crate) struct Reservation {
+    memory: Arc<MemoryLimit>,
     bytes: usize,
 }
 
 /// Error: the memory limit leaves no room for a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct MemoryFull;
+pub(crate) struct MemoryFull;
 
-impl BodyMemory {
-    /// Creates a counter with a limit in bytes.
-    pub fn new(limit: usize, metrics: Arc<Metrics>) -> Arc<Self> {
-        Arc::new(Self { limit, held: AtomicUsize::new(0), metrics })
+impl MemoryLimit {
+    /// Creates a counter with a limit in bytes, which reports to a metric.
+    pub fn new(limit: usize, gauge: &IntGauge) -> Arc<Self> {
+        Arc::new(Self { limit, held: AtomicUsize::new(0), gauge: gauge.clone() })
     }
 
     /// Returns the maximum number of bytes held.
-    pub(super) fn limit(&self) -> usize {
+    pub(crate) fn limit(&self) -> usize {
         self.limit
     }
 
     /// Creates an empty reservation.
-    pub(super) fn reservation(self: &Arc<Self>) -> Reservation {
+    pub(crate) fn reservation(self: &Arc<Self>) -> Reservation {
         Reservation { memory: Arc::clone(self), bytes: 0 }
     }
 
     /// Whether a body of this many bytes fits now.
-    pub(super) fn has_room(&self, bytes: usize) -> bool {
+    pub(crate) fn has_room(&self, bytes: usize) -> bool {
         self.held.load(Ordering::Relaxed).saturating_add(bytes) <= self.ceiling(bytes)
     }
 
@@ -58,7 +59,7 @@ impl BodyMemory {
 
     fn measure(&self, change: usize, is_more: bool) {
         let change = i64::try_from(change).unwrap_or(i64::MAX);
-        self.metrics.request_body_bytes.add(if is_more { change } else { -change });
+        self.gauge.add(if is_more { change } else { -change });
     }
 }
 
@@ -67,7 +68,7 @@ impl Reservation {
     ///
     /// # Errors
     /// [`MemoryFull`]; then nothing is reserved.
-    pub(super) fn add(&mut self, more: usize, size: usize) -> Result<(), MemoryFull> {
+    pub(crate) fn add(&mut self, more: usize, size: usize) -> Result<(), MemoryFull> {
         let ceiling = self.memory.ceiling(size);
         let reserved = self.memory.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| {
             held.checked_add(more).filter(|held| *held <= ceiling)
@@ -79,7 +80,7 @@ impl Reservation {
     }
 
     /// Releases up to `bytes` bytes.
-    pub(super) fn release(&mut self, bytes: usize) {
+    pub(crate) fn release(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         self.memory.held.fetch_sub(bytes, Ordering::Relaxed);
@@ -96,12 +97,13 @@ impl Drop for Reservation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use callwright_telemetry::Metrics;
 
     const MIB: usize = 1024 * 1024;
 
     #[test]
     fn what_is_reserved_is_bounded_and_released() {
-        let memory = BodyMemory::new(8 * MIB, Arc::new(Metrics::new()));
+        let memory = MemoryLimit::new(8 * MIB, &Metrics::new().request_body_bytes);
         let mut large = memory.reservation();
         large.add(7 * MIB, 7 * MIB).unwrap();
         assert_eq!(large.add(1, 7 * MIB + 1), Err(MemoryFull), "the rest is kept for small bodies");
@@ -111,10 +113,10 @@ mod tests {
             reservation.add(SMALL_BODY_BYTES, SMALL_BODY_BYTES).unwrap();
         }
         assert_eq!(memory.reservation().add(1, 1), Err(MemoryFull));
-        assert_eq!(memory.metrics.request_body_bytes.get(), 8 * 1024 * 1024);
+        assert_eq!(memory.gauge.get(), 8 * 1024 * 1024);
         large.release(MIB);
         memory.reservation().add(1, 1).unwrap();
         drop((large, small));
-        assert_eq!((memory.held.load(Ordering::Relaxed), memory.metrics.request_body_bytes.get()), (0, 0));
+        assert_eq!((memory.held.load(Ordering::Relaxed), memory.gauge.get()), (0, 0));
     }
 }

@@ -1,0 +1,94 @@
+//! Memory that the answer of one turn holds.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::memory_limit::{MemoryFull, MemoryLimit, Reservation};
+
+/// Number of bytes that each answer may hold uncounted. Most answers need no more, and are never refused.
+const UNCOUNTED_BYTES: usize = 64 * 1024;
+
+/// Number of bytes in which counted memory grows.
+const STEP_BYTES: usize = 64 * 1024;
+
+/// Memory of an answer: what is read of it and kept until it is judged and has left.
+#[derive(Debug)]
+pub(crate) struct AnswerMemory {
+    /// Number of bytes that may be held.
+    granted: usize,
+    /// The counted ones of them.
+    reservation: Option<Reservation>,
+}
+
+impl Default for AnswerMemory {
+    fn default() -> Self {
+        Self { granted: UNCOUNTED_BYTES, reservation: None }
+    }
+}
+
+impl AnswerMemory {
+    /// Makes sure that the answer may hold this many bytes. They are released with the answer.
+    ///
+    /// # Errors
+    /// [`MemoryFull`] if all answers together hold too much.
+    pub(crate) fn hold(&mut self, bytes: usize, limit: &Arc<MemoryLimit>) -> Result<(), MemoryFull> {
+        if bytes <= self.granted { Ok(()) } else { self.grow(bytes, limit) }
+    }
+
+    #[cold]
+    fn grow(&mut self, bytes: usize, limit: &Arc<MemoryLimit>) -> Result<(), MemoryFull> {
+        let granted = bytes.saturating_add(STEP_BYTES);
+        let reservation = self.reservation.get_or_insert_with(|| limit.reservation());
+        reservation.add(granted - self.granted, granted)?;
+        self.granted = granted;
+        Ok(())
+    }
+
+    /// Moves the counted bytes to the body of the answer, which holds them until it has left.
+    pub(crate) fn keep(&mut self, body: Bytes) -> Bytes {
+        match std::mem::take(self).reservation {
+            Some(reservation) => Bytes::from_owner(HeldBody { body, _reservation: reservation }),
+            None => body,
+        }
+    }
+}
+
+/// A body whose bytes are counted until its last reference is dropped.
+struct HeldBody {
+    body: Bytes,
+    _reservation: Reservation,
+}
+
+impl AsRef<[u8]> for HeldBody {
+    fn as_ref(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callwright_telemetry::Metrics;
+
+    #[test]
+    fn small_answers_are_not_counted_and_large_ones_until_they_have_left() {
+        let metrics = Metrics::new();
+        let limit = MemoryLimit::new(8 * STEP_BYTES, &metrics.answer_bytes);
+        let mut small = AnswerMemory::default();
+        small.hold(UNCOUNTED_BYTES, &limit).unwrap();
+        assert_eq!(metrics.answer_bytes.get(), 0);
+        let mut large = AnswerMemory::default();
+        large.hold(UNCOUNTED_BYTES + 1, &limit).unwrap();
+        let counted = usize::try_from(metrics.answer_bytes.get()).unwrap();
+        assert_eq!(counted, STEP_BYTES + 1);
+        assert_eq!(large.hold(9 * STEP_BYTES, &limit), Err(MemoryFull));
+        assert_eq!(small.hold(UNCOUNTED_BYTES, &limit), Ok(()), "small answers are never refused");
+        let body = large.keep(Bytes::from_static(b"answer"));
+        drop(large);
+        assert_ne!(metrics.answer_bytes.get(), 0);
+        assert_eq!(body, "answer");
+        drop(body);
+        assert_eq!(metrics.answer_bytes.get(), 0);
+    }
+}
