@@ -59,6 +59,66 @@ async fn a_configured_key_replaces_the_clients_credentials() {
 }
 
 #[tokio::test]
+async fn with_a_configured_key_only_listed_fields_of_the_client_are_forwarded() {
+    let upstream = Server::always(answer::text("hi")).await;
+    let key = "api_key = \"sk-operator\"\nforward_headers = [\"x-team\"]\n";
+    let proxy = Proxy::start(config(&upstream.url("/v1")) + key).await;
+    let forwarded = [
+        ("user-agent", "claude-cli/2.0"),
+        ("anthropic-beta", "b"),
+        ("x-app", "cli"),
+        ("x-stainless-lang", "js"),
+        ("session_id", "s"),
+        ("originator", "codex_cli_rs"),
+        ("idempotency-key", "k"),
+        ("traceparent", "00-1-1-00"),
+        ("x-team", "blue"),
+    ];
+    let removed = [
+        ("anthropic-workspace-id", "w"),
+        ("x-amz-security-token", "t"),
+        ("x-forwarded-for", "10.0.0.1"),
+        ("content_length", "1"),
+        ("cookie", "c"),
+        ("chatgpt-account-id", "a"),
+        ("x-unknown", "1"),
+    ];
+    for path in ["/v1/chat/completions", "/v1/embeddings"] {
+        let fields: Vec<_> = forwarded.into_iter().chain(removed).chain(with_credentials()).collect();
+        proxy.client().send(Method::POST, path, &fields, plain("Hello").to_string()).await.ok();
+        let received = upstream.received().pop().unwrap();
+        for (name, value) in forwarded {
+            assert_eq!(received.header(name), Some(value), "{path}: {name}");
+        }
+        for (name, _) in removed {
+            assert_eq!(received.header(name), None, "{path}: {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn bytes_on_an_idle_connection_to_an_upstream_are_logged() {
+    let gate = crate::support::Gate::closed();
+    let body = completion(json!({"role": "assistant", "content": "hi"}), "stop").to_string();
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
+    let reply = Reply::raw(head + &body).wait(&gate).piece("HTTP/1.1 200 OK\r\nsecret: value\r\n\r\n");
+    let upstream = Server::always(reply.then_silence()).await;
+    let proxy = proxy_of(&upstream).await;
+    assert_eq!(proxy.client().chat(&plain("Hello")).await.message()["content"], "hi");
+    gate.open();
+    let text = "an upstream sent bytes on a connection without a request";
+    crate::support::guarded("waiting for the log line", async {
+        while !proxy.log().contains(text) {
+            tokio::time::sleep(crate::support::POLL).await;
+        }
+    })
+    .await;
+    let log = proxy.log();
+    assert!(log.contains(upstream.url("").trim_start_matches("http://")) && !log.contains("secret"), "{log}");
+    assert_eq!(log.matches(text).count(), 1, "{log}");
+}
+
+#[tokio::test]
 async fn the_clients_credentials_never_go_to_another_upstream() {
     let (first, other) = (Server::always(answer::text("hi")).await, Server::always(answer::text("hi")).await);
     let config = config(&first.url("/v1"))

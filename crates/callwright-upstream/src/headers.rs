@@ -2,32 +2,25 @@
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
+use super::client_headers::is_of_connection;
 use super::echo::Echo;
-use super::settings::CREDENTIALS;
-use super::{BuildError, Settings, via};
-
-/// Hop-by-hop headers (RFC 9110, section 7.6.1, and others that proxies remove in practice).
-const HOP_BY_HOP: [&str; 9] = [
-    "connection",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
-
-/// Prefix of headers between the client and this proxy.
-const OWN_PREFIX: &str = "x-callwright-";
+use super::{BuildError, Settings, client_headers, via};
 
 /// Rules for the headers of requests to one upstream.
 #[derive(Debug)]
 pub(super) struct HeaderRules {
     /// Configured headers, which replace those of the client.
     configured: HeaderMap,
-    forward_credentials: bool,
+    forwarded: ForwardedHeaders,
+}
+
+/// Headers of clients that are forwarded.
+#[derive(Debug)]
+enum ForwardedHeaders {
+    /// All, with the client's own credential.
+    All,
+    /// Those of known clients, and these.
+    Known(Vec<HeaderName>),
 }
 
 impl HeaderRules {
@@ -46,7 +39,13 @@ impl HeaderRules {
         ] {
             set(&mut configured, name, value).map_err(|why| BuildError::setting(upstream, key, why))?;
         }
-        Ok(Self { configured, forward_credentials: is_default && settings.api_key.is_empty() })
+        let further = client_headers::further(&settings.forward_headers);
+        let further = further.map_err(|why| BuildError::setting(upstream, "forward_headers", why))?;
+        let forwarded = match is_default && !settings.has_credential() {
+            true => ForwardedHeaders::All,
+            false => ForwardedHeaders::Known(further),
+        };
+        Ok(Self { configured, forwarded })
     }
 
     /// Returns the masking of the configured keys.
@@ -67,11 +66,14 @@ impl HeaderRules {
     /// Returns the headers of a request that is passed through.
     pub(super) fn of_forward(&self, client: &HeaderMap) -> HeaderMap {
         let room = client.len() + self.configured.len() + ADDED_HEADERS;
-        let mut headers = without_hop_by_hop(client, room, |name| {
-            *name != header::HOST
-                && *name != header::EXPECT
-                && (self.forward_credentials || !CREDENTIALS.contains(&name.as_str()))
-        });
+        let mut headers = match &self.forwarded {
+            ForwardedHeaders::All => copied(client, room, |name| {
+                !is_of_connection(name.as_str()) && *name != header::HOST && *name != header::EXPECT
+            }),
+            ForwardedHeaders::Known(further) => {
+                copied(client, room, |name| client_headers::is_forwarded(name.as_str()) || further.contains(name))
+            }
+        };
         for (name, value) in &self.configured {
             headers.insert(name, value.clone());
         }
@@ -100,8 +102,8 @@ const ADDED_HEADERS: usize = 5;
 
 /// Returns the headers of a response for the client.
 pub(super) fn of_answer(upstream: &HeaderMap, body_is_untouched: bool) -> HeaderMap {
-    without_hop_by_hop(upstream, upstream.len() + OWN_HEADERS, |name| {
-        body_is_untouched || *name != header::CONTENT_LENGTH
+    copied(upstream, upstream.len() + OWN_HEADERS, |name| {
+        !is_of_connection(name.as_str()) && (body_is_untouched || *name != header::CONTENT_LENGTH)
     })
 }
 
@@ -119,9 +121,9 @@ pub fn detach(headers: &mut HeaderMap) {
 /// Number of the proxy's own headers that a response may receive.
 const OWN_HEADERS: usize = 4;
 
-/// Returns the headers that `goes_on` accepts, without hop-by-hop headers, those named by `Connection`, and the proxy's
-/// own. `room` is the expected final number, because a map that grows is rehashed.
-fn without_hop_by_hop(headers: &HeaderMap, room: usize, goes_on: impl Fn(&HeaderName) -> bool) -> HeaderMap {
+/// Returns the headers that `goes_on` accepts, without those named by `Connection`. `room` is the expected final number,
+/// because a map that grows is rehashed.
+fn copied(headers: &HeaderMap, room: usize, goes_on: impl Fn(&HeaderName) -> bool) -> HeaderMap {
     let named: Vec<&str> = headers
         .get_all(header::CONNECTION)
         .iter()
@@ -130,11 +132,7 @@ fn without_hop_by_hop(headers: &HeaderMap, room: usize, goes_on: impl Fn(&Header
         .collect();
     let mut kept = HeaderMap::with_capacity(room);
     for (name, value) in headers {
-        let text = name.as_str();
-        let stays = HOP_BY_HOP.contains(&text)
-            || text.starts_with(OWN_PREFIX)
-            || named.iter().any(|named| named.eq_ignore_ascii_case(text));
-        if !stays && goes_on(name) {
+        if goes_on(name) && !named.iter().any(|named| named.eq_ignore_ascii_case(name.as_str())) {
             kept.append(name, value.clone());
         }
     }
@@ -143,6 +141,7 @@ fn without_hop_by_hop(headers: &HeaderMap, room: usize, goes_on: impl Fn(&Header
 
 #[cfg(test)]
 mod tests {
+    use super::super::client_headers::CREDENTIALS;
     use super::*;
     use callwright_types::Secret;
 
@@ -193,6 +192,30 @@ mod tests {
         assert_eq!(headers["openai-project"], "p");
         assert!(["api-key", "openai-organization", "cookie"].iter().all(|name| !headers.contains_key(*name)));
         assert!(!format!("{headers:?}").contains("sk-own"));
+    }
+
+    #[test]
+    fn with_a_key_only_known_and_configured_headers_of_the_client_are_forwarded() {
+        let sent = map(&[
+            ("accept", "application/json"),
+            ("x-stainless-lang", "js"),
+            ("anthropic-beta", "b"),
+            ("anthropic-workspace-id", "w"),
+            ("x-team", "blue"),
+            ("x-other", "1"),
+            ("x-forwarded-for", "10.0.0.1"),
+            ("x-amz-security-token", "t"),
+            ("connection", "accept"),
+        ]);
+        let settings = Settings {
+            api_key: Secret::new("sk-own"),
+            forward_headers: vec!["x-team".to_owned()],
+            ..Settings::default()
+        };
+        let mut headers = rules(&settings, true).of_forward(&sent);
+        headers.remove("authorization");
+        let expected = map(&[("x-stainless-lang", "js"), ("anthropic-beta", "b"), ("x-team", "blue")]);
+        assert_eq!(headers, via(expected));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod answer;
 mod body;
 mod circuit;
 mod client;
+mod client_headers;
 mod concurrency_limiter;
 mod connection;
 mod connector;

@@ -7,13 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::ToolCalls;
+use super::client_headers::CREDENTIALS;
+use super::{ToolCalls, client_headers};
 use callwright_types::{Protocol, SchemaDialect, Secret};
-
-/// Headers that identify a provider's customer. The client's are only sent to the default upstream, and only if it has
-/// no key of its own.
-pub(super) const CREDENTIALS: [&str; 7] =
-    ["authorization", "api-key", "x-api-key", "x-goog-api-key", "openai-organization", "openai-project", "cookie"];
 
 /// Maximum seconds for circuit settings. An upstream that is unused for more than a day should be removed from the
 /// configuration.
@@ -36,6 +32,9 @@ pub struct Settings {
     pub project: String,
     /// Additional headers for every request, which replace the client's. Their values are treated as secrets.
     pub headers: BTreeMap<String, Secret>,
+    /// Further header fields of clients that are forwarded if the upstream has a credential of its own: exact names in
+    /// lower case. Without them, those of common clients and providers are forwarded.
+    pub forward_headers: Vec<String>,
     /// File of PEM certificates that are trusted in addition to the system's. Relative paths start at the working
     /// directory.
     pub ca_file: String,
@@ -143,6 +142,8 @@ impl Settings {
     /// Validates the settings. Returns `base_url`.
     pub(super) fn check(&self, upstream: &str) -> Result<Url, BuildError> {
         let url = check_base_url(upstream, self.base_url.trim_end_matches('/'))?;
+        client_headers::further(&self.forward_headers)
+            .map_err(|why| BuildError::setting(upstream, "forward_headers", why))?;
         check_times(upstream, self)?;
         check_retries(upstream, self)?;
         check_circuit(upstream, self)?;
@@ -159,6 +160,7 @@ impl Default for Settings {
             organization: String::new(),
             project: String::new(),
             headers: BTreeMap::new(),
+            forward_headers: Vec::new(),
             ca_file: String::new(),
             connect_timeout_seconds: 10,
             first_byte_timeout_seconds: 0,

@@ -4,6 +4,7 @@
 //! chunk passes from that task to the one that waits for it. Here the waiting task polls both, which spares a wake-up
 //! per chunk and a task per stream.
 
+use std::error::Error;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -13,7 +14,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response};
 use hyper::body::{Body, Frame, Incoming};
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{self, SendRequest};
@@ -39,15 +40,17 @@ pub(super) struct Http1Connection {
     to_proxy: bool,
     runtime: runtime::Id,
     witness: Option<Arc<Witness>>,
+    /// Host of the upstream, for the log.
+    host: HeaderValue,
 }
 
 impl Http1Connection {
-    /// Starts HTTP/1.1 on a transport that the current runtime has opened. Nothing is sent yet.
-    pub(super) async fn start(transport: Transport) -> hyper::Result<Self> {
+    /// Starts HTTP/1.1 on a transport to `host` that the current runtime has opened. Nothing is sent yet.
+    pub(super) async fn start(transport: Transport, host: HeaderValue) -> hyper::Result<Self> {
         let (to_proxy, witness) = (transport.is_to_proxy(), transport.witness());
         let (sender, connection) =
             http1::Builder::new().max_buf_size(MAX_BUFFER_BYTES).handshake(TokioIo::new(transport)).await?;
-        Ok(Self { sender, driver: Driver::new(connection), to_proxy, runtime: Handle::current().id(), witness })
+        Ok(Self { sender, driver: Driver::new(connection), to_proxy, runtime: Handle::current().id(), witness, host })
     }
 
     /// Whether the peer is an HTTP proxy, which needs request targets in absolute form.
@@ -89,7 +92,14 @@ impl Http1Connection {
 
     /// Polls the connection once, for no waiting task. Returns whether the next request can be sent.
     pub(super) fn is_reusable(&mut self) -> bool {
-        self.driver.poll_detached();
+        if self.driver.poll_detached().is_some_and(|error| is_unexpected_message(&error)) {
+            let host = self.host.to_str().unwrap_or_default();
+            tracing::warn!(
+                host,
+                "an upstream sent bytes on a connection without a request; the connection is closed, because they could be \
+                 taken for the answer to the next request"
+            );
+        }
         self.sender.is_ready()
     }
 
@@ -97,6 +107,12 @@ impl Http1Connection {
     pub(super) async fn becomes_reusable(&mut self) -> bool {
         poll_fn(|cx| self.driver.poll_with(cx, |cx| self.sender.poll_ready(cx))).await.is_ok()
     }
+}
+
+/// Whether a connection ended because bytes arrived without a request. hyper has no other error without a cause for a
+/// connection that has no request, except for one that is closed or cancelled.
+fn is_unexpected_message(error: &hyper::Error) -> bool {
+    error.source().is_none() && !error.is_closed() && !error.is_canceled() && !error.is_incomplete_message()
 }
 
 /// Reads and writes of a connection.
@@ -125,7 +141,7 @@ impl Driver {
             if output.is_ready() {
                 break;
             }
-            let has_ended = self.poll_connection();
+            let has_ended = self.poll_connection().is_some();
             makes_progress = has_ended || self.wakes.is_set();
             if !makes_progress || !coop::has_budget_remaining() {
                 break;
@@ -138,21 +154,23 @@ impl Driver {
         output
     }
 
-    /// Polls the connection once, for no waiting task.
-    fn poll_detached(&mut self) {
+    /// Polls the connection once, for no waiting task. Returns the error with which it has just ended.
+    fn poll_detached(&mut self) -> Option<hyper::Error> {
         self.wakes.detach();
-        self.poll_connection();
+        self.poll_connection()?.err()
     }
 
-    /// Returns whether the connection has just ended.
-    fn poll_connection(&mut self) -> bool {
-        let Some(connection) = &mut self.connection else { return false };
-        let has_ended = Pin::new(connection).poll(&mut Context::from_waker(&self.waker)).is_ready();
-        if has_ended {
-            // Its error, if any, is reported to the request or the body, at the latest by this.
-            self.connection = None;
+    /// Returns the result of a connection that has just ended.
+    fn poll_connection(&mut self) -> Option<hyper::Result<()>> {
+        let connection = self.connection.as_mut()?;
+        match Pin::new(connection).poll(&mut Context::from_waker(&self.waker)) {
+            Poll::Ready(result) => {
+                // Its error, if any, is reported to the request or the body, at the latest by this.
+                self.connection = None;
+                Some(result)
+            }
+            Poll::Pending => None,
         }
-        has_ended
     }
 }
 

@@ -182,7 +182,9 @@ impl Pool {
         Box::pin(async {
             let transport = self.connector.connect(self.base.clone()).await?;
             if !transport.is_http2() {
-                return Ok(PooledConnection::Http1(Box::new(Http1Connection::start(transport).await?)));
+                return Ok(PooledConnection::Http1(Box::new(
+                    Http1Connection::start(transport, self.host.clone()).await?,
+                )));
             }
             let mut http2 = http2::Builder::new(TokioExecutor::new());
             http2.timer(TokioTimer::new());
