@@ -1,4 +1,4 @@
-//! `bench/attack/run`: attacks on the real binary with default settings. Each scenario starts a new proxy and measures
+//! `bench/attack/run`: attacks on the real binary with default settings, except for a fixed memory of bodies. Each scenario starts a new proxy and measures
 //! its resident memory, the latency of `/healthz`, and the latency of an uninvolved client during the attack. Prints a
 //! Markdown table.
 
@@ -29,6 +29,9 @@ const AFTERWARDS: Duration = Duration::from_secs(10);
 
 /// Maximum resident memory in bytes during an attack, and ten seconds after its end.
 const MOST_RESIDENT: [f64; 2] = [512.0 * 1024.0 * 1024.0, 256.0 * 1024.0 * 1024.0];
+
+/// Memory of request bodies: 320 MiB, so that the figures do not depend on the memory of the machine.
+const BODY_MEMORY: &str = "body_memory_bytes = 335544320";
 
 /// Maximum latency of `/healthz`.
 const MOST_HEALTH: Duration = Duration::from_millis(100);
@@ -102,7 +105,7 @@ async fn attack_all(arguments: &Arguments) -> Result<bool, String> {
 async fn attack(arguments: &Arguments, scenario: &Scenario) -> Result<Cost, String> {
     let length = Duration::from_secs(arguments.seconds);
     let upstream = upstream::start().await.map_err(|error| format!("the upstream: {error}"))?;
-    let proxy = Proxy::start(&arguments.callwright, upstream.port()).await?;
+    let proxy = Proxy::start(&arguments.callwright, upstream.port(), BODY_MEMORY).await?;
     let bystander = Bystander::new(proxy.client_url(), proxy.operator_url());
     let address = proxy.client_url().trim_start_matches("http://").to_owned();
     let target: SocketAddr = address.parse().map_err(|error| format!("{address}: {error}"))?;

@@ -64,7 +64,7 @@ fn failed(message: &str) -> std::process::ExitCode {
 
 async fn soak(arguments: &Arguments) -> Result<bool, String> {
     let upstream = upstream::start().await.map_err(|error| format!("the upstream: {error}"))?;
-    let proxy = Proxy::start(&arguments.callwright, upstream.port()).await?;
+    let proxy = Proxy::start(&arguments.callwright, upstream.port(), "").await?;
     let load = Load::new(proxy.client_url(), arguments.connections)?;
     let rate = match arguments.rate {
         Some(rate) => rate,

@@ -33,9 +33,11 @@ pub(crate) struct Sample {
 }
 
 impl Proxy {
-    pub(crate) async fn start(program: &Path, upstream: u16) -> Result<Self, String> {
+    /// Starts a proxy with further keys of `[server]`.
+    pub(crate) async fn start(program: &Path, upstream: u16, server: &str) -> Result<Self, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        write_files(folder.path(), upstream).map_err(|error| format!("{}: {error}", folder.path().display()))?;
+        write_files(folder.path(), upstream, server)
+            .map_err(|error| format!("{}: {error}", folder.path().display()))?;
         let log = std::fs::File::create(folder.path().join("log")).map_err(|error| error.to_string())?;
         // A relative path would be relative to the proxy's folder.
         let program = std::path::absolute(program).map_err(|error| format!("{}: {error}", program.display()))?;
@@ -171,7 +173,7 @@ fn sum(metrics: &str, name: &str) -> f64 {
     metrics.lines().filter_map(of).sum()
 }
 
-fn write_files(folder: &Path, upstream: u16) -> std::io::Result<()> {
+fn write_files(folder: &Path, upstream: u16, server: &str) -> std::io::Result<()> {
     std::fs::create_dir(folder.join("policies"))?;
     replace(folder, "policies/default.yaml", &policy(0))?;
     replace(folder, "rooms.yaml", &document(0))?;
@@ -180,6 +182,7 @@ fn write_files(folder: &Path, upstream: u16) -> std::io::Result<()> {
 [server]
 listen = "127.0.0.1:0"
 operator_listen = "127.0.0.1:0"
+{server}
 [upstreams.soak]
 base_url = "http://127.0.0.1:{upstream}/v1"
 # One answer of twenty is broken: the upstream is not to be left alone for that.

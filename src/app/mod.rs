@@ -29,7 +29,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::http::{self, ApprovalStreams, ClientSide, Connections, OperatorSide, RequestGuard, WorkerThreads, Workers};
+use crate::http::{
+    self, ApprovalStreams, BodyShares, ClientSide, Connections, OperatorSide, RequestGuard, WorkerThreads, Workers,
+};
 use crate::keys::{Access, OperatorToken};
 use crate::pipeline::{MemoryLimit, Pipeline, TURN_LOG_TARGET};
 use callwright_common::watch::Watcher;
@@ -128,7 +130,8 @@ impl App {
             access: built.access.clone(),
             metrics: built.metrics.clone(),
             body_limit_bytes: server.body_limit_bytes,
-            body_memory: MemoryLimit::new(server.body_memory_bytes, &built.metrics.request_body_bytes),
+            body_memory: MemoryLimit::new(server.body_memory(), &built.metrics.request_body_bytes),
+            body_shares: BodyShares::of_settings(&server),
         };
         let operator_side = OperatorSide {
             pipeline: built.pipeline.clone(),

@@ -7,9 +7,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::pipeline::Pipeline;
 
-/// Waits for SIGTERM or SIGINT, and returns the signal's name. Waits for ever if no signal handler can be installed.
+/// Waits for SIGTERM, SIGINT or SIGQUIT, and returns the signal's name. Waits for ever if no signal handler can be
+/// installed.
 pub async fn termination_requested() -> &'static str {
-    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    let (Ok(mut terminate), Ok(mut interrupt), Ok(mut quit)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()), signal(SignalKind::quit()))
     else {
         tracing::error!("cannot listen for signals; end the process with SIGKILL");
         return std::future::pending().await;
@@ -17,6 +19,8 @@ pub async fn termination_requested() -> &'static str {
     tokio::select! {
         _ = terminate.recv() => "SIGTERM",
         _ = interrupt.recv() => "SIGINT",
+        // nginx and php-fpm end in order at SIGQUIT, so that some images and units send it.
+        _ = quit.recv() => "SIGQUIT",
     }
 }
 

@@ -83,14 +83,6 @@ pub(super) fn unavailable(message: impl Into<String>, code: &str) -> Response {
     response(StatusCode::SERVICE_UNAVAILABLE, &body(message, "server_error", code))
 }
 
-/// Creates the response to a request whose body stopped arriving.
-pub(super) fn body_timeout(seconds: u64) -> Response {
-    let message = format!(
-        "no byte of the request body arrived for {seconds} s (server.body_timeout_seconds); send the request again"
-    );
-    invalid_request(StatusCode::REQUEST_TIMEOUT, message, "body_timeout")
-}
-
 /// Creates the response to a connection over the limit.
 pub(super) fn too_many_connections() -> Response {
     let message = "too many connections are open (server.max_connections); try again later, and reuse connections";

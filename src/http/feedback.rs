@@ -5,7 +5,7 @@
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::{Extensions, HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
@@ -17,7 +17,7 @@ use super::api_schema::{
     ApiMember, any, boolean, closed_object, named, object, one_of, optional, required, text, text_of,
 };
 use super::caller::Caller;
-use super::received_body::receive;
+use super::received_body::{BodySender, receive};
 use super::state::{ClientSide, OperatorSide};
 use super::{error, json};
 use crate::pipeline::tenant;
@@ -80,7 +80,8 @@ pub(super) async fn give(
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let body = match receive(&side, &headers, body, MAX_BODY).await {
+    let sender = BodySender { caller: &caller, extensions: &Extensions::default() };
+    let body = match receive(&side, sender, &headers, body, MAX_BODY).await {
         Ok(body) => body,
         Err(refusal) => return *refusal,
     };

@@ -6,6 +6,9 @@ mod admin;
 mod api_description;
 mod api_operation;
 mod api_schema;
+mod body_budget;
+mod body_fault;
+mod body_shares;
 mod browser;
 mod caller;
 mod connections;
@@ -37,6 +40,7 @@ mod workers;
 
 pub use admin::approval_events::ApprovalStreams;
 pub use api_description::api_description;
+pub use body_shares::BodyShares;
 pub use connections::Connections;
 pub use request_guard::{GuardedRouter, RequestGuard};
 pub use router::{client_router, operator_router};

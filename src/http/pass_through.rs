@@ -1,11 +1,14 @@
 //! Pass-through of every other path below `/v1/`: forwarded unchanged in both directions, and marked `unguarded`. Only the
 //! calls of a response that a client fetches are judged.
 
+use std::sync::{Arc, OnceLock};
+
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::header::{ACCEPT_ENCODING, CONTENT_LENGTH};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use axum::response::Response;
+use futures_util::TryStreamExt;
 use percent_encoding::percent_decode_str;
 
 use crate::keys::{self, RequestPermit, RequestedAccess};
@@ -17,10 +20,11 @@ use callwright_upstream as upstream;
 
 use super::api_operation::{ApiParts, for_clients};
 use super::api_schema::{object, one_of, required, text};
+use super::body_fault::BodyFault;
 use super::caller::Caller;
 use super::forwarded::{WholeAnswer, is_readable, streamed};
 use super::objects::{ObjectRecorder, PassedRequest};
-use super::received_body::receive;
+use super::received_body::{BodySender, receive};
 use super::state::ClientSide;
 use super::{error, fallback, objects, rate_limit};
 
@@ -47,9 +51,10 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
     let of_conversation = CONVERSATION_PATHS.iter().find(|(known, _)| *known == path);
     let of_conversation = of_conversation.filter(|_| parts.method == Method::POST).map(|(_, protocol)| *protocol);
     let is_read = of_conversation.is_some() || (caller.is_some() && passed.names_objects());
+    let sender = BodySender { caller: &caller, extensions: &parts.extensions };
     let mut body = match body {
         body if HttpBody::is_end_stream(&body) => ReceivedBody::None,
-        body if is_read => match receive(&side, &parts.headers, body, side.body_limit_bytes).await {
+        body if is_read => match receive(&side, sender, &parts.headers, body, side.body_limit_bytes).await {
             Ok(bytes) => ReceivedBody::Whole(bytes),
             Err(refusal) => return *refusal,
         },
@@ -78,16 +83,21 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
     }
     let is_deletion = parts.method == Method::DELETE;
     let fetched_with = is_fetch.then(|| parts.headers.clone());
+    let (body, fault) = body.into_request();
     let request = PassThrough {
         method: parts.method,
         path_and_query: below_v1(&parts.uri).to_owned(),
         headers: parts.headers,
-        body: body.into_request(),
+        body,
         upstream,
     };
     let answer = match side.pipeline.pass_through(request).await {
         Ok(answer) => answer,
-        Err(failure) => return marked(&side, &caller, error::upstream_failure(&failure), Verdict::Unguarded),
+        Err(failure) => {
+            let fault = fault.as_deref().and_then(OnceLock::get);
+            let response = fault.map_or_else(|| error::upstream_failure(&failure), |fault| fault.response());
+            return marked(&side, &caller, response, Verdict::Unguarded);
+        }
     };
     if let (Some(recorder), Some(path)) = (&recorder, object.filter(|_| is_deletion && answer.status.is_success())) {
         recorder.forget(&path).await;
@@ -161,12 +171,19 @@ impl ReceivedBody {
         if let Self::Whole(bytes) = self { Some(bytes) } else { None }
     }
 
-    fn into_request(self) -> upstream::RequestBody {
-        match self {
-            Self::None => upstream::RequestBody::default(),
-            Self::Whole(bytes) => bytes.into(),
-            Self::Streamed(body) => upstream::RequestBody::wrap_stream(body.into_data_stream()),
-        }
+    /// Returns the body for the upstream, and the place for the fault that ends a streamed body.
+    fn into_request(self) -> (upstream::RequestBody, Option<Arc<OnceLock<BodyFault>>>) {
+        let body = match self {
+            Self::None => return (upstream::RequestBody::default(), None),
+            Self::Whole(bytes) => return (bytes.into(), None),
+            Self::Streamed(body) => body,
+        };
+        let fault = Arc::<OnceLock<BodyFault>>::default();
+        let place = Arc::clone(&fault);
+        let pieces = body.into_data_stream().inspect_err(move |error| {
+            let _ = place.set(BodyFault::of_body(error));
+        });
+        (upstream::RequestBody::wrap_stream(pieces), Some(fault))
     }
 }
 

@@ -6,8 +6,10 @@ use std::num::NonZeroUsize;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::body_budget::{cost, usable_memory};
 use super::browser::{HostPattern, is_origin};
 use super::connections::descriptors;
+use crate::pipeline::PARTS_OF_SMALL_BODIES;
 use callwright_common::parallel::cores;
 use callwright_types::Secret;
 
@@ -35,8 +37,8 @@ pub struct Settings {
     pub operator_token: Secret,
     /// Maximum size of a request body, in bytes. The default admits several images.
     pub body_limit_bytes: usize,
-    /// Maximum number of bytes that request bodies of all turns in progress may hold in memory. Further requests get
-    /// status 503.
+    /// Maximum memory in bytes for the request bodies of all turns in progress, each counted as eight times its size, which
+    /// a turn takes at most. Further requests get status 503. 0: a quarter of the memory that the process may use.
     pub body_memory_bytes: usize,
     /// Maximum number of bytes that answers may hold in memory beyond 64 KiB each, for all turns in progress: what is kept
     /// to judge them, and what their clients have not read. Answers beyond it get status 503.
@@ -49,7 +51,9 @@ pub struct Settings {
     /// Maximum number of seconds from the first byte of a connection, or of a request's header section, to the end of
     /// the header section.
     pub header_timeout_seconds: u64,
-    /// Seconds without a byte of a request body after which the request gets status 408 and its connection is closed.
+    /// Seconds without a byte of a request body after which the request gets status 408 and its connection is closed. So
+    /// does a body that is slower than 1 KiB/s over twice this time, or takes more than that and 1 s per 32 KiB of its
+    /// length.
     pub body_timeout_seconds: u64,
     /// Seconds without progress of a response after which its connection is closed: the client reads nothing. Of
     /// several responses on an HTTP/2 connection only the one that makes no progress ends.
@@ -60,7 +64,7 @@ pub struct Settings {
     pub http2_ping_seconds: u64,
     /// Maximum number of seconds for the acknowledgement of a PING frame; then the connection is closed.
     pub http2_ping_timeout_seconds: u64,
-    /// Maximum number of seconds for running turns to complete after SIGTERM.
+    /// Maximum number of seconds for running turns to complete after SIGTERM, SIGINT or SIGQUIT.
     pub shutdown_grace_seconds: u64,
     /// Maximum number of seconds for a TLS handshake; then the connection is closed.
     pub tls_handshake_timeout_seconds: u64,
@@ -157,11 +161,12 @@ impl Settings {
             let why = format!("{} is out of range; set 0 to {MAX_WORKERS}", self.workers);
             faults.push(fault("server", "workers", &why));
         }
-        if self.body_memory_bytes < self.body_limit_bytes {
+        let needed = self.least_body_memory();
+        if (1..needed).contains(&self.body_memory_bytes) {
             let why = format!(
-                "{} is less than the largest body ({}), which could then never be read; raise it or lower \
-                 `server.body_limit_bytes`",
-                self.body_memory_bytes, self.body_limit_bytes
+                "{} is less than the turn of the largest body may take ({needed}), which could then never be read; raise it, \
+                 remove it, or lower `server.body_limit_bytes`",
+                self.body_memory_bytes
             );
             faults.push(fault("server", "body_memory_bytes", &why));
         }
@@ -184,6 +189,26 @@ impl Settings {
             0 => descriptors::default_connections(descriptors::limit()),
             configured => configured,
         }
+    }
+
+    /// Returns the maximum memory for request bodies in bytes, derived from the memory that the process may use if it is not
+    /// configured.
+    pub fn body_memory(&self) -> usize {
+        match self.body_memory_bytes {
+            0 => self.body_memory_of(usable_memory().unwrap_or(UNKNOWN_MEMORY)),
+            configured => configured,
+        }
+    }
+
+    fn body_memory_of(&self, usable: u64) -> usize {
+        let part = usize::try_from(usable / PARTS_OF_MEMORY).unwrap_or(usize::MAX);
+        part.max(self.least_body_memory())
+    }
+
+    /// Returns the memory that one largest body needs, behind the part for small bodies.
+    fn least_body_memory(&self) -> usize {
+        let large = cost(self.body_limit_bytes);
+        large.saturating_add(large / (PARTS_OF_SMALL_BODIES - 1)).saturating_add(1)
     }
 
     /// Returns the number of workers: the configured one, or that of the cores that the process may use.
@@ -228,6 +253,12 @@ impl Settings {
     }
 }
 
+/// Divisor for the part of the usable memory that request bodies get by default. Answers, tools and the store need others.
+const PARTS_OF_MEMORY: u64 = 4;
+
+/// Assumed memory where the system reports none: 2 GiB.
+const UNKNOWN_MEMORY: u64 = 2 * 1024 * 1024 * 1024;
+
 /// Maximum number of workers, more than the cores of any server.
 const MAX_WORKERS: usize = 1024;
 
@@ -244,7 +275,7 @@ impl Default for Settings {
             allowed_origins: Vec::new(),
             operator_token: Secret::default(),
             body_limit_bytes: 32 * 1024 * 1024,
-            body_memory_bytes: 128 * 1024 * 1024,
+            body_memory_bytes: 0,
             answer_memory_bytes: 128 * 1024 * 1024,
             max_connections: 0,
             workers: 0,
@@ -266,6 +297,7 @@ impl Default for Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::MemoryLimit;
 
     #[test]
     fn limits_that_cannot_hold_are_named() {
@@ -297,6 +329,18 @@ mod tests {
         );
         let message = &wrong.faults_under(Some(1_024))[5].1;
         assert!(message.contains("`server.max_connections`: 1000") && message.contains("768"), "{message}");
+    }
+
+    #[test]
+    fn the_memory_of_bodies_follows_that_of_the_process() {
+        const GIB: u64 = 1024 * 1024 * 1024;
+        let settings = Settings::default();
+        assert_eq!(settings.body_memory_of(16 * GIB), 4 * 1024 * 1024 * 1024);
+        let least = settings.body_memory_of(GIB / 2);
+        assert!(MemoryLimit::of_large_bodies(least) >= cost(settings.body_limit_bytes), "{least}");
+        let faults =
+            |body_memory_bytes: usize| Settings { body_memory_bytes, ..Settings::default() }.faults_under(None).len();
+        assert_eq!((faults(0), faults(1), faults(least - 1), faults(least)), (0, 1, 1, 0));
     }
 
     #[test]

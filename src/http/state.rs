@@ -9,6 +9,7 @@ use callwright_store::Store;
 use callwright_telemetry::Metrics;
 
 use super::admin::approval_events::ApprovalStreams;
+use super::body_shares::BodyShares;
 
 /// State of the client listener's handlers.
 #[derive(Debug, Clone)]
@@ -27,6 +28,8 @@ pub struct ClientSide {
     pub body_limit_bytes: usize,
     /// Memory limit of request bodies.
     pub body_memory: Arc<MemoryLimit>,
+    /// Shares of callers in this memory.
+    pub body_shares: Arc<BodyShares>,
 }
 
 /// State of the operator listener's handlers.

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 
@@ -16,7 +17,7 @@ use super::api_schema::{any, array, boolean, named, object, optional, required, 
 use super::caller::Caller;
 use super::objects::ObjectRecorder;
 use super::path::{CHAT, MESSAGES, RESPONSES};
-use super::received_body::receive;
+use super::received_body::{BodySender, receive};
 use super::state::ClientSide;
 use super::{error, json, objects, pass_through, rate_limit, receipted, stream_body};
 
@@ -48,12 +49,11 @@ pub(super) async fn deployment(
     State(side): State<ClientSide>,
     caller: Caller,
     Path(model): Path<String>,
-    headers: HeaderMap,
-    body: Body,
+    request: Request,
 ) -> Response {
     let template = "/openai/deployments/{model}/chat/completions";
     let endpoint = TurnEndpoint { protocol: Protocol::Chat, template, model: Some(model), query: None };
-    turn(&side, endpoint, caller, headers, body).await
+    turn(&side, endpoint, caller, request).await
 }
 
 /// An endpoint of turns.
@@ -78,19 +78,18 @@ async fn turn_or_pass(
         side.pipeline.unguarded(endpoint.protocol);
         return pass_through::pass(State(side), caller, request).await;
     }
-    let (parts, body) = request.into_parts();
-    let endpoint = TurnEndpoint { query: parts.uri.query().map(str::to_owned), ..endpoint };
-    turn(&side, endpoint, caller, parts.headers, body).await
+    let endpoint = TurnEndpoint { query: request.uri().query().map(str::to_owned), ..endpoint };
+    turn(&side, endpoint, caller, request).await
 }
 
 async fn turn(
     side: &ClientSide,
     TurnEndpoint { protocol, template: endpoint, model: deployment, query }: TurnEndpoint,
     Caller(caller): Caller,
-    headers: HeaderMap,
-    body: Body,
+    request: Request,
 ) -> Response {
     let arrived = Instant::now();
+    let (Parts { headers, extensions, .. }, body) = request.into_parts();
     // A page of another site can send other content types without a CORS preflight.
     if !json::is_json(&headers) {
         return json::not_json("a request for an answer must be JSON");
@@ -99,7 +98,8 @@ async fn turn(
         Ok(record_bodies) => record_bodies,
         Err(refusal) => return *refusal,
     };
-    let body = match receive(side, &headers, body, side.body_limit_bytes).await {
+    let sender = BodySender { caller: &caller, extensions: &extensions };
+    let body = match receive(side, sender, &headers, body, side.body_limit_bytes).await {
         Ok(body) => body,
         Err(refusal) => return *refusal,
     };

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use callwright_telemetry::IntGauge;
 
 /// Maximum number of bytes of a small body.
-const SMALL_BODY_BYTES: usize = 256 * 1024;
+pub(crate) const SMALL_BODY_BYTES: usize = 256 * 1024;
 
 /// Divisor for the share of the memory reserved for small bodies, so that large ones cannot block them.
-const PARTS_OF_SMALL_BODIES: usize = 8;
+pub(crate) const PARTS_OF_SMALL_BODIES: usize = 8;
 
-/// Counter of the bytes held by bodies of one kind, with its limit.
+/// Counter of the bytes reserved for bodies of one kind, with its limit.
 #[derive(Debug)]
 pub struct MemoryLimit {
     limit: usize,
@@ -47,14 +47,19 @@ impl MemoryLimit {
         Reservation { memory: Arc::clone(self), bytes: 0 }
     }
 
-    /// Whether a body of this many bytes fits now.
-    pub(crate) fn has_room(&self, bytes: usize) -> bool {
-        self.held.load(Ordering::Relaxed).saturating_add(bytes) <= self.ceiling(bytes)
+    /// Whether a body of `size` bytes that needs `cost` bytes fits now.
+    pub(crate) fn has_room(&self, cost: usize, size: usize) -> bool {
+        self.held.load(Ordering::Relaxed).saturating_add(cost) <= self.ceiling(size)
+    }
+
+    /// Returns the limit of all held bytes for bodies that are not small, as a part of `limit`.
+    pub(crate) fn of_large_bodies(limit: usize) -> usize {
+        limit - limit / PARTS_OF_SMALL_BODIES
     }
 
     /// Returns the limit of all held bytes after a body has grown to `body` bytes.
     fn ceiling(&self, body: usize) -> usize {
-        if body <= SMALL_BODY_BYTES { self.limit } else { self.limit - self.limit / PARTS_OF_SMALL_BODIES }
+        if body <= SMALL_BODY_BYTES { self.limit } else { Self::of_large_bodies(self.limit) }
     }
 
     fn measure(&self, change: usize, is_more: bool) {
@@ -107,7 +112,7 @@ mod tests {
         let mut large = memory.reservation();
         large.add(7 * MIB, 7 * MIB).unwrap();
         assert_eq!(large.add(1, 7 * MIB + 1), Err(MemoryFull), "the rest is kept for small bodies");
-        assert!(!memory.has_room(MIB) && memory.has_room(SMALL_BODY_BYTES));
+        assert!(!memory.has_room(MIB, MIB) && memory.has_room(SMALL_BODY_BYTES, SMALL_BODY_BYTES));
         let mut small: Vec<Reservation> = (0..4).map(|_| memory.reservation()).collect();
         for reservation in &mut small {
             reservation.add(SMALL_BODY_BYTES, SMALL_BODY_BYTES).unwrap();

@@ -40,7 +40,7 @@ pub use fetched::FetchedResponse;
 pub use inspection::{Editing, Inspection, ToolShown, ToolsetState, UpstreamShown};
 pub use kept_key::tenant;
 pub use memory_limit::MemoryLimit;
-pub(crate) use memory_limit::{MemoryFull, Reservation};
+pub(crate) use memory_limit::{MemoryFull, PARTS_OF_SMALL_BODIES, Reservation, SMALL_BODY_BYTES};
 pub use pass_through::{PassThrough, Passed};
 pub use services::{Pipeline, PipelineParts};
 pub use settings::{AliasSettings, FallbackSettings, PassThroughSettings, Settings, TargetSettings};

@@ -14,6 +14,9 @@ use tokio::net::TcpStream;
 /// Maximum size of a body in bytes in tests of memory.
 const BODY: usize = 1024 * 1024;
 
+/// Memory that the turn of such a body takes at most.
+const COST: usize = 8 * BODY;
+
 /// First bytes of an HTTP/2 client: the preface and empty SETTINGS (RFC 9113, section 3.4).
 const HTTP2_BEGIN: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
@@ -143,6 +146,110 @@ async fn half_sent_bodies_get_408_and_their_connection_is_closed() {
 }
 
 #[tokio::test]
+async fn bodies_below_the_minimum_rate_get_408() {
+    let (proxy, _upstream) = start("body_timeout_seconds = 1").await;
+    for path in ["/v1/chat/completions", "/v1/files"] {
+        let mut socket = connect(proxy.client()).await;
+        socket.write_all(head(path, BODY).as_bytes()).await.unwrap();
+        let (mut reader, mut writer) = socket.split();
+        let mut response = Vec::new();
+        tokio::select! {
+            _ = guarded("waiting for the response", reader.read_to_end(&mut response)) => {}
+            () = async {
+                while writer.write_all(b"x").await.is_ok() {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+                std::future::pending().await
+            } => {}
+        }
+        let response = String::from_utf8_lossy(&response);
+        assert_eq!(error_of(&response, 408)["code"], "body_too_slow", "{path}");
+        assert!(response.to_lowercase().contains("connection: close"), "{path}: {response}");
+    }
+    let labels = [("listener", "client"), ("reason", "body_too_slow")];
+    proxy.metric_reaches("connections_closed_total", &labels, 2.0).await;
+}
+
+#[tokio::test]
+async fn responses_before_the_end_of_a_body_announce_the_end_of_the_connection() {
+    let upstream = Server::always(answer::text("hi")).await;
+    let keys = "api_key = \"k\"\n[keys]\nmode = \"required\"\n";
+    let config = config_with_server(&upstream.url("/v1"), "sqlite:traces.sqlite3", "body_limit_bytes = 1000");
+    let (open, proxy) = (Proxy::start(config.clone()).await, Proxy::start(config + keys).await);
+    let (client, operator) = (proxy.client(), proxy.operator());
+    let text = head("/v1/chat/completions", 10).replace("application/json", "text/plain");
+    let foreign =
+        head("/v1/chat/completions", 10).replace("content-type", "origin: https://evil.example\r\ncontent-type");
+    for (to, head, status) in [
+        (client, head("/v1/chat/completions", 10), 401),
+        (client, head("/v1/files", 10), 401),
+        (client, head("/nowhere", 10), 401),
+        (client, text, 401),
+        (client, foreign, 403),
+        (open.client(), head("/v1/chat/completions", 1_001), 413),
+        (operator, head("/nowhere", 10), 404),
+        (operator, head("/healthz", 10), 405),
+    ] {
+        let mut socket = connect(to).await;
+        socket.write_all(head.as_bytes()).await.unwrap();
+        let response = rest(&mut socket).await.to_lowercase();
+        assert!(response.starts_with(&format!("http/1.1 {status} ")), "{head}: {response}");
+        assert!(response.contains("\r\nconnection: close\r\n"), "{head}: {response}");
+    }
+}
+
+#[tokio::test]
+async fn a_response_after_the_end_of_a_body_keeps_the_connection() {
+    let (proxy, _upstream) = start("").await;
+    for (path, status) in [("/v1/chat/completions", 400), ("/v1/files", 200)] {
+        let mut socket = connect(proxy.client()).await;
+        for _ in 0..2 {
+            socket.write_all((head(path, 3) + "{,}").as_bytes()).await.unwrap();
+            let mut first = [0; 12];
+            guarded("reading a status", socket.read_exact(&mut first)).await.unwrap();
+            assert_eq!(String::from_utf8_lossy(&first), format!("HTTP/1.1 {status}"), "{path}");
+            let mut rest = Vec::new();
+            while is_open(&rest) {
+                rest.push(guarded("reading a response", socket.read_u8()).await.unwrap());
+            }
+            assert!(!String::from_utf8_lossy(&rest).to_lowercase().contains("connection: close"), "{path}");
+        }
+    }
+}
+
+/// Whether a JSON body after a header section is not complete.
+fn is_open(response: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(response);
+    text.split_once("\r\n\r\n").is_none_or(|(_, body)| serde_json::from_str::<Value>(body).is_err())
+}
+
+#[tokio::test]
+async fn malformed_chunks_get_400() {
+    let (proxy, upstream) = start("").await;
+    for (path, body) in [
+        ("/v1/files", "5\r\nhello\r\nXYZ\r\n"),
+        ("/v1/files", "-1\r\n"),
+        ("/v1/chat/completions", "5\r\nhelloworld"),
+        ("/v1/responses/compact", "ffffffffffffffffff\r\n"),
+    ] {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+        );
+        let mut socket = connect(proxy.client()).await;
+        socket.write_all((head + body).as_bytes()).await.unwrap();
+        let response = rest(&mut socket).await;
+        assert_eq!(error_of(&response, 400)["code"], "body_malformed", "{path}: {body}");
+        assert!(response.to_lowercase().contains("connection: close"), "{path}: {response}");
+    }
+    let mut socket = connect(proxy.client()).await;
+    socket.write_all((head("/v1/files", 10) + "hello").as_bytes()).await.unwrap();
+    socket.shutdown().await.unwrap();
+    assert_eq!(error_of(&rest(&mut socket).await, 400)["code"], "body_incomplete");
+    assert!(upstream.received().is_empty());
+    assert_eq!(proxy.metrics().await.sum("requests_total", &[("status", "502")]), 0.0);
+}
+
+#[tokio::test]
 async fn idle_connections_are_closed_and_those_with_a_request_are_not() {
     let gate = crate::support::Gate::closed();
     let upstream = Server::always(answer::text("hi").after(&gate)).await;
@@ -207,7 +314,7 @@ async fn a_limit_above_that_of_open_files_is_refused_at_the_start() {
 
 #[tokio::test]
 async fn begun_bodies_fill_no_more_than_their_memory() {
-    const MEMORY: usize = 8 * BODY;
+    const MEMORY: usize = 8 * COST;
     let (proxy, _upstream) = start(&format!("body_limit_bytes = {BODY}\nbody_memory_bytes = {MEMORY}")).await;
     let begun = "x".repeat(BODY - 1);
     let large = plain(&"x".repeat(BODY - 1_000));
@@ -241,6 +348,33 @@ async fn begun_bodies_fill_no_more_than_their_memory() {
         }
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_body_without_room_ends_one_that_trickles() {
+    let memory = 2 * COST;
+    let server = format!("body_limit_bytes = {BODY}\nbody_memory_bytes = {memory}\nbody_timeout_seconds = 6");
+    let (proxy, _upstream) = start(&server).await;
+    let mut socket = connect(proxy.client()).await;
+    let begun = head("/v1/chat/completions", BODY) + &"x".repeat(BODY - 1_000);
+    socket.write_all(begun.as_bytes()).await.unwrap();
+    let (mut reader, mut writer) = socket.split();
+    let mut response = Vec::new();
+    let trickle = async {
+        while writer.write_all(b"x").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let large = plain(&"x".repeat(BODY - 1_000));
+    let served = async {
+        proxy.metric_reaches("request_body_bytes", &[], f64::from(u32::try_from(COST).unwrap())).await;
+        assert_eq!(proxy.client().chat(&large).await.error(503)["code"], "body_memory_full");
+        is_served(proxy.client(), &large).await;
+    };
+    tokio::join!(trickle, served, async {
+        let _ = guarded("waiting for the response", reader.read_to_end(&mut response)).await;
+    });
+    assert_eq!(error_of(&String::from_utf8_lossy(&response), 408)["code"], "body_too_slow");
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use crate::support::answer::{self, call_chunks, one_call};
 use crate::support::config::config_with_server;
 use crate::support::request::{plain, streamed, with_tools};
 use crate::support::{Assembled, Client, Event, Gate, Proxy, Reply, Server, config, guarded};
+use tokio::io::AsyncWriteExt;
 
 const PARIS: &str = r#"{"city":"Paris"}"#;
 
@@ -20,7 +21,7 @@ async fn closed(client: &Client) {
 
 #[tokio::test]
 async fn a_running_turn_is_finished() {
-    for signal in ["TERM", "INT"] {
+    for signal in ["TERM", "INT", "QUIT"] {
         let gate = Gate::closed();
         let upstream =
             Server::replying([one_call("get_weather", "{}").after(&gate), one_call("get_weather", PARIS)]).await;
@@ -89,6 +90,23 @@ async fn idle_connections_hold_nothing_up() {
     proxy.client().chat(&plain("Hello")).await.ok();
     proxy.stop().await;
     drop(idle);
+}
+
+#[tokio::test]
+async fn half_sent_header_sections_hold_nothing_up() {
+    let upstream = Server::always(answer::text("hi")).await;
+    let server = "header_timeout_seconds = 3600\nshutdown_grace_seconds = 3600";
+    let proxy = Proxy::start(config_with_server(&upstream.url("/v1"), "sqlite:traces.sqlite3", server)).await;
+    let mut begun = Vec::new();
+    for beginning in ["", "G", "GET /v1/models HTTP/1.1\r\nhost: loc", "PRI * HTTP/2.0\r\n"] {
+        let address = proxy.client().url("").trim_start_matches("http://").to_owned();
+        let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
+        socket.write_all(beginning.as_bytes()).await.unwrap();
+        begun.push(socket);
+    }
+    proxy.metric_reaches("connections", &[("listener", "client")], 4.0).await;
+    proxy.stop().await;
+    drop(begun);
 }
 
 #[tokio::test]

@@ -3,10 +3,12 @@
 mod begun_bodies;
 mod hostile_answers;
 mod idle_connections;
+mod large_bodies;
 mod requests;
 mod slow_bodies;
 mod standing_readers;
 mod tool_lists;
+mod trickling_bodies;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -39,6 +41,16 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         name: "begun-bodies",
         title: "60 begun 30 MiB bodies",
         attack: |target, length| Box::pin(begun_bodies::attack(target, length)),
+    },
+    Scenario {
+        name: "trickling-bodies",
+        title: "8 bodies of 32 MiB that trickle after 27.8 MiB, from another address",
+        attack: |target, length| Box::pin(trickling_bodies::attack(target, length)),
+    },
+    Scenario {
+        name: "large-bodies",
+        title: "1,000 bodies of 200 kB at a time",
+        attack: |target, length| Box::pin(large_bodies::attack(target, length)),
     },
     Scenario {
         name: "tool-lists",

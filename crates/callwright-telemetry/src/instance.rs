@@ -237,7 +237,7 @@ metrics! {
     connections_closed: Counters2<Listener, CloseReason> = "connections_closed_total" ["listener", "reason"];
     /// Errors of accepting connections, by listener.
     accept_errors: Counters<Listener> = "accept_errors_total" ["listener"];
-    /// Bytes of request bodies held in memory.
+    /// Memory reserved for request bodies, in bytes: eight times their size.
     request_body_bytes: IntGauge = "request_body_bytes";
     /// Request bodies that were refused because too many bytes of bodies were held in memory.
     request_bodies_refused: IntCounter = "request_bodies_refused_total";

@@ -137,6 +137,8 @@ labels! {
         HeaderTimeout = "header_timeout",
         /// The body of a request stopped arriving.
         BodyTimeout = "body_timeout",
+        /// The body of a request arrived too slowly.
+        BodyTooSlow = "body_too_slow",
         /// The client read nothing of a response for too long. One of several responses of an HTTP/2 connection counts too.
         SlowReader = "slow_reader",
         /// No request arrived within the idle timeout.

@@ -118,6 +118,12 @@ impl Activity {
         }
     }
 
+    /// Whether the connection waits for the rest of a header section, and for nothing else.
+    pub(super) fn is_receiving_head(&self) -> bool {
+        let is_head = matches!(*self.phase(), Phase::Opening(_) | Phase::Head(_));
+        is_head && !matches!(*self.writes(), Writes::Waiting(_))
+    }
+
     /// Returns the time of the next timeout check. A waiting write precedes the other timeouts: the connection of a request
     /// that was answered is not idle before its client has the answer.
     ///

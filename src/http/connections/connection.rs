@@ -21,21 +21,24 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::activity::Activity;
-use super::request_body::{StallFlag, TimedBody};
+use super::request_body::{BodyProgress, TimedBody};
 use super::response_body::ResponseBody;
 use super::watched_io::WatchedIo;
 use super::{ConnectionSlot, Connections, Timeouts};
+use crate::http::body_shares::ClientAddress;
 use crate::http::error;
 use crate::http::request_guard::GuardedRouter;
 use crate::http::tls::{self, Tls};
 use crate::http::workers::Workers;
+use crate::pipeline::SMALL_BODY_BYTES;
 use callwright_telemetry::labels::{CloseReason, Label};
 
 /// Maximum number of bytes of a header section and of read-ahead for a body, and of what waits to be written: hyper takes
 /// no further part of a response beyond it.
 const MAX_BUFFER_BYTES: usize = 64 * 1024;
 
-/// Time in which a connection that is closed for idleness can send its last bytes.
+/// Time in which a connection that is closed for idleness can send its last bytes, and in which one without a request can
+/// complete a header section when the process ends.
 const CLOSING_TIME: Duration = Duration::from_secs(2);
 
 /// Time limit for responding to a refused connection.
@@ -74,7 +77,7 @@ impl Serving {
             None => {
                 let activity = Activity::new(slot);
                 if let Some(version) = self.first_bytes(&socket).await {
-                    self.converse(socket, version, activity).await;
+                    self.converse(socket, version, client, activity).await;
                 }
             }
             // Boxed: a connection without TLS must not hold the memory of one with it.
@@ -92,7 +95,7 @@ impl Serving {
                 Some(tls::HTTP_1_1) => WireVersion::Http1,
                 _ => WireVersion::Undetermined,
             };
-            self.converse(stream, version, Activity::new(slot)).await;
+            self.converse(stream, version, client, Activity::new(slot)).await;
         }
     }
 
@@ -137,13 +140,14 @@ impl Serving {
         self,
         stream: S,
         version: WireVersion,
+        client: SocketAddr,
         activity: Arc<Activity>,
     ) {
         let Self { connections, router, workers, ending, .. } = self;
         let requests = (connections.clone(), activity.clone());
         let service = service_fn(move |request| {
             let (connections, activity) = requests.clone();
-            respond(router.clone(), connections, activity, request)
+            respond(router.clone(), connections, activity, client, request)
         });
         let io = TokioIo::new(WatchedIo::new(stream, activity.clone()));
         match version {
@@ -189,7 +193,8 @@ impl Connections {
                 biased;
                 result = connection.as_mut() => return self.broke(result.err().map(Into::into)),
                 () = timer.as_mut() => match activity.next_deadline(Instant::now(), &self.timeouts) {
-                    _ if is_closing => return,
+                    // A header section that is not complete must not delay the end of the process.
+                    _ if is_closing || is_ending && activity.is_receiving_head() => return,
                     Ok(deadline) => {
                         for _ in 0..activity.end_slow_streams(Instant::now(), self.timeouts.write) {
                             self.closed(CloseReason::SlowReader);
@@ -209,6 +214,7 @@ impl Connections {
                 () = ended.as_mut(), if !is_ending => {
                     is_ending = true;
                     shut_down(connection.as_mut());
+                    timer.as_mut().reset(Instant::now() + CLOSING_TIME);
                 }
             }
         }
@@ -245,7 +251,8 @@ async fn respond(
     router: GuardedRouter,
     connections: Arc<Connections>,
     activity: Arc<Activity>,
-    request: Request<Incoming>,
+    client: SocketAddr,
+    mut request: Request<Incoming>,
 ) -> Result<Response<ResponseBody>, Infallible> {
     let version = request.version();
     let in_progress = activity.begin(version);
@@ -253,15 +260,19 @@ async fn respond(
         let response = Box::pin(router.respond(request.map(Body::new))).await;
         return Ok(response.map(|body| ResponseBody::new(body, in_progress, version)));
     }
-    let seconds = connections.timeouts.body.as_secs();
-    let stalled = StallFlag::default();
-    let request = request.map(|body| Body::new(TimedBody::new(body, connections, stalled.clone())));
+    // Only large bodies have shares of the memory, so that other requests need no extension.
+    if request.body().size_hint().exact().is_none_or(|bytes| bytes > SMALL_BODY_BYTES as u64) {
+        request.extensions_mut().insert(ClientAddress(client.ip()));
+    }
+    let progress = BodyProgress::default();
+    let request = request.map(|body| Body::new(TimedBody::new(body, connections, progress.clone())));
     let mut response = Box::pin(router.respond(request)).await;
-    if stalled.is_set() {
-        response = error::body_timeout(seconds);
-        if version < Version::HTTP_2 {
-            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-        }
+    if let Some(fault) = progress.fault().filter(|fault| fault.is_timeout()) {
+        response = fault.response();
+    }
+    // The rest of the body is not read, so that the connection cannot be used again.
+    if !progress.is_whole() && version < Version::HTTP_2 {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response.map(|body| ResponseBody::new(body, in_progress, version)))
 }

@@ -2,6 +2,7 @@
 
 mod accept;
 mod activity;
+mod body_pace;
 mod connection;
 pub(in crate::http) mod descriptors;
 mod request_body;
@@ -41,6 +42,8 @@ pub struct Connections {
 struct Timeouts {
     header: Duration,
     body: Duration,
+    /// Size in bytes of the largest body, which bounds the time for a body of unknown length.
+    longest_body: u64,
     write: Duration,
     idle: Duration,
     ping: Option<Duration>,
@@ -74,6 +77,7 @@ impl Connections {
         let timeouts = Timeouts {
             header: Duration::from_secs(settings.header_timeout_seconds),
             body: Duration::from_secs(settings.body_timeout_seconds),
+            longest_body: u64::try_from(settings.body_limit_bytes).unwrap_or(u64::MAX),
             write: Duration::from_secs(settings.write_timeout_seconds),
             idle: Duration::from_secs(settings.idle_timeout_seconds),
             ping: (settings.http2_ping_seconds > 0).then(|| Duration::from_secs(settings.http2_ping_seconds)),
