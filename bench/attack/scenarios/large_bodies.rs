@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::requests;
 
-/// Number of connections, each with one request at a time.
+/// Number of connections, each with one request.
 const CONNECTIONS: usize = 1_000;
 
 /// Size of a body in bytes.
@@ -18,7 +18,7 @@ const TEXT: &str = "The weather in Paris is mild, with light rain in the evening
 
 pub(super) async fn attack(target: SocketAddr, length: Duration) -> Result<String, String> {
     let body = conversation();
-    let (answered, succeeded) = requests::send(target, (length, usize::MAX, CONNECTIONS), |_| body.clone()).await?;
+    let (answered, succeeded) = requests::send(target, (length, CONNECTIONS, CONNECTIONS), |_| body.clone()).await?;
     Ok(format!("{answered} answered, {succeeded} with success"))
 }
 
