@@ -378,6 +378,6 @@ async fn a_server_that_closes_idle_connections_costs_no_request() {
         lost += usize::from(came.status != 200);
         assert_eq!(faults.whole(number), usize::from(came.status == 200), "{number}: {came:?}");
     }
-    println!("{met} of {requests} requests met a closing connection; {lost} of them failed");
+    anstream::println!("{met} of {requests} requests met a closing connection; {lost} of them failed");
     assert!(lost * LOST_ONE_OF <= met, "{lost} of {met}");
 }
