@@ -79,7 +79,10 @@ async fn soak(arguments: &Arguments) -> Result<bool, String> {
     reloads.abort();
     let samples = samples?;
     let left = proxy.calm(CALM).await?;
-    let report = Report { rate, length, settle, counts, samples, idle, left, reloads: proxy.reloads().await? };
+    let (reloads, attempts) = (proxy.reloads().await?, proxy.attempts().await?);
+    #[expect(clippy::cast_precision_loss, reason = "a count of requests")]
+    let arrivals = upstream.arrivals() as f64;
+    let report = Report { rate, length, settle, counts, samples, idle, left, reloads, attempts, arrivals };
     let holds = report.print();
     proxy.stop()?;
     Ok(holds)
@@ -108,6 +111,10 @@ struct Report {
     idle: Sample,
     left: Sample,
     reloads: (f64, f64),
+    /// Requests that the proxy counts as sent to the upstream.
+    attempts: f64,
+    /// Requests that the upstream has read.
+    arrivals: f64,
 }
 
 impl Report {
@@ -125,7 +132,7 @@ impl Report {
                 "rate_per_second": self.rate, "minutes": self.length.as_secs_f64() / 60.0, "requests": self.counts.sent,
                 "right": self.counts.right, "broken_by_upstream": self.counts.broken, "left_by_client": self.counts.left,
                 "unexplained": self.counts.unexplained.len(), "policy_reloads": self.reloads.0, "document_reloads": self.reloads.1,
-                "resident_mib": {"settled": mib(settled), "end": mib(end), "peak": mib(peak)}, "growth_percent": growth, "threads": threads,
+                "attempts": self.attempts, "arrivals": self.arrivals, "resident_mib": {"settled": mib(settled), "end": mib(end), "peak": mib(peak)}, "growth_percent": growth, "threads": threads,
                 "open_files": {"idle": self.idle.open_files, "afterwards": self.left.open_files},
                 "afterwards": {"turns_in_flight": self.left.turns, "upstream_in_flight": self.left.upstream, "traces_waiting": self.left.traces},
             })
@@ -143,6 +150,10 @@ impl Report {
             format!("{} more files are open than before", self.left.open_files - self.idle.open_files),
         );
         hold(self.left.dropped == 0.0, "traces were dropped".to_owned());
+        hold(
+            self.arrivals <= self.attempts,
+            format!("{} requests reached the upstream in {} attempts", self.arrivals, self.attempts),
+        );
         faults.iter().for_each(|fault| anstream::eprintln!("soak: {fault}"));
         faults.is_empty()
     }

@@ -109,6 +109,11 @@ impl Proxy {
         Ok((sum(&metrics, "callwright_policy_reloads_total"), sum(&metrics, "callwright_catalog_reloads_total")))
     }
 
+    /// Returns the number of requests to the upstream.
+    pub(crate) async fn attempts(&self) -> Result<f64, String> {
+        Ok(sum(&self.metrics().await?, "callwright_upstream_attempts_total"))
+    }
+
     pub(crate) async fn sample(&self) -> Result<Sample, String> {
         let id = self.process.id();
         let files = std::fs::read_dir(format!("/proc/{id}/fd")).map_err(|error| error.to_string())?.count();

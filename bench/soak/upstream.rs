@@ -1,7 +1,8 @@
 //! A provider and an API in one: the request's `seed` selects the provider's response and how it is broken.
 
 use std::convert::Infallible;
-use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -51,11 +52,17 @@ pub(crate) fn is_broken(number: u64) -> bool {
 /// The running server.
 pub(crate) struct Upstream {
     port: u16,
+    arrivals: Arc<AtomicU64>,
 }
 
 impl Upstream {
     pub(crate) fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Number of model requests that were read whole.
+    pub(crate) fn arrivals(&self) -> u64 {
+        self.arrivals.load(Ordering::Relaxed)
     }
 }
 
@@ -63,16 +70,20 @@ impl Upstream {
 pub(crate) async fn start() -> std::io::Result<Upstream> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let port = listener.local_addr()?.port();
+    let arrivals = Arc::<AtomicU64>::default();
+    let count = Arc::clone(&arrivals);
     tokio::spawn(async move {
         while let Ok((socket, _)) = listener.accept().await {
             let _ = socket.set_nodelay(true);
+            let count = Arc::clone(&count);
+            let service = service_fn(move |request| respond(request, Arc::clone(&count)));
             tokio::spawn(async move {
                 // Some connections are interrupted on purpose.
-                let _ = http1::Builder::new().serve_connection(TokioIo::new(socket), service_fn(respond)).await;
+                let _ = http1::Builder::new().serve_connection(TokioIo::new(socket), service).await;
             });
         }
     });
-    Ok(Upstream { port })
+    Ok(Upstream { port, arrivals })
 }
 
 /// The members of a chat request that select the response. The others are not parsed: they can be large, and their cost
@@ -88,11 +99,12 @@ struct Selection {
     messages: Vec<IgnoredAny>,
 }
 
-async fn respond(request: Request<Incoming>) -> Result<Response<Body>, std::io::Error> {
+async fn respond(request: Request<Incoming>, arrivals: Arc<AtomicU64>) -> Result<Response<Body>, std::io::Error> {
     if request.uri().path().starts_with("/api/") {
         return Ok(whole(StatusCode::OK, json!({"rooms": ["blue", "green"]}).to_string()));
     }
     let body = request.into_body().collect().await.map_err(std::io::Error::other)?.to_bytes();
+    arrivals.fetch_add(1, Ordering::Relaxed);
     let Selection { seed: number, stream: is_stream, hostile, event_bytes, messages } =
         serde_json::from_slice(&body).unwrap_or_default();
     if let Some(kind) = hostile {
