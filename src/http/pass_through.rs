@@ -110,7 +110,7 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
     marked(&side, &caller, response, verdict)
 }
 
-/// What is done with the answer to a passed-through request.
+/// Handling of the answer to a passed-through request.
 struct AnswerHandling {
     /// Records its objects.
     recorder: Option<ObjectRecorder>,

@@ -15,7 +15,7 @@ const MAX_HEADER: usize = 8 * 1024;
 pub fn form_references(content_type: &str, body: &[u8]) -> Result<Vec<ObjectReference>, UncheckedBody> {
     let boundary = parameter(content_type, "boundary").filter(|boundary| !boundary.is_empty());
     let delimiter = format!("--{}", boundary.ok_or(UncheckedBody::Malformed)?);
-    // A delimiter stands at the beginning of a line (RFC 2046, section 5.1.1).
+    // A delimiter is at the beginning of a line (RFC 2046, section 5.1.1).
     let is_delimiter = |start: &usize| *start == 0 || body.get(start - 1) == Some(&b'\n');
     let mut starts = memmem::find_iter(body, delimiter.as_bytes()).filter(is_delimiter).peekable();
     if starts.peek().is_none() {
