@@ -47,10 +47,10 @@ pub async fn bind(address: SocketAddr, key: &'static str) -> Result<TcpListener,
 }
 
 /// Maximum number of bytes that the system queues for a client beyond its receive window; without it, megabytes. Linux
-/// reports progress when half of them has left. A smaller number shows the progress of slow clients earlier, a larger one
-/// serves more of them without a wait.
+/// reports progress when half of them has left, which a client that reads 1 kB/s reaches within
+/// `server.write_timeout_seconds`.
 #[cfg(target_os = "linux")]
-const MAX_UNSENT_BYTES: u32 = 256 * 1024;
+const MAX_UNSENT_BYTES: u32 = 64 * 1024;
 
 /// Bounds what accepted sockets hold; they inherit the option of the listener.
 #[cfg(target_os = "linux")]

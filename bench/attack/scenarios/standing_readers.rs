@@ -17,6 +17,9 @@ const READERS: usize = 2_000;
 /// much was not closed.
 const MOST_BUFFERED: usize = 2 << 20;
 
+/// Silence after which a connection counts as open.
+const SILENCE: Duration = Duration::from_secs(10);
+
 /// How a stream ended for its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StreamEnd {
@@ -63,17 +66,15 @@ async fn begin(target: SocketAddr, request: &Value) -> std::io::Result<TcpStream
 /// Reads what the proxy has sent.
 async fn end(mut socket: TcpStream) -> StreamEnd {
     const PIECE: usize = 64 * 1024;
-    let (mut piece, mut tail, mut total) = (vec![0; PIECE], Vec::new(), 0);
+    let (mut piece, mut total) = (vec![0; PIECE], 0);
     loop {
-        match tokio::time::timeout(Duration::from_secs(1), socket.read(&mut piece)).await {
+        let count = match tokio::time::timeout(SILENCE, socket.read(&mut piece)).await {
             Ok(Ok(0) | Err(_)) => return StreamEnd::Closed,
-            Ok(Ok(count)) => {
-                tail = piece.get(..count).unwrap_or_default().to_vec();
-                total += count;
-            }
-            Err(_) => {}
-        }
-        if memchr::memmem::find(&tail, b"answer_memory_full").is_some() {
+            Ok(Ok(count)) => count,
+            Err(_) => return StreamEnd::Open,
+        };
+        total += count;
+        if memchr::memmem::find(piece.get(..count).unwrap_or_default(), b"answer_memory_full").is_some() {
             return StreamEnd::Refused;
         }
         if total > MOST_BUFFERED {
