@@ -47,8 +47,8 @@ pub async fn bind(address: SocketAddr, key: &'static str) -> Result<TcpListener,
 }
 
 /// Maximum number of bytes that the system queues for a client beyond its receive window; without it, megabytes. Linux
-/// reports progress when half of them has left, which a client that reads 1 kB/s reaches within
-/// `server.write_timeout_seconds`.
+/// reports progress when half of them has left. A client that reads 1 kB/s shows it each 32 s if its own system announces
+/// room in small steps; with the default receive buffer of Linux the steps are larger (docs/operations.md).
 #[cfg(target_os = "linux")]
 const MAX_UNSENT_BYTES: u32 = 64 * 1024;
 
