@@ -52,7 +52,7 @@ pub struct Settings {
     /// the header section.
     pub header_timeout_seconds: u64,
     /// Seconds without a byte of a request body after which the request gets status 408 and its connection is closed. So
-    /// does a body that is slower than 1 KiB/s over twice this time, or takes more than that and 1 s per 32 KiB of its
+    /// does a body that is slower than 1 KiB/s over twice this time, or takes more than that and 1 s per 8 KiB of its
     /// length.
     pub body_timeout_seconds: u64,
     /// Seconds without progress of a response after which its connection is closed: the client reads nothing. Of

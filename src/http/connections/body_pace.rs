@@ -7,8 +7,9 @@ use crate::http::body_fault::BodyFault;
 /// Minimum rate in bytes per second, averaged over each [`WINDOW_TIMEOUTS`] read timeouts.
 const MIN_RATE: u64 = 1024;
 
-/// Rate in bytes per second that determines the time limit of a whole body.
-const EXPECTED_RATE: u64 = 32 * 1024;
+/// Rate in bytes per second that determines the time limit of a whole body: slower than the slowest mobile connections. A
+/// body that holds memory which others need is ended at a higher rate.
+const EXPECTED_RATE: u64 = 8 * 1024;
 
 /// Length of the window of [`MIN_RATE`], and time that each body has in addition to that of its length, in read
 /// timeouts. A body that stops arriving reaches its read timeout first.
@@ -124,7 +125,7 @@ mod tests {
     fn the_whole_body_has_a_time_limit_by_its_length() {
         let mut pace = BodyPace::new(SECOND * 30, MIB);
         let ended = sent(&mut pace, 2_048, SECOND);
-        assert_eq!(ended, Some((BodyFault::TooSlow, SECOND * (60 + 32))));
+        assert_eq!(ended, Some((BodyFault::TooSlow, SECOND * (60 + 128))));
         let mut pace = BodyPace::new(SECOND * 30, MIB);
         assert_eq!(sent(&mut pace, 64 * 1024, SECOND), None, "longer than declared, and fast");
     }
