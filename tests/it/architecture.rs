@@ -11,6 +11,7 @@
 mod cycles;
 mod paths;
 mod samples;
+mod size;
 pub(crate) mod sources;
 
 use std::collections::BTreeSet;

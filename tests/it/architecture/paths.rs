@@ -164,13 +164,10 @@ impl Scan {
     /// Parses `#[..]` and `#![..]`. Skips documentation, and skips `#[cfg(test)]` together with its item.
     fn attribute<'t>(&mut self, tokens: &'t [TokenTree], inline: &[String]) -> &'t [TokenTree] {
         let Some(group) = attribute_group(tokens) else { return &tokens[1..] };
-        let words: Vec<String> = flat_words(group.stream());
-        let names = |word: &str| words.iter().any(|found| found == word);
-        if words.first().is_some_and(|first| first == "cfg") && names("test") && !names("not") {
-            return self.test_item(&tokens[2..]);
-        }
-        if words.first().is_none_or(|first| first != "doc") {
-            self.walk(group.stream(), inline);
+        match Attribute::of(group) {
+            Attribute::Test => return self.test_item(&tokens[2..]),
+            Attribute::Documentation => {}
+            Attribute::Other => self.walk(group.stream(), inline),
         }
         &tokens[2..]
     }
@@ -185,13 +182,7 @@ impl Scan {
             }
             tokens = &tokens[2..];
         }
-        let is_end = |token: &TokenTree| match token {
-            TokenTree::Punct(punct) => punct.as_char() == ';',
-            TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
-            _ => false,
-        };
-        let end = tokens.iter().position(is_end).map_or(tokens.len(), |end| end + 1);
-        let (item, rest) = tokens.split_at(end);
+        let (item, rest) = tokens.split_at(item_length(tokens));
         if let [.., TokenTree::Ident(keyword), TokenTree::Ident(name), TokenTree::Punct(_)] = item
             && keyword == "mod"
         {
@@ -294,7 +285,38 @@ fn aliases(tokens: &[TokenTree]) -> Vec<(String, String)> {
 }
 
 /// Returns the brackets of an attribute at the beginning of `tokens`.
-fn attribute_group(tokens: &[TokenTree]) -> Option<&Group> {
+/// Kind of an attribute.
+pub(crate) enum Attribute {
+    /// `cfg(test)`: its item is test code.
+    Test,
+    Documentation,
+    Other,
+}
+
+impl Attribute {
+    pub(crate) fn of(group: &Group) -> Self {
+        let words = flat_words(group.stream());
+        let names = |word: &str| words.iter().any(|found| found == word);
+        match words.first().map(String::as_str) {
+            Some("cfg") if names("test") && !names("not") => Self::Test,
+            Some("doc") => Self::Documentation,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Returns the number of tokens of an item, to its `;` or past its braces.
+pub(crate) fn item_length(tokens: &[TokenTree]) -> usize {
+    let is_end = |token: &TokenTree| match token {
+        TokenTree::Punct(punct) => punct.as_char() == ';',
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        _ => false,
+    };
+    tokens.iter().position(is_end).map_or(tokens.len(), |end| end + 1)
+}
+
+/// Returns the group of `#[..]` or `#![..]`.
+pub(crate) fn attribute_group(tokens: &[TokenTree]) -> Option<&Group> {
     match tokens {
         [TokenTree::Punct(hash), TokenTree::Group(group), ..]
             if hash.as_char() == '#' && group.delimiter() == Delimiter::Bracket =>
