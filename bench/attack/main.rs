@@ -1,6 +1,6 @@
-//! `bench/attack/run`: attacks on the real binary with default settings, except for a fixed memory of bodies. Each scenario starts a new proxy and measures
-//! its resident memory, the latency of `/healthz`, and the latency of an uninvolved client during the attack. Prints a
-//! Markdown table.
+//! `bench/attack/run`: attacks on the real binary with default settings, except for a fixed memory of bodies. Each scenario
+//! starts a new proxy and measures its resident memory, the latency of `/healthz`, and the latency of an uninvolved client
+//! during the attack. Prints a Markdown table.
 
 mod bystander;
 #[path = "../soak/proxy.rs"]

@@ -21,7 +21,7 @@ pub(super) enum BodyFault {
         seconds: u64,
     },
     /// The body arrived more slowly than the minimum rate, or not within the time limit of its length.
-    #[error("the request body arrives too slowly (less than 1 KiB/s, or more than a minute and 1 s per 32 KiB)")]
+    #[error("the request body arrives too slowly (less than 1 KiB/s, or more than a minute and 1 s per 8 KiB)")]
     TooSlow,
     /// The body violates the syntax of its transfer coding (RFC 9112, section 7.1).
     #[error("the request body is not a valid sequence of chunks")]

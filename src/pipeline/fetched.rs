@@ -18,11 +18,12 @@ use callwright_judge::scanner::{Context, JudgementBudget, ToolSet};
 use callwright_openai::{Choice, Completion, ModelRequest};
 use callwright_policy::Policy;
 use callwright_types::rules::{Evidence, Mode};
-use callwright_types::{Call, Protocol, ToolKind, Verdict};
+use callwright_types::{Call, Protocol, Verdict};
 
 use super::cpu::CpuWork;
 use super::kept_key::tenant;
 use super::services::Pipeline;
+use super::stages::answer::make_custom;
 use super::stages::open::facts;
 
 /// Members of a response that repeat those of its request and concern its calls.
@@ -38,8 +39,8 @@ pub struct FetchedResponse {
 }
 
 impl Pipeline {
-    /// Judges a fetched response of the Responses API. A body that is none, or that has no calls, is unchanged and
-    /// `unguarded`.
+    /// Judges a fetched response of the Responses API. A body that is not judged, such as one
+    /// without tools, is unchanged and `unguarded`.
     pub async fn judge_fetched(&self, caller: &Caller, headers: &HeaderMap, body: Bytes) -> FetchedResponse {
         let tenant = tenant(caller, headers);
         let judged = self.cpu.run(&tenant, CpuWork::Answer, body.len(), || self.judge_stored(caller, headers, &body));
@@ -53,8 +54,11 @@ impl Pipeline {
         let model = request.model();
         let facts = facts(model, self.aliases.get(model), caller.as_deref(), headers);
         let policy = self.switch.in_force(self.policies.load().resolve(&facts).ok()?);
+        if policy.mode == Mode::Off {
+            return None;
+        }
         let tools = self.tools_of(&request);
-        if policy.mode == Mode::Off || tools.is_empty() {
+        if tools.is_empty() {
             return None;
         }
         let choice = completion.choices_mut().first_mut()?;
@@ -118,8 +122,6 @@ fn repair(choice: &mut Choice, judged: &[JudgedCall], tools: &ToolSet) -> bool {
         return false;
     }
     choice.set_calls(&calls);
-    for call in calls.iter().filter(|call| tools.kind(&call.name) == Some(ToolKind::Custom)) {
-        choice.make_custom(&call.id);
-    }
+    make_custom(tools, choice, &calls);
     true
 }

@@ -17,7 +17,7 @@ use crate::pipeline::state::{
 };
 use crate::pipeline::tools::Offer;
 use callwright_judge::repair::{JudgedCall, JudgedMessage};
-use callwright_judge::scanner::CheckedCall;
+use callwright_judge::scanner::{CheckedCall, ToolSet};
 use callwright_openai::{Choice, Completion, ErrorBody, ToolChoice};
 use callwright_types::rules::{Mode, OnExhausted};
 use callwright_types::{Call, RepairKind, ToolKind};
@@ -141,7 +141,7 @@ fn change(
     if let Some(rescued) = rescued.filter(|_| !stays_text) {
         let (text, unsent) = remaining_text(turn, choice, &rescued.text, &rescued.spans);
         choice.rescue(&text, &for_client, turn.request.is_legacy());
-        make_custom(offer, choice, &for_client);
+        make_custom(&offer.tool_set, choice, &for_client);
         left.difference.repaired = true;
         return ChoiceChange::Text { unsent };
     }
@@ -161,7 +161,7 @@ fn change(
         choice.set_calls(&for_client);
         changed = true;
     }
-    changed |= make_custom(offer, choice, &for_client);
+    changed |= make_custom(&offer.tool_set, choice, &for_client);
     changed |= if turn.request.is_stream() && !is_stop_of_forced_call(turn, choice) {
         choice.derive_finish_reason() || choice.contradicts_calls() && choice.finish_with_calls()
     } else {
@@ -198,8 +198,8 @@ fn reformed(choices: &[JudgedMessage]) -> BTreeMap<String, ToolKind> {
 }
 
 /// Writes accepted calls of custom tools in their form. Returns whether there is one.
-fn make_custom(offer: &Offer, choice: &mut Choice, calls: &[Call]) -> bool {
-    let is_custom = |call: &&Call| offer.tool_set.kind(&call.name) == Some(ToolKind::Custom);
+pub(in crate::pipeline) fn make_custom(tools: &ToolSet, choice: &mut Choice, calls: &[Call]) -> bool {
+    let is_custom = |call: &&Call| tools.kind(&call.name) == Some(ToolKind::Custom);
     calls.iter().filter(is_custom).fold(false, |changed, call| choice.make_custom(&call.id) | changed)
 }
 
