@@ -6,6 +6,7 @@ mod admin;
 mod api_description;
 mod api_operation;
 mod api_schema;
+mod batch_input;
 mod body_budget;
 mod body_fault;
 mod body_shares;

@@ -23,7 +23,7 @@ use callwright_types::Protocol;
 
 use super::forwarded::WholeAnswer;
 use super::state::ClientSide;
-use super::{error, json};
+use super::{batch_input, error, json};
 
 /// Maximum time that the end of an answer waits for the store. The write goes on after it.
 const WRITE_TIME: Duration = Duration::from_secs(2);
@@ -33,6 +33,9 @@ const MAX_EVENT_BYTES: usize = 32 * 1024 * 1024;
 
 /// Maximum number of the provider's pages that are read for one page of a key's own objects.
 const MAX_PAGES: usize = 20;
+
+/// Member that names the input file of a batch.
+const INPUT_FILE: &str = "input_file_id";
 
 /// Header field of requests of Anthropic's API, whose errors have another form.
 const ANTHROPIC_VERSION: &str = "anthropic-version";
@@ -105,6 +108,11 @@ impl PassedRequest<'_> {
         (self.object.is_some() && !is_upload) || (self.object.is_none() && json::is_json(self.headers))
     }
 
+    fn creates_batch(&self) -> bool {
+        self.method == Method::POST
+            && self.object.is_some_and(|path| path.kind == ObjectKind::Batch && path.is_collection)
+    }
+
     fn is_form(&self) -> bool {
         self.content_type().get(.."multipart/".len()).is_some_and(|kind| kind.eq_ignore_ascii_case("multipart/"))
     }
@@ -167,6 +175,13 @@ pub(super) async fn of_passed(
         named.extend(path.parts().map(|id| in_path(id, path.part, false)));
     }
     let are_own = check(side, known, request.protocol(), &named).await?;
+    if request.creates_batch() {
+        for file in references.iter().filter(|reference| reference.member == INPUT_FILE) {
+            let inner = batch_input::references(side, known, &file.id, request.headers).await?;
+            let inner: Vec<NamedObject<'_>> = inner.iter().map(Into::into).collect();
+            check(side, known, request.protocol(), &inner).await?;
+        }
+    }
     let objects = request.answer_objects(content.map_or(&[][..], |body| body));
     // What belongs to an object of unknown origin or to a shared one does not become the key's own.
     let objects = objects.filter(|_| are_own || request.object.is_none_or(|path| path.id.is_none()));

@@ -71,9 +71,9 @@ pub use merge::DeltaRun;
 pub use message_view::MessageView;
 pub use models::{filter_model_list, merge_model_lists, model_list, named_model, with_model};
 pub use objects::{
-    AnswerObjects, FinishedResponse, HandedOut, ObjectKind, ObjectList, ObjectPath, ObjectReader, ObjectReference,
-    StreamedObjects, UncheckedBody, form_references, handed_out, is_kept, object_references, response_id,
-    unknown_object,
+    AnswerObjects, FinishedResponse, HandedOut, MAX_REFERENCES, ObjectKind, ObjectList, ObjectPath, ObjectReader,
+    ObjectReference, StreamedObjects, UncheckedBody, form_references, handed_out, is_kept, object_references,
+    response_id, unknown_object,
 };
 pub use parts::{EventRole, EventWriter, StreamForm};
 pub use reasoning_part::ReasoningPart;

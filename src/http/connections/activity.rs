@@ -20,15 +20,42 @@ pub(super) struct Activity {
     slot: ConnectionSlot,
 }
 
+/// Rate in bytes per second at which a client that reads keeps its connection. The system accepts bytes in leaps: it
+/// announces room when a part of the receive buffer is free, 64 to 150 kB over loopback.
+const LEAST_BYTES_PER_SECOND: u32 = 512;
+
+/// Multiple of the write timeout that a client which reads can save up for the next wait.
+const MAX_SAVED_TIMEOUTS: u32 = 5;
+
+/// Length of a wait behind which accepted bytes show that the client reads. Before, they may only fill buffers.
+const STALL: Duration = Duration::from_secs(10);
+
 /// Progress of the writes of a connection.
 #[derive(Debug, Clone, Copy)]
-enum Writes {
-    /// No write has waited for the client.
-    Unhindered,
-    /// A write waits for the client since this time.
-    Waiting(Instant),
-    /// The last write that waited went on at this time.
-    Resumed(Instant),
+struct Writes {
+    /// Time since which a write waits for the client.
+    waiting: Option<Instant>,
+    /// Time at which the last write that waited went on.
+    resumed: Option<Instant>,
+    /// Whether a write has waited for [`STALL`] and went on.
+    has_stalled: bool,
+    /// Time that writes may still wait.
+    left: Duration,
+}
+
+impl Writes {
+    fn wait(&mut self, now: Instant, timeout: Duration, accepted: u64) {
+        let most = timeout.saturating_mul(if self.has_stalled { MAX_SAVED_TIMEOUTS } else { 1 });
+        self.left = self.left.saturating_add(Duration::from_secs(accepted) / LEAST_BYTES_PER_SECOND).min(most);
+        self.waiting = Some(now);
+    }
+
+    fn resume(&mut self, now: Instant) {
+        let waited = self.waiting.take().map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
+        self.left = self.left.saturating_sub(waited);
+        self.has_stalled |= waited >= STALL;
+        self.resumed = Some(now);
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -49,9 +76,10 @@ pub(super) struct InProgress(Arc<Activity>);
 
 impl Activity {
     pub(super) fn new(slot: ConnectionSlot) -> Arc<Self> {
+        let left = slot.connections.timeouts.write;
         Arc::new(Self {
             phase: Mutex::new(Phase::Opening(Instant::now())),
-            writes: Mutex::new(Writes::Unhindered),
+            writes: Mutex::new(Writes { waiting: None, resumed: None, has_stalled: false, left }),
             streams: Mutex::default(),
             slot,
         })
@@ -69,10 +97,14 @@ impl Activity {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records that a write waits for the client, or that it goes on.
-    pub(super) fn write_waits(&self, waits: bool) {
-        let now = Instant::now();
-        *self.writes() = if waits { Writes::Waiting(now) } else { Writes::Resumed(now) };
+    /// Records that a write waits for the client, which has accepted this many bytes since the last wait.
+    pub(super) fn write_waits(&self, accepted: u64) {
+        self.writes().wait(Instant::now(), self.slot.connections.timeouts.write, accepted);
+    }
+
+    /// Records that a write that waited goes on.
+    pub(super) fn write_resumes(&self) {
+        self.writes().resume(Instant::now());
     }
 
     /// Ends the concurrent responses whose client has accepted nothing for `limit`. Returns their number.
@@ -121,7 +153,7 @@ impl Activity {
     /// Whether the connection waits for the rest of a header section, and for nothing else.
     pub(super) fn is_receiving_head(&self) -> bool {
         let is_head = matches!(*self.phase(), Phase::Opening(_) | Phase::Head(_));
-        is_head && !matches!(*self.writes(), Writes::Waiting(_))
+        is_head && self.writes().waiting.is_none()
     }
 
     /// Returns the time of the next timeout check. A waiting write precedes the other timeouts: the connection of a request
@@ -131,12 +163,13 @@ impl Activity {
     /// The reason to close the connection now.
     pub(super) fn next_deadline(&self, now: Instant, timeouts: &Timeouts) -> Result<Instant, CloseReason> {
         let (phase, writes) = (*self.phase(), *self.writes());
-        let (deadline, reason) = match (phase, writes) {
-            (_, Writes::Waiting(since)) => (since + timeouts.write, CloseReason::SlowReader),
-            (Phase::Opening(since) | Phase::Head(since), _) => (since + timeouts.header, CloseReason::HeaderTimeout),
-            (Phase::Idle { since, .. }, Writes::Resumed(at)) => (since.max(at) + timeouts.idle, CloseReason::Idle),
-            (Phase::Idle { since, .. }, Writes::Unhindered) => (since + timeouts.idle, CloseReason::Idle),
-            (Phase::Active { .. }, _) => (now + timeouts.step(), CloseReason::Idle),
+        let (deadline, reason) = match (writes.waiting, phase) {
+            (Some(since), _) => (since + writes.left, CloseReason::SlowReader),
+            (None, Phase::Opening(since) | Phase::Head(since)) => (since + timeouts.header, CloseReason::HeaderTimeout),
+            (None, Phase::Idle { since, .. }) => {
+                (writes.resumed.map_or(since, |at| since.max(at)) + timeouts.idle, CloseReason::Idle)
+            }
+            (None, Phase::Active { .. }) => (now + timeouts.step(), CloseReason::Idle),
         };
         if deadline <= now {
             return Err(reason);
@@ -216,12 +249,31 @@ mod tests {
         let (activity, timeouts) = activity();
         let overdue = |seconds: u32| activity.next_deadline(Instant::now() + SECOND * seconds, &timeouts).err();
         let request = activity.begin(Version::HTTP_11);
-        activity.write_waits(true);
+        activity.write_waits(1 << 20);
         assert_eq!((overdue(28), overdue(31)), (None, Some(CloseReason::SlowReader)));
         drop(request);
         assert_eq!(overdue(31), Some(CloseReason::SlowReader), "the connection is not idle before the client has all");
-        activity.write_waits(false);
+        activity.write_resumes();
         assert_eq!((overdue(58), overdue(61)), (None, Some(CloseReason::Idle)));
+    }
+
+    #[test]
+    fn a_client_saves_time_by_reading() {
+        let (start, timeout) = (Instant::now(), 60 * SECOND);
+        let left = |steps: &[(u32, u64)]| {
+            let mut writes = Writes { waiting: None, resumed: None, has_stalled: false, left: timeout };
+            let mut now = start;
+            for (waited, accepted) in steps {
+                writes.wait(now, timeout, *accepted);
+                now += SECOND * *waited;
+                writes.resume(now);
+            }
+            writes.left.as_secs()
+        };
+        assert_eq!(left(&[(5, 2_500_000), (50, 2_500_000)]), 10, "buffers are filled first");
+        assert_eq!(left(&[(50, 0), (5, 100), (4, 100)]), 1, "a few bytes are no progress");
+        assert_eq!(left(&[(50, 0), (100, 100_000), (100, 100_000)]), 200, "1 kB/s");
+        assert_eq!(left(&[(10, 0), (0, 10_000_000)]), 300, "not without limit");
     }
 
     #[test]

@@ -16,18 +16,32 @@ pub(super) struct WatchedIo<S> {
     activity: Arc<Activity>,
     /// Whether the last write waits for the client.
     waits: bool,
+    /// Number of bytes that were written since the last wait.
+    accepted: u64,
 }
 
 impl<S> WatchedIo<S> {
     pub(super) fn new(socket: S, activity: Arc<Activity>) -> Self {
-        Self { socket, activity, waits: false }
+        Self { socket, activity, waits: false, accepted: 0 }
     }
 
     /// Reports a change between writes that go on and writes that wait.
-    fn wrote<T>(&mut self, polled: Poll<T>) -> Poll<T> {
-        if polled.is_pending() != self.waits {
-            self.waits = !self.waits;
-            self.activity.write_waits(self.waits);
+    fn progress(&mut self, is_pending: bool) {
+        if is_pending == self.waits {
+            return;
+        }
+        self.waits = is_pending;
+        if is_pending {
+            self.activity.write_waits(std::mem::take(&mut self.accepted));
+        } else {
+            self.activity.write_resumes();
+        }
+    }
+
+    fn wrote(&mut self, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        self.progress(polled.is_pending());
+        if let Poll::Ready(Ok(count)) = &polled {
+            self.accepted += *count as u64;
         }
         polled
     }
@@ -52,7 +66,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WatchedIo<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.socket).poll_flush(cx);
-        self.wrote(polled)
+        self.progress(polled.is_pending());
+        polled
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

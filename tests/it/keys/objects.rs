@@ -1,7 +1,7 @@
 //! Objects that keys store in the provider's account: each key may name only its own, in every protocol and on every replica.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use callwright_test_macros::requires;
 use reqwest::Method;
@@ -213,7 +213,10 @@ async fn check_table(upstream: &Server, one: &Proxy, other: &Proxy) {
             let body: Value = serde_json::from_str(&body.to_string().replace("ID", id)).unwrap();
             upstream.take_received();
             let answer = send(other, key, method.parse().unwrap(), &path, &body).await;
-            (answer, upstream.take_received().len())
+            // A batch's input file is read first.
+            let is_input = |received: &Received| path == "/v1/batches" && received.target.ends_with("/content");
+            let received = upstream.take_received();
+            (answer, received.iter().filter(|received| !is_input(received)).count())
         };
         let what = format!("{method} {path} {body}");
         let (foreign, arrivals) = asked(&bob, &object).await;
@@ -223,6 +226,52 @@ async fn check_table(upstream: &Server, one: &Proxy, other: &Proxy) {
         assert_eq!(foreign.text().replace(&object, "x-unknown"), unknown.text(), "{what}");
         let (own, arrivals) = asked(&ada, &object).await;
         assert_eq!((own.status.as_u16(), arrivals), (200, 1), "{what}: {}", own.text());
+    }
+}
+
+/// Lines of a batch, `ID` for the object that one of them names.
+const INPUTS: [(&str, u16); 5] = [
+    (r#"{"custom_id":"a","url":"/v1/responses","body":{"input":"hi","previous_response_id":"ID"}}"#, 400),
+    (r#"{"body":{"input":[{"role":"user","content":[{"type":"input_file","file_id":"ID"}]}]}}"#, 404),
+    (r#"{"body":{"input":"hi","conversation":"ID"}}"#, 404),
+    (r#"{"body":{"messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"ID"}}]}]}}"#, 404),
+    (r#"{"body":"#, 400),
+];
+
+#[tokio::test]
+async fn lines_of_a_batch_name_only_own_objects() {
+    let input: Arc<Mutex<Option<String>>> = Arc::default();
+    let served = Arc::clone(&input);
+    let upstream = Server::scripted(move |number, received| {
+        let path = received.target.trim_start_matches("/v1/").replace('/', "_");
+        match served.lock().unwrap().as_deref() {
+            Some(lines) if received.method == "GET" => {
+                Reply::body(200, &[("content-type", "text/plain")], lines.to_owned())
+            }
+            None if received.method == "GET" => Reply::json(404, &json!({"error": {"message": "no such file"}})),
+            _ => Reply::json(200, &json!({"id": format!("{path}_{number}")})),
+        }
+    })
+    .await;
+    let proxy = Proxy::start(configuration(&upstream, "", "")).await;
+    let [ada, bob] = keys(&proxy).await;
+    let files = [create(&proxy, &ada, "/v1/files").await, create(&proxy, &bob, "/v1/files").await];
+    let object = create(&proxy, &ada, "/v1/files").await;
+    let batch = async |key: &Key, file: &str| {
+        upstream.take_received();
+        let body = json!({"input_file_id": file, "endpoint": "/v1/responses"});
+        let answer = send(&proxy, key, Method::POST, "/v1/batches", &body).await;
+        let created = upstream.take_received().iter().filter(|received| received.method == "POST").count();
+        (answer.status.as_u16(), created)
+    };
+    assert_eq!(batch(&ada, &files[0]).await, (502, 0));
+    for (line, status) in INPUTS {
+        let filler = format!("{}\n", json!({"body": {"input": "x".repeat(500)}}));
+        let lines = [filler.repeat(1_000), line.replace("ID", &object), format!("\n\n{filler}")].concat();
+        *input.lock().unwrap() = Some(lines);
+        let is_broken = !line.contains("ID");
+        let own = if is_broken { (400, 0) } else { (200, 1) };
+        assert_eq!((batch(&ada, &files[0]).await, batch(&bob, &files[1]).await), (own, (status, 0)), "{line}");
     }
 }
 

@@ -21,7 +21,7 @@ pub use handed_out::{AnswerObjects, FinishedResponse, HandedOut, ObjectReader, S
 pub use list::ObjectList;
 pub use multipart::form_references;
 pub use path::ObjectPath;
-pub use references::{ObjectReference, UncheckedBody, object_references};
+pub use references::{MAX_REFERENCES, ObjectReference, UncheckedBody, object_references};
 
 /// Maximum nesting of the parts of a body that may name objects; that of `serde_json`.
 const MAX_DEPTH: usize = 128;

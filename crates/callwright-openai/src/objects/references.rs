@@ -7,7 +7,7 @@ use super::{MAX_DEPTH, OPAQUE, ObjectKind, PREVIOUS_RESPONSE};
 use crate::scanner::{Malformed, Scanned, Scanner};
 
 /// Maximum number of different objects that a request may name: its items, mostly.
-const MAX_REFERENCES: usize = 20_000;
+pub const MAX_REFERENCES: usize = 20_000;
 
 /// Values that name an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,10 +11,11 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
-use http::{HeaderValue, Request, Response};
+use http::{HeaderName, HeaderValue, Request, Response};
 use hyper::body::{Body, Frame, Incoming};
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{self, SendRequest};
@@ -32,6 +33,12 @@ const MAX_ROUNDS: usize = 32;
 /// Maximum number of bytes of read-ahead, and of a header section. A stream that its client does not read holds them.
 const MAX_BUFFER_BYTES: usize = 64 * 1024;
 
+/// Field with the idle time that the server permits (RFC 2068, section 19.7.1.1): `timeout=5, max=100`.
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+
+/// Time before the announced end at which a connection is no longer used: a request's way to the server.
+const END_MARGIN: Duration = Duration::from_secs(1);
+
 /// Connection for one request at a time.
 #[derive(Debug)]
 pub(super) struct Http1Connection {
@@ -42,6 +49,8 @@ pub(super) struct Http1Connection {
     witness: Option<Arc<Witness>>,
     /// Host of the upstream, for the log.
     host: HeaderValue,
+    /// Idle time after which the server closes the connection, by its own account.
+    announced_timeout: Option<Duration>,
 }
 
 impl Http1Connection {
@@ -50,7 +59,8 @@ impl Http1Connection {
         let (to_proxy, witness) = (transport.is_to_proxy(), transport.witness());
         let (sender, connection) =
             http1::Builder::new().max_buf_size(MAX_BUFFER_BYTES).handshake(TokioIo::new(transport)).await?;
-        Ok(Self { sender, driver: Driver::new(connection), to_proxy, runtime: Handle::current().id(), witness, host })
+        let (driver, runtime) = (Driver::new(connection), Handle::current().id());
+        Ok(Self { sender, driver, to_proxy, runtime, witness, host, announced_timeout: None })
     }
 
     /// Whether the peer is an HTTP proxy, which needs request targets in absolute form.
@@ -78,7 +88,17 @@ impl Http1Connection {
         request: Request<RequestBody>,
     ) -> Result<Response<Incoming>, TrySendError<Request<RequestBody>>> {
         let mut response = pin!(self.sender.try_send_request(request));
-        poll_fn(|cx| self.driver.poll_with(cx, |cx| response.as_mut().poll(cx))).await
+        let response = poll_fn(|cx| self.driver.poll_with(cx, |cx| response.as_mut().poll(cx))).await;
+        if let Ok(response) = &response {
+            self.announced_timeout = response.headers().get(KEEP_ALIVE).and_then(idle_timeout);
+        }
+        response
+    }
+
+    /// Whether the server may be about to close a connection that has been idle for this long. A request that meets the
+    /// end of the connection may have been read.
+    pub(super) fn may_end(&self, idle: Duration) -> bool {
+        self.announced_timeout.is_some_and(|timeout| idle >= timeout.saturating_sub(END_MARGIN))
     }
 
     /// Polls the next frame of the response.
@@ -107,6 +127,12 @@ impl Http1Connection {
     pub(super) async fn becomes_reusable(&mut self) -> bool {
         poll_fn(|cx| self.driver.poll_with(cx, |cx| self.sender.poll_ready(cx))).await.is_ok()
     }
+}
+
+fn idle_timeout(value: &HeaderValue) -> Option<Duration> {
+    let mut parameters = value.to_str().ok()?.split(',').filter_map(|parameter| parameter.split_once('='));
+    let (_, seconds) = parameters.find(|(name, _)| name.trim().eq_ignore_ascii_case("timeout"))?;
+    seconds.trim().parse().ok().map(Duration::from_secs)
 }
 
 /// Whether a connection ended because bytes arrived without a request. hyper has no other error without a cause for a

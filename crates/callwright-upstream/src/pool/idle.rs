@@ -135,7 +135,8 @@ impl IdleConnections {
     }
 
     fn is_usable(&self, idle: &mut Idle<Box<Http1Connection>>) -> bool {
-        idle.since.elapsed() < self.timeout && idle.connection.is_reusable()
+        let elapsed = idle.since.elapsed();
+        elapsed < self.timeout && !idle.connection.may_end(elapsed) && idle.connection.is_reusable()
     }
 
     fn close_unusable_http2(&self, connections: &mut Connections) {

@@ -104,6 +104,17 @@ async fn idle_connections_expire() {
 }
 
 #[tokio::test]
+async fn a_connection_is_closed_before_the_end_that_the_server_announced() {
+    for (announced, is_kept) in [("timeout=1, max=9", false), ("max=9,Timeout = 0", false), ("timeout=60", true)] {
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nkeep-alive: {announced}\r\n\r\n");
+        let server = TestServer::start(vec![Step::Write(head.into_bytes()), Step::Silence]).await;
+        let (pool, uri) = pool_with(&server.base_url(), Settings::default());
+        pool.request(post(&uri, "x".into())).await.unwrap();
+        assert_eq!(pool.idle.take().is_some(), is_kept, "{announced}");
+    }
+}
+
+#[tokio::test]
 async fn no_more_connections_stay_idle_than_allowed() {
     let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".to_vec();
     let server = TestServer::start(vec![Step::Write(answer), Step::Silence]).await;

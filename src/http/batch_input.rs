@@ -1,0 +1,118 @@
+//! Input file of a batch: each line has the body of a request, which may name objects.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::response::Response;
+use bytes::BytesMut;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use crate::keys::KnownKey;
+use crate::pipeline::PassThrough;
+use callwright_openai::{MAX_REFERENCES, ObjectReference, UncheckedBody};
+use callwright_upstream::{Answer, RequestBody};
+
+use super::error;
+use super::state::ClientSide;
+
+/// Maximum time for reading one file: OpenAI permits 200 MB, a second per 2 MB.
+const MAX_TIME: Duration = Duration::from_secs(100);
+
+/// Files that are read at once. Each needs the memory of one line.
+static SEARCHES: Semaphore = Semaphore::const_new(2);
+
+/// Returns the objects that the lines of a file at the provider name. The file may have been uploaded in parts and by other
+/// means, so it is read when a batch uses it.
+///
+/// # Errors
+/// The response for a file that cannot be read, or a line that cannot be searched.
+pub(super) async fn references(
+    side: &ClientSide,
+    known: &KnownKey,
+    id: &str,
+    headers: &HeaderMap,
+) -> Result<Vec<ObjectReference>, Box<Response>> {
+    let search = async {
+        let _permit = SEARCHES.acquire().await;
+        let mut answer = content(side, id, headers.clone()).await?;
+        let mut lines = Lines { side, known, pending: BytesMut::new(), number: 0, references: BTreeMap::new() };
+        while let Some(piece) = answer.next().await {
+            lines.piece(&piece.map_err(|failure| error::upstream_failure(&failure))?).await?;
+        }
+        lines.end().await
+    };
+    let result = timeout(MAX_TIME, search).await;
+    result.unwrap_or_else(|_| Err(unreadable(&format!("not within {} s", MAX_TIME.as_secs()))))
+}
+
+async fn content(side: &ClientSide, id: &str, mut headers: HeaderMap) -> Result<Answer, Box<Response>> {
+    headers.remove(CONTENT_LENGTH);
+    headers.remove(CONTENT_TYPE);
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    let path_and_query = format!("/files/{}/content", utf8_percent_encode(id, NON_ALPHANUMERIC));
+    let body = RequestBody::default();
+    let request = PassThrough { method: Method::GET, path_and_query, headers, body, upstream: None };
+    let answer = side.pipeline.pass_through(request).await.map_err(|failure| error::upstream_failure(&failure))?;
+    if !answer.status.is_success() {
+        return Err(unreadable(&format!("the provider returned status {}", answer.status.as_u16())));
+    }
+    Ok(answer)
+}
+
+fn unreadable(reason: &str) -> Box<Response> {
+    let message = format!("the batch's input file cannot be searched for objects of other keys: {reason}");
+    Box::new(error::invalid_request(StatusCode::BAD_GATEWAY, message, "unreadable_input_file"))
+}
+
+/// Lines of a file that arrives in pieces.
+struct Lines<'a> {
+    side: &'a ClientSide,
+    known: &'a KnownKey,
+    /// Beginning of a line.
+    pending: BytesMut,
+    number: usize,
+    references: BTreeMap<String, ObjectReference>,
+}
+
+impl Lines<'_> {
+    async fn piece(&mut self, piece: &[u8]) -> Result<(), Box<Response>> {
+        let mut searched = self.pending.len();
+        self.pending.extend_from_slice(piece);
+        while let Some(end) = self.pending.get(searched..).and_then(|rest| memchr::memchr(b'\n', rest)) {
+            let line = self.pending.split_to(searched + end + 1);
+            self.line(line.freeze()).await?;
+            searched = 0;
+        }
+        if self.pending.len() > self.side.body_limit_bytes { Err(self.fault("it is too long")) } else { Ok(()) }
+    }
+
+    async fn end(mut self) -> Result<Vec<ObjectReference>, Box<Response>> {
+        let last = self.pending.split();
+        self.line(last.freeze()).await?;
+        Ok(self.references.into_values().collect())
+    }
+
+    async fn line(&mut self, line: Bytes) -> Result<(), Box<Response>> {
+        self.number += 1;
+        if line.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        let found = self.side.pipeline.object_references(self.known, &line).await;
+        for reference in found.map_err(|fault| self.fault(&fault.to_string()))? {
+            self.references.insert(reference.id.clone(), reference);
+        }
+        if self.references.len() > MAX_REFERENCES {
+            return Err(self.fault(&UncheckedBody::TooMany.to_string()));
+        }
+        Ok(())
+    }
+
+    fn fault(&self, fault: &str) -> Box<Response> {
+        Box::new(error::invalid_body(format!("line {} of the batch's input file: {fault}", self.number)))
+    }
+}
