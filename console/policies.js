@@ -9,13 +9,13 @@ export async function policies() {
   const { policies: all } = await get("/admin/policies");
   const usual = all.find((one) => one.is_default);
   const rows = all.map((one) => [link(one.name, ["policy", one.name]), one.mode, `${one.priority}`,
-    one.match ? JSON.stringify(one.match) : one.is_default ? "default" : one.aliases.length ? "" : "by name only", one.aliases.join(", "), one.selectable ? "yes" : "",
+    one.match ? JSON.stringify(one.match) : one.is_default ? "default" : one.aliases.length ? "" : "by name only", one.aliases.join(", "),
     one === usual ? "" : `${differences(one, usual).length}`, one.description]);
-  return [heading("Policies"), table("Policies in order of precedence", ["Policy", "Mode", "#Priority", "Match", "Aliases", "Selectable", "#Differences", "Purpose"], rows), ...explainForm()];
+  return [heading("Policies"), table("Policies in order of precedence", ["Policy", "Mode", "#Priority", "Match", "Aliases", "#Differences", "Purpose"], rows), ...explainForm()];
 }
 
 /** Members of a policy that identify it instead of defining rules. */
-const IDENTITY = ["name", "description", "is_default", "aliases", "match", "priority", "selectable", "file"];
+const IDENTITY = ["name", "description", "is_default", "aliases", "match", "priority", "file"];
 
 /** Returns the keys of a policy and their values; lists are values. */
 function keysOf(policy) {

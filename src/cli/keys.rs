@@ -99,10 +99,10 @@ struct KeyChangeOptions {
     /// Policy that applies to the key's turns; "" for none.
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
-    /// Policy that the key's requests may select; may be given several times. Default: the policies that are
-    /// `selectable`.
-    #[arg(long, value_name = "NAME")]
-    selectable: Vec<String>,
+    /// Policy that the key's requests may select with `x-callwright-policy`; may be given several times. Default: none.
+    /// "" removes the list.
+    #[arg(long = "selectable-policy", value_name = "NAME")]
+    selectable_policies: Vec<String>,
     /// Model or alias that the key may use, as a glob; may be given several times. Default: all. "*" removes a
     /// restriction.
     #[arg(long = "model", value_name = "GLOB")]
@@ -141,6 +141,8 @@ enum Period {
 impl KeyChangeOptions {
     fn into_change(self) -> KeyChange {
         let models = if self.models == ["*"] { Some(Vec::new()) } else { some(self.models) };
+        let selectable_policies =
+            if self.selectable_policies == [""] { Some(Vec::new()) } else { some(self.selectable_policies) };
         let pass_through = match self.pass_through.as_slice() {
             [] => None,
             [path] if path == "default" => Some(None),
@@ -150,7 +152,7 @@ impl KeyChangeOptions {
         KeyChange {
             group: self.group,
             policy: self.policy,
-            selectable: some(self.selectable).map(Some),
+            selectable_policies,
             models,
             pass_through,
             requests_per_minute: self.requests_per_minute,
@@ -215,7 +217,7 @@ async fn act(action: KeysAction, loaded: &LoadedConfig, registrar: Registrar<'_>
 
 /// Checks that every named policy exists.
 fn check_policies(loaded: &LoadedConfig, change: &KeyChange) -> VerbResult {
-    let named: Vec<&String> = change.policy.iter().chain(change.selectable.iter().flatten().flatten()).collect();
+    let named: Vec<&String> = change.policy.iter().chain(change.selectable_policies.iter().flatten()).collect();
     let named = named.into_iter().filter(|name| !name.is_empty());
     let book = load_policies(loaded)?;
     for name in named {
@@ -278,9 +280,7 @@ fn show(key: &KeyReport, format: OutputFormat) -> VerbResult {
     outln!("{} ({}): {}", plain::text(&key.name), key.id, key.state.label());
     outln!("  group       {}", text_or(&key.group, "none"));
     outln!("  policy      {}", text_or(&key.policy, "that of requests without a key"));
-    let selectable =
-        key.selectable.as_ref().map_or_else(|| "policies with `selectable: true`".to_owned(), |names| names.join(", "));
-    outln!("  selectable  {}", plain::text(&selectable));
+    outln!("  selectable  {}", text_or(&key.selectable_policies.join(", "), "no policy"));
     outln!("  models      {}", text_or(&key.models.join(", "), "all"));
     let paths =
         key.pass_through.as_ref().map_or_else(|| "those of `keys.pass_through`".to_owned(), |paths| paths.join(", "));

@@ -82,7 +82,8 @@ struct PolicyExplainArguments {
     /// Header field of the request; may be given several times.
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// Name of the request's virtual key.
+    /// Name of the request's virtual key. It is assumed to list the policy that a header field `x-callwright-policy`
+    /// selects.
     #[arg(long, value_name = "NAME")]
     key: Option<String>,
     /// Name of the key's group.
@@ -117,7 +118,8 @@ fn explain(arguments: &PolicyExplainArguments) -> VerbResult {
         headers.append(name.clone(), value.clone());
     }
     let alias = loaded.settings.aliases.get(&model);
-    let wish = headers.get(POLICY_HEADER).and_then(|value| value.to_str().ok()).map(str::trim);
+    let wish = headers.get(POLICY_HEADER).and_then(|value| value.to_str().ok()).map(|text| text.trim().to_owned());
+    let wish = wish.filter(|wish| !wish.is_empty());
     let reasoned = book.reason(&TurnFacts {
         model: &model,
         alias: alias.map(|_| model.as_str()),
@@ -126,10 +128,10 @@ fn explain(arguments: &PolicyExplainArguments) -> VerbResult {
             name,
             group: &arguments.group,
             policy: &arguments.key_policy,
-            selectable: None,
+            selectable_policies: wish.as_slice(),
         }),
         headers: &headers,
-        requested: wish.filter(|wish| !wish.is_empty()),
+        requested: wish.as_deref(),
     })?;
     match arguments.format {
         OutputFormat::Text => print_explanation(&model, alias.is_some(), &reasoned),
@@ -171,7 +173,7 @@ fn print_explanation(model: &str, is_alias: bool, reasoned: &PolicySelection) {
     outln!("{} `{model}`: policy `{}`, mode `{}`", kind(is_alias), policy.name, mode(reasoned));
     outln!("  `{base}` applies: {ground}");
     if policy.name != *base {
-        outln!("  the request adds a policy with `{POLICY_HEADER}`: of each rule the stricter applies");
+        outln!("  the request selects another one with `{POLICY_HEADER}`");
     }
     outln!("policies in the order of evaluation:");
     for one in considered {

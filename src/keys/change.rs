@@ -35,9 +35,8 @@ pub struct KeyChange {
     pub group: Option<String>,
     /// Policy that applies to the key's turns; empty: none.
     pub policy: Option<String>,
-    /// Policies that the key's requests may select; `null`: those that are `selectable`.
-    #[serde(deserialize_with = "some")]
-    pub selectable: Option<Option<Vec<String>>>,
+    /// Policies that the key's requests may select; empty: none.
+    pub selectable_policies: Option<Vec<String>>,
     /// Globs on the models and aliases that the key may use; empty: all.
     pub models: Option<Vec<String>>,
     /// Paths below `/v1` that are passed through for the key; `null`: those of the configuration.
@@ -84,9 +83,9 @@ impl KeyChange {
             check_text("policy", policy)?;
             key.policy.clone_from(policy);
         }
-        if let Some(selectable) = &self.selectable {
-            check_texts("selectable", selectable.as_deref().unwrap_or_default())?;
-            key.selectable.clone_from(selectable);
+        if let Some(policies) = &self.selectable_policies {
+            check_texts("selectable_policies", policies)?;
+            key.selectable_policies.clone_from(policies);
         }
         if let Some(models) = &self.models {
             check_texts("models", models)?;
@@ -211,9 +210,9 @@ mod tests {
 
     #[test]
     fn null_is_told_from_what_is_left_out() {
-        let read = |value| serde_json::from_value::<KeyChange>(value).unwrap().selectable;
+        let read = |value| serde_json::from_value::<KeyChange>(value).unwrap().pass_through;
         assert_eq!(read(json!({})), None);
-        assert_eq!(read(json!({"selectable": null})), Some(None));
-        assert_eq!(read(json!({"selectable": []})), Some(Some(vec![])));
+        assert_eq!(read(json!({"pass_through": null})), Some(None));
+        assert_eq!(read(json!({"pass_through": []})), Some(Some(vec![])));
     }
 }

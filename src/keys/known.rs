@@ -175,7 +175,7 @@ mod tests {
             name: "ada".to_owned(),
             group: String::new(),
             policy: String::new(),
-            selectable: None,
+            selectable_policies: Vec::new(),
             models: Vec::new(),
             pass_through: None,
             limits: KeyLimits::default(),

@@ -54,7 +54,7 @@ impl<'a> Registrar<'a> {
             name: draft.name.clone(),
             group: String::new(),
             policy: String::new(),
-            selectable: None,
+            selectable_policies: Vec::new(),
             models: Vec::new(),
             pass_through: None,
             limits: KeyLimits::default(),

@@ -24,8 +24,8 @@ pub struct KeyReport {
     pub prefixes: Vec<PrefixReport>,
     /// Policy to which the key is bound; empty: none.
     pub policy: String,
-    /// Policies that the key's requests may select; `None`: those that are `selectable`.
-    pub selectable: Option<Vec<String>>,
+    /// Policies that the key's requests may select.
+    pub selectable_policies: Vec<String>,
     /// Globs on the models that the key may use; empty: all.
     pub models: Vec<String>,
     /// Paths below `/v1` that are passed through for the key; `None`: those of the configuration (`keys.pass_through`).
@@ -91,7 +91,7 @@ impl KeyReport {
             state: KeyState::of(key, now),
             prefixes: prefixes.collect(),
             policy: key.policy.clone(),
-            selectable: key.selectable.clone(),
+            selectable_policies: key.selectable_policies.clone(),
             models: key.models.clone(),
             pass_through: key.pass_through.clone(),
             limits: key.limits,

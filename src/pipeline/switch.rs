@@ -80,9 +80,7 @@ impl Switch {
     /// Returns the policy with the switch applied.
     pub(crate) fn in_force(&self, policy: Arc<Policy>) -> Arc<Policy> {
         let state = self.state.load();
-        // `base+requested`: the requested part only makes a turn stricter, so the base policy decides.
-        let base = policy.name.split_once('+').map_or(policy.name.as_str(), |(base, _)| base);
-        let is_off = state.everything.is_some() || state.policies.contains_key(base);
+        let is_off = state.everything.is_some() || state.policies.contains_key(&policy.name);
         if is_off { Arc::new(Policy { mode: Mode::Off, ..Policy::clone(&policy) }) } else { policy }
     }
 }

@@ -517,26 +517,6 @@ async fn an_approved_call_whose_outcome_is_unknown_is_not_sent_again_and_nobody_
 }
 
 #[tokio::test]
-async fn a_header_makes_an_allowed_call_one_to_be_approved_and_never_the_other_way_round() {
-    let rule = |permission: &str| {
-        format!(
-            "execute:\n  rules:\n    - {{methods: [POST], permission: {permission}}}\n  approval: {{mode: notice}}\nselectable: true"
-        )
-    };
-    for (base, asked_for) in [("allow", "approve"), ("approve", "allow")] {
-        let (upstream, api) = (model().await, api().await);
-        let config = rooms::config_of(&upstream, &api) + &policy::table("base");
-        let (base, other) = (policy::file("base", &rule(base)), policy::file("other", &rule(asked_for)));
-        let files = [rooms::FILES[0], ("policies/base.yaml", base.as_str()), ("policies/other.yaml", other.as_str())];
-        let proxy = Proxy::start_with_files(config, &files).await;
-        let headers = [("x-callwright-session", "s1"), ("x-callwright-policy", "other")];
-        let told = content(&proxy.client().chat_with(&ask(BOOKING), &headers).await);
-        assert!(told.contains(WAITS), "{told}");
-        assert!(api.received().is_empty());
-    }
-}
-
-#[tokio::test]
 async fn the_queue_is_bounded_in_number_and_size() {
     for (setting, reason) in
         [("max_pending_approvals = 0\n", "already waiting for approval"), ("max_approval_bytes = 10\n", "too large")]

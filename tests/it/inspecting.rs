@@ -128,7 +128,7 @@ async fn policies_in_force_are_listed_and_the_one_of_a_request_explained() {
     let upstream = Server::always(text("Hello.")).await;
     let file = policy::file("search", "match: {headers: {x-team: search}}\npriority: 5\n");
     let tables = config(&upstream.url("/v1")) + &policy::table("base");
-    let base = policy::file("base", "selectable: true\n");
+    let base = policy::file("base", "");
     let proxy =
         Proxy::start_with_files(tables, &[("policies/search.yaml", &file), ("policies/base.yaml", &base)]).await;
     let operator = proxy.operator();

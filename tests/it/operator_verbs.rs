@@ -126,9 +126,9 @@ async fn a_health_check_finds_the_operator_side_in_the_configuration() {
 }
 
 const POLICIES: [(&str, &str); 3] = [
-    ("default.yaml", "description: d\nselectable: true\n"),
+    ("default.yaml", "description: d\n"),
     ("gpt.yaml", "description: g\nmode: shadow\nmatch: {models: ['gpt-*']}\n"),
-    ("team.yaml", "description: t\npriority: 5\nselectable: true\nmatch: {headers: {x-team: search}}\n"),
+    ("team.yaml", "description: t\npriority: 5\nmatch: {headers: {x-team: search}}\n"),
 ];
 
 /// Runs `policy explain` for a request for this model.
@@ -173,7 +173,9 @@ fn policy_explain_names_what_is_no_request() {
         assert!(said.stderr.contains(word), "{}", said.stderr);
     }
     let said = explained("o3", &["--header", "x-callwright-policy: gpt"]);
-    assert!(said.status == Some(1) && said.stderr.contains("gpt"), "it is not selectable: {}", said.stderr);
+    assert!(said.status == Some(1) && said.stderr.contains("gpt"), "there is no key: {}", said.stderr);
+    let said = explained("o3", &["--key", "ada", "--header", "x-callwright-policy: gpt"]);
+    assert!(stdout(&said).contains("policy `gpt`, mode `shadow`"), "{}", stdout(&said));
 }
 
 #[test]

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::parse::parse;
 use super::selector::MatchSelector;
 use super::sources::{builtin, folder};
-use super::tighten::tighten;
 use super::{Policy, PolicyError, SelectError, Settings, TurnFacts};
 use callwright_common::text::nearest;
 use callwright_common::watch::{FolderDigest, FolderError, FolderFile, digest};
@@ -18,16 +17,13 @@ use http::HeaderMap;
 ///
 /// Precedence: the policy to which the virtual key is bound; otherwise the one to which the alias is bound; otherwise
 /// the matching policy with the highest priority (among equals, the first file name); otherwise the default. A policy
-/// that the request selects is combined with that one, rule by rule, and the stricter rule wins (`tighten` defines
-/// the order of each rule).
+/// that the request selects replaces it, if the request's virtual key lists that policy.
 #[derive(Debug)]
 pub struct PolicyBook {
     /// Sorted by descending priority, then by file name.
     entries: Vec<PolicyEntry>,
     by_name: HashMap<String, usize>,
     default: usize,
-    /// Combinations of policy in force × requested policy, created lazily.
-    tightened: Vec<OnceLock<Arc<Policy>>>,
     bindings: BTreeMap<String, AliasBinding>,
     place: String,
     seen: FolderDigest,
@@ -120,23 +116,14 @@ impl PolicyBook {
     /// # Errors
     /// [`SelectError`] if the request selects a policy that it may not use.
     pub fn resolve(&self, facts: &TurnFacts<'_>) -> Result<Arc<Policy>, SelectError> {
-        let base = self.base(facts)?;
-        let Some(name) = facts.requested else { return Ok(Arc::clone(&self.entries[base].policy)) };
-        let requested = *self.by_name.get(name).ok_or_else(|| self.unknown(name))?;
-        if requested == base {
-            return Ok(Arc::clone(&self.entries[base].policy));
+        let base = &self.entries[self.base(facts)?].policy;
+        let Some(name) = facts.requested.filter(|name| *name != base.name) else { return Ok(Arc::clone(base)) };
+        let name = name.to_owned();
+        let Some(key) = facts.key else { return Err(SelectError::NoKey { name }) };
+        if !key.selectable_policies.contains(&name) {
+            return Err(SelectError::NotSelectable { name, permitted: key.selectable_policies.to_vec() });
         }
-        let is_selectable = match facts.key.and_then(|key| key.selectable) {
-            Some(names) => names.iter().any(|selectable| selectable == name),
-            None => self.entries[requested].policy.selectable,
-        };
-        if !is_selectable {
-            return Err(SelectError::NotSelectable { name: name.to_owned() });
-        }
-        let tightened = &self.tightened[base * self.entries.len() + requested];
-        let policy =
-            tightened.get_or_init(|| Arc::new(tighten(&self.entries[base].policy, &self.entries[requested].policy)));
-        Ok(Arc::clone(policy))
+        self.get(&name).cloned().ok_or(SelectError::Unknown { name })
     }
 
     /// Returns the policy with this name.
@@ -184,9 +171,8 @@ impl PolicyBook {
             other.policy.priority.cmp(&one.policy.priority).then_with(|| one.path.cmp(&other.path))
         });
         let by_name = index(&entries)?;
-        let tightened = std::iter::repeat_with(OnceLock::new).take(entries.len().pow(2)).collect();
         let seen = digest(sources);
-        let mut book = Self { entries, by_name, default: 0, tightened, bindings: BTreeMap::new(), place, seen };
+        let mut book = Self { entries, by_name, default: 0, bindings: BTreeMap::new(), place, seen };
         let found = book.by_name.get(default).copied();
         book.default = found.ok_or_else(|| book.missing(default, "`[policies] default`".to_owned()))?;
         Ok(book)
@@ -206,11 +192,6 @@ impl PolicyBook {
             .iter()
             .position(|entry| entry.selector.as_ref().is_some_and(|selector| selector.matches(facts)));
         Ok(matching.unwrap_or(self.default))
-    }
-
-    fn unknown(&self, name: &str) -> SelectError {
-        let selectable = self.policies().filter(|policy| policy.selectable).map(|policy| policy.name.as_str());
-        SelectError::Unknown { name: name.to_owned(), nearest: nearest(name, selectable).map(str::to_owned) }
     }
 
     fn missing(&self, name: &str, user: String) -> PolicyError {
@@ -270,23 +251,28 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_bound_before_an_alias_and_says_what_may_be_asked_for() {
+    fn a_key_is_bound_before_an_alias_and_lists_what_its_requests_may_select() {
         let none = HeaderMap::new();
-        let book = book(&[DEFAULT, ("bound.yaml", ""), ("own.yaml", ""), ("open.yaml", "selectable: true")]).unwrap();
-        let key = KeyFacts { name: "ada", group: "", policy: "own", selectable: None };
+        let book = book(&[DEFAULT, ("bound.yaml", ""), ("own.yaml", ""), ("open.yaml", "")]).unwrap();
+        let key = KeyFacts { name: "ada", group: "", policy: "own", selectable_policies: &[] };
         let facts = TurnFacts { alias_policy: Some("bound"), key: Some(key), ..facts(&none) };
         assert_eq!(resolve(&book, facts), Ok("own".to_owned()));
         let unbound = TurnFacts { key: Some(KeyFacts { policy: "", ..key }), ..facts };
         assert_eq!(resolve(&book, unbound), Ok("bound".to_owned()));
         let lost = resolve(&book, TurnFacts { key: Some(KeyFacts { policy: "lost", ..key }), ..facts });
         assert!(lost.unwrap_err().to_string().contains("the key `ada` is bound to the policy `lost`"));
-        let names = ["bound".to_owned()];
-        let ask = |name, selectable| {
-            resolve(&book, TurnFacts { requested: Some(name), key: Some(KeyFacts { selectable, ..key }), ..facts })
+        let listed = ["bound", "open", "lost"].map(str::to_owned);
+        let select = |name, selectable_policies| {
+            let key = KeyFacts { selectable_policies, ..key };
+            resolve(&book, TurnFacts { requested: Some(name), key: Some(key), ..facts })
         };
-        assert_eq!(ask("open", None), Ok("own+open".to_owned()));
-        assert_eq!(ask("bound", Some(&names[..])), Ok("own+bound".to_owned()));
-        assert!(ask("bound", None).is_err() && ask("open", Some(&names[..])).is_err());
+        assert_eq!(select("open", &listed), Ok("open".to_owned()));
+        assert_eq!(select("own", &[]), Ok("own".to_owned()), "it applies anyway");
+        assert_eq!(select("lost", &listed), Err(SelectError::Unknown { name: "lost".to_owned() }));
+        let refused = select("default", &listed).unwrap_err().to_string();
+        assert!(refused.ends_with("it may select `bound`, `open`, `lost`"), "{refused}");
+        let refused = select("open", &[]).unwrap_err().to_string();
+        assert!(refused.ends_with("it may select none"), "{refused}");
     }
 
     #[test]
@@ -309,31 +295,13 @@ mod tests {
     }
 
     #[test]
-    fn a_request_may_ask_for_a_selectable_policy_and_gets_both() {
+    fn a_request_without_a_key_selects_no_policy() {
         let none = HeaderMap::new();
-        let book = PolicyBook::builtin();
-        let policy = book.resolve(&TurnFacts { requested: Some("strict"), ..facts(&none) }).unwrap();
-        assert_eq!(policy.name, "default+strict");
-        assert_eq!(policy.on_exhausted, book.get("strict").unwrap().on_exhausted);
-        let again = book.resolve(&TurnFacts { requested: Some("strict"), ..facts(&none) }).unwrap();
-        assert!(Arc::ptr_eq(&policy, &again), "the combination is made once");
-    }
-
-    #[test]
-    fn asking_for_the_policy_that_holds_anyway_changes_nothing() {
-        let none = HeaderMap::new();
-        let requested = TurnFacts { requested: Some("default"), ..facts(&none) };
-        assert_eq!(resolve(&PolicyBook::builtin(), requested), Ok("default".to_owned()));
-    }
-
-    #[test]
-    fn a_request_cannot_have_what_is_unknown_or_not_selectable() {
-        let none = HeaderMap::new();
-        let ask = |name| resolve(&PolicyBook::builtin(), TurnFacts { requested: Some(name), ..facts(&none) });
-        assert_eq!(ask("shadow"), Err(SelectError::NotSelectable { name: "shadow".to_owned() }));
-        let unknown = SelectError::Unknown { name: "strikt".to_owned(), nearest: Some("strict".to_owned()) };
-        assert_eq!(ask("strikt"), Err(unknown));
-        assert!(ask("").is_err());
+        let select = |name| resolve(&PolicyBook::builtin(), TurnFacts { requested: Some(name), ..facts(&none) });
+        assert_eq!(select("default"), Ok("default".to_owned()));
+        for name in ["strict", "strikt", ""] {
+            assert_eq!(select(name), Err(SelectError::NoKey { name: name.to_owned() }));
+        }
     }
 
     #[test]

@@ -118,6 +118,7 @@ mod tests {
     use http::HeaderMap;
 
     use super::*;
+    use crate::KeyFacts;
     use callwright_common::watch::FolderFile;
 
     fn book(files: &[(&str, &str)]) -> PolicyBook {
@@ -127,9 +128,9 @@ mod tests {
 
     fn three() -> PolicyBook {
         book(&[
-            ("default.yaml", "selectable: true"),
+            ("default.yaml", ""),
             ("gpt.yaml", "match: {models: ['gpt-*']}"),
-            ("team.yaml", "priority: 5\nselectable: true\nmatch: {models: ['gpt-*'], headers: {x-team: search}}"),
+            ("team.yaml", "priority: 5\nmatch: {models: ['gpt-*'], headers: {x-team: search}}"),
         ])
     }
 
@@ -160,8 +161,11 @@ mod tests {
         assert_eq!((reasoned.base.as_str(), reasoned.ground), ("default", SelectionReason::Default));
         let bound = book.reason(&TurnFacts { alias_policy: Some("gpt"), ..facts }).unwrap();
         assert_eq!((bound.base.as_str(), bound.ground), ("gpt", SelectionReason::Bound));
-        let wished = book.reason(&TurnFacts { requested: Some("team"), ..facts }).unwrap();
-        assert_eq!((wished.policy.name.as_str(), wished.base.as_str()), ("default+team", "default"));
-        assert!(book.reason(&TurnFacts { requested: Some("gpt"), ..facts }).is_err(), "it is not selectable");
+        let listed = ["team".to_owned()];
+        let key = KeyFacts { name: "ada", group: "", policy: "", selectable_policies: &listed };
+        let select = |name| book.reason(&TurnFacts { requested: Some(name), key: Some(key), ..facts });
+        let selected = select("team").unwrap();
+        assert_eq!((selected.policy.name.as_str(), selected.base.as_str()), ("team", "default"));
+        assert!(select("gpt").is_err(), "the key does not list it");
     }
 }

@@ -78,17 +78,26 @@ pub enum PolicyError {
 /// Error for a request that selects a policy that it may not use: status 400.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
-    /// No policy has this name.
-    #[error("`x-callwright-policy`: there is no policy `{name}`{}", known(.nearest.as_deref()))]
+    /// The key lists a policy that does not exist.
+    #[error("`x-callwright-policy`: the key may select the policy `{name}`, which does not exist")]
     Unknown {
         /// The requested name.
         name: String,
-        /// Most similar name among the selectable policies.
-        nearest: Option<String>,
     },
-    /// The policy exists, but requests may not select it.
-    #[error("`x-callwright-policy`: the policy `{name}` is not selectable; set `selectable: true` in it")]
+    /// The key does not list the policy.
+    #[error("`x-callwright-policy`: the key may not select the policy `{name}`; it may select {}", names(.permitted))]
     NotSelectable {
+        /// The requested name.
+        name: String,
+        /// Names of the policies that the key lists.
+        permitted: Vec<String>,
+    },
+    /// The request has no virtual key, so that nothing permits the selection.
+    #[error(
+        "`x-callwright-policy`: only a request with a virtual key that lists the policy `{name}` may select it \
+         (`selectable_policies`)"
+    )]
+    NoKey {
         /// The requested name.
         name: String,
     },
@@ -110,6 +119,13 @@ pub enum SelectError {
         /// Name of the policy.
         name: String,
     },
+}
+
+fn names(permitted: &[String]) -> String {
+    if permitted.is_empty() {
+        return "none".to_owned();
+    }
+    permitted.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn known(nearest: Option<&str>) -> String {

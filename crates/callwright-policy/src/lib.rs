@@ -5,8 +5,7 @@
 //! One YAML file is one policy; `policies/default.yaml` documents every key. [`PolicyBook::resolve`] finds the policy
 //! of a turn: the one to which the virtual key is bound; otherwise the one to which the model alias is bound;
 //! otherwise the matching policy with the highest `priority` (among equals, the first file name); otherwise the one
-//! in `[policies] default`. A request may select a `selectable` policy with `x-callwright-policy`, which can only
-//! tighten the rules that apply anyway.
+//! in `[policies] default`. With `x-callwright-policy` a request may select one of the policies that its virtual key lists.
 
 mod book;
 mod considered;
@@ -17,7 +16,6 @@ mod rules;
 mod selector;
 mod settings;
 mod sources;
-mod tighten;
 mod validate;
 mod watch;
 

@@ -16,6 +16,12 @@ const MAX_DEPTH: usize = 16;
 /// Maximum number of YAML events of a file, which limits the expansion of anchors.
 const MAX_EVENTS: usize = 100_000;
 
+/// Keys that were removed, with what applies in their place.
+const REMOVED: [(&str, &str); 1] = [(
+    "selectable",
+    "a virtual key lists the policies that its requests may select (`callwright keys update NAME --selectable-policy POLICY`)",
+)];
+
 const BOUNDS: Bounds = Bounds { depth: MAX_DEPTH, events: MAX_EVENTS };
 
 /// Parses a policy.
@@ -45,7 +51,11 @@ pub fn load_file(path: &Path) -> Result<Policy, PolicyError> {
 }
 
 fn invalid(source: &FolderFile, problem: YamlProblem) -> PolicyError {
-    let YamlProblem { line, column, message } = problem;
+    let YamlProblem { line, column, mut message } = problem;
+    let is_of = |key: &str| message.starts_with(&format!("unknown key `{key}`"));
+    if let Some((key, instead)) = REMOVED.into_iter().find(|(key, _)| is_of(key)) {
+        message = format!("the key `{key}` was removed: {instead}");
+    }
     PolicyError::Invalid { file: source.shown(), line, column, message }
 }
 
@@ -98,8 +108,8 @@ pub(super) mod tests {
     fn the_shipped_strict_and_shadow_say_what_they_are_for() {
         let [_, shadow, strict] = builtin().try_into().unwrap();
         let (shadow, strict) = (parse(&shadow).unwrap().0, parse(&strict).unwrap().0);
-        assert_eq!((shadow.name.as_str(), shadow.mode, shadow.selectable), ("shadow", Mode::Shadow, false));
-        assert_eq!((strict.name.as_str(), strict.mode, strict.selectable), ("strict", Mode::Guard, true));
+        assert_eq!((shadow.name.as_str(), shadow.mode), ("shadow", Mode::Shadow));
+        assert_eq!((strict.name.as_str(), strict.mode), ("strict", Mode::Guard));
         assert_eq!((strict.on_exhausted, strict.scan.report), (OnExhausted::Error, Report::All));
     }
 
@@ -145,21 +155,25 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_fault_is_named_by_its_code_or_its_name_and_an_unknown_one_is_shown_with_its_place() {
-        let faults = policy("scan:\n  faults: {E3.1: advise, placeholder: off}\n").scan.faults;
+    fn a_removed_key_names_what_replaces_it() {
+        let removed = error("mode: guard\nselectable: true\n");
+        assert!(removed.starts_with("team.yaml:2:1: the key `selectable` was removed: a virtual key lists"), "{removed}");
+    }
+
+    #[test]
+    fn a_fault_is_named_by_its_code_and_an_unknown_one_is_shown_with_its_place() {
+        let faults = policy("scan:\n  faults: {E3.1: advise, E4.3: off}\n").scan.faults;
         assert_eq!(faults.of(FaultCode::ParameterOfOtherTool), Action::Advise);
         assert_eq!(faults.of(FaultCode::Placeholder), Action::Off);
         assert_eq!(
-            error("scan:\n  faults:\n    paramter_missing: off\n"),
-            "team.yaml:3:5: unknown key `paramter_missing`; did you mean `parameter_missing`?"
+            error("scan:\n  faults:\n    parameter_missing: off\n"),
+            "team.yaml:3:5: unknown key `parameter_missing`; faults are named by their codes: `E3.4`"
         );
         assert_eq!(error("scan: {faults: {E4.9: off}}\n"), "team.yaml:1:17: unknown key `E4.9`; did you mean `E4.4`?");
         assert_eq!(
             error("scan: {faults: {E4.3: on}}\n"),
             "team.yaml:1:23: unknown value `on`; expected one of off, advise, repair, feedback"
         );
-        let twice = error("scan: {faults: {E1: off, no_call: off}}\n");
-        assert!(twice.starts_with("team.yaml:1:") && twice.contains("are the same fault"), "{twice}");
     }
 
     #[test]

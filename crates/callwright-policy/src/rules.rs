@@ -26,8 +26,6 @@ pub struct Policy {
     /// Turns to which the policy applies. If omitted, the policy applies only where it is named.
     #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
     pub matches: Option<Match>,
-    /// Whether a request may select it with `x-callwright-policy`.
-    pub selectable: bool,
     /// Intervention level of the proxy.
     pub mode: Mode,
     /// Budget of a turn.

@@ -35,8 +35,8 @@ pub struct KeyFacts<'a> {
     pub group: &'a str,
     /// Policy to which the key is bound; empty: none.
     pub policy: &'a str,
-    /// Policies that its requests may select; `None`: those that are `selectable`.
-    pub selectable: Option<&'a [String]>,
+    /// Policies that its requests may select.
+    pub selectable_policies: &'a [String],
 }
 
 /// Compiled globs of a `match`.
@@ -191,14 +191,14 @@ mod tests {
         let none = HeaderMap::new();
         let both = selector("{keys: ['search-*'], groups: ['team']}");
         let of = |name, group| {
-            let key = KeyFacts { name, group, policy: "", selectable: None };
+            let key = KeyFacts { name, group, policy: "", selectable_policies: &[] };
             both.matches(&TurnFacts { key: Some(key), ..facts("m", None, &none) })
         };
         assert!(of("search-1", "team"));
         assert!(!of("mail", "team") && !of("search-1", "other") && !of("search-1", ""));
         assert!(!both.matches(&facts("m", None, &none)));
         let any_group = selector("groups: ['*']");
-        let key = KeyFacts { name: "a", group: "", policy: "", selectable: None };
+        let key = KeyFacts { name: "a", group: "", policy: "", selectable_policies: &[] };
         assert!(!any_group.matches(&TurnFacts { key: Some(key), ..facts("m", None, &none) }), "no group is none");
     }
 

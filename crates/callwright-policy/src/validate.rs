@@ -13,8 +13,7 @@ use callwright_types::{LimitMessage, Limits};
 /// Maximum length of a name, which is used in header values, metric labels and table columns.
 const MAX_NAME: usize = 64;
 
-/// Maximum number of execution rules. Combining two policies takes time and space proportional to the product of
-/// their rules.
+/// Maximum number of execution rules, which are evaluated one after the other for each call.
 const MAX_EXECUTE_RULES: usize = 64;
 
 /// Number of rounds of feedback or history. More rounds only increase costs, because a model learns nothing more.

@@ -60,7 +60,7 @@ pub(super) fn key(id: &str, name: &str) -> VirtualKey {
         name: name.to_owned(),
         group: String::new(),
         policy: String::new(),
-        selectable: None,
+        selectable_policies: Vec::new(),
         models: Vec::new(),
         pass_through: None,
         limits: KeyLimits::default(),

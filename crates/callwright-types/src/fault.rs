@@ -69,16 +69,15 @@ impl FaultCode {
         Self::CallAnnounced,
     ];
 
-    /// All codes, then all names.
-    pub const WORDS: [&str; 36] = {
-        let mut words = [""; 36];
+    /// All short codes.
+    pub const CODES: [&str; 18] = {
+        let mut codes = [""; 18];
         let mut index = 0;
         while index < Self::ALL.len() {
-            words[index] = Self::ALL[index].code();
-            words[index + Self::ALL.len()] = Self::ALL[index].name();
+            codes[index] = Self::ALL[index].code();
             index += 1;
         }
-        words
+        codes
     };
 
     /// Returns the short code, which is the metric label and API value.
@@ -105,7 +104,7 @@ impl FaultCode {
         }
     }
 
-    /// Returns the readable name, which is the template and policy key.
+    /// Returns the readable name, which is the name of the template.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NoCall => "no_call",

@@ -17,9 +17,9 @@ pub struct VirtualKey {
     /// Policy of the key's turns; empty for the policy of turns without a key.
     #[serde(default)]
     pub policy: String,
-    /// Names of the policies that its requests may select; `None` for those that are `selectable`.
+    /// Names of the policies that its requests may select.
     #[serde(default)]
-    pub selectable: Option<Vec<String>>,
+    pub selectable_policies: Vec<String>,
     /// Globs on the names of permitted models and aliases; empty for all.
     #[serde(default)]
     pub models: Vec<String>,

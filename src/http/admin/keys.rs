@@ -214,8 +214,7 @@ fn failed(failure: &KeyError) -> Response {
 /// Returns an error response if the change names a policy that does not exist.
 fn lacks_policy(side: &OperatorSide, change: &KeyChange) -> Option<Response> {
     let policies = side.pipeline.policies();
-    let selectable = change.selectable.iter().flatten().flatten();
-    let named = change.policy.iter().chain(selectable).filter(|name| !name.is_empty());
+    let named = change.policy.iter().chain(change.selectable_policies.iter().flatten()).filter(|name| !name.is_empty());
     let unknown = named.into_iter().find(|name| policies.get(name).is_none())?;
     let known: Vec<&str> = policies.policies().map(|policy| policy.name.as_str()).collect();
     let message = format!("there is no policy `{unknown}`; known policies: {}", known.join(", "));
@@ -278,7 +277,7 @@ pub(in crate::http) fn describe(api: &mut ApiParts) {
         required("state", one_of(KEY_STATES)),
         optional("prefixes", array(object([]))),
         optional("policy", text()),
-        optional("selectable", array(text()).or_null()),
+        optional("selectable_policies", array(text())),
         optional("models", array(text())),
         optional("pass_through", array(text()).or_null()),
         optional("limits", object([])),
@@ -307,10 +306,7 @@ fn change_members() -> Vec<ApiMember> {
     vec![
         optional("group", text_of(0, Some(MAX_NAME)).or_null().about("Group of the key; empty: none.")),
         optional("policy", text_of(0, Some(MAX_GLOB)).or_null().about("Policy of the key's turns; empty: none.")),
-        optional(
-            "selectable",
-            texts("Policies that the key's requests may select; `null`: those that are `selectable`."),
-        ),
+        optional("selectable_policies", texts("Policies that the key's requests may select; empty: none.")),
         optional("models", texts("Globs on the models and aliases that the key may use; empty: all.")),
         optional(
             "pass_through",

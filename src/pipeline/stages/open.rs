@@ -216,7 +216,7 @@ fn admit<'a>(
 /// Returns the facts of a key for policy selection.
 fn key_facts(known: &KnownKey) -> KeyFacts<'_> {
     let key = known.key();
-    KeyFacts { name: &key.name, group: &key.group, policy: &key.policy, selectable: key.selectable.as_deref() }
+    KeyFacts { name: &key.name, group: &key.group, policy: &key.policy, selectable_policies: &key.selectable_policies }
 }
 
 /// Returns the upstreams with the model's names there, in failover order. Turns without a session are routed by their

@@ -209,10 +209,11 @@ async fn a_key_has_its_policy_and_may_ask_for_its_own() {
     let other_group = verdict(json!({"name": "night-2", "group": "day"}), &[]).await;
     assert_eq!(other_group.verdict(), "repaired");
     let wish = [("x-callwright-policy", "strict"), ("x-callwright-debug", "true")];
-    let wished = verdict(json!({"name": "wishes", "selectable": ["strict"]}), &wish).await.ok();
-    assert_eq!(wished["callwright"]["policy"], "default+strict", "{wished}");
+    let wished = verdict(json!({"name": "wishes", "selectable_policies": ["strict"]}), &wish).await.ok();
+    assert_eq!(wished["callwright"]["policy"], "strict", "{wished}");
     let refused = verdict(json!({"name": "may-not"}), &wish).await.error(400);
     assert_eq!(refused["code"], "policy_not_selectable");
+    assert!(refused["message"].as_str().unwrap().contains("may select none"), "{refused}");
     let unknown = post(&proxy, "/admin/keys", json!({"name": "lost", "policy": "nobody"})).await.error(400);
     assert!(unknown["message"].as_str().unwrap().contains("there is no policy `nobody`"));
 }

@@ -1,7 +1,6 @@
 //! Actions for the faults of the table.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -78,12 +77,6 @@ impl FaultActions {
         }
         self
     }
-
-    /// Returns the stronger of the two actions for each code.
-    #[must_use]
-    pub fn stricter(&self, other: &Self) -> Self {
-        FaultCode::ALL.into_iter().fold(*self, |all, code| all.with(code, self.of(code).max(other.of(code))))
-    }
 }
 
 impl Default for FaultActions {
@@ -112,12 +105,10 @@ impl JsonSchema for FaultActions {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut properties = serde_json::Map::new();
         for code in FaultCode::ALL {
-            for (key, other) in [(code.code(), code.name()), (code.name(), code.code())] {
-                let mut action = Action::json_schema(generator);
-                action.insert("description".to_owned(), format!("{} (`{other}`).", code.words()).into());
-                action.insert("default".to_owned(), Self::default_of(code).label().into());
-                properties.insert(key.to_owned(), action.to_value());
-            }
+            let mut action = Action::json_schema(generator);
+            action.insert("description".to_owned(), format!("{} (`{}`).", code.words(), code.name()).into());
+            action.insert("default".to_owned(), Self::default_of(code).label().into());
+            properties.insert(code.code().to_owned(), action.to_value());
         }
         json_schema!({ "type": "object", "properties": properties, "additionalProperties": false })
     }
@@ -133,17 +124,15 @@ impl<'de> Visitor<'de> for ActionsVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<FaultActions, A::Error> {
-        let mut given: BTreeMap<FaultCode, Action> = BTreeMap::new();
+        let mut actions = FaultActions::default();
         while let Some(FaultCodeKey(code)) = entries.next_key()? {
-            if given.insert(code, entries.next_value()?).is_some() {
-                return Err(A::Error::custom(format!("`{}` and `{}` are the same fault", code.code(), code.name())));
-            }
+            actions = actions.with(code, entries.next_value()?);
         }
-        Ok(given.into_iter().fold(FaultActions::default(), |all, (code, action)| all.with(code, action)))
+        Ok(actions)
     }
 }
 
-/// A code or a name. Its error is that of an unknown field, so that the file parser can suggest the nearest name.
+/// A code. Its error is that of an unknown field, so that the file parser can suggest the nearest name.
 struct FaultCodeKey(FaultCode);
 
 impl<'de> Deserialize<'de> for FaultCodeKey {
@@ -157,7 +146,15 @@ impl<'de> Deserialize<'de> for FaultCodeKey {
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<FaultCodeKey, E> {
-                text.parse().map(FaultCodeKey).map_err(|_| E::unknown_field(text, &FaultCode::WORDS))
+                let code = FaultCode::ALL.into_iter().find(|code| code.code() == text || code.name() == text);
+                match code {
+                    Some(code) if code.code() == text => Ok(FaultCodeKey(code)),
+                    Some(code) => Err(E::custom(format_args!(
+                        "unknown key `{text}`; faults are named by their codes: `{}`",
+                        code.code()
+                    ))),
+                    None => Err(E::unknown_field(text, &FaultCode::CODES)),
+                }
             }
         }
         deserializer.deserialize_identifier(KeyVisitor)
@@ -180,8 +177,8 @@ mod tests {
     }
 
     #[test]
-    fn codes_and_names_are_read_and_what_is_left_out_has_its_default() {
-        let actions: FaultActions = serde_json::from_str(r#"{"E3.1":"advise","placeholder":"off"}"#).unwrap();
+    fn codes_are_read_and_what_is_left_out_has_its_default() {
+        let actions: FaultActions = serde_json::from_str(r#"{"E3.1":"advise","E4.3":"off"}"#).unwrap();
         assert_eq!(actions.of(FaultCode::ParameterOfOtherTool), Action::Advise);
         assert_eq!(actions.of(FaultCode::Placeholder), Action::Off);
         assert_eq!(actions.of(FaultCode::TypeMismatch), Action::Feedback);
@@ -190,8 +187,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_fault_or_said_twice_is_refused() {
-        for text in [r#"{"E9":"off"}"#, r#"{"E1":"never"}"#, r#"{"E1":"off","no_call":"off"}"#] {
+    fn what_is_no_code_is_refused() {
+        for text in [r#"{"E9":"off"}"#, r#"{"E1":"never"}"#, r#"{"no_call":"off"}"#] {
             assert!(serde_json::from_str::<FaultActions>(text).is_err(), "{text}");
         }
     }

@@ -86,8 +86,7 @@ impl<'de> Deserialize<'de> for LinearRegex {
 #[derive(Debug, Clone, Default)]
 pub struct ToolGlobs {
     texts: Vec<String>,
-    /// More than one if rules were combined.
-    compiled: Vec<GlobSet>,
+    compiled: GlobSet,
 }
 
 impl ToolGlobs {
@@ -100,7 +99,7 @@ impl ToolGlobs {
         for text in &texts {
             set.add(Glob::new(text).map_err(|error| error.to_string())?);
         }
-        Ok(Self { compiled: vec![set.build().map_err(|error| error.to_string())?], texts })
+        Ok(Self { compiled: set.build().map_err(|error| error.to_string())?, texts })
     }
 
     /// Whether a glob matches the name, or there is no glob.
@@ -110,16 +109,7 @@ impl ToolGlobs {
 
     /// Whether a glob matches the name; false if there is no glob.
     pub fn name(&self, tool: &str) -> bool {
-        self.compiled.iter().any(|set| set.is_match(tool))
-    }
-
-    /// Returns the globs of both.
-    pub fn and(&self, other: &Self) -> Self {
-        if self == other {
-            return self.clone();
-        }
-        let texts = self.texts.iter().chain(&other.texts).cloned().collect();
-        Self { texts, compiled: self.compiled.iter().chain(&other.compiled).cloned().collect() }
+        self.compiled.is_match(tool)
     }
 
     /// Returns the globs as written.
@@ -186,9 +176,6 @@ mod tests {
         let some = globs(&["crm/*", "geo?ode"]).unwrap();
         assert!(some.fit("crm/list/all") && some.fit("geocode") && !some.fit("maps/route"));
         assert!(globs(&[]).unwrap().fit("anything") && !globs(&[]).unwrap().name("anything"));
-        let both = some.and(&globs(&["hr/*"]).unwrap());
-        assert_eq!((&both, &both.and(&both)), (&globs(&["crm/*", "geo?ode", "hr/*"]).unwrap(), &both));
-        assert!(both.name("hr/hire") && !both.name("maps/route"));
         assert!(globs(&["a["]).is_err());
     }
 }

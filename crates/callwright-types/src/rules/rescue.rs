@@ -58,26 +58,10 @@ impl Unsure {
             other => other,
         }
     }
-
-    /// Returns the rank by strictness: the stricter of two never converts more text to calls.
-    const fn rank(self) -> u8 {
-        match self {
-            Self::Call => 0,
-            Self::Confirm => 1,
-            Self::Auto => 2,
-            Self::Text => 3,
-        }
-    }
-
-    /// Returns the stricter of two.
-    #[must_use]
-    pub const fn stricter(self, other: Self) -> Self {
-        if self.rank() >= other.rank() { self } else { other }
-    }
 }
 
 /// Handling of rescued arguments that are identifiers or expressions of a program.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Expressions {
     /// The source text becomes a string: `to=user.email` gives `"user.email"`. Leaderboards require this.
@@ -121,15 +105,5 @@ mod tests {
     fn auto_follows_the_upstream() {
         assert_eq!((Unsure::Auto.towards(true), Unsure::Auto.towards(false)), (Unsure::Text, Unsure::Confirm));
         assert_eq!((Unsure::Call.towards(true), Unsure::Text.towards(false)), (Unsure::Call, Unsure::Text));
-    }
-
-    #[test]
-    fn the_stricter_handling_never_makes_more_calls() {
-        let order = [Unsure::Call, Unsure::Confirm, Unsure::Auto, Unsure::Text];
-        for (index, one) in order.into_iter().enumerate() {
-            for other in order.into_iter().skip(index) {
-                assert_eq!((one.stricter(other), other.stricter(one)), (other, other));
-            }
-        }
     }
 }
