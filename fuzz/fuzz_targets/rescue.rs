@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use callwright_types::rules::{Evidence, Expressions, RepairRules, ScanRules};
-use callwright_judge::feedback::Templates;
+use callwright_judge::feedback;
 use callwright_judge::repair::rescue::decision::Delivery;
 use callwright_judge::repair::rescue::{Reading, Rescued, Situation, rescue};
 use callwright_judge::repair::{Spoken, judge_message};
@@ -48,7 +48,7 @@ fuzz_target!(|input: &[u8]| {
         Reading::Text => {}
         Reading::NoCall(diagnosis) | Reading::Unfinished(diagnosis) => {
             assert_ne!(situation.evidence, Evidence::Off);
-            assert!(!Templates::builtin().no_call(&diagnosis, tool_set).is_empty());
+            assert!(!feedback::no_call(&diagnosis, tool_set).is_empty());
         }
         Reading::Calls(rescued) => check(&text, tool_set, &situation, &rescued),
     }

@@ -8,7 +8,7 @@
 use arbitrary::Unstructured;
 use callwright_types::Call;
 use callwright_types::rules::{RepairRules, Report, ScanRules, UnknownParameters};
-use callwright_judge::feedback::Templates;
+use callwright_judge::feedback;
 use callwright_judge::repair::{judge, repair_call};
 use callwright_judge::scanner::{Context, ToolSet, scan};
 use callwright_fuzz::{arbitrary_json, tool_set};
@@ -57,7 +57,7 @@ fn check(call: &Call, book: &ToolSet, rules: &ScanRules) {
         Err(diagnoses) => {
             assert!(!diagnoses.is_empty());
             assert!(diagnoses.windows(2).all(|pair| pair[0].code.level() <= pair[1].code.level()));
-            told(call, &Templates::builtin().faulty_call(call, &diagnoses, book), book);
+            told(call, &feedback::faulty_call(call, &diagnoses, book), book);
         }
     }
 }

@@ -67,7 +67,6 @@ pub(super) async fn build(
     let memories = Memories::load(&settings, &store, embedder, &upstreams, &metrics).await;
     let tokens = SealedTokens::new(&store, &settings.store)?.map(|tokens| Arc::new(tokens) as Arc<dyn SharedTokens>);
     let executor = Executor::build(&settings.executor, store.clone(), tokens)?;
-    let (templates, template_watcher) = operator_files::load_templates(&settings.feedback)?;
     let (notations, notation_watcher) = operator_files::load_notations(&settings.repair, base_dir)?;
     let (catalog, aliases) = (tooling.clone(), settings.aliases.clone());
     let has_directory = !settings.policies.directory.is_empty();
@@ -92,7 +91,6 @@ pub(super) async fn build(
         policies,
         validators: Validators::new(&settings.scanner),
         judgement: settings.scanner.budget(),
-        templates,
         notations,
         executor,
         store: store.clone(),
@@ -107,7 +105,7 @@ pub(super) async fn build(
         log_turns: settings.telemetry.log_turns,
     });
     let watchers =
-        document_watchers.into_iter().chain(policy_watcher).chain(template_watcher).chain(notation_watcher).collect();
+        document_watchers.into_iter().chain(policy_watcher).chain(notation_watcher).collect();
     Ok(BuiltPipeline {
         pipeline: Arc::new(pipeline),
         store,

@@ -1,4 +1,4 @@
-//! Composition root: builds every module from the settings, reloads documents, policies, templates and certificates,
+//! Composition root: builds every module from the settings, reloads documents, policies and certificates,
 //! and shuts down in order.
 //!
 //! Owns the order of construction and of shutdown. Depends on every other module. Must not be used by any module but
@@ -80,7 +80,7 @@ pub struct App {
     _workers: WorkerThreads,
     metrics: Arc<Metrics>,
     addresses: AddressAudit,
-    /// Watchers of documents, policies, templates and certificates; dropping one stops it.
+    /// Watchers of documents, policies and certificates; dropping one stops it.
     watchers: Vec<Watcher>,
 }
 

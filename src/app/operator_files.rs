@@ -1,4 +1,4 @@
-//! Files that operators edit: policies, templates, notations and planner edges, and their reload when they change.
+//! Files that operators edit: policies, notations and planner edges, and their reload when they change.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,6 @@ use arc_swap::ArcSwap;
 
 use crate::pipeline::AliasSettings;
 use callwright_common::watch::{FileError, Trigger, WatchError, Watcher, reload_file};
-use callwright_judge::feedback::{self, TemplateError, Templates};
 use callwright_judge::repair::{self, Notations};
 use callwright_knowledge::planner;
 use callwright_knowledge::planner::producers::Edges;
@@ -58,18 +57,6 @@ pub(super) fn load_policies(
     // A proxy whose policies do not reload is better than no proxy.
     let watcher = watcher.inspect_err(|error| tracing::error!(%error, "policies will not reload")).ok();
     Ok((current, watcher))
-}
-
-/// Loads the templates, and watches their folder where the settings enable it.
-pub(super) fn load_templates(settings: &feedback::Settings) -> Result<(Templates, Option<Watcher>), TemplateError> {
-    let templates = Templates::load(settings)?;
-    let watcher = feedback::watch(settings, &templates, |result| match result {
-        Ok(()) => tracing::info!("templates reloaded"),
-        Err(error) => tracing::error!(%error, "templates not reloaded; the previous ones stay in use"),
-    });
-    // A proxy whose templates do not reload is better than no proxy.
-    let watcher = watcher.inspect_err(|error| tracing::error!(%error, "templates will not reload")).ok();
-    Ok((templates, watcher))
 }
 
 /// The table that turns use, and the watcher of the operator's file.

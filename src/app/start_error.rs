@@ -7,7 +7,6 @@ use super::own_listeners::OwnListener;
 use crate::http::{ServeError, TlsError};
 use callwright_common::watch::FileError;
 use callwright_executor as executor;
-use callwright_judge::feedback::TemplateError;
 use callwright_knowledge::representation::RepresentationError;
 use callwright_openapi::LoadError;
 use callwright_policy::PolicyError;
@@ -74,7 +73,4 @@ pub enum StartError {
     /// A policy file is invalid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// A template is invalid.
-    #[error(transparent)]
-    Template(#[from] TemplateError),
 }

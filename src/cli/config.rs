@@ -10,7 +10,6 @@ use super::output::outln;
 use super::setup::{load_config, load_policies};
 use crate::app::{self, ToolsetFinding};
 use crate::config;
-use callwright_judge::feedback::Templates;
 use callwright_judge::repair::Notations;
 use callwright_openapi::{Report, Toolset};
 use callwright_policy::Policy;
@@ -24,7 +23,7 @@ pub(super) struct ConfigArguments {
 
 #[derive(Debug, Subcommand)]
 enum ConfigAction {
-    /// Validate the configuration and its policies, templates, notations and OpenAPI documents as `serve` would.
+    /// Validate the configuration and its policies, notations and OpenAPI documents as `serve` would.
     Check {
         /// Configuration file. Default: CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
         #[arg(long, value_name = "FILE")]
@@ -49,7 +48,6 @@ fn check(file: Option<PathBuf>) -> VerbResult {
     let loaded = load_config(file)?;
     let mut problems = Vec::new();
     let book = load_policies(&loaded).map_err(|error| problems.push(error.to_string())).ok();
-    problems.extend(Templates::load(&loaded.settings.feedback).err().map(|error| error.to_string()));
     let notations = Notations::load(&loaded.settings.repair, &loaded.base_dir);
     problems.extend(notations.err().map(|error| error.to_string()));
     for (name, upstream) in &loaded.settings.upstreams {

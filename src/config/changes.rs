@@ -64,7 +64,6 @@ fn changed_tables(before: &Settings, after: &Settings) -> Vec<&'static str> {
         explain,
         scanner,
         repair,
-        feedback,
         policies,
         representations,
         planner,

@@ -115,7 +115,7 @@ fn with_paths_from(base_dir: &Path, mut settings: Settings) -> Settings {
     for path in certificates
         .chain(server.tls.files_mut())
         .chain(server.operator_tls.files_mut())
-        .chain([&mut settings.executor.ca_file, &mut settings.feedback.templates])
+        .chain([&mut settings.executor.ca_file])
         .chain(secrets)
         .filter(|path| !path.is_empty())
     {

@@ -182,7 +182,7 @@ fn relative_paths_start_at_the_files_folder() {
     let file = folder.path().join("callwright.toml");
     std::fs::write(
         &file,
-        "[upstreams.default]\nca_file = 'ca.pem'\n[feedback]\ntemplates = '/absolute'\n\
+        "[upstreams.default]\nca_file = 'ca.pem'\n[server.tls]\nkey = '/absolute'\ncertificate = '/c'\n\
         [executor]\nca_file = 'certificates/apis.pem'\n",
     )
     .unwrap();
@@ -190,7 +190,7 @@ fn relative_paths_start_at_the_files_folder() {
     let upstream = &loaded.settings.upstreams["default"];
     assert_eq!(Path::new(&upstream.ca_file), folder.path().join("ca.pem"));
     assert_eq!(Path::new(&loaded.settings.executor.ca_file), folder.path().join("certificates/apis.pem"));
-    assert_eq!(loaded.settings.feedback.templates, "/absolute");
+    assert_eq!(loaded.settings.server.tls.key, "/absolute");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use callwright_executor as executor;
-use callwright_judge::{feedback, repair, scanner};
+use callwright_judge::{repair, scanner};
 use callwright_knowledge::{experience, explain, planner, procedures, representation};
 use callwright_offline::learning;
 use callwright_openapi as catalog;
@@ -58,8 +58,6 @@ pub struct Settings {
     pub scanner: scanner::Settings,
     /// Rescue of calls from text.
     pub repair: repair::Settings,
-    /// Templates of messages to the model.
-    pub feedback: feedback::Settings,
     /// Location of the policies.
     pub policies: policy::Settings,
     /// Learned representations of tools.
@@ -97,7 +95,6 @@ impl Default for Settings {
             explain: explain::Settings::default(),
             scanner: scanner::Settings::default(),
             repair: repair::Settings::default(),
-            feedback: feedback::Settings::default(),
             policies: policy::Settings::default(),
             representations: representation::Settings::default(),
             planner: planner::Settings::default(),

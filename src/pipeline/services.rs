@@ -11,7 +11,6 @@ use tokio_util::task::TaskTracker;
 use crate::keys::Access;
 use crate::webhook::Webhook;
 use callwright_executor::Executor;
-use callwright_judge::feedback::Templates;
 use callwright_judge::repair::Notations;
 use callwright_judge::scanner::{BudgetLimits, Validators};
 use callwright_knowledge::planner;
@@ -54,8 +53,6 @@ pub struct PipelineParts {
     pub validators: Validators,
     /// Budget for the validation of one answer.
     pub judgement: BudgetLimits,
-    /// Feedback templates.
-    pub templates: Templates,
     /// The notations for calls in texts; replaced when the operator's file changes.
     pub notations: Arc<ArcSwap<Notations>>,
     /// Executes calls of the catalog's tools.
@@ -93,7 +90,6 @@ pub struct Pipeline {
     pub(crate) policies: Arc<ArcSwap<PolicyBook>>,
     pub(crate) validators: Validators,
     pub(crate) judgement: BudgetLimits,
-    pub(crate) templates: Templates,
     pub(crate) notations: Arc<ArcSwap<Notations>>,
     pub(crate) executor: Executor,
     pub(crate) store: Arc<Store>,
@@ -125,7 +121,7 @@ impl Pipeline {
     /// Creates a pipeline.
     pub fn new(parts: PipelineParts) -> Self {
         let PipelineParts { settings, aliases, upstreams, passing, tooling, policies, .. } = parts;
-        let PipelineParts { validators, templates, notations, executor, store, planner, access, .. } = parts;
+        let PipelineParts { validators, notations, executor, store, planner, access, .. } = parts;
         let PipelineParts { judgement, memory, traces, metrics, spans, log_turns, .. } = parts;
         let offered_before = OfferedBefore::new(settings.remembered_tools_bytes);
         let recalled_before = RecalledBefore::new(settings.remembered_notes_bytes);
@@ -140,7 +136,6 @@ impl Pipeline {
             policies,
             validators,
             judgement,
-            templates,
             notations,
             executor,
             approvals: ApprovalDesk::new(Arc::clone(&store), metrics.clone(), parts.webhook),

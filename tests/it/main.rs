@@ -97,7 +97,6 @@ mod stream_equality;
 mod streaming;
 mod support;
 mod switch;
-mod template_reload;
 mod tls;
 mod toolset_credentials;
 mod unjudged;

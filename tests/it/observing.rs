@@ -2,7 +2,7 @@
 
 use crate::support::answer::{self, call, call_chunks};
 use crate::support::request::{plain, streamed};
-use crate::support::{POLL, Proxy, Reply, Server, guarded, policy, rooms};
+use crate::support::{Proxy, Reply, Server, policy, rooms};
 use serde_json::{Value, json};
 
 const FAILURE: &str = r#"{"error":{"code":4711,"message":"Bad request"}}"#;
@@ -225,31 +225,6 @@ async fn documentation_of_toolsets_that_the_alias_does_not_offer_is_not_told() {
         let said = upstream.last_request().messages()[2]["content"].as_str().unwrap().contains(SENTENCE);
         assert_eq!(said, told, "{model}");
     }
-}
-
-#[tokio::test]
-async fn a_template_that_changes_is_used_for_old_failures_too() {
-    let upstream = Server::always(answer::text("Closed.")).await;
-    let api = Server::always(Reply::json(500, &json!({}))).await;
-    let config = rooms::config_of(&upstream, &api)
-        + &policy::table("ruled")
-        + "[feedback]\ntemplates = \"words\"\nreload_quiet_milliseconds = 20\n";
-    let rules = policy::file("ruled", ON);
-    let template = "words/observed_failure.jinja";
-    let files = [rooms::FILES[0], (template, "Primo."), ("policies/ruled.yaml", rules.as_str())];
-    let proxy = Proxy::start_with_files(config, &files).await;
-    let told = async || {
-        proxy.client().chat(&failed()).await.ok();
-        upstream.last_request().messages()[2]["content"].as_str().unwrap().to_owned()
-    };
-    assert!(told().await.ends_with("Primo."));
-    proxy.write(template, "Secundo.");
-    guarded("the new template", async {
-        while !told().await.ends_with("Secundo.") {
-            tokio::time::sleep(POLL).await;
-        }
-    })
-    .await;
 }
 
 #[tokio::test]

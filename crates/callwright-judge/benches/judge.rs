@@ -6,7 +6,7 @@ mod support;
 use callwright_allocator::Allocator;
 use std::hint::black_box;
 
-use callwright_judge::feedback::Templates;
+use callwright_judge::feedback;
 use callwright_judge::repair::rescue::Situation;
 use callwright_judge::repair::{JudgedMessage, Spoken, judge_message};
 use callwright_judge::scanner::{Context, ToolSet};
@@ -85,11 +85,11 @@ fn large_call(criterion: &mut Criterion) {
 }
 
 fn feedback(criterion: &mut Criterion) {
-    let (book, templates) = (usual_tools(), Templates::builtin());
+    let book = usual_tools();
     let calls = [call("get_weather", &json!({"city": "Oslo", "unit": "kelvin"}))];
     let message = judged(&calls, &book);
     let Some(Err(diagnoses)) = message.calls.first().map(|call| &call.result) else { panic!("the call is faulty") };
     criterion.bench_function("feedback on a faulty call", |bencher| {
-        bencher.iter(|| templates.faulty_call(black_box(&calls[0]), diagnoses, &book));
+        bencher.iter(|| feedback::faulty_call(black_box(&calls[0]), diagnoses, &book));
     });
 }

@@ -20,8 +20,8 @@
 //! use std::sync::Arc;
 //!
 //! use callwright_judge::{
-//!     Call, Context, Evidence, Owner, RepairRules, ScanRules, Situation, Spoken, Templates, Tool, ToolKind, ToolSet,
-//!     Validators, Verdict, judge_message,
+//!     Call, Context, Evidence, Owner, RepairRules, ScanRules, Situation, Spoken, Tool, ToolKind, ToolSet, Validators,
+//!     Verdict, feedback, judge_message,
 //! };
 //!
 //! let tool = Tool {
@@ -58,8 +58,8 @@
 //! let call = &judged.calls[0];
 //! let faults = call.result.as_ref().unwrap_err();
 //! assert_eq!((faults[0].code.code(), faults[0].path.as_str()), ("E4.2", "/days"));
-//! let feedback = Templates::builtin().faulty_call(&call.repaired, faults, &tools);
-//! assert!(feedback.contains("must be at least 1"));
+//! let message = feedback::faulty_call(&call.repaired, faults, &tools);
+//! assert!(message.contains("must be at least 1"));
 //! ```
 //!
 //! # Where to look next
@@ -71,7 +71,7 @@
 //! - [`repair`]: repair of one call ([`repair::repair_call`], [`repair::judge`]).
 //! - [`repair::rescue`]: calls in text ([`repair::rescue::rescue`]), further notations
 //!   ([`repair::Notations`]), and streamed text ([`repair::rescue::hold`]).
-//! - [`feedback`]: all messages ([`Templates`]), with templates that an operator can replace.
+//! - [`feedback`]: all messages.
 //! - [`ScanRules`] and [`RepairRules`]: which faults reject a call, and which repairs are allowed.
 
 pub mod feedback;
@@ -80,7 +80,6 @@ pub mod scanner;
 
 pub use callwright_types::rules::{Evidence, RepairRules, ScanRules};
 pub use callwright_types::{Call, Diagnosis, FaultCode, Owner, Repair, RepairKind, Tool, ToolKind, Verdict};
-pub use feedback::Templates;
 pub use repair::rescue::Situation;
 pub use repair::{JudgedCall, JudgedMessage, Spoken, judge_message};
 pub use scanner::{CheckedCall, Context, ToolSet, Validators};

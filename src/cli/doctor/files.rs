@@ -1,4 +1,4 @@
-//! Checks of the resources that the configuration names: policies, templates, documents, the store.
+//! Checks of the resources that the configuration names: policies, documents, the store.
 
 use std::path::Path;
 
@@ -7,14 +7,13 @@ use crate::app;
 use crate::cli::setup::load_policies;
 use crate::config::LoadedConfig;
 use crate::keys::{KeyState, Registrar};
-use callwright_judge::feedback::Templates;
 use callwright_judge::repair::Notations;
 use callwright_openapi::Catalog;
 use callwright_store::{Location, Store, StoreError};
 use callwright_types::RefusalReason;
 
 pub(super) async fn examine(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
-    let mut findings = vec![policies_of(loaded), templates(loaded), notations(loaded)];
+    let mut findings = vec![policies_of(loaded), notations(loaded)];
     findings.extend(documents(loaded).await);
     findings.push(store(loaded).await);
     findings.push(keys(loaded).await);
@@ -29,17 +28,6 @@ fn policies_of(loaded: &LoadedConfig) -> DoctorFinding {
             "policies",
             error.to_string(),
             "correct the file; `callwright policy check` validates it",
-        ),
-    }
-}
-
-fn templates(loaded: &LoadedConfig) -> DoctorFinding {
-    match Templates::load(&loaded.settings.feedback) {
-        Ok(_) => DoctorFinding::ok("templates", "the templates of messages to the model are valid"),
-        Err(error) => DoctorFinding::fail(
-            "templates",
-            error.to_string(),
-            "correct the file in the folder that `feedback.templates` names",
         ),
     }
 }

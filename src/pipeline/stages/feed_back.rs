@@ -4,6 +4,7 @@ use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{JudgedAnswer, ToolReply, Turn, TurnConversation};
 use crate::pipeline::tools::Offer;
+use callwright_judge::feedback;
 use callwright_judge::repair::JudgedCall;
 use callwright_telemetry::labels::Stage;
 use callwright_types::trace::Round;
@@ -39,9 +40,9 @@ fn append(
     turn.record.sent_back(is_of_call);
     if let Some(diagnosis) = &found.no_call {
         let text = match (purpose, found.no_answer()) {
-            (RequestPurpose::Confirmation, _) => pipeline.templates.confirm_call(diagnosis, &offer.tool_set),
-            (_, Some(_)) => pipeline.templates.no_answer(diagnosis),
-            (_, None) => pipeline.templates.no_call(diagnosis, &offer.tool_set),
+            (RequestPurpose::Confirmation, _) => feedback::confirm_call(diagnosis, &offer.tool_set),
+            (_, Some(_)) => feedback::no_answer(diagnosis),
+            (_, None) => feedback::no_call(diagnosis, &offer.tool_set),
         };
         let action = unread_action(diagnosis.code, message.text().as_deref().unwrap_or_default());
         note(turn, action, &text, brief(std::slice::from_ref(diagnosis)));
@@ -61,14 +62,14 @@ fn append(
             // The proxy does not keep these calls: the model makes them again with the corrected calls.
             let unjudged = message.unjudged_calls().into_iter();
             replies.extend(unjudged.map(|call| {
-                let text = pipeline.templates.deferred_call(&call);
+                let text = feedback::deferred_call(&call);
                 unexecuted(call, text)
             }));
             draft.append_feedback(&judged.completion, &replies);
         }
     }
     if purpose == RequestPurpose::Closing {
-        let text = pipeline.templates.closing(shown_rounds(turn));
+        let text = feedback::closing(shown_rounds(turn));
         draft.append_closing(&text);
     }
 }
@@ -80,13 +81,13 @@ fn unexecuted(call: Call, text: String) -> ToolReply {
 
 fn reply(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, call: &JudgedCall, namespace: Option<&str>) -> String {
     match &call.result {
-        Ok(_) => pipeline.templates.accepted_call(&call.made),
-        Err(_) if call.is_unexamined() => pipeline.templates.unexamined_call(&call.made),
+        Ok(_) => feedback::accepted_call(&call.made),
+        Err(_) if call.is_unexamined() => feedback::unexamined_call(&call.made),
         Err(diagnoses) => {
             let namesake = offer.tool_set.for_call(&call.made, namespace);
             let tool_set = namesake.as_ref().unwrap_or(&offer.tool_set);
-            let mut text = pipeline.templates.faulty_call(&call.made, diagnoses, tool_set);
-            text.push_str(&pipeline.templates.hints(&call.made, &call.advice));
+            let mut text = feedback::faulty_call(&call.made, diagnoses, tool_set);
+            text.push_str(&feedback::hints(&call.made, &call.advice));
             note(turn, call.made.written(), &text, brief(diagnoses));
             text
         }

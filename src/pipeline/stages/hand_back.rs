@@ -45,7 +45,7 @@ fn append(
     }
     draft.commit_results(&completion, &results);
     if next == DialogueStep::Ask(RequestPurpose::Closing) {
-        draft.append_closing(&pipeline.templates.closing(shown_rounds(turn)));
+        draft.append_closing(&feedback::closing(shown_rounds(turn)));
     }
 }
 
@@ -62,15 +62,15 @@ pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &RunResults) -> V
     for result in &ran.results {
         let call = result.checked.call();
         let text = match (&result.outcome, &result.explanation) {
-            (Outcome::Unapproved(note), _) => pipeline.templates.unapproved_call(call, note),
+            (Outcome::Unapproved(note), _) => feedback::unapproved_call(call, note),
             (outcome, None) => {
                 let answer = succeeded(outcome, pipeline.settings.outcome_chars);
                 match &result.doubt {
-                    Some(reason) => pipeline.templates.doubted_answer(call, &answer, reason),
+                    Some(reason) => feedback::doubted_answer(call, &answer, reason),
                     None => answer,
                 }
             }
-            (outcome, Some(explanation)) => pipeline.templates.failed_outcome(&FailedOutcome {
+            (outcome, Some(explanation)) => feedback::failed_outcome(&FailedOutcome {
                 call,
                 outcome,
                 explanation,

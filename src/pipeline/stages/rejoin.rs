@@ -10,6 +10,7 @@ use std::time::Instant;
 use crate::pipeline::kept_key::{self, MessageHashes};
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Turn, TurnConversation};
+use callwright_judge::feedback;
 use callwright_openai::{KeptPart, MessageView, ModelRequest};
 use callwright_store::{KeptRow, StoreError};
 use callwright_telemetry::labels::Stage;
@@ -40,7 +41,7 @@ pub(crate) async fn rejoin(pipeline: &Pipeline, turn: &mut Turn, conversation: &
     let parts = matching(&turn.request, &answers, &rows);
     if !parts.is_empty() {
         turn.record.trace_mut().rejoined = u32::try_from(parts.len()).unwrap_or(u32::MAX);
-        conversation.draft.rejoin(&parts, &pipeline.templates.lost_result());
+        conversation.draft.rejoin(&parts, &feedback::lost_result());
     }
     pipeline.metrics.overhead.observe(Stage::Rejoin, started.elapsed());
 }

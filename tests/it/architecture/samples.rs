@@ -28,7 +28,7 @@ fn an_import_against_the_table_is_found_in_every_way_to_write_it() {
     for text in [
         "use crate::repair::Spoken;",
         "use crate::repair;",
-        "use crate::{feedback::Templates, repair::Spoken};",
+        "use crate::{feedback::ToolSummary, repair::Spoken};",
         "use crate::{scanner, repair};",
         "use super::super::super::repair::Spoken;",
         "pub(crate) fn f() { crate::repair::judge() }",

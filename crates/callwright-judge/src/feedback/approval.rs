@@ -28,7 +28,7 @@ pub(super) fn context(call: &Call, note: &ApprovalNote) -> Value {
 mod tests {
     use jiff::Timestamp;
 
-    use crate::feedback::Templates;
+    use crate::feedback;
     use crate::scanner::testing::call;
     use callwright_types::{ApprovalNote, ApprovalStatus};
 
@@ -41,7 +41,7 @@ mod tests {
             decided_by: comment.map(|_| "ada`".to_owned()),
             comment: comment.map(str::to_owned),
         };
-        Templates::builtin().unapproved_call(&call("book_room", "{}"), &note)
+        feedback::unapproved_call(&call("book_room", "{}"), &note)
     }
 
     #[test]

@@ -2,17 +2,17 @@
 
 use std::fmt::Write as _;
 
-use super::{Templates, samples};
+use super::samples;
 use callwright_common::tokens::estimated;
 use callwright_types::FaultCode;
 
 /// Returns the table: for each template, the shortest and the longest message about one fault of the sample tools.
 fn table() -> String {
     let mut table = String::from("| code | template | bytes | words | tokens, about |\n|---|---|---:|---:|---:|\n");
-    let of_answers = (FaultCode::NoCall, "unread_answer", samples::unread_messages(&Templates::builtin()));
+    let of_answers = (FaultCode::NoCall, "unread_answer", samples::unread_messages());
     let calls = FaultCode::ALL.into_iter().filter(|code| code.is_of_call());
-    let calls = calls.map(|code| (code, code.name(), samples::messages(&Templates::builtin(), code)));
-    let silent = (FaultCode::NoAnswer, "no_answer", samples::silent_messages(&Templates::builtin()));
+    let calls = calls.map(|code| (code, code.name(), samples::messages(code)));
+    let silent = (FaultCode::NoAnswer, "no_answer", samples::silent_messages());
     for (code, template, messages) in std::iter::once(of_answers).chain(calls).chain([silent]) {
         let (bytes, words) = (range(&messages, str::len), range(&messages, |text| text.split_whitespace().count()));
         let tokens = range(&messages, estimated);

@@ -14,11 +14,7 @@ use callwright_types::{Call, Diagnosis, FaultCode};
 const MAX_FAULTS: usize = 8;
 
 /// Renders each fault with its own template, whose name is that of the fault code.
-pub(super) fn texts(
-    call: &Call,
-    diagnoses: &[Diagnosis],
-    render: impl Fn(&str, &Value) -> String,
-) -> Vec<(FaultCode, String)> {
+pub(super) fn texts(call: &Call, diagnoses: &[Diagnosis]) -> Vec<(FaultCode, String)> {
     let described = diagnoses.iter().take(MAX_FAULTS).enumerate();
     described
         .map(|(index, diagnosis)| {
@@ -171,7 +167,7 @@ fn regroup(
 
 #[cfg(test)]
 mod tests {
-    use crate::feedback::Templates;
+    use crate::feedback;
     use crate::scanner::scan;
     use crate::scanner::testing::{TOOLS, call, refusing, tool_set};
     use callwright_types::rules::ScanRules;
@@ -179,7 +175,7 @@ mod tests {
     fn told(name: &str, arguments: &str) -> String {
         let (book, call) = (tool_set(TOOLS), call(name, arguments));
         let diagnoses = scan(&call, 0, &book, &refusing()).unwrap_err();
-        Templates::builtin().faulty_call(&call, &diagnoses, &book)
+        feedback::faulty_call(&call, &diagnoses, &book)
     }
 
     /// Returns the arguments of the example at the end of a message.
@@ -260,7 +256,7 @@ mod tests {
         let told = |name: &str, arguments: &str| {
             let (book, call) = (tool_set(BOOK), call(name, arguments));
             let diagnoses = scan(&call, 0, &book, &refusing()).unwrap_err();
-            Templates::builtin().faulty_call(&call, &diagnoses, &book)
+            feedback::faulty_call(&call, &diagnoses, &book)
         };
         let message = told("send", r#"{"user":"u","kind":"a"}"#);
         assert!(message.contains("one level off: give it at `/mail/kind`"), "{message}");

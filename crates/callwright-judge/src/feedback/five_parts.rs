@@ -1,6 +1,6 @@
 //! Checks that every message has the five parts of AutoFeedback (section 3.2.3), from coarse to fine.
 
-use super::{Templates, samples};
+use super::samples;
 use callwright_types::FaultCode;
 
 /// Expected parts of every message, per code: location and fault, excluded causes, source of the correct value or
@@ -97,7 +97,7 @@ fn every_message_has_the_five_parts_in_this_order() {
     let of_calls: Vec<FaultCode> = FaultCode::ALL.into_iter().filter(|code| code.is_of_call()).collect();
     assert_eq!(PARTS.map(|(code, _)| code), of_calls[..]);
     for (code, [place, ruled_out, mend]) in PARTS {
-        let messages = samples::messages(&Templates::builtin(), code);
+        let messages = samples::messages(code);
         assert!(!messages.is_empty(), "{code}");
         for message in messages {
             check(&message, &["Error: the call of `", "` was not run.\n- ", place, ruled_out, mend, "\nCall again"]);
@@ -107,7 +107,7 @@ fn every_message_has_the_five_parts_in_this_order() {
 
 #[test]
 fn the_message_about_an_empty_answer_says_what_it_lacks_and_what_to_do() {
-    let messages = samples::silent_messages(&Templates::builtin());
+    let messages = samples::silent_messages();
     assert_eq!(messages.len(), 3);
     for message in &messages {
         check(
@@ -121,7 +121,7 @@ fn the_message_about_an_empty_answer_says_what_it_lacks_and_what_to_do() {
 
 #[test]
 fn so_has_the_message_about_an_answer_without_a_call() {
-    let messages = samples::unread_messages(&Templates::builtin());
+    let messages = samples::unread_messages();
     assert!(messages.len() > 1);
     for message in messages {
         let (place, ruled_out) = ("- E1 in the answer", "It is no tool call of the API");

@@ -43,7 +43,7 @@ fn line(description: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feedback::Templates;
+    use crate::feedback;
 
     #[test]
     fn each_tool_found_is_told_in_a_line() {
@@ -53,15 +53,14 @@ mod tests {
             ToolSummary { name: "listRooms", description: &long },
             ToolSummary { name: "getRoom", description: "" },
         ];
-        let text = Templates::builtin().found_tools(&found);
+        let text = feedback::found_tools(&found);
         assert!(text.contains("- `bookRoom`: Books a room.\n- `listRooms`: word word"), "{text}");
         assert!(text.contains(" ...\n- `getRoom`\n") && text.lines().count() == 5, "{text}");
     }
 
     #[test]
     fn nothing_found_and_nothing_searched_are_told_apart() {
-        let templates = Templates::builtin();
-        assert!(templates.found_tools(&[]).starts_with("No tool was found"));
-        assert!(templates.no_further_search(3).starts_with("No further searches in this turn: 3 were made."));
+        assert!(feedback::found_tools(&[]).starts_with("No tool was found"));
+        assert!(feedback::no_further_search(3).starts_with("No further searches in this turn: 3 were made."));
     }
 }

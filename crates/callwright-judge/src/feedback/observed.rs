@@ -42,14 +42,14 @@ pub(super) fn context(facts: &ObservedFailure<'_>) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use crate::feedback::{ObservedFailure, Templates};
+    use crate::feedback::{self, ObservedFailure};
     use crate::scanner::testing::{TOOLS, call, tool_set};
     use callwright_types::{Explanation, Passage};
 
     fn told(passages: &[&str], earlier: &[String], tokens: usize) -> String {
         let book = tool_set(TOOLS);
         let passage = |text: &&str| Passage { text: (*text).to_owned(), source: "w.yaml".to_owned(), score: 1.0 };
-        Templates::builtin().observed_failure(&ObservedFailure {
+        feedback::observed_failure(&ObservedFailure {
             call: &call("get_weather", r#"{"city":"Oslo","num_days":20}"#),
             text: r#"{"code":4711}"#,
             explanation: &Explanation { passages: passages.iter().map(passage).collect() },

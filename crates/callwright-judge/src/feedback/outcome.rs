@@ -229,7 +229,7 @@ fn parameters(facts: &FailedOutcome<'_>) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feedback::Templates;
+    use crate::feedback;
     use crate::scanner::testing::{TOOLS, call, tool_set};
     use callwright_types::RefusalReason;
     use callwright_types::outcome::ApiAnswer;
@@ -252,7 +252,7 @@ mod tests {
             source: (*source).to_owned(),
             score: 1.0,
         });
-        Templates::builtin().failed_outcome(&FailedOutcome {
+        feedback::failed_outcome(&FailedOutcome {
             call: &call("get_weather", r#"{"city":"Oslo","num_days":20}"#),
             outcome,
             explanation: &Explanation { passages: passages.collect() },
@@ -320,9 +320,9 @@ mod tests {
             earlier: &[],
             tokens: 500,
         };
-        let text = Templates::builtin().failed_outcome(&facts);
+        let text = feedback::failed_outcome(&facts);
         assert!(text.contains("not known whether the call took effect") && !text.contains("Call once more"), "{text}");
-        let text = Templates::builtin().failed_outcome(&FailedOutcome { only_reads: true, ..facts });
+        let text = feedback::failed_outcome(&FailedOutcome { only_reads: true, ..facts });
         assert!(text.contains("Call once more"), "{text}");
     }
 
@@ -330,7 +330,7 @@ mod tests {
     fn a_refused_credential_is_nothing_that_the_model_can_mend() {
         let book = tool_set(TOOLS);
         let passages = vec![Passage { text: "city: a city".to_owned(), source: "d".to_owned(), score: 1.0 }];
-        let text = Templates::builtin().failed_outcome(&FailedOutcome {
+        let text = feedback::failed_outcome(&FailedOutcome {
             call: &call("get_weather", r#"{"city":"Oslo"}"#),
             outcome: &answered(401, "{}"),
             explanation: &Explanation { passages },
@@ -360,11 +360,11 @@ mod tests {
             earlier: &[],
             tokens: 500,
         };
-        let text = Templates::builtin().failed_outcome(&facts);
+        let text = feedback::failed_outcome(&facts);
         assert!(text.contains("failed: the API answered with status 200, but with an empty object."), "{text}");
         assert!(text.contains("documentation describes this answer instead:\n<data>\na JSON object"), "{text}");
         assert!(text.contains("do not treat it as a result") && !text.contains("object</data>"), "{text}");
-        let text = Templates::builtin().failed_outcome(&FailedOutcome { only_reads: false, ..facts });
+        let text = feedback::failed_outcome(&FailedOutcome { only_reads: false, ..facts });
         assert!(text.contains("not known whether it took effect"), "{text}");
     }
 
@@ -374,7 +374,7 @@ mod tests {
         let redirected = |status: u16, location: Option<&str>, only_reads: bool| {
             let headers = location.map(|location| ("location".to_owned(), location.to_owned())).into_iter().collect();
             let outcome = Outcome::Answered(ApiAnswer { headers, ..ApiAnswer::new(status, "") });
-            Templates::builtin().failed_outcome(&FailedOutcome {
+            feedback::failed_outcome(&FailedOutcome {
                 call: &call("get_weather", r#"{"city":"Oslo"}"#),
                 outcome: &outcome,
                 explanation: &Explanation::default(),

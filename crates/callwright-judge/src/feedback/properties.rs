@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::Templates;
+use crate::feedback;
 use crate::scanner::generated::{call_of, config, misspelt, schema_and_arguments, tool_set, wild_json};
 use crate::scanner::testing::call;
 use crate::scanner::{ToolSet, scan};
@@ -48,11 +48,11 @@ proptest! {
         for text in [faulty.to_string(), arguments.to_string().replacen('"', "'", 1), String::new()] {
             let call = call("f", &text);
             let Err(diagnoses) = scan(&call, 0, &book, &ScanRules::default()) else { continue };
-            let message = Templates::builtin().faulty_call(&call, &diagnoses, &book);
+            let message = feedback::faulty_call(&call, &diagnoses, &book);
             check(&message, &book)?;
             prop_assert!(example(&message).is_some(), "{schema} {message}");
         }
-        let message = Templates::builtin().no_call(&of_answer(json!({ "name": "f" })), &book);
+        let message = feedback::no_call(&of_answer(json!({ "name": "f" })), &book);
         check(&message, &book)?;
         prop_assert!(example(&message).is_some(), "{schema} {message}");
     }
@@ -69,17 +69,17 @@ proptest! {
         let rules = ScanRules { report: Report::All, ..ScanRules::default() };
         let call = callwright_types::Call { name: name.to_owned(), ..call_of(&arguments) };
         if let Err(diagnoses) = scan(&call, 0, &book, &rules) {
-            check(&Templates::builtin().faulty_call(&call, &diagnoses, &book), &book)?;
+            check(&feedback::faulty_call(&call, &diagnoses, &book), &book)?;
         }
         let facts = json!({ "reason": reason, "near": text, "name": name, "notation": 5 });
-        check(&Templates::builtin().no_call(&of_answer(facts), &book), &book)?;
+        check(&feedback::no_call(&of_answer(facts), &book), &book)?;
     }
 
     #[test]
     fn a_fault_without_its_facts_is_still_told(code in prop::sample::select(FaultCode::ALL.to_vec()), null in any::<bool>()) {
         let book = tool_set(&json!({ "type": "object" }));
         let diagnosis = Diagnosis { code, facts: if null { Value::Null } else { json!({}) }, ..of_answer(Value::Null) };
-        let message = Templates::builtin().faulty_call(&call("f", "{}"), &[diagnosis], &book);
+        let message = feedback::faulty_call(&call("f", "{}"), &[diagnosis], &book);
         check(&message, &book)?;
         prop_assert!(message.contains(code.code()), "{message}");
     }

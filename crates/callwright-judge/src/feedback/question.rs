@@ -22,13 +22,12 @@ pub(super) fn context(questions: &[&str]) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use crate::feedback::Templates;
+    use crate::feedback;
 
     #[test]
     fn one_question_is_asked_as_it_is_and_several_in_one_list() {
-        let templates = Templates::builtin();
-        assert_eq!(templates.missing_inputs(&["Until\nwhen?"]), "Until when?");
-        let text = templates.missing_inputs(&["Until when?", "Where?", "Until when?"]);
+        assert_eq!(feedback::missing_inputs(&["Until\nwhen?"]), "Until when?");
+        let text = feedback::missing_inputs(&["Until when?", "Where?", "Until when?"]);
         assert!(text.ends_with("- Until when?\n- Where?"), "{text}");
     }
 }

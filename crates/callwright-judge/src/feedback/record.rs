@@ -42,7 +42,7 @@ pub(super) fn observation(round: &Round) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feedback::Templates;
+    use crate::feedback;
 
     fn record(rounds: usize) -> Vec<Round> {
         let round = |index| Round {
@@ -58,8 +58,8 @@ mod tests {
 
     #[test]
     fn the_model_is_asked_for_a_last_word_without_calls() {
-        let text = Templates::builtin().closing(&record(2));
+        let text = feedback::closing(&record(2));
         assert!(text.contains("Do not call a tool") && text.contains("- Tried: `book(1)`"), "{text}");
-        assert!(!Templates::builtin().closing(&[]).is_empty());
+        assert!(!feedback::closing(&[]).is_empty());
     }
 }

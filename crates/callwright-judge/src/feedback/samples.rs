@@ -1,4 +1,4 @@
-//! Sample facts for every template, taken from real scans, to check an operator's templates before use.
+//! Sample facts for every template, taken from real scans, to check the templates.
 
 use std::sync::Arc;
 
@@ -224,23 +224,20 @@ fn silent() -> Vec<Diagnosis> {
 }
 
 /// Returns complete messages about one fault of the kind, in every variant.
-#[cfg(test)]
-pub(super) fn messages(templates: &super::Templates, code: FaultCode) -> Vec<String> {
+pub(super) fn messages(code: FaultCode) -> Vec<String> {
     let book = tool_set();
     let of_kind = faults().into_iter().filter(|(_, diagnosis)| diagnosis.code == code);
-    of_kind.map(|(call, diagnosis)| templates.faulty_call(&call, &[diagnosis], &book)).collect()
+    of_kind.map(|(call, diagnosis)| super::faulty_call(&call, &[diagnosis], &book)).collect()
 }
 
 /// Returns complete messages about answers without content and call.
-#[cfg(test)]
-pub(super) fn silent_messages(templates: &super::Templates) -> Vec<String> {
-    silent().iter().map(|diagnosis| templates.no_answer(diagnosis)).collect()
+pub(super) fn silent_messages() -> Vec<String> {
+    silent().iter().map(|diagnosis| super::no_answer(diagnosis)).collect()
 }
 
 /// Returns complete messages about answers without a readable call.
-#[cfg(test)]
-pub(super) fn unread_messages(templates: &super::Templates) -> Vec<String> {
-    unread().iter().map(|(diagnosis, book)| templates.no_call(diagnosis, book)).collect()
+pub(super) fn unread_messages() -> Vec<String> {
+    unread().iter().map(|(diagnosis, book)| super::no_call(diagnosis, book)).collect()
 }
 
 fn frames() -> Vec<Value> {

@@ -15,19 +15,17 @@ use crate::pipeline::tools::Offer;
 pub(super) struct MessageKeys {
     /// Hash of the policy rules and of the toolsets whose documentation is used.
     rules: [u8; 32],
-    /// Hash of the operator's template.
-    template: [u8; 32],
     /// Hashes of the tools by name.
     tools: HashMap<String, [u8; 32]>,
 }
 
 impl MessageKeys {
-    /// Creates the key for these rules, toolsets and template.
-    pub(super) fn of(rules: &[FailureRule], toolsets: Option<&[String]>, template: Option<&str>) -> Self {
+    /// Creates the key for these rules and toolsets.
+    pub(super) fn of(rules: &[FailureRule], toolsets: Option<&[String]>) -> Self {
         let text = if rules.is_empty() { String::new() } else { serde_json::to_string(rules).unwrap_or_default() };
         let toolsets = toolsets.map(|toolsets| toolsets.join("\n"));
         let rules = digest([b"rules", text.as_bytes(), optional(toolsets.as_deref()).as_bytes()]);
-        Self { rules, template: Sha256::digest(optional(template)).into(), tools: HashMap::new() }
+        Self { rules, tools: HashMap::new() }
     }
 
     /// Returns the key for the recognition of a message.
@@ -40,7 +38,7 @@ impl MessageKeys {
         let name = &result.call.name;
         let tool = *self.tools.entry(name.clone()).or_insert_with(|| tool(offer, name));
         let of_message = self.of_message(result);
-        let parts = [&of_message[..], &self.template, &tool, result.call.arguments.as_bytes()];
+        let parts = [&of_message[..], &tool, result.call.arguments.as_bytes()];
         digest(parts.into_iter().chain(earlier.iter().map(String::as_bytes)))
     }
 }

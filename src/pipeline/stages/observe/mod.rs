@@ -20,7 +20,7 @@ use crate::pipeline::caches::ExplainedFailure;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{ChatDraft, ToolResult, Turn, TurnConversation, tool_results};
 use crate::pipeline::tools::Offer;
-use callwright_judge::feedback::{MAX_TRIED, ObservedFailure};
+use callwright_judge::feedback::{self, MAX_TRIED, ObservedFailure};
 use callwright_judge::scanner::CompiledTool;
 use callwright_knowledge::explain::{ClientTool, FailureKind, FailureVerdict, ToolExplanation, ToolMessage, recognise};
 use callwright_telemetry::labels::Stage;
@@ -63,9 +63,8 @@ struct ObservedFailures {
 /// disconnects.
 async fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> ObservedFailures {
     let toolsets = toolsets(turn);
-    let template = pipeline.templates.replacing("observed_failure");
     let seen = &turn.snapshot.seen;
-    let mut key = MessageKeys::of(&turn.policy.explain.failures, toolsets.as_deref(), template.as_deref());
+    let mut key = MessageKeys::of(&turn.policy.explain.failures, toolsets.as_deref());
     let mut failed: Vec<(ToolResult, &'static str)> = Vec::new();
     for result in tool_results(&turn.request) {
         let rule = seen.rule_or(key.of_message(&result), rule(turn, toolsets.as_deref(), &result)).await;
@@ -160,7 +159,7 @@ async fn look(
     let ToolExplanation { explanation, is_final } =
         turn.snapshot.explainer.get().await.explain_tool(&tool_of, &arguments, text).await;
     let note = explanation.is_hit().then(|| {
-        pipeline.templates.observed_failure(&ObservedFailure {
+        feedback::observed_failure(&ObservedFailure {
             call,
             text,
             explanation: &explanation,

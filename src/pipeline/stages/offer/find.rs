@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Turn, milliseconds};
 use crate::pipeline::tools::{Offering, ToolAt};
-use callwright_judge::feedback::ToolSummary;
+use callwright_judge::feedback::{self, ToolSummary};
 use callwright_judge::scanner::CheckedCall;
 use callwright_telemetry::OperationKind;
 use callwright_types::outcome::ApiAnswer;
@@ -39,9 +39,9 @@ pub(crate) async fn find(
                 .filter_map(|tool| offering.tool(*tool))
                 .map(|tool| ToolSummary { name: &tool.name, description: &tool.description })
                 .collect();
-            pipeline.templates.found_tools(&lines)
+            feedback::found_tools(&lines)
         }
-        None => pipeline.templates.no_further_search(turn.policy.offer.search_tools.per_turn),
+        None => feedback::no_further_search(turn.policy.offer.search_tools.per_turn),
     };
     offering.grow(pipeline, turn, &found.unwrap_or_default(), OfferReason::Searched);
     let outcome = Outcome::Answered(ApiAnswer::new(http::StatusCode::OK.as_u16(), text.clone()));

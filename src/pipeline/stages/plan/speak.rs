@@ -8,6 +8,7 @@ use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::state::PlanRun;
 use crate::pipeline::tools::Offer;
 use callwright_common::json::raw;
+use callwright_judge::feedback;
 use callwright_knowledge::planner::progress::ProgressStep;
 use callwright_openai::{Completion, ToolChoice};
 use callwright_types::{Call, PlanResult, Usage};
@@ -119,7 +120,7 @@ fn ask(context: &StageContext<'_>, plan_run: &mut PlanRun, missing: Vec<MissingP
         return None;
     }
     let questions: Vec<&str> = missing.iter().map(|missing| missing.question.as_str()).collect();
-    let text = context.pipeline.templates.missing_inputs(&questions);
+    let text = feedback::missing_inputs(&questions);
     let asked: Vec<(String, String)> = missing.into_iter().map(|missing| (missing.tool, missing.argument)).collect();
     if asked.iter().any(|input| plan_run.waiting.asked.contains(input)) {
         plan_run.end(PlanResult::GivenUp, "an input is still missing after a question to the user");
