@@ -1,4 +1,4 @@
-//! `callwright store`: exports, imports, deletes and rolls back stored data.
+//! `callwright store`: exports, imports and deletes stored data.
 
 use std::path::{Path, PathBuf};
 
@@ -40,13 +40,6 @@ enum StoreAction {
         #[arg(long = "in", value_name = "FILE", default_value = "-")]
         input: PathBuf,
     },
-    /// Roll the database schema back by one version, before an older release of callwright is run. Data that only the
-    /// latest version has is lost. No proxy may run with the database.
-    Rollback {
-        /// Confirm that data that only the latest version has may be lost.
-        #[arg(long)]
-        yes: bool,
-    },
     /// Delete traces with their verdicts and turn state, and the evidence that lessons, procedures, representations and
     /// samples have from them. Those without any other evidence are deleted too.
     #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
@@ -75,7 +68,6 @@ pub(super) fn run(arguments: StoreArguments) -> VerbResult {
     match action {
         StoreAction::Export { output } => export(&loaded, &output),
         StoreAction::Import { input } => import(&loaded, input),
-        StoreAction::Rollback { yes } => roll_back(&loaded, yes),
         StoreAction::Delete { key, session, older_than } => delete(&loaded, &key, session, older_than),
     }
 }
@@ -105,17 +97,6 @@ fn import(loaded: &LoadedConfig, input: PathBuf) -> VerbResult {
     );
     runtime.block_on(store.close());
     result
-}
-
-fn roll_back(loaded: &LoadedConfig, is_agreed: bool) -> VerbResult {
-    if !is_agreed {
-        return Err("data that only the latest version of the database has will be lost: back it up (docs/store.md), stop every proxy that uses it, \
-            and add --yes"
-            .into());
-    }
-    let version = runtime()?.block_on(Store::roll_back(&loaded.settings.store, &loaded.base_dir))?;
-    outln!("the database now has version {version}; this release would migrate it again when it opens it");
-    Ok(())
 }
 
 fn delete(loaded: &LoadedConfig, keys: &[String], sessions: Vec<String>, older_than: Option<u32>) -> VerbResult {

@@ -113,19 +113,6 @@ impl Store {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Reverts the latest migration, including the data it added, and returns the resulting version of the database. No
-    /// process may use the database meanwhile.
-    ///
-    /// # Errors
-    /// A message that names the location and the remedy.
-    pub async fn roll_back(settings: &Settings, base_dir: &Path) -> Result<i64, String> {
-        let location = Location::parse(settings.url.expose(), base_dir).map_err(|error| error.to_string())?;
-        match &location {
-            Location::Postgres(url) => Postgres::roll_back(url, &settings.postgres).await,
-            _ => Sqlite::roll_back(&location).await,
-        }
-    }
-
     /// Whether the store is open, so that it can take state that later requests depend on.
     pub fn is_open(&self) -> bool {
         matches!(&**self.inner.state.load(), StoreState::Open(_))

@@ -5,6 +5,8 @@ use std::path::Path;
 use callwright_test_macros::requires;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection, PgConnection};
 
 use super::contract::{OpenedFrom, at_postgres};
 use super::samples::in_memory;
@@ -69,8 +71,8 @@ async fn ids(store: &Store) -> Vec<String> {
     page.items.into_iter().map(|lesson| lesson.id).collect()
 }
 
-/// Rolls back the migration and runs it again.
-async fn dropped(settings: &Settings, directory: &Path, target_version: i64) {
+/// Runs the migration again, by `migrate`, on a database that a process of an earlier version has written to.
+async fn dropped(settings: &Settings, directory: &Path, migrate: impl AsyncFnOnce()) {
     let store = Store::opened(settings, directory).await;
     store.lessons().put(&lessons(), 0).await.unwrap();
     store.procedures().put(&[procedure()], 0).await.unwrap();
@@ -84,7 +86,7 @@ async fn dropped(settings: &Settings, directory: &Path, target_version: i64) {
     let before = store.lessons().changed(0, 100).await.unwrap();
     store.close().await;
 
-    while Store::roll_back(settings, directory).await.unwrap() > target_version {}
+    migrate().await;
     let store = Store::opened(settings, directory).await;
     assert_eq!(ids(&store).await, ["les_4", "les_5", "les_6"]);
     let mut after = store.lessons().changed(before.upto, 100).await.unwrap();
@@ -106,14 +108,27 @@ async fn dropped(settings: &Settings, directory: &Path, target_version: i64) {
 #[tokio::test]
 async fn a_file_of_an_earlier_version_loses_lessons_about_client_tools() {
     let directory = tempfile::tempdir().unwrap();
-    dropped(&Settings { url: "sqlite:a.sqlite3".into(), ..in_memory() }, directory.path(), 12).await;
+    let settings = Settings { url: "sqlite:a.sqlite3".into(), ..in_memory() };
+    dropped(&settings, directory.path(), async || {
+        let options = SqliteConnectOptions::new().filename(directory.path().join("a.sqlite3"));
+        let mut file = options.connect().await.unwrap();
+        let migration = include_str!("../migrations/sqlite/0013_isolated_memory.sql");
+        sqlx::raw_sql(migration).execute(&mut file).await.unwrap();
+        file.close().await.unwrap();
+    })
+    .await;
 }
 
 #[requires(postgres)]
 #[tokio::test]
 async fn a_postgres_database_of_an_earlier_version_loses_client_lessons() {
     let url = postgres_server::database();
-    dropped(&at_postgres(url), Path::new(""), 5).await;
+    dropped(&at_postgres(url.clone()), Path::new(""), async || {
+        let mut connection = PgConnection::connect(&url).await.unwrap();
+        let migration = include_str!("../migrations/postgres/0006_isolated_memory.sql");
+        sqlx::raw_sql(migration).execute(&mut connection).await.unwrap();
+    })
+    .await;
 }
 
 #[test]

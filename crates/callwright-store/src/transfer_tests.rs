@@ -1,13 +1,11 @@
-//! Transfer between databases, deletion, and rollback of the latest migration.
-
-use std::path::Path;
+//! Transfer between databases, and deletion.
 
 use callwright_test_macros::requires;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::contract::{self, OpenedFrom, at_postgres, on_every_database};
-use super::samples::{in_memory, key as virtual_key, rows, trace, trace_calling};
+use super::contract::{self, on_every_database};
+use super::samples::{key as virtual_key, rows, trace, trace_calling};
 use super::*;
 use callwright_types::memory::{Author, Evidence, EvidenceKind, Polarity, Scope, ToolSample, UsageCounter};
 use callwright_types::representation::{SharedClassifier, SharedRepresentation};
@@ -287,38 +285,6 @@ on_every_database! {
     }
 }
 
-/// Rolls back the latest migration; reopening migrates forward again.
-async fn taken_back(settings: &Settings, directory: &Path) {
-    let store = Store::opened(settings, directory).await;
-    store.append(&rows([trace("a", 1)])).await.unwrap();
-    store.close().await;
-    let version = Store::roll_back(settings, directory).await.unwrap();
-    assert!(version >= 1);
-    // Reopening runs the migration again and keeps the data of the earlier version.
-    let store = Store::opened(settings, directory).await;
-    assert!(store.get("a").await.unwrap().is_some());
-    store.lessons().put(&[lesson("les_1", Scope::of_key("a"), &[("a", "s", 1)])], 0).await.unwrap();
-    store.close().await;
-}
-
-#[tokio::test]
-async fn the_latest_version_of_a_file_can_be_taken_back() {
-    let directory = tempfile::tempdir().unwrap();
-    let settings = Settings { url: "sqlite:a.sqlite3".into(), ..in_memory() };
-    let missing = Store::roll_back(&settings, directory.path()).await.unwrap_err();
-    assert!(missing.contains("a.sqlite3") && !directory.path().join("a.sqlite3").exists(), "{missing}");
-    taken_back(&settings, directory.path()).await;
-    // Versions before the first reversible migration cannot be rolled back.
-    let error = loop {
-        match Store::roll_back(&settings, directory.path()).await {
-            Ok(version) => assert!(version >= 8),
-            Err(error) => break error,
-        }
-    };
-    assert!(error.contains("version 8"), "{error}");
-    taken_back(&settings, directory.path()).await;
-}
-
 #[requires(postgres)]
 #[tokio::test]
 async fn everything_moves_from_sqlite_to_postgres_and_only_once() {
@@ -333,14 +299,4 @@ async fn everything_moves_between_postgres_databases_and_only_once() {
     let store: Store = contract::on_postgres().await;
     fill(&store).await;
     moves_to(&exported(&store).await, contract::on_postgres().await).await;
-}
-
-#[requires(postgres)]
-#[tokio::test]
-async fn the_latest_version_of_a_postgres_database_can_be_taken_back() {
-    let url = postgres_server::database();
-    let settings = at_postgres(url);
-    taken_back(&settings, Path::new("")).await;
-    while Store::roll_back(&settings, Path::new("")).await.is_ok() {}
-    taken_back(&settings, Path::new("")).await;
 }

@@ -15,26 +15,16 @@ use crate::{Location, PostgresSettings, PostgresUrl, migrations};
 
 pub(crate) static MIGRATIONS: LazyLock<Migrator> = migrations::embedded_migrations! {
     "postgres":
-    "0001_store.down.sql",
-    "0001_store.up.sql",
-    "0002_memory.down.sql",
-    "0002_memory.up.sql",
-    "0003_tokens.down.sql",
-    "0003_tokens.up.sql",
-    "0004_representations.down.sql",
-    "0004_representations.up.sql",
-    "0005_keys.down.sql",
-    "0005_keys.up.sql",
-    "0006_isolated_memory.down.sql",
-    "0006_isolated_memory.up.sql",
-    "0007_trace_filters.down.sql",
-    "0007_trace_filters.up.sql",
-    "0008_overview.down.sql",
-    "0008_overview.up.sql",
-    "0009_tool_usage.down.sql",
-    "0009_tool_usage.up.sql",
-    "0010_provider_objects.down.sql",
-    "0010_provider_objects.up.sql",
+    "0001_store.sql",
+    "0002_memory.sql",
+    "0003_tokens.sql",
+    "0004_representations.sql",
+    "0005_keys.sql",
+    "0006_isolated_memory.sql",
+    "0007_trace_filters.sql",
+    "0008_overview.sql",
+    "0009_tool_usage.sql",
+    "0010_provider_objects.sql",
 };
 
 /// Default application name of the connections, if the URL has none.
@@ -84,19 +74,6 @@ impl Postgres {
                 Err(unusable(url, &error, REMEDY))
             }
         }
-    }
-
-    /// Reverts the latest migration and returns the resulting version of the database.
-    ///
-    /// # Errors
-    /// A message that names the location and the remedy, without the password.
-    pub(crate) async fn roll_back(url: &PostgresUrl, settings: &PostgresSettings) -> Result<i64, String> {
-        let pool = pool(settings).connect_with(options(url)?).await.map_err(|error| unusable(url, &error, ""))?;
-        let mut connection = pool.acquire().await.map_err(|error| unusable(url, &error, ""))?;
-        let version = migrations::roll_back(&MIGRATIONS, &mut *connection).await;
-        drop(connection);
-        pool.close().await;
-        version.map_err(|message| unusable(url, &message, ""))
     }
 }
 

@@ -22,24 +22,15 @@ pub(crate) static MIGRATIONS: LazyLock<Migrator> = migrations::embedded_migratio
     "0006_vectors.sql",
     "0007_approvals_open.sql",
     "0008_plans.sql",
-    "0009_memory.down.sql",
-    "0009_memory.up.sql",
-    "0010_tokens.down.sql",
-    "0010_tokens.up.sql",
-    "0011_representations.down.sql",
-    "0011_representations.up.sql",
-    "0012_keys.down.sql",
-    "0012_keys.up.sql",
-    "0013_isolated_memory.down.sql",
-    "0013_isolated_memory.up.sql",
-    "0014_trace_filters.down.sql",
-    "0014_trace_filters.up.sql",
-    "0015_overview.down.sql",
-    "0015_overview.up.sql",
-    "0016_tool_usage.down.sql",
-    "0016_tool_usage.up.sql",
-    "0017_provider_objects.down.sql",
-    "0017_provider_objects.up.sql",
+    "0009_memory.sql",
+    "0010_tokens.sql",
+    "0011_representations.sql",
+    "0012_keys.sql",
+    "0013_isolated_memory.sql",
+    "0014_trace_filters.sql",
+    "0015_overview.sql",
+    "0016_tool_usage.sql",
+    "0017_provider_objects.sql",
 };
 
 /// Reading connections: lists and single traces for the operator, never the request path.
@@ -77,25 +68,6 @@ impl Sqlite {
                 Err(advice(location, &message))
             }
         }
-    }
-
-    /// Reverts the latest migration and returns the resulting version of the database.
-    ///
-    /// # Errors
-    /// A message that names the location and the remedy.
-    pub(crate) async fn roll_back(location: &Location) -> Result<i64, String> {
-        let Location::File(path) = location else { return Err(format!("{location}: nothing to roll back")) };
-        if !path.exists() {
-            return Err(format!("there is no database at {}", path.display()));
-        }
-        let database = Self::file(path).await.map_err(|error| advice(location, &error.to_string()))?;
-        let version = migrations::roll_back(
-            &MIGRATIONS,
-            &mut *database.writer.acquire().await.map_err(|error| advice(location, &error.to_string()))?,
-        )
-        .await;
-        database.close().await;
-        version.map_err(|error| advice(location, &error))
     }
 
     async fn file(path: &Path) -> Result<Self, sqlx::Error> {

@@ -1,3 +1,0 @@
-DROP TABLE samples;
-DROP TABLE representations;
-DELETE FROM revisions WHERE topic IN ('representations', 'samples');

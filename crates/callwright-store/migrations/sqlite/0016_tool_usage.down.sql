@@ -1,1 +1,0 @@
-DROP INDEX trace_tools_by_time;
