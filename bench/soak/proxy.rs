@@ -196,7 +196,6 @@ circuit_failures = 0
 allowed_addresses = ["127.0.0.1"]
 [policies]
 directory = "policies"
-reload = true
 [toolsets.rooms]
 document = "rooms.yaml"
 base_url = "http://127.0.0.1:{upstream}/api"

@@ -7,7 +7,7 @@ use crate::config::Settings;
 use crate::keys::Access;
 use crate::pipeline::{MemoryLimit, Pipeline, PipelineParts, SEARCH_TOOL};
 use crate::webhook::Webhook;
-use callwright_common::watch::Watcher;
+use callwright_common::watch::{Trigger, Watcher};
 use callwright_executor::Executor;
 use callwright_judge::scanner::Validators;
 use callwright_policy::PolicyBook;
@@ -67,7 +67,8 @@ pub(super) async fn build(
     let memories = Memories::load(&settings, &store, embedder, &upstreams, &metrics).await;
     let tokens = SealedTokens::new(&store, &settings.store)?.map(|tokens| Arc::new(tokens) as Arc<dyn SharedTokens>);
     let executor = Executor::build(&settings.executor, store.clone(), tokens)?;
-    let (notations, notation_watcher) = operator_files::load_notations(&settings.repair, base_dir)?;
+    let trigger = Trigger::new(settings.reload.files);
+    let (notations, notation_watcher) = operator_files::load_notations(&settings.repair, base_dir, trigger)?;
     let (catalog, aliases) = (tooling.clone(), settings.aliases.clone());
     let has_directory = !settings.policies.directory.is_empty();
     let audit = move |book: &PolicyBook| {
@@ -75,7 +76,7 @@ pub(super) async fn build(
         findings.iter().for_each(ToolsetFinding::log);
     };
     let (policies, policy_watcher) =
-        operator_files::load_policies(&settings.policies, &settings.aliases, base_dir, &metrics, audit)?;
+        operator_files::load_policies(&settings.policies, &settings.aliases, base_dir, trigger, &metrics, audit)?;
 
     let addresses = settings.upstreams.iter().map(|(name, upstream)| (name.as_str(), upstream.base_url.as_str()));
     let spans = Spans::start(&settings.telemetry, base_dir, addresses, metrics.clone())?;

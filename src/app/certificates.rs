@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 
 use crate::http::{Settings, Tls, TlsError};
-use callwright_common::watch::{self, Watched, Watcher};
+use callwright_common::watch::{self, Trigger, Watched, Watcher};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::{Listener, ResultLabel};
 
@@ -26,8 +25,7 @@ impl Certificates {
         let client = Tls::load(Listener::Client, settings, metrics.clone())?;
         let operator = Tls::load(Listener::Operator, settings, metrics.clone())?;
         let sides: Vec<Reloading> = [&client, &operator].into_iter().flatten().map(Reloading::of).collect();
-        let quiet = Duration::from_millis(settings.tls_reload_quiet_milliseconds);
-        Ok(Self { client, operator, watcher: watch(sides, quiet, metrics.clone()) })
+        Ok(Self { client, operator, watcher: watch(sides, metrics.clone()) })
     }
 
     /// Returns the URL scheme of the client listener.
@@ -76,14 +74,14 @@ impl Reloading {
     }
 }
 
-fn watch(mut sides: Vec<Reloading>, quiet: Duration, metrics: Arc<Metrics>) -> Watcher {
+fn watch(mut sides: Vec<Reloading>, metrics: Arc<Metrics>) -> Watcher {
     let files: BTreeSet<PathBuf> = sides.iter().flat_map(|side| side.tls.files()).collect();
     if files.is_empty() {
         return Watcher::idle();
     }
     let watched = Watched { files, ..Watched::default() };
     let again = watched.clone();
-    let watcher = watch::watch_files(watched, quiet, "tls-reload", move || {
+    let watcher = watch::watch_files(watched, Trigger::new(true), "tls-reload", move || {
         sides.iter_mut().for_each(|side| side.look(&metrics));
         again.clone()
     });

@@ -76,7 +76,7 @@ pub(super) async fn load(
         used_toolsets: settings.aliases.values().flat_map(|alias| alias.toolsets.clone()).collect(),
         base_dir: base_dir.to_owned(),
         fetch,
-        explain: settings.explain.clone(),
+        explain: explain::Settings::default(),
         embedder,
         representations: representations.clone(),
         shared,
@@ -94,11 +94,12 @@ pub(super) async fn load(
     report_loaded(&catalog, &settings.executor, metrics);
     let current = Arc::new(ArcSwap::from_pointee(documents.tooling(catalog, None).await));
     let documents = SharedDocuments { documents: Arc::new(Mutex::new(documents)), current: current.clone() };
+    let trigger = Trigger::new(settings.reload.files);
     let watchers = [
-        documents.watch_files(&settings.catalog),
-        documents.watch_remote(&settings.catalog),
-        documents.watch_representations(&settings.representations, base_dir, representations),
-        documents.watch_edges(&settings.planner, base_dir, edges),
+        documents.watch_files(trigger),
+        documents.watch_remote(Duration::from_secs(settings.reload.remote_seconds)),
+        documents.watch_representations(&settings.representations, base_dir, trigger, representations),
+        documents.watch_edges(&settings.planner, base_dir, trigger, edges),
     ];
     let watchers = watchers.into_iter().flatten().collect();
     Ok(LoadedDocuments { tooling: current, watchers, take_over: TakeOver(documents) })
@@ -179,12 +180,11 @@ impl SharedDocuments {
         self.documents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn watch_files(&self, settings: &catalog::Settings) -> Option<Watcher> {
+    fn watch_files(&self, trigger: Trigger) -> Option<Watcher> {
         let watched = self.lock().watched(&self.current.load().catalog);
         if watched == Watched::default() {
             return None;
         }
-        let trigger = Trigger::new(settings.reload_quiet_milliseconds, settings.reload);
         let shared = self.clone();
         let watcher = watch::watch_files(watched, trigger, "document-reload", move || {
             let mut documents = shared.lock();
@@ -199,10 +199,11 @@ impl SharedDocuments {
         &self,
         settings: &representation::Settings,
         base_dir: &Path,
+        trigger: Trigger,
         representations: Arc<ArcSwap<Representations>>,
     ) -> Option<Watcher> {
         let (shared, metrics) = (self.clone(), self.lock().metrics.clone());
-        let watcher = representation::watch(settings, base_dir, representations, move |result| match result {
+        let watcher = representation::watch(settings, base_dir, trigger, representations, move |result| match result {
             Ok(()) => {
                 shared.lock().reload_representations(&shared.current);
                 metrics.representation_reloads.inc(ResultLabel::Success);
@@ -216,9 +217,15 @@ impl SharedDocuments {
         watcher.inspect_err(|error| tracing::error!(%error, "representations will not reload")).ok()
     }
 
-    fn watch_edges(&self, settings: &planner::Settings, base_dir: &Path, before: Arc<Edges>) -> Option<Watcher> {
+    fn watch_edges(
+        &self,
+        settings: &planner::Settings,
+        base_dir: &Path,
+        trigger: Trigger,
+        before: Arc<Edges>,
+    ) -> Option<Watcher> {
         let (shared, metrics) = (self.clone(), self.lock().metrics.clone());
-        let watcher = operator_files::watch_edges(settings, base_dir, before, move |result| match result {
+        let watcher = operator_files::watch_edges(settings, base_dir, trigger, before, move |result| match result {
             Ok(edges) => {
                 shared.lock().reload_edges(&shared.current, edges);
                 metrics.edges_reloads.inc(ResultLabel::Success);
@@ -232,8 +239,7 @@ impl SharedDocuments {
         watcher.inspect_err(|error| tracing::error!(%error, "planner edges will not reload")).ok()
     }
 
-    fn watch_remote(&self, settings: &catalog::Settings) -> Option<Watcher> {
-        let period = Duration::from_secs(settings.reload_remote_seconds);
+    fn watch_remote(&self, period: Duration) -> Option<Watcher> {
         if period.is_zero() || !has_remote_documents(&self.lock().toolsets) {
             return None;
         }

@@ -11,7 +11,7 @@ use crate::config::Settings;
 use crate::pipeline::RecallMemory;
 use callwright_common::tasks::supervised;
 use callwright_knowledge::experience::NoteTaker;
-use callwright_offline::learning::{CachedMemory, Job, JobOutcome, Learner, LessonRewriter, MemoryCache, Worker};
+use callwright_offline::learning::{CachedMemory, Job, JobOutcome, Learner, LessonRewriter, MemoryCache, PAUSE, Worker};
 use callwright_search::embedding::Embedder;
 use callwright_store::Store;
 use callwright_telemetry::Metrics;
@@ -132,11 +132,10 @@ fn jobs(
         Worker::new(
             LessonRewriter::new(store.clone(), note_taker, learning.clone(), metrics.clone()),
             store.clone(),
-            learning,
             metrics.clone(),
         )
     });
-    (Some(Worker::new(learner, store.clone(), learning, metrics.clone())), lesson_rewriter)
+    (Some(Worker::new(learner, store.clone(), metrics.clone())), lesson_rewriter)
 }
 
 /// Runs a job whenever there is new work, until `ending` is cancelled.
@@ -145,7 +144,7 @@ async fn work<J: Job>(worker: &Worker<J>, store: &Store, ending: &CancellationTo
     loop {
         let next = async {
             let ran = worker.run().await;
-            tokio::time::sleep(worker.pause()).await;
+            tokio::time::sleep(PAUSE).await;
             match ran {
                 Ok(JobOutcome::Learned) => after_failure = PAUSE_AFTER_FAILURE,
                 Ok(JobOutcome::Idle) => return changes.changed().await.is_ok(),

@@ -38,13 +38,14 @@ pub(super) fn load_policies(
     settings: &policy::Settings,
     aliases: &BTreeMap<String, AliasSettings>,
     base_dir: &Path,
+    trigger: Trigger,
     metrics: &Arc<Metrics>,
     audit: impl Fn(&PolicyBook) + Send + 'static,
 ) -> Result<(Arc<ArcSwap<PolicyBook>>, Option<Watcher>), PolicyError> {
     let current = Arc::new(ArcSwap::from_pointee(policy_book(settings, aliases, base_dir)?));
     audit(&current.load());
     let (metrics, reloaded) = (metrics.clone(), current.clone());
-    let watcher = policy::watch(settings, base_dir, current.clone(), move |result| {
+    let watcher = policy::watch(settings, base_dir, trigger, current.clone(), move |result| {
         metrics.policy_reloads.inc(if result.is_ok() { ResultLabel::Success } else { ResultLabel::Failure });
         match result {
             Ok(()) => {
@@ -64,11 +65,14 @@ pub(super) type LoadedNotations = (Arc<ArcSwap<Notations>>, Option<Watcher>);
 
 /// Loads the table, and watches the operator's file where the settings name one. An invalid file never replaces a valid
 /// table.
-pub(super) fn load_notations(settings: &repair::Settings, base_dir: &Path) -> Result<LoadedNotations, FileError> {
+pub(super) fn load_notations(
+    settings: &repair::Settings,
+    base_dir: &Path,
+    trigger: Trigger,
+) -> Result<LoadedNotations, FileError> {
     let table = Notations::load(settings, base_dir)?;
     let current = Arc::new(ArcSwap::new(table.clone()));
     let Some(file) = settings.file(base_dir) else { return Ok((current, None)) };
-    let trigger = Trigger::new(settings.reload_quiet_milliseconds, settings.reload);
     let shared = current.clone();
     let watcher =
         reload_file(file, trigger, "notations-reload", table, Notations::from_file, move |result| match result {
@@ -93,11 +97,11 @@ pub(super) fn load_edges(settings: &planner::Settings, base_dir: &Path) -> Resul
 pub(super) fn watch_edges(
     settings: &planner::Settings,
     base_dir: &Path,
+    trigger: Trigger,
     before: Arc<Edges>,
     on_result: impl Fn(Result<Arc<Edges>, &str>) + Send + 'static,
 ) -> Result<Watcher, WatchError> {
     let Some(file) = edges_file(settings, base_dir) else { return Ok(Watcher::idle()) };
-    let trigger = Trigger::new(settings.reload_quiet_milliseconds, settings.reload);
     reload_file(file, trigger, "edges-reload", before, |file| Edges::from_file(file).map(Arc::new), on_result)
 }
 

@@ -15,6 +15,7 @@ mod environment;
 mod interpolate;
 mod load;
 mod problem;
+mod removed;
 mod schema;
 mod serde_message;
 mod settings;

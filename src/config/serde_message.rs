@@ -1,5 +1,7 @@
 //! Translation of Serde's messages for people who edit a configuration file.
 
+use super::removed::instead_of;
+
 /// Minimum Jaro-Winkler similarity for suggesting a known name; below it, suggestions look random.
 const SUGGESTION_SIMILARITY: f64 = 0.75;
 
@@ -62,6 +64,9 @@ fn string_note(interpolated: bool) -> &'static str {
 fn unknown_key(rest: &str, key: &str) -> String {
     let (name, known) = name_and_known(rest);
     let key = if key.is_empty() { name } else { key };
+    if let Some(instead) = instead_of(key) {
+        return format!("the key `{key}` was removed: {instead}");
+    }
     match (nearest(name, &known), known.is_empty()) {
         (Some(near), _) => format!("unknown key `{key}`; did you mean `{near}`?"),
         (None, false) => format!("unknown key `{key}`; known here: {}", known.join(", ")),

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use callwright_executor as executor;
 use callwright_judge::{repair, scanner};
-use callwright_knowledge::{experience, explain, planner, procedures, representation};
+use callwright_knowledge::{experience, planner, procedures, representation};
 use callwright_offline::learning;
-use callwright_openapi as catalog;
+use callwright_openapi::ToolsetSettings;
 use callwright_policy as policy;
 use callwright_search::embedding;
 use callwright_store as store;
@@ -20,6 +20,23 @@ use crate::{http, keys, pipeline, webhook};
 
 /// Name of the built-in upstream.
 pub(super) const DEFAULT_UPSTREAM: &str = "default";
+
+/// Reload of documents, policies, representations, planner edges and notations (`[reload]`). SIGHUP reloads all of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReloadSettings {
+    /// Whether files are read again when they change. Running turns keep what they started with. A file that cannot be
+    /// used leaves what is loaded unchanged.
+    pub files: bool,
+    /// Seconds between two checks for changes of remote documents; 0: they are read once, at startup.
+    pub remote_seconds: u64,
+}
+
+impl Default for ReloadSettings {
+    fn default() -> Self {
+        Self { files: true, remote_seconds: 0 }
+    }
+}
 
 /// All settings of the proxy. Each table belongs to a module, which documents its keys; `config/callwright.toml` shows
 /// all of them.
@@ -43,17 +60,15 @@ pub struct Settings {
     /// Settings of every turn that are not policy.
     pub pipeline: pipeline::Settings,
     /// OpenAPI documents whose operations become tools, by the toolset's name.
-    pub toolsets: BTreeMap<String, catalog::ToolsetSettings>,
-    /// Settings of the documents of all toolsets.
-    pub catalog: catalog::Settings,
+    pub toolsets: BTreeMap<String, ToolsetSettings>,
+    /// Reload of files and remote documents.
+    pub reload: ReloadSettings,
     /// Settings of calls to tool APIs.
     pub executor: executor::Settings,
     /// Notifications of approvals.
     pub approvals: webhook::Settings,
     /// The embedding model.
     pub embedding: embedding::Settings,
-    /// Settings of explanations of failed calls.
-    pub explain: explain::Settings,
     /// Validation of calls.
     pub scanner: scanner::Settings,
     /// Rescue of calls from text.
@@ -88,11 +103,10 @@ impl Default for Settings {
             pass_through: pipeline::PassThroughSettings::default(),
             pipeline: pipeline::Settings::default(),
             toolsets: BTreeMap::new(),
-            catalog: catalog::Settings::default(),
+            reload: ReloadSettings::default(),
             executor: executor::Settings::default(),
             approvals: webhook::Settings::default(),
             embedding: embedding::Settings::default(),
-            explain: explain::Settings::default(),
             scanner: scanner::Settings::default(),
             repair: repair::Settings::default(),
             policies: policy::Settings::default(),

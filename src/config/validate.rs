@@ -140,31 +140,11 @@ fn reference_problems(settings: &Settings) -> Vec<ConfigProblem> {
             problems.push(unknown_name(key.to_owned(), "alias", alias, &aliases));
         }
     }
-    let temperatures = [
-        ("planner.temperature", settings.planner.temperature),
-        ("procedures.temperature", settings.procedures.temperature),
-    ];
-    for (key, temperature) in temperatures {
-        if !(0.0..=MAX_TEMPERATURE).contains(&temperature) {
-            problems.push(problem(key, format!("`{key}` is {temperature}; it must be 0 to {MAX_TEMPERATURE}")));
-        }
-    }
-    problems.extend(settings.experience.out_of_range().into_iter().map(|(key, range)| {
+    problems.extend(settings.experience.out_of_range().map(|(key, range)| {
         let key = format!("experience.{key}");
         problem(&key, format!("`{key}` is out of range; it must be {range}"))
     }));
     problems.extend(settings.store.seal_key_fault().map(|fault| problem("store.seal_key", fault)));
-    let procedures = &settings.procedures;
-    let shares = [
-        ("procedures.template_closeness", procedures.template_closeness),
-        ("procedures.template_lead", procedures.template_lead),
-        ("procedures.near_duplicate", procedures.near_duplicate),
-    ];
-    for (key, share) in shares {
-        if !(0.0..=1.0).contains(&share) {
-            problems.push(problem(key, format!("`{key}` is {share}; it must be 0 to 1")));
-        }
-    }
     problems
 }
 
@@ -217,9 +197,6 @@ fn tool_format(settings: &Settings, upstream: &str) -> Option<impl PartialEq> {
     let upstream = if upstream.is_empty() { &settings.default_upstream } else { upstream };
     settings.upstreams.get(upstream).map(|upstream| (upstream.schema_dialect, upstream.max_tools))
 }
-
-/// Maximum temperature that providers accept (API reference, `temperature`).
-const MAX_TEMPERATURE: f64 = 2.0;
 
 /// Returns the problem of a `name` at `key` that is not in `known`.
 fn unknown_name(key: String, what: &str, name: &str, known: &[&str]) -> ConfigProblem {
@@ -344,9 +321,7 @@ mod tests {
             alias.upstream = "elsewhere".to_owned();
             settings.planner.alias = "fats".to_owned();
             settings.learning.alias = "none".to_owned();
-            settings.planner.temperature = f64::NAN;
-            settings.procedures.temperature = 3.0;
-            settings.procedures.near_duplicate = f64::NAN;
+            settings.experience.withhold = f64::NAN;
             alias.toolsets = vec!["maps".to_owned()];
         });
         assert_eq!(
@@ -357,9 +332,7 @@ mod tests {
                 "`aliases.fast.toolsets[0]`: there is no toolset `maps`; known: none is configured",
                 "`planner.alias`: there is no alias `fats`; did you mean `fast`? Known: fast",
                 "`learning.alias`: there is no alias `none`; known: fast",
-                "`planner.temperature` is NaN; it must be 0 to 2",
-                "`procedures.temperature` is 3; it must be 0 to 2",
-                "`procedures.near_duplicate` is NaN; it must be 0 to 1",
+                "`experience.withhold` is out of range; it must be 0 or more and below 1",
             ]
         );
     }

@@ -60,17 +60,11 @@ pub struct Settings {
     pub write_timeout_seconds: u64,
     /// Seconds without a request after which a connection is closed.
     pub idle_timeout_seconds: u64,
-    /// Seconds between two HTTP/2 PING frames that test whether the client is alive; 0 sends none.
+    /// Seconds between two HTTP/2 PING frames that test whether the client is alive; 0 sends none. A frame that is not
+    /// acknowledged in as many seconds, at most 20, closes the connection.
     pub http2_ping_seconds: u64,
-    /// Maximum number of seconds for the acknowledgement of a PING frame; then the connection is closed.
-    pub http2_ping_timeout_seconds: u64,
     /// Maximum number of seconds for running turns to complete after SIGTERM, SIGINT or SIGQUIT.
     pub shutdown_grace_seconds: u64,
-    /// Maximum number of seconds for a TLS handshake; then the connection is closed.
-    pub tls_handshake_timeout_seconds: u64,
-    /// Milliseconds without a change before changed certificates are read: a certificate and its key are written one
-    /// after the other.
-    pub tls_reload_quiet_milliseconds: u64,
     /// TLS of the client listener.
     pub tls: TlsSettings,
     /// TLS of the operator listener.
@@ -284,10 +278,7 @@ impl Default for Settings {
             write_timeout_seconds: 60,
             idle_timeout_seconds: 75,
             http2_ping_seconds: 30,
-            http2_ping_timeout_seconds: 20,
             shutdown_grace_seconds: 30,
-            tls_handshake_timeout_seconds: 10,
-            tls_reload_quiet_milliseconds: 200,
             tls: TlsSettings::default(),
             operator_tls: TlsSettings::default(),
         }

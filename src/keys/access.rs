@@ -33,6 +33,9 @@ const NOTHING_SEEN: Revision = -1;
 /// Key of a request; `None` if virtual keys are off.
 pub type Caller = Option<Arc<KnownKey>>;
 
+/// Time between two exchanges of usage with the store: replicas may exceed a limit together for as long.
+const SYNC_PAUSE: Duration = Duration::from_secs(1);
+
 /// Minimum time between two searches for unknown keys in the store.
 const SEARCH_PAUSE: Duration = Duration::from_millis(100);
 
@@ -321,7 +324,7 @@ impl Access {
 
     /// Time between two exchanges.
     pub fn sync_pause(&self) -> Duration {
-        Duration::from_millis(self.settings.sync_milliseconds.max(1))
+        SYNC_PAUSE
     }
 
     /// Returns the maximum usage of a request, or nothing if no limit meters it.

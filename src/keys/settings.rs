@@ -29,10 +29,9 @@ pub struct Settings {
     /// Globs on the ids of the provider's objects that all keys may name and read, such as `vs_...`, `pmpt_...` or
     /// `connector_*`.
     pub shared_objects: Vec<String>,
-    /// Milliseconds between two exchanges of usage with the store.
-    pub sync_milliseconds: u64,
     /// Number of tokens reserved for the answer of a turn whose request sets no limit, for keys with limited tokens or
     /// budget.
+    #[serde(skip)]
     pub reserved_answer_tokens: u64,
     /// Limits that all keys of a group share, by the group's name.
     pub groups: BTreeMap<String, KeyLimits>,
@@ -51,7 +50,6 @@ impl Default for Settings {
             object_owner: ObjectSharing::Key,
             unknown_objects: UnknownObjects::Deny,
             shared_objects: Vec::new(),
-            sync_milliseconds: 1_000,
             reserved_answer_tokens: 1_000,
             groups: BTreeMap::new(),
         }

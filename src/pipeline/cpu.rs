@@ -63,7 +63,7 @@ struct CpuPermit(Option<CpuSlots>);
 
 /// The queue for slots is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many large requests are queued; try again later (pipeline.max_waiting_work is reached)")]
+#[error("too many large requests are queued; try again later")]
 pub(crate) struct Overloaded;
 
 impl CpuSlots {

@@ -9,7 +9,11 @@ use super::services::Pipeline;
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_telemetry::labels::Stage;
 
-/// Returns the vectors of texts, in their order. Returns `None` after `pipeline.query_vector_milliseconds` or an error:
+/// Maximum wait for the vectors of a message. The built-in model takes microseconds, a local one milliseconds, and an
+/// endpoint commonly 100 to 300 ms.
+const QUERY_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Returns the vectors of texts, in their order. Returns `None` after [`QUERY_TIMEOUT`] or an error:
 /// `stage` continues with keywords only, which is counted.
 pub(super) async fn query_vectors(
     pipeline: &Pipeline,
@@ -17,13 +21,12 @@ pub(super) async fn query_vectors(
     texts: &[String],
     stage: Stage,
 ) -> Option<Vec<Vector>> {
-    let limit = Duration::from_millis(pipeline.settings.query_vector_milliseconds);
     // Embedded one by one: user messages are never cached.
     let embedded = try_join_all(texts.iter().map(|text| embedder.embed_query(text.clone())));
-    let reason = match tokio::time::timeout(limit, embedded).await {
+    let reason = match tokio::time::timeout(QUERY_TIMEOUT, embedded).await {
         Ok(Ok(vectors)) => return Some(vectors),
         Ok(Err(error)) => error.to_string(),
-        Err(_) => "timeout (pipeline.query_vector_milliseconds)".to_owned(),
+        Err(_) => format!("no vector within {} ms", QUERY_TIMEOUT.as_millis()),
     };
     tracing::warn!(reason, "no query vector: the search uses keywords only");
     pipeline.metrics.stage_degraded.inc(stage);

@@ -112,26 +112,30 @@ pub struct Settings {
     /// Maximum milliseconds that streamed text is held back because it may be a call; then it is forwarded as text.
     pub max_hold_milliseconds: u64,
     /// Maximum characters of an API answer that are sent to the model, at least 200; longer answers are shortened.
+    #[serde(skip)]
     pub outcome_chars: usize,
     /// Approximate maximum tokens of a message that explains to the model why a call failed; at least 200.
+    #[serde(skip)]
     pub feedback_tokens: usize,
     /// Maximum number of failures in tool messages that are explained per conversation; the oldest are omitted.
+    #[serde(skip)]
     pub max_observed_failures: usize,
-    /// Maximum milliseconds for the lookup of the failures of one conversation; the remaining ones are not explained.
-    pub max_observe_milliseconds: u64,
     /// Cache size in bytes for analysed tool messages. Clients send them again with every request.
+    #[serde(skip)]
     pub observed_cache_bytes: u64,
-    /// Maximum milliseconds to wait for query vectors; afterwards tools are selected by keywords only.
-    pub query_vector_milliseconds: u64,
     /// Cache size in bytes for the tools offered per session, for all sessions together. The least recently used
     /// sessions are evicted.
+    #[serde(skip)]
     pub remembered_tools_bytes: u64,
     /// Cache size in bytes for lessons and outlines already shown, for all sessions together. A message keeps its
     /// lesson while it is cached, which keeps the prompt caches of providers valid.
+    #[serde(skip)]
     pub remembered_notes_bytes: u64,
     /// Maximum number of large requests that may wait for a CPU slot; more are refused with 503.
+    #[serde(skip)]
     pub max_waiting_work: usize,
     /// Maximum bytes of the part of an answer that is kept until the client returns.
+    #[serde(skip)]
     pub max_kept_bytes: usize,
     /// Maximum number of calls that wait for approval at a time; more are refused.
     pub max_pending_approvals: u32,
@@ -155,9 +159,7 @@ impl Default for Settings {
             outcome_chars: 16_000,
             feedback_tokens: 1_500,
             max_observed_failures: 32,
-            max_observe_milliseconds: 5_000,
             observed_cache_bytes: 16 * 1024 * 1024,
-            query_vector_milliseconds: 500,
             remembered_tools_bytes: 16 * 1024 * 1024,
             remembered_notes_bytes: 16 * 1024 * 1024,
             max_waiting_work: 256,

@@ -74,7 +74,7 @@ async fn a_remote_document_is_fetched_at_the_start_and_again_when_it_has_changed
     let config = config(&upstream.url("/v1"))
         + ALIAS
         + LOOPBACK
-        + "[catalog]\nreload_remote_seconds = 1\n"
+        + "[reload]\nremote_seconds = 1\n"
         + &format!("[toolsets.api]\ndocument = \"{}\"\n", documents.url("/openapi.yaml"));
     let proxy = Proxy::start(config).await;
     assert_eq!(offered(&proxy, &upstream).await, ["one"]);

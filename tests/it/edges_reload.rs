@@ -2,7 +2,7 @@
 
 use crate::support::{POLL, Proxy, Server, answer, config, guarded};
 
-const TABLE: &str = "[planner]\nedges = \"edges.yaml\"\nreload_quiet_milliseconds = 10\n";
+const TABLE: &str = "[planner]\nedges = \"edges.yaml\"\n";
 const GOOD: &str = "forbidden:\n- {from: list_rooms, to: book_room}\n";
 
 async fn start(text: &str) -> Proxy {

@@ -30,7 +30,7 @@ async fn a_running_stream_goes_on() {
 #[tokio::test]
 async fn files_that_are_not_watched_are_read_again() {
     let upstream = Server::always(one_call("getWeather", PARIS)).await;
-    let table = policy::table("usual").replace("reload = true", "reload = false");
+    let table = policy::table("usual") + "[reload]\nfiles = false\n";
     let files = [("policies/usual.yaml", policy::file("usual", "mode: guard"))];
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let proxy = Proxy::start_with_files(config(&upstream.url("/v1")) + &table, &files).await;

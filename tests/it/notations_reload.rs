@@ -5,7 +5,7 @@ use crate::support::request::with_tools;
 use crate::support::{POLL, Proxy, Server, config, guarded};
 
 const FILE: &str = "notations.toml";
-const TABLE: &str = "\n[repair]\nnotations = \"notations.toml\"\nreload_quiet_milliseconds = 20\n";
+const TABLE: &str = "\n[repair]\nnotations = \"notations.toml\"\n";
 const WRITTEN: &str = "@@call get_weather\n{\"city\": \"Paris\"}@@end";
 
 fn entry(open: &str) -> String {

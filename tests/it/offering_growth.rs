@@ -147,7 +147,7 @@ tools:
 
 async fn learning_proxy(upstream: &Server, api: &Server, rules: &str) -> Proxy {
     let config = thousand::config_of(upstream, api, "")
-        + "[representations]\ndirectory = \"learned\"\nreload_quiet_milliseconds = 10\n";
+        + "[representations]\ndirectory = \"learned\"\n";
     let mut files = thousand::files(rules);
     files.push(("learned/everything.yaml".to_owned(), LEARNED.to_owned()));
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();

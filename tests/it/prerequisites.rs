@@ -29,7 +29,7 @@ async fn proxy(upstream: &Server, offer: &str, rules: &str) -> Proxy {
     let config = config(&upstream.url("/v1"))
         + "[aliases.helper]\nmodel = \"gpt-test\"\ntoolsets = [\"company\"]\n"
         + "[toolsets.company]\ndocument = \"company.json\"\nbase_url = \"http://127.0.0.1:9\"\n"
-        + "[planner]\nedges = \"edges.yaml\"\nreload_quiet_milliseconds = 10\n[embedding]\nkind = \"none\"\n"
+        + "[planner]\nedges = \"edges.yaml\"\n[embedding]\nkind = \"none\"\n"
         + &policy::table("offering");
     let rules = policy::file("offering", &format!("offer: {{whole: 2, k: 1, min: 1, {offer}}}\n{rules}"));
     let files = [("company.json", document()), ("policies/offering.yaml", rules), ("edges.yaml", String::new())];

@@ -15,6 +15,7 @@ pub struct Settings {
     /// exact name resolves to).
     pub allowed_addresses: Vec<String>,
     /// Timeout in seconds to establish a connection, including name resolution, TCP and TLS.
+    #[serde(skip)]
     pub connect_timeout_seconds: u64,
     /// Timeout in seconds for a whole execution, including redirects and the body of the response.
     pub timeout_seconds: u64,
@@ -23,29 +24,33 @@ pub struct Settings {
     /// Maximum number of consecutive redirects of a request: of a `GET` or `HEAD` on the same origin, or its upgrade
     /// from HTTP to HTTPS on the default ports; of other methods on the same origin, if the status is 307 or 308
     /// (repeats the request) or 303 (leads to a `GET`). Other redirects are failures.
+    #[serde(skip)]
     pub max_redirects: u32,
     /// Maximum number of automatic retries of a request that got no response, within the timeout of its execution.
     /// Applies to `GET`, `HEAD`, requests with an idempotency key, and `PUT` and `DELETE` if `repeat_put_and_delete`
     /// is set. Other requests are never retried.
+    #[serde(skip)]
     pub max_repeats: u32,
     /// Whether `PUT` and `DELETE` are sent again while the outcome of the first request is unknown. They are
     /// idempotent by RFC 9110 section 9.2.2, but not every API complies.
     pub repeat_put_and_delete: bool,
     /// Seconds for which an idle connection is kept for the next `GET` or `HEAD`.
+    #[serde(skip)]
     pub pool_idle_timeout_seconds: u64,
     /// Maximum number of idle connections per host.
+    #[serde(skip)]
     pub pool_max_idle_per_host: usize,
     /// Maximum number of concurrent requests to one host, at least one. Further requests wait, and their timeout
     /// runs.
+    #[serde(skip)]
     pub max_requests_per_host: usize,
-    /// Seconds before its expiry at which an OAuth 2 token is no longer used. A token with less than twice that
-    /// lifetime is used for half of its lifetime.
-    pub token_refresh_seconds: u64,
     /// Maximum number of retries of a repeatable call if the API requests them (`Retry-After` with status 429 or
     /// 503); 0 disables them.
+    #[serde(skip)]
     pub retry_after_tries: u32,
     /// Maximum delay in seconds before such a retry. If the API requests a longer one, its response is final, and the
     /// model receives the time of the retry.
+    #[serde(skip)]
     pub retry_after_max_seconds: u64,
     /// Maximum number of pages of a `GET` that are fetched if the API announces further ones, including the first.
     /// All pages together are limited by `max_answer_bytes` and `timeout_seconds`. With 1, only the first page is
@@ -78,7 +83,6 @@ impl Default for Settings {
             pool_idle_timeout_seconds: 30,
             pool_max_idle_per_host: 16,
             max_requests_per_host: 16,
-            token_refresh_seconds: 60,
             retry_after_tries: 2,
             retry_after_max_seconds: 10,
             max_pages: 1,

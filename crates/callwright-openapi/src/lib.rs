@@ -145,7 +145,7 @@ pub use load_error::LoadError;
 pub use operation::{FixedArgument, Operation, Placement};
 pub use report::{Advice, HiddenParameter, RenamedTool, Report, Simplification, SkippedOperation};
 pub use security::{Requirement, SecurityScheme};
-pub use settings::{DocsSettings, DocumentLimits, MissingCredentials, Settings, ToolsetSettings};
+pub use settings::{DocsSettings, DocumentLimits, MissingCredentials, ToolsetSettings};
 pub use snapshot::{Catalog, Changes};
 pub use toolset::Toolset;
 pub use xml::{XmlNode, XmlShape, is_name as is_xml_name};

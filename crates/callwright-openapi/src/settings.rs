@@ -8,25 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::Credential;
 use callwright_types::rules::ToolGlobs;
 
-/// Settings for the documents of all toolsets.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Settings {
-    /// Whether to reload documents when their files change. Running turns keep the tools they started with. A
-    /// document that cannot be read leaves the current tools unchanged.
-    pub reload: bool,
-    /// Milliseconds without a further change before changed files are read.
-    pub reload_quiet_milliseconds: u64,
-    /// Seconds between two checks for changes of remote documents; 0: they are read once, at startup.
-    pub reload_remote_seconds: u64,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { reload: true, reload_quiet_milliseconds: 500, reload_remote_seconds: 0 }
-    }
-}
-
 /// An OpenAPI document whose operations become tools, or a folder of documents: `[toolsets.NAME]` in the
 /// configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -61,6 +42,7 @@ pub struct ToolsetSettings {
     /// logged and skipped.
     pub docs: Vec<DocsSettings>,
     /// Limits on the document and its tools.
+    #[serde(skip)]
     pub limits: DocumentLimits,
 }
 
@@ -98,8 +80,7 @@ pub enum MissingCredentials {
 }
 
 /// Limits on one document and on the tools made from it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentLimits {
     /// Maximum size of a document, in bytes of all its files. The largest published by vendors has about 80 MB.
     pub document_bytes: u64,

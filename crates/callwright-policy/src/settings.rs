@@ -12,14 +12,10 @@ pub struct Settings {
     pub directory: String,
     /// Name of the policy that applies if no alias binds one and none matches.
     pub default: String,
-    /// Whether the directory is read again when it changes.
-    pub reload: bool,
-    /// Milliseconds without a further change after which the directory is read again.
-    pub reload_quiet_milliseconds: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { directory: String::new(), default: "default".to_owned(), reload: true, reload_quiet_milliseconds: 200 }
+        Self { directory: String::new(), default: "default".to_owned() }
     }
 }

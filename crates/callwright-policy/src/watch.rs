@@ -12,21 +12,20 @@ use callwright_common::watch::{Trigger, WatchError, Watcher, reload};
 
 /// Reloads the policies into `current` when their directory changes, and calls `on_result` after every reload; an
 /// invalid set of files leaves `current` unchanged. With `reload = false`, it reloads only when the watcher is
-/// triggered. The built-in policies are not watched. A reload starts after `reload_quiet_milliseconds` without
-/// changes, and takes place only if the contents of the files changed.
+/// triggered. The built-in policies are not watched. A reload takes place only if the contents of the files changed.
 ///
 /// # Errors
 /// [`WatchError`] if the system cannot watch the directory.
 pub fn watch(
     settings: &Settings,
     base_dir: &Path,
+    trigger: Trigger,
     current: Arc<ArcSwap<PolicyBook>>,
     on_result: impl Fn(Result<(), &PolicyError>) + Send + 'static,
 ) -> Result<Watcher, WatchError> {
     let Some(directory) = directory(settings, base_dir) else {
         return Ok(Watcher::idle());
     };
-    let trigger = Trigger::new(settings.reload_quiet_milliseconds, settings.reload);
     let seen = current.load().seen();
     let default = settings.default.clone();
     reload(
@@ -64,13 +63,13 @@ mod tests {
     fn watching(prepare: impl FnOnce(&Path)) -> Fixture {
         let root = tempfile::tempdir().unwrap();
         prepare(root.path());
-        let settings = Settings { directory: "rules".to_owned(), reload_quiet_milliseconds: 20, ..Settings::default() };
+        let settings = Settings { directory: "rules".to_owned(), ..Settings::default() };
         let current = Arc::new(ArcSwap::from_pointee(PolicyBook::load(&settings, root.path()).unwrap()));
         let (sender, results) = channel();
         let on_result = move |result: Result<(), &PolicyError>| {
             let _ = sender.send(result.map_err(ToString::to_string));
         };
-        let watcher = watch(&settings, root.path(), Arc::clone(&current), on_result).unwrap();
+        let watcher = watch(&settings, root.path(), Trigger::new(true), Arc::clone(&current), on_result).unwrap();
         Fixture { root, current, results, _watcher: watcher }
     }
 

@@ -17,20 +17,21 @@ pub struct Settings {
     /// or empty for no store.
     pub url: Secret,
     /// Maximum number of traces that wait to be written; more are dropped and counted.
+    #[serde(skip)]
     pub queue_traces: usize,
     /// Maximum size of waiting traces in bytes, bodies included; more are dropped and counted.
     pub queue_bytes: usize,
     /// Maximum number of traces in one transaction.
+    #[serde(skip)]
     pub batch_traces: usize,
     /// Milliseconds that the first trace of a batch waits for others; 0 writes at once.
+    #[serde(skip)]
     pub batch_milliseconds: u64,
     /// Folder (relative to the configuration file's directory) for traces during a store outage; empty keeps them in
     /// the queue only.
     pub spill_dir: String,
     /// Maximum size of that folder in bytes; when it is full, traces remain in the queue.
     pub spill_bytes: u64,
-    /// Milliseconds that a write of traces may take before they go to disk.
-    pub spill_milliseconds: u64,
     /// Seconds between two attempts to open or write an unavailable store.
     pub retry_seconds: u64,
     /// Days until traces, vectors, feedback, records of removed lessons and procedures, intents with a known outcome,
@@ -47,8 +48,6 @@ pub struct Settings {
     pub object_days: u32,
     /// Interval in milliseconds at which changes of other processes are polled; PostgreSQL also sends notifications.
     pub poll_milliseconds: u64,
-    /// Seconds after the last heartbeat at which a replica on the same database counts as gone.
-    pub replica_seconds: u64,
     /// Keys that encrypt the tokens of toolsets for storage, so that other replicas and the next start can use them: 32
     /// bytes each in base64, separated by white space. The first one encrypts, each decrypts. Empty: tokens are not
     /// stored.
@@ -79,14 +78,12 @@ impl Default for Settings {
             batch_milliseconds: 50,
             spill_dir: "callwright-spill".to_owned(),
             spill_bytes: 1024 * 1024 * 1024,
-            spill_milliseconds: 500,
             retry_seconds: 5,
             retention_days: 30,
             unknown_retention_days: 365,
             kept_hours: 168,
             object_days: 90,
             poll_milliseconds: 1_000,
-            replica_seconds: 15,
             seal_key: Secret::default(),
             postgres: PostgresSettings::default(),
         }
@@ -100,12 +97,13 @@ pub struct PostgresSettings {
     /// Maximum number of connections of this process.
     pub connections: u32,
     /// Timeout in milliseconds for a free connection and for connecting.
+    #[serde(skip)]
     pub connect_milliseconds: u64,
     /// Timeout of a statement in milliseconds.
+    #[serde(skip)]
     pub statement_milliseconds: u64,
-    /// Seconds after which an idle connection is closed; 0 keeps it.
-    pub idle_seconds: u64,
     /// Interval in milliseconds at which an unavailable server is probed. Meanwhile requests fail without waiting.
+    #[serde(skip)]
     pub probe_milliseconds: u64,
 }
 
@@ -115,7 +113,6 @@ impl Default for PostgresSettings {
             connections: 10,
             connect_milliseconds: 2_000,
             statement_milliseconds: 5_000,
-            idle_seconds: 600,
             probe_milliseconds: 250,
         }
     }

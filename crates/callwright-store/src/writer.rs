@@ -24,6 +24,9 @@ const SWEEP_PAUSE: Duration = Duration::from_secs(60);
 /// Pause after an incomplete sweep: faster than any rate of new traces, and keeps the lock free most of the time.
 const SWEEP_AGAIN: Duration = Duration::from_millis(50);
 
+/// Time that a write of traces may take before they go to disk. A batch takes some milliseconds.
+const SPILL_TIMEOUT: Duration = Duration::from_millis(500);
+
 /// Interval at which rows of an incomplete batch are collected: short enough for full batches under any load.
 const FILL_INTERVAL: Duration = Duration::from_millis(5);
 
@@ -143,13 +146,12 @@ impl TraceWriter {
         closing: CancellationToken,
     ) -> Self {
         let disk = Disk::new(settings, base_dir);
-        let timeout = Duration::from_millis(settings.spill_milliseconds.max(1));
         Self {
             store,
             receiver,
             backlog,
             closing,
-            timeout: if disk.is_on() { timeout } else { Duration::MAX },
+            timeout: if disk.is_on() { SPILL_TIMEOUT } else { Duration::MAX },
             disk,
             batch_traces: settings.batch_traces.max(1),
             linger: Duration::from_millis(settings.batch_milliseconds),

@@ -155,7 +155,7 @@ impl Upstream {
 
     /// Returns the retry budget for a request of this client.
     pub fn retries(&self, client: &HeaderMap) -> Retries {
-        match retry::is_repeated(client) && !self.settings.repeat_clients_retries {
+        match retry::is_repeated(client) {
             true => Retries::none(),
             false => Retries::new(&self.settings),
         }

@@ -36,14 +36,20 @@ pub(super) struct ConcurrencyLimiter {
     queued: AtomicUsize,
 }
 
+/// Window in which failures are counted.
+const CIRCUIT_WINDOW: Duration = Duration::from_secs(30);
+
+/// Time for which the circuit stays open: few requests wait for their fallback, and a restarted provider is found soon.
+const CIRCUIT_OPEN: Duration = Duration::from_secs(10);
+
 impl ConcurrencyLimiter {
     /// Creates a limiter from an upstream's settings.
     pub(super) fn new(settings: &Settings) -> Self {
         let rules = CircuitRules {
             failures: settings.circuit_failures,
             percent: settings.circuit_failure_percent,
-            window: Duration::from_secs(settings.circuit_window_seconds),
-            open: Duration::from_secs(settings.circuit_open_seconds),
+            window: CIRCUIT_WINDOW,
+            open: CIRCUIT_OPEN,
             probes: settings.circuit_probes,
         };
         let slots = settings.max_concurrent.min(Semaphore::MAX_PERMITS);
@@ -116,7 +122,7 @@ impl ConcurrencyLimiter {
 }
 
 fn circuit_open(failures: &FailureBuilder, wait: Duration) -> UpstreamFailure {
-    let message = "the circuit is open because it failed too often (circuit_failures, circuit_open_seconds)";
+    let message = "the circuit is open because it failed too often (circuit_failures)";
     failures.not_sent(UpstreamFailureKind::CircuitOpen, message, wait)
 }
 

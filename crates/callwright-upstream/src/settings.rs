@@ -11,10 +11,6 @@ use super::client_headers::CREDENTIALS;
 use super::{ToolCalls, client_headers};
 use callwright_types::{Protocol, SchemaDialect, Secret};
 
-/// Maximum seconds for circuit settings. An upstream that is unused for more than a day should be removed from the
-/// configuration.
-const MAX_CIRCUIT_NUMBER: u64 = 86_400;
-
 /// One `[upstreams.NAME]` table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -51,26 +47,24 @@ pub struct Settings {
     /// Maximum number of retries after a response with one of `retry_statuses`.
     pub retries: u32,
     /// Status codes that cause a retry; 408 and 409 only if the provider permits it (`x-should-retry: true`).
+    #[serde(skip)]
     pub retry_statuses: Vec<u16>,
     /// Maximum delay in seconds before a retry; there is no retry if a provider requests a longer one.
+    #[serde(skip)]
     pub retry_max_wait_seconds: u64,
-    /// Whether to retry requests that a client itself retries (`x-stainless-retry-count` above 0).
-    pub repeat_clients_retries: bool,
     /// Maximum number of concurrent requests, each until the last byte of its response; 0 for unlimited.
     pub max_concurrent: usize,
     /// Maximum number of requests that wait for a slot.
     pub max_queued: usize,
     /// Maximum wait for a slot in milliseconds.
     pub queue_milliseconds: u64,
-    /// Number of failures within `circuit_window_seconds` that opens the circuit; 0 for never.
+    /// Number of failures within 30 seconds that opens the circuit; 0 for never.
     pub circuit_failures: u32,
     /// Percentage of the requests in that window that must also have failed.
+    #[serde(skip)]
     pub circuit_failure_percent: u32,
-    /// Length in seconds of the window in which failures are counted.
-    pub circuit_window_seconds: u64,
-    /// Seconds for which the circuit stays open.
-    pub circuit_open_seconds: u64,
     /// Maximum number of concurrent probe requests after that; as many must succeed to close the circuit.
+    #[serde(skip)]
     pub circuit_probes: u32,
     /// Protocols that the provider serves: `chat` (`/chat/completions`), `responses`, `messages`. A request of a protocol
     /// that no upstream serves passes through unguarded.
@@ -94,8 +88,10 @@ pub struct Settings {
     pub max_event_bytes: usize,
     /// Seconds for which an unused connection is kept. It must be less than the provider's own limit, so that no
     /// request uses a closing connection: common servers close theirs after 5 s (Node.js, uvicorn), some after 2 s.
+    #[serde(skip)]
     pub pool_idle_timeout_seconds: u64,
     /// Maximum number of unused connections.
+    #[serde(skip)]
     pub pool_max_idle: usize,
 }
 
@@ -145,8 +141,6 @@ impl Settings {
         client_headers::further(&self.forward_headers)
             .map_err(|why| BuildError::setting(upstream, "forward_headers", why))?;
         check_times(upstream, self)?;
-        check_retries(upstream, self)?;
-        check_circuit(upstream, self)?;
         Ok(url)
     }
 }
@@ -169,14 +163,11 @@ impl Default for Settings {
             retries: 2,
             retry_statuses: vec![408, 409, 429, 502, 503, 504],
             retry_max_wait_seconds: 5,
-            repeat_clients_retries: false,
             max_concurrent: 0,
             max_queued: 100,
             queue_milliseconds: 5_000,
             circuit_failures: 10,
             circuit_failure_percent: 75,
-            circuit_window_seconds: 30,
-            circuit_open_seconds: 10,
             circuit_probes: 2,
             protocols: Protocol::ALL.to_vec(),
             tool_calls: ToolCalls::Auto,
@@ -266,37 +257,4 @@ fn check_times(upstream: &str, settings: &Settings) -> Result<(), BuildError> {
 /// Returns the timeout of a setting; `None` for 0.
 pub(super) fn timeout_of(seconds: u64) -> Option<Duration> {
     (seconds > 0).then(|| Duration::from_secs(seconds))
-}
-
-fn check_retries(upstream: &str, settings: &Settings) -> Result<(), BuildError> {
-    match settings.retry_statuses.iter().find(|status| !(400..600).contains(*status)) {
-        Some(status) => Err(BuildError::setting(
-            upstream,
-            "retry_statuses",
-            format!("{status} is not an error status; use 400-599"),
-        )),
-        None => Ok(()),
-    }
-}
-
-fn check_circuit(upstream: &str, settings: &Settings) -> Result<(), BuildError> {
-    if settings.circuit_failures == 0 {
-        return Ok(());
-    }
-    if !(1..=100).contains(&settings.circuit_failure_percent) {
-        return Err(BuildError::setting(
-            upstream,
-            "circuit_failure_percent",
-            "must be 1 to 100; `circuit_failures = 0` disables the circuit",
-        ));
-    }
-    let times = [
-        ("circuit_window_seconds", settings.circuit_window_seconds),
-        ("circuit_open_seconds", settings.circuit_open_seconds),
-        ("circuit_probes", u64::from(settings.circuit_probes)),
-    ];
-    match times.iter().find(|(_, number)| !(1..=MAX_CIRCUIT_NUMBER).contains(number)) {
-        Some((key, _)) => Err(BuildError::setting(upstream, key, format!("must be 1 to {MAX_CIRCUIT_NUMBER}"))),
-        None => Ok(()),
-    }
 }

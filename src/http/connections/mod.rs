@@ -21,6 +21,10 @@ use callwright_telemetry::labels::{CloseReason, ConnectionRefusal, ConnectionSta
 pub(super) use accept::accept_until_end;
 pub(super) use connection::Serving;
 
+/// Maximum time for the acknowledgement of a PING frame: longer than any round trip, and shorter than the idle timeouts
+/// of load balancers.
+const MAX_PING_ANSWER: Duration = Duration::from_secs(20);
+
 /// Maximum number of open connections of the operator side: consoles, scrapers and probes need a few.
 const OPERATOR_CONNECTIONS: usize = 64;
 
@@ -81,7 +85,7 @@ impl Connections {
             write: Duration::from_secs(settings.write_timeout_seconds),
             idle: Duration::from_secs(settings.idle_timeout_seconds),
             ping: (settings.http2_ping_seconds > 0).then(|| Duration::from_secs(settings.http2_ping_seconds)),
-            ping_answer: Duration::from_secs(settings.http2_ping_timeout_seconds),
+            ping_answer: Duration::from_secs(settings.http2_ping_seconds.max(1)).min(MAX_PING_ANSWER),
         };
         let (open, refusing) = (Arc::new(Semaphore::new(limit)), Arc::new(Semaphore::new(REFUSALS_AT_A_TIME)));
         Arc::new(Self { side, timeouts, open, refusing, metrics })

@@ -28,20 +28,22 @@ pub struct Tls {
     metrics: Arc<Metrics>,
 }
 
+/// Maximum time for a TLS handshake, which takes three round trips.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
 impl Tls {
     /// Loads the identity that the settings name for a listener; `None` if they configure no TLS.
     ///
     /// # Errors
     /// [`TlsError`]: a file cannot be used.
     pub fn load(side: Listener, settings: &Settings, metrics: Arc<Metrics>) -> Result<Option<Arc<Self>>, TlsError> {
-        let handshake_timeout = Duration::from_secs(settings.tls_handshake_timeout_seconds);
         let settings = side_of(side, settings).clone();
         if !settings.is_on() {
             return Ok(None);
         }
         let identity = Identity::load(Self::table_of(side), &settings)?;
         let current = ArcSwap::from_pointee(identity);
-        let tls = Self { side, settings, current, handshake_timeout, metrics };
+        let tls = Self { side, settings, current, handshake_timeout: HANDSHAKE_TIMEOUT, metrics };
         tls.record_expiry();
         Ok(Some(Arc::new(tls)))
     }

@@ -3,7 +3,7 @@
 /// Returns a configuration that loads policies from the folder `policies`, with `default` as the default policy and
 /// reloading enabled.
 pub(crate) fn table(default: &str) -> String {
-    format!("[policies]\ndirectory = \"policies\"\ndefault = \"{default}\"\nreload = true\n")
+    format!("[policies]\ndirectory = \"policies\"\ndefault = \"{default}\"\n")
 }
 
 /// Returns a policy file with these rules (YAML at the top level).

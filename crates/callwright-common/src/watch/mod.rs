@@ -63,11 +63,14 @@ pub struct Trigger {
     on_change: bool,
 }
 
+/// Quiet time after a change: editors write a file in several steps, and a certificate and its key are written one after
+/// the other.
+const QUIET: Duration = Duration::from_millis(200);
+
 impl Trigger {
-    /// Reloads after a change of the files and this quiet time in milliseconds. If `on_change` is false, reloads only
-    /// when the watcher is woken.
-    pub fn new(quiet_milliseconds: u64, on_change: bool) -> Self {
-        Self { quiet: Duration::from_millis(quiet_milliseconds), on_change }
+    /// Reloads after a change of the files. If `on_change` is false, reloads only when the watcher is woken.
+    pub fn new(on_change: bool) -> Self {
+        Self { quiet: QUIET, on_change }
     }
 }
 

@@ -23,6 +23,10 @@ use callwright_types::outcome::ApiAnswer;
 /// Maximum number of bytes of a token endpoint's response that are read.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
+/// Time before its expiry at which a token is no longer used, so that it does not expire on its way. A token with less
+/// than twice that lifetime is used for half of its lifetime.
+const REFRESH_MARGIN: Duration = Duration::from_secs(60);
+
 /// Assumed lifetime of a token whose response has no `expires_in` (RFC 6749 section 5.1 only recommends it). The
 /// value is short: an expired token costs a call a second request, while an early renewal only costs an occasional
 /// request.
@@ -80,7 +84,7 @@ impl TokenCache {
         Self {
             client,
             shared: SharedTokenStore::new(shared),
-            margin: Duration::from_secs(settings.token_refresh_seconds),
+            margin: REFRESH_MARGIN,
             slots: Mutex::default(),
             next_number: AtomicU64::new(0),
         }

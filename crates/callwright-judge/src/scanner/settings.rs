@@ -20,6 +20,7 @@ pub struct Settings {
     pub validator_cache_bytes: u64,
     /// Maximum size of one tool's JSON Schema text in bytes. Calls of tools with larger schemas are only checked for
     /// name and JSON syntax.
+    #[serde(skip)]
     pub max_schema_bytes: usize,
     /// Number of faults in one answer after which further calls are not examined. The answer is faulty anyway.
     pub max_diagnoses: NonZeroUsize,

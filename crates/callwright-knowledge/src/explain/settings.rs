@@ -1,11 +1,7 @@
 //! Limits of explanations and their minimum confidence.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// Settings of the explainer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+/// Limits of the explainer. None is configuration: docs/benchmarks/explanations.md has what they were measured with.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Maximum number of passages per explanation.
     pub passages: usize,

@@ -14,37 +14,45 @@ pub struct Settings {
     /// Model alias whose model generates plans; a small, cheap model is sufficient. Empty: the model of the turn.
     pub alias: String,
     /// Sampling temperature of that model (paper, appendix A.4: 0.1).
+    #[serde(skip)]
     pub temperature: f64,
     /// Maximum number of attempts per request while the provider is busy.
+    #[serde(skip)]
     pub tries: u32,
     /// Maximum wait before a retry, in seconds.
+    #[serde(skip)]
     pub max_wait_seconds: u64,
     /// Maximum number of candidate tools listed per argument.
+    #[serde(skip)]
     pub candidates: usize,
     /// Maximum number of output fields shown per tool.
+    #[serde(skip)]
     pub outputs: usize,
     /// Maximum number of arguments requested per call; required ones come first.
+    #[serde(skip)]
     pub arguments: usize,
     /// Maximum number of characters of the conversation in a prompt; the latest are kept.
+    #[serde(skip)]
     pub conversation_chars: usize,
     /// Maximum number of characters of a description in a prompt.
+    #[serde(skip)]
     pub description_chars: usize,
     /// Maximum size of a parameter's schema in a prompt, in bytes. A larger one is reduced to its type, format and
     /// description.
+    #[serde(skip)]
     pub schema_bytes: usize,
     /// Maximum number of list items shown for a choice; the first ones are kept.
+    #[serde(skip)]
     pub options: usize,
     /// Maximum number of characters shown per list item.
+    #[serde(skip)]
     pub option_chars: usize,
     /// File of argument sources that an operator confirms or forbids (relative to the configuration file's directory).
     /// Empty: none.
     pub edges: String,
-    /// Whether the file is reloaded when it changes.
-    pub reload: bool,
-    /// Debounce interval of the reload, in milliseconds.
-    pub reload_quiet_milliseconds: u64,
     /// Size of the cache of indexed client tool lists, in bytes. The least recently used lists are evicted and are
     /// indexed again when needed.
+    #[serde(skip)]
     pub client_tools_cache_bytes: u64,
 }
 
@@ -65,8 +73,6 @@ impl Default for Settings {
             options: generation.options,
             option_chars: generation.option_chars,
             edges: String::new(),
-            reload: true,
-            reload_quiet_milliseconds: 500,
             client_tools_cache_bytes: 16 * 1024 * 1024,
         }
     }

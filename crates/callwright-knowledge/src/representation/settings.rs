@@ -10,10 +10,6 @@ pub struct Settings {
     /// Directory of `*.yaml` and `*.yml` files, one per toolset (relative to the configuration file's directory).
     /// Empty: none.
     pub directory: String,
-    /// Whether the directory is reloaded when it changes.
-    pub reload: bool,
-    /// Debounce interval of the reload, in milliseconds.
-    pub reload_quiet_milliseconds: u64,
     /// Maximum size of a tool's description with its patterns, in estimated tokens of four bytes. The tool's own
     /// description is never truncated. 0: models get no patterns, and only the ranking uses them.
     pub description_tokens: usize,
@@ -21,6 +17,6 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { directory: String::new(), reload: true, reload_quiet_milliseconds: 500, description_tokens: 256 }
+        Self { directory: String::new(), description_tokens: 256 }
     }
 }

@@ -11,22 +11,21 @@ use super::{Representations, Settings};
 use callwright_common::watch::{FolderFile, Trigger, WatchError, Watcher, reload};
 
 /// Reloads the representations into `current` when their directory changes, and calls `on_result` for every reload. An
-/// invalid set leaves `current` unchanged. With `reload = false`, reloads only happen when the watcher is woken;
-/// without a directory, there is nothing to watch. A reload waits until there was no change for
-/// `reload_quiet_milliseconds`, and only happens if file contents changed.
+/// invalid set leaves `current` unchanged. Without a directory, there is nothing to
+/// watch. A reload only happens if file contents changed.
 ///
 /// # Errors
 /// [`WatchError`]: the system cannot watch the directory.
 pub fn watch(
     settings: &Settings,
     base_dir: &Path,
+    trigger: Trigger,
     current: Arc<ArcSwap<Representations>>,
     on_result: impl Fn(Result<(), &RepresentationError>) + Send + 'static,
 ) -> Result<Watcher, WatchError> {
     let Some(directory) = directory(settings, base_dir) else {
         return Ok(Watcher::idle());
     };
-    let trigger = Trigger::new(settings.reload_quiet_milliseconds, settings.reload);
     let source_digest = current.load().source_digest();
     reload(
         folder(&directory),
@@ -61,14 +60,13 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("learned")).unwrap();
         fs::write(root.path().join("learned/own.yaml"), with("Paying.")).unwrap();
-        let settings =
-            Settings { directory: "learned".to_owned(), reload_quiet_milliseconds: 20, ..Settings::default() };
+        let settings = Settings { directory: "learned".to_owned(), ..Settings::default() };
         let current = Arc::new(ArcSwap::from_pointee(Representations::load(&settings, root.path()).unwrap()));
         let (sender, results) = channel();
         let on_result = move |result: Result<(), &RepresentationError>| {
             let _ = sender.send(result.map_err(ToString::to_string));
         };
-        let watcher = watch(&settings, root.path(), Arc::clone(&current), on_result).unwrap();
+        let watcher = watch(&settings, root.path(), Trigger::new(true), Arc::clone(&current), on_result).unwrap();
         Fixture { root, current, results, _watcher: watcher }
     }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Settings;
 use callwright_store::{Store, StoreError};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::{Label, LearningJob, LearningRun};
@@ -40,26 +39,24 @@ pub enum JobError {
     Model(String),
 }
 
+/// Time without renewal after which another process takes over a job.
+pub(super) const LEASE: Duration = Duration::from_secs(30);
+
+/// Minimum time between two runs of a job. What arrives meanwhile is one batch.
+pub const PAUSE: Duration = Duration::from_millis(250);
+
 /// Runs a job unless another process runs it.
 #[derive(Debug)]
 pub struct Worker<J> {
     job: J,
     store: Arc<Store>,
-    lease: Duration,
-    pause: Duration,
     metrics: Arc<Metrics>,
 }
 
 impl<J: Job> Worker<J> {
     /// Creates a worker for this job.
-    pub fn new(job: J, store: Arc<Store>, settings: &Settings, metrics: Arc<Metrics>) -> Self {
-        let pause = Duration::from_millis(settings.pause_milliseconds.max(1));
-        Self { job, store, lease: settings.lease(), pause, metrics }
-    }
-
-    /// Returns the minimum time between two runs.
-    pub fn pause(&self) -> Duration {
-        self.pause
+    pub fn new(job: J, store: Arc<Store>, metrics: Arc<Metrics>) -> Self {
+        Self { job, store, metrics }
     }
 
     /// Processes one batch.
@@ -68,7 +65,7 @@ impl<J: Job> Worker<J> {
     /// [`JobError`].
     pub async fn run(&self) -> Result<JobOutcome, JobError> {
         let started = Instant::now();
-        let ran = match self.store.take_job(J::KIND.label(), self.lease).await {
+        let ran = match self.store.take_job(J::KIND.label(), LEASE).await {
             Ok(true) => self.job.batch().await,
             Ok(false) => Ok(JobOutcome::Elsewhere),
             Err(error) => Err(error.into()),

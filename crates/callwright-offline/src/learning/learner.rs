@@ -153,6 +153,7 @@ impl Learner {
 
 #[cfg(test)]
 mod tests {
+    use super::super::job::LEASE;
     use super::*;
     use callwright_knowledge::{experience, procedures};
     use callwright_store::{self as store, FeedbackVerdict, TraceRow};
@@ -200,7 +201,7 @@ mod tests {
 
     /// Processes one batch as a worker does.
     async fn work(learner: &Learner) -> JobOutcome {
-        assert!(learner.store.take_job(Learner::KIND.label(), learner.settings.lease()).await.unwrap());
+        assert!(learner.store.take_job(Learner::KIND.label(), LEASE).await.unwrap());
         learner.batch().await.unwrap()
     }
 

@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use super::Settings;
 use super::case::lesson_case;
-use super::job::{Job, JobError, JobOutcome};
+use super::job::{Job, JobError, JobOutcome, LEASE};
 use callwright_knowledge::experience::{LessonCase, NoteTaker};
 use callwright_store::{Memory, Revision, Store, StoreError, Traces};
 use callwright_telemetry::Metrics;
@@ -93,7 +93,7 @@ impl Job for LessonRewriter {
         let pace = Duration::from_secs(60) / self.settings.notes_per_minute.max(1);
         for lesson in changes.changed.into_iter().filter(is_due) {
             // A model request takes time: the lease must outlast one lesson, not a batch.
-            if !self.store.take_job(Self::KIND.label(), self.settings.lease()).await? {
+            if !self.store.take_job(Self::KIND.label(), LEASE).await? {
                 return Ok(JobOutcome::Elsewhere);
             }
             self.word(lesson, changes.upto).await?;
@@ -227,7 +227,7 @@ mod tests {
         let note_taker = NoteTaker::new(model.clone(), experience::Settings { note_actions: 0, ..Default::default() });
         let settings = Settings { notes_per_minute: u32::MAX, ..Settings::default() };
         let job = LessonRewriter::new(store.clone(), note_taker, settings, Arc::new(Metrics::new()));
-        assert!(store.take_job(LessonRewriter::KIND.label(), job.settings.lease()).await.unwrap());
+        assert!(store.take_job(LessonRewriter::KIND.label(), LEASE).await.unwrap());
         assert_eq!(job.batch().await.unwrap(), JobOutcome::Learned);
         let [lesson] = <[Lesson; 1]>::try_from(Memory::changed(&*store, 0, 10).await.unwrap().changed).unwrap();
         let prompts = model.prompts.lock().unwrap().clone();

@@ -21,7 +21,7 @@ mod verdicts;
 mod workflows;
 
 pub use gathering::{Gathering, GatheringCounts, TurnJudgement};
-pub use job::{Job, JobError, JobOutcome, Worker};
+pub use job::{Job, JobError, JobOutcome, PAUSE, Worker};
 pub use learner::Learner;
 pub use lesson_rewriter::LessonRewriter;
 pub use memory_cache::{CachedMemory, MemoryCache};

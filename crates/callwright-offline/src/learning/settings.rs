@@ -1,7 +1,5 @@
 //! Settings of learning (`[learning]`).
 
-use std::time::Duration;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,25 +10,27 @@ pub struct Settings {
     /// Whether this process learns. One of several replicas learns at a time; a replica with `false` never does, and
     /// uses the memory learned by others.
     pub enabled: bool,
-    /// Minimum interval in milliseconds between two checks for new data.
-    pub pause_milliseconds: u64,
     /// Maximum number of traces and of feedback entries per batch.
+    #[serde(skip)]
     pub batch: u32,
     /// Maximum number of drafts that wait for verification; the oldest are dropped.
+    #[serde(skip)]
     pub max_waiting: usize,
     /// Hours after which a waiting draft is dropped.
+    #[serde(skip)]
     pub waiting_hours: u32,
     /// Seconds for which feedback is retried while the trace of its turn is not stored.
+    #[serde(skip)]
     pub verdict_seconds: u32,
-    /// Seconds without a heartbeat after which another replica takes over.
-    pub lease_seconds: u64,
     /// Alias of the model that rewrites lessons; empty: they keep their composed text.
     pub alias: String,
     /// Maximum number of lessons sent to the model per minute.
     pub notes_per_minute: u32,
     /// Maximum number of attempts at a model request while its provider is busy.
+    #[serde(skip)]
     pub tries: u32,
     /// Maximum wait before the next attempt in seconds, whatever the provider requests.
+    #[serde(skip)]
     pub max_wait_seconds: u64,
 }
 
@@ -38,23 +38,14 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             enabled: true,
-            pause_milliseconds: 250,
             batch: 200,
             max_waiting: 1_000,
             waiting_hours: 24,
             verdict_seconds: 60,
-            lease_seconds: 30,
             alias: String::new(),
             notes_per_minute: 30,
             tries: 3,
             max_wait_seconds: 30,
         }
-    }
-}
-
-impl Settings {
-    /// Returns the duration of a job's lease.
-    pub(super) fn lease(&self) -> Duration {
-        Duration::from_secs(self.lease_seconds.max(1))
     }
 }

@@ -12,9 +12,11 @@ pub struct Settings {
     /// Source of the vectors.
     pub kind: Kind,
     /// Maximum number of texts per run of a model, at least one.
+    #[serde(skip)]
     pub batch_texts: usize,
     /// Maximum number of characters of a text that a model reads; the rest is cut off. Models read only a few hundred
     /// words anyway.
+    #[serde(skip)]
     pub max_text_chars: usize,
     /// Whether vectors are cached in the store.
     pub cache: bool,
@@ -94,17 +96,23 @@ pub struct EndpointSettings {
     /// File of PEM certificates that are trusted in addition to the system's; empty for none.
     pub ca_file: String,
     /// Timeout in seconds for connecting, including TLS.
+    #[serde(skip)]
     pub connect_timeout_seconds: u64,
     /// Timeout in seconds for a request and its response, if no turn waits for it.
+    #[serde(skip)]
     pub timeout_seconds: u64,
     /// Timeout in seconds for a request that a turn waits for, including retries; then the turn continues without it.
+    #[serde(skip)]
     pub query_timeout_seconds: u64,
     /// Seconds after a failure in which turns send no request; 0 disables the pause.
+    #[serde(skip)]
     pub pause_seconds: u64,
     /// Maximum number of retries after a failed connection. Other failures are not retried: a request that was sent may
     /// have been charged.
+    #[serde(skip)]
     pub connect_retries: u32,
     /// Maximum size of a response in bytes; a larger one is an error.
+    #[serde(skip)]
     pub max_answer_bytes: usize,
 }
 

@@ -7,11 +7,11 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::{Store, StoreInner, StoreState};
-use crate::sql::Database;
+use crate::sql::{Database, REPLICA_TIMEOUT};
 use crate::{Revisions, StoreError};
 
-/// Heartbeats of a replica per `replica_seconds`, so that one slow heartbeat does not count as an outage.
-const HEARTBEATS: u64 = 3;
+/// Heartbeats of a replica per [`REPLICA_TIMEOUT`], so that one slow heartbeat does not count as an outage.
+const HEARTBEATS: u32 = 3;
 
 impl Store {
     /// Subscribes to the latest revision of each topic, and to every later one from any process. PostgreSQL sends
@@ -54,8 +54,8 @@ pub(super) async fn poll_changes(inner: &Weak<StoreInner>) {
                 }
                 poll_revisions(database, &now).await;
                 if next_heartbeat <= Instant::now() {
-                    let _ = database.live(&now.owner, &now.settings).await;
-                    next_heartbeat += Duration::from_secs(now.settings.replica_seconds.max(1)) / HEARTBEATS as u32;
+                    let _ = database.live(&now.owner).await;
+                    next_heartbeat += REPLICA_TIMEOUT / HEARTBEATS;
                 }
             }
         }

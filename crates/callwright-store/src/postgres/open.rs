@@ -121,12 +121,14 @@ fn is_parameter(name: &str) -> bool {
     PARAMETERS.contains(&name) || name.starts_with("options[")
 }
 
+/// Time after which an idle connection is closed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
+
 fn pool(settings: &PostgresSettings) -> PgPoolOptions {
-    let idle = Duration::from_secs(settings.idle_seconds);
     PgPoolOptions::new()
         .max_connections(settings.connections.max(1))
         .acquire_timeout(Duration::from_millis(settings.connect_milliseconds.max(1)))
-        .idle_timeout((!idle.is_zero()).then_some(idle))
+        .idle_timeout(IDLE_TIMEOUT)
         .max_lifetime(None)
         // After a restart of the server every connection is dead: a test before use finds that without a failed
         // statement.

@@ -108,7 +108,7 @@ impl Database {
 
     async fn opened(location: &Location, settings: &Settings, owner: &str) -> Result<Self, String> {
         let database = Self::open_beside(location, settings).await?;
-        match database.arrive(owner, settings).await {
+        match database.arrive(owner).await {
             Ok(()) => Ok(database),
             Err(error) => {
                 database.close().await;
@@ -117,8 +117,8 @@ impl Database {
         }
     }
 
-    async fn arrive(&self, owner: &str, settings: &Settings) -> Result<(), StoreError> {
-        self.live(owner, settings).await?;
+    async fn arrive(&self, owner: &str) -> Result<(), StoreError> {
+        self.live(owner).await?;
         self.abandon_waiting(owner).await.map(drop)
     }
 

@@ -4,10 +4,13 @@
 use std::time::Duration;
 
 use super::{Database, Statement};
-use crate::{Settings, StoreError};
+use crate::StoreError;
 
 /// Name prefix of a replica's own lease, which it renews as a heartbeat.
 pub(super) const REPLICA: &str = "replica/";
+
+/// Time after its last heartbeat at which a replica counts as stopped. The waits of its turns end then.
+pub(crate) const REPLICA_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Name prefix of a job's lease.
 pub(super) const JOB: &str = "job/";
@@ -34,10 +37,9 @@ impl Database {
     }
 
     /// Sends the heartbeat of this replica.
-    pub(crate) async fn live(&self, owner: &str, settings: &Settings) -> Result<(), StoreError> {
+    pub(crate) async fn live(&self, owner: &str) -> Result<(), StoreError> {
         if self.has_replicas() {
-            let age = Duration::from_secs(settings.replica_seconds.max(1));
-            self.lease(&format!("{REPLICA}{owner}"), owner, age).await?;
+            self.lease(&format!("{REPLICA}{owner}"), owner, REPLICA_TIMEOUT).await?;
         }
         Ok(())
     }

@@ -30,6 +30,7 @@ mod vectors;
 mod tests;
 
 pub(super) use database::{Database, DatabaseTransaction, Lock, database_record};
+pub(super) use leases::REPLICA_TIMEOUT;
 pub(super) use memory::MemoryTable;
 pub(super) use statement::{SqlValue, Statement};
 

@@ -215,9 +215,6 @@ async fn a_path_cannot_leave_the_base_url() {
 #[test]
 fn settings_that_cannot_work_are_named() {
     for (settings, key) in [
-        (Settings { retry_statuses: vec![503, 200], ..quick() }, "retry_statuses"),
-        (Settings { circuit_failure_percent: 0, ..quick() }, "circuit_failure_percent"),
-        (Settings { circuit_probes: 0, ..quick() }, "circuit_probes"),
         (Settings { base_url: "api.example.com/v1".into(), ..quick() }, "base_url"),
         (Settings { base_url: "ftp://host".into(), ..quick() }, "base_url"),
         (Settings { base_url: "https://key@host/v1".into(), ..quick() }, "base_url"),

@@ -166,7 +166,7 @@ impl<'a> LessonSearch<'a> {
         }
         let words = words * saturated(&self.saturation, entry.terms.len()) / self.rarest;
         let meaning = self.vector.as_ref().and_then(|vector| segment.cosine(vector, position)).unwrap_or_default();
-        let score = self.settings.word_weight * words + self.settings.vector_weight * meaning.max(0.0);
+        let score = words + meaning.max(0.0);
         Some(RecalledLesson { lesson: Arc::clone(&entry.lesson), score, matched })
     }
 }

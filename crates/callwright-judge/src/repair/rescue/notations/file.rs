@@ -37,21 +37,11 @@ const MIN_OPENER: usize = 3;
 const MAX_NAME: usize = 64;
 
 /// Settings of rescue for the whole proxy.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// TOML file with notations in addition to the built-in ones; empty for the built-in ones alone.
     pub notations: String,
-    /// Whether the file is reloaded when it changes.
-    pub reload: bool,
-    /// Milliseconds without a further change after which the file is reloaded.
-    pub reload_quiet_milliseconds: u64,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { notations: String::new(), reload: true, reload_quiet_milliseconds: 200 }
-    }
 }
 
 impl Settings {
