@@ -4,6 +4,7 @@ use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde_json::Map;
 
+use super::library::render;
 use super::quote::one_line;
 use super::shown::{self, ExampleCall};
 use crate::scanner::ToolSet;
