@@ -20,7 +20,7 @@ pub use offer::{ClientOffer, OfferRules, SearchRules};
 pub use rescue::{Evidence, Expressions, RescueRules, Unsure};
 
 /// Degree to which the proxy may intervene in a turn.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Forwards everything without evaluation.
@@ -55,7 +55,7 @@ pub enum Report {
 }
 
 /// Handling of a parameter that the tool does not have (E3).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UnknownParameters {
     /// Kept in the call; no fault.
@@ -186,7 +186,7 @@ impl Default for RepairRules {
 }
 
 /// The client's answer if the limits are reached and the model's answer is still faulty.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnExhausted {
     /// The answer of the model, marked `faulty`.
@@ -207,7 +207,7 @@ pub struct RecordRules {
 }
 
 /// Handling of a response in the background, whose calls are not judged.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BackgroundRule {
     /// Forwards the request. The response is unguarded.
@@ -252,9 +252,8 @@ impl Default for RecallRules {
     }
 }
 
-/// Condition under which a turn draws a plan of calls backward from the goal. From least to most strict, in order of
-/// decreasing model requests.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+/// Condition under which a turn draws a plan of calls backward from the goal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanMode {
     /// For each new user request for which tools are offered.
@@ -268,9 +267,8 @@ pub enum PlanMode {
     Off,
 }
 
-/// Condition under which a model outlines a solution from learned procedures. From least to most strict, in order of
-/// decreasing model requests.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+/// Condition under which a model outlines a solution from learned procedures.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProceduresMode {
     /// For each new user request for which tools are offered and that a procedure matches.

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Permission for the proxy to execute a call, from least to most strict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+/// Permission for the proxy to execute a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
     /// Execution is permitted.
@@ -39,8 +39,8 @@ pub struct ExecuteRules {
     pub approval: ApprovalRules,
 }
 
-/// Behaviour of a turn while one of its calls awaits approval, from least to most strict.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+/// Behaviour of a turn while one of its calls awaits approval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalMode {
     /// The turn continues: the model is informed that the call awaits approval, and may repeat it once approved.

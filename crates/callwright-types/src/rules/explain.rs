@@ -19,7 +19,7 @@ pub struct ExplainRules {
 }
 
 /// Handling of a client's tool message that reports a failure, from least to most.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientTools {
     /// Such messages are not examined.

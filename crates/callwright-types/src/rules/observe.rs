@@ -19,7 +19,7 @@ pub struct ObserveRules {
 }
 
 /// Check of a successful answer, from least to most.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SuccessCheck {
     /// A successful answer is not checked.

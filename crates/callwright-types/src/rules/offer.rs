@@ -59,8 +59,8 @@ impl Default for OfferRules {
     }
 }
 
-/// Handling of the client's own tools, from least to most strict.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+/// Handling of the client's own tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientOffer {
     /// All are forwarded as sent.
