@@ -82,7 +82,6 @@ pub(super) async fn load(
         shared,
         description_tokens: settings.representations.description_tokens,
         edges: edges.clone(),
-        planner: settings.planner.clone(),
         runtime: Handle::current(),
         pipeline: settings.pipeline.clone(),
         executor: settings.executor.clone(),
@@ -153,7 +152,6 @@ struct WatchedDocuments {
     description_tokens: usize,
     /// Confirmed and forbidden planner edges from the operator's file.
     edges: Arc<Edges>,
-    planner: planner::Settings,
     /// Runtime on which reloads run the embedder, because reloads have threads of their own.
     runtime: Handle,
     pipeline: pipeline::Settings,
@@ -319,7 +317,7 @@ impl WatchedDocuments {
         };
         let shelf = self.shelf(&catalog, before);
         let known = before.map(|before| &*before.producers);
-        let producers = Arc::new(ProducerIndex::fill(&catalog, self.edges.clone(), &self.planner, known));
+        let producers = Arc::new(ProducerIndex::fill(&catalog, self.edges.clone(), known));
         warn_of_unknown_tools(&producers);
         let (prepared, of_all, used) = (Arc::clone(&producers), Arc::clone(&catalog), self.used_toolsets.clone());
         self.runtime.spawn_blocking(move || prepared.prepare(&of_all, &used));
@@ -361,7 +359,7 @@ impl WatchedDocuments {
     fn reload_edges(&mut self, current: &ArcSwap<Tooling>, edges: Arc<Edges>) {
         self.edges = edges;
         let before = current.load_full();
-        let producers = before.producers.with_edges(self.edges.clone(), &self.planner);
+        let producers = before.producers.with_edges(self.edges.clone());
         warn_of_unknown_tools(&producers);
         current.store(Arc::new(before.with_producers(producers)));
     }

@@ -22,6 +22,9 @@ use callwright_upstream::{Patience, TextModel, Upstreams};
 /// failure.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
+/// Retries of the model that rewords lessons: no client waits for it.
+const PATIENCE: Patience = Patience { tries: 3, max_wait: Duration::from_secs(30) };
+
 /// Learned lessons and procedures, and the tasks that keep them current.
 pub(super) struct Memories {
     /// The snapshot that turns use.
@@ -126,8 +129,7 @@ fn jobs(
     let lesson_rewriter = settings.aliases.get(&learning.alias).map(|alias| {
         let (upstream, name) = alias.main_target(&learning.alias);
         let upstream = upstreams.get(upstream).unwrap_or_else(|| upstreams.default_upstream());
-        let max_wait = Duration::from_secs(learning.max_wait_seconds);
-        let model = TextModel::new(Arc::clone(upstream), name, Patience { tries: learning.tries, max_wait });
+        let model = TextModel::new(Arc::clone(upstream), name, PATIENCE);
         let note_taker = NoteTaker::new(Arc::new(model), settings.experience);
         Worker::new(
             LessonRewriter::new(store.clone(), note_taker, learning.clone(), metrics.clone()),

@@ -140,7 +140,7 @@ impl Pipeline {
             executor,
             approvals: ApprovalDesk::new(Arc::clone(&store), metrics.clone(), parts.webhook),
             store,
-            planning_models: PlanningModels::new(&planner),
+            planning_models: PlanningModels::new(),
             planner_backoff: PlannerBackoff::new(),
             waiting_plans: WaitingPlans::new(),
             planner,

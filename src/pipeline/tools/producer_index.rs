@@ -12,7 +12,6 @@ use indexmap::Equivalent;
 
 use callwright_common::cache::{ByteCache, FirstSight, Usage};
 use callwright_executor::Permissions;
-use callwright_knowledge::planner::Settings;
 use callwright_knowledge::planner::generation::{PlanTool, Tools};
 use callwright_knowledge::planner::producers::{CatalogProducers, Edges, Producers, Segment, ToolShape};
 use callwright_knowledge::planner::when::{Prerequisite, any_names_a_key, requires_key};
@@ -23,6 +22,10 @@ use callwright_types::{OutputField, Tool};
 
 use super::toolset_index::ToolsetIndex;
 use crate::pipeline::settings::SMALL_LIST_BYTES;
+
+/// Cache size in bytes for indexes of clients' own tool lists, which take about 24 times their text. The least recently
+/// used lists are indexed again at their next use.
+const INDEXED_TOOLS_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Cache size in bytes for sets of toolsets under rules. Aliases and policies determine their number.
 const CALLABLE_TOOLS_BYTES: u64 = 64 * 1024 * 1024;
@@ -169,23 +172,23 @@ pub(crate) struct IndexedTools {
 
 impl ProducerIndex {
     /// Builds the index of a catalog. Reuses the unchanged parts of `before`.
-    pub fn fill(catalog: &Catalog, edges: Arc<Edges>, settings: &Settings, before: Option<&Self>) -> Self {
+    pub fn fill(catalog: &Catalog, edges: Arc<Edges>, before: Option<&Self>) -> Self {
         let of_catalog = CatalogProducers::new(catalog, before.map(|before| &before.of_catalog));
-        Self::of(of_catalog, edges, settings)
+        Self::of(of_catalog, edges)
     }
 
     /// Returns the same index with other edges from the operator.
     #[must_use]
-    pub fn with_edges(&self, edges: Arc<Edges>, settings: &Settings) -> Self {
-        Self::of(self.of_catalog.clone(), edges, settings)
+    pub fn with_edges(&self, edges: Arc<Edges>) -> Self {
+        Self::of(self.of_catalog.clone(), edges)
     }
 
-    fn of(of_catalog: CatalogProducers, edges: Arc<Edges>, settings: &Settings) -> Self {
+    fn of(of_catalog: CatalogProducers, edges: Arc<Edges>) -> Self {
         Self {
             of_catalog,
             edges,
             callable: ByteCache::new(CALLABLE_TOOLS_BYTES, |_, callable: &Arc<CallableTools>| callable.bytes()),
-            indexed: ByteCache::new(settings.client_tools_cache_bytes, indexed_bytes),
+            indexed: ByteCache::new(INDEXED_TOOLS_BYTES, indexed_bytes),
             first_sight: FirstSight::new(SMALL_LIST_BYTES),
             building: Mutex::default(),
         }

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use super::offer::Offer;
 use super::producer_index::{IndexScope, IndexedTools, ProducerIndex};
 use callwright_judge::scanner::Validators;
-use callwright_knowledge::planner::Settings;
 use callwright_knowledge::planner::producers::{Edges, Request};
 use callwright_openapi::{Catalog, Changes, Offline, ToolsetSettings};
 use callwright_types::rules::{ExecuteRule, ExecuteRules, Permission, ToolGlobs};
@@ -54,7 +53,7 @@ fn fixture(edges: &str) -> Fixture {
     let settings: BTreeMap<_, _> = [of("person"), of("room")].into();
     let (catalog, _) = Catalog::load(&settings, folder.path(), &Offline).unwrap();
     let edges = Arc::new(Edges::parse(edges).unwrap());
-    let producers = ProducerIndex::fill(&catalog, edges, &Settings::default(), None);
+    let producers = ProducerIndex::fill(&catalog, edges, None);
     Fixture { folder, settings, catalog, producers }
 }
 
@@ -175,7 +174,7 @@ fn the_operator_s_word_holds_for_toolsets_and_clients_tools_and_strangers_are_to
     let tools = fixture.indexed(&["rooms", "persons"], &list, &rules);
     assert_eq!(suppliers(&tools, "book", "room_id")[0], "list_persons");
     assert!(!suppliers(&tools, "get_room", "room_id").contains(&"list_rooms".to_owned()));
-    let other = fixture.producers.with_edges(Arc::default(), &Settings::default());
+    let other = fixture.producers.with_edges(Arc::default());
     assert!(other.strangers().is_empty());
     let fixture = Fixture { producers: other, ..fixture };
     assert_eq!(suppliers(&fixture.indexed(&["rooms"], &list, &rules), "get_room", "room_id")[0], "list_rooms");
@@ -191,7 +190,7 @@ fn a_reload_is_seen_by_new_turns_and_leaves_running_ones_what_they_have() {
     let changes = Changes::Files([fs::canonicalize(&file).unwrap()].into());
     let folder: &Path = fixture.folder.path();
     let (catalog, _) = fixture.catalog.reload(&fixture.settings, folder, &Offline, &changes).unwrap();
-    let producers = ProducerIndex::fill(&catalog, Arc::default(), &Settings::default(), Some(&fixture.producers));
+    let producers = ProducerIndex::fill(&catalog, Arc::default(), Some(&fixture.producers));
     let fixture = Fixture { catalog, producers, ..fixture };
     assert_eq!(names(&fixture.indexed(&["rooms"], "", &rules)), ["list_halls", "get_hall"]);
     assert_eq!(names(&before), ["list_rooms", "get_room"]);
@@ -214,7 +213,7 @@ async fn many_operations_are_indexed_in_the_background_and_few_at_once() {
     };
     let settings: BTreeMap<_, _> = [of("many"), of("few")].into();
     let (catalog, _) = Catalog::load(&settings, folder.path(), &Offline).unwrap();
-    let index = ProducerIndex::fill(&catalog, Arc::default(), &Settings::default(), None);
+    let index = ProducerIndex::fill(&catalog, Arc::default(), None);
     let (catalog, index) = (Arc::new(catalog), Arc::new(index));
 
     let rules = Rules::default();

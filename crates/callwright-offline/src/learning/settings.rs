@@ -26,12 +26,6 @@ pub struct Settings {
     pub alias: String,
     /// Maximum number of lessons sent to the model per minute.
     pub notes_per_minute: u32,
-    /// Maximum number of attempts at a model request while its provider is busy.
-    #[serde(skip)]
-    pub tries: u32,
-    /// Maximum wait before the next attempt in seconds, whatever the provider requests.
-    #[serde(skip)]
-    pub max_wait_seconds: u64,
 }
 
 impl Default for Settings {
@@ -44,8 +38,6 @@ impl Default for Settings {
             verdict_seconds: 60,
             alias: String::new(),
             notes_per_minute: 30,
-            tries: 3,
-            max_wait_seconds: 30,
         }
     }
 }

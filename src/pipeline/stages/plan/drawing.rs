@@ -179,7 +179,7 @@ pub(super) fn result_of(undrawn: &GenerationError) -> PlanResult {
 
 /// Returns the limits of the next model requests, after requests of this cost.
 fn remaining_limits(context: &StageContext<'_>, cost: Cost) -> GenerationSettings {
-    let mut settings = context.pipeline.planner.generation(&context.turn.policy.limits);
+    let mut settings = GenerationSettings::within(&context.turn.policy.limits);
     settings.requests = settings.requests.saturating_sub(cost.requests);
     settings.tokens = settings.tokens.saturating_sub(cost.tokens());
     settings

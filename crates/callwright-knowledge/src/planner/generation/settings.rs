@@ -1,5 +1,7 @@
 //! Settings and limits of plan generation.
 
+use callwright_types::Limits;
+
 /// Settings of plan generation. The defaults are those of `callwright plan`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GenerationSettings {
@@ -45,6 +47,19 @@ pub enum Completion {
     /// Conversation values first, without any tools; then the tools for the remaining arguments. Together with the
     /// selection these are the three steps.
     ThreeSteps,
+}
+
+impl GenerationSettings {
+    /// Returns the settings within the limits of a policy.
+    pub fn within(limits: &Limits) -> Self {
+        Self {
+            depth: limits.plan_depth as usize,
+            nodes: limits.plan_calls as usize,
+            requests: u64::from(limits.plan_requests),
+            tokens: limits.plan_tokens,
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for GenerationSettings {
