@@ -35,9 +35,7 @@ const REMOVED: &[Removed] = &[
         keys: &[
             "retry_statuses",
             "retry_max_wait_seconds",
-            "circuit_failure_percent",
             "circuit_window_seconds",
-            "circuit_open_seconds",
             "circuit_probes",
             "pool_idle_timeout_seconds",
             "pool_max_idle",
@@ -52,16 +50,13 @@ const REMOVED: &[Removed] = &[
     Removed {
         table: "pipeline",
         keys: &[
-            "outcome_chars",
             "feedback_tokens",
             "max_observed_failures",
-            "max_observe_milliseconds",
             "observed_cache_bytes",
             "query_vector_milliseconds",
             "remembered_tools_bytes",
             "remembered_notes_bytes",
             "max_waiting_work",
-            "max_kept_bytes",
         ],
         instead: FIXED,
     },
@@ -94,7 +89,7 @@ const REMOVED: &[Removed] = &[
         ],
         instead: FIXED,
     },
-    Removed { table: "scanner", keys: &["max_schema_bytes"], instead: FIXED },
+    Removed { table: "scanner", keys: &["max_schema_bytes", "validator_cache_bytes"], instead: FIXED },
     Removed {
         table: "planner",
         keys: &[
@@ -124,7 +119,6 @@ const REMOVED: &[Removed] = &[
             "least_match",
             "query_chars",
             "near_duplicate",
-            "error_rate",
             "note_actions",
             "lessons_per_scope",
             "key_chars",

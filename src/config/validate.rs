@@ -140,7 +140,7 @@ fn reference_problems(settings: &Settings) -> Vec<ConfigProblem> {
             problems.push(unknown_name(key.to_owned(), "alias", alias, &aliases));
         }
     }
-    problems.extend(settings.experience.out_of_range().map(|(key, range)| {
+    problems.extend(settings.experience.out_of_range().into_iter().map(|(key, range)| {
         let key = format!("experience.{key}");
         problem(&key, format!("`{key}` is out of range; it must be {range}"))
     }));

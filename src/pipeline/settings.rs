@@ -112,7 +112,6 @@ pub struct Settings {
     /// Maximum milliseconds that streamed text is held back because it may be a call; then it is forwarded as text.
     pub max_hold_milliseconds: u64,
     /// Maximum characters of an API answer that are sent to the model, at least 200; longer answers are shortened.
-    #[serde(skip)]
     pub outcome_chars: usize,
     /// Approximate maximum tokens of a message that explains to the model why a call failed; at least 200.
     #[serde(skip)]
@@ -120,6 +119,8 @@ pub struct Settings {
     /// Maximum number of failures in tool messages that are explained per conversation; the oldest are omitted.
     #[serde(skip)]
     pub max_observed_failures: usize,
+    /// Maximum milliseconds for the lookup of the failures of one conversation; the remaining ones are not explained.
+    pub max_observe_milliseconds: u64,
     /// Cache size in bytes for analysed tool messages. Clients send them again with every request.
     #[serde(skip)]
     pub observed_cache_bytes: u64,
@@ -135,7 +136,6 @@ pub struct Settings {
     #[serde(skip)]
     pub max_waiting_work: usize,
     /// Maximum bytes of the part of an answer that is kept until the client returns.
-    #[serde(skip)]
     pub max_kept_bytes: usize,
     /// Maximum number of calls that wait for approval at a time; more are refused.
     pub max_pending_approvals: u32,
@@ -159,6 +159,7 @@ impl Default for Settings {
             outcome_chars: 16_000,
             feedback_tokens: 1_500,
             max_observed_failures: 32,
+            max_observe_milliseconds: 5_000,
             observed_cache_bytes: 16 * 1024 * 1024,
             remembered_tools_bytes: 16 * 1024 * 1024,
             remembered_notes_bytes: 16 * 1024 * 1024,

@@ -273,7 +273,7 @@ async fn idle_connections_are_closed_and_those_with_a_request_are_not() {
 
 #[tokio::test]
 async fn an_http2_client_that_does_not_acknowledge_a_ping_is_closed() {
-    let (proxy, _upstream) = start("http2_ping_seconds = 1\nhttp2_ping_timeout_seconds = 1").await;
+    let (proxy, _upstream) = start("http2_ping_seconds = 1").await;
     let mut socket = connect(proxy.client()).await;
     socket.write_all(HTTP2_BEGIN).await.unwrap();
     rest(&mut socket).await;

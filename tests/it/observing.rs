@@ -165,12 +165,11 @@ async fn what_was_sent_before_stays_the_same_in_later_turns_and_counts_once() {
 async fn of_many_failures_the_oldest_are_left_out_in_steps() {
     let upstream = Server::always(answer::text("Closed.")).await;
     let api = Server::always(Reply::json(500, &json!({}))).await;
-    let config =
-        rooms::config_of(&upstream, &api) + &policy::table("ruled") + "[pipeline]\nmax_observed_failures = 4\n";
+    let config = rooms::config_of(&upstream, &api) + &policy::table("ruled");
     let files = [rooms::FILES[0], ("policies/ruled.yaml", &policy::file("ruled", ON))];
     let proxy = Proxy::start_with_files(config, &files).await;
     let mut request = ask();
-    for floor in 1..=6 {
+    for floor in 1..=48 {
         request = returned(request, &format!("c{floor}"), floor, json!(FAILURE));
         proxy.client().chat(&request).await.ok();
     }
@@ -185,11 +184,12 @@ async fn of_many_failures_the_oldest_are_left_out_in_steps() {
             .collect()
     };
     let all: Vec<Vec<usize>> = upstream.received().iter().map(|received| explained(received.messages())).collect();
-    assert_eq!(all[3..], [vec![1, 2, 3, 4], vec![3, 4, 5], vec![3, 4, 5, 6]]);
+    let [whole, cut, grown] = [1..=32, 17..=33, 17..=48].map(Vec::from_iter);
+    assert_eq!([&all[31], &all[32], &all[47]], [&whole, &cut, &grown]);
     let traces = proxy.traces_after_stop().await;
     let noted = |trace: &Value| (trace["observed"].as_array().map_or(0, Vec::len), trace["observed_left_out"].clone());
     let all: Vec<_> = traces.iter().map(noted).collect();
-    assert!(all.contains(&(4, json!(2))) && all.iter().all(|(listed, _)| *listed <= 4), "{all:?}");
+    assert!(all.contains(&(32, json!(16))) && all.iter().all(|(listed, _)| *listed <= 32), "{all:?}");
 }
 
 #[tokio::test]

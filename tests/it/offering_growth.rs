@@ -216,7 +216,7 @@ async fn embedding_proxy(upstream: &Server, api: &Server, embeddings: &Server) -
     let config = thousand::config_of(upstream, api, "")
         + "[embedding]\nkind = \"endpoint\"\ncache = false\n[embedding.endpoint]\n"
         + &format!(
-            "base_url = \"{}\"\ndimensions = 2\n[pipeline]\nquery_vector_milliseconds = 50\n",
+            "base_url = \"{}\"\ndimensions = 2\n",
             embeddings.url("/v1")
         );
     let files = thousand::files(FEW);

@@ -180,7 +180,7 @@ async fn switches_and_bounds_shorten_it_and_policy_ends_it() {
             vec!["draft", "questions", "update"],
             Some("Find the badge and the lock"),
         ),
-        ("[procedures]\nrequests = 2\n", "", vec!["draft", "questions"], Some("Find the badge")),
+        ("", "limits: {plan_requests: 2}", vec!["draft", "questions"], Some("Find the badge")),
         ("", "limits: {plan_requests: 1}", vec!["draft"], Some("Find the badge")),
         ("[procedures]\ntokens = 10\n", "", vec![], None),
         ("", "procedures: off", vec![], None),

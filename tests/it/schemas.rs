@@ -124,7 +124,7 @@ fn every_form_of_a_value_is_valid() {
     for valid in [
         "[telemetry]\nformat = '${LOG_FORMAT:-json}'\n",
         "[server]\nlisten = '${LISTEN:-127.0.0.1:0}'\noperator_listen = '[::1]:8788'\n",
-        "[upstreams.a]\nprotocols = ['chat', '${PROTOCOL:-messages}']\nretry_statuses = []\nheaders = {x-a = 'b'}\n",
+        "[upstreams.a]\nprotocols = ['chat', '${PROTOCOL:-messages}']\nforward_headers = []\nheaders = {x-a = 'b'}\n",
         "[aliases.a]\ntargets = [{upstream = 'default', weight = 0}]\n",
         "[keys.groups.a]\nbudget = {amount = 1.5, period = 'day'}\n",
         "[prices.'gpt-5-mini']\nprompt = 1\ncompletion = 2.5\n",
@@ -136,7 +136,7 @@ fn every_form_of_a_value_is_valid() {
     }
     for valid in [
         "match: {models: 'gpt-*', aliases: [a, b], headers: {x-team: a}}\n",
-        "scan: {faults: {E3.1: advise, placeholder: off}, similarity: 1}\n",
+        "scan: {faults: {E3.1: advise, E4.3: off}, similarity: 1}\n",
         "execute: {rules: [{permission: approve}], approval: {mode: notice}}\n",
         "explain:\n  failures:\n  - {at: /status, values: [1, null, a], outcome: failed}\n  - {range: {from: 1}, outcome: fine}\n",
         "limits: {message: {texts: {de: 'Leider nicht.'}}}\noffer: {never: ['*/delete_*']}\n",
@@ -166,7 +166,7 @@ fn a_mistake_in_a_configuration_is_invalid_for_editors_and_for_the_program() {
         ("/telemetry/otlp_sample_ratio", "[telemetry]\notlp_sample_ratio = '1'\n"),
         ("/upstreams/a", "[upstreams.a]\nbase = 'http://127.0.0.1:1/v1'\n"),
         ("/upstreams/a/protocols/1", "[upstreams.a]\nprotocols = ['chat', 'completions']\n"),
-        ("/upstreams/a/retry_statuses/0", "[upstreams.a]\nretry_statuses = [70000]\n"),
+        ("/upstreams/a/max_tools", "[upstreams.a]\nmax_tools = -1\n"),
         ("/upstreams/a/headers/x-a", "[upstreams.a]\nheaders = {x-a = 1}\n"),
         ("/aliases/a/targets", "[aliases.a]\ntargets = 'default'\n"),
         ("/keys/mode", "[keys]\nmode = 'on'\n"),

@@ -154,8 +154,7 @@ async fn a_pair_that_does_not_fit_never_replaces_one_that_does() {
 async fn who_sends_rubbish_or_nothing_in_the_handshake_keeps_nobody_waiting() {
     const EACH: usize = 40;
     let (upstream, authority) = (Server::scripted(models).await, Authority::new());
-    let keys = format!("{CLIENT_TLS}\ntls_handshake_timeout_seconds = 2");
-    let proxy = Proxy::start_with_files(config(&upstream, &keys), &files(&authority.issue())).await;
+    let proxy = Proxy::start_with_files(config(&upstream, CLIENT_TLS), &files(&authority.issue())).await;
     let proxy = proxy.trusting(&authority.pem());
     let address = proxy.client().url("").trim_start_matches("https://").to_owned();
     // The beginning of a record that announces 512 bytes, without the bytes.

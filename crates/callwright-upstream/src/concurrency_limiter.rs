@@ -39,9 +39,6 @@ pub(super) struct ConcurrencyLimiter {
 /// Window in which failures are counted.
 const CIRCUIT_WINDOW: Duration = Duration::from_secs(30);
 
-/// Time for which the circuit stays open: few requests wait for their fallback, and a restarted provider is found soon.
-const CIRCUIT_OPEN: Duration = Duration::from_secs(10);
-
 impl ConcurrencyLimiter {
     /// Creates a limiter from an upstream's settings.
     pub(super) fn new(settings: &Settings) -> Self {
@@ -49,7 +46,7 @@ impl ConcurrencyLimiter {
             failures: settings.circuit_failures,
             percent: settings.circuit_failure_percent,
             window: CIRCUIT_WINDOW,
-            open: CIRCUIT_OPEN,
+            open: Duration::from_secs(settings.circuit_open_seconds),
             probes: settings.circuit_probes,
         };
         let slots = settings.max_concurrent.min(Semaphore::MAX_PERMITS);

@@ -61,8 +61,9 @@ pub struct Settings {
     /// Number of failures within 30 seconds that opens the circuit; 0 for never.
     pub circuit_failures: u32,
     /// Percentage of the requests in that window that must also have failed.
-    #[serde(skip)]
     pub circuit_failure_percent: u32,
+    /// Seconds for which the circuit stays open.
+    pub circuit_open_seconds: u64,
     /// Maximum number of concurrent probe requests after that; as many must succeed to close the circuit.
     #[serde(skip)]
     pub circuit_probes: u32,
@@ -141,6 +142,7 @@ impl Settings {
         client_headers::further(&self.forward_headers)
             .map_err(|why| BuildError::setting(upstream, "forward_headers", why))?;
         check_times(upstream, self)?;
+        check_circuit(upstream, self)?;
         Ok(url)
     }
 }
@@ -168,6 +170,7 @@ impl Default for Settings {
             queue_milliseconds: 5_000,
             circuit_failures: 10,
             circuit_failure_percent: 75,
+            circuit_open_seconds: 10,
             circuit_probes: 2,
             protocols: Protocol::ALL.to_vec(),
             tool_calls: ToolCalls::Auto,
@@ -257,4 +260,18 @@ fn check_times(upstream: &str, settings: &Settings) -> Result<(), BuildError> {
 /// Returns the timeout of a setting; `None` for 0.
 pub(super) fn timeout_of(seconds: u64) -> Option<Duration> {
     (seconds > 0).then(|| Duration::from_secs(seconds))
+}
+
+fn check_circuit(upstream: &str, settings: &Settings) -> Result<(), BuildError> {
+    if !(1..=100).contains(&settings.circuit_failure_percent) {
+        return Err(BuildError::setting(
+            upstream,
+            "circuit_failure_percent",
+            "must be 1 to 100; `circuit_failures = 0` disables the circuit",
+        ));
+    }
+    if settings.circuit_open_seconds == 0 {
+        return Err(BuildError::setting(upstream, "circuit_open_seconds", "must be at least 1"));
+    }
+    Ok(())
 }

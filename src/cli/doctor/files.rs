@@ -72,7 +72,7 @@ async fn documents(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
         Err(error) => vec![DoctorFinding::fail(
             "documents",
             error.to_string(),
-            "correct the document, or its settings in `[toolsets]`, `[catalog]` and `[executor]`",
+            "correct the document, or its settings in `[toolsets]` and `[executor]`",
         )],
     }
 }

@@ -161,7 +161,7 @@ async fn commit(pipeline: &Pipeline, turn: &Turn, part: &KeptPart) -> bool {
 
 fn too_large(pipeline: &Pipeline) -> StoreError {
     let limit = pipeline.settings.max_kept_bytes;
-    StoreError::Refused(format!("the part is larger than {limit} bytes"))
+    StoreError::Refused(format!("the part is larger than pipeline.max_kept_bytes ({limit})"))
 }
 
 /// Logs a part that cannot be stored, unless the operator disabled the store.

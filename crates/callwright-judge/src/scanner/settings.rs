@@ -17,6 +17,7 @@ const DEFAULT_DIAGNOSES: NonZeroUsize = NonZeroUsize::new(100).unwrap();
 pub struct Settings {
     /// Memory limit of the cache of compiled JSON Schemas, in bytes. A compiled schema takes about forty times its
     /// text.
+    #[serde(skip)]
     pub validator_cache_bytes: u64,
     /// Maximum size of one tool's JSON Schema text in bytes. Calls of tools with larger schemas are only checked for
     /// name and JSON syntax.

@@ -23,7 +23,6 @@ pub struct Settings {
     pub withhold: f64,
     /// Probability, above 0 and below 1, that a harmless lesson or procedure is retired, no matter for how long it is
     /// observed.
-    #[serde(skip)]
     pub error_rate: f64,
     /// Number of further outputs in which a model may think and take notes about one case (paper, appendix B: 4).
     #[serde(skip)]
@@ -56,9 +55,13 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Returns the key whose value is out of range, with its range.
-    pub fn out_of_range(&self) -> Option<(&'static str, &'static str)> {
-        (!(0.0..1.0).contains(&self.withhold)).then_some(("withhold", "0 or more and below 1"))
+    /// Returns the keys whose values are out of range, with their ranges.
+    pub fn out_of_range(&self) -> Vec<(&'static str, &'static str)> {
+        let judged = [
+            ("withhold", (0.0..1.0).contains(&self.withhold), "0 or more and below 1"),
+            ("error_rate", self.error_rate > 0.0 && self.error_rate < 1.0, "above 0 and below 1"),
+        ];
+        judged.into_iter().filter(|(_, fits, _)| !fits).map(|(key, _, range)| (key, range)).collect()
     }
 }
 
@@ -67,11 +70,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_probability_has_a_range() {
-        assert_eq!(Settings::default().out_of_range(), None);
-        for withhold in [1.0, -0.1, f64::NAN] {
-            let wrong = Settings { withhold, ..Settings::default() };
-            assert_eq!(wrong.out_of_range().map(|(key, _)| key), Some("withhold"));
-        }
+    fn probabilities_have_ranges() {
+        assert!(Settings::default().out_of_range().is_empty());
+        let wrong = Settings { withhold: 1.0, error_rate: 0.0, ..Settings::default() };
+        let keys: Vec<&str> = wrong.out_of_range().into_iter().map(|(key, _)| key).collect();
+        assert_eq!(keys, ["withhold", "error_rate"]);
     }
 }

@@ -215,6 +215,8 @@ async fn a_path_cannot_leave_the_base_url() {
 #[test]
 fn settings_that_cannot_work_are_named() {
     for (settings, key) in [
+        (Settings { circuit_failure_percent: 0, ..quick() }, "circuit_failure_percent"),
+        (Settings { circuit_open_seconds: 0, ..quick() }, "circuit_open_seconds"),
         (Settings { base_url: "api.example.com/v1".into(), ..quick() }, "base_url"),
         (Settings { base_url: "ftp://host".into(), ..quick() }, "base_url"),
         (Settings { base_url: "https://key@host/v1".into(), ..quick() }, "base_url"),

@@ -76,7 +76,7 @@ async fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> ObservedFa
             failed.split_off(left_out).into_iter().map(|(result, rule)| (result, rule, Some(unexplained())));
         return ObservedFailures { looked_up: looked_up.collect(), left_out };
     }
-    let deadline = Instant::now() + LOOKUP_TIMEOUT;
+    let deadline = Instant::now() + Duration::from_millis(pipeline.settings.max_observe_milliseconds);
     let mut looked_up = Vec::with_capacity(failed.len() - left_out);
     for (at, (result, rule)) in failed.iter().enumerate().skip(left_out) {
         let earlier = match turn.policy.observe.lacks(Ablation::Record) {
@@ -99,10 +99,6 @@ async fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> ObservedFa
     }
     ObservedFailures { looked_up, left_out }
 }
-
-/// Maximum time for the lookup of the failures of one conversation; the remaining ones are not explained. Real
-/// conversations take milliseconds (docs/benchmarks/explanations.md).
-const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Returns the result of a failure whose documentation is not looked up.
 fn unexplained() -> ExplainedFailure {

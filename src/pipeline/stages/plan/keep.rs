@@ -43,7 +43,7 @@ pub(crate) async fn keep(
         Ok(document) if document.len() <= pipeline.settings.max_kept_bytes => document,
         Ok(_) => {
             let limit = pipeline.settings.max_kept_bytes;
-            let error = StoreError::Refused(format!("the plan is larger than {limit} bytes"));
+            let error = StoreError::Refused(format!("the plan is larger than pipeline.max_kept_bytes ({limit})"));
             return refused(pipeline, &error);
         }
         Err(error) => return refused(pipeline, &StoreError::Refused(error.to_string())),
