@@ -11,7 +11,7 @@ use callwright_common::watch::{Trigger, Watcher};
 use callwright_executor::Executor;
 use callwright_judge::scanner::Validators;
 use callwright_policy::PolicyBook;
-use callwright_search::embedding::{self, DownloadWatcher, Embedder};
+use callwright_search::embedding::{self, BuildError, Embedder};
 use callwright_store::{SealedTokens, SharedTokens, Store, TraceQueue};
 use callwright_telemetry::{Metrics, Spans};
 use callwright_upstream::Upstreams;
@@ -40,11 +40,7 @@ pub(super) struct BuiltPipeline {
 }
 
 /// Builds every module.
-pub(super) async fn build(
-    settings: Settings,
-    base_dir: &Path,
-    downloads: &dyn DownloadWatcher,
-) -> Result<BuiltPipeline, StartError> {
+pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<BuiltPipeline, StartError> {
     // One provider serves every TLS connection. An earlier start in this process may have installed it.
     let _ = rustls::crypto::ring::default_provider().install_default();
 
@@ -59,7 +55,7 @@ pub(super) async fn build(
     });
 
     let access = keys::load(&settings, &store, &metrics).await;
-    let embedder = load_embedder(&settings.embedding, base_dir, store.clone(), downloads).await?;
+    let embedder = load_embedder(&settings.embedding, base_dir, store.clone()).await?;
     let representations = SharedRepresentations::load(store.clone()).await;
     let documents::LoadedDocuments { tooling, watchers: document_watchers, take_over } =
         documents::load(&settings, base_dir, embedder.clone(), representations.all(), &metrics).await?;
@@ -120,21 +116,20 @@ pub(super) async fn build(
 }
 
 /// Loads the configured embedding model. Falls back to the built-in model, with a warning, where the machine has no
-/// ONNX Runtime or the hub does not serve the model: the configuration itself is valid.
+/// ONNX Runtime: the configuration itself is valid.
 async fn load_embedder(
     settings: &embedding::Settings,
     base_dir: &Path,
     store: Arc<Store>,
-    downloads: &dyn DownloadWatcher,
 ) -> Result<Option<Arc<dyn Embedder>>, StartError> {
-    match embedding::build(settings, base_dir, store, downloads).await {
+    match embedding::build(settings, base_dir, store).await {
         Ok(embedder) => {
             if let Some(embedder) = &embedder {
                 tracing::info!(model = embedder.id(), dimensions = embedder.dimensions(), "embedding model loaded");
             }
             Ok(embedder)
         }
-        Err(error) if error.is_of_the_machine() => {
+        Err(error @ BuildError::Runtime(_)) => {
             tracing::warn!(%error, "falling back to the built-in embedding model");
             Ok(Some(embedding::built_in(settings)?))
         }

@@ -36,7 +36,6 @@ use crate::keys::{Access, OperatorToken};
 use crate::pipeline::{MemoryLimit, Pipeline, TURN_LOG_TARGET};
 use callwright_common::watch::Watcher;
 use callwright_executor::AddressAudit;
-use callwright_search::embedding::DownloadWatcher;
 use callwright_store::{Store, StoreClaim};
 use callwright_telemetry::labels::Listener;
 use callwright_telemetry::{self as telemetry, DelayedLines, LogError, Metrics};
@@ -90,18 +89,6 @@ impl App {
     /// # Errors
     /// If a listener cannot be opened, or a file that the settings name cannot be read.
     pub async fn start(settings: Settings, base_dir: &Path) -> Result<Self, StartError> {
-        Self::start_watched(settings, base_dir, &UnwatchedDownload).await
-    }
-
-    /// Starts as [`App::start`] does, and reports the progress of a model download, which may take minutes.
-    ///
-    /// # Errors
-    /// The errors of [`App::start`].
-    pub async fn start_watched(
-        settings: Settings,
-        base_dir: &Path,
-        downloads: &dyn DownloadWatcher,
-    ) -> Result<Self, StartError> {
         let server = settings.server.clone();
         // An address in use must not change the store first.
         let client_listener = http::bind(server.listen, "listen").await?;
@@ -113,7 +100,7 @@ impl App {
         }
         let claim = StoreClaim::take(&settings.store, base_dir)?;
         let addresses = AddressAudit::new(&settings.executor)?;
-        let built = build::build(settings, base_dir, downloads).await?;
+        let built = build::build(settings, base_dir).await?;
         let certificates = Certificates::load(&server, &built.metrics)?;
         let client_url = format!("{}://{client}", certificates.client_scheme());
         let operator_url = format!("{}://{operator}", certificates.operator_scheme());
@@ -238,14 +225,3 @@ impl App {
 const FLUSH_TIME: Duration = Duration::from_secs(5);
 /// Time limit for a scrape in flight at shutdown.
 const OPERATOR_GRACE: Duration = Duration::from_secs(1);
-
-/// Download watcher that shows nothing.
-struct UnwatchedDownload;
-
-impl DownloadWatcher for UnwatchedDownload {
-    fn begins(&self, _: &str, _: Option<u64>) {}
-
-    fn advances(&self, _: u64) {}
-
-    fn ends(&self) {}
-}

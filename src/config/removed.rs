@@ -169,6 +169,11 @@ const REMOVED: &[Removed] = &[
         instead: FIXED,
     },
     Removed {
+        table: "embedding.fastembed",
+        keys: &["model", "cache", "hub_url", "hub_token", "hub_timeout_seconds", "max_model_bytes"],
+        instead: "models are not downloaded; `folder` has the files of one",
+    },
+    Removed {
         table: "store.postgres",
         keys: &["connect_milliseconds", "statement_milliseconds", "idle_seconds", "probe_milliseconds"],
         instead: FIXED,

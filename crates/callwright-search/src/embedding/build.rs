@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::cache::CachedEmbedder;
 use super::endpoint::EndpointEmbedder;
-use super::local::{DownloadWatcher, LocalEmbedder, RuntimeAbsent, fetch, load_runtime};
+use super::local::{LocalEmbedder, RuntimeAbsent, load_runtime};
 use super::table::TableEmbedder;
 use super::{BuildError, Embedder, Kind, LocalSettings, Settings};
 use callwright_store::Vectors;
@@ -14,19 +14,17 @@ use callwright_store::Vectors;
 /// Requires a Tokio runtime. Relative paths start at `base_dir`.
 ///
 /// # Errors
-/// [`BuildError`]. If it [is of the machine](BuildError::is_of_the_machine), the caller may continue without an
-/// embedder.
+/// [`BuildError`]. If it is [`BuildError::Runtime`], the caller may continue with another embedder.
 pub async fn build(
     settings: &Settings,
     base_dir: &Path,
     store: Arc<dyn Vectors>,
-    downloads: &dyn DownloadWatcher,
 ) -> Result<Option<Arc<dyn Embedder>>, BuildError> {
     let model: Arc<dyn Embedder> = match settings.kind {
         Kind::None => return Ok(None),
         // Computing the vector is faster than a cache lookup.
         Kind::Static => return built_in(settings).map(Some),
-        Kind::Fastembed => local(settings.clone(), base_dir.to_owned(), downloads).await?,
+        Kind::Fastembed => local(settings.clone(), base_dir.to_owned()).await?,
         Kind::Endpoint => Arc::new(EndpointEmbedder::build(settings, base_dir)?),
     };
     if !settings.cache {
@@ -46,18 +44,12 @@ pub fn built_in(settings: &Settings) -> Result<Arc<dyn Embedder>, BuildError> {
     })?))
 }
 
-async fn local(
-    mut settings: Settings,
-    base_dir: PathBuf,
-    downloads: &dyn DownloadWatcher,
-) -> Result<Arc<dyn Embedder>, BuildError> {
-    let folder = if settings.fastembed.folder.is_empty() {
-        let (folder, pooling) = fetch(&settings.fastembed, &base_dir, downloads).await?;
-        settings.fastembed.pooling = pooling.unwrap_or(settings.fastembed.pooling);
-        folder
-    } else {
-        base_dir.join(&settings.fastembed.folder)
-    };
+async fn local(settings: Settings, base_dir: PathBuf) -> Result<Arc<dyn Embedder>, BuildError> {
+    if settings.fastembed.folder.is_empty() {
+        let reason = "set the folder of a model: model.onnx and the four JSON files published with it";
+        return Err(BuildError::setting("embedding.fastembed.folder", reason));
+    }
+    let folder = base_dir.join(&settings.fastembed.folder);
     let opening = tokio::task::spawn_blocking(move || {
         let onnx_runtime = runtime_path(&settings.fastembed.onnx_runtime, &base_dir);
         LocalEmbedder::open(&folder, onnx_runtime.as_deref(), &settings)

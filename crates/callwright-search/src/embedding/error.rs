@@ -34,25 +34,12 @@ pub enum BuildError {
         /// Description of the problem and its fix.
         reason: String,
     },
-    /// The hub does not provide a file. The cause may be temporary or depend on the machine.
-    #[error("{url}: {reason}")]
-    Download {
-        /// Address of the file.
-        url: String,
-        /// Description of the problem and an alternative.
-        reason: String,
-    },
     /// Loading was aborted.
     #[error("loading the embedding model failed: {0}")]
     BrokenOff(String),
 }
 
 impl BuildError {
-    /// Whether the cause is the machine or a temporary condition, and not the settings.
-    pub fn is_of_the_machine(&self) -> bool {
-        matches!(self, Self::Runtime(_) | Self::Download { .. })
-    }
-
     pub(super) fn setting(key: &'static str, reason: impl Into<String>) -> Self {
         Self::Setting { key, reason: reason.into() }
     }
@@ -63,9 +50,5 @@ impl BuildError {
 
     pub(super) fn model(folder: &Path, reason: impl Into<String>) -> Self {
         Self::Model { folder: folder.to_owned(), reason: reason.into() }
-    }
-
-    pub(super) fn download(url: &str, reason: impl Into<String>) -> Self {
-        Self::Download { url: url.to_owned(), reason: reason.into() }
     }
 }

@@ -21,7 +21,7 @@ mod vector;
 pub use build::{build, built_in, find_onnx_runtime, open_endpoint, open_folder};
 pub use embedder::{EmbedError, Embedder};
 pub use error::BuildError;
-pub use local::{DownloadWatcher, RuntimeAbsent};
+pub use local::RuntimeAbsent;
 pub use quantised::{QuantisedQuery, QuantisedVectors};
 pub use settings::{EndpointSettings, Kind, LocalSettings, Pooling, Settings};
 pub use signs::{SignQuery, SignVectors};

@@ -45,23 +45,10 @@ pub enum Kind {
 #[serde(default, deny_unknown_fields)]
 pub struct LocalSettings {
     /// Folder with `model.onnx`, `tokenizer.json`, `config.json`, `special_tokens_map.json` and
-    /// `tokenizer_config.json`. If empty, `model` is used.
+    /// `tokenizer_config.json`.
     pub folder: String,
-    /// Model of a hub, `OWNER/NAME` or `OWNER/NAME/PATH/TO/MODEL.onnx`.
-    pub model: String,
-    /// Pooling of token vectors to a text's vector, for models that output one vector per token. For a `model` known to
-    /// fastembed, the model's own pooling is used.
+    /// Pooling of token vectors to a text's vector, for models that output one vector per token.
     pub pooling: Pooling,
-    /// Folder in which models of a hub are stored.
-    pub cache: String,
-    /// Base URL of the hub.
-    pub hub_url: String,
-    /// Token of the hub, for models that require one.
-    pub hub_token: Secret,
-    /// Seconds without data after which a download is aborted.
-    pub hub_timeout_seconds: u64,
-    /// Maximum size in bytes of a fetched model, all files together.
-    pub max_model_bytes: u64,
     /// Library file of ONNX Runtime. If empty, the environment variable is used, then the usual folders.
     pub onnx_runtime: String,
     /// Number of threads per inference; 0 for one per core.
@@ -131,18 +118,7 @@ impl Default for Settings {
 
 impl Default for LocalSettings {
     fn default() -> Self {
-        Self {
-            folder: String::new(),
-            model: "Qdrant/all-MiniLM-L6-v2-onnx".to_owned(),
-            pooling: Pooling::Mean,
-            cache: "models".to_owned(),
-            hub_url: "https://huggingface.co".to_owned(),
-            hub_token: Secret::default(),
-            hub_timeout_seconds: 60,
-            max_model_bytes: 4 * 1024 * 1024 * 1024,
-            onnx_runtime: String::new(),
-            threads: 0,
-        }
+        Self { folder: String::new(), pooling: Pooling::Mean, onnx_runtime: String::new(), threads: 0 }
     }
 }
 

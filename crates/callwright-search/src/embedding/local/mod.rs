@@ -1,14 +1,11 @@
 //! Models that run in this process with ONNX Runtime.
 
 mod folder;
-mod hub;
 mod model;
 mod runtime;
 
-pub use hub::DownloadWatcher;
 pub use runtime::RuntimeAbsent;
 
-pub(super) use hub::fetch;
 pub(super) use model::LocalEmbedder;
 pub(super) use runtime::load as load_runtime;
 
