@@ -38,7 +38,7 @@ enum ProceduresAction {
         #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
         format: OutputFormat,
     },
-    /// Import procedures from Arazzo workflows and Markdown runbooks.
+    /// Import procedures from Markdown runbooks.
     Import(ImportArguments),
     /// Remove procedures. Proxies that share the store apply this at once.
     Rm {

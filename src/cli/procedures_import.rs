@@ -1,4 +1,4 @@
-//! `callwright procedures import`: imports procedures from Arazzo workflows and Markdown runbooks.
+//! `callwright procedures import`: imports procedures from Markdown runbooks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::plain;
 use super::setup::{load_config, runtime};
 use crate::app;
 use callwright_knowledge::memory::LearnOutcome;
-use callwright_knowledge::procedures::import::{self, ImportError, ImportedWorkflow, OperationName};
+use callwright_knowledge::procedures::import::{self, OperationName};
 use callwright_knowledge::procedures::{ProcedureTool, Settings, merge_draft};
 use callwright_openapi::{Catalog, Operation, Toolset};
 use callwright_store::Procedures;
@@ -23,8 +23,7 @@ use callwright_types::{Evidence, Procedure, ProcedureDraft, Scope};
 /// Arguments of `procedures import`.
 #[derive(Debug, Args)]
 pub(super) struct ImportArguments {
-    /// Arazzo documents (JSON or YAML) and Markdown runbooks. Their operations must belong to toolsets of the
-    /// configuration.
+    /// Markdown runbooks. Their operations must belong to toolsets of the configuration.
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
     /// Scope of the procedures: `group:NAME` or `key:HASH`.
@@ -98,12 +97,8 @@ impl DocumentReader<'_> {
             }
         };
         for workflow in workflows {
-            let (name, drafted) = match workflow {
-                Ok(workflow) => (workflow.name.clone(), self.draft(&workflow)),
-                Err((name, error)) => (name, Err(error)),
-            };
-            let source = plain::text(&format!("{}#{name}", path.display()));
-            match drafted {
+            let source = plain::text(&format!("{}#{}", path.display(), workflow.name));
+            match import::draft(&workflow, &|operation| find(self.catalog, operation), &self.settings) {
                 Ok(draft) => self.drafts.push(ReadDraft { draft, source }),
                 Err(error) => {
                     self.failed += 1;
@@ -111,10 +106,6 @@ impl DocumentReader<'_> {
                 }
             }
         }
-    }
-
-    fn draft(&self, workflow: &ImportedWorkflow) -> Result<ProcedureDraft, ImportError> {
-        import::draft(workflow, &|operation| find(self.catalog, operation), &self.settings)
     }
 }
 

@@ -1,10 +1,9 @@
-//! Imports procedures from documents that people write: Arazzo workflows and Markdown runbooks.
+//! Imports procedures from Markdown runbooks that people write.
 //!
-//! A document names operations and the sources of their arguments. [`parse`] parses it, and [`draft`] abstracts one
+//! A runbook names operations and the sources of their arguments. [`parse`] parses it, and [`draft`] abstracts one
 //! workflow to a procedure, by the same rules as learned ones: values become inputs, and only operations of known
-//! toolsets count. The caller adds the evidence, which names the document.
+//! toolsets count. The caller adds the evidence, which names the runbook.
 
-mod arazzo;
 mod runbook;
 #[cfg(test)]
 mod tests;
@@ -20,19 +19,18 @@ use callwright_types::memory::Backing;
 use callwright_types::plan::{Argument, Node, Source};
 use callwright_types::{Plan, ProcedureDraft};
 
-pub use workflow::{ImportError, ImportedStep, ImportedWorkflow, OperationName, WorkflowResult};
+pub use workflow::{ImportError, ImportedStep, ImportedWorkflow, OperationName};
 use workflow::{MAX_WORKFLOWS, input, input_name};
 
-/// Maximum size of a document, in bytes.
+/// Maximum size of a runbook, in bytes.
 pub const MAX_BYTES: u64 = 1 << 20;
 
-/// Parses the workflows of a document: Arazzo if it has a top-level `arazzo` key, otherwise Markdown. Workflows that are
-/// not supported are returned as errors with their names.
+/// Parses the workflows of a runbook.
 ///
 /// # Errors
-/// [`ImportError`] of the document as a whole.
-pub fn parse(text: &str) -> Result<Vec<WorkflowResult>, ImportError> {
-    let workflows = if arazzo::is_arazzo(text) { arazzo::parse(text)? } else { runbook::parse(text) };
+/// [`ImportError::Empty`] and [`ImportError::TooMany`].
+pub fn parse(text: &str) -> Result<Vec<ImportedWorkflow>, ImportError> {
+    let workflows = runbook::parse(text);
     match workflows.len() {
         0 => Err(ImportError::Empty),
         count if count > MAX_WORKFLOWS => Err(ImportError::TooMany),

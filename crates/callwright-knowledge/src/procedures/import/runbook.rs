@@ -8,7 +8,7 @@
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use serde_json::Value;
 
-use super::workflow::{ImportedStep, ImportedWorkflow, OperationName, WorkflowResult, input, label};
+use super::workflow::{ImportedStep, ImportedWorkflow, OperationName, input, label};
 use callwright_common::json::Pointer;
 use callwright_types::plan::{Argument, Item, Reference, Source};
 
@@ -16,7 +16,7 @@ use callwright_types::plan::{Argument, Item, Reference, Source};
 const METHODS: [&str; 8] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "QUERY"];
 
 /// Returns the workflows of a runbook.
-pub(super) fn parse(text: &str) -> Vec<WorkflowResult> {
+pub(super) fn parse(text: &str) -> Vec<ImportedWorkflow> {
     let mut parser = RunbookParser::default();
     for event in Parser::new(text) {
         parser.event(event);
@@ -26,7 +26,7 @@ pub(super) fn parse(text: &str) -> Vec<WorkflowResult> {
 
 #[derive(Default)]
 struct RunbookParser {
-    workflows: Vec<WorkflowResult>,
+    workflows: Vec<ImportedWorkflow>,
     heading: String,
     /// First paragraph below the heading.
     summary: String,
@@ -106,7 +106,7 @@ impl RunbookParser {
         }
         let summary = if self.heading.is_empty() { &self.summary } else { &self.heading };
         let name = if self.heading.is_empty() { "steps" } else { &self.heading };
-        self.workflows.push(Ok(ImportedWorkflow { name: name.to_owned(), summary: summary.clone(), steps }));
+        self.workflows.push(ImportedWorkflow { name: name.to_owned(), summary: summary.clone(), steps });
     }
 }
 

@@ -1,4 +1,4 @@
-//! Workflows of documents as procedures.
+//! Workflows of runbooks as procedures.
 
 use serde_json::{Value, json};
 
@@ -6,31 +6,6 @@ use super::{ImportError, OperationName, draft, parse};
 use crate::procedures::{ProcedureTool, Settings};
 use callwright_types::ProcedureDraft;
 use callwright_types::plan::Source;
-
-const ARAZZO: &str = r#"
-arazzo: 1.0.1
-info: {title: Rooms, version: "1"}
-sourceDescriptions: [{name: rooms, url: ./rooms.yaml, type: openapi}]
-workflows:
-  - workflowId: bookFreeRoom
-    summary: Books a free meeting room.
-    inputs: {type: object, properties: {day: {type: string}}}
-    parameters: [{reference: $components.parameters.day}]
-    steps:
-      - stepId: list
-        operationId: $sourceDescriptions.rooms.listRooms
-        outputs: {room: $response.body#/rooms/0/id}
-      - stepId: book
-        operationPath: '{$sourceDescriptions.rooms.url}#/paths/~1rooms~1{room}~1bookings/post'
-        parameters:
-          - {name: room, in: path, value: $steps.list.outputs.room}
-        requestBody: {payload: {kind: meeting, title: $inputs.title, secret: "123-45"}}
-  - workflowId: nested
-    steps:
-      - {stepId: all, workflowId: bookFreeRoom}
-components:
-  parameters: {day: {name: day, in: query, value: $inputs.day}}
-"#;
 
 const RUNBOOK: &str = "\
 # Rooms
@@ -42,6 +17,11 @@ How to book.
 1. Ask for the day. No call is needed.
 2. List the rooms with `GET /rooms` for the `day`.
 3. Book one with `bookRoom()`: `room = step 2 /rooms/0/id`, `kind = \"meeting\"`, `title`.
+
+## Book at once
+
+1. `listRooms` for the `day`
+2. `bookRoom` with `room = step 1 /rooms/0/id`, `secret = \"123-45\"`
 
 ## Nothing
 
@@ -90,29 +70,13 @@ impl Tools {
     }
 
     fn draft(&self, text: &str, at: usize) -> Result<ProcedureDraft, ImportError> {
-        let workflow = parse(text).unwrap().swap_remove(at).map_err(|(_, error)| error)?;
+        let workflow = parse(text).unwrap().swap_remove(at);
         draft(&workflow, &|operation| self.find(operation), &Settings::default())
     }
 }
 
 fn source<'a>(draft: &'a ProcedureDraft, step: &str, argument: &str) -> &'a Source {
     &draft.plan.node(step).unwrap().argument(argument).unwrap().source
-}
-
-#[test]
-fn arazzo_workflow_becomes_a_procedure_without_its_values() {
-    let tools = Tools::new();
-    let draft = tools.draft(ARAZZO, 0).unwrap();
-    assert_eq!(draft.output, "Books a free meeting room.");
-    let called: Vec<&str> = draft.plan.nodes().iter().map(|node| node.tool.as_str()).collect();
-    assert_eq!(called, ["listRooms", "bookRoom"]);
-    let inputs: Vec<&str> = draft.input.iter().map(|input| input.name.as_str()).collect();
-    assert_eq!(inputs, ["day", "title", "secret"], "the day of both steps is one input");
-    assert!(matches!(source(&draft, "step2", "room"), Source::Output(room) if room.output.as_str() == "/rooms/0/id"));
-    assert!(matches!(source(&draft, "step2", "kind"), Source::Value { value, .. } if value == "meeting"));
-    let whole = serde_json::to_string(&draft).unwrap();
-    assert!(!whole.contains("123-45"), "{whole}");
-    assert_eq!(draft.toolsets, ["rooms"]);
 }
 
 #[test]
@@ -125,21 +89,29 @@ fn runbook_becomes_a_procedure() {
     let inputs: Vec<&str> = draft.input.iter().map(|input| input.name.as_str()).collect();
     assert_eq!(inputs.first(), Some(&"day"));
     assert!(inputs.contains(&"title"));
-    assert_eq!(parse(RUNBOOK).unwrap().len(), 1, "a list without order is no workflow");
+    assert!(matches!(source(&draft, "step2", "kind"), Source::Value { value, .. } if value == "meeting"));
+    assert_eq!(draft.toolsets, ["rooms"]);
+    assert_eq!(parse(RUNBOOK).unwrap().len(), 2, "a list without order is no workflow");
+}
+
+#[test]
+fn a_procedure_has_no_values_of_its_runbook() {
+    let draft = Tools::new().draft(RUNBOOK, 1).unwrap();
+    let inputs: Vec<&str> = draft.input.iter().map(|input| input.name.as_str()).collect();
+    assert_eq!(inputs, ["day", "secret", "title"], "the day of both steps is one input");
+    let whole = serde_json::to_string(&draft).unwrap();
+    assert!(!whole.contains("123-45"), "{whole}");
 }
 
 #[test]
 fn import_errors_name_their_location() {
     let tools = Tools::new();
-    let nested = tools.draft(ARAZZO, 1).unwrap_err();
-    assert!(nested.to_string().contains("step `all` names no operation"), "{nested}");
     let unknown = tools.draft("# A\n\n1. `listRooms`\n2. `dropRooms`\n", 0).unwrap_err();
     assert_eq!(unknown.to_string(), "step `step2` names the operation `dropRooms`, which no toolset has");
     let alone = tools.draft("# A\n\n1. `listRooms`\n", 0).unwrap_err();
     assert_eq!(alone, ImportError::NoProcedure);
     assert_eq!(parse("Nothing here."), Err(ImportError::Empty));
-    assert!(matches!(parse("arazzo: 1.0.1\nworkflows: [{steps: 3}]"), Err(ImportError::Syntax { line: 2, .. })));
-    let many = format!("arazzo: 1.0.1\nworkflows:\n{}", "  - {workflowId: a}\n".repeat(501));
+    let many = "# A\n\n1. `listRooms`\n\n".repeat(501);
     assert_eq!(parse(&many), Err(ImportError::TooMany));
 }
 

@@ -1,14 +1,14 @@
-//! Workflow of a document, and why a document or workflow cannot be imported.
+//! Workflow of a runbook, and why a runbook or workflow cannot be imported.
 
 use callwright_types::plan::{Argument, Source};
 
-/// Maximum number of workflows of a document.
+/// Maximum number of workflows of a runbook.
 pub(super) const MAX_WORKFLOWS: usize = 500;
 
-/// One workflow of a document.
+/// One workflow of a runbook.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedWorkflow {
-    /// Its name in the document: `workflowId`, or the heading.
+    /// Its name in the runbook: the heading.
     pub name: String,
     /// Description of its result; may be empty.
     pub summary: String,
@@ -27,7 +27,7 @@ pub struct ImportedStep {
     pub arguments: Vec<Argument>,
 }
 
-/// Name of an operation in a document.
+/// Name of an operation in a runbook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OperationName {
     /// An `operationId`, or the name of a tool.
@@ -36,21 +36,13 @@ pub enum OperationName {
     Path(String, String),
 }
 
-/// Error of importing a document or workflow.
+/// Error of importing a runbook or workflow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// The document cannot be parsed.
-    #[error("line {line}: {message}")]
-    Syntax {
-        /// Line, from 1; 0 if unknown.
-        line: usize,
-        /// Description of the problem.
-        message: String,
-    },
-    /// The document has no workflow.
-    #[error("has no workflow: expected an Arazzo document, or Markdown with numbered steps that name operations")]
+    /// The runbook has no workflow.
+    #[error("has no workflow: expected Markdown with numbered steps that name operations")]
     Empty,
-    /// The document has too many workflows.
+    /// The runbook has too many workflows.
     #[error("has more than {MAX_WORKFLOWS} workflows; split it")]
     TooMany,
     /// A step is not supported.
@@ -65,9 +57,6 @@ pub enum ImportError {
     #[error("has fewer than two connected steps, or more steps or inputs than `[procedures]` allows")]
     NoProcedure,
 }
-
-/// A workflow of a document, or its name and why it is not supported.
-pub type WorkflowResult = Result<ImportedWorkflow, (String, ImportError)>;
 
 /// Returns an input of the workflow as a source: arguments with the same input have the same value.
 pub(super) fn input(name: &str) -> Source {
