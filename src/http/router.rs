@@ -50,7 +50,6 @@ pub fn operator_router(state: OperatorSide, guard: RequestGuard) -> GuardedRoute
         )
         .route("/admin/toolsets", get(admin::tools::toolsets))
         .route("/admin/toolsets/{toolset}", get(admin::tools::report))
-        .route("/admin/toolsets/{toolset}/openapi.json", get(admin::tools::openapi))
         .route("/admin/tools", get(admin::tools::list))
         .route("/admin/tools/usage", get(admin::overview::tool_usage))
         .route("/admin/tools/{toolset}/{tool}", get(admin::tools::show))

@@ -211,27 +211,6 @@ fn folders_that_begin_with_a_dot_are_reported_when_skipped() {
 }
 
 #[test]
-fn documents_are_exported_and_can_be_checked_again() {
-    let yaml = b"swagger: '2.0'\ninfo: {title: A, version: '1'}\nhost: a.example\nschemes: [https]\npaths:\n  /a:\n    get: {operationId: a b, parameters: [{name: x, in: query, type: array, collectionFormat: pipes}]}\n";
-    let folder = Folder::with(&[("api.json", &bytes(&whole())), ("api.yaml", yaml)]);
-    let said = check(&folder, &["--export", "out", "--format", "json", "."]);
-    assert_eq!(said.status, Some(0), "{}", said.stderr);
-    let old: Value = serde_json::from_slice(&folder.read("out/api.yaml.json")).unwrap();
-    assert_eq!((&old["openapi"], &old["servers"][0]["url"]), (&json!("3.0.3"), &json!("https://a.example/")));
-    assert_eq!(old["paths"]["/a"]["get"]["operationId"], "a_b");
-    assert_eq!(old["paths"]["/a"]["get"]["parameters"][0]["style"], "pipeDelimited");
-    let again = check(&folder, &["--format", "json", "out"]);
-    assert_eq!(files(&again.lines()), ["api.json", "api.yaml.json"]);
-    for line in again.lines() {
-        assert_eq!((&line["operations_loaded"], &line["renamed"]), (&json!(1), &json!([])), "{line}");
-    }
-    let refused = check(&folder, &["--export", ".", "--format", "json", "api.json"]);
-    assert_eq!(refused.status, Some(1));
-    assert!(refused.lines()[0]["error"].as_str().unwrap().contains("choose another folder for --export"));
-    assert_eq!(folder.read("api.json"), bytes(&whole()), "the source is unchanged");
-}
-
-#[test]
 fn a_run_without_documents_fails() {
     let folder = Folder::with(&[("package.json", b"{}")]);
     let said = check(&folder, &["--format", "json", "."]);

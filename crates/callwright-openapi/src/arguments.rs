@@ -145,7 +145,7 @@ fn file_hint(body: &OperationBody<'_>, property: &str) -> Option<String> {
 
 /// Returns a hint with the parameter's name in the API if the argument's name differs: the API's error messages use
 /// that name.
-pub(super) fn sent_as(argument: &str, name: &str) -> Option<String> {
+fn sent_as(argument: &str, name: &str) -> Option<String> {
     (argument != name).then(|| format!("{SENT_AS}{name}`."))
 }
 

@@ -5,7 +5,7 @@ use super::markup::plain_text;
 use super::shorten::shorten;
 
 /// Beginning of the description of a deprecated tool.
-pub(super) const DEPRECATED: &str = "Deprecated. ";
+const DEPRECATED: &str = "Deprecated. ";
 
 /// Joins summary and description of `operation` in at most `chars` characters. Falls back to method and path
 /// (`label`).

@@ -11,14 +11,13 @@
 //! - **Place**: [`Operation::place`] maps a call's arguments to path, query, header fields, cookies and body.
 //! - **Translate**: [`dialect::translate`] reduces a tool's schema to what a model provider accepts.
 //! - **Review**: [`review()`] advises the author of a document on what would help models.
-//! - **Export**: [`export()`] writes tools as a normalised OpenAPI 3.0 document, which yields the same tools again.
 //!
 //! # Example
 //!
 //! ```
 //! use std::path::Path;
 //!
-//! use callwright_openapi::{Offline, Origin, SecurityScheme, ToolsetSettings, export, load_from};
+//! use callwright_openapi::{Offline, Origin, SecurityScheme, ToolsetSettings, load_from};
 //! use serde_json::json;
 //!
 //! let text = r#"
@@ -63,12 +62,6 @@
 //! // The report: nothing is lost without a reason.
 //! assert_eq!(toolset.report.operations_skipped[0].operation, "GET /pets");
 //! assert_eq!(toolset.report.hidden[0].parameter, "api-version");
-//!
-//! // The same tools as a document of OpenAPI 3.0.
-//! let exported = serde_json::to_vec(&export(&toolset).document).expect("a document is JSON");
-//! let origin = Origin::Bytes(Path::new("pets.json"), &exported);
-//! let again = load_from("pets", origin, &ToolsetSettings::default(), &Offline)?;
-//! assert_eq!(again.operations[0].tool, operation.tool);
 //! # Ok::<(), callwright_openapi::LoadError>(())
 //! ```
 //!
@@ -96,7 +89,6 @@ mod discovery;
 mod document;
 mod documentation;
 mod encoding;
-mod export;
 mod files;
 mod hidden;
 mod idempotency;
@@ -137,7 +129,6 @@ pub use advice::{Review, Rule, review, reviewed};
 pub use binding::{Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Encoding, Location, Style};
 pub use credential::{ClientAuthentication, ClientCredentials, Credential, SecretSource};
 pub use discovery::{DOCUMENT_ENDINGS, DiscoveredDocument, Discovery, discover};
-pub use export::{Export, export};
 pub use files::{Fetch, FetchBounds, FetchedFile, Offline, Origin, RemoteFile};
 pub use idempotency::IdempotencyKey;
 pub use load::{load_document, load_from};

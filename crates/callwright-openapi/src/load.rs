@@ -81,8 +81,7 @@ pub(super) fn toolset_from(
     Ok(Toolset {
         name: name.to_owned(),
         entry: name.to_owned(),
-        title: info(document, "title"),
-        version: info(document, "version"),
+        title: title(document),
         servers: servers.root().to_vec(),
         security_schemes,
         credentials: settings.credentials.clone(),
@@ -148,9 +147,9 @@ fn operation_files(document: &ApiDocument, sources: &[DocumentOperation<'_>]) ->
     paths.into_iter().map(|path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())).collect()
 }
 
-/// Returns a text of the Info Object.
-fn info(document: &ApiDocument, key: &str) -> String {
-    let value = document.member("info").and_then(|info| scalar_text(info.value.get(key)?));
+/// Returns the title of the Info Object.
+fn title(document: &ApiDocument) -> String {
+    let value = document.member("info").and_then(|info| scalar_text(info.value.get("title")?));
     value.map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 

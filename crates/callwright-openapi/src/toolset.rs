@@ -18,8 +18,6 @@ pub struct Toolset {
     pub entry: String,
     /// The document's `info.title`.
     pub title: String,
-    /// The document's `info.version`.
-    pub version: String,
     /// The document's own absolute servers, or only the operator's `base_url`.
     pub servers: Vec<Url>,
     /// Security schemes by name.

@@ -34,10 +34,6 @@ pub(in super::super) struct CheckArguments {
     /// Fail if one of these is found; separate several with commas.
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     pub(super) deny: Vec<DeniedFinding>,
-    /// Folder to which each document is exported as normalised OpenAPI 3.0, with one operation per tool. Files that
-    /// exist are replaced. What OpenAPI 3.0 cannot express is reported as simplified.
-    #[arg(long, value_name = "DIR")]
-    pub(super) export: Option<PathBuf>,
     /// Number of documents to check in parallel. Default: one per core.
     #[arg(long, value_name = "N")]
     pub(super) jobs: Option<NonZeroUsize>,

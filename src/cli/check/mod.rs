@@ -2,7 +2,6 @@
 
 mod arguments;
 mod documents;
-mod export;
 mod guard;
 mod tally;
 mod text;
@@ -13,7 +12,6 @@ use serde::Serialize;
 
 pub(super) use arguments::CheckArguments;
 use documents::{DocumentEntry, DocumentList, DocumentSource};
-use export::ExportFolder;
 use tally::{DeniedFinding, ReportTally};
 
 use super::errors::VerbResult;
@@ -22,7 +20,7 @@ use super::setup::threads;
 use super::shared_arguments::OutputFormat;
 use crate::app;
 use callwright_common::parallel::{WorkLimits, in_order};
-use callwright_openapi::{self as catalog, Fetch, Offline, Origin, Report, Review, Toolset, ToolsetSettings};
+use callwright_openapi::{self as catalog, Fetch, Offline, Origin, Report, Review, ToolsetSettings};
 
 /// Maximum total size of the documents read at the same time, by the sizes of their first files. A document in memory
 /// takes about ten times its size, so this bounds the memory of any run. A larger document is read alone.
@@ -44,8 +42,6 @@ enum CheckError {
     Nothing { places: String },
     #[error("the reports cannot be written: {0}")]
     Output(io::Error),
-    #[error("--export: {0}")]
-    Export(String),
 }
 
 /// Result of one document, ready to be written.
@@ -67,9 +63,7 @@ pub(super) fn run(arguments: &CheckArguments) -> VerbResult {
     let is_remote = entries.iter().any(|entry| matches!(entry.source, DocumentSource::Url(_)));
     let fetch = if is_remote { app::public_fetcher()? } else { Box::new(Offline) };
     guard::listen();
-    let targets = arguments.export.as_deref().map(|folder| ExportFolder::new(folder, &entries)).transpose();
-    let targets = targets.map_err(|error| CheckError::Export(error.to_string()))?;
-    match write(arguments, &entries, targets.as_ref(), fetch.as_ref()) {
+    match write(arguments, &entries, fetch.as_ref()) {
         // `callwright check specs | head`: a closed pipe is not an error.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(CheckError::Output(error).into()),
@@ -78,12 +72,7 @@ pub(super) fn run(arguments: &CheckArguments) -> VerbResult {
 }
 
 /// Writes the reports as they become available, in the order of `entries`.
-fn write(
-    arguments: &CheckArguments,
-    entries: &[DocumentEntry],
-    targets: Option<&ExportFolder>,
-    fetch: &dyn Fetch,
-) -> io::Result<ReportTally> {
+fn write(arguments: &CheckArguments, entries: &[DocumentEntry], fetch: &dyn Fetch) -> io::Result<ReportTally> {
     let mut out: Box<dyn Write> = match arguments.format {
         OutputFormat::Json => Box::new(io::stdout().lock()),
         OutputFormat::Text => Box::new(anstream::stdout().lock()),
@@ -92,7 +81,7 @@ fn write(
         out.write_all(text::header().as_bytes())?;
     }
     let review = Review { dialect: arguments.dialect, advice: arguments.advice.0.clone() };
-    let run = CheckRun { review: &review, format: arguments.format, targets, fetch };
+    let run = CheckRun { review: &review, format: arguments.format, fetch };
     let workers = threads(arguments.jobs).min(entries.len());
     let limits = WorkLimits { workers, weight: BYTES_AT_ONCE, ahead: REPORTS_AHEAD };
     let mut total = ReportTally::default();
@@ -100,7 +89,7 @@ fn write(
         limits,
         entries.iter(),
         |entry| entry.bytes(),
-        |entry| checked(entry, &run),
+        |entry| checked(entry, run),
         |CheckedDocument { tally, text }| {
             total += tally;
             out.write_all(text.as_bytes())
@@ -118,12 +107,10 @@ fn write(
 struct CheckRun<'a> {
     review: &'a Review,
     format: OutputFormat,
-    /// Files to which documents are exported.
-    targets: Option<&'a ExportFolder>,
     fetch: &'a dyn Fetch,
 }
 
-fn checked(entry: &DocumentEntry, run: &CheckRun<'_>) -> CheckedDocument {
+fn checked(entry: &DocumentEntry, run: CheckRun<'_>) -> CheckedDocument {
     let report = guard::guarded(|| report(entry, run)).unwrap_or_else(|fault| Report::of_failure("", fault));
     let report = Report { file: entry.name.clone(), ..report };
     let text = match run.format {
@@ -148,24 +135,8 @@ fn json_line(report: &Report, path: &str) -> String {
     plain::json(written.unwrap_or_default()) + "\n"
 }
 
-/// Reviews a document, and exports it if the run does so.
-fn report(entry: &DocumentEntry, run: &CheckRun<'_>) -> Report {
-    let toolset = match reviewed(entry, run.review, run.fetch) {
-        Ok(toolset) => toolset,
-        Err(failure) => return *failure,
-    };
-    let Some(targets) = run.targets else { return toolset.report };
-    match targets.write(entry, &toolset) {
-        Ok(losses) => {
-            let mut report = toolset.report;
-            report.simplified.extend(losses);
-            report
-        }
-        Err(fault) => Report::of_failure("", fault),
-    }
-}
-
-fn reviewed(entry: &DocumentEntry, review: &Review, fetch: &dyn Fetch) -> Result<Toolset, Box<Report>> {
+/// Reviews a document.
+fn report(entry: &DocumentEntry, CheckRun { review, fetch, .. }: CheckRun<'_>) -> Report {
     let root = entry.root.as_ref().map(|root| root.to_string_lossy().into_owned()).unwrap_or_default();
     let settings = ToolsetSettings { root, ..ToolsetSettings::default() };
     let reviewed = match &entry.source {
@@ -177,16 +148,12 @@ fn reviewed(entry: &DocumentEntry, review: &Review, fetch: &dyn Fetch) -> Result
             let limit = settings.limits.document_bytes.saturating_add(1);
             match io::stdin().lock().take(limit).read_to_end(&mut bytes) {
                 Ok(_) => catalog::reviewed(Origin::Bytes(path, &bytes), &settings, review, fetch),
-                Err(error) => return Err(failure(format!("standard input cannot be read: {error}"))),
+                Err(error) => return Report::of_failure("", format!("standard input cannot be read: {error}")),
             }
         }
-        DocumentSource::Fault(fault) => return Err(failure(fault)),
+        DocumentSource::Fault(fault) => return Report::of_failure("", fault),
     };
-    reviewed.map_err(failure)
-}
-
-fn failure(error: impl ToString) -> Box<Report> {
-    Box::new(Report::of_failure("", error))
+    reviewed.map_or_else(|error| Report::of_failure("", error), |toolset| toolset.report)
 }
 
 fn verdict(total: &ReportTally, denied: &[DeniedFinding]) -> VerbResult {

@@ -1,5 +1,5 @@
-//! `GET /admin/toolsets`, `GET /admin/toolsets/{toolset}`, `.../openapi.json`, `GET /admin/tools`, `GET /admin/tools/{toolset}/{tool}`:
-//! load reports of documents, their export, and tools as models see them. `PUT`, `DELETE` and `POST .../preview` of
+//! `GET /admin/toolsets`, `GET /admin/toolsets/{toolset}`, `GET /admin/tools`, `GET /admin/tools/{toolset}/{tool}`: load
+//! reports of documents, and tools as models see them. `PUT`, `DELETE` and `POST .../preview` of
 //! `/admin/tools/{toolset}/{tool}/representation` edit a tool's representation.
 
 use axum::body::Bytes;
@@ -54,19 +54,6 @@ pub(in crate::http) async fn report(State(side): State<OperatorSide>, Path(tools
     match side.pipeline.inspect().report(&toolset) {
         Some(report) => json::value(StatusCode::OK, report),
         None => absent(format!("there is no toolset `{toolset}`")),
-    }
-}
-
-/// Returns a toolset as a normalised OpenAPI 3.0 document.
-pub(in crate::http) async fn openapi(State(side): State<OperatorSide>, Path(toolset): Path<String>) -> Response {
-    let inspection = side.pipeline.inspect();
-    let unknown = absent(format!("there is no toolset `{toolset}`"));
-    // Exporting a large toolset takes long and must not block the runtime.
-    let exported = tokio::task::spawn_blocking(move || inspection.openapi(&toolset)).await;
-    match exported {
-        Ok(Some(export)) => json::value(StatusCode::OK, &export.document),
-        Ok(None) => unknown,
-        Err(error) => error::internal(format!("exporting the toolset failed: {error}")),
     }
 }
 
@@ -209,11 +196,6 @@ pub(in crate::http) fn describe(api: &mut ApiParts) {
         .responds(200, "The report.", named("Report"))
         .fails([400, 401, 404]);
     api.operation(Method::GET, "/admin/toolsets/{toolset}", report_operation);
-    let export_operation = for_operators("exportToolset", "Returns a toolset as a normalised OpenAPI 3.0 document.")
-        .path("toolset", "Name of the toolset.")
-        .responds(200, "The document: one operation per tool, without descriptions of responses.", object([]))
-        .fails([400, 401, 404]);
-    api.operation(Method::GET, "/admin/toolsets/{toolset}/openapi.json", export_operation);
     let list_operation = for_operators("listTools", "Lists the tools of documents.")
         .query("toolset", text(), "Only tools of this toolset.")
         .query("name", text(), "Only tools with this text in their name or operation.")

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Inspection;
 use callwright_knowledge::planner::producers::RequestScores;
 use callwright_knowledge::representation::{RepresentationError, RepresentationFile, render, shared_id};
-use callwright_openapi::{Export, Operation, Report, Toolset, export};
+use callwright_openapi::{Operation, Report, Toolset};
 use callwright_types::representation::{Pattern, Representation, SharedRepresentation};
 
 /// Maximum number of sources per argument. The first one is nearly always the right one (docs/benchmarks/plans.md).
@@ -137,11 +137,6 @@ impl Inspection {
     /// Returns the load report of a toolset's document.
     pub fn report(&self, toolset: &str) -> Option<&Report> {
         self.tooling.catalog.toolset(toolset).map(|toolset| &toolset.report)
-    }
-
-    /// Returns a toolset as a normalised OpenAPI 3.0 document.
-    pub fn openapi(&self, toolset: &str) -> Option<Export> {
-        self.tooling.catalog.toolset(toolset).map(|toolset| export(toolset))
     }
 
     /// Returns the tools whose name or operation contains `part`, case-insensitive, of one toolset or of all. Skips
