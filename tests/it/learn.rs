@@ -5,34 +5,6 @@ use crate::support::verb::{Folder, Said, to_lines};
 use crate::support::{Received, Reply, Server};
 use serde_json::{Value, json};
 
-#[test]
-fn a_report_becomes_a_page_that_needs_nothing_else() {
-    let report = json!({
-        "proposer": "extractive", "selector": "none", "seed": 1,
-        "before": 41.5, "after": 88.25,
-        "curve": [{"iteration": 0, "macro_f1": 41.5}, {"iteration": 1, "macro_f1": 88.25}],
-        "tools": [{"tool": "<script>", "before": 0.0, "after": 100.0, "patterns": 3}],
-    });
-    let folder = Folder::with(&[("report.json", report.to_string().as_bytes())]);
-    let said = folder.run(&["learn", "report"], b"");
-    assert_eq!(said.status, Some(0), "{}", said.stderr);
-    let page = String::from_utf8(said.stdout).unwrap();
-    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("88.25 %") && page.contains("<polyline"), "{page}");
-    assert!(page.contains("&lt;script&gt;") && !page.contains("<script"), "{page}");
-    let said = folder.run(&["learn", "report", "--in", "report.json", "--out", "page.html"], b"");
-    assert_eq!((said.status, folder.read("page.html")), (Some(0), page.into_bytes()));
-}
-
-#[test]
-fn a_report_that_is_not_there_is_told_with_what_makes_one() {
-    let folder = Folder::with(&[("broken.json", b"{")]);
-    for place in [".", "broken.json", "none"] {
-        let said = folder.run(&["learn", "report", "--in", place], b"");
-        assert_eq!(said.status, Some(1));
-        assert!(said.stderr.contains("learn representations"), "{}", said.stderr);
-    }
-}
-
 /// Requests to a small bank. Names and descriptions do not mention them, so they alone yield few matches.
 const WISHES: [(&str, &str, [&str; 3], [&str; 5]); 3] = [
     (

@@ -30,8 +30,9 @@ mod watcher;
 pub use error::{OfflineError, Problem};
 pub use explain::{ExplainJob, ExplainSummary, explain};
 pub use learn::{
-    LearnFiles, LearnInputs, LearnRun, NotesFiles, NotesReport, NotesRun, NotesWatcher, Report, Samples, StoredInputs,
-    TestReport, TestScores, Variant, VariantReport, each_trace, learn, learn_notes, page,
+    ConfusionCount, CurvePoint, LearnFiles, LearnInputs, LearnRun, NotesFiles, NotesReport, NotesRun, NotesWatcher,
+    Report, Samples, StoredInputs, TestReport, TestScores, ToolScores, Variant, VariantReport, each_trace, learn,
+    learn_notes,
 };
 pub use lines::{LinesRead, MAX_LINE_BYTES};
 pub use moving::{ExportSummary, ImportSummary, export, import};

@@ -5,13 +5,9 @@ mod outcome;
 mod procedures;
 mod representations;
 
-use std::io::Write;
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 
 use super::errors::VerbResult;
-use callwright_offline::{OfflineError, Report, page};
 
 /// Arguments of `learn`.
 #[derive(Debug, Args)]
@@ -30,8 +26,6 @@ enum LearnVerb {
     Notes(Box<notes::LearnNotesArguments>),
     /// Learn procedures from recorded and verified turns into the configured store.
     Procedures(procedures::LearnProceduresArguments),
-    /// Render the report of a run as one self-contained HTML page.
-    Report(LearnReportArguments),
 }
 
 pub(super) fn run(arguments: LearnArguments) -> VerbResult {
@@ -39,31 +33,5 @@ pub(super) fn run(arguments: LearnArguments) -> VerbResult {
         LearnVerb::Representations(arguments) => representations::run(&arguments),
         LearnVerb::Notes(arguments) => notes::run(&arguments),
         LearnVerb::Procedures(arguments) => procedures::run(&arguments),
-        LearnVerb::Report(arguments) => report(&arguments),
-    }
-}
-
-/// Arguments of `learn report`.
-#[derive(Debug, Args)]
-struct LearnReportArguments {
-    /// Folder that `learn representations` wrote to, or its report.json.
-    #[arg(long = "in", value_name = "DIR", default_value = ".")]
-    place: PathBuf,
-    /// Output file of the page. `-` is standard output.
-    #[arg(long = "out", value_name = "FILE", default_value = "-")]
-    page: PathBuf,
-}
-
-fn report(arguments: &LearnReportArguments) -> VerbResult {
-    let page = page(&Report::read(&arguments.place)?);
-    if arguments.page.as_os_str() != "-" {
-        let written = std::fs::write(&arguments.page, page);
-        return Ok(written
-            .map_err(|source| OfflineError::Unwritable { file: arguments.page.display().to_string(), source })?);
-    }
-    match std::io::stdout().write_all(page.as_bytes()) {
-        // A reader that closes the pipe early is not an error.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        written => Ok(written?),
     }
 }

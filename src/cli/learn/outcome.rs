@@ -76,16 +76,26 @@ fn points(score: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use callwright_offline::{ConfusionCount, CurvePoint, ToolScores};
 
     #[test]
     fn the_table_tells_what_changed_and_hides_nothing_of_the_terminal() {
-        let report: Report = serde_json::from_value(serde_json::json!({
-            "samples": 1234, "validation_share": 0.2, "before": 40.0, "after": 81.25,
-            "curve": [{"iteration": 0}, {"iteration": 1}],
-            "tools": [{"tool": "pay\u{1b}[2J", "before": 10.0, "after": 90.0, "patterns": 3}, {"tool": "idle"}],
-            "confusions": [{"wanted": "a", "selected": "b", "samples": 4}],
-        }))
-        .unwrap();
+        let tool = |tool: &str, patterns| ToolScores {
+            tool: tool.to_owned(),
+            before: Some(10.0),
+            after: Some(90.0),
+            patterns,
+        };
+        let report = Report {
+            samples: 1234,
+            validation_share: 0.2,
+            before: 40.0,
+            after: 81.25,
+            curve: vec![CurvePoint::default(); 2],
+            tools: vec![tool("pay\u{1b}[2J", 3), tool("idle", 0)],
+            confusions: vec![ConfusionCount { wanted: "a".to_owned(), selected: "b".to_owned(), samples: 4 }],
+            ..Report::default()
+        };
         let table = text(&report);
         assert!(
             table.starts_with("macro-F1 40.00 % -> 81.25 % after 1 iterations, on 20 % of 1,234 samples\n"),

@@ -161,8 +161,8 @@ Traces are as the operator API returns them (see `callwright replay --help`), wi
 
 Exit status 3: nothing was learned, and the representations are unchanged.
 
-Files in --out: the representations, one editable YAML file, and the classifier beside it (docs/representations.md); report.json, which \
-`callwright learn report` renders as a page; and, until the run ends, the state from which --resume continues.";
+Files in --out: the representations, one editable YAML file, and the classifier beside it (docs/representations.md); report.json, \
+the scores of all tools; and, until the run ends, the state from which --resume continues.";
 
 pub(super) fn run(arguments: &LearnRepresentationsArguments) -> VerbResult {
     let progress = ProgressPrinter::new(false);
@@ -400,6 +400,6 @@ impl LearnRepresentationsArguments {
             return;
         }
         let path = prepared.path.display();
-        anstream::eprintln!("wrote {path} in {:.1} s; render it with `callwright learn report`", took.as_secs_f64());
+        anstream::eprintln!("wrote {path} in {:.1} s", took.as_secs_f64());
     }
 }

@@ -4,7 +4,6 @@
 mod job;
 mod journal;
 mod notes;
-mod page;
 mod report;
 mod run;
 mod samples;
@@ -14,8 +13,7 @@ mod traces;
 
 pub use job::{LearnFiles, LearnInputs, StoredInputs};
 pub use notes::{NotesFiles, NotesReport, NotesRun, NotesWatcher, Variant, VariantReport, learn_notes};
-pub use page::page;
-pub use report::{Report, TestReport, TestScores};
+pub use report::{ConfusionCount, CurvePoint, Report, TestReport, TestScores, ToolScores};
 pub use run::{LearnRun, learn};
 pub use samples::Samples;
 pub use traces::each_trace;

@@ -1,18 +1,14 @@
-//! Report of a run of the learner: `report.json`, and the data of its page.
+//! Report of a run of the learner: `report.json`.
 
-use std::path::Path;
+use serde::Serialize;
 
-use serde::{Deserialize, Serialize};
-
-use crate::OfflineError;
 use callwright_types::Cost;
 
 /// File name of the report in the folder of the representations.
 pub(super) const REPORT_FILE: &str = "report.json";
 
 /// Report of a run of the learner. It contains no times: an equal run gives an equal report.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Toolset; absent for tools defined by clients.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,8 +53,7 @@ pub struct Report {
 }
 
 /// Effect of the classifier on validation samples that it was not trained on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct ClassifierEffect {
     /// Percentage of right tools among as many first ones, by patterns and words.
     pub before: f64,
@@ -70,8 +65,7 @@ pub struct ClassifierEffect {
 }
 
 /// Scores on the samples of `--test`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TestReport {
     /// Number of samples; those with a query that was learned from are left out.
     pub samples: usize,
@@ -86,8 +80,7 @@ pub struct TestReport {
 }
 
 /// Scores of a ranking.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct TestScores {
     /// Percentage of requests whose first tool is right.
     pub first_right: f64,
@@ -99,8 +92,7 @@ pub struct TestScores {
 }
 
 /// Point of the curve.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct CurvePoint {
     /// Iteration; 0 is the start.
     pub iteration: usize,
@@ -111,8 +103,7 @@ pub struct CurvePoint {
 }
 
 /// Scores of a tool before and after the run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ToolScores {
     /// Tool name.
     pub tool: String,
@@ -134,8 +125,7 @@ impl ToolScores {
 }
 
 /// Pair of confused tools.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ConfusionCount {
     /// Expected tool.
     pub wanted: String,
@@ -146,8 +136,7 @@ pub struct ConfusionCount {
 }
 
 /// Tool without a proposal.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct ProposalFailure {
     /// Tool name.
     pub tool: String,
@@ -156,20 +145,6 @@ pub struct ProposalFailure {
 }
 
 impl Report {
-    /// Reads the report of a folder, or a report file.
-    ///
-    /// # Errors
-    /// [`OfflineError::Unreadable`] if it is missing or invalid.
-    pub fn read(path: &Path) -> Result<Self, OfflineError> {
-        let path = if path.is_dir() { path.join(REPORT_FILE) } else { path.to_owned() };
-        let report = std::fs::read(&path).and_then(|text| serde_json::from_slice(&text).map_err(Into::into));
-        report.map_err(|source| OfflineError::Unreadable {
-            file: path.display().to_string(),
-            source,
-            fix: "name the folder that `callwright learn representations` wrote to with --out",
-        })
-    }
-
     /// Whether the run found nothing that improves the ranking: no pattern, no classifier, no weights.
     pub fn has_learned_nothing(&self) -> bool {
         self.patterns == 0 && self.classifier.is_none() && self.after <= self.before
