@@ -1,6 +1,5 @@
 //! `callwright explain`: explains recorded API failures with sentences of the documentation.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,8 +7,8 @@ use clap::Args;
 
 use super::errors::{BadLines, VerbResult};
 use super::progress::answer_lines;
-use super::setup::{runtime, threads};
-use super::shared_arguments::VectorArguments;
+use super::setup::runtime;
+use super::shared_arguments::EmbeddingArguments;
 use crate::config;
 use callwright_offline::{self as offline, ExplainJob, ExplainSummary};
 
@@ -27,13 +26,10 @@ pub(super) struct ExplainArguments {
     #[arg(long = "out", value_name = "FILE", default_value = "-")]
     explanations: PathBuf,
     #[command(flatten)]
-    embedding: VectorArguments,
+    embedding: EmbeddingArguments,
     /// Also write the location (`sources`) and the confidence (`scores`) of each passage.
     #[arg(long)]
     details: bool,
-    /// Number of search threads. Default: one per core.
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
 }
 
 /// Help text about the line formats.
@@ -48,10 +44,10 @@ Files may have any size; gzip input is accepted, and the output is gzip if the n
 Invalid lines are reported on standard error and skipped; the exit status is then 1. A summary goes to standard error.";
 
 pub(super) fn run(arguments: ExplainArguments) -> VerbResult {
-    let ExplainArguments { docs, failures, explanations, embedding, details, jobs } = arguments;
+    let ExplainArguments { docs, failures, explanations, embedding, details } = arguments;
     let settings = config::Settings::default().explain;
-    let embedder = embedding.embedder()?;
-    let job = ExplainJob { docs, failures, explanations, settings, embedder, details, jobs: threads(jobs) };
+    let embedder = embedding.embedder(None)?;
+    let job = ExplainJob { docs, failures, explanations, settings, embedder, details };
     let runtime = runtime()?;
     answer_lines(&job.explanations, |progress| offline::explain(&job, runtime.handle(), progress), print, bad_lines)
 }

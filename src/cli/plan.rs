@@ -9,8 +9,9 @@ use clap::{Args, ValueEnum};
 
 use super::errors::{BadLines, VerbResult};
 use super::progress::answer_lines;
-use super::setup::{runtime, threads};
-use super::shared_arguments::{ModelArguments, VectorArguments};
+use super::setup::{load_policy, runtime};
+use super::shared_arguments::{EmbeddingArguments, ModelArguments};
+use callwright_knowledge::planner::Settings;
 use callwright_knowledge::planner::generation::{Completion, GenerationSettings};
 use callwright_knowledge::planner::producers::Edges;
 use callwright_offline::{self as offline, CandidatesJob, CandidatesSummary, DrawJob, DrawSummary};
@@ -18,9 +19,6 @@ use callwright_upstream::{Patience, TextModel};
 
 /// Default number of candidates written per argument.
 const CANDIDATES: usize = 5;
-
-/// Default number of plans drawn in parallel: they wait for a model, not for cores.
-const AT_ONCE: usize = 4;
 
 /// Number of attempts per request when the model's provider is busy, and the longest wait between them.
 const PATIENCE: Patience = Patience { tries: 4, max_wait: Duration::from_secs(60) };
@@ -51,14 +49,11 @@ pub(super) struct PlanArguments {
     #[arg(short, long = "count", value_name = "N")]
     k: Option<NonZeroUsize>,
     #[command(flatten)]
-    vectors: VectorArguments,
+    vectors: EmbeddingArguments,
     /// Also write the reasons for candidates (`why`); for a plan its `graph`, its cost (`spent`), and the faults of
     /// answers (`notes`).
     #[arg(long)]
     details: bool,
-    /// Number of search threads (default: one per core); for plans, number drawn in parallel (default: 4).
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
     #[command(flatten)]
     drawing: PlanDrawingOptions,
 }
@@ -69,18 +64,12 @@ pub(super) struct PlanArguments {
 struct PlanDrawingOptions {
     #[command(flatten)]
     of: ModelArguments,
-    /// Maximum number of calls on a path from a goal to the first call.
-    #[arg(long, value_name = "N", default_value_t = GenerationSettings::default().depth)]
-    depth: usize,
-    /// Maximum number of calls per plan.
-    #[arg(long, value_name = "N", default_value_t = GenerationSettings::default().nodes)]
-    max_calls: usize,
-    /// Maximum number of model requests per plan.
-    #[arg(long, value_name = "N", default_value_t = GenerationSettings::default().requests)]
-    max_requests: u64,
-    /// Maximum number of tokens per plan.
-    #[arg(long, value_name = "N", default_value_t = GenerationSettings::default().tokens)]
-    max_tokens: u64,
+    /// Policy file with the limits of a plan (`limits.plan_*`). Default: the built-in default policy.
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Number of plans drawn in parallel.
+    #[arg(long, value_name = "N", default_value = "4")]
+    jobs: NonZeroUsize,
     /// Sampling temperature of the model.
     #[arg(long, value_name = "T", default_value_t = GenerationSettings::default().temperature)]
     temperature: f64,
@@ -134,14 +123,10 @@ pub(super) fn run(arguments: PlanArguments) -> VerbResult {
 }
 
 fn draw(arguments: PlanArguments, model: &str) -> VerbResult {
-    let PlanArguments { tools, records, output, edges, k, vectors, details, jobs, drawing, .. } = arguments;
-    let PlanDrawingOptions { of, depth, max_calls, max_requests, max_tokens, temperature, completion } = drawing;
-    let defaults = GenerationSettings::default();
+    let PlanArguments { tools, records, output, edges, k, vectors, details, drawing, .. } = arguments;
+    let PlanDrawingOptions { of, policy, jobs, temperature, completion } = drawing;
+    let defaults = Settings::default().generation(&load_policy(policy.as_deref())?.limits);
     let settings = GenerationSettings {
-        depth,
-        nodes: max_calls,
-        requests: max_requests,
-        tokens: max_tokens,
         temperature,
         completion: completion.into(),
         candidates: k.map_or(defaults.candidates, NonZeroUsize::get),
@@ -157,11 +142,11 @@ fn draw(arguments: PlanArguments, model: &str) -> VerbResult {
         records,
         plans: output,
         edges: edges.as_deref().map(Edges::from_file).transpose()?.unwrap_or_default(),
-        embedder: vectors.embedder()?,
+        embedder: vectors.embedder(None)?,
         model,
         settings,
         details,
-        jobs: jobs.map_or(AT_ONCE, NonZeroUsize::get),
+        jobs: jobs.get(),
     };
     answer_lines(&job.plans, |progress| offline::plans(&job, runtime.handle(), progress), print_plans, draw_bad_lines)
 }
@@ -188,11 +173,11 @@ fn print_plans(summary: &DrawSummary, took: Duration) {
 }
 
 fn find_candidates(arguments: PlanArguments) -> VerbResult {
-    let PlanArguments { tools, records, output, edges, k, vectors, details, jobs, auto, .. } = arguments;
+    let PlanArguments { tools, records, output, edges, k, vectors, details, auto, .. } = arguments;
     let edges = edges.as_deref().map(Edges::from_file).transpose()?.unwrap_or_default();
-    let embedder = vectors.embedder()?;
-    let (count, jobs) = (k.map_or(CANDIDATES, NonZeroUsize::get), threads(jobs));
-    let job = CandidatesJob { tools, records, candidates: output, edges, count, embedder, details, auto, jobs };
+    let embedder = vectors.embedder(None)?;
+    let count = k.map_or(CANDIDATES, NonZeroUsize::get);
+    let job = CandidatesJob { tools, records, candidates: output, edges, count, embedder, details, auto };
     let runtime = runtime()?;
     let print = if auto { print_needed } else { print };
     answer_lines(

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
 
 use super::errors::VerbResult;
 use super::progress::ProgressPrinter;
-use super::setup::{load_policy, threads};
+use super::setup::load_policy;
 use super::shared_arguments::OutputFormat;
 use super::table::{Column, TextTable};
 use callwright_offline::{self as offline, Fates, MAX_LINE_BYTES, Replay, ReplayJob, Rows, grouped};
@@ -40,9 +39,6 @@ pub(super) struct ReplayArguments {
     /// The upstream delivers native tool calls: text counts as a call only with the evidence of `repair.rescue.native`.
     #[arg(long)]
     native_tool_calls: bool,
-    /// Number of threads. Default: one per core.
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
 }
 
 /// Help text about traces.
@@ -70,8 +66,8 @@ struct ReplayBadLines {
 }
 
 pub(super) fn run(arguments: ReplayArguments) -> VerbResult {
-    let ReplayArguments { traces, policy, format, native_tool_calls, jobs } = arguments;
-    let job = ReplayJob { traces, policy: load_policy(policy.as_deref())?, native_tool_calls, jobs: threads(jobs) };
+    let ReplayArguments { traces, policy, format, native_tool_calls } = arguments;
+    let job = ReplayJob { traces, policy: load_policy(policy.as_deref())?, native_tool_calls };
     let replay = offline::replay(&job, &ProgressPrinter::new(false))?;
     let problems = replay.problems;
     let lines = replay.lines;

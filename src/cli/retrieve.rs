@@ -8,8 +8,8 @@ use clap::Args;
 
 use super::errors::{BadLines, VerbResult};
 use super::progress::answer_lines;
-use super::setup::{runtime, threads};
-use super::shared_arguments::VectorArguments;
+use super::setup::runtime;
+use super::shared_arguments::EmbeddingArguments;
 use callwright_offline::{self as offline, RetrieveJob, RetrieveSummary};
 
 /// Arguments of `retrieve`.
@@ -32,13 +32,10 @@ pub(super) struct RetrieveArguments {
     #[arg(short, long = "count", value_name = "N", default_value = "10")]
     k: NonZeroUsize,
     #[command(flatten)]
-    vectors: VectorArguments,
+    vectors: EmbeddingArguments,
     /// Also write the reasons for each ranked tool: `why`.
     #[arg(long)]
     details: bool,
-    /// Number of search threads. Default: one per core.
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
 }
 
 /// Help text about the line formats.
@@ -54,10 +51,9 @@ Files may have any size; gzip input is accepted, and the output is gzip if the n
 Invalid lines are reported on standard error and skipped; the exit status is then 1. A summary goes to standard error.";
 
 pub(super) fn run(arguments: RetrieveArguments) -> VerbResult {
-    let RetrieveArguments { tools, representations, queries, rankings, k, vectors, details, jobs } = arguments;
-    let embedder = vectors.embedder()?;
-    let (count, jobs) = (k.get(), threads(jobs));
-    let job = RetrieveJob { tools, representations, queries, rankings, count, embedder, details, jobs };
+    let RetrieveArguments { tools, representations, queries, rankings, k, vectors, details } = arguments;
+    let embedder = vectors.embedder(None)?;
+    let job = RetrieveJob { tools, representations, queries, rankings, count: k.get(), embedder, details };
     let runtime = runtime()?;
     answer_lines(&job.rankings, |progress| offline::retrieve(&job, runtime.handle(), progress), print, bad_lines)
 }

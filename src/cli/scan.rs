@@ -1,6 +1,5 @@
 //! `callwright scan`: judges recorded model answers as the proxy would.
 
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,8 +7,8 @@ use clap::Args;
 
 use super::errors::{BadLines, VerbResult};
 use super::progress::answer_lines;
-use super::setup::{load_policy, runtime, threads};
-use super::shared_arguments::VectorArguments;
+use super::setup::{load_policy, runtime};
+use super::shared_arguments::EmbeddingArguments;
 use callwright_judge::repair::Notations;
 use callwright_offline::{self as offline, MAX_LINE_BYTES, ScanJob, ScanSummary};
 use callwright_policy::{Policy, PolicyError};
@@ -38,13 +37,10 @@ pub(super) struct ScanArguments {
     #[arg(long)]
     native_tool_calls: bool,
     #[command(flatten)]
-    vectors: VectorArguments,
+    vectors: EmbeddingArguments,
     /// TOML file with notations to recognise in addition to the built-in ones.
     #[arg(long, value_name = "FILE")]
     notations: Option<PathBuf>,
-    /// Number of threads. Default: one per core.
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
 }
 
 /// Help text about the line formats.
@@ -64,12 +60,12 @@ Invalid lines are reported on standard error and skipped; the exit status is the
 const _: () = assert!(MAX_LINE_BYTES == 64 << 20);
 
 pub(super) fn run(arguments: ScanArguments) -> VerbResult {
-    let ScanArguments { tools, answers, verdicts, policy, native_tool_calls, vectors, notations, jobs } = arguments;
+    let ScanArguments { tools, answers, verdicts, policy, native_tool_calls, vectors, notations } = arguments;
     let notations = notations.map_or_else(|| Ok(Notations::built_in().clone()), |file| Notations::from_file(&file))?;
     let runtime = runtime()?;
-    let (policy, jobs) = (policy_of(policy.as_deref())?, threads(jobs));
-    let embedder = vectors.embedder()?;
-    let job = ScanJob { tools, answers, policy, native_tool_calls, notations, embedder, jobs, verdicts };
+    let policy = policy_of(policy.as_deref())?;
+    let embedder = vectors.embedder(None)?;
+    let job = ScanJob { tools, answers, policy, native_tool_calls, notations, embedder, verdicts };
     answer_lines(&job.verdicts, |progress| offline::scan(&job, runtime.handle(), progress), print, bad_lines)
 }
 

@@ -4,11 +4,12 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use super::setup::load_config;
 use crate::config;
-use callwright_search::embedding::{Embedder, built_in, open_endpoint, open_folder};
+use callwright_search::embedding::{Embedder, Settings, built_in, open_endpoint, open_folder};
 use callwright_store::MemoryStatus;
 use callwright_upstream::{Upstream, Upstreams};
 
@@ -78,61 +79,52 @@ impl ModelArguments {
 /// Source of embedding vectors.
 #[derive(Debug, Args)]
 pub(super) struct EmbeddingArguments {
-    /// Folder with a local ONNX embedding model (model.onnx, tokenizer.json, ...) for semantic comparison. It needs the
-    /// ONNX Runtime that ORT_DYLIB_PATH names, or an installed one.
-    #[arg(long, value_name = "DIR")]
-    embedding_model: Option<PathBuf>,
-    /// Source of the vectors instead of a folder: the endpoint of the configuration file, `[embedding.endpoint]`.
-    #[arg(long, value_enum, value_name = "SOURCE", conflicts_with = "embedding_model")]
-    embedding: Option<EmbeddingSource>,
+    /// Source of the vectors by which texts are compared besides their words: `static`, the built-in table; `none`;
+    /// `endpoint`, the API of `[embedding.endpoint]` in the configuration; or a folder with a local ONNX model
+    /// (model.onnx, tokenizer.json, ...), which needs the ONNX Runtime that ORT_DYLIB_PATH names, or an installed one.
+    #[arg(long, value_name = "SOURCE", default_value = "static", value_parser = PathBufValueParser::new().map(source))]
+    embedding: EmbeddingSource,
 }
 
 /// Source of embedding vectors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum EmbeddingSource {
+    /// No vectors.
+    None,
+    /// The built-in table.
+    Static,
     /// The OpenAI-compatible API of `[embedding.endpoint]`.
     Endpoint,
+    /// A folder with a local ONNX model.
+    Folder(PathBuf),
+}
+
+fn source(written: PathBuf) -> EmbeddingSource {
+    match written.to_str() {
+        Some("none") => EmbeddingSource::None,
+        Some("static") => EmbeddingSource::Static,
+        Some("endpoint") => EmbeddingSource::Endpoint,
+        _ => EmbeddingSource::Folder(written),
+    }
 }
 
 impl EmbeddingArguments {
-    /// Loads the model, if one is named. The endpoint is that of the configuration that `serve` finds.
-    pub(super) fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, Box<dyn Error + Send + Sync>> {
-        self.embedder_of(None)
-    }
-
-    /// Loads the model, if one is named. The endpoint is that of a configuration file.
-    pub(super) fn embedder_of(
+    /// Loads the model; `None` if texts are compared by words only. The endpoint is that of a configuration file, by
+    /// default of the one that `serve` finds.
+    pub(super) fn embedder(
         &self,
         config: Option<&PathBuf>,
     ) -> Result<Option<Arc<dyn Embedder>>, Box<dyn Error + Send + Sync>> {
-        if self.embedding == Some(EmbeddingSource::Endpoint) {
-            let loaded = load_config(config.cloned())?;
-            return Ok(Some(open_endpoint(&loaded.settings.embedding, &loaded.base_dir)?));
-        }
-        let onnx_runtime = config::onnx_runtime_path(&config::process_environment);
-        Ok(self.embedding_model.as_deref().map(|folder| open_folder(folder, &onnx_runtime)).transpose()?)
-    }
-}
-
-/// Source of embedding vectors, for subcommands that use them by default.
-#[derive(Debug, Args)]
-pub(super) struct VectorArguments {
-    #[command(flatten)]
-    model: EmbeddingArguments,
-    /// Compare keywords only. Default without this and --embedding-model: the built-in vectors are used, too.
-    #[arg(long, conflicts_with_all = ["embedding_model", "embedding"])]
-    words_only: bool,
-}
-
-impl VectorArguments {
-    /// Loads the named model, or the built-in one.
-    pub(super) fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, Box<dyn Error + Send + Sync>> {
-        if self.words_only {
-            return Ok(None);
-        }
-        match self.model.embedder()? {
-            Some(embedder) => Ok(Some(embedder)),
-            None => Ok(Some(built_in(&config::Settings::default().embedding)?)),
-        }
+        Ok(Some(match &self.embedding {
+            EmbeddingSource::None => return Ok(None),
+            EmbeddingSource::Static => built_in(&Settings::default())?,
+            EmbeddingSource::Endpoint => {
+                let loaded = load_config(config.cloned())?;
+                open_endpoint(&loaded.settings.embedding, &loaded.base_dir)?
+            }
+            EmbeddingSource::Folder(folder) => {
+                open_folder(folder, &config::onnx_runtime_path(&config::process_environment))?
+            }
+        }))
     }
 }

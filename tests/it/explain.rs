@@ -179,11 +179,11 @@ fn members_that_all_failures_share_are_not_explained() {
         .map(|(id, part)| json!({"id": id, "api": "kiln", "body": body(&format!("Rejected by the {part}"))}))
         .collect();
     std::fs::write(folder.path("in.jsonl"), to_lines(&lines)).unwrap();
-    let said = folder.run(&["explain", "--docs", "docs", "--in", "in.jsonl", "--words-only"], b"");
+    let said = folder.run(&["explain", "--docs", "docs", "--in", "in.jsonl", "--embedding", "none"], b"");
     assert!(said.lines().iter().all(|line| line["passages"] == json!([])), "{:?}", said.lines());
     lines.truncate(1);
     std::fs::write(folder.path("in.jsonl"), to_lines(&lines)).unwrap();
-    let said = folder.run(&["explain", "--docs", "docs", "--in", "in.jsonl", "--words-only"], b"");
+    let said = folder.run(&["explain", "--docs", "docs", "--in", "in.jsonl", "--embedding", "none"], b"");
     assert!(said.lines()[0]["passages"][0].as_str().unwrap().contains("of any kind"), "{:?}", said.lines());
 }
 
@@ -203,7 +203,7 @@ fn compressed_output_and_order_are_kept() {
     let lines: Vec<Value> = (0..600).map(|id| failure(id, json!({"code": 4100 + id % 2}))).collect();
     std::fs::write(folder.path("in.jsonl"), to_lines(&lines)).unwrap();
     let said =
-        folder.run(&["explain", "--docs", "docs", "--in", "in.jsonl", "--out", "out.jsonl.gz", "--jobs", "3"], b"");
+        folder.run(&["explain", "--docs", "docs", "--in", "in.jsonl", "--out", "out.jsonl.gz"], b"");
     assert_eq!(said.status, Some(0), "{}", said.stderr);
     let ids: Vec<u64> = crate::support::verb::json_lines(&gunzip(&folder.read("out.jsonl.gz")))
         .iter()
@@ -214,7 +214,7 @@ fn compressed_output_and_order_are_kept() {
 
 #[test]
 fn a_model_that_is_not_there_is_an_error_that_says_what_is_missing() {
-    let said = explain(b"", &["--embedding-model", "no-model"]);
+    let said = explain(b"", &["--embedding", "no-model"]);
     assert_eq!(said.status, Some(1));
     // The machine determines which of the two is missing first.
     assert!(said.stderr.contains("no-model") || said.stderr.contains("ONNX Runtime"), "{}", said.stderr);

@@ -282,11 +282,12 @@ fn proposal(request: &Received) -> Reply {
 }
 
 fn with_upstream(folder: &Folder, upstream: &Server) {
-    let config = format!("{}api_key = \"sk-secret\"\n", crate::support::config(&upstream.url("/v1")));
+    let config = crate::support::config(&upstream.url("/v1"));
+    let config = format!("{config}api_key = \"sk-secret\"\n[prices.gpt-test]\nprompt = 2.0\ncompletion = 8.0\n");
     std::fs::write(folder.path("callwright.toml"), config).unwrap();
 }
 
-const LLM: [&str; 8] = ["--proposer", "llm", "--model", "gpt-test", "--prompt-price", "2", "--completion-price", "8"];
+const LLM: [&str; 4] = ["--proposer", "llm", "--model", "gpt-test"];
 
 async fn learn_with_model(folder: Folder, options: &'static [&'static str]) -> (Folder, Said) {
     tokio::task::spawn_blocking(move || {
@@ -344,7 +345,7 @@ async fn an_estimate_asks_nobody_and_writes_nothing() {
     with_upstream(&folder, &upstream);
     let (folder, said) = learn_with_model(folder, &["--estimate"]).await;
     assert_eq!(said.status, Some(0), "{}", said.stderr);
-    assert!(said.stderr.contains("at most 120 requests") && said.stderr.contains("at these prices"), "{}", said.stderr);
+    assert!(said.stderr.contains("at most 120 requests") && said.stderr.contains("at the configured prices"), "{}", said.stderr);
     assert!(upstream.received().is_empty() && !folder.path("learned/tools.yaml").exists());
 }
 
@@ -442,7 +443,7 @@ fn requests_that_no_tool_serves_teach_to_find_none() {
         said.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
     assert_eq!(ranked[0]["ranked"][0], wish["tools"][0]);
     assert_eq!(ranked[1]["ranked"], json!([]));
-    let said = folder.run(&[&retrieve[..], &["--words-only"]].concat(), b"");
+    let said = folder.run(&[&retrieve[..], &["--embedding", "none"]].concat(), b"");
     assert!(said.stderr.contains("the learned classifier is not used"), "{}", said.stderr);
 }
 

@@ -49,7 +49,7 @@ fn asked(id: &str, calls: Option<Value>) -> Value {
 
 #[test]
 fn each_record_has_its_line_with_the_candidates_of_every_argument() {
-    let said = plan(&to_lines(&[asked("a", None), asked("b", None)]), &["--words-only"]);
+    let said = plan(&to_lines(&[asked("a", None), asked("b", None)]), &["--embedding", "none"]);
     assert_eq!(said.status, Some(0), "{}", said.stderr);
     let [line, other] = said.lines().try_into().unwrap();
     assert_eq!(line.as_object().unwrap().keys().collect::<Vec<_>>(), ["id", "candidates"]);
@@ -184,8 +184,6 @@ fn files_may_be_compressed_and_the_order_does_not_depend_on_threads() {
         "in.jsonl.gz",
         "--out",
         "out.jsonl.gz",
-        "--jobs",
-        "3",
     ];
     let said = folder.run(&arguments, b"");
     assert_eq!(said.status, Some(0), "{}", said.stderr);
@@ -209,7 +207,7 @@ fn candidates_of_the_shared_data_are_right_as_often_as_they_have_to_be() {
         .collect();
     let tools = data.join("nestful.tools.jsonl");
     let said =
-        folder().run(&["plan", "--candidates", "--words-only", "--tools", tools.to_str().unwrap()], &to_lines(&asked));
+        folder().run(&["plan", "--candidates", "--embedding", "none", "--tools", tools.to_str().unwrap()], &to_lines(&asked));
     assert_eq!(said.status, Some(0), "{}", said.stderr);
     let (mut all, mut first, mut among) = (0, 0, 0);
     for (record, line) in records.iter().step_by(4).zip(said.lines()) {
@@ -267,7 +265,7 @@ async fn a_model_draws_the_plan_of_each_record() {
     std::fs::write(folder.path("callwright.toml"), config).unwrap();
     let said = tokio::task::spawn_blocking(move || {
         let options =
-            ["plan", "--model", "gpt-test", "--tools", "tools.jsonl", "--words-only", "--details", "--jobs", "1"];
+            ["plan", "--model", "gpt-test", "--tools", "tools.jsonl", "--embedding", "none", "--details", "--jobs", "1"];
         folder.run(&options, &to_lines(&[asked("a", None), json!({"id": "b"})]))
     });
     let said = said.await.unwrap();
@@ -304,7 +302,8 @@ async fn tries_count_among_the_requests_of_a_plan() {
     let folder = folder();
     std::fs::write(folder.path("callwright.toml"), crate::support::config(&upstream.url("/v1"))).unwrap();
     let said = tokio::task::spawn_blocking(move || {
-        let options = ["plan", "--model", "gpt-test", "--tools", "tools.jsonl", "--words-only", "--max-requests", "2"];
+        std::fs::write(folder.path("policy.yaml"), "limits: {plan_requests: 2}").unwrap();
+        let options = ["plan", "--model", "gpt-test", "--tools", "tools.jsonl", "--policy", "policy.yaml"];
         folder.run(&options, &to_lines(&[asked("a", None)]))
     });
     let said = said.await.unwrap();
@@ -318,7 +317,7 @@ async fn arguments_are_asked_for_one_by_one_where_that_is_wanted() {
     let folder = folder();
     std::fs::write(folder.path("callwright.toml"), crate::support::config(&upstream.url("/v1"))).unwrap();
     let said = tokio::task::spawn_blocking(move || {
-        let options = ["plan", "--model", "gpt-test", "--tools", "tools.jsonl", "--words-only", "--completion"];
+        let options = ["plan", "--model", "gpt-test", "--tools", "tools.jsonl", "--embedding", "none", "--completion"];
         folder.run(&[&options[..], &["one-by-one"]].concat(), &to_lines(&[asked("a", None)]))
     });
     said.await.unwrap();
@@ -350,7 +349,7 @@ fn whether_a_plan_is_needed_is_told_with_its_reason() {
         record("given", given),
         record("none", "Which rooms are free?"),
     ];
-    let said = folder().run(&["plan", "--auto", "--words-only", "--tools", "tools.jsonl"], &to_lines(&lines));
+    let said = folder().run(&["plan", "--auto", "--embedding", "none", "--tools", "tools.jsonl"], &to_lines(&lines));
     assert_eq!(said.status, Some(0), "{}", said.stderr);
     let [needed, given, none] = said.lines().try_into().unwrap();
     assert_eq!((&needed["plan_needed"], &needed["why"]["tool"]), (&json!(true), &json!("book_room")), "{needed}");

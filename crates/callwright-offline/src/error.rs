@@ -31,11 +31,11 @@ pub enum OfflineError {
         source: io::Error,
     },
     /// A thread cannot be started.
-    #[error("cannot start a thread: {0}; use fewer --jobs")]
+    #[error("cannot start a thread: {0}; raise the limit of threads")]
     Thread(#[from] io::Error),
     /// The embedding model fails.
     #[error(
-        "cannot compute embeddings: {0}; to compare texts by words, omit --embedding-model, or use --words-only if available"
+        "cannot compute embeddings: {0}; use `--embedding none` to compare texts by words"
     )]
     Unembedded(EmbedError),
     /// Existing representation files cannot be read, or new ones cannot be written.

@@ -56,9 +56,9 @@ pub struct LinesRead {
     pub lines: u64,
 }
 
-/// Returns the limits for processing batches in `jobs` threads.
-pub(super) fn batch_limits(jobs: usize) -> WorkLimits {
-    WorkLimits { workers: jobs, weight: u64::MAX, ahead: BATCHES_AHEAD * jobs.max(1) }
+/// Returns the limits for processing batches in `workers` threads.
+pub(super) fn batch_limits(workers: usize) -> WorkLimits {
+    WorkLimits { workers, weight: u64::MAX, ahead: BATCHES_AHEAD * workers }
 }
 
 /// Reads a whole file, and calls `read` with each line's number and text. Unusable lines are reported to the watcher

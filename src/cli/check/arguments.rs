@@ -1,6 +1,5 @@
 //! Arguments of `check`, and the end of its `--help` text.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -34,9 +33,6 @@ pub(in super::super) struct CheckArguments {
     /// Fail if one of these is found; separate several with commas.
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     pub(super) deny: Vec<DeniedFinding>,
-    /// Number of documents to check in parallel. Default: one per core.
-    #[arg(long, value_name = "N")]
-    pub(super) jobs: Option<NonZeroUsize>,
 }
 
 /// Selected advice rules.

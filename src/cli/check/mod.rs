@@ -16,10 +16,9 @@ use tally::{DeniedFinding, ReportTally};
 
 use super::errors::VerbResult;
 use super::plain;
-use super::setup::threads;
 use super::shared_arguments::OutputFormat;
 use crate::app;
-use callwright_common::parallel::{WorkLimits, in_order};
+use callwright_common::parallel::{WorkLimits, cores, in_order};
 use callwright_openapi::{self as catalog, Fetch, Offline, Origin, Report, Review, ToolsetSettings};
 
 /// Maximum total size of the documents read at the same time, by the sizes of their first files. A document in memory
@@ -82,7 +81,7 @@ fn write(arguments: &CheckArguments, entries: &[DocumentEntry], fetch: &dyn Fetc
     }
     let review = Review { dialect: arguments.dialect, advice: arguments.advice.0.clone() };
     let run = CheckRun { review: &review, format: arguments.format, fetch };
-    let workers = threads(arguments.jobs).min(entries.len());
+    let workers = cores().get().min(entries.len());
     let limits = WorkLimits { workers, weight: BYTES_AT_ONCE, ahead: REPORTS_AHEAD };
     let mut total = ReportTally::default();
     in_order(

@@ -13,9 +13,11 @@ use crate::cli::memory_store::all_items;
 use crate::cli::progress::ProgressPrinter;
 use crate::cli::setup::{load_config, runtime, threads};
 use crate::cli::shared_arguments::{EmbeddingArguments, ModelArguments};
+use crate::config::ConfigError;
+use crate::keys::PriceSettings;
 use callwright_knowledge::representation::{
     CachingEmbedder, Estimate, ExtractiveProposer, ExtractiveSettings, LearnSettings, LearnerModel, LlmProposer,
-    LlmSelector, ModelSettings, NoSelection, Prices, Proposer, Selector,
+    LlmSelector, ModelSettings, NoSelection, Proposer, Selector,
 };
 use callwright_offline::{LearnFiles, LearnInputs, LearnRun, Report, StoredInputs, grouped, learn};
 use callwright_search::embedding::{self, BuildError, Embedder, built_in};
@@ -25,6 +27,9 @@ use callwright_types::memory::ToolSample;
 
 /// Value of `--from-store` that means the scopes of all clients.
 const ALL_SCOPES: &str = "all";
+
+/// Number of tokens that a price is for.
+const TOKENS_PER_PRICE: f64 = 1e6;
 
 /// Arguments of `learn representations`.
 #[derive(Debug, Args)]
@@ -71,10 +76,6 @@ pub(super) struct LearnRepresentationsArguments {
     asking: ModelQueryOptions,
     #[command(flatten)]
     embedding: EmbeddingArguments,
-    /// Use no vectors: tools will be found by keywords only. Default without this and --embedding-model: the built-in
-    /// vectors are used.
-    #[arg(long, conflicts_with_all = ["embedding_model", "embedding"])]
-    words_only: bool,
     /// Seed of the split of the samples: 4 parts for training, 1 for validation.
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
@@ -89,7 +90,7 @@ pub(super) struct LearnRepresentationsArguments {
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     #[command(flatten)]
-    method: Method,
+    method: MethodOptions,
     /// Resume an interrupted run.
     #[arg(long)]
     resume: bool,
@@ -101,20 +102,25 @@ pub(super) struct LearnRepresentationsArguments {
 /// Options that disable or relax parts of the method, for comparison.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Comparing variants")]
-struct Method {
+struct MethodOptions {
     /// Maximum share of its sample's words in a case of the proposer `extractive`. 1: cases are whole samples, which
     /// shows users' texts to every reader of the file.
     #[arg(long, value_name = "SHARE", default_value_t = ExtractiveSettings::default().case_share, value_parser = share)]
     case_share: f32,
-    /// Add no patterns.
-    #[arg(long)]
-    without_addition: bool,
-    /// Learn no classifier beside the patterns.
-    #[arg(long)]
-    without_classifier: bool,
-    /// Edit no patterns, and keep all weights.
-    #[arg(long)]
-    without_edition: bool,
+    /// Parts of the method to leave out; separate several with commas.
+    #[arg(long, value_enum, value_name = "PARTS", value_delimiter = ',')]
+    without: Vec<MethodPart>,
+}
+
+/// Part of the method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum MethodPart {
+    /// New patterns.
+    Addition,
+    /// Changes of patterns and weights.
+    Edition,
+    /// The classifier beside the patterns.
+    Classifier,
 }
 
 /// Queries to a model, where one is used.
@@ -123,16 +129,7 @@ struct Method {
 struct ModelQueryOptions {
     #[command(flatten)]
     of: ModelArguments,
-    /// Maximum number of samples per request.
-    #[arg(long, value_name = "N", default_value_t = ModelSettings::default().samples)]
-    samples_per_request: usize,
-    /// Price of a million prompt tokens, to report the estimated and the actual cost of a run.
-    #[arg(long, value_name = "PRICE")]
-    prompt_price: Option<f64>,
-    /// Price of a million completion tokens.
-    #[arg(long, value_name = "PRICE")]
-    completion_price: Option<f64>,
-    /// Only report the maximum cost of a run.
+    /// Only report the maximum cost of a run, in money too if the configuration has the model's `[prices]`.
     #[arg(long)]
     estimate: bool,
 }
@@ -175,7 +172,8 @@ pub(super) fn run(arguments: &LearnRepresentationsArguments) -> VerbResult {
         toolset: arguments.toolset.clone(),
     };
     let model = arguments.model()?;
-    let embedder = arguments.embedder()?;
+    let price = arguments.price()?;
+    let embedder = arguments.embedding.embedder(arguments.asking.of.config.as_ref())?;
     let runtime = runtime()?;
     let stored = runtime.block_on(arguments.stored())?;
     let prepared = LearnInputs::read(&files, stored, &progress)?;
@@ -183,7 +181,7 @@ pub(super) fn run(arguments: &LearnRepresentationsArguments) -> VerbResult {
         anstream::eprintln!("{note}");
     }
     if let Some(model) = &model {
-        arguments.print_estimate(model, &prepared);
+        arguments.print_estimate(model, &prepared, price);
         if arguments.asking.estimate {
             return Ok(());
         }
@@ -193,7 +191,7 @@ pub(super) fn run(arguments: &LearnRepresentationsArguments) -> VerbResult {
     let report = runtime.block_on(learn(&prepared, run, &progress));
     progress.clear();
     let report = report?;
-    arguments.print(&report, &prepared, begun.elapsed());
+    print(&report, price, &prepared, begun.elapsed());
     if !arguments.from_store.is_empty() && !report.has_learned_nothing() {
         runtime.block_on(arguments.share(&prepared))?;
     }
@@ -224,11 +222,6 @@ fn share(text: &str) -> Result<f32, String> {
     }
 }
 
-/// Returns the built-in embedder.
-fn vectors_of_our_own() -> Result<Arc<dyn Embedder>, BuildError> {
-    built_in(&embedding::Settings::default())
-}
-
 impl LearnRepresentationsArguments {
     /// Builds the client of the model, if one is used.
     fn model(&self) -> Result<Option<Arc<LearnerModel>>, Box<dyn std::error::Error + Send + Sync>> {
@@ -240,8 +233,13 @@ impl LearnRepresentationsArguments {
             return Err("no model is given; name it with --model, as its provider spells it".into());
         };
         let upstream = asking.of.upstream()?;
-        let settings = ModelSettings { samples: asking.samples_per_request, ..ModelSettings::default() };
-        Ok(Some(Arc::new(LearnerModel::new(upstream, name, settings))))
+        Ok(Some(Arc::new(LearnerModel::new(upstream, name, ModelSettings::default()))))
+    }
+
+    /// Returns the prices of the model, if the configuration has them.
+    fn price(&self) -> Result<Option<PriceSettings>, ConfigError> {
+        let Some(name) = &self.asking.of.model else { return Ok(None) };
+        Ok(load_config(self.asking.of.config.clone())?.settings.prices.get(name).copied())
     }
 
     /// Reads the stored representations and samples for the run.
@@ -284,18 +282,6 @@ impl LearnRepresentationsArguments {
         Ok(Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?)
     }
 
-    /// Returns the embedder for semantic search, or `None` for keyword search only.
-    fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, Box<dyn std::error::Error + Send + Sync>> {
-        if self.words_only {
-            return Ok(None);
-        }
-        let embedder = match self.embedding.embedder_of(self.asking.of.config.as_ref())? {
-            Some(embedder) => embedder,
-            None => vectors_of_our_own()?,
-        };
-        Ok(Some(embedder))
-    }
-
     fn run(
         &self,
         model: Option<Arc<LearnerModel>>,
@@ -303,7 +289,7 @@ impl LearnRepresentationsArguments {
         prepared: &LearnInputs,
     ) -> Result<LearnRun, BuildError> {
         // Learner and proposer embed the same texts. Built-in vectors are cheaper to compute than to cache.
-        let own = vectors_of_our_own()?;
+        let own = built_in(&embedding::Settings::default())?;
         let embedder = embedder.map(|embedder| match embedder.id() == own.id() {
             true => embedder,
             false => Arc::new(CachingEmbedder::new(embedder)) as Arc<dyn Embedder>,
@@ -330,9 +316,9 @@ impl LearnRepresentationsArguments {
             iterations: self.iterations.get(),
             threshold: self.threshold,
             seed: self.seed,
-            add: !self.method.without_addition,
-            edit: !self.method.without_edition,
-            classify: !self.method.without_classifier,
+            add: self.method.has(MethodPart::Addition),
+            edit: self.method.has(MethodPart::Edition),
+            classify: self.method.has(MethodPart::Classifier),
             jobs: threads(self.jobs),
             parallel: self.jobs.map_or(LearnSettings::default().parallel, NonZeroUsize::get),
             ..LearnSettings::default()
@@ -340,16 +326,8 @@ impl LearnRepresentationsArguments {
         Ok(LearnRun { embedder, proposer, selector, model, settings, resume: self.resume, restart: self.restart })
     }
 
-    fn prices(&self) -> Option<Prices> {
-        let ModelQueryOptions { prompt_price, completion_price, .. } = self.asking;
-        (prompt_price.is_some() || completion_price.is_some()).then(|| Prices {
-            prompt: prompt_price.unwrap_or_default(),
-            completion: completion_price.unwrap_or_default(),
-        })
-    }
-
     /// Prints the maximum cost of a run.
-    fn print_estimate(&self, model: &LearnerModel, prepared: &LearnInputs) {
+    fn print_estimate(&self, model: &LearnerModel, prepared: &LearnInputs, price: Option<PriceSettings>) {
         let mut estimate = Estimate::default();
         if self.proposer == ProposerKind::Llm {
             let samples = &prepared.samples.samples;
@@ -364,7 +342,7 @@ impl LearnRepresentationsArguments {
             "at most {} requests to {} for proposals: about {}; most runs need a fraction",
             grouped(cost.requests),
             model.name(),
-            self.amount(&cost)
+            amount(&cost, price)
         );
         if self.selector == SelectorKind::Llm {
             let queries = prepared.samples.samples.iter().map(|sample| sample.query.as_str());
@@ -374,32 +352,36 @@ impl LearnRepresentationsArguments {
                 "in addition, at most {} requests for selections at first: about {}; then one or two for each sample \
                  whose best tools change, for every change that is tried",
                 grouped(cost.requests),
-                self.amount(&cost)
+                amount(&cost, price)
             );
         }
     }
+}
 
-    fn amount(&self, cost: &Cost) -> String {
-        let tokens = format!(
-            "{} prompt tokens, {} completion tokens",
-            grouped(cost.prompt_tokens),
-            grouped(cost.completion_tokens)
-        );
-        match self.prices() {
-            Some(prices) => format!("{tokens}, {:.2} at these prices", prices.price_of(cost)),
-            None => tokens,
-        }
+impl MethodOptions {
+    fn has(&self, part: MethodPart) -> bool {
+        !self.without.contains(&part)
     }
+}
 
-    fn print(&self, report: &Report, prepared: &LearnInputs, took: Duration) {
-        super::outcome::print(report);
-        if report.cost.requests > 0 {
-            anstream::eprintln!("{} requests: {}", grouped(report.cost.requests), self.amount(&report.cost));
-        }
-        if report.has_learned_nothing() {
-            return;
-        }
-        let path = prepared.path.display();
-        anstream::eprintln!("wrote {path} in {:.1} s", took.as_secs_f64());
+fn amount(cost: &Cost, price: Option<PriceSettings>) -> String {
+    let tokens = format!(
+        "{} prompt tokens, {} completion tokens",
+        grouped(cost.prompt_tokens),
+        grouped(cost.completion_tokens)
+    );
+    let Some(PriceSettings { prompt, completion, .. }) = price else { return tokens };
+    let sum = cost.prompt_tokens as f64 * prompt + cost.completion_tokens as f64 * completion;
+    format!("{tokens}, {:.2} at the configured prices", sum / TOKENS_PER_PRICE)
+}
+
+fn print(report: &Report, price: Option<PriceSettings>, prepared: &LearnInputs, took: Duration) {
+    super::outcome::print(report);
+    if report.cost.requests > 0 {
+        anstream::eprintln!("{} requests: {}", grouped(report.cost.requests), amount(&report.cost, price));
     }
+    if report.has_learned_nothing() {
+        return;
+    }
+    anstream::eprintln!("wrote {} in {:.1} s", prepared.path.display(), took.as_secs_f64());
 }

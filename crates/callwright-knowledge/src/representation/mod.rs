@@ -21,7 +21,7 @@ pub use learner::{
     LearnResult, LearnSettings, LearnWatcher, LearnedClassifier, LearnedPattern, LearnedTool, Learner,
     LearnerComponents, LearningPoint, NoSelection, ProposeError, Proposer, Sample, Selector,
 };
-pub use model::{Estimate, LearnerModel, LlmProposer, LlmSelector, ModelSettings, Prices};
+pub use model::{Estimate, LearnerModel, LlmProposer, LlmSelector, ModelSettings};
 pub use render::render;
 pub use set::Representations;
 pub use settings::Settings;

@@ -14,6 +14,7 @@ use super::input::InputReader;
 use super::lines::InputLines;
 use super::output::OutputWriter;
 use super::{OfflineError, Watcher};
+use callwright_common::parallel::cores;
 use callwright_knowledge::explain::Settings;
 use callwright_search::embedding::Embedder;
 
@@ -36,8 +37,6 @@ pub struct ExplainJob {
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Whether sources and scores of passages are written too.
     pub details: bool,
-    /// Number of search threads.
-    pub jobs: usize,
 }
 
 /// Maximum number of failures from which the constant members of an API's bodies are learned.
@@ -76,7 +75,7 @@ pub fn explain(job: &ExplainJob, runtime: &Handle, watcher: &dyn Watcher) -> Res
     let failures = InputLines::of(InputReader::open(&job.failures)?);
     let output = OutputWriter::create(&job.explanations, &[&job.failures])?;
     let mut summary = ExplainSummary::of(&library);
-    answer_lines(failures, output, job.jobs, &mut summary, watcher, |file, batch, answers| {
+    answer_lines(failures, output, cores().get(), &mut summary, watcher, |file, batch, answers| {
         for line in &batch.lines {
             let read = line.text.as_deref().map_err(Clone::clone);
             let explained =

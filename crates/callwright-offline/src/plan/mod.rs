@@ -17,6 +17,7 @@ use super::input::{InputReader, STANDARD_STREAM};
 use super::lines::{InputLines, LineBatch};
 use super::output::OutputWriter;
 use super::{OfflineError, Watcher};
+use callwright_common::parallel::cores;
 use callwright_judge::scanner::{self, Validators};
 use callwright_knowledge::planner::producers::{Edges, Request};
 use callwright_search::embedding::Embedder;
@@ -45,8 +46,6 @@ pub struct CandidatesJob {
     pub details: bool,
     /// Whether the output states if a plan is needed, instead of the candidates.
     pub auto: bool,
-    /// Number of search threads.
-    pub jobs: usize,
 }
 
 /// Finds the candidates of every line and writes one output line for each usable one, in order.
@@ -69,7 +68,7 @@ pub fn candidates(
     let toolsets = runtime.block_on(PlanToolsets::read(from, watcher, &mut summary))?;
     let records = InputLines::of(InputReader::open(&job.records)?);
     let output = OutputWriter::create(&job.candidates, &[&job.tools, &job.records])?;
-    answer_lines(records, output, job.jobs, &mut summary, watcher, |file, batch, found| {
+    answer_lines(records, output, cores().get(), &mut summary, watcher, |file, batch, found| {
         of_batch(&toolsets, job, runtime, file, batch, found)
     })?;
     Ok(summary)

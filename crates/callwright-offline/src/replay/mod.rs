@@ -19,7 +19,7 @@ use super::input::InputReader;
 use super::judge::Judge;
 use super::lines::{InputLines, LineBatch, batch_limits};
 use super::{OfflineError, Problem, Watcher};
-use callwright_common::parallel::in_order;
+use callwright_common::parallel::{cores, in_order};
 use callwright_judge::repair::Notations;
 use callwright_policy::Policy;
 use callwright_search::embedding::{Settings, built_in};
@@ -39,8 +39,6 @@ pub struct ReplayJob {
     pub policy: Policy,
     /// Whether the upstream delivers native calls. Text is less readily taken for a call then.
     pub native_tool_calls: bool,
-    /// Number of judging threads.
-    pub jobs: usize,
 }
 
 /// Reads the traces once and counts the outcomes.
@@ -56,7 +54,7 @@ pub fn replay(job: &ReplayJob, watcher: &dyn Watcher) -> Result<Replay, OfflineE
     let judge = Judge::new(&job.policy, job.native_tool_calls, Notations::built_in().clone(), vectors);
     let mut all = Replay::default();
     let counted: Result<(), OfflineError> = in_order(
-        batch_limits(job.jobs),
+        batch_limits(cores().get()),
         lines.into_batches(),
         |_| 0,
         |batch| batch.map(|batch| count_batch(&judge, &name, &batch)),

@@ -24,8 +24,6 @@ pub struct RetrieveJob {
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Whether the reasons for each tool are written too.
     pub details: bool,
-    /// Number of search threads.
-    pub jobs: usize,
 }
 
 /// Counts over a run.

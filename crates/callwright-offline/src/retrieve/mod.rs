@@ -11,6 +11,7 @@ use super::input::{InputReader, STANDARD_STREAM};
 use super::lines::{InputLines, LineBatch};
 use super::output::OutputWriter;
 use super::{OfflineError, Watcher};
+use callwright_common::parallel::cores;
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::ToolQuery;
 
@@ -33,7 +34,7 @@ pub fn retrieve(job: &RetrieveJob, runtime: &Handle, watcher: &dyn Watcher) -> R
     let tools = runtime.block_on(RetrievalTools::read(job, watcher, &mut summary))?;
     let queries = InputLines::of(InputReader::open(&job.queries)?);
     let output = OutputWriter::create(&job.rankings, &[&job.tools, &job.queries])?;
-    answer_lines(queries, output, job.jobs, &mut summary, watcher, |file, batch, rankings| {
+    answer_lines(queries, output, cores().get(), &mut summary, watcher, |file, batch, rankings| {
         rank_batch(&tools, job, runtime, file, batch, rankings)
     })?;
     Ok(summary)

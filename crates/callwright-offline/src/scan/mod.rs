@@ -16,6 +16,7 @@ use super::lines::InputLines;
 use super::output::OutputWriter;
 use super::questions::QuestionIndex;
 use super::{OfflineError, Watcher};
+use callwright_common::parallel::cores;
 use callwright_judge::repair::Notations;
 use callwright_policy::Policy;
 use callwright_search::embedding::Embedder;
@@ -44,8 +45,6 @@ pub struct ScanJob {
     /// Embedding model for the comparison of unknown names, and of requests if policy requires it; without it, words
     /// only.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// Number of judging threads.
-    pub jobs: usize,
 }
 
 /// Judges every line of the answers and writes one output line for each usable one, in order.
@@ -71,7 +70,7 @@ pub fn scan(job: &ScanJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<Sc
     let output = OutputWriter::create(&job.verdicts, &inputs)?;
     let vectors = job.embedder.clone().map(|embedder| TextVectors::waiting(embedder, runtime.clone()));
     let judge = Judge::new(&job.policy, job.native_tool_calls, job.notations.clone(), vectors);
-    answer_lines(answers, output, job.jobs, &mut summary, watcher, |file, batch, verdicts| {
+    answer_lines(answers, output, cores().get(), &mut summary, watcher, |file, batch, verdicts| {
         for line in &batch.lines {
             let read = line.text.as_deref().map_err(Clone::clone);
             match read.and_then(|text| judge_line(text, &judge, questions.as_ref(), &mut verdicts.lines)) {

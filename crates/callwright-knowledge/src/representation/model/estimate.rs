@@ -12,24 +12,6 @@ const ANSWER_TOKENS: u64 = 400;
 /// Estimated tokens of an answer with a letter.
 const LETTER_TOKENS: u64 = 5;
 
-/// Price per million tokens, in the currency of the provider.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Prices {
-    /// Price of prompt tokens.
-    pub prompt: f64,
-    /// Price of completion tokens.
-    pub completion: f64,
-}
-
-impl Prices {
-    /// Returns the price of a cost.
-    #[expect(clippy::cast_precision_loss, reason = "an amount for people")]
-    pub fn price_of(&self, cost: &Cost) -> f64 {
-        const MILLION: f64 = 1_000_000.0;
-        (cost.prompt_tokens as f64 * self.prompt + cost.completion_tokens as f64 * self.completion) / MILLION
-    }
-}
-
 /// Cost of a run that adds to and edits every tool in every iteration. Most runs cost a fraction, because only tools
 /// with errors cause requests.
 #[derive(Debug, Default)]
@@ -107,12 +89,6 @@ mod tests {
         let mut more = Estimate::default();
         more.add_tool("pay", "Pays.", &samples, &settings);
         assert!(more.for_iterations(1).prompt_tokens > few.prompt_tokens + 2 * 40 * 8);
-    }
-
-    #[test]
-    fn prices_are_per_million_tokens() {
-        let cost = Cost { requests: 3, prompt_tokens: 2_000_000, completion_tokens: 500_000 };
-        assert!((Prices { prompt: 2.5, completion: 10.0 }.price_of(&cost) - 10.0).abs() < 1e-9);
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod selector;
 mod settings;
 
 pub use client::LearnerModel;
-pub use estimate::{Estimate, Prices};
+pub use estimate::Estimate;
 pub use proposer::LlmProposer;
 pub use selector::LlmSelector;
 pub use settings::ModelSettings;
