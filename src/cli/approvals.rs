@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::errors::VerbResult;
-use super::operator::{OperatorArguments, OperatorClient, segment, text};
+use super::operator::{OperatorClient, Remote, segment, text};
 use super::output::{out, outln, print_json};
 use super::plain;
 use super::setup::runtime;
@@ -15,41 +15,45 @@ use super::table::{Column, TextTable};
 /// Path of the approvals on the operator side.
 const APPROVALS: &str = "/admin/approvals";
 
+/// Number of approvals per request.
+const PAGE: &str = "100";
+
 /// Arguments of `approvals`.
 #[derive(Debug, Args)]
 pub(super) struct ApprovalsArguments {
     #[command(subcommand)]
     action: ApprovalsAction,
-    #[command(flatten)]
-    operator: OperatorArguments,
 }
 
 #[derive(Debug, Subcommand)]
 enum ApprovalsAction {
     /// List calls, newest first; by default those that wait for a decision.
-    List {
-        /// Only calls with this status; `any` for all.
-        #[arg(long, value_enum, default_value_t = ListedStatus::Pending)]
-        status: ListedStatus,
-        /// Maximum number of calls.
-        #[arg(long, value_name = "N", default_value_t = 100)]
-        limit: u32,
-        /// `text` as a table for people, `json` as one object per line.
-        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-        format: OutputFormat,
-    },
+    List(Remote<ListArguments>),
     /// Show one call with its arguments.
-    Show {
-        /// Id of the approval.
-        id: String,
-        /// `text` for people, `json` as one object.
-        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-        format: OutputFormat,
-    },
+    Show(Remote<ShowArguments>),
     /// Approve one execution of a call.
-    Approve(DecisionArguments),
+    Approve(Remote<DecisionArguments>),
     /// Deny the execution of a call.
-    Deny(DecisionArguments),
+    Deny(Remote<DecisionArguments>),
+}
+
+#[derive(Debug, Args)]
+struct ListArguments {
+    /// Only calls with this status; `any` for all.
+    #[arg(long, value_enum, default_value_t = ListedStatus::Pending)]
+    status: ListedStatus,
+    /// `text` as a table for people, `json` as one object per line.
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
+}
+
+#[derive(Debug, Args)]
+struct ShowArguments {
+    /// Id of the approval.
+    id: String,
+    /// `text` for people, `json` as one object.
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 }
 
 #[derive(Debug, Args)]
@@ -62,9 +66,6 @@ struct DecisionArguments {
     /// Comment, which the model reads.
     #[arg(long, value_name = "TEXT")]
     comment: Option<String>,
-    /// `text` for people, `json` as one object.
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-    format: OutputFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -78,13 +79,15 @@ enum ListedStatus {
     Any,
 }
 
-pub(super) fn run(arguments: ApprovalsArguments) -> VerbResult {
-    let ApprovalsArguments { action, operator } = arguments;
+pub(super) fn run(ApprovalsArguments { action }: ApprovalsArguments) -> VerbResult {
     runtime()?.block_on(async {
-        let client = OperatorClient::new(&operator)?;
         match action {
-            ApprovalsAction::List { status, limit, format } => list(&client, status, limit, format).await,
-            ApprovalsAction::Show { id, format } => {
+            ApprovalsAction::List(list) => {
+                let (client, ListArguments { status, format }) = list.connect()?;
+                self::list(&client, status, format).await
+            }
+            ApprovalsAction::Show(show) => {
+                let (client, ShowArguments { id, format }) = show.connect()?;
                 let approval: Value = client.get(&format!("{APPROVALS}/{}", segment(&id)), &[]).await?;
                 match format {
                     OutputFormat::Json => print_json(&approval),
@@ -92,8 +95,8 @@ pub(super) fn run(arguments: ApprovalsArguments) -> VerbResult {
                 }
                 Ok(())
             }
-            ApprovalsAction::Approve(decision) => decide(&client, "approve", decision).await,
-            ApprovalsAction::Deny(decision) => decide(&client, "deny", decision).await,
+            ApprovalsAction::Approve(decision) => decide("approve", decision).await,
+            ApprovalsAction::Deny(decision) => decide("deny", decision).await,
         }
     })
 }
@@ -105,21 +108,20 @@ struct Page {
     next: Option<String>,
 }
 
-async fn list(client: &OperatorClient, status: ListedStatus, limit: u32, format: OutputFormat) -> VerbResult {
+async fn list(client: &OperatorClient, status: ListedStatus, format: OutputFormat) -> VerbResult {
     let mut query = Vec::new();
     if status != ListedStatus::Any {
         query.push(("status", value_name(status)));
     }
     let (mut approvals, mut before) = (Vec::new(), None::<String>);
     loop {
-        let missing = (limit as usize).saturating_sub(approvals.len());
         let mut query = query.clone();
-        query.push(("limit", missing.to_string()));
+        query.push(("limit", PAGE.to_owned()));
         query.extend(before.take().map(|before| ("before", before)));
         let Page { approvals: page, next } = client.get(APPROVALS, &query).await?;
         approvals.extend(page);
         before = next;
-        if before.is_none() || approvals.len() >= limit as usize {
+        if before.is_none() {
             break;
         }
     }
@@ -165,16 +167,11 @@ fn details(approval: &Value) -> String {
     table.into_text()
 }
 
-async fn decide(client: &OperatorClient, verb: &str, decision: DecisionArguments) -> VerbResult {
-    let DecisionArguments { id, by, comment, format } = decision;
+async fn decide(verb: &str, decision: Remote<DecisionArguments>) -> VerbResult {
+    let (client, DecisionArguments { id, by, comment }) = decision.connect()?;
     let body = json!({"by": by, "comment": comment});
     let approval = client.post(&format!("{APPROVALS}/{}/{verb}", segment(&id)), &body).await?;
-    match format {
-        OutputFormat::Json => print_json(&approval),
-        OutputFormat::Text => {
-            let [id, status, tool] = ["id", "status", "tool"].map(|name| plain::text(&text(&approval, name)));
-            outln!("{id} ({tool}) is {status}");
-        }
-    }
+    let [id, status, tool] = ["id", "status", "tool"].map(|name| plain::text(&text(&approval, name)));
+    outln!("{id} ({tool}) is {status}");
     Ok(())
 }

@@ -65,9 +65,6 @@ enum KeysAction {
         key: String,
         #[command(flatten)]
         change: KeyChangeOptions,
-        /// `text` for people, `json` as one object.
-        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-        format: OutputFormat,
     },
     /// Replace a key's secret and print the new one.
     Rotate {
@@ -76,17 +73,11 @@ enum KeysAction {
         /// Seconds for which the previous secret stays valid, so that clients can switch.
         #[arg(long, value_name = "SECONDS", default_value_t = 0)]
         grace: u32,
-        /// `text` for people, `json` as one object.
-        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-        format: OutputFormat,
     },
     /// Revoke a key at once and permanently. Running proxies refuse it within a second.
     Revoke {
         /// Name or id of the key.
         key: String,
-        /// `text` for people, `json` as one object.
-        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-        format: OutputFormat,
     },
 }
 
@@ -196,19 +187,17 @@ async fn act(action: KeysAction, loaded: &LoadedConfig, registrar: Registrar<'_>
         }
         KeysAction::List { group, all, format } => list(&registrar.list().await?, group.as_deref(), all, format)?,
         KeysAction::Show { key, format } => show(&registrar.show(&key).await?, format)?,
-        KeysAction::Update { key, change, format } => {
+        KeysAction::Update { key, change } => {
             let change = change.into_change();
             check_policies(loaded, &change)?;
-            show(&registrar.update(&key, &change).await?, format)?;
+            show(&registrar.update(&key, &change).await?, OutputFormat::Text)?;
         }
-        KeysAction::Rotate { key, grace, format } => {
-            print_issued(&registrar.rotate(&key, SignedDuration::from_secs(i64::from(grace))).await?, format);
+        KeysAction::Rotate { key, grace } => {
+            let grace = SignedDuration::from_secs(i64::from(grace));
+            print_issued(&registrar.rotate(&key, grace).await?, OutputFormat::Text);
         }
-        KeysAction::Revoke { key, format } => {
+        KeysAction::Revoke { key } => {
             let report = registrar.revoke(&key).await?;
-            if format == OutputFormat::Json {
-                return show(&report, format);
-            }
             outln!("{} ({}) is revoked", plain::text(&report.name), report.id);
         }
     }

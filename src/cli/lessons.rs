@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::errors::VerbResult;
-use super::operator::{OperatorArguments, OperatorClient, segment};
+use super::operator::{OperatorClient, Remote, segment};
 use super::output::{out, outln, print_json};
 use super::plain;
 use super::setup::runtime;
@@ -26,66 +26,70 @@ const TEXT_CHARS: usize = 80;
 pub(super) struct LessonsArguments {
     #[command(subcommand)]
     action: LessonsAction,
-    #[command(flatten)]
-    operator: OperatorArguments,
 }
 
 #[derive(Debug, Subcommand)]
 enum LessonsAction {
     /// List lessons in the order of learning.
-    List {
-        /// List only lessons of this scope: `key:HASH` or `group:NAME`.
-        #[arg(long, value_name = "SCOPE")]
-        scope: Option<String>,
-        /// List only lessons about this toolset.
-        #[arg(long, value_name = "NAME")]
-        toolset: Option<String>,
-        /// List only lessons about a tool of this name.
-        #[arg(long, value_name = "NAME")]
-        tool: Option<String>,
-        /// List only lessons with this status.
-        #[arg(long, value_enum)]
-        status: Option<LearnedStatus>,
-        /// `text` as a table for people, `json` as one object per line.
-        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-        format: OutputFormat,
-    },
+    List(Remote<ListArguments>),
     /// Show one lesson: its text, its evidence and the results of turns with and without it.
-    Show {
-        /// Id of the lesson: `les_` and digits.
-        id: String,
-        /// `text` for people, `json` as one object.
-        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-        format: OutputFormat,
-    },
+    Show(Remote<ShowArguments>),
     /// Retire a lesson: it is no longer recalled.
-    Retire {
-        /// Id of the lesson.
-        id: String,
-        /// Name of the person who decides.
-        #[arg(long, value_name = "NAME")]
-        by: Option<String>,
-        /// Reason, which is stored with the lesson.
-        #[arg(long, value_name = "TEXT")]
-        reason: Option<String>,
-        /// `text` for people, `json` as one object.
-        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-        format: OutputFormat,
-    },
+    Retire(Remote<RetireArguments>),
 }
 
-pub(super) fn run(arguments: LessonsArguments) -> VerbResult {
-    let LessonsArguments { action, operator } = arguments;
+#[derive(Debug, Args)]
+struct ListArguments {
+    /// List only lessons of this scope: `key:HASH` or `group:NAME`.
+    #[arg(long, value_name = "SCOPE")]
+    scope: Option<String>,
+    /// List only lessons about this toolset.
+    #[arg(long, value_name = "NAME")]
+    toolset: Option<String>,
+    /// List only lessons about a tool of this name.
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// List only lessons with this status.
+    #[arg(long, value_enum)]
+    status: Option<LearnedStatus>,
+    /// `text` as a table for people, `json` as one object per line.
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
+}
+
+#[derive(Debug, Args)]
+struct ShowArguments {
+    /// Id of the lesson: `les_` and digits.
+    id: String,
+    /// `text` for people, `json` as one object.
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
+}
+
+#[derive(Debug, Args)]
+struct RetireArguments {
+    /// Id of the lesson.
+    id: String,
+    /// Name of the person who decides.
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+    /// Reason, which is stored with the lesson.
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+pub(super) fn run(LessonsArguments { action }: LessonsArguments) -> VerbResult {
     runtime()?.block_on(async {
-        let client = OperatorClient::new(&operator)?;
         match action {
-            LessonsAction::List { scope, toolset, tool, status, format } => {
+            LessonsAction::List(list) => {
+                let (client, ListArguments { scope, toolset, tool, status, format }) = list.connect()?;
                 let status = status.map(value_name);
                 let filter = [("scope", scope), ("toolset", toolset), ("tool", tool), ("status", status)];
                 let filter = filter.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-                list(&client, filter, format).await
+                self::list(&client, filter, format).await
             }
-            LessonsAction::Show { id, format } => {
+            LessonsAction::Show(show) => {
+                let (client, ShowArguments { id, format }) = show.connect()?;
                 let lesson: Value = client.get(&format!("{LESSONS}/{}", segment(&id)), &[]).await?;
                 match format {
                     OutputFormat::Json => print_json(&lesson),
@@ -93,13 +97,11 @@ pub(super) fn run(arguments: LessonsArguments) -> VerbResult {
                 }
                 Ok(())
             }
-            LessonsAction::Retire { id, by, reason, format } => {
+            LessonsAction::Retire(retire) => {
+                let (client, RetireArguments { id, by, reason }) = retire.connect()?;
                 let body = json!({"by": by, "reason": reason});
                 let lesson = client.post(&format!("{LESSONS}/{}/retire", segment(&id)), &body).await?;
-                match format {
-                    OutputFormat::Json => print_json(&lesson),
-                    OutputFormat::Text => outln!("{} is retired", plain::text(&text(&lesson, "/id"))),
-                }
+                outln!("{} is retired", plain::text(&text(&lesson, "/id")));
                 Ok(())
             }
         }

@@ -23,6 +23,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, SignatureScheme};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use url::{Position, Url};
 
 use super::setup::load_config;
 use crate::config::Settings;
@@ -33,36 +34,52 @@ const MAX_ANSWER_BYTES: usize = 256 * 1024 * 1024;
 
 /// Address and credentials of the operator side.
 #[derive(Debug, Args)]
-pub(super) struct OperatorArguments {
+struct OperatorArguments {
     /// Configuration file of the proxy. Default: CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Address of the operator listener, if it is not the configured one.
-    #[arg(long, value_name = "ADDRESS:PORT", global = true)]
-    operator: Option<SocketAddr>,
-    /// Use TLS for the address of --operator; for the configured address the configuration decides.
-    #[arg(long, requires = "operator", global = true)]
-    tls: bool,
-    /// Certificate of the proxy (PEM), the only one that is trusted with --tls. Default: that of
+    /// Operator listener, if it is not the configured one: HOST:PORT, or https://HOST:PORT for TLS.
+    #[arg(long, value_name = "HOST:PORT", value_parser = operator_url)]
+    operator: Option<String>,
+    /// Certificate of the proxy (PEM), the only one that is trusted with TLS. Default: that of
     /// `server.operator_tls.certificate`.
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE")]
     server_certificate: Option<PathBuf>,
     /// Client certificate for the proxy (PEM), where `server.operator_tls.client_ca` requires one.
-    #[arg(long, value_name = "FILE", requires = "client_key", global = true)]
+    #[arg(long, value_name = "FILE", requires = "client_key")]
     client_certificate: Option<PathBuf>,
     /// Private key of that certificate (PEM).
-    #[arg(long, value_name = "FILE", requires = "client_certificate", global = true)]
+    #[arg(long, value_name = "FILE", requires = "client_certificate")]
     client_key: Option<PathBuf>,
     /// File with the operator token. Default: `server.operator_token` of the configuration.
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+}
+
+/// Arguments of a subcommand that sends requests to the operator side.
+#[derive(Debug, Args)]
+pub(super) struct Remote<A: Args> {
+    #[command(flatten)]
+    pub(super) arguments: A,
+    #[command(flatten)]
+    operator: OperatorArguments,
+}
+
+impl<A: Args> Remote<A> {
+    /// Creates the client, and returns it with the subcommand's own arguments. Requires a Tokio runtime.
+    ///
+    /// # Errors
+    /// The configuration's problems, or a file that cannot be read.
+    pub(super) fn connect(self) -> Result<(OperatorClient, A), Box<dyn Error + Send + Sync>> {
+        Ok((OperatorClient::new(&self.operator)?, self.arguments))
+    }
 }
 
 /// Error of a request to the operator side.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OperatorError {
     /// There is no response.
-    #[error("{url}: {reason}; {hint} `--operator ADDRESS:PORT` names another one")]
+    #[error("{url}: {reason}; {hint} `--operator HOST:PORT` names another one")]
     Unreachable { url: String, reason: String, hint: &'static str },
     /// The operator token is missing or wrong.
     #[error(
@@ -87,37 +104,27 @@ pub(super) struct OperatorClient {
 }
 
 impl OperatorClient {
-    /// Creates a client. Requires a Tokio runtime.
-    ///
-    /// # Errors
-    /// The configuration's problems, or a file that cannot be read.
-    pub(super) fn new(arguments: &OperatorArguments) -> Result<Self, Box<dyn Error + Send + Sync>> {
-        let server = match (arguments.operator, &arguments.config) {
+    fn new(arguments: &OperatorArguments) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let server = match (&arguments.operator, &arguments.config) {
             // Without a configuration of its own, the folder's may be of another proxy.
-            (Some(_), None) => None,
-            _ => Some(load_config(arguments.config.clone())?.settings.server),
+            (Some(_), None) => Settings::default().server,
+            _ => load_config(arguments.config.clone())?.settings.server,
         };
-        let address = arguments.operator.or(server.as_ref().map(|server| server.operator_listen));
-        let address = address.unwrap_or_else(|| Settings::default().server.operator_listen);
-        let is_secured = if arguments.operator.is_some() {
-            arguments.tls
-        } else {
-            server.as_ref().is_some_and(|server| server.operator_tls.is_on())
-        };
+        let tls = &server.operator_tls;
+        let base = arguments.operator.clone().unwrap_or_else(|| base_url(server.operator_listen, tls.is_on()));
         let token = match &arguments.token_file {
             Some(file) => token_of(file)?,
-            None => server.as_ref().map(|server| server.operator_token.clone()).unwrap_or_default(),
+            None => server.operator_token,
         };
         let client = arguments.client_certificate.as_deref().zip(arguments.client_key.as_deref());
-        let configured =
-            server.filter(|server| server.operator_tls.is_on()).map(|server| server.operator_tls.certificate);
-        let trusted = match (is_secured, arguments.server_certificate.clone().or(configured.map(PathBuf::from))) {
+        let configured = tls.is_on().then(|| PathBuf::from(&tls.certificate));
+        let trusted = match (is_secured(&base), arguments.server_certificate.clone().or(configured)) {
             (false, _) => ServerTrust::Any,
             (true, Some(file)) => ServerTrust::Only(first_certificate(&file)?),
-            (true, None) => return Err("--tls: name the proxy's certificate with --server-certificate".into()),
+            (true, None) => return Err("--operator: name the proxy's certificate with --server-certificate".into()),
         };
-        let hint = no_response_hint(is_secured, client.is_some());
-        Ok(Self { client: https_client(client, trusted)?, base: base_url(address, is_secured), token, hint })
+        let hint = no_response_hint(&base, client.is_some());
+        Ok(Self { client: https_client(client, trusted)?, base, token, hint })
     }
 
     /// Creates a client for a proxy with these settings on this machine. Requires a Tokio runtime.
@@ -140,7 +147,7 @@ impl OperatorClient {
             false => ServerTrust::Any,
         };
         let (client, token) = (https_client(None, trusted)?, settings.server.operator_token.clone());
-        Ok(Self { client, base: base.to_owned(), token, hint: no_response_hint(tls.is_on(), false) })
+        Ok(Self { client, base: base.to_owned(), token, hint: no_response_hint(base, false) })
     }
 
     /// Sends `GET` and returns the text of the response.
@@ -257,10 +264,26 @@ pub(super) fn base_url(address: SocketAddr, is_secured: bool) -> String {
     format!("{scheme}://{}", reachable(address))
 }
 
+/// Parses the address of an operator listener to its URL.
+pub(super) fn operator_url(text: &str) -> Result<String, String> {
+    if let Ok(address) = text.parse() {
+        return Ok(base_url(address, false));
+    }
+    let url = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+    let url = Url::parse(&url).ok().filter(|url| ["http", "https"].contains(&url.scheme()) && url.has_host());
+    let authority = url.and_then(|url| (url.path() == "/").then(|| url[..Position::BeforePath].to_owned()));
+    authority.ok_or_else(|| "expected HOST:PORT, or https://HOST:PORT for TLS".to_owned())
+}
+
+/// Whether requests to a URL use TLS.
+fn is_secured(base: &str) -> bool {
+    base.starts_with("https:")
+}
+
 /// Returns a hint for the case that a listener gives no response. One that requires a client certificate refuses a
 /// client without one only after the client's part of the handshake, and its alert may be lost with the connection.
-pub(super) fn no_response_hint(is_secured: bool, has_certificate: bool) -> &'static str {
-    if is_secured && !has_certificate {
+pub(super) fn no_response_hint(base: &str, has_certificate: bool) -> &'static str {
+    if is_secured(base) && !has_certificate {
         "is the proxy running, and does it require a client certificate (`--client-certificate`)?"
     } else {
         "is the proxy running?"
@@ -390,6 +413,23 @@ mod tests {
             ("192.0.2.7:8788", "http://192.0.2.7:8788"),
         ] {
             assert_eq!(base_url(listened.parse().unwrap(), false), asked);
+        }
+    }
+
+    #[test]
+    fn an_operator_listener_is_named_by_address_host_or_url() {
+        for (written, expected) in [
+            ("127.0.0.1:8788", "http://127.0.0.1:8788"),
+            ("0.0.0.0:8788", "http://127.0.0.1:8788"),
+            ("[::1]:8788", "http://[::1]:8788"),
+            ("proxy.example:8788", "http://proxy.example:8788"),
+            ("http://proxy:8788", "http://proxy:8788"),
+            ("https://127.0.0.1:8788/", "https://127.0.0.1:8788"),
+        ] {
+            assert_eq!(operator_url(written).as_deref(), Ok(expected), "{written}");
+        }
+        for wrong in ["", "ftp://proxy:1", "http://proxy:1/admin", "https://", "a b:1"] {
+            assert!(operator_url(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::errors::VerbResult;
-use super::operator::{OperatorArguments, OperatorClient, OperatorError, segment, text};
+use super::operator::{OperatorClient, OperatorError, Remote, segment, text};
 use super::output::{self, out, outln, print_json};
 use super::plain;
 use super::setup::runtime;
@@ -34,61 +34,71 @@ const TAIL_PAGES: u32 = 10;
 /// Number of ids that `tail` remembers.
 const REMEMBERED: usize = 10_000;
 
+/// Number of existing traces with which `tail` begins.
+const TAIL_BEGIN: usize = 10;
+
+/// Time between two queries of `tail`.
+const TAIL_PAUSE: Duration = Duration::from_secs(1);
+
 /// Arguments of `traces`.
 #[derive(Debug, Args)]
 pub(super) struct TracesArguments {
     #[command(subcommand)]
     action: TracesAction,
-    #[command(flatten)]
-    operator: OperatorArguments,
 }
 
 #[derive(Debug, Subcommand)]
 enum TracesAction {
     /// List traces, newest first.
-    List {
-        #[command(flatten)]
-        filter: FilterArguments,
-        /// Maximum number of traces; 0: all.
-        #[arg(long, value_name = "N", default_value_t = 50)]
-        limit: u64,
-        /// `text` as a table for people, `json` as one object per line.
-        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-        format: OutputFormat,
-    },
+    List(Remote<ListArguments>),
     /// Show one trace: what the model called, what was found, repaired and sent back, and what tool APIs answered.
-    Show {
-        /// Id of the trace: the response header `x-callwright-trace`.
-        id: String,
-        /// `text` for people, `json` as stored.
-        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-        format: OutputFormat,
-    },
+    Show(Remote<ShowArguments>),
     /// Export traces in full as JSON Lines, newest first, as `callwright replay` and `callwright learn` read them.
-    Export {
-        #[command(flatten)]
-        filter: FilterArguments,
-        /// Maximum number of traces; 0: all.
-        #[arg(long, value_name = "N", default_value_t = 0)]
-        limit: u64,
-        /// Output file; `-` is standard output.
-        #[arg(long, value_name = "FILE", default_value = "-")]
-        out: PathBuf,
-    },
+    Export(Remote<ExportArguments>),
     /// Print traces as they are stored, until SIGINT or SIGTERM.
-    Tail {
-        #[command(flatten)]
-        filter: FilterArguments,
-        /// Number of existing traces to begin with.
-        #[arg(long, value_name = "N", default_value_t = 10)]
-        lines: usize,
-        /// Seconds between two queries.
-        #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600))]
-        interval: u64,
-        /// `text` as a table for people, `json` as one object per line.
-        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-        format: OutputFormat,
-    },
+    Tail(Remote<TailArguments>),
+}
+
+#[derive(Debug, Args)]
+struct ListArguments {
+    #[command(flatten)]
+    filter: FilterArguments,
+    /// Maximum number of traces; 0: all.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: u64,
+    /// `text` as a table for people, `json` as one object per line.
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
+}
+
+#[derive(Debug, Args)]
+struct ShowArguments {
+    /// Id of the trace: the response header `x-callwright-trace`.
+    id: String,
+    /// `text` for people, `json` as stored.
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
+}
+
+#[derive(Debug, Args)]
+struct ExportArguments {
+    #[command(flatten)]
+    filter: FilterArguments,
+    /// Maximum number of traces; 0: all.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    limit: u64,
+    /// Output file; `-` is standard output.
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct TailArguments {
+    #[command(flatten)]
+    filter: FilterArguments,
+    /// `text` as a table for people, `json` as one object per line.
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 }
 
 /// Filter of traces: all given options must match.
@@ -152,17 +162,25 @@ impl FilterArguments {
     }
 }
 
-pub(super) fn run(arguments: TracesArguments) -> VerbResult {
-    let TracesArguments { action, operator } = arguments;
+pub(super) fn run(TracesArguments { action }: TracesArguments) -> VerbResult {
     runtime()?.block_on(async {
-        let client = OperatorClient::new(&operator)?;
         match action {
-            TracesAction::List { filter, limit, format } => list(&client, &filter, limit, format).await,
-            TracesAction::Show { id, format } => show(&client, &id, format).await,
-            TracesAction::Export { filter, limit, out } => export(&client, &filter, limit, &out).await,
-            TracesAction::Tail { filter, lines, interval, format } => {
+            TracesAction::List(list) => {
+                let (client, ListArguments { filter, limit, format }) = list.connect()?;
+                self::list(&client, &filter, limit, format).await
+            }
+            TracesAction::Show(show) => {
+                let (client, ShowArguments { id, format }) = show.connect()?;
+                self::show(&client, &id, format).await
+            }
+            TracesAction::Export(export) => {
+                let (client, ExportArguments { filter, limit, out }) = export.connect()?;
+                self::export(&client, &filter, limit, &out).await
+            }
+            TracesAction::Tail(tail) => {
+                let (client, TailArguments { filter, format }) = tail.connect()?;
                 tokio::select! {
-                    done = tail(&client, &filter, lines, Duration::from_secs(interval), format) => done,
+                    done = self::tail(&client, &filter, format) => done,
                     _ = app::termination_requested() => Ok(()),
                 }
             }
@@ -329,20 +347,13 @@ impl SeenIds {
 
 /// Polls the newest traces, because a trace is stored after its turn and a long turn arrived earlier than those before
 /// it.
-async fn tail(
-    client: &OperatorClient,
-    filter: &FilterArguments,
-    lines: usize,
-    pause: Duration,
-    format: OutputFormat,
-) -> VerbResult {
+async fn tail(client: &OperatorClient, filter: &FilterArguments, format: OutputFormat) -> VerbResult {
     let mut seen = SeenIds::default();
-    let mut before: Option<usize> = Some(lines);
     let mut is_first = true;
     loop {
-        let mut new = news(client, filter, &mut seen, before.is_some()).await?;
-        if let Some(most) = before.take() {
-            new.truncate(most);
+        let mut new = news(client, filter, &mut seen, is_first).await?;
+        if is_first {
+            new.truncate(TAIL_BEGIN);
         }
         new.reverse();
         if !new.is_empty() || is_first {
@@ -352,7 +363,7 @@ async fn tail(
         if output::is_closed() {
             return Ok(());
         }
-        tokio::time::sleep(pause).await;
+        tokio::time::sleep(TAIL_PAUSE).await;
     }
 }
 

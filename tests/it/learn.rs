@@ -395,7 +395,7 @@ async fn an_interrupted_run_goes_on_to_the_same_bytes() {
     with_upstream(&interrupted, &upstream);
     let (interrupted, said) = learn_with_model(interrupted, &[]).await;
     assert_eq!(said.status, Some(1));
-    assert!(said.stderr.contains("--resume") && said.stderr.contains("--restart"), "{}", said.stderr);
+    assert!(said.stderr.contains("--resume") && said.stderr.contains("remove the file"), "{}", said.stderr);
     let (interrupted, said) = learn_with_model(interrupted, &["--resume", "--seed", "9"]).await;
     assert_eq!(said.status, Some(1));
     assert!(said.stderr.contains("a run with other tools, samples"), "{}", said.stderr);

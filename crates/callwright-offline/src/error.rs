@@ -66,7 +66,7 @@ pub enum OfflineError {
     #[error("nothing to do: give --train to learn, or --test with --notes to evaluate notes")]
     NothingToDo,
     /// An interrupted run exists, and the arguments do not state whether to resume it.
-    #[error("{file} belongs to an interrupted run; continue it with --resume, or start again with --restart")]
+    #[error("{file} belongs to an interrupted run; continue it with --resume, or remove the file to start again")]
     Interrupted {
         /// State file of the run.
         file: String,

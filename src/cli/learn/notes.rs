@@ -53,9 +53,6 @@ pub(super) struct LearnNotesArguments {
     /// Maximum number of notes per question.
     #[arg(short, long = "count", value_name = "N", default_value = "3")]
     k: usize,
-    /// Number of additional messages in which the model may think and take notes about a question.
-    #[arg(long, value_name = "N", default_value_t = Settings::default().note_actions)]
-    actions: usize,
     /// Number of questions processed in parallel.
     #[arg(long, value_name = "N", default_value = "4")]
     jobs: NonZeroUsize,
@@ -65,9 +62,6 @@ pub(super) struct LearnNotesArguments {
     /// Resume an interrupted run.
     #[arg(long)]
     resume: bool,
-    /// Start again, although a run was interrupted.
-    #[arg(long, conflicts_with = "resume")]
-    restart: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -115,7 +109,7 @@ pub(super) fn run(arguments: &LearnNotesArguments) -> VerbResult {
     };
     let model = TextModel::new(arguments.model.upstream()?, name, PATIENCE);
     let LearnNotesArguments { train, test, notes, out, instructions, demonstrations, .. } = arguments;
-    let LearnNotesArguments { k, actions, jobs, resume, restart, .. } = arguments;
+    let LearnNotesArguments { k, jobs, resume, .. } = arguments;
     let files = NotesFiles {
         train: train.clone(),
         test: test.clone(),
@@ -132,10 +126,9 @@ pub(super) fn run(arguments: &LearnNotesArguments) -> VerbResult {
         scope: Scope::of_group(&arguments.group),
         variants,
         k: *k,
-        settings: Settings { note_actions: *actions, ..Settings::default() },
+        settings: Settings::default(),
         jobs: jobs.get(),
         resume: *resume,
-        restart: *restart,
     };
     let progress = ProgressPrinter::new(false);
     let begun = Instant::now();

@@ -94,9 +94,6 @@ pub(super) struct LearnRepresentationsArguments {
     /// Resume an interrupted run.
     #[arg(long)]
     resume: bool,
-    /// Start again, although a run was interrupted.
-    #[arg(long, conflicts_with = "resume")]
-    restart: bool,
 }
 
 /// Options that disable or relax parts of the method, for comparison.
@@ -323,7 +320,7 @@ impl LearnRepresentationsArguments {
             parallel: self.jobs.map_or(LearnSettings::default().parallel, NonZeroUsize::get),
             ..LearnSettings::default()
         };
-        Ok(LearnRun { embedder, proposer, selector, model, settings, resume: self.resume, restart: self.restart })
+        Ok(LearnRun { embedder, proposer, selector, model, settings, resume: self.resume })
     }
 
     /// Prints the maximum cost of a run.

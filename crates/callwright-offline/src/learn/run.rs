@@ -37,8 +37,6 @@ pub struct LearnRun {
     pub settings: LearnSettings,
     /// Whether to resume an interrupted run, if there is one.
     pub resume: bool,
-    /// Whether to discard an interrupted run.
-    pub restart: bool,
 }
 
 /// State of a run between iterations.
@@ -51,11 +49,11 @@ struct LearnState {
 /// Learns, and writes the representations and the report.
 ///
 /// # Errors
-/// [`OfflineError`] if an interrupted run exists and `run` neither resumes nor restarts it, learning is impossible, or
+/// [`OfflineError`] if an interrupted run exists and `run` does not resume it, learning is impossible, or
 /// files cannot be written.
 pub async fn learn(prepared: &LearnInputs, run: LearnRun, watcher: &dyn LearnWatcher) -> Result<Report, OfflineError> {
     let file = StateFile::new(prepared.folder(), inputs(prepared, &run));
-    let kept = file.begin_or_resume::<LearnState>(run.resume, run.restart)?;
+    let kept = file.begin_or_resume::<LearnState>(run.resume)?;
     let (date, before, journal) = (kept.date, kept.state.spent, SharedJournal::new(kept.state.journal));
     let spent = || {
         let mut spent = before;

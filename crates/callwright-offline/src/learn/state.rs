@@ -60,17 +60,15 @@ impl StateFile {
     /// Returns the state of an interrupted run, or an initial state.
     ///
     /// # Errors
-    /// As [`Self::load`]; [`OfflineError::Interrupted`] if there is an interrupted run and neither `resume` nor
-    /// `restart` is set.
+    /// As [`Self::load`]; [`OfflineError::Interrupted`] if there is an interrupted run that is not to be resumed.
     pub(super) fn begin_or_resume<T: Default + DeserializeOwned>(
         &self,
         resume: bool,
-        restart: bool,
     ) -> Result<StateSnapshot<T>, OfflineError> {
         if resume && let Some(kept) = self.load()? {
             return Ok(kept);
         }
-        if self.exists() && !restart && !resume {
+        if !resume && self.exists() {
             return Err(OfflineError::Interrupted { file: self.display_path() });
         }
         Ok(self.begin(today()))
@@ -130,7 +128,7 @@ impl StateFile {
     }
 
     fn unreadable(&self, source: io::Error) -> OfflineError {
-        let fix = "start again with --restart";
+        let fix = "remove it to start again";
         OfflineError::Unreadable { file: self.display_path(), source, fix }
     }
 
@@ -175,7 +173,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         file(folder.path(), "a").save(date(2026, 11, 22), &1_u8).unwrap();
         let error = file(folder.path(), "b").load::<u8>().unwrap_err().to_string();
-        assert!(error.contains("a run with other tools") && error.contains("--restart"), "{error}");
+        assert!(error.contains("a run with other tools") && error.contains("remove it"), "{error}");
         std::fs::write(folder.path().join(FILE), "{").unwrap();
         assert!(file(folder.path(), "a").load::<u8>().unwrap_err().to_string().contains(FILE));
     }

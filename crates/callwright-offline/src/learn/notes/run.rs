@@ -69,8 +69,6 @@ pub struct NotesRun {
     pub jobs: usize,
     /// Whether to resume an interrupted run, if there is one.
     pub resume: bool,
-    /// Whether to discard an interrupted run.
-    pub restart: bool,
 }
 
 /// Receives the progress of a run.
@@ -92,7 +90,7 @@ struct NotesState {
 /// Learns from questions, tests the lessons on others, and writes the lessons.
 ///
 /// # Errors
-/// [`OfflineError`] if an interrupted run exists and `run` neither resumes nor restarts it, the model does not answer,
+/// [`OfflineError`] if an interrupted run exists and `run` does not resume it, the model does not answer,
 /// or files cannot be read or written.
 pub async fn learn_notes(
     files: &NotesFiles,
@@ -106,7 +104,7 @@ pub async fn learn_notes(
     let read = NotesInputs::all(files, watcher)?;
     let state = state_file(files, run, &read);
     let kept = match &state {
-        Some(file) => file.begin_or_resume::<NotesState>(run.resume, run.restart)?,
+        Some(file) => file.begin_or_resume::<NotesState>(run.resume)?,
         None => StateFile::beside(Path::new(""), Inputs::default()).begin(jiff::civil::Date::default()),
     };
     let model = Arc::new(CachingModel::new(Arc::clone(&run.model), kept.state.answers));
