@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::keyword::{KeywordForm, form};
+use super::keyword::{subschemas, subschemas_mut};
 use super::loops::target;
 
 /// Keywords that can reject more values if a subschema accepts more. `oneOf` is replaced by `anyOf` instead.
@@ -76,16 +76,7 @@ fn with_referrers(definitions: &Map<String, Value>, mut loose: HashSet<String>) 
 fn refers_to(schema: &Value, is_target: &mut impl FnMut(&str) -> bool) -> bool {
     let Some(members) = schema.as_object() else { return false };
     target(schema).is_some_and(&mut *is_target)
-        || members.iter().any(|(key, value)| match form(key) {
-            Some(KeywordForm::Schema) => refers_to(value, is_target),
-            Some(KeywordForm::Schemas) => {
-                value.as_array().into_iter().flatten().any(|schema| refers_to(schema, is_target))
-            }
-            Some(KeywordForm::SchemaMap) => {
-                value.as_object().into_iter().flatten().any(|(_, schema)| refers_to(schema, is_target))
-            }
-            _ => false,
-        })
+        || members.iter().any(|(key, value)| subschemas(key, value).any(|schema| refers_to(schema, is_target)))
 }
 
 fn relax_one(schema: &mut Value) -> bool {
@@ -111,20 +102,11 @@ fn relax_one(schema: &mut Value) -> bool {
         is_changed = true;
     }
     for (key, value) in members.iter_mut() {
-        is_changed |= match form(key) {
-            Some(KeywordForm::Schema) => relax_one(value),
-            Some(KeywordForm::Schemas) => relax_all(value.as_array_mut().into_iter().flatten()),
-            Some(KeywordForm::SchemaMap) => {
-                relax_all(value.as_object_mut().into_iter().flatten().map(|(_, schema)| schema))
-            }
-            _ => false,
-        };
+        for schema in subschemas_mut(key, value) {
+            is_changed |= relax_one(schema);
+        }
     }
     is_changed
-}
-
-fn relax_all<'s>(schemas: impl Iterator<Item = &'s mut Value>) -> bool {
-    schemas.fold(false, |is_changed, schema| relax_one(schema) | is_changed)
 }
 
 #[cfg(test)]

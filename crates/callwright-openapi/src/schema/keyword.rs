@@ -1,6 +1,8 @@
 //! Keywords of a schema and the form of their values: one table for the dialects of OpenAPI 3.0 and JSON Schema
 //! 2020-12.
 
+use serde_json::Value;
+
 /// Form of a keyword's value. Keywords outside the table are dropped: `xml`, `externalDocs`, `discriminator`,
 /// `readOnly`, `writeOnly` and `x-*` have no meaning for a model, and `$id`, `$anchor` and `$dynamicRef` lose their
 /// meaning when moved.
@@ -77,6 +79,34 @@ pub(crate) fn form(keyword: &str) -> Option<KeywordForm> {
         "dependentRequired" => KeywordForm::NamesMap,
         _ => return None,
     })
+}
+
+/// Returns the subschemas in the value of a keyword.
+pub(super) fn subschemas<'v>(keyword: &str, value: &'v Value) -> impl Iterator<Item = &'v Value> {
+    let form = form(keyword);
+    let one = (form == Some(KeywordForm::Schema)).then_some(value);
+    let list = value.as_array().filter(|_| form == Some(KeywordForm::Schemas));
+    let map = value.as_object().filter(|_| form == Some(KeywordForm::SchemaMap));
+    let of_map = map.into_iter().flatten().map(|(_, schema)| schema);
+    one.into_iter().chain(list.into_iter().flatten()).chain(of_map)
+}
+
+/// Returns the subschemas in the value of a keyword, for changes.
+pub(super) fn subschemas_mut<'v>(keyword: &str, value: &'v mut Value) -> impl Iterator<Item = &'v mut Value> {
+    let (mut one, mut list, mut map) = (None, None, None);
+    match form(keyword) {
+        Some(KeywordForm::Schema) => one = Some(value),
+        Some(KeywordForm::Schemas) => list = value.as_array_mut(),
+        Some(KeywordForm::SchemaMap) => map = value.as_object_mut(),
+        _ => {}
+    }
+    let of_map = map.into_iter().flatten().map(|(_, schema)| schema);
+    one.into_iter().chain(list.into_iter().flatten()).chain(of_map)
+}
+
+/// Whether the subschemas of a keyword apply to the same value as the schema itself.
+pub(super) fn applies_to_same_value(keyword: &str) -> bool {
+    matches!(keyword, "not" | "if" | "then" | "else" | "allOf" | "anyOf" | "oneOf" | "dependentSchemas")
 }
 
 /// Whether the keyword describes without constraining. Such siblings of a `$ref` are kept in OpenAPI 3.0 too,

@@ -7,10 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-/// Keywords whose subschemas apply to the same value as the schema itself, grouped by the form of their value.
-const SAME_VALUE: [&str; 4] = ["not", "if", "then", "else"];
-const SAME_VALUE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
-const SAME_VALUE_MAPS: [&str; 1] = ["dependentSchemas"];
+use super::keyword::{applies_to_same_value, subschemas, subschemas_mut};
 
 /// Prefix of `$ref`s to definitions.
 pub(crate) const DEFINITIONS: &str = "#/$defs/";
@@ -58,17 +55,8 @@ fn visit_same_value(schema: &Value, found: &mut impl FnMut(&str)) {
     if let Some(target) = target(schema) {
         found(target);
     }
-    for (key, value) in members {
-        match key.as_str() {
-            key if SAME_VALUE.contains(&key) => visit_same_value(value, found),
-            key if SAME_VALUE_LISTS.contains(&key) => {
-                value.as_array().into_iter().flatten().for_each(|schema| visit_same_value(schema, found));
-            }
-            key if SAME_VALUE_MAPS.contains(&key) => {
-                value.as_object().into_iter().flatten().for_each(|(_, schema)| visit_same_value(schema, found));
-            }
-            _ => {}
-        }
+    for (key, value) in members.iter().filter(|(key, _)| applies_to_same_value(key)) {
+        subschemas(key, value).for_each(|schema| visit_same_value(schema, found));
     }
 }
 
@@ -78,17 +66,8 @@ fn cut_references(schema: &mut Value, looping: &HashSet<String>) {
     if is_cut {
         members.shift_remove("$ref");
     }
-    for (key, value) in members.iter_mut() {
-        match key.as_str() {
-            key if SAME_VALUE.contains(&key) => cut_references(value, looping),
-            key if SAME_VALUE_LISTS.contains(&key) => {
-                value.as_array_mut().into_iter().flatten().for_each(|schema| cut_references(schema, looping));
-            }
-            key if SAME_VALUE_MAPS.contains(&key) => {
-                value.as_object_mut().into_iter().flatten().for_each(|(_, schema)| cut_references(schema, looping));
-            }
-            _ => {}
-        }
+    for (key, value) in members.iter_mut().filter(|(key, _)| applies_to_same_value(key)) {
+        subschemas_mut(key, value).for_each(|schema| cut_references(schema, looping));
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::document::{ApiDocument, LocatedValue};
 use super::super::files::{SourceFile, ValuePositionId};
-use super::keyword::{KeywordForm, form};
+use super::keyword::subschemas;
 
 /// Maximum number of schemas, subschemas included, up to which a referenced schema is copied inline. A larger or
 /// recursive one becomes a definition. Models read a copy more easily than a reference, but copies must not multiply.
@@ -43,14 +43,6 @@ fn is_within<'d>(document: &'d ApiDocument, schema: &'d Value, file: &'d SourceF
     {
         return false;
     }
-    members.iter().all(|(key, value)| match form(key) {
-        Some(KeywordForm::Schema) => is_within(document, value, file, left),
-        Some(KeywordForm::Schemas) => {
-            value.as_array().into_iter().flatten().all(|schema| is_within(document, schema, file, left))
-        }
-        Some(KeywordForm::SchemaMap) => {
-            value.as_object().into_iter().flatten().all(|(_, schema)| is_within(document, schema, file, left))
-        }
-        _ => true,
-    })
+    let mut inner = members.iter().flat_map(|(key, value)| subschemas(key, value));
+    inner.all(|schema| is_within(document, schema, file, left))
 }

@@ -29,4 +29,5 @@ pub(super) use variant_rule::{owners_note, report as report_variants};
 pub(super) use {
     keyword::{KeywordForm, form, is_annotation},
     loops::DEFINITIONS,
+    nullable::or_else,
 };

@@ -30,7 +30,7 @@ pub(super) fn make_nullable(mut schema: Map<String, Value>) -> Map<String, Value
 }
 
 /// Returns a schema that allows `schema` or `other`. The annotations of `schema` move to the result.
-pub(super) fn or_else(schema: Map<String, Value>, other: Value) -> Map<String, Value> {
+pub(crate) fn or_else(schema: Map<String, Value>, other: Value) -> Map<String, Value> {
     let (mut whole, inner): (Map<String, Value>, Map<String, Value>) =
         schema.into_iter().partition(|(keyword, _)| is_annotation(keyword));
     whole.insert("anyOf".to_owned(), json!([inner, other]));

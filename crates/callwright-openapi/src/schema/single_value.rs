@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::loops::DEFINITIONS;
+use super::loops::target;
 
 /// Removes the required properties that have a single allowed value from `schema`, the argument object of a tool, and
 /// returns them with their values. `kept` is the name of a property that remains.
@@ -42,9 +42,8 @@ fn single_value<'s>(schema: &'s Value, definitions: Option<&'s Value>) -> Option
     }
     let branches = schema.get("allOf").and_then(Value::as_array);
     for branch in branches.into_iter().flatten().chain([schema]) {
-        let reference = branch.get("$ref").and_then(Value::as_str);
-        let target = reference.and_then(|reference| definitions?.get(reference.strip_prefix(DEFINITIONS)?));
-        if let Some(value) = own_single_value(target.unwrap_or(branch)) {
+        let definition = target(branch).and_then(|name| definitions?.get(name));
+        if let Some(value) = own_single_value(definition.unwrap_or(branch)) {
             return Some(value);
         }
     }

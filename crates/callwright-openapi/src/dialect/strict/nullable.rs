@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::super::schema::is_annotation;
+use super::super::super::schema::or_else;
 use super::super::reference::{name_of, reference};
 
 /// Maximum number of `$ref`s that are followed to find out whether null is accepted.
@@ -47,10 +47,7 @@ pub(super) fn or_null(schema: Map<String, Value>) -> Map<String, Value> {
         name != "object" && name != "array"
     });
     if !is_scalar {
-        let (mut whole, inner): (Map<String, Value>, Map<String, Value>) =
-            schema.into_iter().partition(|(key, _)| is_annotation(key));
-        whole.insert("anyOf".to_owned(), json!([inner, nothing]));
-        return whole;
+        return or_else(schema, nothing);
     }
     let mut schema = schema;
     if let Some(only) = schema.shift_remove("const") {

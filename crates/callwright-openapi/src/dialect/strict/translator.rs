@@ -235,7 +235,7 @@ impl<'a> StrictTranslator<'a> {
                 whole.insert("anyOf".to_owned(), Value::Array(branches));
                 Ok(whole)
             }
-            several => self.scalar(members, json!(several), trail),
+            several => self.keywords(members, json!(several), trail),
         }
     }
 
@@ -249,7 +249,7 @@ impl<'a> StrictTranslator<'a> {
         match name {
             "object" => self.object(members, trail, level),
             "array" => self.array(members, trail, level),
-            scalar => self.scalar(members, scalar.into(), trail),
+            scalar => self.keywords(members, scalar.into(), trail),
         }
     }
 
@@ -306,15 +306,6 @@ impl<'a> StrictTranslator<'a> {
         let items = self.any(items, &trail.member("items"), level + 1)?;
         written.insert("items".to_owned(), Value::Object(items));
         Ok(written)
-    }
-
-    fn scalar(
-        &mut self,
-        members: &Map<String, Value>,
-        types: Value,
-        trail: &DialectTrail<'_>,
-    ) -> Result<Map<String, Value>, Loss> {
-        self.keywords(members, types, trail)
     }
 
     /// Returns all keywords of `members` except its subschemas, with the given `types`.
