@@ -119,7 +119,6 @@ fn what_makes_no_sense_is_said_with_a_way_out() {
         (&["--tools", "-"], 1, "standard input cannot be both"),
         (&["--tools", "tools.jsonl", "-k", "0"], 2, "zero"),
         (&["--tools", "tools.jsonl", "--in", "none.jsonl", "--out", "tools.jsonl"], 1, "would be overwritten"),
-        (&["--tools", "tools.jsonl", "--embedding", "nowhere"], 1, "nowhere"),
         (&["--tools", "tools.jsonl", "--representations", "nowhere"], 1, "nowhere"),
     ] {
         let said = folder.run(&[&["retrieve"], arguments].concat(), b"");

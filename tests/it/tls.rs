@@ -256,7 +256,7 @@ async fn the_operator_side_may_ask_for_certificates_of_its_clients() {
         "the client side is plain"
     );
 
-    let asked = ["health", "--operator", &url];
+    let asked = ["health", "--operator", url.as_str()];
     let said = verb(&proxy, &asked).await;
     assert_eq!(said.status, Some(1));
     assert!(said.stderr.contains("--client-certificate"), "{}", said.stderr);
