@@ -1,5 +1,6 @@
 //! JSON Pointer (RFC 6901).
 
+use std::borrow::Cow;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -39,7 +40,12 @@ impl Pointer {
 
     /// Returns the unescaped reference tokens, outermost first.
     pub fn tokens(&self) -> Vec<String> {
-        self.0.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")).collect()
+        self.0.split('/').skip(1).map(|token| Self::unescaped(token).into_owned()).collect()
+    }
+
+    /// Returns the unescaped form of a reference token.
+    pub fn unescaped(token: &str) -> Cow<'_, str> {
+        if token.contains('~') { token.replace("~1", "/").replace("~0", "~").into() } else { token.into() }
     }
 
     /// Returns the last unescaped reference token: the parameter's name or the item's index.
@@ -62,6 +68,12 @@ impl From<&str> for Pointer {
     /// Converts the text of a pointer; a text without a leading `/` is the name of a member.
     fn from(text: &str) -> Self {
         if text.is_empty() || text.starts_with('/') { Self(text.to_owned()) } else { Self::root().child(text) }
+    }
+}
+
+impl From<Pointer> for String {
+    fn from(pointer: Pointer) -> Self {
+        pointer.0
     }
 }
 

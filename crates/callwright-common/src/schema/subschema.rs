@@ -51,7 +51,7 @@ pub struct Subschema<'s> {
 }
 
 impl<'s> Subschema<'s> {
-    fn new(keyword: &'s str, index: Option<usize>, name: Option<&'s str>, schema: &'s Value) -> Self {
+    pub(super) fn new(keyword: &'s str, index: Option<usize>, name: Option<&'s str>, schema: &'s Value) -> Self {
         Self { keyword, index, name, applies: applies(keyword, index, name), schema }
     }
 }
@@ -106,6 +106,17 @@ fn applies<'s>(keyword: &str, index: Option<usize>, name: Option<&'s str>) -> Ap
 /// [`super::resolve`].
 pub fn subschemas(keywords: &Map<String, Value>) -> impl Iterator<Item = Subschema<'_>> {
     keywords.iter().flat_map(|(keyword, value)| of_keyword(keyword, value))
+}
+
+/// Returns the direct subschemas that apply to the same value, except `not`.
+pub(super) fn same_value(keywords: &Map<String, Value>) -> impl Iterator<Item = Subschema<'_>> {
+    let keywords = keywords.iter().filter(|(keyword, _)| {
+        matches!(
+            keyword.as_str(),
+            "allOf" | "anyOf" | "oneOf" | "if" | "then" | "else" | "dependentSchemas" | "dependencies"
+        )
+    });
+    keywords.flat_map(|(keyword, value)| of_keyword(keyword, value))
 }
 
 fn of_keyword<'s>(keyword: &'s str, value: &'s Value) -> impl Iterator<Item = Subschema<'s>> {
