@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use super::transcript::TranscriptPage;
+use callwright_common::text::cut;
 
 /// Result of one way to hold a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,12 +57,8 @@ pub(super) fn print<W: Write>(page: &mut TranscriptPage<'_, W>, comparisons: &[C
     page.heading("The same model and the same APIs")?;
     page.command_line(&format!("    {:TITLE$}  {:<28}with the proxy", "", "without the proxy"))?;
     for comparison in comparisons {
-        let mut title = comparison.title.to_owned();
-        if let Some((end, _)) = title.char_indices().nth(TITLE) {
-            title.truncate(end);
-            title.pop();
-            title.push('…');
-        }
+        let is_long = comparison.title.chars().nth(TITLE).is_some();
+        let title = cut(comparison.title, if is_long { TITLE - 1 } else { TITLE });
         let [without, with] = [comparison.without, comparison.with].map(cell);
         page.command_line(&format!("    {title:TITLE$}  {without:<28}{with}"))?;
     }

@@ -17,6 +17,7 @@ use super::transcript::{
     TranscriptLabel, TranscriptLine, TranscriptPage, brief, ending_lines, is_handed_over, moved, turn_lines,
 };
 use super::{DemoError, client};
+use callwright_common::text::first_sentence;
 
 /// Maximum number of client requests in a conversation, in case the model only makes calls.
 const MOST_TURNS: usize = 6;
@@ -135,10 +136,6 @@ pub async fn play(
         closing(&mut page, &moved(&before, &after)).map_err(DemoError::Output)?;
     }
     Ok(all)
-}
-
-fn first_sentence(text: &str) -> &str {
-    text.find(". ").and_then(|end| text.get(..=end)).unwrap_or(text)
 }
 
 /// Connection data of one conversation.

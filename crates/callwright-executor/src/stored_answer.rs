@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use callwright_common::text::beginning_bytes;
 use callwright_types::Outcome;
 use callwright_types::outcome::ApiAnswer;
 
@@ -22,12 +23,12 @@ struct StoredResponse {
 pub(super) fn write(outcome: &Outcome) -> Option<String> {
     let Outcome::Answered(answer) = outcome else { return None };
     let text = answer.text();
-    let end = text.floor_char_boundary(MAX_BODY_BYTES);
+    let body = beginning_bytes(&text, MAX_BODY_BYTES);
     let stored = StoredResponse {
         status: answer.status,
         headers: answer.headers.clone(),
-        body: text.get(..end).unwrap_or_default().to_owned(),
-        truncated: answer.truncated || end < text.len(),
+        body: body.to_owned(),
+        truncated: answer.truncated || body.len() < text.len(),
     };
     serde_json::to_string(&stored).ok()
 }

@@ -6,5 +6,5 @@ pub mod explain;
 pub mod memory;
 pub mod planner;
 pub mod procedures;
+mod prompt;
 pub mod representation;
-mod text;

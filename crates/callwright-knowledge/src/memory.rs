@@ -28,17 +28,25 @@ pub enum MemoryChange<M> {
 }
 
 /// Memory prepared for search.
-pub(crate) trait IndexedMemory {
+pub trait IndexedMemory {
+    /// Returns the scope of the memory.
     fn scope(&self) -> &Scope;
 
+    /// Returns the id of the memory.
     fn id(&self) -> &str;
 }
 
 /// Index of the memories of one scope.
-pub(crate) trait MemoryIndex: Default {
+pub trait MemoryIndex: Default {
+    /// Memory as it is stored, with its embedding.
+    type Stored: Into<Self::Memory>;
+    /// Memory as it is indexed.
     type Memory: IndexedMemory;
+    /// Settings of the search.
+    type Settings: Clone;
 
     /// Applies changes: the new version of each memory, or `None` if it was deleted.
+    #[must_use]
     fn with(&self, changed: HashMap<String, Option<Self::Memory>>) -> Self;
 
     /// Whether the scope has a memory with this id.
@@ -51,23 +59,37 @@ pub(crate) trait MemoryIndex: Default {
     fn retired(&self) -> usize;
 }
 
-/// Immutable indexes of all scopes that have memories.
+/// Search index over the memories of all scopes.
+///
+/// A store is immutable. [`MemoryStore::with`] returns a new store with changes applied, which shares the indexes of
+/// unchanged scopes. A store is therefore part of a turn's snapshot and is replaced as a whole.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ScopedIndexes<I>(HashMap<Scope, Arc<I>>);
+pub struct MemoryStore<I: MemoryIndex> {
+    /// Indexes of the scopes that have memories.
+    indexes: HashMap<Scope, Arc<I>>,
+    settings: I::Settings,
+}
 
-impl<I: MemoryIndex> ScopedIndexes<I> {
-    /// Returns the indexes after the changes, applied in order. They share the indexes of unchanged scopes, and their
-    /// results equal those of indexes that are built from scratch.
-    pub(crate) fn with(&self, changes: impl IntoIterator<Item = MemoryChange<I::Memory>>) -> Self {
+impl<I: MemoryIndex> MemoryStore<I> {
+    /// Creates a store from memories, including retired ones, which searches exclude.
+    pub fn new(memories: impl IntoIterator<Item = I::Stored>, settings: I::Settings) -> Self {
+        Self { indexes: HashMap::new(), settings }.with(memories.into_iter().map(MemoryChange::Stored))
+    }
+
+    /// Returns the store after the changes, applied in order. Its results equal those of a store that is built from
+    /// scratch.
+    #[must_use]
+    pub fn with(&self, changes: impl IntoIterator<Item = MemoryChange<I::Stored>>) -> Self {
         let mut changed: HashMap<Scope, HashMap<String, Option<I::Memory>>> = HashMap::new();
         for change in changes {
             match change {
-                MemoryChange::Stored(memory) => {
+                MemoryChange::Stored(stored) => {
+                    let memory: I::Memory = stored.into();
                     let (scope, id) = (memory.scope().clone(), memory.id().to_owned());
                     changed.entry(scope).or_default().insert(id, Some(memory));
                 }
                 MemoryChange::Deleted(id) => {
-                    for (scope, _) in self.0.iter().filter(|(_, index)| index.contains(&id)) {
+                    for (scope, _) in self.indexes.iter().filter(|(_, index)| index.contains(&id)) {
                         changed.entry(scope.clone()).or_default().insert(id.clone(), None);
                     }
                     // An earlier change of this batch may have added the memory.
@@ -75,7 +97,7 @@ impl<I: MemoryIndex> ScopedIndexes<I> {
                 }
             }
         }
-        let mut indexes = self.0.clone();
+        let mut indexes = self.indexes.clone();
         for (scope, changed) in changed {
             let index = indexes.get(&scope).map_or_else(Arc::default, Arc::clone).with(changed);
             if index.len() == 0 {
@@ -84,30 +106,36 @@ impl<I: MemoryIndex> ScopedIndexes<I> {
                 indexes.insert(scope, Arc::new(index));
             }
         }
-        Self(indexes)
+        Self { indexes, settings: self.settings.clone() }
     }
 
     /// Returns the index of a scope, if it has memories.
-    pub(crate) fn get(&self, scope: &Scope) -> Option<&I> {
-        self.0.get(scope).map(|index| &**index)
+    pub(crate) fn index(&self, scope: &Scope) -> Option<&I> {
+        self.indexes.get(scope).map(|index| &**index)
     }
 
     /// Returns the scopes that have memories, in no particular order.
-    pub(crate) fn scopes(&self) -> impl Iterator<Item = &Scope> {
-        self.0.keys()
+    pub fn scopes(&self) -> impl Iterator<Item = &Scope> {
+        self.indexes.keys()
     }
 
     /// Returns the number of memories, including retired ones.
-    pub(crate) fn len(&self) -> usize {
-        self.0.values().map(|index| index.len()).sum()
+    pub fn len(&self) -> usize {
+        self.indexes.values().map(|index| index.len()).sum()
     }
 
     /// Returns the number of retired memories.
-    pub(crate) fn retired(&self) -> usize {
-        self.0.values().map(|index| index.retired()).sum()
+    pub fn retired(&self) -> usize {
+        self.indexes.values().map(|index| index.retired()).sum()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Whether there are no memories.
+    pub fn is_empty(&self) -> bool {
+        self.indexes.is_empty()
+    }
+
+    /// Returns the settings.
+    pub fn settings(&self) -> &I::Settings {
+        &self.settings
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use callwright_common::text::beginning_bytes;
+
 /// Maximum length of a property name that all providers accept, in characters. Anthropic's API requires
 /// `[a-zA-Z0-9_.-]{1,64}`.
 const MAX_CHARS: usize = 64;
@@ -28,7 +30,7 @@ pub(super) fn offered_names(names: &[&str], taken: &HashSet<String>) -> Vec<Stri
 pub(super) fn free_name(preferred: &str, taken: &HashSet<String>) -> String {
     let numbered = (2..).map(|number| {
         let end = format!("_{number}");
-        format!("{}{end}", cut(preferred, MAX_CHARS - end.len()))
+        format!("{}{end}", beginning_bytes(preferred, MAX_CHARS - end.len()))
     });
     std::iter::once(preferred.to_owned()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or_default()
 }
@@ -44,12 +46,7 @@ fn is_plain(letter: char) -> bool {
 fn plain(name: &str) -> String {
     let words: Vec<&str> = name.split(|letter| !is_plain(letter)).filter(|word| !word.is_empty()).collect();
     let joined = words.join("_");
-    if joined.is_empty() { NAMELESS.to_owned() } else { cut(&joined, MAX_CHARS).to_owned() }
-}
-
-/// Returns the first `chars` bytes of `name`, cut at a character boundary.
-fn cut(name: &str, chars: usize) -> &str {
-    name.get(..name.floor_char_boundary(chars)).unwrap_or(name)
+    if joined.is_empty() { NAMELESS.to_owned() } else { beginning_bytes(&joined, MAX_CHARS).to_owned() }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::lenient_reference::resolve_leniently;
 use super::parse::other_kind;
 use super::{LoadError, ToolsetSettings};
 use callwright_common::json::{Pointer, scalar_text};
+use callwright_common::schema::{SchemaNode, Subschema};
 
 /// Maximum length of a chain of `$ref`s, which detects cycles. Real documents need two or three.
 const MAX_REFERENCE_HOPS: usize = 32;
@@ -40,6 +41,13 @@ pub(super) enum Version {
 pub(super) struct LocatedValue<'d> {
     pub(super) value: &'d Value,
     pub(super) at: ValuePosition<'d>,
+}
+
+/// A schema of a document.
+#[derive(Clone)]
+pub(super) struct DocumentSchema<'d> {
+    pub(super) document: &'d ApiDocument,
+    pub(super) at: LocatedValue<'d>,
 }
 
 /// Reason why a `$ref` cannot be resolved.
@@ -230,6 +238,27 @@ impl<'d> LocatedValue<'d> {
     /// Returns the `$ref` of a Reference Object.
     pub(super) fn reference(&self) -> Option<&'d str> {
         self.get("$ref")?.as_str()
+    }
+}
+
+impl<'d> SchemaNode<'d> for DocumentSchema<'d> {
+    fn schema(&self) -> &'d Value {
+        self.at.value
+    }
+
+    fn inside(&self, inside: &Subschema<'d>) -> Self {
+        let at = self.at.at.child(inside.keyword);
+        let at = match (inside.name, inside.index) {
+            (Some(name), _) => at.child(name),
+            (None, Some(index)) => at.item(index),
+            (None, None) => at,
+        };
+        Self { document: self.document, at: LocatedValue { value: inside.schema, at } }
+    }
+
+    fn target(&self, reference: &str) -> Option<Self> {
+        let at = self.document.lookup(reference, self.at.at.file()).ok()?;
+        Some(Self { document: self.document, at })
     }
 }
 

@@ -9,6 +9,7 @@ use super::binding::{BodyShape, Location};
 use super::document::{ApiDocument, LocatedValue};
 use super::notes::LoadNotes;
 use super::schema::{ArgumentSchema, ObjectArgument, RequestPart};
+use callwright_common::text::letters;
 
 /// Names, without case and separators, that suffice to identify the parameter: `Idempotency-Key` (an IETF draft,
 /// draft-ietf-httpapi-idempotency-key-header), `X-Idempotency-Key`, `idempotency_key`, `IdempotencyToken`, ...
@@ -79,8 +80,7 @@ fn wire_name<'a>(joined: &'a JoinedArguments<'_>, argument: &'a ObjectArgument<'
 }
 
 fn is_key<'a>(name: &str, mut descriptions: impl Iterator<Item = &'a str>) -> bool {
-    let plain: String =
-        name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect();
+    let plain = letters(name);
     if NAMES.iter().any(|known| plain.ends_with(known)) {
         return true;
     }

@@ -10,6 +10,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use callwright_common::text::beginning_bytes;
+
 /// Maximum length of a function name that OpenAI-compatible providers accept.
 const MAX_NAME: usize = 64;
 /// Length of a hash: 8 hexadecimal digits.
@@ -112,8 +114,8 @@ fn shorten_words(words: &[&str], room: usize, kept: Option<usize>) -> String {
     if words.iter().map(|word| word.len()).sum::<usize>() <= room {
         return words.concat();
     }
-    let [first, middle @ .., last] = words else { return cut(&words.concat(), room).to_owned() };
-    let (first, last) = (cut(first, room / 4), tail(last, room / 3));
+    let [first, middle @ .., last] = words else { return beginning_bytes(&words.concat(), room).to_owned() };
+    let (first, last) = (beginning_bytes(first, room / 4), tail(last, room / 3));
     let distinct = kept.and_then(|index| middle.get(index.checked_sub(1)?)).map(|word| both_ends(word));
     let reserved = distinct.as_ref().map_or(0, String::len);
     let left = room.saturating_sub(first.len() + last.len() + reserved);
@@ -124,7 +126,7 @@ fn shorten_words(words: &[&str], room: usize, kept: Option<usize>) -> String {
     let mut joined = String::from(first);
     let mut spent = 0;
     for (index, word) in middle.iter().enumerate() {
-        let word = cut(word, longest);
+        let word = beginning_bytes(word, longest);
         if kept == Some(index + 1) {
             joined.extend(distinct.as_deref());
         } else if spent + word.len() <= left {
@@ -141,7 +143,7 @@ fn both_ends(word: &str) -> String {
     if word.len() <= MAX_KEPT {
         return word.to_owned();
     }
-    format!("{}{}", cut(word, MAX_KEPT / 2), tail(word, MAX_KEPT / 2))
+    format!("{}{}", beginning_bytes(word, MAX_KEPT / 2), tail(word, MAX_KEPT / 2))
 }
 
 /// Returns the words of a name, each with the separators before it. A capital after a small letter begins a word.
@@ -162,11 +164,6 @@ fn words(name: &str) -> Vec<&str> {
     }
     words.extend(name.get(begin..).filter(|rest| !rest.is_empty()));
     words
-}
-
-/// Returns the first `bytes` bytes of an ASCII text.
-fn cut(text: &str, bytes: usize) -> &str {
-    text.get(..bytes).unwrap_or(text)
 }
 
 /// Returns the last `bytes` bytes of an ASCII text.

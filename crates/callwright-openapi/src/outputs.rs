@@ -4,14 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::Operation;
 use super::binding::BodyFormat;
-use super::document::{ApiDocument, LocatedValue, Version};
+use super::document::{ApiDocument, DocumentSchema, LocatedValue, Version};
 use super::media_type::SendableMediaType;
 use super::operation_list::DocumentOperation;
-use callwright_types::output::{SchemaNode, fields_of};
+use callwright_types::output::fields_of;
 use callwright_types::{OutputField, OutputLink};
 
 /// Maximum number of links of one operation.
@@ -44,7 +42,7 @@ impl OutputReader {
         if let Some(fields) = self.by_schema.get(&key) {
             return Arc::clone(fields);
         }
-        let mut fields = fields_of(OutputSchema { document, at: schema });
+        let mut fields = fields_of(DocumentSchema { document, at: schema });
         for field in &mut fields {
             self.share(field);
         }
@@ -80,29 +78,6 @@ impl OutputKey {
             Some(reference) => Self::Reference(std::ptr::from_ref(schema.at.file()) as usize, reference.to_owned()),
             None => Self::Schema(std::ptr::from_ref(schema.value) as usize),
         }
-    }
-}
-
-/// A schema of a document.
-#[derive(Clone)]
-struct OutputSchema<'d> {
-    document: &'d ApiDocument,
-    at: LocatedValue<'d>,
-}
-
-impl<'d> SchemaNode<'d> for OutputSchema<'d> {
-    fn value(&self) -> &'d Value {
-        self.at.value
-    }
-
-    fn inside(&self, value: &'d Value) -> Self {
-        // Keeps the position of the parent: only its file matters, for resolving references.
-        Self { document: self.document, at: LocatedValue { value, at: self.at.at.clone() } }
-    }
-
-    fn target(&self, reference: &str) -> Option<Self> {
-        let at = self.document.lookup(reference, self.at.at.file()).ok()?;
-        Some(Self { document: self.document, at })
     }
 }
 

@@ -6,6 +6,7 @@ use super::notes::LoadNotes;
 use super::operation_list::DocumentOperation;
 use super::parameter::OperationParameter;
 use super::path_template::{PathSlot, normalised_template, slots};
+use callwright_common::text::letters;
 
 /// A path and the parameters of its operation, one for each template expression.
 pub(super) struct TemplateParameters<'d> {
@@ -56,8 +57,7 @@ fn is_named(name: &str, slot: &PathSlot, _: (usize, usize)) -> bool {
 
 /// Whether the names differ only in case and separators: `petId` matches `{pet_id}`.
 fn is_named_alike(name: &str, slot: &PathSlot, _: (usize, usize)) -> bool {
-    let [name, slot] = [name, &slot.name]
-        .map(|text| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>());
+    let [name, slot] = [name, &slot.name].map(letters);
     !name.is_empty() && name == slot
 }
 

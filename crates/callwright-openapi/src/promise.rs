@@ -11,10 +11,12 @@ use http::Method;
 use serde_json::Value;
 
 use super::binding::{Binding, BodyFormat};
-use super::document::{ApiDocument, LocatedValue, Version};
+use super::document::{ApiDocument, DocumentSchema, LocatedValue, Version};
 use super::media_type::SendableMediaType;
 use super::shorten::shorten;
 use super::swagger;
+use callwright_common::schema::Views;
+use callwright_common::text::letters;
 use callwright_types::promise::{Promise, PromisedShape, PromisedValue};
 
 /// Maximum length of a stored response description, in characters.
@@ -23,9 +25,6 @@ const MAX_DESCRIPTION_CHARS: usize = 200;
 /// Maximum number of required members stored per object. That suffices to distinguish a response that has none of
 /// them from one that has some.
 const MAX_REQUIRED: usize = 32;
-
-/// Maximum nesting of `allOf` and `$ref` that is followed.
-const MAX_PARTS_DEPTH: usize = 8;
 
 /// Names of members that wrap a result.
 const WRAPPERS: [&str; 8] = ["data", "result", "results", "response", "payload", "content", "items", "value"];
@@ -60,7 +59,7 @@ pub(super) fn promises<'d>(
     if *method == Method::HEAD {
         return Vec::new();
     }
-    let is_chosen = bindings.iter().any(|binding| CHOOSERS.contains(&folded(&binding.name).as_str()));
+    let is_chosen = bindings.iter().any(|binding| CHOOSERS.contains(&letters(&binding.name).as_str()));
     let mut promises: Vec<Promise> = Vec::new();
     for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
         let Some(statuses) = statuses_of(status) else { continue };
@@ -71,10 +70,6 @@ pub(super) fn promises<'d>(
     }
     promises.sort_by_key(|promise| promise.statuses.end() - promise.statuses.start());
     promises
-}
-
-fn folded(name: &str) -> String {
-    name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
 fn statuses_of(status: &str) -> Option<RangeInclusive<u16>> {
@@ -138,109 +133,57 @@ fn is_json(media_type: &str) -> bool {
 }
 
 fn value_of<'d>(document: &'d ApiDocument, schema: &LocatedValue<'d>, may_wrap: bool) -> Option<PromisedValue> {
-    let mut parts = CombinedSchema::default();
-    parts.merge(document, schema, MAX_PARTS_DEPTH)?;
-    let kind = match (parts.kind.as_deref(), parts.required.is_empty() && parts.properties.is_empty()) {
-        (Some(kind), _) => kind,
-        (None, false) => "object",
-        (None, true) => return None,
+    let views = Views::new(DocumentSchema { document, at: schema.clone() });
+    let has_alternatives = ["oneOf", "anyOf", "if", "not"].iter().any(|keyword| views.values(keyword).next().is_some());
+    if has_alternatives || !views.is_complete() {
+        return None;
+    }
+    let views = views.certain();
+    let has_members = ["required", "properties"].iter().any(|keyword| views.values(keyword).any(is_filled));
+    let types: Vec<&str> = views.types().filter(|name| *name != "null").collect();
+    let kind = match (types.split_first(), has_members) {
+        // Types that differ are several permitted ones, or contradict each other.
+        (Some((kind, others)), _) => others.iter().all(|other| other == kind).then_some(*kind)?,
+        (None, true) => "object",
+        (None, false) => return None,
     };
+    let least = |keyword: &str| views.values(keyword).filter_map(Value::as_u64).max().unwrap_or_default();
     let shape = match kind {
-        "array" => PromisedShape::Array { least: parts.min_items },
+        "array" => PromisedShape::Array { least: least("minItems") },
         "object" => {
-            let required = parts.required(document);
+            let required = required(&views);
             let mut wrapped = None;
-            if let Some(name) = required.iter().find(|name| may_wrap && WRAPPERS.contains(&folded(name).as_str())) {
-                let held = parts.property(name).and_then(|schema| value_of(document, &schema, false));
+            if let Some(name) = required.iter().find(|name| may_wrap && WRAPPERS.contains(&letters(name).as_str())) {
+                let property = views.properties().find(|(property, _)| property == name);
+                let held = property.and_then(|(_, node)| value_of(document, &node.at, false));
                 wrapped = held.filter(PromisedValue::demands_content).map(|held| (name.clone(), Box::new(held)));
             }
-            PromisedShape::Object { required, least: parts.min_properties, wrapped }
+            PromisedShape::Object { required, least: least("minProperties"), wrapped }
         }
         _ => return None,
     };
-    Some(PromisedValue { nullable: parts.nullable, shape })
+    let has_flag = |(node, _): (&DocumentSchema<'_>, _)| {
+        ["nullable", "x-nullable"].iter().any(|keyword| node.at.flag(keyword) == Some(true))
+    };
+    let nullable = views.iter().any(has_flag) || views.types().any(|name| name == "null");
+    Some(PromisedValue { nullable, shape })
 }
 
-/// Combined constraints of a schema, its `$ref` targets and its `allOf` parts.
-#[derive(Default)]
-struct CombinedSchema<'d> {
-    kind: Option<String>,
-    nullable: bool,
-    min_items: u64,
-    min_properties: u64,
-    required: Vec<&'d str>,
-    properties: Vec<(&'d str, LocatedValue<'d>)>,
-    parts: usize,
+fn is_filled(value: &Value) -> bool {
+    value.as_array().is_some_and(|names| !names.is_empty()) || value.as_object().is_some_and(|names| !names.is_empty())
 }
 
-/// Maximum number of schemas that are combined; nested shared parts multiply quickly.
-const MAX_PARTS: usize = 256;
-
-impl<'d> CombinedSchema<'d> {
-    /// Adds the constraints of `schema`. Returns `None` if it has alternatives or cannot be resolved.
-    fn merge(&mut self, document: &'d ApiDocument, schema: &LocatedValue<'d>, levels: usize) -> Option<()> {
-        let levels = levels.checked_sub(1)?;
-        self.parts += 1;
-        if self.parts > MAX_PARTS {
-            return None;
+/// Returns the members that a response must have, without those for requests only (OpenAPI 3.0.4, Schema Object,
+/// `writeOnly`).
+fn required(views: &Views<'_, DocumentSchema<'_>>) -> Vec<String> {
+    let mut required: Vec<String> = Vec::new();
+    for name in views.required() {
+        let schema = views.member(name);
+        let is_sent_only =
+            schema.is_some_and(|schema| schema.iter().any(|(node, _)| node.at.flag("writeOnly") == Some(true)));
+        if !is_sent_only && required.len() < MAX_REQUIRED && !required.iter().any(|added| added == name) {
+            required.push(name.to_owned());
         }
-        let members = schema.value.as_object()?;
-        if ["oneOf", "anyOf", "if", "not"].iter().any(|keyword| members.contains_key(*keyword)) {
-            return None;
-        }
-        self.nullable |= schema.flag("nullable") == Some(true) || schema.flag("x-nullable") == Some(true);
-        if schema.reference().is_some() {
-            let target = document.follow(schema.clone()).ok()?;
-            self.merge(document, &target, levels)?;
-        }
-        self.kind(members.get("type"))?;
-        let [items, properties] =
-            ["minItems", "minProperties"].map(|keyword| members.get(keyword).and_then(Value::as_u64).unwrap_or(0));
-        self.min_items = self.min_items.max(items);
-        self.min_properties = self.min_properties.max(properties);
-        let required = members.get("required").and_then(Value::as_array).into_iter().flatten();
-        self.required.extend(required.filter_map(Value::as_str));
-        if let Some(properties) = schema.member("properties") {
-            self.properties.extend(properties.members().map(|(name, schema)| (name.as_str(), schema)));
-        }
-        schema
-            .member("allOf")
-            .iter()
-            .flat_map(LocatedValue::items)
-            .try_for_each(|part| self.merge(document, &part, levels))
     }
-
-    /// Records the type. Returns `None` if several types are allowed or the type is invalid.
-    fn kind(&mut self, kind: Option<&Value>) -> Option<()> {
-        let kind = match kind {
-            None => return Some(()),
-            Some(Value::String(kind)) => kind,
-            Some(Value::Array(kinds)) => {
-                self.nullable |= kinds.contains(&Value::from("null"));
-                let mut others = kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null");
-                let (kind, next) = (others.next()?, others.next());
-                next.is_none().then_some(kind)?
-            }
-            Some(_) => return None,
-        };
-        (self.kind.get_or_insert_with(|| kind.to_owned()) == kind).then_some(())
-    }
-
-    fn property(&self, name: &str) -> Option<LocatedValue<'d>> {
-        self.properties.iter().find(|(property, _)| *property == name).map(|(_, schema)| schema.clone())
-    }
-
-    /// Returns the members that a response must have, without those for requests only (OpenAPI 3.0.4, Schema Object,
-    /// `writeOnly`).
-    fn required(&self, document: &'d ApiDocument) -> Vec<String> {
-        let mut required: Vec<String> = Vec::new();
-        for name in &self.required {
-            let schema = self.property(name).and_then(|schema| document.follow(schema).ok());
-            let is_sent_only = schema.is_some_and(|schema| schema.flag("writeOnly") == Some(true));
-            if !is_sent_only && required.len() < MAX_REQUIRED && !required.iter().any(|added| added == name) {
-                required.push((*name).to_owned());
-            }
-        }
-        required
-    }
+    required
 }

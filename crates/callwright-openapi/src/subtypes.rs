@@ -11,6 +11,7 @@ use super::body::PLAIN_OBJECT;
 use super::document::{ApiDocument, LocatedValue};
 use super::files::{SourceFile, ValuePositionId};
 use super::schema::{is_annotation, read_only_names};
+use callwright_common::text::letters;
 
 /// Maximum number of variants of one schema; further ones are reported.
 const MAX_VARIANTS: usize = 256;
@@ -448,7 +449,7 @@ fn own_values<'d>(document: &'d ApiDocument, property: &LocatedValue<'d>) -> Vec
 fn matching(names: &[String], listed: &[&str]) -> Vec<String> {
     let mut matching = Vec::new();
     for name in names {
-        let mut alike = listed.iter().filter(|value| folded(value) == folded(name));
+        let mut alike = listed.iter().filter(|value| letters(value) == letters(name));
         match (listed.contains(&name.as_str()), alike.next(), alike.next()) {
             (true, ..) => matching.push(name.clone()),
             (false, Some(value), None) => matching.push((*value).to_owned()),
@@ -456,10 +457,6 @@ fn matching(names: &[String], listed: &[&str]) -> Vec<String> {
         }
     }
     matching
-}
-
-fn folded(name: &str) -> String {
-    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 fn texts(list: Option<&Value>) -> Vec<&str> {

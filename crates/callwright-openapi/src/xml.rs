@@ -5,13 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::document::{ApiDocument, LocatedValue};
+use super::document::{ApiDocument, DocumentSchema, LocatedValue};
+use callwright_common::schema::Views;
 
 /// Maximum number of schemas of one body whose XML Objects are read. Values of other schemas keep their JSON names.
 const MAX_NODES: usize = 1_000;
-
-/// Maximum number of alternatives and parts (`allOf`, `anyOf`, `oneOf`) of one schema that are read.
-const MAX_BRANCHES: usize = 200;
 
 /// Default name of the root element.
 const ROOT: &str = "root";
@@ -137,23 +135,10 @@ impl<'d> XmlShapeReader<'d> {
     }
 }
 
-/// Returns the schema with its parts and alternatives, nearest first, with references resolved.
+/// Returns the schema with its parts and alternatives, nearest first, and the targets of their references.
 pub(super) fn branches<'d>(document: &'d ApiDocument, schema: &LocatedValue<'d>) -> Vec<LocatedValue<'d>> {
-    let mut branches: Vec<LocatedValue<'d>> = document.follow(schema.clone()).into_iter().collect();
-    let mut next = 0;
-    while let Some(branch) = branches.get(next).cloned() {
-        next += 1;
-        for keyword in ["allOf", "oneOf", "anyOf"] {
-            for part in branch.member(keyword).iter().flat_map(LocatedValue::items) {
-                let Ok(part) = document.follow(part) else { continue };
-                let is_new = !branches.iter().any(|other| std::ptr::eq(other.value, part.value));
-                if is_new && branches.len() < MAX_BRANCHES {
-                    branches.push(part);
-                }
-            }
-        }
-    }
-    branches
+    let views = Views::new(DocumentSchema { document, at: schema.clone() });
+    views.iter().map(|(node, _)| node.at.clone()).collect()
 }
 
 fn read_object(node: &mut XmlNode, xml: &LocatedValue<'_>) {

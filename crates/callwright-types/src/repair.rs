@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::FaultCode;
 use callwright_common::json::Pointer;
+use callwright_common::text::beginning;
 
 /// The kinds of repair. The names are metric label values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -216,10 +217,9 @@ fn side(value: &Value, value_type: Option<ValueType>) -> String {
 /// to names.
 fn plain_name(name: &str) -> String {
     let is_part = |character: char| character.is_alphanumeric() || "_-.:/ $@#[]".contains(character);
-    let end = name.char_indices().take(MAX_NAME_CHARS).find(|(_, character)| !is_part(*character));
-    let end = end.or_else(|| name.char_indices().nth(MAX_NAME_CHARS)).map_or(name.len(), |(end, _)| end);
-    let mark = if end < name.len() { "…" } else { "" };
-    format!("{}{mark}", name.get(..end).unwrap_or_default())
+    let plain = beginning(name, MAX_NAME_CHARS).split(|letter| !is_part(letter)).next().unwrap_or_default();
+    let mark = if plain.len() < name.len() { "…" } else { "" };
+    format!("{plain}{mark}")
 }
 
 /// JSON type of a value.

@@ -12,20 +12,10 @@
 
 use std::borrow::Cow;
 
-use unicode_normalization::UnicodeNormalization;
-
-/// Returns the folded name: compatibility-normalised (Unicode NFKC), lower case, letters and digits only (AutoFeedback
-/// section 3.2.2, for all scripts). Empty if the name has neither letters nor digits.
-pub fn fold(name: &str) -> String {
-    if name.is_ascii() {
-        return name
-            .bytes()
-            .filter(u8::is_ascii_alphanumeric)
-            .map(|byte| char::from(byte.to_ascii_lowercase()))
-            .collect();
-    }
-    name.nfkc().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
+/// The folded name: compatibility-normalised (Unicode NFKC), lower case, letters and digits only (AutoFeedback section
+/// 3.2.2, for all scripts). Empty if the name has neither letters nor digits.
+pub use callwright_common::text::letters as fold;
+pub use callwright_common::text::name_words as words;
 
 /// Separators between a namespace and a name.
 const NAMESPACE_MARKS: [&str; 4] = [".", ":", "/", "__"];
@@ -135,28 +125,6 @@ pub fn call_id(id: &str) -> Cow<'_, str> {
 /// Whether two ids are forms of one id.
 pub fn is_same_call_id(one: &str, other: &str) -> bool {
     one == other || call_id(one) == call_id(other)
-}
-
-/// Returns the folded words of a name, split at separators and where an upper-case letter follows a lower-case letter
-/// or a digit.
-pub fn words(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut previous: Option<char> = None;
-    for letter in name.chars() {
-        if letter.is_alphanumeric() {
-            let begins = previous.is_none_or(|previous| {
-                !previous.is_alphanumeric() || (letter.is_uppercase() && !previous.is_uppercase())
-            });
-            if begins {
-                words.push(String::new());
-            }
-            if let Some(word) = words.last_mut() {
-                word.extend(letter.to_lowercase());
-            }
-        }
-        previous = Some(letter);
-    }
-    words
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use super::Upstream;
 use super::retry::retry_after;
+use callwright_common::text::{beginning, one_line};
 use callwright_openai::{Completion, Role, error_message, text_request};
 use callwright_types::{Protocol, UpstreamFailure, UpstreamFailureKind, Usage};
 
@@ -307,6 +308,5 @@ impl TextModel {
 
 /// Returns the beginning of a foreign text on one line.
 fn quoted(message: &str) -> String {
-    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    message.chars().filter(|letter| !letter.is_control()).take(QUOTED_CHARS).collect()
+    beginning(&one_line(message), QUOTED_CHARS).to_owned()
 }

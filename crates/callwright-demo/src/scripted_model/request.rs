@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use callwright_common::text::letters;
+
 /// Chat request.
 #[derive(Debug, Deserialize)]
 pub(super) struct ScriptedRequest {
@@ -89,10 +91,6 @@ impl ScriptedMessage {
     pub(super) fn ends_an_exchange(&self) -> bool {
         self.role == "assistant" && self.tool_calls.as_ref().is_none_or(Vec::is_empty)
     }
-}
-
-fn letters(name: &str) -> String {
-    name.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]

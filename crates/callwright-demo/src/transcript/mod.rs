@@ -9,6 +9,7 @@ mod page;
 mod tests;
 mod turn;
 
+use callwright_common::text::{cut, one_line};
 pub(super) use metrics::moved;
 pub(super) use page::TranscriptPage;
 pub(super) use turn::{ending_lines, is_handed_over, turn_lines};
@@ -104,7 +105,7 @@ pub(super) fn brief(lines: Vec<TranscriptLine>) -> Vec<TranscriptLine> {
             TranscriptLabel::SentBack if is_explained => continue,
             TranscriptLabel::User | TranscriptLabel::Answer => text,
             TranscriptLabel::Verdict => text.lines().next().unwrap_or_default().to_owned(),
-            _ => cut(&text, BRIEF_CHARS),
+            _ => cut(&one_line(&text), BRIEF_CHARS).into_owned(),
         };
         let line = TranscriptLine { label, text };
         if !added.contains(&line) {
@@ -112,13 +113,4 @@ pub(super) fn brief(lines: Vec<TranscriptLine>) -> Vec<TranscriptLine> {
         }
     }
     added
-}
-
-/// Joins the lines of a text and cuts it.
-fn cut(text: &str, most: usize) -> String {
-    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match joined.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", joined.get(..end).unwrap_or_default().trim_end()),
-        None => joined,
-    }
 }

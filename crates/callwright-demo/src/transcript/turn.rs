@@ -5,6 +5,7 @@ use callwright_types::{Call, ChosenBy, Diagnosis, PlanChoice, PlanNote, RepairNo
 use serde_json::Value;
 
 use super::{TranscriptLabel, TranscriptLine};
+use callwright_common::text::cut;
 
 /// Purpose of the attempt that requests a final answer.
 const CLOSING: &str = "closing";
@@ -81,7 +82,7 @@ fn record_lines(record: &[Round]) -> Vec<TranscriptLine> {
         let found = found.or_else(|| round.observation.lines().next()).unwrap_or_default();
         lines.push(TranscriptLine::new(
             TranscriptLabel::Record,
-            format!("{numbers}. {}\n   {found}", cut(&round.action, BODY_CHARS)),
+            format!("{numbers}. {}\n   {found}", cut(round.action.trim(), BODY_CHARS)),
         ));
         number = last + 1;
     }
@@ -255,7 +256,7 @@ fn tool_of<'a>(note: &'a PlanNote, label: &str) -> Option<&'a str> {
 /// Returns the lines of an API request, its response, and the documentation of a failure.
 fn execution_lines(execution: &Execution) -> Vec<TranscriptLine> {
     let status = execution.status.map_or_else(|| execution.outcome.clone(), |status| status.to_string());
-    let body = cut(execution.body.as_deref().unwrap_or_default(), BODY_CHARS);
+    let body = cut(execution.body.as_deref().unwrap_or_default().trim(), BODY_CHARS);
     let mut lines =
         vec![TranscriptLine::new(TranscriptLabel::Api, format!("{} → {status} {body}", execution.operation))];
     let passage = execution.explanation.as_ref().and_then(|explanation| explanation.passages.first());
@@ -284,15 +285,6 @@ fn repair_text(repair: &RepairNote) -> (String, String) {
 
 fn value_text(value: &Value) -> String {
     if value.is_null() { "nothing".to_owned() } else { value.to_string() }
-}
-
-fn cut(text: &str, most: usize) -> String {
-    let mut chars = text.trim().chars();
-    let mut cut: String = chars.by_ref().take(most).collect();
-    if chars.next().is_some() {
-        cut.push('…');
-    }
-    cut
 }
 
 fn first_lines(text: &str, most: usize) -> String {

@@ -12,6 +12,7 @@ use url::Url;
 use super::client::LinkedResponse;
 use super::request::encode;
 use body::NextPageMark;
+use callwright_common::text::letters;
 use callwright_openapi::{Location, Operation};
 use callwright_types::outcome::NextPage;
 
@@ -44,7 +45,7 @@ pub(super) fn next(received: &LinkedResponse, parameters: &[Parameter]) -> Optio
     match body::next(&received.answer.body)? {
         NextPageMark::Link(link) => linked(&received.url, &link, parameters),
         NextPageMark::Cursor { value, names } => {
-            let (argument, wire_name) = parameters.iter().find(|(_, name)| names.contains(&plain(name).as_str()))?;
+            let (argument, wire_name) = parameters.iter().find(|(_, name)| names.contains(&letters(name).as_str()))?;
             let mut url = received.url.clone();
             set(&mut url, wire_name, &value);
             let arguments = if fits(&value) { vec![(argument.clone(), value)] } else { Vec::new() };
@@ -97,11 +98,6 @@ fn set(url: &mut Url, name: &str, value: &str) {
     pairs.push(&set);
     let query = pairs.join("&");
     url.set_query(Some(&query));
-}
-
-/// Returns a name without case and separators.
-fn plain(name: &str) -> String {
-    name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
 #[cfg(test)]

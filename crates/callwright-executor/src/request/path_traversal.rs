@@ -4,8 +4,8 @@
 //! proxies decode `%2F` before they resolve `..`, decode twice, or fold characters that look like a dot or a slash.
 //! `GET /users/..%2Fadmin` then becomes `/admin`. Values that are only meaningful to such servers are refused.
 
+use callwright_common::text::nfkc;
 use percent_encoding::percent_decode;
-use unicode_normalization::UnicodeNormalization;
 
 /// Number of times a value is decoded: the maximum in a realistic chain of servers.
 const DECODINGS: usize = 3;
@@ -55,7 +55,8 @@ fn folded(bytes: &[u8]) -> String {
         rest = overlong.and_then(|(long, _)| rest.get(long.len()..)).unwrap_or(behind);
     }
     let text = String::from_utf8_lossy(&plain);
-    text.nfkc()
+    nfkc(&text)
+        .chars()
         .map(|letter| match letter {
             // Fraction slash, division slash and big solidus have no compatibility decomposition to a slash, but look
             // like one.

@@ -1,21 +1,21 @@
 //! Model that answers questions and takes notes: the training and test stages of the paper, one question at a time (section
 //! 3.1).
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::Settings;
 use super::prompts::{
-    Feedback, NOTE_FORM, PromptNote, TaskGuide, continuation, feedback, parse_output, reflecting, solving, training,
-    wording,
+    Feedback, Note, PromptNote, TaskGuide, continuation, feedback, parse_output, reflecting, solving, training, wording,
 };
 use super::redaction::redacted;
 use super::reflection::{CasePromptData, LessonCase, accepted_reflection};
-use super::text::tidy;
 use super::wording::{LessonPromptData, accepted_wording};
+use crate::prompt::{CostCounter, form};
+use callwright_common::text::one_line;
 use callwright_openai::Role;
 use callwright_types::memory::Wording;
-use callwright_types::{Cost, Lesson, Usage};
-use callwright_upstream::{Answered, Exchange, Manner, TextSource};
+use callwright_types::{Cost, Lesson};
+use callwright_upstream::{Answered, Manner, TextSource};
 
 /// Temperature 0, for reproducible answers. No response format is sent, because commands are no JSON.
 const MANNER: Manner<'static> = Manner { temperature: 0.0, form: None, requests: None };
@@ -26,7 +26,7 @@ pub struct NoteTaker {
     model: Arc<dyn TextSource>,
     settings: Settings,
     guide: TaskGuide,
-    cost: Mutex<Cost>,
+    cost: CostCounter,
 }
 
 /// Result of a question in the training stage.
@@ -41,7 +41,7 @@ pub struct TrainingResult {
 impl NoteTaker {
     /// Creates a note taker from a model and settings.
     pub fn new(model: Arc<dyn TextSource>, settings: Settings) -> Self {
-        Self { model, settings, guide: TaskGuide::default(), cost: Mutex::default() }
+        Self { model, settings, guide: TaskGuide::default(), cost: CostCounter::default() }
     }
 
     /// Uses instructions and demonstrations of a task in place of the built-in examples.
@@ -98,7 +98,7 @@ impl NoteTaker {
             return Ok(None);
         }
         let messages = reflecting(&CasePromptData::new(lesson, case), &self.settings);
-        let text = self.request(&messages, Manner { form: Some(&NOTE_FORM), ..MANNER }).await?;
+        let text = self.request(&messages, Manner { form: Some(&form::<Note>()), ..MANNER }).await?;
         let notes = parse_output(&text, &self.settings).notes;
         let wordings = notes.into_iter().map(|(key, value)| (redacted(&key), redacted(&value)));
         let mut wordings =
@@ -142,7 +142,7 @@ impl NoteTaker {
 
     /// Returns the cost so far, as counted by the provider.
     pub fn cost(&self) -> Cost {
-        *self.cost.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cost.total()
     }
 
     /// Requests an output from the model; empty if it refuses or is cut off.
@@ -151,11 +151,9 @@ impl NoteTaker {
     }
 
     async fn request(&self, messages: &[(Role, String)], manner: Manner<'_>) -> Result<String, String> {
-        let Exchange { answered, requests, usage } = self.model.ask(messages, manner).await;
-        let Usage { prompt_tokens, completion_tokens, .. } = usage.unwrap_or_default();
-        let cost = Cost { requests, prompt_tokens, completion_tokens };
-        self.cost.lock().unwrap_or_else(PoisonError::into_inner).add(cost);
-        Ok(match answered? {
+        let exchange = self.model.ask(messages, manner).await;
+        self.cost.add(&exchange);
+        Ok(match exchange.answered? {
             Answered::Text(text) => text,
             Answered::CutOff | Answered::Refused(_) => String::new(),
         })
@@ -169,7 +167,7 @@ pub fn is_right(answer: Option<&str>, truth: &str) -> bool {
 
 /// Returns a text in lower case, without surrounding quotation marks and full stops.
 fn normalized(text: &str) -> String {
-    let text = tidy(text).to_lowercase();
+    let text = one_line(text).to_lowercase();
     text.trim_matches(['"', '\'', '`', ' ', '.', '\u{201c}', '\u{201d}']).to_owned()
 }
 

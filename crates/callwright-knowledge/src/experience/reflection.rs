@@ -11,9 +11,10 @@ use serde_json::Value;
 
 use super::Settings;
 use super::redaction::redacted;
-use super::text::{shortened, tidy};
+use super::text::shortened;
 use super::wording::accepted_wording;
-use callwright_search::retrieval::{content_terms, is_unspaced, stem, words};
+use callwright_common::text::{name_words, one_line};
+use callwright_search::retrieval::{content_terms, is_unspaced, stem};
 use callwright_types::Lesson;
 use callwright_types::memory::Wording;
 
@@ -132,7 +133,7 @@ impl<'a> CasePromptData<'a> {
 }
 
 fn redacted_excerpt(text: &str) -> String {
-    redacted(shortened(&tidy(text), MAX_TEXT_CHARS))
+    redacted(shortened(&one_line(text), MAX_TEXT_CHARS))
 }
 
 /// Returns the wording of a lesson from a model's note about its case. Returns `None` if the note names something that
@@ -185,7 +186,7 @@ fn repeats_request(note: &str, request: &str, lesson_text: &str) -> bool {
         }
         starts_sentence = word.ends_with(['.', '!', '?', ':']);
     }
-    let (note, lesson, request) = (words(note), words(lesson_text), words(request));
+    let (note, lesson, request) = (name_words(note), name_words(lesson_text), name_words(request));
     request.windows(COPIED_WORDS).any(|run| has_run(&note, run) && !has_run(&lesson, run))
 }
 
@@ -198,7 +199,8 @@ fn has_run(text: &[String], run: &[String]) -> bool {
 fn all_words(text: &str) -> BTreeSet<String> {
     let whole = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     // Upper case first: `ß` becomes `SS`.
-    let folded = words(text).into_iter().chain(whole.map(str::to_owned)).map(|word| word.to_uppercase().to_lowercase());
+    let folded =
+        name_words(text).into_iter().chain(whole.map(str::to_owned)).map(|word| word.to_uppercase().to_lowercase());
     let mut all: BTreeSet<String> = folded.map(|word| stem(&word)).collect();
     let characters: Vec<char> = text.chars().collect();
     let pairs = characters.windows(2).filter(|pair| pair.iter().all(|letter| is_unspaced(*letter)));

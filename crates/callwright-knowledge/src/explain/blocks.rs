@@ -54,36 +54,3 @@ impl DocumentBlock {
         }
     }
 }
-
-/// Collapses whitespace to single spaces and removes control and invisible characters, which could repaint a terminal
-/// or mislead a reader.
-pub(super) fn folded(text: &str) -> String {
-    let words = text.split(|character: char| character.is_whitespace() || character == '\0');
-    let mut folded = String::with_capacity(text.len());
-    for word in words.filter(|word| !word.is_empty()) {
-        if !folded.is_empty() {
-            folded.push(' ');
-        }
-        folded.extend(word.chars().filter(|character| !is_invisible(*character)));
-    }
-    folded.truncate(folded.trim_end().len());
-    folded
-}
-
-/// Whether a character is a control, a bidirectional mark, or has zero width.
-fn is_invisible(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn whitespace_is_folded_and_invisible_characters_are_removed() {
-        assert_eq!(folded(" a\t b\u{a0}\n\nc "), "a b c");
-        assert_eq!(folded("a\0b \u{202e}\u{feff}c\u{7}"), "a b c");
-        assert_eq!(folded(" \u{200b} "), "");
-    }
-}

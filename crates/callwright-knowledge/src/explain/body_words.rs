@@ -1,7 +1,7 @@
 //! Vocabulary of error bodies: member names, and values that mean "no error".
 
-use crate::text::letters;
 use callwright_common::json::scalar_text;
+use callwright_common::text::letters;
 use serde_json::{Map, Value};
 
 /// Whether a member gives a reason, in words or by a code.

@@ -1,6 +1,6 @@
 //! Exact-match fields: the codes and names that a text mentions or defines.
 
-use crate::text::is_digits;
+use callwright_common::text::is_digits;
 
 /// Maximum length of a code in bytes; longer text is data.
 const MAX_CODE_BYTES: usize = 100;

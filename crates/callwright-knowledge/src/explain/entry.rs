@@ -7,7 +7,7 @@ use super::labels::{LabelRole, is_label, role};
 use super::pieces::{Piece, cut, exceeds};
 use super::records::{is_address, joined, line};
 use super::sentences::sentences;
-use crate::text::letters;
+use callwright_common::text::letters;
 
 /// When an entry is split, the head takes at most 1/`HEAD_SHARE` of each passage.
 const HEAD_SHARE: usize = 4;

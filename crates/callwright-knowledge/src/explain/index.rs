@@ -14,7 +14,7 @@ use super::sentence_vectors::{SentenceVectors, distinct_sentences};
 use super::shape::{CodeShape, shape_of};
 use super::spellings::forms;
 use super::units::{DocumentUnits, UnitId};
-use crate::text::{beginning, letters};
+use callwright_common::text::{beginning, letters};
 use callwright_search::embedding::{EmbedError, Embedder};
 use callwright_search::retrieval::Bm25;
 use callwright_types::DocText;

@@ -1,6 +1,6 @@
 //! Classifies table columns and object members by their names, which are similar across error catalogues.
 
-use crate::text::letters;
+use callwright_common::text::letters;
 
 /// Role of a labelled value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,7 +3,7 @@
 //! The lists are broader than those that recognise a failure: a value taken for a code here is used only if the
 //! documentation defines it.
 
-use crate::text::letters;
+use callwright_common::text::letters;
 
 /// Meaning of a member's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

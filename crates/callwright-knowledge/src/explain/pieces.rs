@@ -1,6 +1,6 @@
 //! Passages before indexing, and how texts are cut to length.
 
-use crate::text::beginning;
+use callwright_common::text::beginning;
 
 /// Passage before indexing: a few neighbouring sentences, or an entry of a catalogue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

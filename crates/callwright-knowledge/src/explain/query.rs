@@ -10,8 +10,8 @@ use super::codes::{is_code_like, is_integer, normal_form, words};
 use super::envelope::{BodyMember, Envelope};
 use super::member_names::{Meaning, meaning};
 use super::spellings::{derived, fragment_of_link, last_of_link};
-use crate::text::{beginning, letters};
 use callwright_common::json::scalar_text;
+use callwright_common::text::{beginning, letters};
 use callwright_search::retrieval::is_stop_word;
 use callwright_types::Outcome;
 

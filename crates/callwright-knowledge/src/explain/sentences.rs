@@ -1,6 +1,6 @@
 //! Prose → sentences.
 
-use crate::text::beginning;
+use callwright_common::text::beginning;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Splits prose into sentences without losing any character except the whitespace between them.

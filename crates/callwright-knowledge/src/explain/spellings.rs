@@ -1,6 +1,6 @@
 //! Alternative spellings of codes, because APIs and their documentation may spell a code differently.
 
-use crate::text::{is_digits, letters};
+use callwright_common::text::{is_digits, letters};
 
 /// Minimum number of digits of a number that is a code by itself.
 const LEAST_DIGITS: usize = 3;

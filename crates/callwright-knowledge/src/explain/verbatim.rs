@@ -1,6 +1,6 @@
 //! Compares a failure's message with the messages in a passage, word by word and in order.
 
-use crate::text::beginning;
+use callwright_common::text::{beginning, beginning_bytes};
 use std::collections::HashMap;
 
 use super::sentences::sentences;
@@ -100,8 +100,7 @@ impl MessageWords {
 
 /// Returns the words of a text in lower case.
 pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
-    let words = text.split(|mark: char| !mark.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase)
+    callwright_common::text::words(text).map(str::to_lowercase)
 }
 
 /// Removes placeholders and returns their number.
@@ -130,11 +129,7 @@ const MAX_PLACEHOLDER_BYTES: usize = 60;
 
 /// Returns the length up to the closing mark; 0 if it is missing or too far away.
 fn closed(text: &str, close: char) -> usize {
-    let mut end = text.len().min(MAX_PLACEHOLDER_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text[..end].find(close).map_or(0, |at| at + 1)
+    beginning_bytes(text, MAX_PLACEHOLDER_BYTES).find(close).map_or(0, |at| at + 1)
 }
 
 /// Returns the length of the placeholder at the start of a text, or 0.

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::Value;
+
+use callwright_common::schema::{LocalSchema, Views};
 use callwright_judge::scanner::{CompiledTool, ToolSet, Validators};
 use callwright_types::{OutputField, Tool};
 
@@ -14,6 +17,16 @@ pub struct PlanTool {
     /// Output fields of its answers; empty if unknown.
     pub outputs: Arc<[OutputField]>,
 }
+
+impl PlanTool {
+    /// Returns the schemas of a value that `schema`, which is part of the tool's schema, describes.
+    pub(super) fn schemas<'a>(&'a self, schema: &'a Value) -> Schemas<'a> {
+        Views::new(LocalSchema::within(&self.tool.tool.parameters, schema))
+    }
+}
+
+/// Schemas of a value in a tool's arguments.
+pub(super) type Schemas<'a> = Views<'a, LocalSchema<'a>>;
 
 /// Access to tools by their positions in [`Producers`](crate::planner::producers::Producers).
 pub trait Tools: fmt::Debug + Send + Sync {

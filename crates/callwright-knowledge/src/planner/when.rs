@@ -14,9 +14,10 @@ mod tests;
 use serde_json::Value;
 
 use super::generation::PlanInputs;
-use super::keys::{KeySources, is_key, is_preset, things, weight};
+use super::keys::{KeyForm, KeySources, is_key, is_preset, things, weight};
 use super::producers::words::{is_opaque, name_words};
 use super::producers::{Candidate, Evidence};
+use super::tools::PlanTool;
 use callwright_judge::scanner::Parameter;
 use callwright_types::Plan;
 
@@ -48,12 +49,16 @@ fn chained_value(inputs: &PlanInputs<'_>) -> Option<PlanTrigger> {
         let Some(tool) = inputs.tools.tool(leader.tool).filter(|_| inputs.offered.contains(&leader.tool)) else {
             continue;
         };
-        let required: Vec<Parameter<'_>> =
-            tool.tool.parameters().filter(|parameter| parameter.required && !is_preset(parameter)).collect();
-        let numeric = required.iter().filter(|parameter| is_numeric(parameter)).count();
+        let required: Vec<Parameter<'_>> = tool
+            .tool
+            .parameters()
+            .filter(|parameter| parameter.required && !is_preset(&tool.schemas(parameter.schema)))
+            .collect();
+        let numeric = required.iter().filter(|parameter| is_numeric(&tool, parameter)).count();
         let lacks_any = leader.numbers + leader.texts < required.len();
         for parameter in &required {
-            let is_lacking = if is_numeric(parameter) { leader.numbers < numeric || lacks_any } else { lacks_any };
+            let is_lacking =
+                if is_numeric(&tool, parameter) { leader.numbers < numeric || lacks_any } else { lacks_any };
             if !is_lacking {
                 continue;
             }
@@ -86,8 +91,10 @@ fn may_run(inputs: &PlanInputs<'_>, candidate: &Candidate) -> bool {
 /// Weight of [`Evidence::FieldInConsumerClause`] for a field of which a step names at least half.
 const NAMED_FIELD: f32 = 1.0;
 
-fn is_numeric(parameter: &Parameter<'_>) -> bool {
-    matches!(parameter.schema.get("type").and_then(Value::as_str), Some("number" | "integer"))
+fn is_numeric(tool: &PlanTool, parameter: &Parameter<'_>) -> bool {
+    let schemas = tool.schemas(parameter.schema);
+    let mut types = schemas.types().filter(|name| *name != "null").peekable();
+    types.peek().is_some() && types.all(|name| matches!(name, "number" | "integer"))
 }
 
 /// Returns the first key that a requested tool requires, that the conversation lacks and that another tool evidently
@@ -97,14 +104,14 @@ fn missing_key(inputs: &PlanInputs<'_>) -> Option<PlanTrigger> {
     let given = std::cell::OnceCell::new();
     for leader in inputs.producers.leaders(inputs.scores) {
         let Some(tool) = inputs.tools.tool(leader).filter(|_| inputs.offered.contains(&leader)) else { continue };
-        let keys = tool.tool.parameters().filter(|parameter| parameter.required && is_key(parameter));
+        let keys = tool.tool.parameters().filter(|parameter| parameter.required && is_key(&tool, parameter));
         let mut keys: Vec<(Parameter<'_>, Option<Candidate>)> =
             keys.map(|parameter| (parameter, evident_producer(inputs, leader, parameter.name))).collect();
         if keys.iter().all(|(_, producer)| producer.is_none()) {
             continue;
         }
         let given = given.get_or_init(|| ConversationKeys::collect(texts(inputs)));
-        keys.retain(|(parameter, _)| !given.may_contain(parameter.schema, &things(&tool, parameter.name)));
+        keys.retain(|(parameter, _)| !given.may_contain(key_form(&tool, parameter), &things(&tool, parameter.name)));
         if keys.iter().any(|(_, producer)| producer.is_none()) {
             continue;
         }
@@ -146,14 +153,18 @@ pub fn unsupplied_keys(inputs: &PlanInputs<'_>) -> usize {
     let leaders = inputs.producers.leaders(inputs.scores).into_iter();
     let counts = leaders.filter(|leader| inputs.offered.contains(leader)).filter_map(|leader| {
         let tool = inputs.tools.tool(leader)?;
-        let keys = tool.tool.parameters().filter(|parameter| parameter.required && is_key(parameter));
+        let keys = tool.tool.parameters().filter(|parameter| parameter.required && is_key(&tool, parameter));
         let unsupplied = keys.filter(|parameter| {
-            !given.may_contain(parameter.schema, &things(&tool, parameter.name))
+            !given.may_contain(key_form(&tool, parameter), &things(&tool, parameter.name))
                 && evident_producer(inputs, leader, parameter.name).is_none()
         });
         Some(unsupplied.count())
     });
     counts.max().unwrap_or_default()
+}
+
+fn key_form(tool: &PlanTool, parameter: &Parameter<'_>) -> KeyForm {
+    KeyForm::new(&tool.schemas(parameter.schema))
 }
 
 /// Returns the best candidate that evidently supplies the argument.

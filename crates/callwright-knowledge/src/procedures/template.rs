@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::abstraction::Parameters;
+use super::abstraction::ValueSchema;
 use super::preference::preferred;
 use super::{ProcedureQuery, ProcedureStore};
-use callwright_search::retrieval::{is_stop_word, stem, tokens, words};
+use callwright_common::text::name_words;
+use callwright_search::retrieval::{is_stop_word, stem, tokens};
 use callwright_types::Procedure;
 use callwright_types::plan::{Node, Source};
 
@@ -50,7 +51,7 @@ pub fn template(
 fn closeness(procedure: &Procedure, request_words: &HashSet<String>, meaning: Option<f64>) -> f64 {
     let goals = procedure.plan.finals().iter().filter_map(|label| procedure.plan.node(label));
     let names = goals.map(|goal| {
-        let name = content_words(words(&goal.tool).iter().map(|word| stem(word)));
+        let name = content_words(name_words(&goal.tool).iter().map(|word| stem(word)));
         if name.len() < MIN_NAME_WORDS { 0.0 } else { share(&name, request_words) }
     });
     let by_names = names.fold(1.0, f64::min);
@@ -71,12 +72,10 @@ fn share(words: &HashSet<String>, request_words: &HashSet<String>) -> f64 {
 /// Whether the tool still accepts the procedure's arguments and requires no others.
 fn is_unchanged(node: &Node, parameters: &AvailableParameters<'_>) -> bool {
     let Some(parameters) = parameters(&node.tool) else { return false };
-    let parameters = Parameters::new(&parameters);
+    let parameters = ValueSchema::new(&parameters);
     let accepts_arguments = node.arguments.iter().all(|argument| {
-        parameters.get(&argument.name).is_some_and(|parameter| match &argument.source {
-            Source::Value { value, .. } => {
-                parameter.schema().has_fixed_value(value) || parameter.schema().has_enum_value(value)
-            }
+        parameters.member(&argument.name).is_some_and(|parameter| match &argument.source {
+            Source::Value { value, .. } => parameter.has_fixed_value(value) || parameter.has_enum_value(value),
             _ => true,
         })
     });

@@ -6,7 +6,6 @@
 
 use std::str::FromStr as _;
 
-use heck::ToSnakeCase;
 use serde_json::{Number, Value};
 
 use super::survey::ParameterSurvey;
@@ -14,6 +13,7 @@ use crate::binding::Location;
 use crate::document::{ApiDocument, LocatedValue};
 use crate::parameter::OperationParameter;
 use callwright_common::json::scalar_text;
+use callwright_common::text::name_words;
 
 /// Words of the parameter's name, in any notation.
 const NAMES: [&str; 3] = ["api_version", "x_api_version", "x_ms_version"];
@@ -45,7 +45,7 @@ impl ApiVersion {
         parameter: &OperationParameter<'_>,
         survey: &ParameterSurvey,
     ) -> Option<(Value, &'static str)> {
-        if !NAMES.contains(&parameter.name.to_snake_case().as_str()) {
+        if !NAMES.contains(&name_words(&parameter.name).join("_").as_str()) {
             return None;
         }
         let schema = parameter.schema.clone().and_then(|schema| document.follow(schema).ok());

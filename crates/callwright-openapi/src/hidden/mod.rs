@@ -15,7 +15,6 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use heck::ToSnakeCase;
 use serde_json::Value;
 
 use super::binding::Location;
@@ -27,6 +26,7 @@ use super::parameter::OperationParameter;
 use super::report::HiddenParameter;
 use super::security::{Requirement, SecurityScheme};
 use api_version::ApiVersion;
+use callwright_common::text::{letters, name_words};
 use conventions::{CONVENTIONS, Condition, Convention};
 use survey::ParameterSurvey;
 
@@ -202,11 +202,11 @@ impl HiddenParameterRules {
 
     /// Whether it is a header for a key or token that most operations have.
     fn is_general_header(&self, name: &str, location: Location) -> bool {
-        let words = name.to_snake_case();
+        let words = name_words(name);
         location == Location::Header
             && !is_listed(name, location)
-            && words.rsplit('_').next().is_some_and(|last| CREDENTIAL_WORDS.contains(&last))
-            && !words.contains("idempot")
+            && words.last().is_some_and(|last| CREDENTIAL_WORDS.contains(&last.as_str()))
+            && !words.concat().contains("idempot")
             && self.survey.is_general(name, location)
     }
 
@@ -286,8 +286,7 @@ fn is_bearer_name(name: &str) -> bool {
 
 /// Whether a description contains a term, in any case and with any separators: `JSON-P`, `API key`.
 fn mentions(description: Option<&str>, term: &str) -> bool {
-    let letters = description.unwrap_or_default().chars().filter(char::is_ascii_alphanumeric);
-    letters.collect::<String>().to_ascii_lowercase().contains(term)
+    letters(description.unwrap_or_default()).contains(term)
 }
 
 /// Adds the scheme to the requirements: to every alternative if the parameter is required, otherwise as a further

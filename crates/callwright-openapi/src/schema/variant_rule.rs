@@ -13,6 +13,7 @@ use super::super::subtypes::{Variant, Variants};
 use super::literal::{fit, types_of};
 use super::trail::SchemaTrail;
 use super::translator::{SchemaTranslator, TooLarge};
+use callwright_common::text::code_spans;
 
 /// Maximum number of variants whose properties the description of the discriminator lists.
 const MAX_DESCRIBED: usize = 40;
@@ -140,17 +141,14 @@ fn description(variants: &Variants<'_>, offered: &dyn Fn(&str) -> Option<String>
         let optional: Vec<String> = optional.filter_map(|(name, _)| offered(name)).collect();
         parts.push(match (required.is_empty(), optional.is_empty()) {
             (true, true) => name,
-            (false, true) => format!("{name} requires {}", quoted(&required)),
-            (true, false) => format!("{name} may have {}", quoted(&optional)),
-            (false, false) => format!("{name} requires {} and may have {}", quoted(&required), quoted(&optional)),
+            (false, true) => format!("{name} requires {}", code_spans(&required)),
+            (true, false) => format!("{name} may have {}", code_spans(&optional)),
+            (false, false) => {
+                format!("{name} requires {} and may have {}", code_spans(&required), code_spans(&optional))
+            }
         });
     }
     shorten(&format!("Selects the variant: {}.", parts.join("; ")), MAX_CHARS)
-}
-
-/// Returns the names in code spans.
-fn quoted(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns a note on the variants to which a property belongs; `None` if it belongs to all of them.

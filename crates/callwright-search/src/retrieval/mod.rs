@@ -35,7 +35,7 @@ pub use segment::ToolSegment;
 pub use statistics::{CollectionStatistics, QueryTerms};
 pub use term::Term;
 pub use text_vectors::TextVectors;
-pub use tokens::{is_stop_word, is_unspaced, stem, tokens, words};
+pub use tokens::{is_stop_word, is_unspaced, stem, tokens};
 pub use tool_index::{ClosestText, RankedTool, ScoreParts, ToolIndex, ToolQuery};
 pub use tool_text::{FieldWeights, ToolDocument, ToolText};
 pub use tool_vectors::{ToolVectors, embed_tools, pattern_texts, pattern_vector};

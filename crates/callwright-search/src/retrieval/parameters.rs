@@ -1,6 +1,10 @@
 //! Text of a tool's schema.
 
+use std::collections::{HashSet, VecDeque};
+
 use serde_json::Value;
+
+use callwright_common::schema::{Applies, LocalSchema, SchemaNode, Views, subschemas};
 
 /// Maximum nesting of objects that is read; deeper ones describe the API rather than its purpose.
 const MAX_DEPTH: usize = 6;
@@ -8,36 +12,40 @@ const MAX_DEPTH: usize = 6;
 /// Maximum number of bytes of text.
 const MAX_BYTES: usize = 16 * 1024;
 
-/// Returns names and descriptions of the parameters in a JSON Schema as one text.
+/// Returns names and descriptions of the parameters in a JSON Schema as one text, least deep first. The members of a
+/// schema that several parameters refer to occur once.
 pub fn parameters_text(schema: &Value) -> String {
     let mut text = String::new();
-    gather(schema, MAX_DEPTH, &mut text);
+    let mut described = HashSet::new();
+    let mut waiting = VecDeque::from([(LocalSchema::root(schema), 0)]);
+    while let Some((value, depth)) = waiting.pop_front() {
+        if depth == MAX_DEPTH || text.len() >= MAX_BYTES {
+            break;
+        }
+        for (node, keywords) in Views::new(value).iter() {
+            if !described.insert(std::ptr::from_ref(keywords)) {
+                continue;
+            }
+            for inside in subschemas(keywords) {
+                let member = node.inside(&inside);
+                match inside.applies {
+                    Applies::Member(name) => {
+                        push(name, &mut text);
+                        push(Views::new(member).text("description").unwrap_or_default(), &mut text);
+                    }
+                    Applies::OtherMembers | Applies::OtherItems | Applies::Item(_) => {}
+                    _ => continue,
+                }
+                waiting.push_back((member, depth + 1));
+            }
+        }
+    }
     text
 }
 
-fn gather(schema: &Value, depth: usize, text: &mut String) {
-    if depth == 0 || text.len() >= MAX_BYTES {
-        return;
-    }
-    let properties = schema.get("properties").and_then(Value::as_object);
-    for (name, property) in properties.into_iter().flatten() {
-        push(name, text);
-        push(property.get("description").and_then(Value::as_str).unwrap_or_default(), text);
-        gather(property, depth - 1, text);
-    }
-    if let Some(items) = schema.get("items") {
-        gather(items, depth - 1, text);
-    }
-    for keyword in ["allOf", "anyOf", "oneOf"] {
-        let branches = schema.get(keyword).and_then(Value::as_array);
-        branches.into_iter().flatten().for_each(|branch| gather(branch, depth - 1, text));
-    }
-}
-
 fn push(words: &str, text: &mut String) {
-    let room = MAX_BYTES.saturating_sub(text.len());
-    let end = (0..=words.len().min(room)).rev().find(|end| words.is_char_boundary(*end)).unwrap_or_default();
-    if let Some(words) = words.get(..end).filter(|words| !words.is_empty()) {
+    let room = words.floor_char_boundary(MAX_BYTES.saturating_sub(text.len()));
+    if let Some(words) = words.get(..room).filter(|words| !words.is_empty()) {
         text.push_str(words);
         text.push('\n');
     }
@@ -55,8 +63,32 @@ mod tests {
             "city": {"type": "string", "description": "The city's name."},
             "days": {"type": "array", "items": {"properties": {"date": {"description": "A day."}}}},
         }, "allOf": [{"properties": {"unit": {"enum": ["C", "F"]}}}]});
-        assert_eq!(parameters_text(&schema), "city\nThe city's name.\ndays\ndate\nA day.\nunit\n");
+        assert_eq!(parameters_text(&schema), "city\nThe city's name.\ndays\nunit\ndate\nA day.\n");
         assert_eq!(parameters_text(&json!(["no", "schema"])), "");
+    }
+
+    #[test]
+    fn parameters_behind_references_are_gathered_once() {
+        let schema = json!({
+            "properties": {
+                "from": {"$ref": "#/$defs/a%20place"},
+                "to": {"$ref": "#/$defs/a place", "description": "The end."},
+                "stops": {"additionalProperties": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/a place"}]}},
+            },
+            "allOf": [{"$ref": "#/$defs/base"}],
+            "$defs": {
+                "a place": {"description": "A place.", "properties": {"city": {}, "next": {"$ref": "#/$defs/a place"}}},
+                "base": {"properties": {"when": {}}},
+            },
+        });
+        let expected = "from\nA place.\nto\nThe end.\nstops\nwhen\ncity\nnext\nA place.\n";
+        assert_eq!(parameters_text(&schema), expected);
+    }
+
+    #[test]
+    fn parameters_behind_many_alternatives_are_gathered() {
+        let branches: Vec<Value> = (0..100).map(|at| json!({"properties": {format!("p{at}"): {}}})).collect();
+        assert_eq!(parameters_text(&json!({ "oneOf": branches })).lines().count(), 100);
     }
 
     #[test]

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use tokio::runtime::Handle;
 
-use super::tokens::words;
 use super::tool_text::ToolText;
 use super::tool_vectors::{ToolVectors, embed_tools};
 use crate::embedding::{EmbedError, Embedder, Vector};
 use callwright_common::cache::{ByteCache, Usage};
+use callwright_common::text::{beginning, name_words};
 use callwright_types::Similarity;
 
 /// Maximum memory for cached texts and vectors in bytes: about 15,000 names with vectors of the built-in table.
@@ -220,8 +220,7 @@ impl SharedVectors {
 
 /// Returns the words of a name as a text.
 fn in_words(name: &str) -> String {
-    let clipped = name.char_indices().nth(MAX_NAME_CHARS).map_or(name, |(end, _)| name.get(..end).unwrap_or(name));
-    words(clipped).join(" ")
+    name_words(beginning(name, MAX_NAME_CHARS)).join(" ")
 }
 
 fn is_nonzero(vector: &Arc<Vector>) -> bool {

@@ -1,8 +1,6 @@
 //! Tokenisation of text into search terms.
 
-use std::borrow::Cow;
-
-use unicode_normalization::UnicodeNormalization;
+use callwright_common::text::{nfkc, parts};
 
 /// Maximum length of a term in characters; longer ones are encoded data or keys, which are not searched for.
 const MAX_TERM_CHARS: usize = 64;
@@ -17,8 +15,7 @@ const MAX_TERM_CHARS: usize = 64;
 ///   error codes.
 /// - Ideographs and kana, which are written without spaces, are one term each.
 pub fn tokens(text: &str) -> Vec<String> {
-    // Most texts are ASCII, which normalisation does not change.
-    let normal = if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(text.nfkc().collect()) };
+    let normal = nfkc(text);
     let mut terms = Vec::new();
     let mut word = String::new();
     let mut characters = normal.chars().peekable();
@@ -41,12 +38,6 @@ pub fn tokens(text: &str) -> Vec<String> {
     }
     push_word(&mut word, &mut terms);
     terms
-}
-
-/// Returns the words of a name in lower case; they are the same for `getWeather`, `get_weather` and `Get weather`.
-pub fn words(name: &str) -> Vec<String> {
-    let normal: String = name.nfkc().collect();
-    normal.split(|character: char| !character.is_alphanumeric()).flat_map(parts).collect()
 }
 
 /// Removes the English plural from a lower-case word: the "S stemmer" (Harman, "How effective is suffixing?", JASIS 42,
@@ -91,7 +82,7 @@ fn push_word(word: &mut String, terms: &mut Vec<String>) {
         terms.push(stem(&taken));
         return;
     }
-    let parts = parts(&taken);
+    let parts: Vec<String> = taken.split(is_joiner).flat_map(parts).map(str::to_lowercase).collect();
     if parts.len() > 1 {
         terms.extend(parts.iter().map(|part| stem(part)));
     }
@@ -101,30 +92,6 @@ fn push_word(word: &mut String, terms: &mut Vec<String>) {
 /// Whether the word consists of digits and dots: an integer, a decimal, a version.
 fn is_number(word: &str) -> bool {
     word.chars().all(|character| character.is_ascii_digit() || character == '.')
-}
-
-/// Returns the lower-case parts of an identifier.
-fn parts(word: &str) -> Vec<String> {
-    let characters: Vec<char> = word.chars().collect();
-    let mut parts = vec![String::new()];
-    for (at, &character) in characters.iter().enumerate() {
-        let before = at.checked_sub(1).and_then(|at| characters.get(at)).copied();
-        let after = characters.get(at + 1).copied();
-        if is_joiner(character) || before.is_some_and(|before| begins_part(before, character, after)) {
-            parts.push(String::new());
-        }
-        if let (false, Some(part)) = (is_joiner(character), parts.last_mut()) {
-            part.extend(character.to_lowercase());
-        }
-    }
-    parts.retain(|part| !part.is_empty());
-    parts
-}
-
-/// Whether a part begins at `letter`: a capital after a small letter, or the last of several capitals before a small
-/// letter.
-fn begins_part(before: char, letter: char, after: Option<char>) -> bool {
-    letter.is_uppercase() && (before.is_lowercase() || before.is_uppercase() && after.is_some_and(char::is_lowercase))
 }
 
 fn is_joiner(character: char) -> bool {

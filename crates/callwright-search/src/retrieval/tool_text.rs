@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::term::Term;
 use super::tokens::tokens;
+use callwright_common::text::name_words;
 use callwright_types::representation::Pattern;
 
 /// The texts by which a tool is found.
@@ -24,7 +25,7 @@ pub struct ToolText {
 impl ToolText {
     /// Returns the text whose vector represents the tool itself: its name in words, and its description.
     pub fn embedded(&self) -> String {
-        let name: Vec<String> = super::tokens::words(&self.name);
+        let name: Vec<String> = name_words(&self.name);
         [name.join(" ").as_str(), self.description.trim()].join(". ").trim_matches(['.', ' ']).to_owned()
     }
 }

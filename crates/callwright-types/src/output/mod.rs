@@ -5,7 +5,8 @@ mod walk;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-pub use walk::{SchemaNode, SchemaValue, fields_of};
+use callwright_common::json::Pointer;
+pub use walk::fields_of;
 
 /// One value in the responses of a tool.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -65,10 +66,7 @@ impl OutputField {
     pub fn name(&self) -> Cow<'_, str> {
         let mut tokens = self.pointer.rsplit('/');
         let name = tokens.find(|token| !token.bytes().all(|byte| byte.is_ascii_digit())).unwrap_or_default();
-        match name.contains('~') {
-            true => name.replace("~1", "/").replace("~0", "~").into(),
-            false => name.into(),
-        }
+        Pointer::unescaped(name)
     }
 
     /// Whether the value is inside an array, so that a response may have many of it.

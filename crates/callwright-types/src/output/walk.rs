@@ -3,11 +3,12 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{OutputField, ValueKind};
-use callwright_common::json::scalar_text;
-use callwright_common::schema::resolve;
+use callwright_common::json::{Pointer, scalar_text};
+use callwright_common::schema::{SchemaNode, Views};
+use callwright_common::text::beginning;
 
 /// Maximum number of fields per response, least deep first. The most relevant fields are near the top.
 const MAX_FIELDS: usize = 128;
@@ -15,58 +16,17 @@ const MAX_FIELDS: usize = 128;
 /// Maximum depth in a response.
 const MAX_DEPTH: usize = 6;
 
-/// Maximum number of schemas that are combined by `allOf`, `anyOf`, `oneOf` and `$ref`.
-const MAX_PARTS: usize = 32;
-
 /// Limits of a description, a value and an example in characters, and of their numbers.
 const MAX_DESCRIPTION_CHARS: usize = 200;
 const MAX_VALUE_CHARS: usize = 60;
 const MAX_VALUES: usize = 32;
 const MAX_EXAMPLES: usize = 3;
 
-/// A schema with the means to resolve its `$ref`.
-pub trait SchemaNode<'d>: Clone {
-    /// The schema itself.
-    fn value(&self) -> &'d Value;
-    /// Returns a schema nested in this one.
-    fn inside(&self, value: &'d Value) -> Self;
-    /// Resolves a reference in this schema; `None` if it has no target.
-    fn target(&self, reference: &str) -> Option<Self>;
-}
-
-/// A schema whose references stay within one document, as in JSON Schema bundles (`#/$defs/Room`).
-#[derive(Debug, Clone, Copy)]
-pub struct SchemaValue<'d> {
-    root: &'d Value,
-    value: &'d Value,
-}
-
-impl<'d> SchemaValue<'d> {
-    /// Returns the root schema of the document.
-    pub fn root(root: &'d Value) -> Self {
-        Self { root, value: root }
-    }
-}
-
-impl<'d> SchemaNode<'d> for SchemaValue<'d> {
-    fn value(&self) -> &'d Value {
-        self.value
-    }
-
-    fn inside(&self, value: &'d Value) -> Self {
-        Self { value, ..*self }
-    }
-
-    fn target(&self, reference: &str) -> Option<Self> {
-        resolve(self.root, reference).map(|(_, target)| self.inside(target))
-    }
-}
-
 /// Returns the fields of responses that match a schema, in order of depth. Recursive schemas end at a fixed depth.
 /// Invalid schemas yield the fields that can be determined.
 pub fn fields_of<'d>(schema: impl SchemaNode<'d>) -> Vec<OutputField> {
     let mut fields = Vec::new();
-    let root = SchemaParts::of(&schema);
+    let root = SchemaParts::of(schema);
     if !matches!(root.kind(), Some(ValueKind::Object) | None) {
         fields.push(root.field(String::new(), None));
     }
@@ -92,36 +52,35 @@ pub fn fields_of<'d>(schema: impl SchemaNode<'d>) -> Vec<OutputField> {
 impl OutputField {
     /// Describes a value by its schema, without a location.
     pub fn of_schema<'d>(schema: impl SchemaNode<'d>) -> Self {
-        SchemaParts::of(&schema).field(String::new(), None)
+        SchemaParts::of(schema).field(String::new(), None)
     }
 }
 
-/// A schema together with all schemas that apply to the same value.
-#[derive(Debug, Clone)]
-struct SchemaParts<N> {
-    nodes: Vec<N>,
+/// All schemas of one value.
+struct SchemaParts<'d, N> {
+    views: Views<'d, N>,
     /// The last segment of the first `$ref`, or the schema's title.
     name: Option<Arc<str>>,
     referred: bool,
 }
 
-struct PendingNode<N> {
-    parts: SchemaParts<N>,
+struct PendingNode<'d, N> {
+    parts: SchemaParts<'d, N>,
     pointer: String,
     /// Name of the entity that the value is a member of.
     holder: Option<Arc<str>>,
     depth: usize,
 }
 
-impl<'d, N: SchemaNode<'d>> PendingNode<N> {
+impl<'d, N: SchemaNode<'d>> PendingNode<'d, N> {
     fn inner(&self) -> Vec<Self> {
         let owner = self.parts.name.clone().or_else(|| self.holder.clone());
         let mut inner: Vec<Self> =
-            self.parts.properties().map(|(name, node)| self.child(name, &node, owner.clone())).collect();
-        let items = self.parts.items();
-        let may_repeat = self.parts.nodes.len() > 1 || items.is_some();
+            self.parts.properties().map(|(name, node)| self.child(name, node, owner.clone())).collect();
+        let items = self.parts.views.items().filter(|items| items.schema().is_object());
+        let may_repeat = self.parts.views.iter().nth(1).is_some() || items.is_some();
         if let Some(items) = items {
-            inner.push(self.child("0", &items, owner));
+            inner.push(self.child("0", items, owner));
         }
         // Combined schemas may both define a member; the first definition is used.
         if may_repeat {
@@ -131,8 +90,8 @@ impl<'d, N: SchemaNode<'d>> PendingNode<N> {
         inner
     }
 
-    fn child(&self, token: &str, node: &N, holder: Option<Arc<str>>) -> Self {
-        let pointer = format!("{}/{}", self.pointer, token.replace('~', "~0").replace('/', "~1"));
+    fn child(&self, token: &str, node: N, holder: Option<Arc<str>>) -> Self {
+        let pointer = Pointer::from(self.pointer.as_str()).child(token).into();
         Self { parts: SchemaParts::of(node), pointer, holder, depth: self.depth + 1 }
     }
 
@@ -149,55 +108,26 @@ impl<'d, N: SchemaNode<'d>> PendingNode<N> {
     }
 }
 
-impl<'d, N: SchemaNode<'d>> SchemaParts<N> {
-    fn of(node: &N) -> Self {
-        let mut parts = Self { nodes: Vec::new(), name: None, referred: false };
-        let mut waiting = VecDeque::from([node.clone()]);
-        while let Some(node) = waiting.pop_front() {
-            if parts.nodes.len() >= MAX_PARTS {
-                break;
-            }
-            // Skips schemas that refer back to themselves.
-            let is_known = parts.nodes.iter().any(|known| std::ptr::eq(known.value(), node.value()));
-            let Some(members) = node.value().as_object().filter(|_| !is_known) else { continue };
-            if let Some(reference) = members.get("$ref").and_then(Value::as_str) {
-                if parts.name.is_none() {
-                    parts.name = reference.rsplit(['/', '#']).next().filter(|name| !name.is_empty()).map(Arc::from);
-                    parts.referred = parts.name.is_some();
-                }
-                waiting.extend(node.target(reference));
-            }
-            for keyword in ["allOf", "anyOf", "oneOf"] {
-                let several = members.get(keyword).and_then(Value::as_array);
-                waiting.extend(several.into_iter().flatten().map(|part| node.inside(part)));
-            }
-            parts.nodes.push(node);
-        }
-        if parts.name.is_none() {
-            parts.name = parts.text("title").map(Arc::from);
-        }
-        parts
-    }
-
-    fn members(&self) -> impl Iterator<Item = (&N, &'d Map<String, Value>)> {
-        self.nodes.iter().filter_map(|node| Some((node, node.value().as_object()?)))
-    }
-
-    fn text(&self, keyword: &str) -> Option<&'d str> {
-        let mut found = self.members().filter_map(|(_, members)| members.get(keyword)?.as_str());
-        found.find(|text| !text.trim().is_empty())
+impl<'d, N: SchemaNode<'d>> SchemaParts<'d, N> {
+    fn of(node: N) -> Self {
+        let views = Views::new(node);
+        let reference = views.values("$ref").filter_map(Value::as_str).next();
+        let referred = reference.and_then(|reference| reference.rsplit(['/', '#']).next());
+        let referred = referred.filter(|name| !name.is_empty());
+        let name = referred.or_else(|| views.text("title")).map(Arc::from);
+        Self { referred: referred.is_some(), name, views }
     }
 
     fn kind(&self) -> Option<ValueKind> {
         let mut kinds: Vec<ValueKind> = Vec::new();
-        for (_, members) in self.members() {
-            match members.get("type") {
+        for (_, keywords) in self.views.iter() {
+            match keywords.get("type") {
                 Some(Value::String(name)) => kinds.extend(ValueKind::of_name(name)),
                 Some(Value::Array(names)) => {
                     kinds.extend(names.iter().filter_map(|name| ValueKind::of_name(name.as_str()?)));
                 }
-                _ if members.get("properties").is_some_and(Value::is_object) => kinds.push(ValueKind::Object),
-                _ if members.get("items").is_some() => kinds.push(ValueKind::Array),
+                _ if keywords.get("properties").is_some_and(Value::is_object) => kinds.push(ValueKind::Object),
+                _ if keywords.get("items").is_some() => kinds.push(ValueKind::Array),
                 _ => {}
             }
         }
@@ -210,41 +140,27 @@ impl<'d, N: SchemaNode<'d>> SchemaParts<N> {
 
     /// Returns the properties of a response, without those that are `writeOnly`.
     fn properties(&self) -> impl Iterator<Item = (&'d str, N)> {
-        self.members().flat_map(|(node, members)| {
-            let properties = members.get("properties").and_then(Value::as_object);
-            let read = properties
-                .into_iter()
-                .flatten()
-                .filter(|(_, schema)| schema.get("writeOnly").and_then(Value::as_bool) != Some(true));
-            read.map(|(name, schema)| (name.as_str(), node.inside(schema)))
-        })
-    }
-
-    fn items(&self) -> Option<N> {
-        self.members()
-            .find_map(|(node, members)| Some(node.inside(members.get("items").filter(|items| items.is_object())?)))
+        let is_read = |node: &N| node.schema().get("writeOnly").and_then(Value::as_bool) != Some(true);
+        self.views.properties().filter(move |(_, node)| is_read(node))
     }
 
     fn field(&self, pointer: String, holder: Option<Arc<str>>) -> OutputField {
+        let text = |keyword: &str| self.views.text(keyword);
+        let description = text("description").or_else(|| text("title")).unwrap_or_default();
         OutputField {
             pointer,
             owner: holder,
             kind: self.kind(),
-            format: self.text("format").map(|format| format.to_ascii_lowercase().into()),
+            format: text("format").map(|format| format.to_ascii_lowercase().into()),
             values: self.texts("enum", MAX_VALUES),
             examples: self.examples(),
             schema: self.name.clone().filter(|_| self.referred),
-            description: shortened(
-                self.text("description").or_else(|| self.text("title")).unwrap_or_default(),
-                MAX_DESCRIPTION_CHARS,
-            )
-            .into(),
+            description: beginning(description.trim(), MAX_DESCRIPTION_CHARS).into(),
         }
     }
 
     fn texts(&self, keyword: &str, limit: usize) -> Arc<[String]> {
-        let lists = self.members().filter_map(|(_, members)| members.get(keyword)?.as_array());
-        lists.flatten().filter_map(scalar_text).take(limit).map(|text| shortened(&text, MAX_VALUE_CHARS)).collect()
+        self.views.items_of(keyword).filter_map(value_text).take(limit).collect()
     }
 
     fn examples(&self) -> Arc<[String]> {
@@ -252,23 +168,23 @@ impl<'d, N: SchemaNode<'d>> SchemaParts<N> {
         if !several.is_empty() {
             return several;
         }
-        let one = self.members().find_map(|(_, members)| scalar_text(members.get("example")?));
-        one.map(|text| shortened(&text, MAX_VALUE_CHARS)).into_iter().collect()
+        self.views.values("example").find_map(value_text).into_iter().collect()
     }
 }
 
-fn shortened(text: &str, limit: usize) -> String {
-    text.trim().chars().take(limit).collect()
+fn value_text(value: &Value) -> Option<String> {
+    scalar_text(value).map(|text| beginning(text.trim(), MAX_VALUE_CHARS).to_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use callwright_common::schema::LocalSchema;
+    use serde_json::{Map, json};
 
     use super::*;
 
     fn pointers(schema: &Value) -> Vec<String> {
-        fields_of(SchemaValue::root(schema)).into_iter().map(|field| field.pointer).collect()
+        fields_of(LocalSchema::root(schema)).into_iter().map(|field| field.pointer).collect()
     }
 
     #[test]
@@ -279,7 +195,7 @@ mod tests {
                 "id": {"type": "string", "format": "UUID", "description": "Its id.", "example": "r1"},
                 "secret": {"type": "string", "writeOnly": true},
                 "kind": {"type": ["string", "null"], "enum": ["small", "large"]}}}}});
-        let fields = fields_of(SchemaValue::root(&schema));
+        let fields = fields_of(LocalSchema::root(&schema));
         let told: Vec<&str> = fields.iter().map(|field| field.pointer.as_str()).collect();
         assert_eq!(told, ["/rooms", "/total", "/rooms/0/id", "/rooms/0/kind"]);
         let id = &fields[2];
@@ -306,6 +222,12 @@ mod tests {
         let schema = json!({"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"b": {"type": "integer"}}}],
             "$defs": {"Base": {"type": "object", "properties": {"a": {"type": "string"}}}}});
         assert_eq!(pointers(&schema), ["/b", "/a"]);
+    }
+
+    #[test]
+    fn a_field_behind_many_alternatives_is_found() {
+        let branches: Vec<Value> = (0..100).map(|at| json!({"properties": {format!("p{at}"): {}}})).collect();
+        assert_eq!(pointers(&json!({ "oneOf": branches })).len(), 100);
     }
 
     #[test]

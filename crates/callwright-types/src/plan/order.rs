@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::Node;
+use callwright_common::text::beginning;
 
 /// Maximum length of a label in bytes.
 const MAX_LABEL: usize = 64;
@@ -78,7 +79,7 @@ fn positions(nodes: &[Node]) -> Result<HashMap<&str, usize>, PlanError> {
     let mut positions = HashMap::new();
     for (at, node) in nodes.iter().enumerate() {
         if !is_label(&node.label) {
-            return Err(PlanError::NoLabel(node.label.chars().take(MAX_LABEL).collect()));
+            return Err(PlanError::NoLabel(beginning(&node.label, MAX_LABEL).to_owned()));
         }
         if positions.insert(node.label.as_str(), at).is_some() {
             return Err(PlanError::Twice(node.label.clone()));

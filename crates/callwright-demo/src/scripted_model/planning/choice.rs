@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::request::{PlannerMessage, users_latest_first};
+use callwright_common::text::words;
 
 /// List item.
 #[derive(Debug, Deserialize)]
@@ -49,10 +50,6 @@ impl PlannerOption {
         let texts = members.chain([&self.value]).filter_map(Value::as_str);
         texts.flat_map(words).filter(|word| messages.contains(word)).count()
     }
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]

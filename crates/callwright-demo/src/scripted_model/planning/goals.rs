@@ -67,8 +67,7 @@ pub(super) fn summary(description: &str) -> String {
 
 /// Returns the words in lower case, without the `s` of a third person or a plural.
 fn words(text: &str) -> Vec<String> {
-    let words = text.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(|word| word.to_lowercase().trim_end_matches('s').to_owned()).collect()
+    callwright_common::text::words(text).map(|word| word.to_lowercase().trim_end_matches('s').to_owned()).collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::event::{Event, Experience};
 use super::location::{ANY_MEMBER, ArgumentLocation};
-use super::schema::{parameters, property};
+use super::schema::parameters;
 use super::sentences;
 use crate::experience::Settings;
 use callwright_common::json::Pointer;
@@ -64,7 +64,7 @@ fn location(root: &Value, diagnosis: &Diagnosis) -> Option<Vec<Step>> {
         let before = ArgumentLocation::resolve(root, &pointer);
         pointer = pointer.child(token);
         let location = ArgumentLocation::resolve(root, &pointer);
-        let is_member = before.schemas.iter().any(|schema| property(schema, token).is_some());
+        let is_member = before.schemas.member(token).is_some();
         let step = match Identifier::new(token) {
             _ if !location.is_declared => break,
             Some(name) if is_member => Step::Member(name),

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::schema::{expand, property};
+use super::schema::Schemas;
 use callwright_common::json::Pointer;
+use callwright_common::schema::{Applies, LocalSchema, SchemaNode, Views};
 
 /// Part of a name that represents an item of an array.
 const ITEM: &str = "[]";
@@ -12,14 +13,14 @@ const ITEM: &str = "[]";
 pub(super) const ANY_MEMBER: &str = "*";
 
 /// Location inside a tool's arguments. Its name contains no word that the caller chose.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(super) struct ArgumentLocation<'a> {
     /// Names on the path, such as `guests[].name`; empty for the arguments as a whole.
     pub(super) name: String,
     /// Name of the last member on the path that the schema declares.
     pub(super) parameter: Option<&'a str>,
     /// Schemas of the location.
-    pub(super) schemas: Vec<&'a Value>,
+    pub(super) schemas: Schemas<'a>,
     /// Whether the schema declares the whole path.
     pub(super) is_declared: bool,
 }
@@ -27,10 +28,10 @@ pub(super) struct ArgumentLocation<'a> {
 impl<'a> ArgumentLocation<'a> {
     /// Resolves a pointer as far as the schema declares the path.
     pub(super) fn resolve(root: &'a Value, pointer: &Pointer) -> Self {
-        let mut location =
-            Self { name: String::new(), parameter: None, schemas: expand(root, root), is_declared: true };
+        let schemas = Views::new(LocalSchema::root(root));
+        let mut location = Self { name: String::new(), parameter: None, schemas, is_declared: true };
         for token in pointer.tokens() {
-            if !location.step(root, &token) {
+            if !location.step(&token) {
                 location.is_declared = false;
                 break;
             }
@@ -39,38 +40,31 @@ impl<'a> ArgumentLocation<'a> {
     }
 
     /// Descends by one token. Returns whether the schema declares it.
-    fn step(&mut self, root: &'a Value, token: &str) -> bool {
-        let declared = self.schemas.iter().filter_map(|schema| property(schema, token));
-        let declared: Vec<(&'a str, &'a Value)> = declared.collect();
-        if let Some((name, _)) = declared.first() {
+    fn step(&mut self, token: &str) -> bool {
+        let declared = self.schemas.properties().find(|(name, _)| *name == token);
+        if let Some(((name, _), schemas)) = declared.zip(self.schemas.member(token)) {
             if !self.name.is_empty() {
                 self.name.push('.');
             }
             self.name.push_str(name);
             self.parameter = Some(name);
-            self.schemas = declared.iter().flat_map(|(_, schema)| expand(root, schema)).collect();
+            self.schemas = schemas;
             return true;
         }
         let is_index = token.bytes().all(|byte| byte.is_ascii_digit());
-        let (mut subschemas, mark) = match is_index {
-            true => ([self.subschemas("items"), self.subschemas("prefixItems")].concat(), ITEM),
-            false => (self.subschemas("additionalProperties"), ANY_MEMBER),
-        };
-        subschemas.retain(|schema| is_index || schema.is_object());
-        if subschemas.is_empty() {
+        let inside = self.schemas.inside(|applies| match applies {
+            Applies::OtherItems | Applies::Item(_) => is_index,
+            Applies::OtherMembers => !is_index,
+            _ => false,
+        });
+        let inside: Vec<_> = inside.filter(|node| is_index || node.schema().is_object()).collect();
+        if inside.is_empty() {
             return false;
         }
+        let mark = if is_index { ITEM } else { ANY_MEMBER };
         self.name.push_str(if mark == ANY_MEMBER && !self.name.is_empty() { ".*" } else { mark });
-        let subschemas = subschemas.into_iter().flat_map(|schema| match schema {
-            Value::Array(schemas) => schemas.iter().collect(),
-            schema => vec![schema],
-        });
-        self.schemas = subschemas.flat_map(|schema| expand(root, schema)).collect();
+        self.schemas = Views::of_all(inside);
         true
-    }
-
-    fn subschemas(&self, keyword: &str) -> Vec<&'a Value> {
-        self.schemas.iter().filter_map(|schema| schema.get(keyword)).collect()
     }
 }
 

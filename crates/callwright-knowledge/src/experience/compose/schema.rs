@@ -2,12 +2,7 @@
 
 use serde_json::Value;
 
-use callwright_common::schema::resolve;
-
-/// Maximum number of subschemas of one schema, and their maximum nesting depth. Schemas may refer to each other in
-/// cycles.
-const MAX_SCHEMAS: usize = 64;
-const MAX_DEPTH: usize = 8;
+use callwright_common::schema::{LocalSchema, Views};
 
 /// Maximum number of listed values, and characters per value.
 const MAX_VALUES: usize = 12;
@@ -16,55 +11,30 @@ const MAX_VALUE_CHARS: usize = 60;
 /// Maximum length of a quoted pattern, in bytes.
 const MAX_PATTERN_CHARS: usize = 80;
 
-/// Returns the schema, the schemas that it references, and its alternatives.
-pub(super) fn expand<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a Value> {
-    let (mut schemas, mut pending) = (Vec::new(), vec![(schema, 0)]);
-    while let Some((schema, depth)) = pending.pop() {
-        if schemas.len() >= MAX_SCHEMAS {
-            break;
-        }
-        schemas.push(schema);
-        if depth >= MAX_DEPTH {
-            continue;
-        }
-        let target = schema.get("$ref").and_then(Value::as_str).and_then(|reference| resolve(root, reference));
-        let target = target.map(|(_, target)| target);
-        let parts = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array());
-        pending.extend(target.into_iter().chain(parts.flatten()).map(|schema| (schema, depth + 1)));
-    }
-    schemas
-}
-
-/// Returns a property of a schema, with its name as the schema spells it.
-pub(super) fn property<'a>(schema: &'a Value, name: &str) -> Option<(&'a str, &'a Value)> {
-    schema.get("properties")?.as_object()?.get_key_value(name).map(|(name, schema)| (name.as_str(), schema))
-}
+/// Schemas of a value in a tool's arguments.
+pub(super) type Schemas<'a> = Views<'a, LocalSchema<'a>>;
 
 /// Returns the names of all top-level properties of a tool's schema, in schema order.
 pub(super) fn parameters(root: &Value) -> Vec<&str> {
+    names(&Views::new(LocalSchema::root(root)))
+}
+
+/// Returns the names of the properties, each once.
+pub(super) fn names<'a>(schemas: &Schemas<'a>) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
-    for schema in expand(root, root) {
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let new = properties.into_iter().flat_map(|properties| properties.keys());
-        for name in new {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
+    for (name, _) in schemas.properties() {
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
     names
 }
 
 /// Returns the schema's own copy of a value as JSON, or `None` if the schema does not contain the value.
-pub(super) fn own_value(schemas: &[&Value], value: &Value) -> Option<String> {
-    let mut own = schemas.iter().flat_map(|schema| own_values(schema));
+pub(super) fn own_value(schemas: &Schemas<'_>, value: &Value) -> Option<String> {
+    let single = ["const", "default"].into_iter().flat_map(|keyword| schemas.values(keyword));
     // Copy the schema's text even though both values are equal.
-    own.find(|own| *own == value).and_then(quoted_json)
-}
-
-fn own_values(schema: &Value) -> impl Iterator<Item = &Value> {
-    let single = ["const", "default"].into_iter().filter_map(|keyword| schema.get(keyword));
-    single.chain(schema.get("enum").and_then(Value::as_array).into_iter().flatten())
+    single.chain(schemas.items_of("enum")).find(|own| *own == value).and_then(quoted_json)
 }
 
 /// Formats a value as JSON; `None` if it is too long to quote.
@@ -74,19 +44,20 @@ fn quoted_json(value: &Value) -> Option<String> {
 }
 
 /// Describes the schema's constraints on a value in words; `None` if there are none.
-pub(super) fn constraints(schemas: &[&Value]) -> Option<String> {
+pub(super) fn constraints(schemas: &Schemas<'_>) -> Option<String> {
+    let first = |keyword: &str| schemas.values(keyword).next();
     let mut parts = Vec::new();
-    if let Some(types) = first(schemas, "type").and_then(types) {
+    if let Some(types) = first("type").and_then(types) {
         parts.push(format!("of type {types}"));
     }
-    if let Some(Value::Array(values)) = first(schemas, "enum") {
+    if let Some(Value::Array(values)) = first("enum") {
         let listed: Vec<String> = values.iter().filter_map(quoted_json).take(MAX_VALUES).collect();
         let rest = if listed.len() < values.len() { ", ..." } else { "" };
         if !listed.is_empty() {
             parts.push(format!("one of {}{rest}", listed.join(", ")));
         }
     }
-    let format = first(schemas, "format").and_then(Value::as_str);
+    let format = first("format").and_then(Value::as_str);
     if let Some(format) = format.filter(|format| format.len() <= MAX_VALUE_CHARS) {
         parts.push(format!("in the format {format}"));
     }
@@ -102,17 +73,13 @@ pub(super) fn constraints(schemas: &[&Value]) -> Option<String> {
         ("maxItems", "of at most this many items: "),
     ];
     parts.extend(bounds.into_iter().filter_map(|(keyword, words)| {
-        first(schemas, keyword).filter(|bound| bound.is_number()).map(|bound| format!("{words}{bound}"))
+        first(keyword).filter(|bound| bound.is_number()).map(|bound| format!("{words}{bound}"))
     }));
-    let pattern = first(schemas, "pattern").and_then(Value::as_str);
+    let pattern = first("pattern").and_then(Value::as_str);
     if let Some(pattern) = pattern.filter(|pattern| pattern.len() <= MAX_PATTERN_CHARS) {
         parts.push(format!("matching `{pattern}`"));
     }
     (!parts.is_empty()).then(|| parts.join(", "))
-}
-
-fn first<'a>(schemas: &[&'a Value], keyword: &str) -> Option<&'a Value> {
-    schemas.iter().find_map(|schema| schema.get(keyword))
 }
 
 /// Returns the names of the JSON Schema types among `types`.
@@ -124,20 +91,19 @@ fn types(types: &Value) -> Option<String> {
     (!names.is_empty()).then(|| names.join(" or "))
 }
 
-/// Returns the schema author's description of the location.
-pub(super) fn description<'a>(schemas: &[&'a Value]) -> Option<&'a str> {
-    schemas.iter().find_map(|schema| schema.get("description")?.as_str()).filter(|text| !text.trim().is_empty())
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
 
+    fn schemas(schema: &Value) -> Schemas<'_> {
+        Views::new(LocalSchema::root(schema))
+    }
+
     #[test]
     fn constraints_are_described_in_words() {
-        let text = |schema: Value| constraints(&[&schema]).unwrap_or_default();
+        let text = |schema: Value| constraints(&schemas(&schema)).unwrap_or_default();
         assert_eq!(
             text(json!({"type": "integer", "minimum": 1, "maximum": 9})),
             "of type integer, at least 1, at most 9"
@@ -155,16 +121,21 @@ mod tests {
     #[test]
     fn only_values_of_the_schema_are_quoted() {
         let schema = json!({"enum": ["metric", "x".repeat(100)], "default": 5});
-        assert_eq!(own_value(&[&schema], &json!("metric")).as_deref(), Some("`\"metric\"`"));
-        assert_eq!(own_value(&[&schema], &json!(5)).as_deref(), Some("`5`"));
-        assert_eq!(own_value(&[&schema], &json!("secret")), None);
-        assert_eq!(own_value(&[&schema], &json!("x".repeat(100))), None);
+        assert_eq!(own_value(&schemas(&schema), &json!("metric")).as_deref(), Some("`\"metric\"`"));
+        assert_eq!(own_value(&schemas(&schema), &json!(5)).as_deref(), Some("`5`"));
+        assert_eq!(own_value(&schemas(&schema), &json!("secret")), None);
+        assert_eq!(own_value(&schemas(&schema), &json!("x".repeat(100))), None);
     }
 
     #[test]
     fn expansion_of_cyclic_schemas_terminates() {
         let schema = json!({"$ref": "#", "anyOf": [{"$ref": "#"}, {"$ref": "#"}], "properties": {"a": {}}});
-        assert!(expand(&schema, &schema).len() <= MAX_SCHEMAS);
         assert_eq!(parameters(&schema), ["a"]);
+    }
+
+    #[test]
+    fn parameters_behind_many_alternatives_are_listed() {
+        let branches: Vec<Value> = (0..100).map(|at| json!({"properties": {format!("p{at}"): {}}})).collect();
+        assert_eq!(parameters(&json!({ "anyOf": branches })).len(), 100);
     }
 }

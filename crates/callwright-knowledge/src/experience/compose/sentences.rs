@@ -4,10 +4,11 @@ use serde_json::Value;
 
 use super::event::{Event, Experience};
 use super::location::ArgumentLocation;
-use super::schema::{constraints, description, own_value, parameters};
+use super::schema::{constraints, names, own_value, parameters};
 use crate::experience::Settings;
-use crate::experience::text::{first_sentence, shortened, tidy};
+use crate::experience::text::{first_sentence, shortened};
 use callwright_common::json::Pointer;
+use callwright_common::text::one_line;
 use callwright_types::memory::{Change, WorkedWith};
 use callwright_types::{Diagnosis, Explanation, FaultCode, Owner, Tool};
 
@@ -136,7 +137,7 @@ fn failure(
         None => format!("`{}` failed.", called.name),
     };
     if let Some(passage) = explanation.and_then(|explanation| explanation.passages.first()) {
-        text.push_str(&format!(" Its documentation states: \"{}\".", shortened(&tidy(&passage.text), MAX_PASSAGE)));
+        text.push_str(&format!(" Its documentation states: \"{}\".", shortened(&one_line(&passage.text), MAX_PASSAGE)));
     }
     text.push(' ');
     if called.name != experience.tool.name {
@@ -231,7 +232,10 @@ fn description_note(location: &ArgumentLocation<'_>) -> String {
 }
 
 fn short_description(location: &ArgumentLocation<'_>) -> Option<String> {
-    location.parameter.and_then(|_| description(&location.schemas)).map(|text| first_sentence(text, MAX_DESCRIPTION))
+    location
+        .parameter
+        .and_then(|_| location.schemas.text("description"))
+        .map(|text| first_sentence(text, MAX_DESCRIPTION))
 }
 
 fn parenthesised(text: String) -> String {
@@ -240,11 +244,7 @@ fn parenthesised(text: String) -> String {
 
 /// Formats the members of the location, or else of the tool, as `: it accepted_parameters a, b`.
 fn accepted_parameters(tool: &Tool, location: &ArgumentLocation<'_>) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for schema in &location.schemas {
-        let members = schema.get("properties").and_then(Value::as_object);
-        names.extend(members.into_iter().flat_map(|members| members.keys().map(String::as_str)));
-    }
+    let mut names = names(&location.schemas);
     if names.is_empty() {
         names = parameters(&tool.parameters);
     }

@@ -35,7 +35,7 @@ pub(super) fn purpose_term(fingerprint: &Fingerprint) -> Term {
 
 /// Lesson with its precomputed search terms.
 #[derive(Debug)]
-pub(super) struct LessonEntry {
+pub struct LessonEntry {
     pub(super) lesson: Arc<Lesson>,
     pub(super) vector: Option<Vector>,
     /// Content terms of its key, sorted.
@@ -52,14 +52,16 @@ impl IndexedMemory for Arc<LessonEntry> {
     }
 }
 
-impl LessonEntry {
-    pub(super) fn new(stored: StoredLesson) -> Self {
+impl From<StoredLesson> for Arc<LessonEntry> {
+    fn from(stored: StoredLesson) -> Self {
         let mut terms = content_terms(&stored.lesson.key);
         terms.extend(stored.lesson.client.as_ref().map(|facts| purpose_term(&facts.tool.fingerprint)));
         terms.sort_unstable();
-        Self { lesson: stored.lesson, vector: stored.vector, terms: terms.into() }
+        Self::new(LessonEntry { lesson: stored.lesson, vector: stored.vector, terms: terms.into() })
     }
+}
 
+impl LessonEntry {
     /// Whether requests can find the lesson.
     pub(super) fn is_searchable(&self) -> bool {
         self.lesson.retired.is_none() && !self.terms.is_empty()

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::entry::LessonEntry;
+use super::entry::{LessonEntry, StoredLesson};
 use super::query::Subject;
 use super::segment::LessonSegment;
+use crate::experience::Settings;
 use crate::memory::MemoryIndex;
 use callwright_search::retrieval::Term;
 use callwright_types::Lesson;
@@ -18,7 +19,7 @@ const RECENT_SHARE: usize = 8;
 
 /// Lessons of one scope in two segments: the base, and the lessons that were added or changed recently.
 #[derive(Debug, Clone, Default)]
-pub(super) struct LessonIndex {
+pub struct LessonIndex {
     base: Arc<LessonSegment>,
     recent: Arc<LessonSegment>,
     /// Whether each lesson of the base was deleted or replaced.
@@ -42,7 +43,9 @@ pub(super) struct Statistics {
 }
 
 impl MemoryIndex for LessonIndex {
+    type Stored = StoredLesson;
     type Memory = Arc<LessonEntry>;
+    type Settings = Settings;
 
     fn with(&self, changed: HashMap<String, Option<Arc<LessonEntry>>>) -> Self {
         let mut recent = self.recent.entries().to_vec();

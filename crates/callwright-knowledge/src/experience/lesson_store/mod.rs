@@ -1,8 +1,6 @@
 //! Index of all lessons.
 //!
-//! A store is immutable. [`LessonStore::with`] returns a new store with changes applied. Both share the lessons of
-//! unchanged scopes and, in a changed scope, all but the recent lessons. A store is therefore part of a turn's snapshot
-//! and is replaced as a whole.
+//! Two versions of a store share the lessons of unchanged scopes and, in a changed scope, all but the recent lessons.
 
 mod entry;
 mod index;
@@ -18,56 +16,34 @@ pub use entry::{StoredLesson, embedded_text};
 pub use query::{AvailableTool, RecallQuery, RecalledLesson, Subject};
 
 use super::Settings;
-use crate::memory::{MemoryChange, ScopedIndexes};
+use crate::memory::MemoryStore;
 use callwright_types::{Lesson, LessonDraft, Scope};
-use entry::LessonEntry;
 use index::LessonIndex;
 
 /// Maximum number of lessons that a new one is compared with.
 const MAX_SIMILAR: usize = 16;
 
-/// Search index over the lessons of all scopes.
-#[derive(Debug, Clone, Default)]
-pub struct LessonStore {
-    indexes: ScopedIndexes<LessonIndex>,
-    settings: Settings,
-}
+/// Search index over the lessons of all scopes. [`LessonStore::recall`] excludes retired lessons;
+/// [`LessonStore::about`] returns them.
+pub type LessonStore = MemoryStore<LessonIndex>;
 
 impl LessonStore {
-    /// Creates a store from lessons, including retired ones. [`Self::recall`] excludes retired lessons;
-    /// [`Self::about`] returns them.
-    pub fn new(lessons: impl IntoIterator<Item = StoredLesson>, settings: Settings) -> Self {
-        Self { indexes: ScopedIndexes::default(), settings }.with(lessons.into_iter().map(MemoryChange::Stored))
-    }
-
-    /// Returns the store after the changes, applied in order. Its results equal those of a store that is built from
-    /// scratch.
-    #[must_use]
-    pub fn with(&self, changes: impl IntoIterator<Item = MemoryChange<StoredLesson>>) -> Self {
-        let changes = changes.into_iter().map(|change| match change {
-            MemoryChange::Stored(stored) => MemoryChange::Stored(Arc::new(LessonEntry::new(stored))),
-            MemoryChange::Deleted(id) => MemoryChange::Deleted(id),
-        });
-        Self { indexes: self.indexes.with(changes), settings: self.settings }
-    }
-
     /// Returns the lessons that match a request, best first, at most [`RecallQuery::limit`]. Each lesson belongs to the
     /// scope, is not retired, concerns an available tool or none, and shares at least one content word of its key with
     /// the request. Equal stores and queries give equal results.
     pub fn recall(&self, query: &RecallQuery<'_>) -> Vec<RecalledLesson> {
-        let index = self.indexes.get(query.scope);
-        index.map(|index| search::search(index, query, &self.settings)).unwrap_or_default()
+        self.index(query.scope).map(|index| search::search(index, query, self.settings())).unwrap_or_default()
     }
 
     /// Returns the lessons of a scope about exactly these tools, including retired ones: the possible duplicates of a
     /// new lesson.
     pub fn about<'a>(&'a self, scope: &Scope, subject: Subject<'a>) -> impl Iterator<Item = &'a Arc<Lesson>> {
-        self.indexes.get(scope).into_iter().flat_map(move |index| index.about(subject))
+        self.index(scope).into_iter().flat_map(move |index| index.about(subject))
     }
 
     /// Whether a scope has lessons about a client's own tool of this name, regardless of its parameters.
     pub fn has_client_tool(&self, scope: &Scope, name: &str) -> bool {
-        self.indexes.get(scope).is_some_and(|index| index.has_client_tool(name))
+        self.index(scope).is_some_and(|index| index.has_client_tool(name))
     }
 
     /// Returns possible duplicates of a draft for [`learn`](crate::experience::learn): a few lessons about the same
@@ -76,8 +52,8 @@ impl LessonStore {
         let subject = Subject::from(draft);
         let tools = subject.all_tools();
         let query = RecallQuery { scope, text: &draft.key, tools: &tools, limit: MAX_SIMILAR, vector: None };
-        let settings = Settings { least_match: 0.0, ..self.settings };
-        let Some(index) = self.indexes.get(scope) else { return Vec::new() };
+        let settings = Settings { least_match: 0.0, ..*self.settings() };
+        let Some(index) = self.index(scope) else { return Vec::new() };
         let similar = search::search(index, &query, &settings).into_iter().map(|recalled| recalled.lesson);
         let same = similar.filter(|lesson| Subject::from(&**lesson).is_same(&subject));
         same.chain(index.about(subject).filter(|lesson| lesson.retired.is_some()).cloned()).collect()
@@ -85,41 +61,16 @@ impl LessonStore {
 
     /// Returns a lesson by its scope and id.
     pub fn get(&self, scope: &Scope, id: &str) -> Option<&Arc<Lesson>> {
-        self.indexes.get(scope)?.get(id)
+        self.index(scope)?.get(id)
     }
 
     /// Returns all lessons of a scope in the order in which they were learned.
     pub fn in_scope(&self, scope: &Scope) -> Vec<Arc<Lesson>> {
-        self.indexes.get(scope).map(LessonIndex::lessons).unwrap_or_default()
+        self.index(scope).map(LessonIndex::lessons).unwrap_or_default()
     }
 
     /// Whether this scope has any lesson.
     pub fn has_lessons(&self, scope: &Scope) -> bool {
-        self.indexes.get(scope).is_some()
-    }
-
-    /// Returns the scopes that have lessons, in no particular order.
-    pub fn scopes(&self) -> impl Iterator<Item = &Scope> {
-        self.indexes.scopes()
-    }
-
-    /// Returns the number of lessons, including retired ones.
-    pub fn len(&self) -> usize {
-        self.indexes.len()
-    }
-
-    /// Returns the number of retired lessons.
-    pub fn retired(&self) -> usize {
-        self.indexes.retired()
-    }
-
-    /// Whether there are no lessons.
-    pub fn is_empty(&self) -> bool {
-        self.indexes.is_empty()
-    }
-
-    /// Returns the search settings.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
+        self.index(scope).is_some()
     }
 }

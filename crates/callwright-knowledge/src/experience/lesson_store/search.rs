@@ -15,7 +15,7 @@ use super::query::{AvailableTool, RecallQuery, RecalledLesson};
 use super::segment::{LessonSegment, ShardPostings};
 use crate::experience::Settings;
 use crate::experience::merge::{is_conflict, latest};
-use crate::text::beginning;
+use callwright_common::text::beginning;
 use callwright_search::embedding::{QuantisedQuery, Vector};
 use callwright_search::retrieval::{Term, Weights, content_terms, rarity};
 use callwright_types::memory::ClientFacts;

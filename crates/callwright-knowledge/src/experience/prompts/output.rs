@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use crate::experience::Settings;
-use crate::experience::text::{shortened, tidy};
+use crate::experience::text::shortened;
 use callwright_common::json::bare;
+use callwright_common::text::{beginning_bytes, one_line};
 use callwright_judge::repair::answers::{AnswerShape, after_reasoning, read_value};
 
 /// Maximum number of bytes of an output that are parsed; a note is about a thousandth of that.
@@ -30,8 +31,7 @@ pub(in crate::experience) struct OutputCommands {
 /// Parses an output leniently. Models put commands into lists, bold text and fences, several into one line, and omit
 /// brackets and colons, or write their contents as JSON. Recognisable commands are parsed; everything else is skipped.
 pub(in crate::experience) fn parse_output(text: &str, settings: &Settings) -> OutputCommands {
-    let end = text.char_indices().map(|(at, letter)| at + letter.len_utf8()).take_while(|end| *end <= MAX_BYTES).last();
-    let text = bare(after_reasoning(text.get(..end.unwrap_or_default()).unwrap_or_default()));
+    let text = bare(after_reasoning(beginning_bytes(text, MAX_BYTES)));
     let mut parser =
         OutputParser { commands: OutputCommands::default(), open: OpenCommand::Nothing, last: None, settings };
     for line in text.lines() {
@@ -101,8 +101,8 @@ impl<'a> OutputParser<'a> {
 
 impl OutputCommands {
     fn add_note(&mut self, key: &str, value: &str, settings: &Settings) {
-        let key = shortened(&tidy(key), settings.key_chars).to_owned();
-        let value = shortened(&without_marks(&tidy(value)), settings.value_chars).to_owned();
+        let key = shortened(&one_line(key), settings.key_chars).to_owned();
+        let value = shortened(&without_marks(&one_line(value)), settings.value_chars).to_owned();
         let note = (key, value);
         if self.notes.len() < MAX_NOTES && !note.0.is_empty() && !note.1.is_empty() && !self.notes.contains(&note) {
             self.notes.push(note);
@@ -262,7 +262,7 @@ fn numbered(line: &str) -> Option<&str> {
 }
 
 fn normalized_answer(text: &str) -> String {
-    shortened(&without_marks(&tidy(text)), MAX_ANSWER_CHARS).to_owned()
+    shortened(&without_marks(&one_line(text)), MAX_ANSWER_CHARS).to_owned()
 }
 
 /// Strips enclosing emphasis marks and quotes.

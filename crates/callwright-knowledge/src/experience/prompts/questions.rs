@@ -1,13 +1,12 @@
 //! Prompts for thinking, taking notes and answering, with examples (paper, appendix B: two or three).
 
-use std::sync::LazyLock;
-
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::guide::TaskGuide;
 use crate::experience::text::shortened;
 use crate::experience::{NO_EXPERIENCE, Settings};
+use crate::prompt::{Messages, messages};
 use callwright_common::json::raw;
 use callwright_openai::Role;
 use callwright_types::Lesson;
@@ -65,15 +64,13 @@ Example
 {\"key\": \"water, pour, household measure\", \"value\": \"People name amounts in household measures. `water_plant` takes `litres` as a \
 number alone: convert the amount first.\"}";
 
-/// JSON Schema of a note.
-pub(in crate::experience) static NOTE_FORM: LazyLock<Value> = LazyLock::new(|| {
-    json!({
-        "type": "object",
-        "properties": {"key": {"type": "string"}, "value": {"type": "string"}},
-        "required": ["key", "value"],
-        "additionalProperties": false,
-    })
-});
+/// Answer that is one note.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only the form is used: notes may also be written as commands")]
+pub(in crate::experience) struct Note {
+    key: String,
+    value: String,
+}
 
 /// Instruction for the form of an answer.
 const ANSWER: &str = "Give the answer as `ANSWER: ...` on a line of its own, as short as the question requires, with nothing after it. \
@@ -133,7 +130,7 @@ enum NotesData<'a> {
 }
 
 /// Builds the prompt of the training stage: the question without its truth.
-pub(in crate::experience) fn training(question: &str, settings: &Settings, guide: &TaskGuide) -> Vec<(Role, String)> {
+pub(in crate::experience) fn training(question: &str, settings: &Settings, guide: &TaskGuide) -> Messages {
     let system = format!(
         "You answer questions, and you keep notes of what is worth knowing the next time. First answer. Then you learn whether the answer \
          was right, and the right answer. From then on you have {} messages, each with one or more of these commands:\n\n\
@@ -144,7 +141,7 @@ pub(in crate::experience) fn training(question: &str, settings: &Settings, guide
         guide.training(TRAINING),
     );
     let question = shortened(question, MAX_TEXT_CHARS);
-    vec![(Role::System, system), (Role::User, raw(&QuestionData { question }).get().to_owned())]
+    messages(system, &QuestionData { question })
 }
 
 /// Builds the message with the feedback on the answer.
@@ -160,11 +157,7 @@ pub(in crate::experience) fn continuation(left: usize) -> (Role, String) {
 
 /// Builds the prompt of the test stage: the question with the recalled notes. There are no further actions (paper,
 /// appendix B).
-pub(in crate::experience) fn solving(
-    question: &str,
-    notes: &[PromptNote<'_>],
-    guide: &TaskGuide,
-) -> Vec<(Role, String)> {
+pub(in crate::experience) fn solving(question: &str, notes: &[PromptNote<'_>], guide: &TaskGuide) -> Messages {
     let system = format!(
         "You answer questions. With each you are shown notes from earlier cases, or \"{NO_EXPERIENCE}\". Use a note where it applies to the \
          question, and pass over it where it does not.\n\n{ANSWER}\n\n{DATA}\n\n{}{}",
@@ -173,11 +166,11 @@ pub(in crate::experience) fn solving(
     );
     let notes = if notes.is_empty() { NotesData::None(NO_EXPERIENCE) } else { NotesData::Notes(notes) };
     let data = SolvingData { notes, question: shortened(question, MAX_TEXT_CHARS) };
-    vec![(Role::System, system), (Role::User, raw(&data).get().to_owned())]
+    messages(system, &data)
 }
 
 /// Builds the prompt for a note in the model's own words. `learned` describes a mistake or a success in general terms.
-pub(in crate::experience) fn wording(learned: &impl Serialize, settings: &Settings) -> Vec<(Role, String)> {
+pub(in crate::experience) fn wording(learned: &impl Serialize, settings: &Settings) -> Messages {
     let system = format!(
         "Assistants call tools. A program has recorded one mistake and its correction, or one success. You write notes for assistants that get such a \
          request the next time: put the record into words that help them. You have {} messages, each with one \
@@ -187,11 +180,11 @@ pub(in crate::experience) fn wording(learned: &impl Serialize, settings: &Settin
         settings.note_actions + 1,
         commands(settings),
     );
-    vec![(Role::System, system), (Role::User, raw(learned).get().to_owned())]
+    messages(system, learned)
 }
 
 /// Builds the prompt for a note that is abstracted from one case.
-pub(in crate::experience) fn reflecting(case: &impl Serialize, settings: &Settings) -> Vec<(Role, String)> {
+pub(in crate::experience) fn reflecting(case: &impl Serialize, settings: &Settings) -> Messages {
     let system = format!(
         "Assistants call tools. You are shown one case: a request, a faulty call, its diagnosis, and the call that worked. Write one note that helps \
          other assistants with other requests of this kind: what holds in general, and how a request of this kind becomes the right call.\n\n\
@@ -201,7 +194,7 @@ pub(in crate::experience) fn reflecting(case: &impl Serialize, settings: &Settin
          the note, at most {} characters. Both are empty where there is nothing to add to what is known.\n\n{DATA}\n\n{REFLECTING}",
         settings.key_chars, settings.value_chars
     );
-    vec![(Role::System, system), (Role::User, raw(case).get().to_owned())]
+    messages(system, case)
 }
 
 fn commands(settings: &Settings) -> String {

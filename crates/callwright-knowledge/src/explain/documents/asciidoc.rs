@@ -4,6 +4,7 @@
 use super::asciidoc_table::{AsciidocTable, TableOptions};
 use super::writer::BlockWriter;
 use crate::explain::blocks::{DEEPEST_HEADING, DocumentBlock};
+use callwright_common::text::beginning_bytes;
 
 /// Minimum length of the line that delimits a block.
 const LEAST_DELIMITER: usize = 4;
@@ -240,7 +241,7 @@ pub(super) fn inline(text: &str) -> String {
 /// Parses the markup at the start of `from`. Returns the text before it that remains with the text of the markup, and
 /// the length of the markup.
 fn markup<'a>(before: &'a str, from: &'a str) -> (Option<(&'a str, String)>, usize) {
-    let from = beginning(from);
+    let from = beginning_bytes(from, MAX_MARKUP_BYTES);
     let first = from.chars().next().map_or(1, char::len_utf8);
     match from.as_bytes().first() {
         // A macro or link: `xref:page.adoc[text]`, `https://a.example[text]`.
@@ -282,14 +283,6 @@ fn markup<'a>(before: &'a str, from: &'a str) -> (Option<(&'a str, String)>, usi
 
 /// Maximum length in bytes of markup; a mark whose end is farther away is text.
 const MAX_MARKUP_BYTES: usize = 1_000;
-
-fn beginning(text: &str) -> &str {
-    let mut end = text.len().min(MAX_MARKUP_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
-}
 
 fn inline_of_strong(inner: &str) -> String {
     inner.replace('`', "")

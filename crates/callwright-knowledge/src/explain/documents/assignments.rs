@@ -2,10 +2,10 @@
 //! constants with comments (`NOT_FOUND = 5; // ...`).
 
 use super::tables::CODE_LABEL;
-use crate::explain::blocks::{BlockKind, DocumentBlock, FLOW, folded};
+use crate::explain::blocks::{BlockKind, DocumentBlock, FLOW};
 use crate::explain::codes::{CodeLikelihood, is_integer, strength};
 use crate::explain::records::{LabelledRecord, joined};
-use crate::text::is_digits;
+use callwright_common::text::{is_digits, one_line};
 
 /// Minimum number of assignments in such a list.
 const LEAST_ASSIGNMENTS: usize = 3;
@@ -101,7 +101,7 @@ impl AssignmentList {
         if !comment.is_empty() {
             comments.push((*comment).to_owned());
         }
-        let described = folded(&joined_lines(&comments));
+        let described = one_line(&joined_lines(&comments));
         if is_scalar(value) {
             self.finish();
             // The constant's name and value denote the same error.
@@ -119,7 +119,7 @@ impl AssignmentList {
             self.fields.push((CODE_LABEL.to_owned(), code.to_owned()));
         }
         let label = if label.is_empty() { "description" } else { label };
-        self.fields.push((label.to_owned(), folded(value)));
+        self.fields.push((label.to_owned(), one_line(value)));
     }
 
     fn finish(&mut self) {

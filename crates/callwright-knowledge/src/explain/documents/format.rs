@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use callwright_common::text::beginning_bytes;
+
 /// Formats that have a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DocumentFormat {
@@ -80,11 +82,7 @@ fn has_markdown(text: &str) -> bool {
 }
 
 fn examined(text: &str) -> &str {
-    let mut end = text.len().min(EXAMINED_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    beginning_bytes(text, EXAMINED_BYTES)
 }
 
 #[cfg(test)]

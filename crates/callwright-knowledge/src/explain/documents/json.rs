@@ -6,10 +6,11 @@ use serde_json::{Map, Value};
 
 use super::inline_text::inline_text;
 use super::tables::{CODE_LABEL, MAX_COLUMNS, is_header, labelled};
-use crate::explain::blocks::{BlockKind, DEEPEST_HEADING, DocumentBlock, FLOW, folded};
+use crate::explain::blocks::{BlockKind, DEEPEST_HEADING, DocumentBlock, FLOW};
 use crate::explain::codes::{CodeLikelihood, is_integer, strength};
 use crate::explain::labels::{LabelRole, is_label, role};
 use crate::explain::records::{LabelledRecord, joined};
+use callwright_common::text::one_line;
 
 /// Maximum depth of objects inside a record that are merged into it; deeper ones are omitted.
 const MAX_RECORD_LEVELS: usize = 4;
@@ -63,7 +64,7 @@ impl JsonBlockReader {
                 Value::Object(_) => self.value(key, value, level + 1),
                 other => {
                     let fields =
-                        vec![(CODE_LABEL.to_owned(), folded(key)), ("description".to_owned(), texts_of(other))];
+                        vec![(CODE_LABEL.to_owned(), one_line(key)), ("description".to_owned(), texts_of(other))];
                     self.blocks.push(at_flow(BlockKind::Row(LabelledRecord { fields })));
                 }
             }
@@ -74,7 +75,7 @@ impl JsonBlockReader {
     fn container(&mut self, name: &str, members: &Map<String, Value>, level: usize) {
         self.heading(name, level);
         let (inner, own): (Vec<_>, Vec<_>) = members.iter().partition(|(_, value)| holds_objects(value));
-        let fields: Vec<_> = own.into_iter().map(|(key, value)| (folded(key), texts_of(value))).collect();
+        let fields: Vec<_> = own.into_iter().map(|(key, value)| (one_line(key), texts_of(value))).collect();
         if fields.iter().any(|(_, text)| !text.is_empty()) {
             self.records(fields);
         }
@@ -109,7 +110,7 @@ impl JsonBlockReader {
     fn record(&mut self, key: Option<&str>, members: &Map<String, Value>) {
         let mut fields = Vec::new();
         let key = key.filter(|_| !has_code(members));
-        fields.extend(key.map(|key| (CODE_LABEL.to_owned(), folded(key))));
+        fields.extend(key.map(|key| (CODE_LABEL.to_owned(), one_line(key))));
         flatten(&mut fields, members, MAX_RECORD_LEVELS);
         self.records(fields);
     }
@@ -123,7 +124,7 @@ impl JsonBlockReader {
 
     /// Adds a heading, unless it is nested deeper than headings go.
     fn heading(&mut self, name: &str, level: usize) {
-        let name = folded(name);
+        let name = one_line(name);
         if !name.is_empty() && level <= DEEPEST_HEADING {
             self.blocks.push(DocumentBlock { depth: level.max(1), kind: BlockKind::Heading(name) });
         }
@@ -209,9 +210,9 @@ fn flatten(fields: &mut Vec<(String, String)>, members: &Map<String, Value>, lev
             }
             Value::Array(elements) if holds_objects(value) => {
                 let texts: Vec<String> = elements.iter().map(|element| element_text(element, levels)).collect();
-                fields.push((folded(key), joined(&texts)));
+                fields.push((one_line(key), joined(&texts)));
             }
-            _ => fields.push((folded(key), texts_of(value))),
+            _ => fields.push((one_line(key), texts_of(value))),
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Lines within a paragraph that start a unit of their own.
 
-use crate::explain::blocks::folded;
 use crate::explain::codes::CodeLikelihood;
 use crate::explain::heads;
 use crate::explain::labels::is_label;
+use callwright_common::text::one_line;
 
 /// Joins the lines of a paragraph, except where a line starts with a label (`Cause: ...`) or a code.
 pub(super) fn parts(text: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
-    for line in text.split('\n').map(folded).filter(|line| !line.is_empty()) {
+    for line in text.split('\n').map(one_line).filter(|line| !line.is_empty()) {
         match parts.last_mut() {
             Some(last) if !begins_block(&line) => {
                 last.push(' ');

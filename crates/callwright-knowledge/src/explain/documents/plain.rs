@@ -1,10 +1,11 @@
 //! Plain text → blocks: paragraphs, list items, lines that define codes, and tab-separated columns.
 
 use super::lines::begins_block;
-use crate::explain::blocks::{BOLD_LINE, BlockKind, DocumentBlock, FLOW, folded};
+use crate::explain::blocks::{BOLD_LINE, BlockKind, DocumentBlock, FLOW};
 use crate::explain::codes::CodeLikelihood;
 use crate::explain::heads;
 use crate::explain::records::LabelledRecord;
+use callwright_common::text::one_line;
 
 /// Maximum length, in characters, of a heading above an underline.
 const MAX_HEADING_CHARS: usize = 120;
@@ -22,7 +23,7 @@ pub(super) fn plain(text: &str) -> Vec<DocumentBlock> {
         let underline = lines.peek().and_then(|next| level_of_underline(next));
         match underline.filter(|_| !line.trim().is_empty() && line.chars().nth(MAX_HEADING_CHARS).is_none()) {
             Some(level) => {
-                reader.push(level, BlockKind::Heading(folded(line)));
+                reader.push(level, BlockKind::Heading(one_line(line)));
                 lines.next();
             }
             None => reader.line(line),
@@ -42,14 +43,14 @@ struct PlainTextReader {
 
 impl PlainTextReader {
     fn line(&mut self, line: &str) {
-        let text = folded(line);
+        let text = one_line(line);
         let depth = FLOW + (indentation(line) / STEP).min(MAX_LEVELS);
         if text.is_empty() || level_of_underline(line).is_some() {
             return self.flush();
         }
         let cells: Vec<&str> = line.trim().split('\t').filter(|cell| !cell.trim().is_empty()).collect();
         if cells.len() > 1 && heads::sentence_head(cells[0]).is_some_and(|head| head.alone) {
-            let cells = cells.into_iter().map(folded).collect();
+            let cells = cells.into_iter().map(one_line).collect();
             return self.push(depth, BlockKind::Row(LabelledRecord::of_row(&[], cells)));
         }
         if depth == FLOW

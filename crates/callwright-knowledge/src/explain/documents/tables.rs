@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use crate::explain::blocks::{BlockKind, folded};
+use crate::explain::blocks::BlockKind;
 use crate::explain::codes::{CodeLikelihood, is_integer, normal_form, strength};
 use crate::explain::labels::{LabelRole, is_label, role};
 use crate::explain::records::{LabelledRecord, joined};
-use crate::text::letters;
+use callwright_common::text::{letters, one_line};
 
 /// Maximum number of cells per row or members per object in one record, because each is compared with the others.
 /// Further cells are omitted; further members form additional records.
@@ -256,5 +256,5 @@ fn is_data(cell: &str) -> bool {
 
 /// Returns the text of a cell with its lines joined.
 fn cell_text(cell: &str) -> String {
-    joined(&cell.split('\n').map(folded).collect::<Vec<_>>())
+    joined(&cell.split('\n').map(one_line).collect::<Vec<_>>())
 }

@@ -3,7 +3,8 @@
 use super::lines::parts;
 use super::plain::plain;
 use super::tables::{DocumentTableRow, MAX_COLUMNS, records};
-use crate::explain::blocks::{BOLD_LINE, BlockKind, DocumentBlock, FLOW, folded};
+use crate::explain::blocks::{BOLD_LINE, BlockKind, DocumentBlock, FLOW};
+use callwright_common::text::one_line;
 
 /// Maximum nesting depth of lists and definitions; deeper ones count as the deepest.
 const MAX_NESTING: usize = 32;
@@ -126,7 +127,7 @@ impl BlockWriter {
             let depth = self.depth();
             return self.blocks.extend(records(rows).into_iter().map(|kind| DocumentBlock { depth, kind }));
         }
-        let mut parts = if open == OpenBlockKind::Code { vec![folded(&text)] } else { parts(&text) }.into_iter();
+        let mut parts = if open == OpenBlockKind::Code { vec![one_line(&text)] } else { parts(&text) }.into_iter();
         let Some(text) = parts.next().filter(|text| !text.is_empty()) else {
             // The item's first paragraph is still to come.
             if open == OpenBlockKind::Item {

@@ -7,7 +7,7 @@ use super::evidence::{FailureEvidence, Finding};
 use super::substance::{member, members, substance};
 use super::text::text_failure;
 use crate::explain::body_words::is_absent;
-use crate::text::letters;
+use callwright_common::text::letters;
 
 /// Maximum number of nested envelopes that are opened; frameworks wrap twice, sometimes three times.
 const MAX_ENVELOPES: usize = 4;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::substance::member;
 use crate::explain::body_words::{is_absent, is_code_name, scalar};
-use crate::text::beginning;
+use callwright_common::text::beginning;
 
 /// Maximum length of the reason in characters.
 const MAX_REASON_CHARS: usize = 400;

@@ -57,7 +57,7 @@ const PAGE_TITLES: &[&str] = &[
 
 /// Returns the rule that recognises an error in a marked-up text.
 pub(super) fn markup_failure(text: &str) -> Option<Finding> {
-    let text = text.get(..text.floor_char_boundary(MAX_BYTES))?;
+    let text = beginning_bytes(text, MAX_BYTES);
     if is_page(text.as_bytes()) {
         return page_title(text).filter(|title| is_error_title(title)).map(|_| ("error_page", FailureEvidence::Form));
     }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use callwright_common::json::{Pointer, scalar_text};
+use callwright_common::text::beginning_bytes;
 use callwright_types::rules::{FailureRule, LinearRegex, RuledOutcome};
 
 /// Maximum number of bytes of a body or message in which a regular expression is searched. Longer error texts are
@@ -38,7 +39,7 @@ fn matches(rule: &FailureRule, subject: &OutcomeRuleInput<'_>) -> bool {
 
 fn condition_holds(rule: &FailureRule, subject: &OutcomeRuleInput<'_>) -> bool {
     if let (Some(expression), None) = (&rule.text, &rule.at) {
-        return expression.is_found_in(beginning(subject.text));
+        return expression.is_found_in(beginning_bytes(subject.text, MAX_SEARCHED_BYTES));
     }
     if rule.conditions().is_empty() {
         return true;
@@ -81,11 +82,7 @@ fn is_empty(value: &Value) -> bool {
 }
 
 fn matches_text(expression: &LinearRegex, value: &Value) -> bool {
-    scalar_text(value).is_some_and(|text| expression.is_found_in(beginning(&text)))
-}
-
-fn beginning(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(MAX_SEARCHED_BYTES)).unwrap_or(text)
+    scalar_text(value).is_some_and(|text| expression.is_found_in(beginning_bytes(&text, MAX_SEARCHED_BYTES)))
 }
 
 /// Returns the values at a pointer: several if it contains `*`, and `None` for each missing one.

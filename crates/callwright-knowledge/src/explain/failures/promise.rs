@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::markup::is_page;
-use crate::text::letters;
+use callwright_common::text::letters;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::promise::{Promise, PromisedShape, PromisedValue, Shortfall};
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::explain::body_words::{is_code_name, is_companion};
-use crate::text::letters;
+use callwright_common::text::letters;
 
 /// Members that accompany errors, in addition to the companions of any response (names folded): the request, the error
 /// location, parts of an HTTP message, and support data.

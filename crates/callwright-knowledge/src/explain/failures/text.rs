@@ -3,6 +3,7 @@
 use super::evidence::{FailureEvidence, Finding};
 use super::markup::markup_failure;
 use super::text_rules::{TEXT_RULES, TextRuleInput};
+use callwright_common::text::beginning_bytes;
 
 /// Maximum number of bytes that are examined.
 const MAX_BYTES: usize = 16 * 1024;
@@ -27,9 +28,9 @@ pub(super) fn text_failure(text: &str) -> Option<Finding> {
 }
 
 fn rule_input(text: &str) -> Option<TextRuleInput<'_>> {
-    let text = text.get(..text.floor_char_boundary(MAX_BYTES))?;
+    let text = beginning_bytes(text, MAX_BYTES);
     let line = text.lines().find(|line| !line.trim().is_empty())?;
-    let line = line.get(..line.floor_char_boundary(MAX_LINE_BYTES))?;
+    let line = beginning_bytes(line, MAX_LINE_BYTES);
     let line = line.trim_matches(|letter: char| letter.is_whitespace() || DECORATION.contains(&letter));
     // Truncated JSON is the beginning of a result and not a message.
     let short = !text.starts_with(['{', '['])

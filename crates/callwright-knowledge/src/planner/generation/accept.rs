@@ -16,8 +16,7 @@ use super::output_location::{kind_of, location, may_have};
 use super::prompt_data::type_name;
 use crate::planner::keys::{ConversationKeys, KeyArgument};
 use crate::planner::tools::PlanTool;
-use crate::text::letters;
-use callwright_common::text::excerpt;
+use callwright_common::text::{excerpt, letters};
 use callwright_types::plan::{Argument, Reference, Source};
 
 /// Parses and validates the goals of a selection. `tools` are the allowed names; a plan has room for `at_most` calls.
@@ -382,8 +381,8 @@ pub(super) fn grounded_value(
 
 /// Returns a missing source with a default question to the user, for models that provide none.
 pub(super) fn missing(tool: &PlanTool, name: &str) -> Source {
-    let about = tool.tool.parameter(name).and_then(|parameter| parameter.schema.get("description"));
-    let about = about.and_then(Value::as_str).map(|about| excerpt(about, QUOTED_CHARS)).unwrap_or_default();
+    let about = tool.tool.parameter(name).and_then(|parameter| tool.schemas(parameter.schema).text("description"));
+    let about = about.map(|about| excerpt(about, QUOTED_CHARS)).unwrap_or_default();
     let tool = tool.tool.name();
     let question = match about.is_empty() {
         true => format!("What is the value of `{name}` for {tool}?"),

@@ -7,9 +7,10 @@ use super::answer::parse;
 use super::converse::{CheckedAnswer, PlanRequester, PlanningCost};
 use super::error::GenerationError;
 use super::model::{PlanningModel, Purpose, Question};
-use super::prompts::{ConversationData, DATA, messages, object};
+use super::prompts::{ConversationData, DATA};
 use super::settings::GenerationSettings;
-use crate::text::beginning;
+use crate::prompt::{messages, object};
+use callwright_common::text::beginning;
 use callwright_judge::repair::answers::after_reasoning;
 use callwright_types::{Cost, Message};
 

@@ -17,7 +17,7 @@ use super::settings::Completion;
 use crate::planner::keys::{KeyArgument, KeySources};
 use crate::planner::producers::Candidate;
 use crate::planner::tools::PlanTool;
-use crate::text::beginning;
+use callwright_common::text::beginning;
 use callwright_judge::scanner::Parameter;
 use callwright_types::plan::{Argument, Source};
 
@@ -154,7 +154,7 @@ impl PlanGeneration<'_> {
             suppliers.data.push(ArgumentData {
                 name: parameter.name.to_owned(),
                 required: parameter.required,
-                schema: prompt_schema(parameter, self.settings),
+                schema: prompt_schema(&node.tool, parameter, self.settings),
                 tools: names,
             });
             let (name, required) = (parameter.name.to_owned(), parameter.required);

@@ -6,7 +6,7 @@ use super::error::{GenerationError, Limit};
 use super::model::{PlanningModel, Purpose, Question, Reply};
 use super::prompts::repair;
 use super::settings::GenerationSettings;
-use crate::text::beginning;
+use callwright_common::text::beginning;
 use callwright_common::tokens::estimated;
 use callwright_openai::Role;
 use callwright_types::Cost;

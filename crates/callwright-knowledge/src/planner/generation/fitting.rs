@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::QUOTED_CHARS;
+use crate::planner::tools::Schemas;
 use callwright_common::json::raw;
+use callwright_common::schema::{LocalSchema, Views};
 use callwright_common::text::excerpt;
 use callwright_judge::repair::repair_call;
 use callwright_judge::scanner::{CompiledTool, ToolSet, scan};
@@ -62,29 +64,32 @@ impl ToolParameters<'_> {
         ToolSet::of(Arc::clone(self.tool))
     }
 
+    fn schemas(&self, name: &str) -> Option<Schemas<'_>> {
+        let schema = self.tool.parameter(name)?.schema;
+        Some(Views::new(LocalSchema::within(&self.tool.tool.parameters, schema)))
+    }
+
     /// Returns the value that the schema determines: its default, constant or only enum value.
     pub(super) fn default_of(&self, name: &str) -> Option<Value> {
-        let schema = self.tool.parameter(name)?.schema;
-        let only = schema.get("enum").and_then(Value::as_array).filter(|values| values.len() == 1);
-        schema.get("default").or(schema.get("const")).or(only.and_then(|values| values.first())).cloned()
+        let schemas = self.schemas(name)?.certain();
+        let only = schemas.values("enum").filter_map(Value::as_array).find(|values| values.len() == 1);
+        let stated = ["default", "const"].into_iter().find_map(|keyword| schemas.values(keyword).next());
+        stated.or(only.and_then(|values| values.first())).cloned()
     }
 
     /// Whether a value of this kind can be converted to the argument. Any value can be written as a string or wrapped
     /// in a list.
     pub(super) fn can_be(&self, name: &str, kind: ValueKind) -> bool {
-        let types = self.tool.parameter(name).and_then(|parameter| parameter.schema.get("type"));
-        let types: Vec<&str> = match types {
-            Some(Value::String(one)) => vec![one],
-            Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
-            _ => return true,
-        };
-        types.iter().any(|accepted| match (kind, *accepted) {
-            (_, "string" | "array") | (ValueKind::String, _) => true,
-            (ValueKind::Object, accepted) => accepted == "object",
-            (ValueKind::Boolean, accepted) => accepted == "boolean",
-            (ValueKind::Integer | ValueKind::Number, accepted) => matches!(accepted, "integer" | "number"),
-            (ValueKind::Array, _) => false,
-        })
+        let Some(schemas) = self.schemas(name) else { return true };
+        let mut types = schemas.types().peekable();
+        types.peek().is_none()
+            || types.any(|accepted| match (kind, accepted) {
+                (_, "string" | "array") | (ValueKind::String, _) => true,
+                (ValueKind::Object, accepted) => accepted == "object",
+                (ValueKind::Boolean, accepted) => accepted == "boolean",
+                (ValueKind::Integer | ValueKind::Number, accepted) => matches!(accepted, "integer" | "number"),
+                (ValueKind::Array, _) => false,
+            })
     }
 }
 

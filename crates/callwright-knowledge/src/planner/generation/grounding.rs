@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::number_words::{in_words, significant_digits};
 use callwright_common::json::scalar_text;
+use callwright_common::text::spaced_words;
 
 /// Minimum length of a run of digits that has to occur in the texts.
 const MIN_CHECKED_DIGITS: usize = 3;
@@ -28,7 +29,7 @@ impl GroundingTexts {
     pub(super) fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut grounding = Self { words: " ".to_owned(), digits: String::new() };
         for text in texts {
-            grounding.words.push_str(folded(text).trim_start());
+            grounding.words.push_str(spaced_words(text).trim_start());
             grounding.digits.extend(text.chars().filter(char::is_ascii_digit));
             // Prevents a number that spans two texts.
             grounding.digits.push(' ');
@@ -75,7 +76,7 @@ impl GroundingTexts {
     /// Whether the words occur in the texts, ignoring case and punctuation. The last word may be a prefix: "euro"
     /// matches "euros".
     pub(super) fn contains_words(&self, words: &str) -> bool {
-        let folded = folded(words);
+        let folded = spaced_words(words);
         let open_end = folded.trim_end();
         let last = open_end.rsplit(' ').next().unwrap_or_default();
         !last.is_empty()
@@ -99,21 +100,6 @@ fn another_number(value: &Value, words: &str) -> Result<(), String> {
 /// Whether the text uses a script without spaces between words, which has no word boundaries.
 fn has_no_spaces(words: &str) -> bool {
     words.chars().any(|letter| matches!(u32::from(letter), 0x0E00..=0x0EFF | 0x3040..=0x30FF | 0x3400..=0x9FFF))
-}
-
-fn folded(text: &str) -> String {
-    let mut folded = " ".to_owned();
-    for letter in text.chars() {
-        if letter.is_alphanumeric() {
-            folded.extend(letter.to_lowercase());
-        } else if !folded.ends_with(' ') && letter != '\'' && letter != '’' {
-            folded.push(' ');
-        }
-    }
-    if !folded.ends_with(' ') {
-        folded.push(' ');
-    }
-    folded
 }
 
 /// Returns the first run of digits in a value that does not occur in `digits_of_texts`.

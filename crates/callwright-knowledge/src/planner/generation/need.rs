@@ -8,8 +8,9 @@ use super::converse::{CheckedAnswer, PlanRequester, PlanningCost};
 use super::error::GenerationError;
 use super::generate::PlanInputs;
 use super::model::{PlanningModel, Purpose, Question};
-use super::prompts::{ConversationData, DATA, OfferedData, messages, object, offered};
+use super::prompts::{ConversationData, DATA, OfferedData, offered};
 use super::settings::GenerationSettings;
+use crate::prompt::{messages, object};
 use callwright_types::Cost;
 
 /// Minimum number of tools of a chain.

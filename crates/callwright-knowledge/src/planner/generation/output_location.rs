@@ -1,8 +1,8 @@
 //! Locates a referenced value in an answer.
 
 use super::answer::{ItemSelection, TakenOutput};
-use crate::text::is_digits;
 use callwright_common::json::Pointer;
+use callwright_common::text::is_digits;
 use callwright_types::plan::{Item, Reference};
 use callwright_types::{OutputField, ValueKind};
 

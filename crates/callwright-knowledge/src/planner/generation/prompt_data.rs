@@ -3,23 +3,43 @@
 use serde_json::{Map, Value};
 
 use super::settings::GenerationSettings;
-use crate::text::beginning;
-use callwright_common::text::excerpt;
+use crate::planner::tools::PlanTool;
+use callwright_common::schema::resolve;
+use callwright_common::text::{beginning, excerpt};
 use callwright_judge::scanner::Parameter;
 use callwright_types::{OutputField, ValueKind};
 
-/// Returns a parameter's schema, reduced if it is too large.
-pub(super) fn prompt_schema(parameter: &Parameter<'_>, settings: &GenerationSettings) -> Value {
-    if parameter.schema.to_string().len() <= settings.schema_bytes {
-        return parameter.schema.clone();
+/// Maximum number of references from one schema to the next that are followed.
+const MAX_REFERENCES: usize = 8;
+
+/// Returns a parameter's schema with the keywords of the schema that it refers to, because a prompt has no definitions.
+/// It is reduced if it is too large.
+pub(super) fn prompt_schema(tool: &PlanTool, parameter: &Parameter<'_>, settings: &GenerationSettings) -> Value {
+    let schema = without_reference(&tool.tool.tool.parameters, parameter.schema);
+    if schema.to_string().len() <= settings.schema_bytes {
+        return schema;
     }
-    let kept =
-        ["type", "format"].into_iter().filter_map(|key| Some((key.to_owned(), parameter.schema.get(key)?.clone())));
+    let schemas = tool.schemas(parameter.schema);
+    let kept = ["type", "format"].into_iter();
+    let kept = kept.filter_map(|keyword| Some((keyword.to_owned(), schemas.values(keyword).next()?.clone())));
     let mut reduced: Map<String, Value> = kept.collect();
-    if let Some(about) = parameter.schema.get("description").and_then(Value::as_str) {
+    if let Some(about) = schemas.text("description") {
         reduced.insert("description".to_owned(), beginning(about, settings.description_chars).into());
     }
     Value::Object(reduced)
+}
+
+fn without_reference(root: &Value, schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    for _ in 0..MAX_REFERENCES {
+        let Some(members) = schema.as_object_mut() else { break };
+        let Some(Value::String(reference)) = members.shift_remove("$ref") else { break };
+        let target = resolve(root, &reference).and_then(|(_, target)| target.as_object());
+        for (keyword, value) in target.into_iter().flatten() {
+            members.entry(keyword).or_insert_with(|| value.clone());
+        }
+    }
+    schema
 }
 
 /// Returns the output fields of a tool for a prompt: the fields in `first`, then others up to the limit.

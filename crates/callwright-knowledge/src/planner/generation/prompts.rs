@@ -6,9 +6,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::settings::GenerationSettings;
-use crate::text::beginning;
-use callwright_common::json::raw;
-use callwright_openai::Role;
+use crate::prompt::{Messages, messages, object, one_of};
+use callwright_common::text::beginning;
 use callwright_types::{Message, Speaker};
 
 /// Part of both prompts: data from third parties may look like an instruction.
@@ -89,17 +88,12 @@ impl<'a> ConversationData<'a> {
     }
 }
 
-/// Returns the messages of a prompt: the instructions, and the data as one JSON object.
-pub(super) fn messages(system: String, data: &impl Serialize) -> Vec<(Role, String)> {
-    vec![(Role::System, system), (Role::User, raw(data).get().to_owned())]
-}
-
 /// Builds the prompt that selects the final tools of the request.
 pub(super) fn selection(
     conversation: &ConversationData<'_>,
     tools: &[(&str, &str)],
     settings: &GenerationSettings,
-) -> Vec<(Role, String)> {
+) -> Messages {
     let system = format!(
         "You plan calls of tools backward, from the request of the user. Select the tools that fulfil it.\n\n{DATA}\n\n\
          Rules:\n\
@@ -144,7 +138,7 @@ pub(super) fn selection_form(tools: &[(&str, &str)]) -> Value {
 /// Returns the JSON Schema of a list of goals.
 pub(super) fn goals_form(tools: &[(&str, &str)]) -> Value {
     let names: Vec<&str> = tools.iter().map(|(name, _)| *name).collect();
-    let goal = object(json!({"tool": {"type": "string", "enum": names}, "task": {"type": "string"}}));
+    let goal = object(json!({"tool": one_of(&names), "task": {"type": "string"}}));
     json!({"type": "array", "items": goal})
 }
 
@@ -198,7 +192,7 @@ pub(super) struct PlannedData<'a> {
 }
 
 /// Builds the prompt that requests the sources of all arguments of a call.
-pub(super) fn completion(conversation: &ConversationData<'_>, call: &RequestedCallData<'_>) -> Vec<(Role, String)> {
+pub(super) fn completion(conversation: &ConversationData<'_>, call: &RequestedCallData<'_>) -> Messages {
     let again = if call.before.is_empty() { "" } else { AGAIN };
     let system = format!(
         "You plan calls of tools backward, from the request of the user. Determine the source of each argument of one call, \
@@ -239,17 +233,13 @@ pub(super) fn completion_form(call: &RequestedCallData<'_>) -> Value {
     let tools: Vec<&str> = call.tools.iter().map(|tool| tool.name.as_str()).collect();
     let names: Vec<&str> = call.arguments.iter().map(|argument| argument.name.as_str()).collect();
     let (text, text_or_null) = (json!({"type": "string"}), json!({"type": ["string", "null"]}));
-    let mut tool = text.clone();
-    if !tools.is_empty() {
-        tool = json!({"type": "string", "enum": tools});
-    }
     let scalar = json!({"type": ["string", "number", "boolean", "null"]});
     let value = json!({"anyOf": [scalar, {"type": "array", "items": scalar}]});
     let item = json!({"type": ["string", "null"], "enum": ["first", "all", "choose", null]});
     let output = object(json!({"call": text, "output": text, "item": item}));
-    let call = object(json!({"call": text, "tool": tool, "task": text}));
+    let call = object(json!({"call": text, "tool": one_of(&tools), "task": text}));
     let argument = object(json!({
-        "name": {"type": "string", "enum": names},
+        "name": one_of(&names),
         "source": {"type": "string", "enum": ["value", "tool", "ask"]},
         "value": value,
         "words": text_or_null,
@@ -267,14 +257,10 @@ pub(super) fn repair(faults: &[String]) -> String {
     )
 }
 
-/// Returns the schema of an object with exactly these members, which providers accept as strict.
-pub(super) fn object(properties: Value) -> Value {
-    let required: Vec<&String> = properties.as_object().into_iter().flat_map(Map::keys).collect();
-    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
-}
-
 #[cfg(test)]
 mod tests {
+    use callwright_openai::Role;
+
     use super::*;
 
     fn message(text: &str) -> Message {

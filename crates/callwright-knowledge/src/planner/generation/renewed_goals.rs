@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 use super::accept::validate_goals;
 use super::answer::{SelectedGoal, parse};
 use super::converse::CheckedAnswer;
-use super::prompts::{ConversationData, DATA, OfferedData, goals_form, messages, object, offered};
+use super::prompts::{ConversationData, DATA, OfferedData, goals_form, offered};
 use super::settings::GenerationSettings;
-use callwright_openai::Role;
+use crate::prompt::{Messages, messages, object, one_of};
 
 /// Plan in progress, as shown in the prompt.
 #[derive(Debug, Serialize)]
@@ -49,7 +49,7 @@ pub(super) fn question(
     present: &PresentData<'_>,
     tools: &[(&str, &str)],
     settings: &GenerationSettings,
-) -> Vec<(Role, String)> {
+) -> Messages {
     let system = format!(
         "You plan calls of tools backward, from the request of the user. A plan is in progress, `present`, and the user has sent another \
          message. Determine the current goals.\n\n{DATA}\n\n\
@@ -71,8 +71,7 @@ pub(super) fn question(
 /// Returns the JSON Schema of its answer.
 pub(super) fn form(present: &PresentData<'_>, tools: &[(&str, &str)]) -> Value {
     let calls: Vec<&str> = present.calls.iter().map(|call| call.call.as_str()).collect();
-    let call = if calls.is_empty() { json!({"type": "string"}) } else { json!({"type": "string", "enum": calls}) };
-    object(json!({"goals": goals_form(tools), "changed": {"type": "array", "items": call}}))
+    object(json!({"goals": goals_form(tools), "changed": {"type": "array", "items": one_of(&calls)}}))
 }
 
 /// Current goals and changed calls.

@@ -15,12 +15,11 @@ use super::generate::{PlanGeneration, PlanInputs};
 use super::grounding::GroundingTexts;
 use super::model::{Purpose, Question};
 use super::prompt_data::prompt_schema;
-use super::prompts::{ConversationData, DATA, messages, object};
+use super::prompts::{ConversationData, DATA};
 use crate::planner::keys::{ConversationKeys, KeyArgument, KeySources};
 use crate::planner::tools::PlanTool;
-use crate::text::beginning;
-use callwright_common::text::excerpt;
-use callwright_openai::Role;
+use crate::prompt::{Messages, messages, object, one_of};
+use callwright_common::text::{beginning, excerpt};
 use callwright_types::Plan;
 use callwright_types::plan::{Argument, Node, Source};
 
@@ -114,7 +113,7 @@ impl PlanGeneration<'_> {
         inputs
     }
 
-    fn question(&self, template: &Plan, tools: &[PlanTool], inputs: &[TemplateInput<'_>]) -> Vec<(Role, String)> {
+    fn question(&self, template: &Plan, tools: &[PlanTool], inputs: &[TemplateInput<'_>]) -> Messages {
         let system = format!(
             "A plan of calls of tools is known, `known`, that served requests like the user's last message. Determine whether it fulfils the \
              current request, and the sources of its inputs.\n\n{DATA}\n\n\
@@ -158,11 +157,14 @@ impl PlanGeneration<'_> {
         });
         let inputs = inputs.iter().map(|input| {
             let first = input.uses.first();
-            let parameter = first.and_then(|first| first.tool.tool.parameter(first.argument));
+            let schema = first.and_then(|first| {
+                let parameter = first.tool.tool.parameter(first.argument)?;
+                Some(prompt_schema(&first.tool, &parameter, self.settings))
+            });
             InputData {
                 name: input.name,
                 required: input.uses.iter().any(|input_use| input_use.required),
-                schema: parameter.map_or(Value::Null, |parameter| prompt_schema(&parameter, self.settings)),
+                schema: schema.unwrap_or_default(),
             }
         });
         let goals = template.finals().iter().map(String::as_str).collect();
@@ -221,11 +223,10 @@ fn depth(plan: &Plan) -> usize {
 
 fn form(inputs: &[TemplateInput<'_>]) -> Value {
     let names: Vec<&str> = inputs.iter().map(|input| input.name).collect();
-    let name = if names.is_empty() { json!({"type": "string"}) } else { json!({"type": "string", "enum": names}) };
     let scalar = json!({"type": ["string", "number", "boolean", "null"]});
     let text_or_null = json!({"type": ["string", "null"]});
     let input = object(json!({
-        "name": name,
+        "name": one_of(&names),
         "source": {"type": "string", "enum": ["value", "ask"]},
         "value": {"anyOf": [scalar, {"type": "array", "items": scalar}]},
         "words": text_or_null,

@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::planner::producers::words::{is_opaque, name_words};
-use crate::text::is_digits;
+use crate::planner::tools::Schemas;
 use callwright_common::json::scalar_text;
+use callwright_common::text::{is_digits, letters};
 
 /// Maximum number of words that are read. A longer conversation is assumed to contain a key.
 const MAX_WORDS: usize = 20_000;
@@ -63,21 +64,21 @@ impl ConversationKeys {
     }
 
     /// Whether the conversation contains a possible key of these things that fits the schema.
-    pub(in crate::planner) fn may_contain(&self, schema: &Value, things: &[String]) -> bool {
+    pub(in crate::planner) fn may_contain(&self, form: KeyForm, things: &[String]) -> bool {
         self.is_long
-            || self.keys.iter().any(|key| fits(schema, key))
-            || self.numbers_of(things).any(|number| fits(schema, number))
+            || self.keys.iter().any(|key| form.fits(key))
+            || self.numbers_of(things).any(|number| form.fits(number))
     }
 
     /// Whether the conversation contains this value as a possible key of these things that fits the schema: whole, or as
     /// a part of a longer key that has the form of a key itself. Case and punctuation do not matter.
-    pub(super) fn may_be(&self, value: &Value, schema: &Value, things: &[String]) -> bool {
+    pub(super) fn may_be(&self, value: &Value, form: KeyForm, things: &[String]) -> bool {
         let Some(text) = scalar_text(value) else { return false };
         if self.is_long {
             return true;
         }
         let is_part = kind(&text) != WordKind::Plain;
-        let is_value = |key: &str| fits(schema, key) && (is_same(key, &text) || is_part && key.contains(&text));
+        let is_value = |key: &str| form.fits(key) && (is_same(key, &text) || is_part && key.contains(&text));
         self.keys.iter().any(|key| is_value(key)) || self.numbers_of(things).any(is_value)
     }
 
@@ -92,11 +93,8 @@ impl ConversationKeys {
 
 /// Whether two keys have the same letters and digits, ignoring case. Empty ones are not the same.
 fn is_same(one: &str, other: &str) -> bool {
-    let signs = |text: &str| -> Vec<char> {
-        text.chars().filter(|sign| sign.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    };
-    let one = signs(one);
-    !one.is_empty() && one == signs(other)
+    let one = letters(one);
+    !one.is_empty() && one == letters(other)
 }
 
 /// Whether a text is written like a word of a person and not like a key.
@@ -179,15 +177,35 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
     inside.filter(|inside| (1..MAX_BYTES).contains(&inside.len()))
 }
 
-/// Whether a word can be a value of a schema.
-fn fits(schema: &Value, word: &str) -> bool {
-    const UUID_CHARS: usize = 36;
-    let (kind, format) = (schema.get("type"), schema.get("format"));
-    match (kind.and_then(Value::as_str), format.and_then(Value::as_str)) {
-        (Some("integer"), _) => word.parse::<i64>().is_ok(),
-        (Some("number"), _) => word.parse::<f64>().is_ok(),
-        (_, Some("uuid")) => word.len() == UUID_CHARS && word.matches('-').count() == 4,
-        // Quoted texts may be anything; a key has no spaces.
-        _ => !word.contains(char::is_whitespace),
+/// Form of a key, as far as its schema states it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::planner) enum KeyForm {
+    Integer,
+    Number,
+    Uuid,
+    Text,
+}
+
+impl KeyForm {
+    pub(in crate::planner) fn new(schemas: &Schemas<'_>) -> Self {
+        let types: Vec<&str> = schemas.types().filter(|name| *name != "null").collect();
+        match types.as_slice() {
+            ["integer"] => Self::Integer,
+            ["number"] => Self::Number,
+            _ if schemas.text("format") == Some("uuid") => Self::Uuid,
+            _ => Self::Text,
+        }
+    }
+
+    /// Whether a word can be a key of this form.
+    fn fits(self, word: &str) -> bool {
+        const UUID_CHARS: usize = 36;
+        match self {
+            Self::Integer => word.parse::<i64>().is_ok(),
+            Self::Number => word.parse::<f64>().is_ok(),
+            Self::Uuid => word.len() == UUID_CHARS && word.matches('-').count() == 4,
+            // Quoted texts may be anything; a key has no spaces.
+            Self::Text => !word.contains(char::is_whitespace),
+        }
     }
 }

@@ -7,11 +7,13 @@ mod conversation_keys;
 use serde_json::Value;
 
 pub use self::conversation_keys::ConversationKeys;
+pub(super) use self::conversation_keys::KeyForm;
 use self::conversation_keys::is_plain;
 use super::producers::words::{identifies, is_opaque, is_verb, name_words, writes};
 use super::producers::{Candidate, Evidence, Producers, RequestScores};
-use super::tools::{PlanTool, Tools};
-use crate::text::is_digits;
+use super::tools::{PlanTool, Schemas, Tools};
+use callwright_common::schema::Views;
+use callwright_common::text::is_digits;
 use callwright_judge::scanner::Parameter;
 
 /// Number of candidates considered per argument: those that a plan's prompt would list first.
@@ -21,19 +23,23 @@ pub(super) const MAX_CANDIDATES: usize = 5;
 const FULL_KEY: f32 = 2.0;
 
 /// Whether a parameter is an opaque key without a default, constant or enum.
-pub(super) fn is_key(parameter: &Parameter<'_>) -> bool {
-    let kind = parameter.schema.get("type").and_then(Value::as_str);
-    let can_be_key = !matches!(kind, Some("boolean" | "array" | "object" | "null"));
-    can_be_key && !is_preset(parameter) && is_key_name(parameter.name)
+pub(super) fn is_key(tool: &PlanTool, parameter: &Parameter<'_>) -> bool {
+    is_key_of(&tool.schemas(parameter.schema), parameter.name)
 }
 
-/// Returns the schema of the items of a parameter that is a list of opaque keys.
-fn key_items<'a>(parameter: &Parameter<'a>) -> Option<&'a Value> {
-    let items = parameter.schema.get("items")?;
+fn is_key_of(schemas: &Schemas<'_>, name: &str) -> bool {
+    let mut types = schemas.types().peekable();
+    let is_open = types.peek().is_none();
+    let can_be_key = is_open || types.any(|name| !matches!(name, "boolean" | "array" | "object" | "null"));
+    can_be_key && !is_preset(schemas) && is_key_name(name)
+}
+
+/// Returns the form of the items of a parameter that is a list of opaque keys.
+fn key_items(schemas: &Schemas<'_>, name: &str) -> Option<KeyForm> {
+    let items = Views::new(schemas.items()?);
     // Words of fewer than four letters have no singular (`name_words`).
-    let name = parameter.name.trim_end_matches(['s', 'S']);
-    let item = Parameter { name, schema: items, ..*parameter };
-    (!is_preset(parameter) && is_key(&item)).then_some(items)
+    let name = name.trim_end_matches(['s', 'S']);
+    (!is_preset(schemas) && is_key_of(&items, name)).then(|| KeyForm::new(&items))
 }
 
 /// Whether the name of an argument or an output is that of an opaque key.
@@ -42,14 +48,14 @@ fn is_key_name(name: &str) -> bool {
 }
 
 /// Whether the schema determines or restricts the value.
-pub(super) fn is_preset(parameter: &Parameter<'_>) -> bool {
-    ["default", "const", "enum"].iter().any(|keyword| parameter.schema.get(*keyword).is_some())
+pub(super) fn is_preset(schemas: &Schemas<'_>) -> bool {
+    ["default", "const", "enum"].iter().any(|keyword| schemas.values(keyword).next().is_some())
 }
 
 /// Whether a tool requires a key, so that a plan can be necessary. If no offered tool does, the request need not be
 /// analysed.
 pub fn requires_key(tool: &PlanTool) -> bool {
-    tool.tool.parameters().any(|parameter| parameter.required && is_key(&parameter))
+    tool.tool.parameters().any(|parameter| parameter.required && is_key(tool, &parameter))
 }
 
 /// Returns the things that the argument is the key of: from its own name, else from its tool's name.
@@ -83,8 +89,8 @@ impl KeySources<'_> {
 /// Key argument of a planned call, or a list of keys. Its value comes from a tool unless the conversation has a key.
 #[derive(Debug, Clone)]
 pub(super) struct KeyArgument {
-    /// Schema of one key.
-    schema: Value,
+    /// Form of one key.
+    form: KeyForm,
     things: Vec<String>,
     /// Evident source: name of the tool, and the output that is the key; empty if its outputs are unknown.
     evident: Option<(String, String)>,
@@ -99,14 +105,17 @@ impl KeyArgument {
         parameter: &Parameter<'_>,
         has_suppliers: bool,
     ) -> Option<Self> {
-        let items = key_items(parameter);
-        let schema = if is_key(parameter) { parameter.schema } else { items? };
+        let schemas = tool.schemas(parameter.schema);
+        let form = match is_key_of(&schemas, parameter.name) {
+            true => KeyForm::new(&schemas),
+            false => key_items(&schemas, parameter.name)?,
+        };
         let evident = sources.evident(position, parameter.name).and_then(|candidate| {
             let producer = sources.tools.tool(candidate.tool)?;
             Some((producer.tool.name().to_owned(), candidate.output))
         });
         let things = things(tool, parameter.name);
-        (has_suppliers || evident.is_some()).then(|| Self { schema: schema.clone(), things, evident })
+        (has_suppliers || evident.is_some()).then(|| Self { form, things, evident })
     }
 
     /// Returns the name of the tool that evidently supplies the key.
@@ -117,8 +126,8 @@ impl KeyArgument {
     /// Whether a literal value can be the key, or a list of such keys: the conversation contains it in the form of a key.
     pub(super) fn may_be(&self, value: &Value, given: &ConversationKeys) -> bool {
         match value {
-            Value::Array(values) => values.iter().all(|value| given.may_be(value, &self.schema, &self.things)),
-            value => given.may_be(value, &self.schema, &self.things),
+            Value::Array(values) => values.iter().all(|value| given.may_be(value, self.form, &self.things)),
+            value => given.may_be(value, self.form, &self.things),
         }
     }
 
@@ -151,7 +160,7 @@ pub(super) fn repeats_input(argument: &str, output: &str, value: &Value, input: 
 /// Required key argument of a tool, with the tools that evidently supply it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prerequisite {
-    schema: Value,
+    form: KeyForm,
     things: Vec<String>,
     /// Positions of those tools, best first.
     pub producers: Vec<usize>,
@@ -162,12 +171,12 @@ impl Prerequisite {
     pub fn of_tool(tools: &dyn Tools, producers: &Producers, position: usize) -> Vec<Self> {
         let Some(tool) = tools.tool(position) else { return Vec::new() };
         let no_request = RequestScores::default();
-        let keys = tool.tool.parameters().filter(|parameter| parameter.required && is_key(parameter));
+        let keys = tool.tool.parameters().filter(|parameter| parameter.required && is_key(&tool, parameter));
         let all = keys.map(|parameter| {
             let candidates = producers.candidates(position, parameter.name, &no_request, MAX_CANDIDATES).into_iter();
             let evident = candidates.filter(|candidate| is_evident(tools, parameter.name, candidate));
             Self {
-                schema: parameter.schema.clone(),
+                form: KeyForm::new(&tool.schemas(parameter.schema)),
                 things: things(&tool, parameter.name),
                 producers: evident.map(|candidate| candidate.tool).collect(),
             }
@@ -177,7 +186,7 @@ impl Prerequisite {
 
     /// Whether the conversation contains a possible value of the argument.
     pub fn is_given(&self, given: &ConversationKeys) -> bool {
-        given.may_contain(&self.schema, &self.things)
+        given.may_contain(self.form, &self.things)
     }
 }
 
@@ -210,7 +219,7 @@ pub(super) fn weight(candidate: &Candidate, evidence: Evidence) -> f32 {
 /// ([`needs_plan`](super::when::needs_plan)), unless the operator confirmed a source.
 pub fn any_names_a_key(tools: &[PlanTool]) -> bool {
     tools.iter().any(|consumer| {
-        let keys = consumer.tool.parameters().filter(|parameter| parameter.required && is_key(parameter));
+        let keys = consumer.tool.parameters().filter(|parameter| parameter.required && is_key(consumer, parameter));
         keys.into_iter().any(|key| tools.iter().any(|producer| names_thing(producer, key.name)))
     })
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::vocabulary::{ToolTermCounts, WeightedTerms, union};
 use super::words::{content_words, identifies, is_verb, name_words, terms};
-use crate::text::beginning;
+use callwright_common::text::beginning;
 use callwright_search::retrieval::{Term, is_stop_word};
 use callwright_types::{OutputField, ValueKind};
 

@@ -1,6 +1,6 @@
 //! Comparable features of a tool, computed when tools are loaded.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ahash::RandomState;
@@ -11,10 +11,12 @@ use super::profile::{Profile, ProfileSource, subjects, things};
 use super::shape::ToolShape;
 use super::vocabulary::{ToolTermCounts, WeightedTerms, sum};
 use super::words::{content_words, name_words, terms, writes};
-use crate::text::beginning;
+use callwright_common::json::Pointer;
+use callwright_common::schema::{LocalSchema, Views};
+use callwright_common::text::beginning;
 use callwright_search::retrieval::Term;
 use callwright_types::OutputField;
-use callwright_types::output::{SchemaNode, SchemaValue, fields_of};
+use callwright_types::output::fields_of;
 
 /// Weight of a word in a tool's name, relative to 1 for a word in its description.
 const NAME_WEIGHT: f32 = 2.0;
@@ -136,9 +138,10 @@ impl ToolFeatures {
             })
             .collect();
         let things = subjects(&named);
-        let required = required(tool.parameters);
+        let parameters = Views::new(LocalSchema::root(tool.parameters));
+        let required: Vec<&str> = parameters.required().collect();
         let (mut inputs, mut needed, mut ready) = (Vec::new(), Vec::new(), true);
-        for argument in arguments(tool.parameters) {
+        for argument in arguments(&parameters) {
             let at = profiles.position(&argument, vocabulary);
             let Some(profile) = profiles.get(at) else { continue };
             let name = argument.name().into_owned();
@@ -228,27 +231,20 @@ fn trimmed(path: &str) -> &str {
 }
 
 /// Returns the arguments of a tool in the form of output fields.
-fn arguments(parameters: &Value) -> Vec<OutputField> {
-    let root = SchemaValue::root(parameters);
-    let properties = parameters.get("properties").and_then(Value::as_object);
-    let arguments = properties.into_iter().flatten().map(|(name, schema)| {
+fn arguments(parameters: &Views<'_, LocalSchema<'_>>) -> Vec<OutputField> {
+    let mut seen = HashSet::new();
+    let properties = parameters.properties().filter(|(name, _)| seen.insert(*name));
+    let arguments = properties.map(|(name, node)| {
         // Converts the top level of the argument's schema.
-        let name = name.replace('~', "~0").replace('/', "~1");
-        let mut field = OutputField::of_schema(root.inside(schema));
-        field.pointer = format!("/{name}");
-        field
+        let pointer = Pointer::root().child(name).into();
+        OutputField { pointer, ..OutputField::of_schema(node) }
     });
     arguments.collect()
 }
 
-fn required(parameters: &Value) -> Vec<&str> {
-    let required = parameters.get("required").and_then(Value::as_array);
-    required.into_iter().flatten().filter_map(Value::as_str).collect()
-}
-
 /// Returns the output fields of a bundled JSON Schema.
 pub fn output_fields(schema: &Value) -> Vec<OutputField> {
-    fields_of(SchemaValue::root(schema))
+    fields_of(LocalSchema::root(schema))
 }
 
 /// Returns the output fields of a tool's answer in a file: a JSON Schema, or a map from members to schemas.

@@ -1,6 +1,6 @@
 //! Splits names and descriptions into comparable words.
 
-use callwright_search::retrieval::{Term, is_stop_word, stem, words};
+use callwright_search::retrieval::{Term, is_stop_word, stem};
 
 /// Abbreviations in API names and their full forms.
 const ABBREVIATIONS: [(&str, &str); 30] = [
@@ -126,7 +126,7 @@ const IRREGULAR: [(&str, &str); 12] = [
 
 /// Returns the words of a name: singular, lower case, without abbreviations.
 pub(in crate::planner) fn name_words(name: &str) -> Vec<String> {
-    words(name).iter().map(|word| in_full(&stem(singular(word))).to_owned()).collect()
+    callwright_common::text::name_words(name).iter().map(|word| in_full(&stem(singular(word))).to_owned()).collect()
 }
 
 fn singular(word: &str) -> &str {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use callwright_common::json::scalar_text;
+use callwright_common::text::spaced_words;
 
 /// Minimum number of characters of a value that is searched for; shorter ones occur in any text.
 const MIN_VALUE_CHARS: usize = 2;
@@ -13,7 +14,7 @@ const DEPTH: usize = 4;
 /// Returns the position of the item with the most values in the texts. `None` if no item matches or the best match is
 /// ambiguous.
 pub fn choose_by_words<'a>(items: impl IntoIterator<Item = &'a Value>, texts: &[&str]) -> Option<usize> {
-    let text = format!(" {} ", texts.iter().map(|text| folded(text)).collect::<Vec<_>>().join(" "));
+    let text = spaced_words(&texts.join(" "));
     let named: Vec<usize> = items.into_iter().map(|item| named(item, &text, DEPTH)).collect();
     let most = *named.iter().max()?;
     let mut best = named.iter().enumerate().filter(|(_, count)| **count == most);
@@ -29,18 +30,11 @@ fn named(item: &Value, text: &str, depth: usize) -> usize {
         Value::Object(members) if depth > 0 => members.values().map(|member| named(member, text, depth - 1)).sum(),
         Value::Array(items) if depth > 0 => items.iter().map(|item| named(item, text, depth - 1)).sum(),
         Value::String(_) | Value::Number(_) => {
-            let value = folded(&scalar_text(item).unwrap_or_default());
-            let is_long_enough = value.chars().count() >= MIN_VALUE_CHARS;
-            usize::from(is_long_enough && text.contains(&format!(" {value} ")))
+            let value = spaced_words(&scalar_text(item).unwrap_or_default());
+            usize::from(value.trim().chars().count() >= MIN_VALUE_CHARS && text.contains(&value))
         }
         _ => 0,
     }
-}
-
-/// Returns the words in lower case, separated by one space.
-fn folded(text: &str) -> String {
-    let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

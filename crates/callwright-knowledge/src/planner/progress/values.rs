@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::text::{is_digits, letters};
 use callwright_common::json::scalar_text;
+use callwright_common::text::{is_digits, letters};
 use callwright_types::plan::{Item, Reference};
 
 /// Maximum number of items of one answer that are considered.

@@ -55,8 +55,9 @@ fn alarms_of(toolset: &Toolset) -> (usize, Vec<String>) {
     let offered: Vec<usize> = (0..producers.len()).collect();
     let (mut requests, mut alarms) = (0, Vec::new());
     for (at, operation) in toolset.operations.iter().enumerate() {
-        let needs_key =
-            tools.tool(at).unwrap().tool.parameters().any(|parameter| parameter.required && is_key(&parameter));
+        let needs_key = tools.tool(at).is_some_and(|tool| {
+            tool.tool.parameters().any(|parameter| parameter.required && is_key(&tool, &parameter))
+        });
         let in_path = operation.path.contains('{');
         let text = operation.tool.description.lines().next().unwrap_or_default().to_owned();
         if needs_key || in_path || text.is_empty() {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::names::is_index;
 use callwright_common::json::{Pointer, scalar_text};
+use callwright_common::text::is_digits;
 use callwright_types::plan::Item;
 
 /// Maximum number of values considered per answer.
@@ -93,7 +93,7 @@ impl AnswerWalker {
             Value::Object(members) => {
                 self.values.push((value.clone(), location));
                 // A member with a numeric name cannot be distinguished from a list index.
-                for (name, member) in members.iter().filter(|(name, _)| !is_index(name)) {
+                for (name, member) in members.iter().filter(|(name, _)| !is_digits(name)) {
                     self.visit(member, &pointer.child(name), index, depth + 1);
                 }
             }

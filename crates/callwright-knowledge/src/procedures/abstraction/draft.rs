@@ -3,11 +3,11 @@
 use super::answers::key;
 use super::calls::ProcedureTool;
 use super::origins::{AbstractedCall, ArgumentValueOrigin, label};
-use super::schema::Parameters;
+use super::schema::ValueSchema;
 use super::user_messages::is_trivial;
-use super::wording::{first_sentence, output_words, step_words};
+use super::wording::{output_words, step_words};
 use crate::procedures::Settings;
-use crate::text::beginning;
+use callwright_common::text::{beginning, first_sentence};
 use callwright_types::memory::{Backing, ClientTool, ProcedureInput};
 use callwright_types::plan::{Argument, Node, Source};
 use callwright_types::{Plan, ProcedureDraft};
@@ -142,7 +142,7 @@ fn input(
             return position;
         }
     }
-    let description = Parameters::new(step.tool.parameters).get(name).map(|parameter| parameter.description());
+    let description = ValueSchema::new(step.tool.parameters).member(name).map(|parameter| parameter.description());
     inputs.push(DraftInput {
         tool: step.tool.name.to_owned(),
         parameter: name.to_owned(),

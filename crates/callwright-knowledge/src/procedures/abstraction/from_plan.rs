@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::calls::ProcedureTool;
 use super::origins::{AbstractedCall, ArgumentValueOrigin, constant, label};
-use super::schema::{ExpandedSchema, Parameters};
+use super::schema::ValueSchema;
 use super::vocabulary::MemberVocabulary;
+use callwright_common::text::is_digits;
 use callwright_types::Plan;
 use callwright_types::plan::{Item, Reference, Source};
 
@@ -15,10 +16,11 @@ pub(super) fn steps<'a>(plan: &Plan, tools: &[ProcedureTool<'a>]) -> Option<(Vec
     let mut steps = Vec::new();
     for node in plan.nodes() {
         let tool = tools.iter().find(|tool| tool.name == node.tool)?;
-        let parameters = Parameters::new(tool.parameters);
-        let documented = node.arguments.iter().filter_map(|argument| Some((parameters.get(&argument.name)?, argument)));
+        let parameters = ValueSchema::new(tool.parameters);
+        let documented =
+            node.arguments.iter().filter_map(|argument| Some((parameters.member(&argument.name)?, argument)));
         let arguments = documented.map(|(parameter, argument)| {
-            let origin = match origin(&argument.source, parameter.schema(), &vocabulary) {
+            let origin = match origin(&argument.source, &parameter, &vocabulary) {
                 ArgumentValueOrigin::Known(source) => ArgumentValueOrigin::Known(
                     source.relabelled(|known| label(position(plan, known).unwrap_or(usize::MAX))),
                 ),
@@ -36,7 +38,7 @@ fn position(plan: &Plan, label: &str) -> Option<usize> {
     plan.nodes().iter().position(|node| node.label == label)
 }
 
-fn origin(source: &Source, schema: &ExpandedSchema<'_>, vocabulary: &MemberVocabulary) -> ArgumentValueOrigin {
+fn origin(source: &Source, schema: &ValueSchema<'_>, vocabulary: &MemberVocabulary) -> ArgumentValueOrigin {
     match source {
         Source::Value { value, words }
             if schema.has_fixed_value(value) || words.is_empty() && schema.has_enum_value(value) =>
@@ -69,7 +71,7 @@ fn generalized(reference: &Reference) -> Reference {
 }
 
 /// Whether a template consists of outputs and schema constants only.
-fn is_general(template: &Value, schema: &ExpandedSchema<'_>) -> bool {
+fn is_general(template: &Value, schema: &ValueSchema<'_>) -> bool {
     match template {
         Value::String(text) if is_output(text) => true,
         Value::Array(items) => schema.items().is_some_and(|inner| items.iter().all(|item| is_general(item, &inner))),
@@ -83,5 +85,5 @@ fn is_general(template: &Value, schema: &ExpandedSchema<'_>) -> bool {
 /// Whether the text is a placeholder: `{1}`, `{2}`, ...
 fn is_output(text: &str) -> bool {
     let number = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-    number.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+    number.is_some_and(is_digits)
 }

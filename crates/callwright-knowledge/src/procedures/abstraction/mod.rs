@@ -19,7 +19,7 @@ mod wording;
 
 pub use calls::{CompletedCall, ProcedureTool, Workflow};
 pub(super) use names::matching_names_score;
-pub(super) use schema::Parameters;
+pub(super) use schema::ValueSchema;
 pub use schema::names_only;
 pub(super) use wording::step_words;
 

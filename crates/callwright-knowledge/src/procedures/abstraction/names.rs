@@ -1,8 +1,8 @@
 //! Matches output fields to parameters by their names.
 
-use crate::text::letters;
 use callwright_common::json::Pointer;
-use callwright_search::retrieval::{stem, words};
+use callwright_common::text::{is_digits, letters, name_words};
+use callwright_search::retrieval::stem;
 
 /// Names that do not indicate what they belong to.
 const BARE: [&str; 8] = ["code", "id", "identifier", "key", "name", "number", "uuid", "value"];
@@ -38,7 +38,7 @@ pub(in crate::procedures) fn matching_names_score(
 /// Returns the similarity of the field at `location` in the answers of `producer` and a parameter.
 pub(super) fn name_similarity(target: ValueParameter<'_>, producer: &str, location: &Pointer) -> NameSimilarity {
     let tokens = location.tokens();
-    let names: Vec<&String> = tokens.iter().filter(|token| !is_index(token)).collect();
+    let names: Vec<&String> = tokens.iter().filter(|token| !is_digits(token)).collect();
     let field = names.last().map(|token| stems(token)).unwrap_or_default();
     let mut context: Vec<String> = names.iter().flat_map(|token| stems(token)).collect();
     context.extend(stems(producer));
@@ -62,14 +62,9 @@ pub(super) fn is_same_name(one: &str, other: &str) -> bool {
     letters(one) == letters(other)
 }
 
-/// Whether a pointer token is a list index.
-pub(super) fn is_index(token: &str) -> bool {
-    !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit())
-}
-
 /// Returns the words of a name in singular.
 pub(super) fn stems(name: &str) -> Vec<String> {
-    words(name).iter().map(|word| stem(word)).collect()
+    name_words(name).iter().map(|word| stem(word)).collect()
 }
 
 #[cfg(test)]

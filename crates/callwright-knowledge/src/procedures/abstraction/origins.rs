@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::answers::{AnswerIndex, AnswerLocation, key};
 use super::calls::{CompletedCall, ProcedureTool, Workflow};
 use super::names::{NameSimilarity, ValueParameter, is_same_name, name_similarity};
-use super::schema::{ExpandedSchema, Parameters};
+use super::schema::ValueSchema;
 use super::user_messages::{UserMessages, is_trivial};
 use super::vocabulary::MemberVocabulary;
 use callwright_types::plan::{Item, Reference, Source};
@@ -102,14 +102,14 @@ type Choices = Vec<(usize, usize)>;
 
 impl OriginTracer<'_> {
     fn arguments(&self, tool: &ProcedureTool<'_>, arguments: &Value) -> Vec<(String, ArgumentValueOrigin)> {
-        let parameters = Parameters::new(tool.parameters);
+        let parameters = ValueSchema::new(tool.parameters);
         let mut choices = Choices::new();
         // The name of an undocumented argument may itself be user data.
         let arguments = arguments.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
         let origins = arguments.filter_map(|(name, value)| {
-            let parameter = parameters.get(name)?;
-            let target = ValueParameter { tool: tool.name, parameter: parameter.name };
-            Some((parameter.name.to_owned(), self.origin(target, parameter.schema(), value, &mut choices)))
+            let schema = parameters.member(name)?;
+            let target = ValueParameter { tool: tool.name, parameter: name };
+            Some((name.clone(), self.origin(target, &schema, value, &mut choices)))
         });
         origins.collect()
     }
@@ -117,7 +117,7 @@ impl OriginTracer<'_> {
     fn origin(
         &self,
         target: ValueParameter<'_>,
-        schema: &ExpandedSchema<'_>,
+        schema: &ValueSchema<'_>,
         value: &Value,
         choices: &mut Choices,
     ) -> ArgumentValueOrigin {
@@ -141,7 +141,7 @@ impl OriginTracer<'_> {
     fn whole_value(
         &self,
         target: ValueParameter<'_>,
-        schema: &ExpandedSchema<'_>,
+        schema: &ValueSchema<'_>,
         value: &Value,
         choices: &mut Choices,
     ) -> Option<Source> {
@@ -159,7 +159,7 @@ impl OriginTracer<'_> {
     fn composed(
         &self,
         target: ValueParameter<'_>,
-        schema: &ExpandedSchema<'_>,
+        schema: &ValueSchema<'_>,
         value: &Value,
         outputs: &mut Vec<Reference>,
         choices: &mut Choices,
@@ -185,7 +185,7 @@ impl OriginTracer<'_> {
     fn part(
         &self,
         target: ValueParameter<'_>,
-        schema: &ExpandedSchema<'_>,
+        schema: &ValueSchema<'_>,
         value: &Value,
         outputs: &mut Vec<Reference>,
         choices: &mut Choices,

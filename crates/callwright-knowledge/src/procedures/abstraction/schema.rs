@@ -1,14 +1,9 @@
 //! Reads the schema of a tool's arguments.
 
-use std::collections::VecDeque;
-
 use serde_json::{Map, Value};
 
-use callwright_common::schema::resolve;
+use callwright_common::schema::{LocalSchema, Views};
 use callwright_types::memory::is_identifier;
-
-/// Maximum number of subschemas that are combined (`$ref`, `allOf`, `anyOf`, `oneOf`).
-const MAX_PARTS: usize = 32;
 
 /// Maximum depth of the names that are kept of a client's schema.
 const MAX_NAMED_DEPTH: usize = 6;
@@ -20,133 +15,77 @@ const MAX_NAMES: usize = 512;
 /// abstraction gets no more. Parameters whose names are not identifiers are removed.
 pub fn names_only(parameters: &Value) -> Value {
     let mut remaining = MAX_NAMES;
-    names_of(&ExpandedSchema::new(parameters, parameters), MAX_NAMED_DEPTH, &mut remaining)
+    names_of(LocalSchema::root(parameters), MAX_NAMED_DEPTH, &mut remaining)
 }
 
-fn names_of(schema: &ExpandedSchema<'_>, depth: usize, remaining: &mut usize) -> Value {
+fn names_of(node: LocalSchema<'_>, depth: usize, remaining: &mut usize) -> Value {
     let mut named_schema = Map::new();
     if depth == 0 {
         return Value::Object(named_schema);
     }
+    let schema = Views::new(node);
     let mut members = Map::new();
-    let names = schema.parts.iter().filter_map(|part| part.get("properties")?.as_object()).flatten();
-    for (name, member) in names.filter(|(name, _)| is_identifier(name)) {
+    for (name, member) in schema.properties().filter(|(name, _)| is_identifier(name)) {
         if *remaining == 0 || members.contains_key(name) {
             continue;
         }
         *remaining -= 1;
-        members.insert(name.clone(), names_of(&ExpandedSchema::new(schema.root, member), depth - 1, remaining));
+        members.insert(name.to_owned(), names_of(member, depth - 1, remaining));
     }
     if !members.is_empty() {
         named_schema.insert("properties".to_owned(), Value::Object(members));
     }
     if let Some(items) = schema.items() {
-        named_schema.insert("items".to_owned(), names_of(&items, depth - 1, remaining));
+        named_schema.insert("items".to_owned(), names_of(items, depth - 1, remaining));
     }
     Value::Object(named_schema)
 }
 
-/// Schema with all of its subschemas.
+/// Schemas of one value in a tool's arguments.
 #[derive(Debug, Clone)]
-pub(in crate::procedures) struct ExpandedSchema<'s> {
-    root: &'s Value,
-    parts: Vec<&'s Map<String, Value>>,
-}
+pub(in crate::procedures) struct ValueSchema<'s>(Views<'s, LocalSchema<'s>>);
 
-/// Parameter of a tool.
-#[derive(Debug, Clone)]
-pub(in crate::procedures) struct SchemaParameter<'s> {
-    pub(super) name: &'s str,
-    schema: ExpandedSchema<'s>,
-}
-
-/// Parameters of a tool.
-#[derive(Debug, Clone)]
-pub(in crate::procedures) struct Parameters<'s> {
-    schema: ExpandedSchema<'s>,
-}
-
-impl<'s> Parameters<'s> {
+impl<'s> ValueSchema<'s> {
+    /// Returns the schema of a tool's arguments.
     pub(in crate::procedures) fn new(parameters: &'s Value) -> Self {
-        Self { schema: ExpandedSchema::new(parameters, parameters) }
+        Self(Views::new(LocalSchema::root(parameters)))
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = SchemaParameter<'s>> {
-        let members = self.schema.parts.iter().filter_map(|part| part.get("properties")?.as_object());
-        let root = self.schema.root;
-        members.flatten().map(move |(name, schema)| SchemaParameter { name, schema: ExpandedSchema::new(root, schema) })
-    }
-
-    /// Returns the names of required parameters without a default.
-    pub(in crate::procedures) fn required_without_default(&self) -> impl Iterator<Item = &'s str> {
-        let required = self.schema.parts.iter().filter_map(|part| part.get("required")?.as_array());
-        required.flatten().filter_map(Value::as_str).filter(|name| !self.has_default(name))
-    }
-
-    fn has_default(&self, name: &str) -> bool {
-        self.get(name).is_some_and(|parameter| parameter.schema.parts.iter().any(|part| part.contains_key("default")))
-    }
-
-    pub(in crate::procedures) fn get(&self, name: &str) -> Option<SchemaParameter<'s>> {
-        self.iter().find(|parameter| parameter.name == name)
-    }
-}
-
-impl<'s> SchemaParameter<'s> {
-    pub(in crate::procedures) fn schema(&self) -> &ExpandedSchema<'s> {
-        &self.schema
-    }
-
-    /// Returns the description or title in the schema; may be empty.
-    pub(super) fn description(&self) -> &'s str {
-        self.text("description").or_else(|| self.text("title")).unwrap_or_default()
-    }
-
-    fn text(&self, keyword: &str) -> Option<&'s str> {
-        let mut texts = self.schema.parts.iter().filter_map(|part| part.get(keyword)?.as_str());
-        texts.find(|text| !text.trim().is_empty())
-    }
-}
-
-impl<'s> ExpandedSchema<'s> {
-    fn new(root: &'s Value, schema: &'s Value) -> Self {
-        let mut parts: Vec<&Map<String, Value>> = Vec::new();
-        let mut pending = VecDeque::from([schema]);
-        while let Some(schema) = pending.pop_front() {
-            let Some(members) = schema.as_object().filter(|_| parts.len() < MAX_PARTS) else { continue };
-            if parts.iter().any(|existing| std::ptr::eq(*existing, members)) {
-                continue;
-            }
-            parts.push(members);
-            let target = members.get("$ref").and_then(Value::as_str).and_then(|reference| resolve(root, reference));
-            pending.extend(target.map(|(_, target)| target));
-            for keyword in ["allOf", "anyOf", "oneOf"] {
-                pending.extend(members.get(keyword).and_then(Value::as_array).into_iter().flatten());
-            }
-        }
-        Self { root, parts }
-    }
-
-    /// Whether the value is the schema's constant or default.
-    pub(in crate::procedures) fn has_fixed_value(&self, value: &Value) -> bool {
-        self.parts.iter().any(|part| part.get("const") == Some(value) || part.get("default") == Some(value))
-    }
-
-    /// Whether the value is one of the schema's enum values.
-    pub(in crate::procedures) fn has_enum_value(&self, value: &Value) -> bool {
-        let mut lists = self.parts.iter().filter_map(|part| part.get("enum")?.as_array());
-        lists.any(|values| values.contains(value))
+    /// Returns the members with their names.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&'s str, Self)> {
+        self.0.properties().map(|(name, node)| (name, Self(Views::new(node))))
     }
 
     /// Returns the schema of a member.
-    pub(super) fn member(&self, name: &str) -> Option<Self> {
-        let mut members = self.parts.iter().filter_map(|part| part.get("properties")?.get(name));
-        members.next().map(|schema| Self::new(self.root, schema))
+    pub(in crate::procedures) fn member(&self, name: &str) -> Option<Self> {
+        self.0.member(name).map(Self)
     }
 
     /// Returns the schema of the items.
     pub(super) fn items(&self) -> Option<Self> {
-        self.parts.iter().find_map(|part| part.get("items")).map(|schema| Self::new(self.root, schema))
+        self.0.items().map(|node| Self(Views::new(node)))
+    }
+
+    /// Returns the names of required members without a default.
+    pub(in crate::procedures) fn required_without_default(&self) -> impl Iterator<Item = &'s str> {
+        self.0
+            .required()
+            .filter(|name| self.0.member(name).is_none_or(|member| member.values("default").next().is_none()))
+    }
+
+    /// Returns the description or title in the schema; may be empty.
+    pub(super) fn description(&self) -> &'s str {
+        self.0.text("description").or_else(|| self.0.text("title")).unwrap_or_default()
+    }
+
+    /// Whether the value is the schema's constant or default.
+    pub(in crate::procedures) fn has_fixed_value(&self, value: &Value) -> bool {
+        ["const", "default"].into_iter().any(|keyword| self.0.values(keyword).any(|fixed| fixed == value))
+    }
+
+    /// Whether the value is one of the schema's enum values.
+    pub(in crate::procedures) fn has_enum_value(&self, value: &Value) -> bool {
+        self.0.items_of("enum").any(|option| option == value)
     }
 }
 
@@ -161,13 +100,21 @@ mod tests {
         let schema = json!({"allOf": [{"$ref": "#/$defs/Base"}], "$defs": {"Base": {"properties": {
             "class": {"anyOf": [{"enum": ["economy", "first"]}, {"type": "null"}], "description": "The class."},
             "items": {"items": {"properties": {"unit": {"const": "kg"}}}}, "limit": {"default": 10}}}}});
-        let parameters = Parameters::new(&schema);
-        let class = parameters.get("class").unwrap();
+        let parameters = ValueSchema::new(&schema);
+        let class = parameters.member("class").unwrap();
         assert_eq!(class.description(), "The class.");
-        assert!(class.schema().has_enum_value(&json!("first")) && !class.schema().has_enum_value(&json!("second")));
-        assert!(parameters.get("limit").unwrap().schema().has_fixed_value(&json!(10)));
-        let unit = parameters.get("items").unwrap().schema().items().and_then(|item| item.member("unit"));
+        assert!(class.has_enum_value(&json!("first")) && !class.has_enum_value(&json!("second")));
+        assert!(parameters.member("limit").unwrap().has_fixed_value(&json!(10)));
+        let unit = parameters.member("items").unwrap().items().and_then(|item| item.member("unit"));
         assert!(unit.unwrap().has_fixed_value(&json!("kg")));
+    }
+
+    #[test]
+    fn members_behind_many_alternatives_are_found() {
+        let branches: Vec<Value> = (0..100).map(|at| json!({"properties": {format!("p{at}"): {}}})).collect();
+        let schema = json!({ "oneOf": branches });
+        assert!(ValueSchema::new(&schema).member("p99").is_some());
+        assert_eq!(names_only(&schema)["properties"].as_object().unwrap().len(), 100);
     }
 
     #[test]
@@ -184,9 +131,9 @@ mod tests {
     fn broken_and_cyclic_schemas_terminate() {
         let endless =
             json!({"$ref": "#", "allOf": [{"$ref": "#"}], "properties": {"a": {"$ref": "#/nowhere"}, "b": 7}});
-        assert_eq!(Parameters::new(&endless).iter().count(), 2);
+        assert_eq!(ValueSchema::new(&endless).members().count(), 2);
         for broken in [json!(null), json!([1]), json!({"properties": 7}), json!({"properties": [1]})] {
-            assert_eq!(Parameters::new(&broken).iter().count(), 0, "{broken}");
+            assert_eq!(ValueSchema::new(&broken).members().count(), 0, "{broken}");
         }
     }
 }

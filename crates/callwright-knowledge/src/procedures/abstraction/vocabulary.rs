@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 
 use super::calls::ProcedureTool;
-use super::names::{is_index, stems};
-use super::schema::Parameters;
+use super::names::stems;
+use super::schema::ValueSchema;
 use callwright_common::json::Pointer;
+use callwright_common::text::is_digits;
 use callwright_types::memory::is_identifier;
 
 /// Generic member names that are allowed without documentation, because they carry no user data.
@@ -51,8 +52,8 @@ impl MemberVocabulary {
         for tool in tools {
             vocabulary.words.extend(stems(tool.name));
             vocabulary.words.extend(stems(tool.description));
-            for parameter in Parameters::new(tool.parameters).iter() {
-                vocabulary.words.extend(stems(parameter.name));
+            for (name, parameter) in ValueSchema::new(tool.parameters).members() {
+                vocabulary.words.extend(stems(name));
                 vocabulary.words.extend(stems(parameter.description()));
             }
             let pointers = tool.outputs.iter().map(|field| field.pointer.as_str());
@@ -70,7 +71,7 @@ impl MemberVocabulary {
     /// Whether the name of a member may be stored.
     pub(super) fn allows_member(&self, token: &str) -> bool {
         let words = stems(token);
-        is_index(token)
+        is_digits(token)
             || self.members.contains(token)
             || is_identifier(token) && !words.is_empty() && words.iter().all(|word| self.words.contains(word))
     }

@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use super::calls::ProcedureTool;
 use crate::procedures::Settings;
-use crate::text::beginning;
-use callwright_search::retrieval::words;
+use callwright_common::text::{beginning, first_sentence, name_words};
 use callwright_types::plan::{Item, Node, Reference, Source};
 
 /// Maximum number of characters of a constant in a step.
@@ -16,7 +15,7 @@ pub(super) fn output_words<'t>(tools: impl Iterator<Item = &'t ProcedureTool<'t>
     let mut results: Vec<String> = Vec::new();
     for tool in tools {
         let sentence = first_sentence(tool.description).trim_end_matches('.');
-        let text = if sentence.is_empty() { words(tool.name).join(" ") } else { sentence.to_owned() };
+        let text = if sentence.is_empty() { name_words(tool.name).join(" ") } else { sentence.to_owned() };
         let text = beginning(&text, settings.description_chars).to_owned();
         if !results.contains(&text) {
             results.push(text);
@@ -78,12 +77,4 @@ fn enumeration(names: &[&str]) -> String {
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
         None => String::new(),
     }
-}
-
-/// Returns the first sentence of the first line.
-pub(super) fn first_sentence(text: &str) -> &str {
-    let text = text.trim();
-    let line = text.lines().next().unwrap_or_default();
-    let end = line.find(". ").map_or(line.len(), |at| at + 1);
-    line.get(..end).unwrap_or_default().trim()
 }

@@ -11,9 +11,8 @@ mod workflow;
 
 use std::collections::HashSet;
 
-use serde_json::Value;
-
 use super::{ProcedureTool, Settings, draft_of_plan};
+use callwright_common::schema::{LocalSchema, Views};
 use callwright_common::text::excerpt;
 use callwright_types::memory::Backing;
 use callwright_types::plan::{Argument, Node, Source};
@@ -77,8 +76,7 @@ pub fn draft<'a>(
 /// other steps use, or their own.
 fn node(step: &ImportedStep, tool: &ProcedureTool<'_>, inputs: &HashSet<&str>) -> Node {
     let mut arguments = step.arguments.clone();
-    let required = tool.parameters.get("required").and_then(Value::as_array);
-    for name in required.into_iter().flatten().filter_map(Value::as_str) {
+    for name in Views::new(LocalSchema::root(tool.parameters)).required() {
         if arguments.iter().all(|argument| argument.name != name) {
             let source = match inputs.contains(name) {
                 true => input(name),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::memory::{IndexedMemory, MemoryIndex};
-use crate::procedures::embedded_text;
+use crate::procedures::{Settings, embedded_text};
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::{Bm25, is_stop_word};
 use callwright_types::memory::Fingerprint;
@@ -68,14 +68,16 @@ impl IndexedMemory for StoredProcedure {
 
 /// Procedures by id; ids are in chronological order.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ProcedureIndex {
+pub struct ProcedureIndex {
     all: BTreeMap<String, StoredProcedure>,
     /// BM25 index of the active procedures.
     words: Option<Bm25<String>>,
 }
 
 impl MemoryIndex for ProcedureIndex {
+    type Stored = StoredProcedure;
     type Memory = StoredProcedure;
+    type Settings = Settings;
 
     fn with(&self, changed: HashMap<String, Option<StoredProcedure>>) -> Self {
         let mut all = self.all.clone();

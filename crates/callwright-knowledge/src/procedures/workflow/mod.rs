@@ -13,18 +13,17 @@ mod tests;
 
 use std::fmt::Write as _;
 
-use serde::Deserialize;
-
 pub use lookup::{ProcedureLookup, ToolOutputs};
 pub use prompts::OutlineRequest;
 pub use requester::Budget;
 
 use super::Settings;
+use callwright_common::text::{beginning, one_line};
 use callwright_types::Cost;
 use callwright_upstream::TextSource;
 use lookup::{FittingProcedures, RetrievedProcedures};
 use prompts::{OutlineContext, OutlineTask, edited, questions, reviewed, summary, updated};
-use requester::{OneMember, OutlineRequester, OutlineStop};
+use requester::{OutlineRequester, OutlineStop};
 
 /// Result of a workflow.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -86,44 +85,6 @@ struct OutlineRun<'a> {
     steps: Vec<String>,
 }
 
-/// Steps in words.
-#[derive(Debug, Deserialize)]
-struct StepsAnswer {
-    steps: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct QuestionsAnswer {
-    questions: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct SummaryAnswer {
-    answer: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct EditsAnswer {
-    edits: Vec<String>,
-}
-
-impl OneMember for StepsAnswer {
-    const MEMBER: &str = "steps";
-}
-
-impl OneMember for QuestionsAnswer {
-    const MEMBER: &str = "questions";
-}
-
-impl OneMember for SummaryAnswer {
-    const MEMBER: &str = "answer";
-    const IS_LIST: bool = false;
-}
-
-impl OneMember for EditsAnswer {
-    const MEMBER: &str = "edits";
-}
-
 impl OutlineRun<'_> {
     async fn run(&mut self) -> Result<(), OutlineStop> {
         let FittingProcedures { ids, shown: found } = self.lookup.for_request(self.task.request, self.settings).await;
@@ -143,8 +104,9 @@ impl OutlineRun<'_> {
 
     /// Rewrites the request into questions, retrieves procedures for each, and updates the draft from them.
     async fn update(&mut self) -> Result<Vec<OutlineContext>, OutlineStop> {
-        let answer: Option<QuestionsAnswer> = self.requester.request(&questions(&self.task, self.settings)).await?;
-        let Some(QuestionsAnswer { questions }) = answer else { return Ok(Vec::new()) };
+        let Some(questions) = self.requester.request(&questions(&self.task, self.settings)).await? else {
+            return Ok(Vec::new());
+        };
         let mut context = Vec::new();
         let mut all = RetrievedProcedures::default();
         for question in self.normalized(questions, self.settings.questions) {
@@ -157,9 +119,8 @@ impl OutlineRun<'_> {
                 all.add(&found);
                 continue;
             }
-            let summarized: Option<SummaryAnswer> =
-                self.requester.request(&summary(&self.task, &question, &found)).await?;
-            let answer = summarized.map(|summary| self.normalized(vec![summary.answer], 1)).unwrap_or_default().pop();
+            let summarized = self.requester.request(&summary(&self.task, &question, &found)).await?;
+            let answer = summarized.map(|summary| self.normalized(summary, 1)).unwrap_or_default().pop();
             context.extend(answer.map(|answer| OutlineContext::Summary { question, answer }));
         }
         // Without summaries, all procedures found are one context, each once.
@@ -176,9 +137,8 @@ impl OutlineRun<'_> {
     /// Reviews and edits the steps until no edits are needed.
     async fn refine(&mut self, context: &[OutlineContext]) -> Result<(), OutlineStop> {
         for _ in 0..self.settings.critic_rounds {
-            let review: Option<EditsAnswer> = self.requester.request(&reviewed(&self.task, &self.steps)).await?;
-            let edits =
-                review.map(|review| self.normalized(review.edits, self.settings.outline_steps)).unwrap_or_default();
+            let review = self.requester.request(&reviewed(&self.task, &self.steps)).await?;
+            let edits = review.map(|edits| self.normalized(edits, self.settings.outline_steps)).unwrap_or_default();
             if edits.is_empty() {
                 break;
             }
@@ -189,9 +149,8 @@ impl OutlineRun<'_> {
     }
 
     /// Replaces the steps unless the answer is empty.
-    fn replace_steps(&mut self, answer: Option<StepsAnswer>) {
-        let steps =
-            answer.map(|StepsAnswer { steps }| self.normalized(steps, self.settings.outline_steps)).unwrap_or_default();
+    fn replace_steps(&mut self, answer: Option<Vec<String>>) {
+        let steps = answer.map(|steps| self.normalized(steps, self.settings.outline_steps)).unwrap_or_default();
         if !steps.is_empty() {
             self.steps = steps;
         }
@@ -199,10 +158,7 @@ impl OutlineRun<'_> {
 
     /// Returns at most `at_most` non-empty texts, each on one line and truncated.
     fn normalized(&self, texts: Vec<String>, at_most: usize) -> Vec<String> {
-        let lines = texts.iter().map(|text| -> String {
-            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            text.chars().filter(|letter| !letter.is_control()).take(self.settings.step_chars).collect()
-        });
+        let lines = texts.iter().map(|text| beginning(&one_line(text), self.settings.step_chars).to_owned());
         lines.filter(|text| !text.is_empty()).take(at_most).collect()
     }
 }

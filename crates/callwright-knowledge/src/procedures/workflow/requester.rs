@@ -1,17 +1,19 @@
 //! Sends requests to a model within a budget.
 
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::procedures::Settings;
+use crate::prompt::Messages;
 use callwright_common::tokens::estimated;
-use callwright_judge::repair::answers::{AnswerShape, after_reasoning, read_object, read_value};
-use callwright_openai::Role;
+use callwright_judge::repair::answers::{AnswerShape, after_reasoning, read_value};
 use callwright_types::Cost;
 use callwright_upstream::{Answered, Manner, TextSource};
 
 /// Maximum size of an answer, in bytes.
 const MAX_BYTES: usize = 64 * 1024;
+
+/// Member of an answer that is one text, and not a list.
+pub(super) const ONE_TEXT: &str = "answer";
 
 /// Budget of a workflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,11 +24,12 @@ pub struct Budget {
     pub tokens: u64,
 }
 
-/// One request: messages and the JSON Schema of the answer.
+/// One request: messages, and the member of the JSON object that is the answer.
 #[derive(Debug)]
 pub(super) struct Prompt {
-    pub(super) messages: Vec<(Role, String)>,
+    pub(super) messages: Messages,
     pub(super) form: Value,
+    pub(super) member: &'static str,
 }
 
 /// Why no further request is possible.
@@ -52,9 +55,10 @@ pub(super) struct OutlineRequester<'a> {
 impl OutlineRequester<'_> {
     /// Sends a request and retries while the answer cannot be parsed, up to the configured number of attempts. Returns
     /// `None` if no attempt returned a parsable answer.
-    pub(super) async fn request<T: OneMember>(&mut self, prompt: &Prompt) -> Result<Option<T>, OutlineStop> {
+    pub(super) async fn request(&mut self, prompt: &Prompt) -> Result<Option<Vec<String>>, OutlineStop> {
         for _ in 0..self.settings.tries.max(1) {
-            if let Some(answer) = self.request_once(prompt).await?.as_deref().and_then(parse::<T>) {
+            let text = self.request_once(prompt).await?;
+            if let Some(answer) = text.and_then(|text| parse(&text, prompt.member)) {
                 return Ok(Some(answer));
             }
         }
@@ -90,38 +94,32 @@ impl OutlineRequester<'_> {
     }
 }
 
-/// Answer whose JSON object has one essential member. Models may give the value of that member alone.
-pub(super) trait OneMember: DeserializeOwned {
-    /// Name of the member.
-    const MEMBER: &str;
-    /// Whether the member is a list of texts, not one text.
-    const IS_LIST: bool = true;
-}
-
-/// Parses an answer: a JSON object, else the value of its essential member: a JSON list, the items of a written list,
-/// or a text.
-fn parse<T: OneMember>(text: &str) -> Option<T> {
+/// Parses an answer: the list of texts, or the one text, that is the member of a JSON object. Models may give the value
+/// of that member alone: a JSON list, the items of a written list, or a text.
+fn parse(text: &str, member: &str) -> Option<Vec<String>> {
     if text.len() > MAX_BYTES {
         return None;
     }
-    if let Ok(answer) = read_object(text) {
+    let texts = |value: Value| serde_json::from_value::<Vec<String>>(value).map_err(|error| error.to_string());
+    let of_member = |object: Value| match object.get(member) {
+        Some(Value::String(text)) if member == ONE_TEXT => Ok(vec![text.clone()]),
+        Some(value) => texts(value.clone()),
+        None => Err(format!("it has no `{member}`")),
+    };
+    if let Ok(answer) = read_value(text, AnswerShape::Object, of_member) {
         return Some(answer);
     }
-    let with_member = |value: Value| {
-        let answer = Value::Object(Map::from_iter([(T::MEMBER.to_owned(), value)]));
-        serde_json::from_value(answer).map_err(|error| error.to_string())
-    };
-    if !T::IS_LIST {
+    if member == ONE_TEXT {
         let text = Some(after_reasoning(text)).filter(|text| !text.starts_with(['{', '`', '[']))?;
-        return with_member(text.into()).ok();
+        return Some(vec![text.to_owned()]);
     }
     let items = written_items(after_reasoning(text));
     // Items may have words in brackets, which are no list.
     let is_written = items.len() > 1 && items.iter().all(|item| !item.starts_with(['[', '{']));
-    if !is_written && let Ok(answer) = read_value(text, AnswerShape::List, with_member) {
+    if !is_written && let Ok(answer) = read_value(text, AnswerShape::List, texts) {
         return Some(answer);
     }
-    if items.is_empty() { None } else { with_member(items.into()).ok() }
+    (!items.is_empty()).then_some(items)
 }
 
 /// Returns the items of a list in plain text or Markdown: lines that begin with a number or a bullet.
@@ -142,7 +140,6 @@ fn written_item(line: &str) -> Option<&str> {
 mod tests {
     use callwright_judge::repair::answers::{assert_understood, habits};
 
-    use super::super::{EditsAnswer, QuestionsAnswer, StepsAnswer, SummaryAnswer};
     use super::*;
 
     const STEPS: [&str; 2] = ["Find the fern's id with list_plants.", "Water it: [user] is asked for the litres."];
@@ -152,13 +149,13 @@ mod tests {
         let expected = STEPS.map(str::to_owned).to_vec();
         let object = |member: &str| format!("{{\"{member}\": {}}}", serde_json::json!(STEPS));
         // The prompts for a draft, an update and an edit request the same form.
-        assert_understood("steps", &object("steps"), &expected, |text| Some(parse::<StepsAnswer>(text)?.steps));
-        assert_understood("review", &object("edits"), &expected, |text| Some(parse::<EditsAnswer>(text)?.edits));
+        assert_understood("steps", &object("steps"), &expected, |text| parse(text, "steps"));
+        assert_understood("review", &object("edits"), &expected, |text| parse(text, "edits"));
         let one = object("questions").replace('{', "{\"outline\": [\"find the plant\"], ");
-        assert_understood("questions", &one, &expected, |text| Some(parse::<QuestionsAnswer>(text)?.questions));
+        assert_understood("questions", &one, &expected, |text| parse(text, "questions"));
         let one = r#"{"answer": "It takes the \"id\", and litres."}"#;
         let expected = "It takes the \"id\", and litres.".to_owned();
-        assert_understood("summary", one, &expected, |text| Some(parse::<SummaryAnswer>(text)?.answer));
+        assert_understood("summary", one, &expected, |text| parse(text, ONE_TEXT)?.pop());
     }
 
     #[test]
@@ -166,11 +163,7 @@ mod tests {
         let list = serde_json::json!(STEPS).to_string();
         let written = [format!("1. {}\n2. {}", STEPS[0], STEPS[1]), format!("Steps:\n- {}\n- {}", STEPS[0], STEPS[1])];
         for text in habits(&list).into_iter().chain(written) {
-            assert_eq!(
-                parse::<StepsAnswer>(&text).map(|answer| answer.steps).as_deref(),
-                Some(&STEPS.map(str::to_owned)[..]),
-                "{text}"
-            );
+            assert_eq!(parse(&text, "steps").as_deref(), Some(&STEPS.map(str::to_owned)[..]), "{text}");
         }
     }
 }

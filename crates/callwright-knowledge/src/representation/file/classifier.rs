@@ -11,8 +11,8 @@ use super::error::RepresentationError;
 use super::limits;
 use super::stored::StoredClassifier;
 use super::write::replace;
-use crate::text::shortened;
 use callwright_common::digest::hex;
+use callwright_common::text::shortened;
 use callwright_common::watch::FolderFile;
 use callwright_search::retrieval::{ClassifierModel, ClassifierWeights, ToolClass, ToolClassifier};
 

@@ -20,13 +20,11 @@ pub use stored::{
 };
 
 pub(super) use classifier::read_classifier;
-pub(super) use tidy::tidy;
 
-use crate::text::shortened;
+use callwright_common::text::shortened;
 use callwright_common::watch::{Folder, FolderFile};
 use callwright_common::yaml::{self, Bounds, YamlProblem};
 use callwright_search::retrieval::{ClassifierModel, ClassifierWeights};
-use form::RepresentationFileForm;
 use validate::{InvalidValue, validate};
 
 /// Limits of the YAML parser.
@@ -81,12 +79,12 @@ impl RepresentationFile {
 
     /// Parses and validates a file. Errors contain file, line, column and fix.
     pub(super) fn parse(file: &FolderFile) -> Result<Self, RepresentationError> {
-        let form: RepresentationFileForm = match yaml::is_blank(&file.text) {
-            true => RepresentationFileForm::default(),
+        let content: Self = match yaml::is_blank(&file.text) {
+            true => Self::default(),
             false => yaml::read(&file.text, BOUNDS).map_err(|problem| invalid(file, problem))?,
         };
-        match validate(&form) {
-            Ok(()) => Ok(form.into_file()),
+        match validate(&content) {
+            Ok(()) => Ok(content),
             Err(InvalidValue { location, message }) => {
                 Err(invalid(file, yaml::problem_at(&file.text, &location, message, BOUNDS)))
             }

@@ -7,9 +7,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::classifier::{parse_verified, read_text};
-use super::form::{ClassifierReferenceForm, RankingForm, RepresentationFileForm, RepresentationToolForm};
 use super::validate::{InvalidValue, validate};
-use super::{RepresentationError, RepresentationFile, StoredClassifier, StoredRepresentation};
+use super::{Ranking, RepresentationError, RepresentationFile, StoredClassifier, StoredRepresentation};
 use callwright_common::digest::{add_part, hex};
 use callwright_search::retrieval::ToolClassifier;
 use callwright_types::Evidence;
@@ -53,12 +52,10 @@ pub(in crate::representation) fn shared_classifier(
 }
 
 fn reference_of(shared: &SharedRepresentation, reference: &Value) -> Result<StoredClassifier, RepresentationError> {
-    let form: ClassifierReferenceForm =
+    let stored: StoredClassifier =
         serde_json::from_value(reference.clone()).map_err(|error| invalid_content(&shared.id, &error))?;
-    let (toolset, classifier) = (shared.toolset.clone(), Some(form));
-    let form = RepresentationFileForm { toolset, learned: None, ranking: None, classifier, tools: Vec::new() };
-    check(&form)?;
-    form.into_file().classifier.ok_or_else(|| invalid_content(&shared.id, &"there is no classifier"))
+    check(&RepresentationFile { classifier: Some(stored.clone()), ..RepresentationFile::default() })?;
+    Ok(stored)
 }
 
 impl RepresentationFile {
@@ -76,8 +73,7 @@ impl RepresentationFile {
         let (path, text) = read_text(path, stored)?;
         let unusable = |message| RepresentationError::InvalidContent { path, location: "/".to_owned(), message };
         parse_verified(&text, stored).map_err(unusable)?;
-        let form = ClassifierReferenceForm::new(stored);
-        let reference = serde_json::to_value(form).map_err(|error| invalid_content("/classifier", &error))?;
+        let reference = serde_json::to_value(stored).map_err(|error| invalid_content("/classifier", &error))?;
         Ok(Some(SharedRepresentation {
             id: shared_classifier_id(self.toolset.as_deref()),
             toolset: self.toolset.clone(),
@@ -99,10 +95,9 @@ impl RepresentationFile {
         evidence_of: impl Fn(&str) -> Vec<Evidence>,
         now: Timestamp,
     ) -> Result<Vec<SharedRepresentation>, RepresentationError> {
-        let form = RepresentationFileForm::new(self);
-        check(&form)?;
+        check(self)?;
         let ranking = self.ranking.map(|ranking| SharedRanking { sharpness: ranking.sharpness, words: ranking.words });
-        let shared = form.tools.iter().map(|tool| {
+        let shared = self.tools.iter().map(|tool| {
             Ok(SharedRepresentation {
                 id: shared_id(self.toolset.as_deref(), &tool.tool),
                 toolset: self.toolset.clone(),
@@ -124,15 +119,14 @@ impl RepresentationFile {
     pub fn from_shared(shared: &SharedRepresentation) -> Result<Self, RepresentationError> {
         let patterns =
             serde_json::from_value(shared.patterns.clone()).map_err(|error| invalid_content(&shared.id, &error))?;
-        let form = RepresentationFileForm {
+        let file = Self {
             toolset: shared.toolset.clone(),
-            learned: None,
-            ranking: shared.ranking.map(|SharedRanking { sharpness, words }| RankingForm { sharpness, words }),
-            classifier: None,
-            tools: vec![RepresentationToolForm { tool: shared.tool.clone(), patterns }],
+            ranking: shared.ranking.map(|SharedRanking { sharpness, words }| Ranking { sharpness, words }),
+            tools: vec![StoredRepresentation { tool: shared.tool.clone(), patterns }],
+            ..Self::default()
         };
-        check(&form)?;
-        Ok(form.into_file())
+        check(&file)?;
+        Ok(file)
     }
 
     /// Overrides the tools of this file with the shared representations of its toolset. Invalid ones are skipped.
@@ -153,8 +147,8 @@ impl RepresentationFile {
     }
 }
 
-fn check(form: &RepresentationFileForm) -> Result<(), RepresentationError> {
-    validate(form).map_err(|InvalidValue { location, message }| invalid_content(&location.to_string(), &message))
+fn check(file: &RepresentationFile) -> Result<(), RepresentationError> {
+    validate(file).map_err(|InvalidValue { location, message }| invalid_content(&location.to_string(), &message))
 }
 
 fn invalid_content(location: &str, message: &impl ToString) -> RepresentationError {

@@ -1,48 +1,58 @@
 //! Content of a representation file.
 
 use std::fmt;
-use std::str::FromStr;
 
 use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
 
+use super::form::{ClassifierReferenceForm, PatternForm, read_macro_f1, write_macro_f1};
 use super::limits;
-use super::tidy::tidy;
-use crate::text::shortened;
+use callwright_common::text::{one_line, shortened};
 use callwright_search::retrieval::ClassifierWeights;
 use callwright_types::representation::{Pattern, Representation};
 
 /// Representation file: learned and edited patterns of the tools of one toolset.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct RepresentationFile {
     /// Toolset; `None` for tools that clients send, which are matched by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub toolset: Option<String>,
     /// Last run of the learner.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub learned: Option<LearnerRun>,
     /// Ranking parameters of the tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ranking: Option<Ranking>,
     /// Classifier beside the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub classifier: Option<StoredClassifier>,
     /// Tools in the order of the file.
     pub tools: Vec<StoredRepresentation>,
 }
 
 /// Run of the learner.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LearnerRun {
     /// Date of the run.
     pub date: Date,
     /// Name of the proposer: [`Proposer::name`](crate::representation::Proposer::name).
     pub proposer: String,
     /// Embedder of the vectors in the run; `None`: words only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub embedder: Option<String>,
     /// Seed of the split of the samples.
     pub seed: u64,
     /// Macro-F1 on the validation samples before and after, in percent.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(serialize_with = "write_macro_f1", deserialize_with = "read_macro_f1")]
     pub macro_f1: Option<(f64, f64)>,
 }
 
 /// Parameters that combine word and semantic similarity to a score. Learned together with the patterns.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Ranking {
     /// Weight of the best similarity relative to the others.
     pub sharpness: f32,
@@ -51,7 +61,8 @@ pub struct Ranking {
 }
 
 /// Reference of a representation file to its classifier.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "ClassifierReferenceForm", into = "ClassifierReferenceForm")]
 pub struct StoredClassifier {
     /// Weights of its contribution.
     pub weights: ClassifierWeights,
@@ -60,20 +71,23 @@ pub struct StoredClassifier {
 }
 
 /// Tool of a file.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StoredRepresentation {
     /// Name of the tool.
     pub tool: String,
     /// Patterns in the order of the file.
+    #[serde(default)]
     pub patterns: Vec<StoredPattern>,
 }
 
 /// Pattern with its source.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "PatternForm", into = "PatternForm")]
 pub struct StoredPattern {
     /// Pattern.
     pub pattern: Pattern,
-    /// PatternSource of the pattern.
+    /// Source of the pattern.
     pub source: PatternSource,
     /// Gain in macro-F1 on the validation samples, in percentage points.
     pub gain: Option<f64>,
@@ -81,8 +95,9 @@ pub struct StoredPattern {
     pub date: Option<Date>,
 }
 
-/// PatternSource of a pattern.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Source of a pattern.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum PatternSource {
     /// Proposed by this proposer and not edited since.
     Learned(String),
@@ -113,11 +128,17 @@ impl fmt::Display for PatternSource {
     }
 }
 
-impl FromStr for PatternSource {
-    type Err = String;
+impl From<PatternSource> for String {
+    fn from(source: PatternSource) -> Self {
+        source.to_string()
+    }
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
+impl TryFrom<String> for PatternSource {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.as_str() {
             "edited" => Ok(Self::Edited),
             "written" => Ok(Self::Written),
             _ => match text.strip_prefix(LEARNED).map(str::trim).filter(|proposer| !proposer.is_empty()) {
@@ -132,9 +153,9 @@ impl StoredPattern {
     /// Returns a pattern of `proposer` that the validation samples confirmed. Its texts are normalised for a file: one
     /// line, no control characters, within the limits.
     pub fn learned(pattern: &Pattern, proposer: &str, gain: f64, date: Date) -> Self {
-        let cases = pattern.cases.iter().map(|case| shortened(&tidy(case), limits::CASE_CHARS).to_owned());
+        let cases = pattern.cases.iter().map(|case| shortened(&one_line(case), limits::CASE_CHARS).to_owned());
         let mut cases: Vec<String> = cases.filter(|case| !case.is_empty()).take(limits::CASES).collect();
-        let mut description = shortened(&tidy(&pattern.description), limits::DESCRIPTION_CHARS).to_owned();
+        let mut description = shortened(&one_line(&pattern.description), limits::DESCRIPTION_CHARS).to_owned();
         // Without a general sentence, the first case becomes the description. The set of texts stays as it was
         // validated.
         if description.is_empty() && !cases.is_empty() {
@@ -143,7 +164,7 @@ impl StoredPattern {
         let weight = pattern.weight.clamp(limits::LEAST_WEIGHT, limits::WEIGHT);
         Self {
             pattern: Pattern { description, cases, weight },
-            source: PatternSource::Learned(tidy(proposer)),
+            source: PatternSource::Learned(one_line(proposer)),
             gain: Some(gain),
             date: Some(date),
         }
@@ -189,10 +210,10 @@ mod tests {
     #[test]
     fn sources_are_parsed_as_written() {
         for source in [PatternSource::Learned("gpt 4".to_owned()), PatternSource::Edited, PatternSource::Written] {
-            assert_eq!(source.to_string().parse(), Ok(source));
+            assert_eq!(PatternSource::try_from(source.to_string()), Ok(source));
         }
         for wrong in ["", "learned", "learned ", "Edited", "extractive"] {
-            assert!(wrong.parse::<PatternSource>().unwrap_err().contains("`learned NAME`"), "{wrong}");
+            assert!(PatternSource::try_from(wrong.to_owned()).unwrap_err().contains("`learned NAME`"), "{wrong}");
         }
     }
 

@@ -2,6 +2,7 @@ use jiff::civil::date;
 use proptest::prelude::*;
 
 use super::*;
+use callwright_common::text::one_line;
 use callwright_types::representation::Pattern;
 
 fn of_text(content: &str) -> Result<RepresentationFile, RepresentationError> {
@@ -80,7 +81,7 @@ fn any_text(chars: usize) -> impl Strategy<Value = String> {
             .prop_map(str::to_owned),
         1 => any::<String>(),
     ]
-    .prop_map(move |text| shortened(&tidy(&text), chars).to_owned())
+    .prop_map(move |text| shortened(&one_line(&text), chars).to_owned())
     .prop_filter("texts are not empty", |text| !text.is_empty())
 }
 

@@ -13,19 +13,14 @@ pub(super) fn joined(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the text on one line without hidden characters.
-pub(crate) fn tidy(text: &str) -> String {
-    joined(&text.chars().filter(|character| !is_hidden(*character)).collect::<String>())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn tidy_text_is_one_line_without_hidden_characters() {
-        assert_eq!(tidy(" a\r\n\tb\u{2028}c\u{0}\u{1b}[31m \u{202e}d\u{feff}\u{ffff}"), "a b c[31m d");
-        assert_eq!(tidy("\u{7f}\n"), "");
-        assert_eq!(tidy("日本語 ü 👍🏽"), "日本語 ü 👍🏽");
+        assert_eq!(one_line(" a\r\n\tb\u{2028}c\u{0}\u{1b}[31m \u{202e}d\u{feff}\u{ffff}"), "a b c[31m d");
+        assert_eq!(one_line("\u{7f}\n"), "");
+        assert_eq!(one_line("日本語 ü 👍🏽"), "日本語 ü 👍🏽");
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::form::{PatternForm, RepresentationFileForm, RepresentationToolForm};
 use super::limits;
-use super::tidy::{is_hidden, joined};
+use super::stored::{RepresentationFile, StoredPattern, StoredRepresentation};
+use super::tidy::is_hidden;
 use callwright_common::json::Pointer;
 
 /// Invalid value and its location.
@@ -19,7 +19,7 @@ fn fault(location: Pointer, message: impl Into<String>) -> InvalidValue {
 }
 
 /// Returns the first invalid value.
-pub(super) fn validate(file: &RepresentationFileForm) -> Result<(), InvalidValue> {
+pub(super) fn validate(file: &RepresentationFile) -> Result<(), InvalidValue> {
     let root = Pointer::root();
     if let Some(toolset) = &file.toolset {
         name(toolset, "toolset", root.child("toolset"))?;
@@ -30,9 +30,9 @@ pub(super) fn validate(file: &RepresentationFileForm) -> Result<(), InvalidValue
         if let Some(embedder) = &learned.embedder {
             name(embedder, "embedder", here.child("embedder"))?;
         }
-        if let Some(f1) = &learned.macro_f1 {
+        if let Some((before, after)) = learned.macro_f1 {
             let here = here.child("macro_f1");
-            for (key, value) in [("before", f1.before), ("after", f1.after)] {
+            for (key, value) in [("before", before), ("after", after)] {
                 if !(0.0..=100.0).contains(&value) {
                     let message = format!("`{key}` is {value}; it is in percent, 0 to 100");
                     return Err(fault(here.child(key), message));
@@ -50,8 +50,8 @@ pub(super) fn validate(file: &RepresentationFileForm) -> Result<(), InvalidValue
     }
     if let Some(classifier) = &file.classifier {
         let here = root.child("classifier");
-        let values =
-            [("weight", Some(classifier.weight)), ("scale", Some(classifier.scale)), ("no_tool", classifier.no_tool)];
+        let weights = classifier.weights;
+        let values = [("weight", Some(weights.weight)), ("scale", Some(weights.scale)), ("no_tool", weights.no_tool)];
         for (key, value) in values {
             let is_valid = value.is_none_or(|value| value.is_finite() && value >= 0.0);
             if !is_valid || (key == "scale" && value == Some(0.0)) {
@@ -64,7 +64,7 @@ pub(super) fn validate(file: &RepresentationFileForm) -> Result<(), InvalidValue
     tools(&file.tools, &root.child("tools"))
 }
 
-fn tools(tools: &[RepresentationToolForm], location: &Pointer) -> Result<(), InvalidValue> {
+fn tools(tools: &[StoredRepresentation], location: &Pointer) -> Result<(), InvalidValue> {
     if tools.len() > limits::TOOLS {
         let message = format!("{} tools are too many; {} are allowed in a file", tools.len(), limits::TOOLS);
         return Err(fault(location.clone(), message));
@@ -86,7 +86,7 @@ fn tools(tools: &[RepresentationToolForm], location: &Pointer) -> Result<(), Inv
     Ok(())
 }
 
-fn patterns(patterns: &[PatternForm], tool: &str, location: &Pointer) -> Result<(), InvalidValue> {
+fn patterns(patterns: &[StoredPattern], tool: &str, location: &Pointer) -> Result<(), InvalidValue> {
     if patterns.len() > limits::PATTERNS {
         let message = format!(
             "`{tool}` has {} patterns; {} are allowed: merge similar patterns, or remove some",
@@ -99,9 +99,7 @@ fn patterns(patterns: &[PatternForm], tool: &str, location: &Pointer) -> Result<
     for (index, form) in patterns.iter().enumerate() {
         let here = location.item(index);
         pattern(form, &here)?;
-        let text: Vec<String> =
-            std::iter::once(&form.description).chain(&form.cases).map(|text| joined(text)).collect();
-        if let Some(first) = seen.insert(text, index) {
+        if let Some(first) = seen.insert((&form.pattern.description, &form.pattern.cases), index) {
             let message = format!("duplicate of pattern number {} of the same tool; remove one of the two", first + 1);
             return Err(fault(here, message));
         }
@@ -109,24 +107,24 @@ fn patterns(patterns: &[PatternForm], tool: &str, location: &Pointer) -> Result<
     Ok(())
 }
 
-fn pattern(form: &PatternForm, location: &Pointer) -> Result<(), InvalidValue> {
-    text(&form.description, "description", limits::DESCRIPTION_CHARS, location.child("description"))?;
-    if form.cases.len() > limits::CASES {
-        let message = format!("{} cases are too many; give 2 or 3, {} at most", form.cases.len(), limits::CASES);
+fn pattern(StoredPattern { pattern, gain, .. }: &StoredPattern, location: &Pointer) -> Result<(), InvalidValue> {
+    text(&pattern.description, "description", limits::DESCRIPTION_CHARS, location.child("description"))?;
+    if pattern.cases.len() > limits::CASES {
+        let message = format!("{} cases are too many; give 2 or 3, {} at most", pattern.cases.len(), limits::CASES);
         return Err(fault(location.child("cases"), message));
     }
-    for (index, case) in form.cases.iter().enumerate() {
+    for (index, case) in pattern.cases.iter().enumerate() {
         text(case, "case", limits::CASE_CHARS, location.child("cases").item(index))?;
     }
-    if !form.weight.is_finite() || form.weight <= 0.0 || form.weight > limits::WEIGHT {
+    if !pattern.weight.is_finite() || pattern.weight <= 0.0 || pattern.weight > limits::WEIGHT {
         let message = format!(
             "`weight` is {}; it must be above 0 and at most {}: 1 is the default, 0.5 counts half",
-            form.weight,
+            pattern.weight,
             limits::WEIGHT
         );
         return Err(fault(location.child("weight"), message));
     }
-    match form.gain {
+    match *gain {
         Some(gain) if !gain.is_finite() => {
             Err(fault(location.child("gain"), format!("`gain` is {gain}; it must be a number, or be omitted")))
         }
@@ -137,8 +135,7 @@ fn pattern(form: &PatternForm, location: &Pointer) -> Result<(), InvalidValue> {
 /// Validates a text that is shown to a model.
 fn text(text: &str, what: &str, chars: usize, location: Pointer) -> Result<(), InvalidValue> {
     visible(text, what, &location)?;
-    let text = joined(text);
-    if text.is_empty() {
+    if text.trim().is_empty() {
         return Err(fault(location, format!("the {what} is empty; describe the matching requests, or remove it")));
     }
     let length = text.chars().count();

@@ -7,7 +7,6 @@ use serde_saphyr::SerializerOptions;
 use tempfile::NamedTempFile;
 
 use super::error::RepresentationError;
-use super::form::RepresentationFileForm;
 use super::stored::RepresentationFile;
 use super::validate::{InvalidValue, validate};
 use callwright_common::json::Pointer;
@@ -40,10 +39,9 @@ const LINE_CHARS: usize = 120;
 /// # Errors
 /// [`RepresentationError::InvalidContent`]: the content is invalid.
 pub(super) fn text(file: &RepresentationFile, path: &Path) -> Result<String, RepresentationError> {
-    let form = RepresentationFileForm::new(file);
     let mut text = HEADING.to_owned();
-    let written = validate(&form).and_then(|()| {
-        serde_saphyr::to_fmt_writer_with_options(&mut text, &form, options())
+    let written = validate(file).and_then(|()| {
+        serde_saphyr::to_fmt_writer_with_options(&mut text, file, options())
             .map_err(|error| InvalidValue { location: Pointer::root(), message: error.to_string() })
     });
     written.map_err(|InvalidValue { location, message }| RepresentationError::InvalidContent {

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use super::ModelSettings;
 use super::answer::{ProposedPattern, parse_list};
 use super::copied::{copied_share, repeats_a_sample, words};
-use crate::representation::file::{limits, tidy};
+use crate::representation::file::limits;
+use callwright_common::text::one_line;
 use callwright_types::representation::Pattern;
 
 /// Context against which a list is validated.
@@ -83,7 +84,7 @@ impl<'a> Acceptance<'a> {
     /// Returns the first distinct cases that pass.
     fn cases(&self, proposed: &ProposedPattern, passes: impl Fn(Option<f32>) -> bool) -> Vec<String> {
         let mut seen = HashSet::new();
-        let tidied = proposed.cases.iter().map(|case| tidy(case));
+        let tidied = proposed.cases.iter().map(|case| one_line(case));
         let accepted =
             tidied.filter(|case| !case.is_empty() && case.chars().count() <= limits::CASE_CHARS).filter(|case| {
                 let case_words = words(case);
@@ -98,7 +99,7 @@ impl<'a> Acceptance<'a> {
 /// # Errors
 /// The description is empty or too long.
 fn description(proposed: &ProposedPattern, number: usize) -> Result<String, String> {
-    let description = tidy(&proposed.description);
+    let description = one_line(&proposed.description);
     let length = description.chars().count();
     if words(&description).is_empty() {
         return Err(format!("the description of item {number} is empty; give one general sentence"));

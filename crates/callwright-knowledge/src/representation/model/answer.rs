@@ -1,5 +1,6 @@
 //! Parses a model's text into the requested list.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -9,10 +10,17 @@ use callwright_judge::repair::answers::{AnswerShape, read_value};
 const MAX_BYTES: usize = 256 * 1024;
 
 /// Pattern as written by a model.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(super) struct ProposedPattern {
     pub(super) description: String,
     pub(super) cases: Vec<String>,
+}
+
+/// Answer to both proposing prompts.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only the form is used: the list may also be written alone")]
+pub(super) struct PatternsAnswer {
+    patterns: Vec<ProposedPattern>,
 }
 
 /// Parses the first list of an answer that has the requested form.

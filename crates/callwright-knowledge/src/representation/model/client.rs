@@ -1,17 +1,17 @@
 //! Sends requests to a model of an upstream and accounts for their cost.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::ModelSettings;
-use crate::representation::file::tidy;
-use crate::text::shortened;
+use crate::prompt::CostCounter;
+use callwright_common::text::{one_line, shortened};
 use callwright_openai::Role;
-use callwright_types::{Cost, Usage};
+use callwright_types::Cost;
 pub(super) use callwright_upstream::Answered;
-use callwright_upstream::{Exchange, Manner, Patience, TextModel, Upstream};
+use callwright_upstream::{Manner, Patience, TextModel, Upstream};
 
 /// Temperature 0 for reproducible answers.
 const MANNER: Manner<'static> = Manner { temperature: 0.0, form: None, requests: None };
@@ -24,7 +24,7 @@ const QUOTED_CHARS: usize = 160;
 pub struct LearnerModel {
     model: TextModel,
     pub(super) settings: ModelSettings,
-    cost: Mutex<Cost>,
+    cost: CostCounter,
 }
 
 impl LearnerModel {
@@ -34,7 +34,7 @@ impl LearnerModel {
         Self {
             model: TextModel::new(upstream, name, Patience { tries: settings.tries, max_wait }),
             settings,
-            cost: Mutex::default(),
+            cost: CostCounter::default(),
         }
     }
 
@@ -50,7 +50,7 @@ impl LearnerModel {
 
     /// Returns the cost so far, as counted by the provider.
     pub fn cost(&self) -> Cost {
-        *self.cost.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cost.total()
     }
 
     /// Sends a request and retries only if there is no answer or the provider is busy. `form` is the JSON Schema of the
@@ -60,15 +60,13 @@ impl LearnerModel {
     /// Why there is no answer, and the fix.
     pub(super) async fn request(&self, messages: &[(Role, String)], form: &Value) -> Result<Answered, String> {
         let manner = Manner { form: Some(form), ..MANNER };
-        let Exchange { answered, requests, usage } = self.model.ask(messages, manner).await;
-        let Usage { prompt_tokens, completion_tokens, .. } = usage.unwrap_or_default();
-        let cost = Cost { requests, prompt_tokens, completion_tokens };
-        self.cost.lock().unwrap_or_else(PoisonError::into_inner).add(cost);
-        answered
+        let exchange = self.model.ask(messages, manner).await;
+        self.cost.add(&exchange);
+        exchange.answered
     }
 }
 
 /// Returns the beginning of a third-party text, on one line.
 pub(super) fn quoted(text: &str) -> String {
-    shortened(&tidy(text), QUOTED_CHARS).to_owned()
+    shortened(&one_line(text), QUOTED_CHARS).to_owned()
 }

@@ -1,15 +1,12 @@
 //! Prompts for the model: the paper's two prompts (figures 1 and 2) and the choice among tools, in our own words.
 
-use std::sync::LazyLock;
-
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::ModelSettings;
+use crate::prompt::{Messages, messages, object};
 use crate::representation::{Addition, Candidate, Edition};
-use crate::text::shortened;
-use callwright_common::json::raw;
-use callwright_openai::Role;
+use callwright_common::text::shortened;
 use callwright_types::representation::Pattern;
 
 /// Part of every prompt: text of users may look like an instruction.
@@ -34,27 +31,14 @@ const EDITION_EXAMPLE: &str = "Example: for the tool `water_plant`, its pattern 
 const SELECTION_EXAMPLE: &str = "Example: the tools are A `list_plants` and B `water_plant`, and the request is \"My fern is dry\". The answer is \
     {\"letter\": \"B\"}";
 
-/// JSON Schema of the answer to both proposing prompts.
-pub(super) static PATTERNS_FORM: LazyLock<Value> = LazyLock::new(|| {
-    let cases = json!({"type": "array", "items": {"type": "string"}});
-    let pattern = object(json!({"description": {"type": "string"}, "cases": cases}));
-    object(json!({"patterns": {"type": "array", "items": pattern}}))
-});
-
 /// Returns the JSON Schema of a selection among this number of tools.
 pub(super) fn letter_form(count: usize) -> Value {
     let letters: Vec<String> = (0..count).map(|position| letter(position).to_string()).collect();
     object(json!({"letter": {"type": "string", "enum": letters}}))
 }
 
-/// Returns the schema of an object with exactly these members, which providers accept as strict.
-fn object(properties: Value) -> Value {
-    let required: Vec<&String> = properties.as_object().into_iter().flat_map(serde_json::Map::keys).collect();
-    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
-}
-
 /// Builds the prompt for new patterns (figure 1: representative, unique, holistic, pattern form).
-pub(super) fn addition(addition: &Addition<'_>, settings: &ModelSettings) -> Vec<(Role, String)> {
+pub(super) fn addition(addition: &Addition<'_>, settings: &ModelSettings) -> Messages {
     let share = settings.case_share * 100.0;
     let (cases, room) = (settings.cases, addition.room);
     let system = format!(
@@ -71,17 +55,17 @@ pub(super) fn addition(addition: &Addition<'_>, settings: &ModelSettings) -> Vec
          invented, and never a whole request: at most {share:.0} % of the request's words.\n\n\
          {ADDITION_EXAMPLE}\n\n{FORM} If there is nothing to add, the list is [].",
     );
-    let user = raw(&AdditionData {
+    let data = AdditionData {
         tool: addition.tool,
         description: shortened(addition.description, settings.description_chars),
         patterns: addition.patterns.iter().map(PatternData::new).collect(),
         requests: sampled(addition.missed, settings),
-    });
-    vec![(Role::System, system), (Role::User, user.get().to_owned())]
+    };
+    messages(system, &data)
 }
 
 /// Builds the prompt for edited patterns (figure 2).
-pub(super) fn edition(edition: &Edition<'_>, settings: &ModelSettings) -> Vec<(Role, String)> {
+pub(super) fn edition(edition: &Edition<'_>, settings: &ModelSettings) -> Messages {
     let count = edition.patterns.len();
     let system = format!(
         "You help a search engine to find the right tool for a request. The input has one tool, its patterns, and wrong requests: \
@@ -96,17 +80,17 @@ pub(super) fn edition(edition: &Edition<'_>, settings: &ModelSettings) -> Vec<(R
          5. The list has exactly {count} items: every pattern, edited or not, in the order in which it was given.\n\n{EDITION_EXAMPLE}\n\n{FORM}",
         settings.cases,
     );
-    let user = raw(&EditionData {
+    let data = EditionData {
         tool: edition.tool,
         description: shortened(edition.description, settings.description_chars),
         patterns: edition.patterns.iter().map(PatternData::new).collect(),
         wrong_requests: sampled(edition.wrong, settings),
-    });
-    vec![(Role::System, system), (Role::User, user.get().to_owned())]
+    };
+    messages(system, &data)
 }
 
 /// Builds the prompt that selects the tool of a request by its letter.
-pub(super) fn selection(query: &str, candidates: &[Candidate<'_>], settings: &ModelSettings) -> Vec<(Role, String)> {
+pub(super) fn selection(query: &str, candidates: &[Candidate<'_>], settings: &ModelSettings) -> Messages {
     let last = letter(candidates.len().saturating_sub(1));
     let system = format!(
         "You choose the tool that serves a request. The tools have the letters A to {last}.\n\n{DATA}\n\n\
@@ -119,8 +103,7 @@ pub(super) fn selection(query: &str, candidates: &[Candidate<'_>], settings: &Mo
         description: shortened(candidate.description, settings.description_chars),
     });
     let request = shortened(query, settings.sample_chars);
-    let user = raw(&SelectorPromptData { request, tools: tools.collect() });
-    vec![(Role::System, system), (Role::User, user.get().to_owned())]
+    messages(system, &SelectorPromptData { request, tools: tools.collect() })
 }
 
 /// Builds the one repair prompt for an unusable answer.

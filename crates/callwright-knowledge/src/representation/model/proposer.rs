@@ -7,9 +7,12 @@ use serde_json::Value;
 
 use super::LearnerModel;
 use super::accept::Acceptance;
+use super::answer::PatternsAnswer;
 use super::client::Answered;
-use super::prompts::{self, PATTERNS_FORM, repair, sampled};
+use super::prompts::{self, repair, sampled};
+use crate::prompt::{Messages, form};
 use crate::representation::{Addition, Edition, ProposeError, Proposer};
+use callwright_common::text::beginning;
 use callwright_openai::Role;
 use callwright_types::Cost;
 use callwright_types::representation::Pattern;
@@ -35,10 +38,10 @@ impl LlmProposer {
     async fn propose<T>(
         &self,
         tool: &str,
-        messages: Vec<(Role, String)>,
+        messages: Messages,
         accept: impl Fn(&str) -> Result<T, String>,
     ) -> Result<T, ProposeError> {
-        converse(&self.model, messages, &PATTERNS_FORM, accept)
+        converse(&self.model, messages, &form::<PatternsAnswer>(), accept)
             .await
             .map_err(|reason| ProposeError { tool: tool.to_owned(), reason })
     }
@@ -47,7 +50,7 @@ impl LlmProposer {
 /// Sends the messages, with one repair round for an unusable answer.
 pub(super) async fn converse<T>(
     model: &LearnerModel,
-    mut messages: Vec<(Role, String)>,
+    mut messages: Messages,
     form: &Value,
     accept: impl Fn(&str) -> Result<T, String>,
 ) -> Result<T, String> {
@@ -63,7 +66,7 @@ pub(super) async fn converse<T>(
         Ok(accepted) => return Ok(accepted),
         Err(faulty) => faulty,
     };
-    messages.push((Role::Assistant, text.chars().take(RETURNED_CHARS).collect()));
+    messages.push((Role::Assistant, beginning(&text, RETURNED_CHARS).to_owned()));
     messages.push((Role::User, repair(&fault)));
     let second = judge(model.request(&messages, form).await?)?;
     second.map_err(|(_, second)| format!("the model's answer is unusable, also after one repair request: {second}"))

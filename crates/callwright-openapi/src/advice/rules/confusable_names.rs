@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::super::rule::{AdviceSubject, Findings, Rule, RuleCheck};
-use super::super::words::{listed, words};
+use super::super::words::listed;
+use callwright_common::text::name_words;
 
 /// Maximum number of names that a message lists for one group.
 const SHOWN: usize = 5;
@@ -40,7 +41,7 @@ fn check(subject: &AdviceSubject<'_>, findings: &mut Findings) {
 
 /// Returns the key that confusable names share: their words without numbers and versions, in the singular, sorted.
 fn key(name: &str) -> String {
-    let words = words(name).into_iter().filter(|word| !is_number(word));
+    let words = name_words(name).into_iter().filter(|word| !is_number(word));
     let mut words: Vec<String> =
         words.map(|word| singular(word.trim_end_matches(|c: char| c.is_ascii_digit()))).collect();
     words.sort_unstable();

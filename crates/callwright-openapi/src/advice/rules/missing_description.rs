@@ -1,7 +1,7 @@
 //! `missing-description`: operations for which a model reads only the name.
 
 use super::super::rule::{AdviceSubject, Findings, OperationCase, Rule, RuleCheck};
-use super::super::words::words;
+use callwright_common::text::name_words;
 
 pub(crate) const RULE: Rule = Rule {
     code: "missing-description",
@@ -14,10 +14,10 @@ pub(crate) const RULE: Rule = Rule {
 fn check(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
     let operation = &case.source.operation;
     let texts: Vec<&str> = ["summary", "description"].into_iter().filter_map(|key| operation.text(key)).collect();
-    let name = words(case.operation.operation_id.as_deref().unwrap_or_else(|| case.operation.own_name()));
+    let name = name_words(case.operation.operation_id.as_deref().unwrap_or_else(|| case.operation.own_name()));
     let message = if texts.is_empty() {
         format!("`{}` has no description; a model reads only `{}`", case.operation.own_name(), case.label)
-    } else if texts.iter().all(|text| words(text) == name) {
+    } else if texts.iter().all(|text| name_words(text) == name) {
         format!("the description of `{}` only repeats its name", case.operation.own_name())
     } else {
         return;

@@ -5,7 +5,7 @@ use http::StatusCode;
 use super::super::super::document::LocatedValue;
 use super::super::super::documentation::is_error;
 use super::super::rule::{AdviceSubject, Findings, OperationCase, Rule, RuleCheck};
-use super::super::words::words;
+use callwright_common::text::name_words;
 
 /// Members of a Response Object that carry more than its description (Swagger 2.0, OpenAPI 3).
 const DETAILS: [&str; 3] = ["schema", "examples", "content"];
@@ -51,7 +51,7 @@ fn is_explained(status: &str, response: &LocatedValue<'_>) -> bool {
 fn is_phrase(text: &str, status: &str) -> bool {
     let phrase = StatusCode::from_bytes(status.as_bytes()).ok().and_then(|status| status.canonical_reason());
     ["error", "default"].contains(&text.to_ascii_lowercase().as_str())
-        || phrase.is_some_and(|phrase| words(phrase) == words(text))
+        || phrase.is_some_and(|phrase| name_words(phrase) == name_words(text))
 }
 
 #[cfg(test)]
