@@ -66,12 +66,12 @@ const LIBRARIES: &[(&str, &str, &[&str])] = &[
     ("callwright", "tokio_rustls", &["http"]),
     ("callwright", "toml", &["config"]),
     ("callwright", "x509_cert", &["http"]),
+    ("callwright-common", "html5gum", &["html"]),
     ("callwright-judge", "jsonschema", &["scanner"]),
     ("callwright-judge", "minijinja", &["feedback"]),
     // Notation tables.
     ("callwright-judge", "toml", &["repair"]),
     ("callwright-knowledge", "csv", &["explain"]),
-    ("callwright-knowledge", "html5gum", &["explain"]),
     ("callwright-knowledge", "pulldown_cmark", &["explain", "procedures"]),
     ("callwright-search", "fastembed", &["embedding"]),
     ("callwright-search", "ort", &["embedding"]),

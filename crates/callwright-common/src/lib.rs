@@ -1,4 +1,4 @@
-//! Domain-independent helpers: JSON, YAML and JSON Schema, digests, bounded caches, file watching, ordered
+//! Domain-independent helpers: JSON, YAML and JSON Schema, HTML, text, digests, bounded caches, file watching, ordered
 //! parallel work and supervised tasks.
 //!
 //! Owns the shared implementation of each of these. Must not depend on tools, calls or any other crate of the proxy.
@@ -6,6 +6,7 @@
 pub mod cache;
 pub mod digest;
 pub mod errors;
+pub mod html;
 pub mod json;
 pub mod parallel;
 pub mod placeholder;

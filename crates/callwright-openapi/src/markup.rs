@@ -7,38 +7,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// Elements that begin a line.
-const BLOCKS: [&str; 29] = [
-    "address",
-    "article",
-    "blockquote",
-    "br",
-    "caption",
-    "center",
-    "dd",
-    "details",
-    "div",
-    "dl",
-    "dt",
-    "footer",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "header",
-    "hr",
-    "ol",
-    "p",
-    "section",
-    "summary",
-    "table",
-    "tbody",
-    "thead",
-    "tr",
-    "ul",
-];
+use callwright_common::html::{is_block, reference, unescaped};
 
 /// Elements within a line.
 const INLINE: [&str; 27] = [
@@ -60,9 +29,6 @@ const MAX_TAG_BYTES: usize = 1_000;
 
 /// Maximum length of HTML code that becomes Markdown code, in bytes.
 const MAX_CODE_BYTES: usize = 200;
-
-/// Maximum length of a character reference, in bytes: `&CounterClockwiseContourIntegral;` is not among those decoded.
-const MAX_REFERENCE_BYTES: usize = 10;
 
 /// Returns `text` with HTML elements and character references converted to text.
 pub(super) fn plain_text(text: &str) -> Cow<'_, str> {
@@ -133,12 +99,9 @@ impl TextWriter<'_> {
     }
 
     fn reference<'t>(&mut self, text: &'t str) -> &'t str {
-        let head = text.get(..text.floor_char_boundary(MAX_REFERENCE_BYTES)).unwrap_or(text);
-        if let Some((name, _)) = head.split_once(';')
-            && let Some(letter) = character(name.trim_start_matches('&'))
-        {
-            self.out.push(letter);
-            return text.get(name.len() + 1..).unwrap_or_default();
+        if let Some((characters, rest)) = reference(text) {
+            self.out.push_str(if characters == "\u{a0}" { " " } else { &characters });
+            return rest;
         }
         self.out.push('&');
         text.get(1..).unwrap_or_default()
@@ -147,12 +110,11 @@ impl TextWriter<'_> {
     /// Whether the tag belongs to an HTML element. An element that is never closed is a word in angle brackets.
     fn is_element(&self, tag: &Tag<'_>) -> bool {
         let name = tag.name.as_str();
-        let is_known = BLOCKS.contains(&name)
+        let is_known = is_block(name)
             || INLINE.contains(&name)
             || UNSEEN.contains(&name)
             || VOID.contains(&name)
-            || OPEN_ENDED.contains(&name)
-            || ["code", "pre"].contains(&name);
+            || name == "code";
         is_known && (VOID.contains(&name) || OPEN_ENDED.contains(&name) || self.ended.contains(name))
     }
 
@@ -164,7 +126,7 @@ impl TextWriter<'_> {
             name if UNSEEN.contains(&name) && !is_end => {
                 return after_end(rest, name);
             }
-            name if BLOCKS.contains(&name) => self.out.push('\n'),
+            name if name == "br" || is_block(name) => self.out.push('\n'),
             _ => {}
         }
         rest
@@ -181,13 +143,7 @@ impl TextWriter<'_> {
             return rest;
         };
         self.out.push('`');
-        let mut left = inner;
-        while let Some(at) = left.find('&') {
-            let (before, reference) = left.split_at(at);
-            self.out.push_str(before);
-            left = self.reference(reference);
-        }
-        self.out.push_str(left);
+        self.out.push_str(&unescaped(inner));
         self.out.push('`');
         end.rest
     }
@@ -229,39 +185,6 @@ fn ended_elements(text: &str) -> HashSet<String> {
     names
 }
 
-/// Returns the character of a character reference, without `&` and `;`.
-fn character(name: &str) -> Option<char> {
-    if let Some(number) = name.strip_prefix('#') {
-        let hexadecimal = number.strip_prefix(['x', 'X']).map(|digits| u32::from_str_radix(digits, 16));
-        let code = hexadecimal.unwrap_or_else(|| number.parse()).ok()?;
-        return char::from_u32(code).filter(|letter| !letter.is_control());
-    }
-    Some(match name {
-        "amp" => '&',
-        "lt" => '<',
-        "gt" => '>',
-        "quot" => '"',
-        "apos" => '\'',
-        "nbsp" => ' ',
-        "ndash" => '–',
-        "mdash" => '—',
-        "hellip" => '…',
-        "lsquo" => '‘',
-        "rsquo" => '’',
-        "ldquo" => '“',
-        "rdquo" => '”',
-        "bull" => '•',
-        "copy" => '©',
-        "reg" => '®',
-        "trade" => '™',
-        "times" => '×',
-        "rarr" => '→',
-        "le" => '≤',
-        "ge" => '≥',
-        _ => return None,
-    })
-}
-
 /// Removes spaces at the ends of lines, and all but one of several empty lines.
 fn tidy(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -295,6 +218,7 @@ mod tests {
             ("<table><tr><th>Code</th><td>4</td></tr></table>", "Code 4"),
             ("a<!-- hidden -->b<script>x</script>c", "abc"),
             ("<P>Loud</P>", "Loud"),
+            ("<main><figure>a&nbsp;&notin;&nbsp;B</figure></main>", "a ∉ B"),
         ];
         for (html, text) in cases {
             assert_eq!(plain_text(html), text, "{html}");

@@ -1,9 +1,8 @@
-//! HTML → blocks. Tags may be missing, misnested or unknown, so start and end tags are processed in order without
-//! building a tree (WHATWG HTML, section 13.2.5).
+//! HTML → blocks. Tags may be missing, misnested or unknown, so start and end tags are processed in order.
 
 use std::collections::HashMap;
 
-use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
+use callwright_common::html::{HtmlTag, HtmlToken, ends_before, ends_with, heading, is_block, is_void, tokens};
 
 use super::writer::BlockWriter;
 use crate::explain::blocks::{BOLD_LINE, DocumentBlock};
@@ -18,16 +17,12 @@ const UNSEEN: [&str; 14] = [
 /// it.
 const HOLDERS: [&str; 6] = ["ul", "ol", "menu", "dl", "table", "select"];
 
-/// Void elements (section 13.1.2).
-const VOID: [&str; 13] =
-    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"];
-
 /// Records the end tags in a piece of HTML that is at `offset` of a text.
 pub(super) fn note_ends(ends: &mut Ends, piece: &str, offset: usize) {
     if piece.contains("</") {
-        for token in Tokenizer::new(piece).flatten() {
-            if let Token::EndTag(tag) = token {
-                ends.insert(String::from_utf8_lossy(&tag.name).into_owned(), offset);
+        for token in tokens(piece) {
+            if let HtmlToken::End(name) = token {
+                ends.insert(name, offset);
             }
         }
     }
@@ -84,14 +79,11 @@ impl Html {
 
     /// Parses the next piece.
     pub(super) fn read(&mut self, text: &str) {
-        let mut emitter = DefaultEmitter::default();
-        // The content of scripts and styles is not HTML.
-        emitter.naively_switch_states(true);
-        for token in Tokenizer::new_with_emitter(text, emitter).flatten() {
+        for token in tokens(text) {
             match token {
-                Token::StartTag(tag) => self.start(&tag),
-                Token::EndTag(tag) => self.end(&String::from_utf8_lossy(&tag.name)),
-                Token::String(text) if self.hidden.is_none() => self.writer.text(&String::from_utf8_lossy(&text)),
+                HtmlToken::Start(tag) => self.start(tag),
+                HtmlToken::End(name) => self.end(&name),
+                HtmlToken::Text(text) if self.hidden.is_none() => self.writer.text(&text),
                 _ => {}
             }
         }
@@ -112,24 +104,21 @@ impl Html {
         self.writer.finish()
     }
 
-    fn start(&mut self, tag: &StartTag<()>) {
-        let name = String::from_utf8_lossy(&tag.name).into_owned();
-        if self.is_hiding_start(&name) {
+    fn start(&mut self, tag: HtmlTag) {
+        let name = tag.name.as_str();
+        if self.is_hiding_start(name) {
             return;
         }
-        let is_unseen = UNSEEN.contains(&name.as_str()) || is_hidden(tag);
-        if is_unseen && !VOID.contains(&name.as_str()) && self.ends_later(&name) {
-            self.hidden = Some(HiddenElement { name, open: 1, holders: 0 });
+        let is_unseen = UNSEEN.contains(&name) || tag.is_hidden();
+        if is_unseen && !is_void(name) && self.ends_later(name) {
+            self.hidden = Some(HiddenElement { name: tag.name, open: 1, holders: 0 });
             return;
         }
-        if name == "img" {
-            let alternative = tag.attributes.get(b"alt".as_slice());
-            return alternative.iter().for_each(|text| self.writer.text(&String::from_utf8_lossy(text)));
+        match name {
+            "img" => tag.attribute("alt").into_iter().for_each(|text| self.writer.text(text)),
+            "td" | "th" => self.writer.begin_cell(name == "th", (span(&tag, "rowspan"), span(&tag, "colspan"))),
+            _ => self.begin(name),
         }
-        if matches!(name.as_str(), "td" | "th") {
-            return self.writer.begin_cell(name == "th", (span(tag, b"rowspan"), span(tag, b"colspan")));
-        }
-        self.begin(&name);
     }
 
     /// Whether a start tag is inside a hidden element. Closes the hidden element if the tag implies its end.
@@ -220,103 +209,6 @@ impl Html {
 }
 
 /// Returns the number of rows or columns that a cell spans.
-fn span(tag: &StartTag<()>, name: &[u8]) -> usize {
-    let text = tag.attributes.get(name).map(|text| String::from_utf8_lossy(text).trim().to_owned());
-    text.and_then(|text| text.parse().ok()).unwrap_or(1)
-}
-
-/// Whether the start of `next` implies the end of `open` (omitted end tag, section 13.1.2.4).
-fn ends_before(open: &str, next: &str) -> bool {
-    match open {
-        "p" => is_block(next),
-        "li" => next == "li",
-        "dt" | "dd" => matches!(next, "dt" | "dd"),
-        "thead" | "tbody" => matches!(next, "tbody" | "tfoot"),
-        "tr" => matches!(next, "tr" | "tbody" | "tfoot"),
-        "td" | "th" => matches!(next, "td" | "th" | "tr" | "tbody" | "tfoot"),
-        "option" => matches!(next, "option" | "optgroup"),
-        _ => false,
-    }
-}
-
-/// Whether the end of `parent` implies the end of `open` (omitted end tag).
-fn ends_with(open: &str, parent: &str) -> bool {
-    match open {
-        "p" => is_block(parent),
-        "li" => matches!(parent, "ul" | "ol" | "menu"),
-        "dt" | "dd" => parent == "dl",
-        "thead" | "tbody" => parent == "table",
-        "tr" => matches!(parent, "thead" | "tbody" | "tfoot" | "table"),
-        "td" | "th" => matches!(parent, "tr" | "thead" | "tbody" | "tfoot" | "table"),
-        "option" => matches!(parent, "optgroup" | "select" | "datalist"),
-        _ => false,
-    }
-}
-
-/// Returns the level of `h1` to `h6`.
-fn heading(name: &str) -> Option<usize> {
-    match name.as_bytes() {
-        [b'h', level @ b'1'..=b'6'] => Some(usize::from(level - b'0')),
-        _ => None,
-    }
-}
-
-/// Whether an element starts and ends a paragraph (section 15.3).
-fn is_block(name: &str) -> bool {
-    matches!(
-        name,
-        "address"
-            | "article"
-            | "aside"
-            | "blockquote"
-            | "body"
-            | "caption"
-            | "center"
-            | "dd"
-            | "details"
-            | "dialog"
-            | "dir"
-            | "div"
-            | "dl"
-            | "dt"
-            | "fieldset"
-            | "figcaption"
-            | "figure"
-            | "footer"
-            | "form"
-            | "header"
-            | "hgroup"
-            | "hr"
-            | "html"
-            | "legend"
-            | "li"
-            | "main"
-            | "menu"
-            | "ol"
-            | "p"
-            | "pre"
-            | "search"
-            | "section"
-            | "summary"
-            | "table"
-            | "tbody"
-            | "td"
-            | "tfoot"
-            | "th"
-            | "thead"
-            | "tr"
-            | "ul"
-    ) || heading(name).is_some()
-}
-
-/// Whether an element is marked as hidden.
-fn is_hidden(tag: &StartTag<()>) -> bool {
-    let value = |name: &[u8]| tag.attributes.get(name).map(|value| String::from_utf8_lossy(value).to_ascii_lowercase());
-    let style: String =
-        value(b"style").unwrap_or_default().chars().filter(|character| !character.is_whitespace()).collect();
-    let is_until_found = value(b"hidden").is_some_and(|hidden| hidden == "until-found");
-    value(b"hidden").is_some() && !is_until_found
-        || value(b"aria-hidden").is_some_and(|hidden| hidden == "true")
-        || style.contains("display:none")
-        || style.contains("visibility:hidden")
+fn span(tag: &HtmlTag, name: &str) -> usize {
+    tag.attribute(name).and_then(|text| text.trim().parse().ok()).unwrap_or(1)
 }

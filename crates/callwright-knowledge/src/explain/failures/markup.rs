@@ -1,16 +1,16 @@
 //! Recognises errors in XML and HTML: SOAP faults, error root elements and error pages.
 
-use crate::explain::body_words::reason_of;
+use callwright_common::html::{is_page, title};
+use callwright_common::text::beginning_bytes;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
+
+use crate::explain::body_words::reason_of;
 
 use super::evidence::{FailureEvidence, Finding};
 
 /// Maximum number of bytes that are examined; an error is evident at the beginning.
 const MAX_BYTES: usize = 64 * 1024;
-
-/// Number of leading bytes in which the mark of an HTML page is searched.
-const MAX_MARK_BYTES: usize = 512;
 
 /// Maximum number of parser events.
 const MAX_EVENTS: usize = 400;
@@ -59,15 +59,10 @@ const PAGE_TITLES: &[&str] = &[
 pub(super) fn markup_failure(text: &str) -> Option<Finding> {
     let text = beginning_bytes(text, MAX_BYTES);
     if is_page(text.as_bytes()) {
-        return page_title(text).filter(|title| is_error_title(title)).map(|_| ("error_page", FailureEvidence::Form));
+        let title = title(text).map(|title| title.to_lowercase());
+        return title.filter(|title| is_error_title(title)).map(|_| ("error_page", FailureEvidence::Form));
     }
     xml_failure(text).map(|rule| (rule, FailureEvidence::Form))
-}
-
-/// Whether a text begins like an HTML document.
-pub(super) fn is_page(text: &[u8]) -> bool {
-    let start = String::from_utf8_lossy(text.get(..MAX_MARK_BYTES).unwrap_or(text)).to_ascii_lowercase();
-    start.starts_with("<!doctype html") || start.contains("<html")
 }
 
 fn xml_failure(text: &str) -> Option<&'static str> {
@@ -119,19 +114,6 @@ fn states_failure(tag: &BytesStart<'_>) -> bool {
 
 fn local_name(tag: &BytesStart<'_>) -> String {
     tag.local_name().as_ref().to_lowercase()
-}
-
-/// Returns the text of the first `title`, or else of the first `h1`. The page is not parsed as XML, because pages are
-/// rarely well-formed.
-fn page_title(text: &str) -> Option<String> {
-    let lower = text.to_ascii_lowercase();
-    ["title", "h1"].iter().find_map(|name| {
-        let open = lower.find(&format!("<{name}"))?;
-        let start = open + lower.get(open..)?.find('>')? + 1;
-        let end = start + lower.get(start..)?.find('<')?;
-        let title = lower.get(start..end)?.trim().to_owned();
-        (!title.is_empty()).then_some(title)
-    })
 }
 
 fn is_error_title(title: &str) -> bool {

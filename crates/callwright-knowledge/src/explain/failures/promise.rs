@@ -5,7 +5,7 @@
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::markup::is_page;
+use callwright_common::html::is_page;
 use callwright_common::text::letters;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::promise::{Promise, PromisedShape, PromisedValue, Shortfall};
