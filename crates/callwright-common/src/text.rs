@@ -185,6 +185,8 @@ mod tests {
         assert_eq!(one_line(" a\t b\u{a0}\n\nc "), "a b c");
         assert_eq!(one_line("a\0b \u{202e}\u{feff}c \u{7}d"), "a b c d");
         assert_eq!(one_line(" \u{200b} "), "");
+        assert_eq!(one_line("c\u{0}\u{1b}[31m \u{202e}d\u{feff}\u{ffff}"), "c [31m d");
+        assert_eq!(one_line("日本語 ü 👍🏽"), "日本語 ü 👍🏽");
     }
 
     #[test]

@@ -11,7 +11,6 @@ mod blocks;
 mod body_words;
 mod client_tool;
 mod codes;
-mod cohesion;
 mod documents;
 mod entry;
 mod envelope;

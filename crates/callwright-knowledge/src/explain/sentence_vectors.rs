@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::cohesion::{Cohesion, WINDOW};
 use super::pieces::Piece;
 use super::runs::{PassagePart, SentenceRun};
 use callwright_search::embedding::{EmbedError, Embedder, Vector};
+use callwright_search::retrieval::{is_stop_word, tokens};
 
 /// Vectors of the sentences of runs, as far as available.
 #[derive(Debug, Default)]
@@ -69,6 +69,42 @@ fn sum<'a>(vectors: impl Iterator<Item = &'a &'a Vector>) -> Option<Vector> {
         sum.iter_mut().zip(vector.components()).for_each(|(sum, component)| *sum += component);
     }
     Vector::new(sum)
+}
+
+/// Number of sentences on each side of a gap whose words are compared; a single sentence has too few words.
+const WINDOW: usize = 3;
+
+/// Cohesion at the gaps between sentences: the cosine of the word counts before and after the gap, like the block
+/// comparison of TextTiling (Hearst 1997, section 4.2).
+#[derive(Debug)]
+struct Cohesion {
+    words: Vec<Vec<String>>,
+}
+
+impl Cohesion {
+    fn new<'a>(sentences: impl Iterator<Item = &'a str>) -> Self {
+        let words = sentences.map(|text| tokens(text).into_iter().filter(|word| !is_stop_word(word)).collect());
+        Self { words: words.collect() }
+    }
+
+    /// Returns the cohesion between the sentences before number `at` and those from it on: 0 (nothing in common) to 1.
+    fn at(&self, at: usize) -> f32 {
+        let (before, behind) = self.words.split_at(at.min(self.words.len()));
+        let before = counts(before.iter().rev().take(WINDOW));
+        let behind = counts(behind.iter().take(WINDOW));
+        let product: f32 = before.iter().filter_map(|(word, count)| Some(count * behind.get(word)?)).sum();
+        let length = |counts: &HashMap<&str, f32>| counts.values().map(|count| count * count).sum::<f32>().sqrt();
+        let lengths = length(&before) * length(&behind);
+        if lengths > 0.0 { product / lengths } else { 0.0 }
+    }
+}
+
+fn counts<'a>(sentences: impl Iterator<Item = &'a Vec<String>>) -> HashMap<&'a str, f32> {
+    let mut counts = HashMap::new();
+    for word in sentences.flatten() {
+        *counts.entry(word.as_str()).or_default() += 1.0;
+    }
+    counts
 }
 
 #[cfg(test)]
@@ -183,5 +219,14 @@ mod tests {
         assert!(closeness(&[], 0).abs() < f32::EPSILON);
         assert!(closeness(&[&zero, &one], 1).abs() < f32::EPSILON && closeness(&[&one], 9).abs() < f32::EPSILON);
         assert!((closeness(&[&one, &one], 1) - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn cohesion_is_least_where_the_subject_changes() {
+        let sentences =
+            ["The door opens.", "The door closes the locker.", "A van leaves the depot.", "The van has parcels."];
+        let cohesion = Cohesion::new(sentences.into_iter());
+        assert!(cohesion.at(2) < cohesion.at(1) && cohesion.at(2) < cohesion.at(3));
+        assert!(cohesion.at(0) < f32::EPSILON && cohesion.at(9) < f32::EPSILON);
     }
 }

@@ -12,7 +12,6 @@ mod abstraction;
 mod composition;
 pub mod import;
 mod merging;
-mod preference;
 mod procedure_store;
 mod settings;
 mod template;

@@ -5,7 +5,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 use super::stored::{PatternSource, StoredClassifier, StoredPattern};
-use super::tidy::joined;
 use callwright_common::digest::{add_part, hex};
 use callwright_search::retrieval::ClassifierWeights;
 use callwright_types::representation::Pattern;
@@ -112,4 +111,9 @@ fn digest(pattern: &Pattern) -> String {
     let mut digits = hex(&hash.finalize());
     digits.truncate(DIGEST_DIGITS);
     digits
+}
+
+/// Returns the words of a text separated by one space, so that line breaks do not matter.
+fn joined(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -6,7 +6,6 @@ mod form;
 pub(super) mod limits;
 mod shared;
 mod stored;
-mod tidy;
 mod validate;
 mod write;
 

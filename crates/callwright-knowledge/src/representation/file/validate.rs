@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use super::limits;
 use super::stored::{RepresentationFile, StoredPattern, StoredRepresentation};
-use super::tidy::is_hidden;
 use callwright_common::json::Pointer;
 
 /// Invalid value and its location.
@@ -168,4 +167,12 @@ fn visible(text: &str, what: &str, location: &Pointer) -> Result<(), InvalidValu
         }
         None => Ok(()),
     }
+}
+
+/// Whether a character changes the displayed text invisibly: control characters, bidirectional overrides ("Trojan
+/// Source", 2021), and noncharacters.
+fn is_hidden(character: char) -> bool {
+    let turns = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_no_character = u32::from(character) & 0xfffe == 0xfffe || matches!(character, '\u{fdd0}'..='\u{fdef}');
+    turns || is_no_character || character == '\u{feff}' || (character.is_control() && !character.is_whitespace())
 }

@@ -6,7 +6,6 @@
 mod accept;
 mod answer;
 mod client;
-mod copied;
 mod estimate;
 mod prompts;
 mod proposer;

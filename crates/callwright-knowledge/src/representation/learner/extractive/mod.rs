@@ -2,7 +2,6 @@
 
 mod kmeans;
 mod phrases;
-mod pick;
 mod sentence;
 mod terms;
 
@@ -16,7 +15,7 @@ use callwright_types::Cost;
 use callwright_types::representation::Pattern;
 
 use kmeans::{clusters, mean};
-use pick::{CasePhrase, choose_phrases};
+use phrases::{CasePhrase, choose_phrases};
 use terms::Background;
 
 /// Settings of the extraction.
