@@ -2,10 +2,11 @@
 //!
 //! Owns the prompt and the form of its answer. Must not depend on turns or decide the consequences of a mismatch.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::prompt::{Messages, messages, object};
+use crate::prompt::{Messages, form, messages, truth};
 use callwright_common::text::{beginning, excerpt};
 use callwright_judge::repair::answers::read_object;
 use callwright_upstream::{Answered, Manner, TextSource};
@@ -45,7 +46,7 @@ pub struct AnsweredCall<'a> {
 /// # Errors
 /// The reason why there is no report: the model does not answer, or its answer is unusable.
 pub async fn mismatch(source: &dyn TextSource, call: AnsweredCall<'_>) -> Result<Option<String>, String> {
-    let form = object(json!({"fits": {"type": "boolean"}, "reason": {"type": ["string", "null"]}}));
+    let form = form::<FitReport>();
     let manner = Manner { temperature: TEMPERATURE, form: Some(&form), requests: Some(REQUESTS) };
     match source.ask(&question(call), manner).await.answered? {
         Answered::Text(text) => parse(&text),
@@ -76,8 +77,9 @@ fn question(call: AnsweredCall<'_>) -> Messages {
     messages(system, &data)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct FitReport {
+    #[schemars(with = "bool")]
     fits: Value,
     #[serde(default)]
     reason: Option<String>,
@@ -85,12 +87,7 @@ struct FitReport {
 
 fn parse(text: &str) -> Result<Option<String>, String> {
     let FitReport { fits, reason } = read_object(text).map_err(|fault| fault.to_string())?;
-    let fits = match &fits {
-        Value::Bool(fits) => *fits,
-        Value::String(word) if word.eq_ignore_ascii_case("true") || word.eq_ignore_ascii_case("yes") => true,
-        Value::String(word) if word.eq_ignore_ascii_case("false") || word.eq_ignore_ascii_case("no") => false,
-        _ => return Err("`fits` is neither true nor false".to_owned()),
-    };
+    let fits = truth(&fits).ok_or("`fits` is neither true nor false")?;
     let reason = reason.map(|reason| excerpt(&reason, MAX_REASON_CHARS)).filter(|reason| !reason.is_empty());
     if !fits && reason.is_none() {
         return Err("there is no reason".to_owned());
@@ -102,6 +99,7 @@ fn parse(text: &str) -> Result<Option<String>, String> {
 mod tests {
     use callwright_judge::repair::answers::habits;
     use callwright_openai::Role;
+    use serde_json::json;
 
     use super::*;
 

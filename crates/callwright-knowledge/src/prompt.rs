@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use callwright_common::json::raw;
+use callwright_judge::repair::answers::after_reasoning;
 use callwright_openai::Role;
 use callwright_types::Cost;
 use callwright_upstream::Exchange;
@@ -52,6 +53,21 @@ fn restrict(schema: &mut Value) {
             ("items", items) => restrict(items),
             _ => {}
         }
+    }
+}
+
+/// Returns the truth value of an answer or its member, which models also write as a word.
+pub(crate) fn truth(value: &Value) -> Option<bool> {
+    value.as_bool().or_else(|| truth_word(value.as_str()?))
+}
+
+/// Returns the truth value that a text consists of.
+pub(crate) fn truth_word(text: &str) -> Option<bool> {
+    let text = after_reasoning(text);
+    match text.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase().as_str() {
+        "true" | "yes" => Some(true),
+        "false" | "no" => Some(false),
+        _ => None,
     }
 }
 

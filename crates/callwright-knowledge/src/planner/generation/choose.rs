@@ -1,7 +1,8 @@
 //! Chooses one of several values when the plan runs: the only decision that a plan leaves open.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::answer::parse;
 use super::converse::{CheckedAnswer, PlanRequester, PlanningCost};
@@ -9,7 +10,7 @@ use super::error::GenerationError;
 use super::model::{PlanningModel, Purpose, Question};
 use super::prompts::{ConversationData, DATA};
 use super::settings::GenerationSettings;
-use crate::prompt::{messages, object};
+use crate::prompt::{form, messages};
 use callwright_common::text::beginning;
 use callwright_judge::repair::answers::after_reasoning;
 use callwright_types::{Cost, Message};
@@ -115,12 +116,7 @@ fn question(inputs: &ChoiceInputs<'_>, settings: &GenerationSettings) -> Questio
             .map(|(at, value)| ChoiceOptionData { number: at + 1, value: shortened(value, settings.option_chars) })
             .collect(),
     };
-    Question::new(
-        Purpose::Choice,
-        messages(system, &data),
-        object(json!({"choice": {"type": ["integer", "null"]}})),
-        settings,
-    )
+    Question::new(Purpose::Choice, messages(system, &data), form::<ChoiceAnswer>(), settings)
 }
 
 /// Returns the value, or the beginning of its JSON text if that is longer than `chars`.
@@ -132,9 +128,10 @@ fn shortened(value: &Value, chars: usize) -> Value {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct ChoiceAnswer {
     // Not an `Option`: an answer without this member is invalid.
+    #[schemars(with = "Option<i64>")]
     choice: Value,
 }
 
@@ -170,6 +167,7 @@ mod tests {
     use std::sync::Mutex;
 
     use futures_util::future::BoxFuture;
+    use serde_json::json;
 
     use super::super::model::{PlanningModelError, Reply};
     use super::*;

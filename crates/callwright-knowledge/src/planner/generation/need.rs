@@ -1,7 +1,8 @@
 //! Queries the model whether a request needs a plan: one small request, where the rule without a model finds no reason.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::answer::parse;
 use super::converse::{CheckedAnswer, PlanRequester, PlanningCost};
@@ -10,7 +11,7 @@ use super::generate::PlanInputs;
 use super::model::{PlanningModel, Purpose, Question};
 use super::prompts::{ConversationData, DATA, OfferedData, offered};
 use super::settings::GenerationSettings;
-use crate::prompt::{messages, object};
+use crate::prompt::{form, messages, truth, truth_word};
 use callwright_types::Cost;
 
 /// Minimum number of tools of a chain.
@@ -65,18 +66,19 @@ fn question(inputs: &PlanInputs<'_>, tools: &[(&str, &str)], settings: &Generati
     );
     let conversation = ConversationData::new(inputs.conversation, inputs.memory, settings);
     let data = NeedPromptData { conversation, tools: offered(tools, settings) };
-    Question::new(Purpose::Need, messages(system, &data), object(json!({"chain": {"type": "boolean"}})), settings)
+    Question::new(Purpose::Need, messages(system, &data), form::<NeedAnswer>(), settings)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct NeedAnswer {
+    #[schemars(with = "bool")]
     chain: Value,
 }
 
 fn chain(text: &str) -> CheckedAnswer<bool> {
     let answer = match parse::<NeedAnswer>(text) {
         Ok(NeedAnswer { chain }) => truth(&chain),
-        Err(fault) => match word_alone(text) {
+        Err(fault) => match truth_word(text) {
             Some(chain) => Some(chain),
             None => return CheckedAnswer::unusable(fault),
         },
@@ -84,20 +86,6 @@ fn chain(text: &str) -> CheckedAnswer<bool> {
     match answer {
         Some(is_chain) => CheckedAnswer::usable(is_chain),
         None => CheckedAnswer::unusable("`chain` has to be true or false".to_owned()),
-    }
-}
-
-fn truth(value: &Value) -> Option<bool> {
-    value.as_bool().or_else(|| word_alone(value.as_str()?))
-}
-
-/// Returns the truth value that an answer consists of.
-fn word_alone(text: &str) -> Option<bool> {
-    let text = callwright_judge::repair::answers::after_reasoning(text);
-    match text.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase().as_str() {
-        "true" | "yes" => Some(true),
-        "false" | "no" => Some(false),
-        _ => None,
     }
 }
 

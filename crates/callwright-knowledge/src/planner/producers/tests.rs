@@ -73,6 +73,20 @@ fn meeting_rooms() -> Vec<Sample> {
 }
 
 #[test]
+fn arguments_behind_references_have_producers() {
+    let mut tools = meeting_rooms();
+    tools[0].parameters = json!({
+        "allOf": [{"$ref": "#/$defs/booking"}],
+        "$defs": {
+            "booking": {"type": "object", "properties": {"room_id": {"$ref": "#/$defs/room%20key"}}},
+            "room key": {"type": "string"},
+        },
+    });
+    let producers = Producers::new([segment(&tools)]);
+    assert_eq!(locations(&found(&producers, "book_room.room_id", "Book a room"))[0], (1, "/0/id"));
+}
+
+#[test]
 fn a_key_comes_from_the_thing_that_it_names() {
     let producers = Producers::new([segment(&meeting_rooms())]);
     let rooms = found(&producers, "book_room.room_id", "Book a room for Jack from 9 to 10");

@@ -123,6 +123,20 @@ fn a_missing_key_that_another_tool_returns_needs_a_plan() {
 }
 
 #[test]
+fn keys_behind_references_count_unless_their_values_are_listed() {
+    let case = |id: Value| {
+        let mut case = meeting_case();
+        let parameters = &mut case.tools[1]["parameters"];
+        parameters["properties"]["person_id"] = json!({"$ref": "#/$defs/person~1id"});
+        parameters["$defs"] = json!({"person/id": {"allOf": [id]}});
+        case
+    };
+    assert!(case(json!({"type": "string"})).needs(CALENDAR));
+    assert!(!case(json!({"type": "string", "enum": ["me", "you"]})).needs(CALENDAR));
+    assert!(!case(json!({"type": "boolean"})).needs(CALENDAR));
+}
+
+#[test]
 fn simple_requests_need_no_plan() {
     for request in
         ["Which meeting rooms are there?", "What is the weather in Paris?", "Find people named Jack", "Hello!", ""]
