@@ -7,9 +7,6 @@ use serde_json::{Map, Value};
 use super::super::document::ApiDocument;
 use super::super::files::SourceFile;
 
-/// Maximum nesting of `allOf`. Deeper ones are rare, and their properties are kept.
-const MAX_LEVELS: usize = 8;
-
 /// Returns the read-only properties of an object schema in `file`, including its `allOf` branches. If a property is
 /// described several times, one `readOnly: true` suffices (JSON Schema 2020-12 Validation, section 9.4), unless
 /// another description has `readOnly: false`.
@@ -24,7 +21,7 @@ pub(crate) fn read_only_names<'d>(
         Some(false) => drop(writable.insert(name)),
         None => {}
     };
-    ReadOnlySearch { document, visited: HashSet::new(), note: &mut note }.visit(schema, file, MAX_LEVELS);
+    ReadOnlySearch { document, visited: HashSet::new(), note: &mut note }.visit(schema, file);
     names.retain(|name| !writable.contains(name));
     names
 }
@@ -47,7 +44,7 @@ pub(super) fn visible_by_reference<'d>(
     let branches = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
     for branch in branches.filter(|branch| branch.get("$ref").is_some()) {
         if let Some((Value::Object(target), file)) = document.end_of(branch, file) {
-            search.visit(target, file, MAX_LEVELS);
+            search.visit(target, file);
         }
     }
     visible
@@ -62,19 +59,21 @@ struct ReadOnlySearch<'d, 'n> {
 }
 
 impl<'d> ReadOnlySearch<'d, '_> {
-    fn visit(&mut self, schema: &'d Map<String, Value>, file: &'d SourceFile, levels: usize) {
-        if !self.visited.insert(std::ptr::from_ref(schema).addr()) {
-            return;
-        }
-        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-        for (name, property) in properties {
-            (self.note)(name, flag(self.document, property, file));
-        }
-        let Some(levels) = levels.checked_sub(1) else { return };
-        for branch in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-            if let Some((Value::Object(branch), file)) = self.document.end_of(branch, file) {
-                self.visit(branch, file, levels);
+    fn visit(&mut self, schema: &'d Map<String, Value>, file: &'d SourceFile) {
+        let mut open = vec![(schema, file)];
+        while let Some((schema, file)) = open.pop() {
+            if !self.visited.insert(std::ptr::from_ref(schema).addr()) {
+                continue;
             }
+            let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+            for (name, property) in properties {
+                (self.note)(name, flag(self.document, property, file));
+            }
+            let branches = schema.get("allOf").and_then(Value::as_array).into_iter().flatten().rev();
+            open.extend(branches.filter_map(|branch| match self.document.end_of(branch, file)? {
+                (Value::Object(branch), file) => Some((branch, file)),
+                _ => None,
+            }));
         }
     }
 }

@@ -76,6 +76,10 @@ fn a_property_marked_read_only_once_is_not_offered_unless_another_description_ma
     assert!(!accepts(&body(true), &json!({"body": {"p1": "x"}})), "{}", body(true));
     assert!(!accepts(&body(true), &json!({"body": {"p2": "x"}})));
     assert!(accepts(&body(false), &json!({"body": {"p2": "x"}})));
+    let marked = json!({"properties": {"made": {"readOnly": true}}});
+    let marked = (0..12).fold(marked, |schema, _| json!({"allOf": [schema]}));
+    let nested = json!({"allOf": [{"properties": {"made": {}, "name": {}}}, marked]});
+    assert!(!schema_of_body(nested, json!({})).to_string().contains("made"));
     let deep = json!({"type": "object", "properties": {"made": {"readOnly": true}, "name": {"type": "string"}}});
     let toolset = super::toolset(
         json!({"paths": {"/x": {"get": {"parameters": [{"name": "q", "in": "query", "schema": deep}]}}}}),
