@@ -41,7 +41,6 @@ fuzz_target!(|input: &[u8]| {
         sent: boundary(&text, usize::from(*sent)),
         delivery: if flags & 128 != 0 { Delivery::Native } else { Delivery::Text },
         expressions: if flags & 128 != 0 { Expressions::Source } else { Expressions::Refuse },
-        notations: None,
         budget: None,
     };
     match rescue(&text, tool_set, &situation) {

@@ -64,7 +64,6 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<BuiltPi
     let tokens = SealedTokens::new(&store, &settings.store)?.map(|tokens| Arc::new(tokens) as Arc<dyn SharedTokens>);
     let executor = Executor::build(&settings.executor, store.clone(), tokens)?;
     let trigger = Trigger::new(settings.reload.files);
-    let (notations, notation_watcher) = operator_files::load_notations(&settings.repair, base_dir, trigger)?;
     let (catalog, aliases) = (tooling.clone(), settings.aliases.clone());
     let has_directory = !settings.policies.directory.is_empty();
     let audit = move |book: &PolicyBook| {
@@ -88,7 +87,6 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<BuiltPi
         policies,
         validators: Validators::new(&settings.scanner),
         judgement: settings.scanner.budget(),
-        notations,
         executor,
         store: store.clone(),
         webhook,
@@ -101,8 +99,7 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<BuiltPi
         spans,
         log_turns: settings.telemetry.log_turns,
     });
-    let watchers =
-        document_watchers.into_iter().chain(policy_watcher).chain(notation_watcher).collect();
+    let watchers = document_watchers.into_iter().chain(policy_watcher).collect();
     Ok(BuiltPipeline {
         pipeline: Arc::new(pipeline),
         store,

@@ -49,7 +49,7 @@ impl App {
 
     /// Triggers every file watcher, and reports the changed configuration keys that need a restart.
     fn reload(&self, running: &Settings, read: Result<LoadedConfig, ConfigError>) {
-        tracing::info!("SIGHUP: reloading documents, policies, notations, representations and certificates");
+        tracing::info!("SIGHUP: reloading documents, policies, representations and certificates");
         self.watchers.iter().for_each(callwright_common::watch::Watcher::wake);
         match read {
             Ok(loaded) => {

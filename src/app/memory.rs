@@ -11,7 +11,9 @@ use crate::config::Settings;
 use crate::pipeline::RecallMemory;
 use callwright_common::tasks::supervised;
 use callwright_knowledge::experience::NoteTaker;
-use callwright_offline::learning::{CachedMemory, Job, JobOutcome, Learner, LessonRewriter, MemoryCache, PAUSE, Worker};
+use callwright_offline::learning::{
+    CachedMemory, Job, JobOutcome, Learner, LessonRewriter, MemoryCache, PAUSE, Worker,
+};
 use callwright_search::embedding::Embedder;
 use callwright_store::Store;
 use callwright_telemetry::Metrics;

@@ -1,4 +1,4 @@
-//! Files that operators edit: policies, notations and planner edges, and their reload when they change.
+//! Files that operators edit: policies and planner edges, and their reload when they change.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,6 @@ use arc_swap::ArcSwap;
 
 use crate::pipeline::AliasSettings;
 use callwright_common::watch::{FileError, Trigger, WatchError, Watcher, reload_file};
-use callwright_judge::repair::{self, Notations};
 use callwright_knowledge::planner;
 use callwright_knowledge::planner::producers::Edges;
 use callwright_policy::{self as policy, AliasBinding, PolicyBook, PolicyError};
@@ -57,33 +56,6 @@ pub(super) fn load_policies(
     });
     // A proxy whose policies do not reload is better than no proxy.
     let watcher = watcher.inspect_err(|error| tracing::error!(%error, "policies will not reload")).ok();
-    Ok((current, watcher))
-}
-
-/// The table that turns use, and the watcher of the operator's file.
-pub(super) type LoadedNotations = (Arc<ArcSwap<Notations>>, Option<Watcher>);
-
-/// Loads the table, and watches the operator's file where the settings name one. An invalid file never replaces a valid
-/// table.
-pub(super) fn load_notations(
-    settings: &repair::Settings,
-    base_dir: &Path,
-    trigger: Trigger,
-) -> Result<LoadedNotations, FileError> {
-    let table = Notations::load(settings, base_dir)?;
-    let current = Arc::new(ArcSwap::new(table.clone()));
-    let Some(file) = settings.file(base_dir) else { return Ok((current, None)) };
-    let shared = current.clone();
-    let watcher =
-        reload_file(file, trigger, "notations-reload", table, Notations::from_file, move |result| match result {
-            Ok(table) => {
-                shared.store(table);
-                tracing::info!("notations reloaded");
-            }
-            Err(error) => tracing::error!(error, "notations not reloaded; the previous ones stay in use"),
-        });
-    // A proxy whose notations do not reload is better than no proxy.
-    let watcher = watcher.inspect_err(|error| tracing::error!(%error, "notations will not reload")).ok();
     Ok((current, watcher))
 }
 

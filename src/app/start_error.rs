@@ -61,7 +61,7 @@ pub enum StartError {
     /// A representation file is invalid.
     #[error(transparent)]
     Representation(#[from] RepresentationError),
-    /// The planner's edges file or the notations file is invalid.
+    /// The planner's edges file is invalid.
     #[error(transparent)]
     File(#[from] FileError),
     /// The configured key for sealing tokens is invalid.

@@ -10,7 +10,6 @@ use super::output::outln;
 use super::setup::{load_config, load_policies};
 use crate::app::{self, ToolsetFinding};
 use crate::config;
-use callwright_judge::repair::Notations;
 use callwright_openapi::{Report, Toolset};
 use callwright_policy::Policy;
 
@@ -23,7 +22,7 @@ pub(super) struct ConfigArguments {
 
 #[derive(Debug, Subcommand)]
 enum ConfigAction {
-    /// Validate the configuration and its policies, notations and OpenAPI documents as `serve` would.
+    /// Validate the configuration and its policies and OpenAPI documents as `serve` would.
     Check {
         /// Configuration file. Default: CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
         #[arg(long, value_name = "FILE")]
@@ -48,8 +47,6 @@ fn check(file: Option<PathBuf>) -> VerbResult {
     let loaded = load_config(file)?;
     let mut problems = Vec::new();
     let book = load_policies(&loaded).map_err(|error| problems.push(error.to_string())).ok();
-    let notations = Notations::load(&loaded.settings.repair, &loaded.base_dir);
-    problems.extend(notations.err().map(|error| error.to_string()));
     for (name, upstream) in &loaded.settings.upstreams {
         problems.extend(upstream.validate(name).err().map(|error| error.to_string()));
         if let Some(meant) = upstream.base_url_with_version() {

@@ -9,7 +9,6 @@ use super::errors::{BadLines, VerbResult};
 use super::progress::answer_lines;
 use super::setup::{load_policy, runtime};
 use super::shared_arguments::EmbeddingArguments;
-use callwright_judge::repair::Notations;
 use callwright_offline::{self as offline, MAX_LINE_BYTES, ScanJob, ScanSummary};
 use callwright_policy::{Policy, PolicyError};
 use callwright_types::rules::UnknownParameters;
@@ -38,9 +37,6 @@ pub(super) struct ScanArguments {
     native_tool_calls: bool,
     #[command(flatten)]
     vectors: EmbeddingArguments,
-    /// TOML file with notations to recognise in addition to the built-in ones.
-    #[arg(long, value_name = "FILE")]
-    notations: Option<PathBuf>,
 }
 
 /// Help text about the line formats.
@@ -60,12 +56,11 @@ Invalid lines are reported on standard error and skipped; the exit status is the
 const _: () = assert!(MAX_LINE_BYTES == 64 << 20);
 
 pub(super) fn run(arguments: ScanArguments) -> VerbResult {
-    let ScanArguments { tools, answers, verdicts, policy, native_tool_calls, vectors, notations } = arguments;
-    let notations = notations.map_or_else(|| Ok(Notations::built_in().clone()), |file| Notations::from_file(&file))?;
+    let ScanArguments { tools, answers, verdicts, policy, native_tool_calls, vectors } = arguments;
     let runtime = runtime()?;
     let policy = policy_of(policy.as_deref())?;
     let embedder = vectors.embedder(None)?;
-    let job = ScanJob { tools, answers, policy, native_tool_calls, notations, embedder, verdicts };
+    let job = ScanJob { tools, answers, policy, native_tool_calls, embedder, verdicts };
     answer_lines(&job.verdicts, |progress| offline::scan(&job, runtime.handle(), progress), print, bad_lines)
 }
 

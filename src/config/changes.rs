@@ -62,7 +62,6 @@ fn changed_tables(before: &Settings, after: &Settings) -> Vec<&'static str> {
         approvals,
         embedding,
         scanner,
-        repair,
         policies,
         representations,
         planner,

@@ -15,8 +15,17 @@ const FIXED: &str = "its default always applies";
 
 /// All removed keys.
 const REMOVED: &[Removed] = &[
-    Removed { table: "", keys: &["catalog"], instead: "documents are reloaded by `[reload]` (`files`, `remote_seconds`)" },
+    Removed {
+        table: "",
+        keys: &["catalog"],
+        instead: "documents are reloaded by `[reload]` (`files`, `remote_seconds`)",
+    },
     Removed { table: "", keys: &["explain"], instead: FIXED },
+    Removed {
+        table: "",
+        keys: &["repair"],
+        instead: "calls in text are recognised in the built-in notations; policies have the rules of repair and rescue",
+    },
     Removed { table: "", keys: &["feedback"], instead: "messages to the model have built-in templates only" },
     Removed {
         table: "*",
@@ -28,7 +37,11 @@ const REMOVED: &[Removed] = &[
         keys: &["http2_ping_timeout_seconds"],
         instead: "a PING frame must be acknowledged within `http2_ping_seconds`, and at most 20 s",
     },
-    Removed { table: "server", keys: &["tls_handshake_timeout_seconds", "tls_reload_quiet_milliseconds"], instead: FIXED },
+    Removed {
+        table: "server",
+        keys: &["tls_handshake_timeout_seconds", "tls_reload_quiet_milliseconds"],
+        instead: FIXED,
+    },
     Removed { table: "keys", keys: &["sync_milliseconds", "reserved_answer_tokens"], instead: FIXED },
     Removed {
         table: "upstreams.*",
@@ -60,7 +73,11 @@ const REMOVED: &[Removed] = &[
         ],
         instead: FIXED,
     },
-    Removed { table: "toolsets.*", keys: &["limits"], instead: "the limits of documents and schemas have their defaults" },
+    Removed {
+        table: "toolsets.*",
+        keys: &["limits"],
+        instead: "the limits of documents and schemas have their defaults",
+    },
     Removed {
         table: "executor",
         keys: &[

@@ -120,6 +120,12 @@ mod tests {
     }
 
     #[test]
+    fn a_removed_key_names_what_applies_in_its_place() {
+        let message = explain("unknown field `repair`, expected `scanner` or `feedback`", "repair", false);
+        assert!(message.starts_with("the key `repair` was removed: calls in text are recognised"), "{message}");
+    }
+
+    #[test]
     fn wrong_types_are_said_in_the_words_of_the_file() {
         let message = explain("invalid type: string \"sk-canary\", expected u64", "store.queue", false);
         assert_eq!(message, "`store.queue`: expected a whole number that is not negative, found a string");

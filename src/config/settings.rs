@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use callwright_executor as executor;
-use callwright_judge::{repair, scanner};
+use callwright_judge::scanner;
 use callwright_knowledge::{experience, planner, procedures, representation};
 use callwright_offline::learning;
 use callwright_openapi::ToolsetSettings;
@@ -21,7 +21,7 @@ use crate::{http, keys, pipeline, webhook};
 /// Name of the built-in upstream.
 pub(super) const DEFAULT_UPSTREAM: &str = "default";
 
-/// Reload of documents, policies, representations, planner edges and notations (`[reload]`). SIGHUP reloads all of them.
+/// Reload of documents, policies, representations and planner edges (`[reload]`). SIGHUP reloads all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReloadSettings {
@@ -71,8 +71,6 @@ pub struct Settings {
     pub embedding: embedding::Settings,
     /// Validation of calls.
     pub scanner: scanner::Settings,
-    /// Rescue of calls from text.
-    pub repair: repair::Settings,
     /// Location of the policies.
     pub policies: policy::Settings,
     /// Learned representations of tools.
@@ -108,7 +106,6 @@ impl Default for Settings {
             approvals: webhook::Settings::default(),
             embedding: embedding::Settings::default(),
             scanner: scanner::Settings::default(),
-            repair: repair::Settings::default(),
             policies: policy::Settings::default(),
             representations: representation::Settings::default(),
             planner: planner::Settings::default(),

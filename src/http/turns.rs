@@ -272,7 +272,10 @@ fn completion(operation: ApiOperation) -> ApiOperation {
 fn answered(operation: ApiOperation, request: &'static str, answer: &'static str) -> ApiOperation {
     operation
         .header("x-callwright-session", "Session id, which groups the turns of a conversation.")
-        .header("x-callwright-policy", "Name of a policy to apply, one of those that the virtual key lists (`selectable_policies`).")
+        .header(
+            "x-callwright-policy",
+            "Name of a policy to apply, one of those that the virtual key lists (`selectable_policies`).",
+        )
         .header("x-callwright-debug", "`true` adds the report of the turn to the body.")
         .header("x-callwright-record", "`full` records the bodies of this turn; requires `x-callwright-operator-key`.")
         .header("x-callwright-operator-key", "Token of `server.operator_token`, for `x-callwright-record`.")

@@ -11,7 +11,6 @@ use tokio_util::task::TaskTracker;
 use crate::keys::Access;
 use crate::webhook::Webhook;
 use callwright_executor::Executor;
-use callwright_judge::repair::Notations;
 use callwright_judge::scanner::{BudgetLimits, Validators};
 use callwright_knowledge::planner;
 use callwright_policy::PolicyBook;
@@ -53,8 +52,6 @@ pub struct PipelineParts {
     pub validators: Validators,
     /// Budget for the validation of one answer.
     pub judgement: BudgetLimits,
-    /// The notations for calls in texts; replaced when the operator's file changes.
-    pub notations: Arc<ArcSwap<Notations>>,
     /// Executes calls of the catalog's tools.
     pub executor: Executor,
     /// Store of approvals, plans, and the proxy's part of mixed answers.
@@ -90,7 +87,6 @@ pub struct Pipeline {
     pub(crate) policies: Arc<ArcSwap<PolicyBook>>,
     pub(crate) validators: Validators,
     pub(crate) judgement: BudgetLimits,
-    pub(crate) notations: Arc<ArcSwap<Notations>>,
     pub(crate) executor: Executor,
     pub(crate) store: Arc<Store>,
     pub(crate) approvals: ApprovalDesk,
@@ -121,7 +117,7 @@ impl Pipeline {
     /// Creates a pipeline.
     pub fn new(parts: PipelineParts) -> Self {
         let PipelineParts { settings, aliases, upstreams, passing, tooling, policies, .. } = parts;
-        let PipelineParts { validators, notations, executor, store, planner, access, .. } = parts;
+        let PipelineParts { validators, executor, store, planner, access, .. } = parts;
         let PipelineParts { judgement, memory, traces, metrics, spans, log_turns, .. } = parts;
         let offered_before = OfferedBefore::new(settings.remembered_tools_bytes);
         let recalled_before = RecalledBefore::new(settings.remembered_notes_bytes);
@@ -136,7 +132,6 @@ impl Pipeline {
             policies,
             validators,
             judgement,
-            notations,
             executor,
             approvals: ApprovalDesk::new(Arc::clone(&store), metrics.clone(), parts.webhook),
             store,
@@ -276,7 +271,6 @@ impl Pipeline {
             explainer: tooling.explainer.clone(),
             memory: self.memory.load_full(),
             policies: self.policies.load_full(),
-            notations: self.notations.load_full(),
             aliases: self.aliases.clone(),
             toolset_index: tooling.toolset_index.clone(),
             offers: tooling.offers.clone(),

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use callwright_judge::repair::Notations;
 use callwright_judge::scanner::BudgetLimits;
 use callwright_knowledge::experience::LessonStore;
 use callwright_knowledge::explain::Explainer;
@@ -101,8 +100,6 @@ pub struct Snapshot {
     pub memory: Arc<RecallMemory>,
     /// The policies in force.
     pub policies: Arc<PolicyBook>,
-    /// The notations for calls in texts.
-    pub notations: Arc<Notations>,
     /// Model aliases by name.
     pub aliases: Arc<BTreeMap<String, AliasSettings>>,
     /// Search index of the toolsets' tools, with the learned representations.

@@ -69,8 +69,6 @@ const LIBRARIES: &[(&str, &str, &[&str])] = &[
     ("callwright-common", "html5gum", &["html"]),
     ("callwright-judge", "jsonschema", &["scanner"]),
     ("callwright-judge", "minijinja", &["feedback"]),
-    // Notation tables.
-    ("callwright-judge", "toml", &["repair"]),
     ("callwright-knowledge", "csv", &["explain"]),
     ("callwright-knowledge", "pulldown_cmark", &["explain", "procedures"]),
     ("callwright-search", "fastembed", &["embedding"]),

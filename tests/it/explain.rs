@@ -202,8 +202,7 @@ fn compressed_output_and_order_are_kept() {
     let folder = folder();
     let lines: Vec<Value> = (0..600).map(|id| failure(id, json!({"code": 4100 + id % 2}))).collect();
     std::fs::write(folder.path("in.jsonl"), to_lines(&lines)).unwrap();
-    let said =
-        folder.run(&["explain", "--docs", "docs", "--in", "in.jsonl", "--out", "out.jsonl.gz"], b"");
+    let said = folder.run(&["explain", "--docs", "docs", "--in", "in.jsonl", "--out", "out.jsonl.gz"], b"");
     assert_eq!(said.status, Some(0), "{}", said.stderr);
     let ids: Vec<u64> = crate::support::verb::json_lines(&gunzip(&folder.read("out.jsonl.gz")))
         .iter()

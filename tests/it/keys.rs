@@ -27,9 +27,7 @@ fn configuration(upstream: &Server, keys: &str, tables: &str) -> String {
 
 fn configuration_with_store(upstream: &Server, store: &str, keys: &str, tables: &str) -> String {
     let beginning = config_with_store_keys(&upstream.url("/v1"), store, "retry_seconds = 1\npoll_milliseconds = 50");
-    format!(
-        "{beginning}api_key = \"{UPSTREAM_KEY}\"\n[keys]\nmode = \"required\"\n{keys}\n{tables}\n"
-    )
+    format!("{beginning}api_key = \"{UPSTREAM_KEY}\"\n[keys]\nmode = \"required\"\n{keys}\n{tables}\n")
 }
 
 /// A created key.

@@ -345,7 +345,11 @@ async fn an_estimate_asks_nobody_and_writes_nothing() {
     with_upstream(&folder, &upstream);
     let (folder, said) = learn_with_model(folder, &["--estimate"]).await;
     assert_eq!(said.status, Some(0), "{}", said.stderr);
-    assert!(said.stderr.contains("at most 120 requests") && said.stderr.contains("at the configured prices"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("at most 120 requests") && said.stderr.contains("at the configured prices"),
+        "{}",
+        said.stderr
+    );
     assert!(upstream.received().is_empty() && !folder.path("learned/tools.yaml").exists());
 }
 

@@ -47,7 +47,6 @@ mod memory_isolation;
 mod messages;
 mod mixed_answers;
 mod moving;
-mod notations_reload;
 mod notes;
 mod observing;
 mod offering;

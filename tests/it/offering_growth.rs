@@ -146,8 +146,7 @@ tools:
 ";
 
 async fn learning_proxy(upstream: &Server, api: &Server, rules: &str) -> Proxy {
-    let config = thousand::config_of(upstream, api, "")
-        + "[representations]\ndirectory = \"learned\"\n";
+    let config = thousand::config_of(upstream, api, "") + "[representations]\ndirectory = \"learned\"\n";
     let mut files = thousand::files(rules);
     files.push(("learned/everything.yaml".to_owned(), LEARNED.to_owned()));
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
@@ -215,10 +214,7 @@ fn vectors(received: &Received) -> Reply {
 async fn embedding_proxy(upstream: &Server, api: &Server, embeddings: &Server) -> Proxy {
     let config = thousand::config_of(upstream, api, "")
         + "[embedding]\nkind = \"endpoint\"\ncache = false\n[embedding.endpoint]\n"
-        + &format!(
-            "base_url = \"{}\"\ndimensions = 2\n",
-            embeddings.url("/v1")
-        );
+        + &format!("base_url = \"{}\"\ndimensions = 2\n", embeddings.url("/v1"));
     let files = thousand::files(FEW);
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     Proxy::start_with_files(config, &files).await

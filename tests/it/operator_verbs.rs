@@ -36,8 +36,7 @@ async fn a_sound_installation_has_no_failure() {
     let upstream = Server::always(Reply::json(200, &json!({"object": "list", "data": []}))).await;
     let (findings, said) = examined(&(config(&upstream.url("/v1")) + &format!("api_key = \"{KEY}\"\n"))).await;
     assert_eq!(said.status, Some(0), "{findings:#?}");
-    for check in ["configuration", "policies", "documents", "store", "upstream scripted", "server.listen"]
-    {
+    for check in ["configuration", "policies", "documents", "store", "upstream scripted", "server.listen"] {
         assert_eq!(finding(&findings, check)["status"], "ok", "{findings:#?}");
     }
     let asked = upstream.only_request();

@@ -175,16 +175,7 @@ fn files_may_be_compressed_and_the_order_does_not_depend_on_threads() {
     let folder = folder();
     let records: Vec<Value> = (0..300).map(|at| asked(&at.to_string(), None)).collect();
     std::fs::write(folder.path("in.jsonl.gz"), gzip(&to_lines(&records))).unwrap();
-    let arguments = [
-        "plan",
-        "--candidates",
-        "--tools",
-        "tools.jsonl",
-        "--in",
-        "in.jsonl.gz",
-        "--out",
-        "out.jsonl.gz",
-    ];
+    let arguments = ["plan", "--candidates", "--tools", "tools.jsonl", "--in", "in.jsonl.gz", "--out", "out.jsonl.gz"];
     let said = folder.run(&arguments, b"");
     assert_eq!(said.status, Some(0), "{}", said.stderr);
     let lines = json_lines(&gunzip(&folder.read("out.jsonl.gz")));
@@ -206,8 +197,8 @@ fn candidates_of_the_shared_data_are_right_as_often_as_they_have_to_be() {
         .step_by(4)
         .collect();
     let tools = data.join("nestful.tools.jsonl");
-    let said =
-        folder().run(&["plan", "--candidates", "--embedding", "none", "--tools", tools.to_str().unwrap()], &to_lines(&asked));
+    let said = folder()
+        .run(&["plan", "--candidates", "--embedding", "none", "--tools", tools.to_str().unwrap()], &to_lines(&asked));
     assert_eq!(said.status, Some(0), "{}", said.stderr);
     let (mut all, mut first, mut among) = (0, 0, 0);
     for (record, line) in records.iter().step_by(4).zip(said.lines()) {
@@ -264,8 +255,18 @@ async fn a_model_draws_the_plan_of_each_record() {
     let config = format!("{}api_key = \"sk-secret\"\n", crate::support::config(&upstream.url("/v1")));
     std::fs::write(folder.path("callwright.toml"), config).unwrap();
     let said = tokio::task::spawn_blocking(move || {
-        let options =
-            ["plan", "--model", "gpt-test", "--tools", "tools.jsonl", "--embedding", "none", "--details", "--jobs", "1"];
+        let options = [
+            "plan",
+            "--model",
+            "gpt-test",
+            "--tools",
+            "tools.jsonl",
+            "--embedding",
+            "none",
+            "--details",
+            "--jobs",
+            "1",
+        ];
         folder.run(&options, &to_lines(&[asked("a", None), json!({"id": "b"})]))
     });
     let said = said.await.unwrap();

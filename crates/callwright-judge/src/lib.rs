@@ -69,8 +69,7 @@
 //! - [`scanner`]: validation alone ([`scanner::scan`]), and its optional inputs: the conversation, the relevance of the
 //!   tools, the semantic similarity of names, a budget ([`Context`]).
 //! - [`repair`]: repair of one call ([`repair::repair_call`], [`repair::judge`]).
-//! - [`repair::rescue`]: calls in text ([`repair::rescue::rescue`]), further notations
-//!   ([`repair::Notations`]), and streamed text ([`repair::rescue::hold`]).
+//! - [`repair::rescue`]: calls in text ([`repair::rescue::rescue`]) and streamed text ([`repair::rescue::hold`]).
 //! - [`feedback`]: all messages.
 //! - [`ScanRules`] and [`RepairRules`]: which faults reject a call, and which repairs are allowed.
 

@@ -34,9 +34,7 @@ pub enum OfflineError {
     #[error("cannot start a thread: {0}; raise the limit of threads")]
     Thread(#[from] io::Error),
     /// The embedding model fails.
-    #[error(
-        "cannot compute embeddings: {0}; use `--embedding none` to compare texts by words"
-    )]
+    #[error("cannot compute embeddings: {0}; use `--embedding none` to compare texts by words")]
     Unembedded(EmbedError),
     /// Existing representation files cannot be read, or new ones cannot be written.
     #[error(transparent)]

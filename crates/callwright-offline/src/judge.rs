@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::tool_sets::{OfferedToolSet, OfferedToolSets, ToolSetKey};
 use callwright_judge::repair::rescue::Situation;
 use callwright_judge::repair::rescue::decision::Delivery;
-use callwright_judge::repair::{JudgedMessage, Notations, Spoken, TextAnswer, is_call_of_function, judge_message};
+use callwright_judge::repair::{JudgedMessage, Spoken, TextAnswer, is_call_of_function, judge_message};
 use callwright_judge::scanner::{self, BudgetLimits, Context, Conversation, JudgementBudget, Relevance, Transcript};
 use callwright_openai::{AssistantMessage, RecordedAnswer, ToolChoice};
 use callwright_policy::Policy;
@@ -20,7 +20,6 @@ pub(super) struct Judge<'a> {
     pub(super) policy: &'a Policy,
     evidence: Evidence,
     delivery: Delivery,
-    notations: Arc<Notations>,
     tool_sets: OfferedToolSets,
     vectors: Option<TextVectors>,
 }
@@ -28,16 +27,11 @@ pub(super) struct Judge<'a> {
 impl<'a> Judge<'a> {
     /// Creates a judge. `native_tool_calls` is whether the answers come from an upstream with native tool calls.
     /// Without `vectors`, names and requests are compared by words only.
-    pub(super) fn new(
-        policy: &'a Policy,
-        native_tool_calls: bool,
-        notations: Arc<Notations>,
-        vectors: Option<TextVectors>,
-    ) -> Self {
+    pub(super) fn new(policy: &'a Policy, native_tool_calls: bool, vectors: Option<TextVectors>) -> Self {
         let rescue = policy.repair.rescue;
         let evidence = if native_tool_calls { rescue.native } else { rescue.text };
         let delivery = if native_tool_calls { Delivery::Native } else { Delivery::Text };
-        Self { policy, evidence, delivery, notations, tool_sets: OfferedToolSets::new(), vectors }
+        Self { policy, evidence, delivery, tool_sets: OfferedToolSets::new(), vectors }
     }
 
     /// Returns the tools of `request` with the list of `key`; compiles the text that `read` returns if they are not cached.
@@ -70,7 +64,6 @@ impl<'a> Judge<'a> {
             sent: 0,
             delivery: self.delivery,
             expressions: self.policy.repair.rescue.expressions,
-            notations: Some(&self.notations),
             budget: None,
             confirms: false,
         };

@@ -157,7 +157,10 @@ pub(super) mod tests {
     #[test]
     fn a_removed_key_names_what_replaces_it() {
         let removed = error("mode: guard\nselectable: true\n");
-        assert!(removed.starts_with("team.yaml:2:1: the key `selectable` was removed: a virtual key lists"), "{removed}");
+        assert!(
+            removed.starts_with("team.yaml:2:1: the key `selectable` was removed: a virtual key lists"),
+            "{removed}"
+        );
     }
 
     #[test]

@@ -109,11 +109,6 @@ pub struct PostgresSettings {
 
 impl Default for PostgresSettings {
     fn default() -> Self {
-        Self {
-            connections: 10,
-            connect_milliseconds: 2_000,
-            statement_milliseconds: 5_000,
-            probe_milliseconds: 250,
-        }
+        Self { connections: 10, connect_milliseconds: 2_000, statement_milliseconds: 5_000, probe_milliseconds: 250 }
     }
 }

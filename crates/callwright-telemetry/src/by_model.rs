@@ -6,14 +6,13 @@ use std::sync::Arc;
 use prometheus::{GaugeVec, IntCounterVec, Registry};
 
 use super::family::{Family, Spec, registered};
-use super::labels::{KnownNames, MAX_MODELS, MAX_NOTATIONS, OTHER};
+use super::labels::{KnownNames, MAX_MODELS, OTHER};
 
-/// The upstreams, models and notations that have their own series.
+/// The upstreams and models that have their own series.
 #[derive(Debug, Default)]
 pub(super) struct KnownModels {
     upstreams: Arc<KnownNames>,
     models: KnownNames,
-    notations: KnownNames,
 }
 
 impl KnownModels {
@@ -52,17 +51,10 @@ impl ModelCounters {
         self.known = Arc::clone(known);
     }
 
-    /// Increments a counter; `value` is the label of an enumeration.
-    pub fn inc(&self, upstream: &str, model: &str, value: &'static str) {
+    /// Increments a counter; `value` is the label of an enumeration, or the name of a notation.
+    pub fn inc(&self, upstream: &str, model: &str, value: &str) {
         let [upstream, model] = self.known.labels(upstream, model);
         self.metric.with_label_values(&[upstream, model, value]).inc();
-    }
-
-    /// Increments the counter of a notation; notations beyond [`MAX_NOTATIONS`] are [`OTHER`].
-    pub fn inc_notation(&self, upstream: &str, model: &str, notation: &str) {
-        let [upstream, model] = self.known.labels(upstream, model);
-        self.known.notations.learn(notation, MAX_NOTATIONS);
-        self.metric.with_label_values(&[upstream, model, self.known.notations.label(notation)]).inc();
     }
 }
 
@@ -99,7 +91,7 @@ impl ModelGauges {
 #[cfg(test)]
 mod tests {
     use crate::Metrics;
-    use crate::labels::{MAX_MODELS, MAX_NOTATIONS};
+    use crate::labels::MAX_MODELS;
     use callwright_types::Verdict;
 
     /// Returns the number of lines of a metric whose labels contain this text.
@@ -109,14 +101,13 @@ mod tests {
     }
 
     #[test]
-    fn the_first_models_and_notations_have_series_of_their_own() {
+    fn the_first_models_have_series_of_their_own() {
         let metrics = Metrics::new();
         metrics.known_upstreams(["main"]);
         for number in 0..2 * MAX_MODELS {
             let model = format!("model-{number}");
             metrics.model_calls.inc("main", &model, Verdict::Clean.label());
             metrics.native_call_share.set("main", &model, 0.5);
-            metrics.rescued_calls.inc_notation("main", "model-0", &format!("notation_{number}"));
         }
         metrics.model_calls.inc("invented", "model-0", Verdict::Clean.label());
         let text = metrics.render();
@@ -126,8 +117,6 @@ mod tests {
         assert!(text.contains(r#"model="other",upstream="other",verdict="clean"} 1"#), "{text}");
         assert_eq!(series(&text, "native_call_share", "model-"), MAX_MODELS);
         assert_eq!(series(&text, "native_call_share", "other"), 0);
-        assert_eq!(series(&text, "rescued_calls_total", "notation_"), MAX_NOTATIONS);
-        assert_eq!(series(&text, "rescued_calls_total", r#"notation="other""#), 1);
     }
 
     #[test]

@@ -432,7 +432,7 @@ mod tests {
         metrics.known_upstreams(["main"]);
         metrics.model_calls.inc("main", "m", Verdict::Clean.label());
         metrics.model_diagnoses.inc("main", "m", FaultCode::NoCall.code());
-        metrics.rescued_calls.inc_notation("main", "m", "json");
+        metrics.rescued_calls.inc("main", "m", "json");
         metrics.native_call_share.set("main", "m", 0.5);
         metrics.tool_executions.inc("f", ExecutionOutcome::Success);
         metrics.catalog([("crm", 3, 1)]);

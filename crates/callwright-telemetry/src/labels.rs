@@ -562,9 +562,6 @@ pub const MAX_KNOWN_NAMES: usize = 1_000;
 /// Maximum number of models with their own series: the first with an answer from a configured upstream.
 pub const MAX_MODELS: usize = 100;
 
-/// Maximum number of notations of calls in text with their own series.
-pub const MAX_NOTATIONS: usize = 64;
-
 /// Maximum number of clients' tools with their own series: the first that were offered and called. The limit protects
 /// the places of the documents' tools.
 pub const MAX_CLIENT_TOOLS: usize = 200;

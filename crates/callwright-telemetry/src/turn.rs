@@ -96,7 +96,7 @@ impl Metrics {
             self.model_diagnoses.inc(upstream, model, diagnosis.code.code());
         }
         for repair in attempt.repairs.iter().filter(|repair| repair.kind == RepairKind::Rescued) {
-            self.rescued_calls.inc_notation(upstream, model, repair.from.as_str().unwrap_or(OTHER));
+            self.rescued_calls.inc(upstream, model, repair.from.as_str().unwrap_or(OTHER));
         }
     }
 

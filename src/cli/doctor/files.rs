@@ -7,13 +7,12 @@ use crate::app;
 use crate::cli::setup::load_policies;
 use crate::config::LoadedConfig;
 use crate::keys::{KeyState, Registrar};
-use callwright_judge::repair::Notations;
 use callwright_openapi::Catalog;
 use callwright_store::{Location, Store, StoreError};
 use callwright_types::RefusalReason;
 
 pub(super) async fn examine(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
-    let mut findings = vec![policies_of(loaded), notations(loaded)];
+    let mut findings = vec![policies_of(loaded)];
     findings.extend(documents(loaded).await);
     findings.push(store(loaded).await);
     findings.push(keys(loaded).await);
@@ -29,15 +28,6 @@ fn policies_of(loaded: &LoadedConfig) -> DoctorFinding {
             error.to_string(),
             "correct the file; `callwright policy check` validates it",
         ),
-    }
-}
-
-fn notations(loaded: &LoadedConfig) -> DoctorFinding {
-    match Notations::load(&loaded.settings.repair, &loaded.base_dir) {
-        Ok(_) => DoctorFinding::ok("notations", "the notations of calls in text are valid"),
-        Err(error) => {
-            DoctorFinding::fail("notations", error.to_string(), "correct the file that `repair.notations` names")
-        }
     }
 }
 

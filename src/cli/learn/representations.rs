@@ -362,11 +362,8 @@ impl MethodOptions {
 }
 
 fn amount(cost: &Cost, price: Option<PriceSettings>) -> String {
-    let tokens = format!(
-        "{} prompt tokens, {} completion tokens",
-        grouped(cost.prompt_tokens),
-        grouped(cost.completion_tokens)
-    );
+    let tokens =
+        format!("{} prompt tokens, {} completion tokens", grouped(cost.prompt_tokens), grouped(cost.completion_tokens));
     let Some(PriceSettings { prompt, completion, .. }) = price else { return tokens };
     let sum = cost.prompt_tokens as f64 * prompt + cost.completion_tokens as f64 * completion;
     format!("{tokens}, {:.2} at the configured prices", sum / TOKENS_PER_PRICE)

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::judge::{judge, of_reading};
 use super::rescue::decision::{Case, Decision, Delivery, decide};
-use super::rescue::notations::Notations;
 use super::rescue::reading::{Reading, Rescued, Situation};
 use super::rescue::residue::{self, Residue};
 use super::rescue::written::WrittenCall;
@@ -178,9 +177,8 @@ impl CallJudge<'_> {
     fn residue(&self, spoken: &Spoken<'_>, calls: &mut [JudgedCall]) -> Option<Residue> {
         let Self { tool_set, scan, repair, context } = *self;
         let text = spoken.text.filter(|_| repair.residue && scan.faults.of(FaultCode::NoCall).repairs())?;
-        let Situation { sent, notations, expressions, .. } = spoken.situation;
-        let notations = notations.unwrap_or(Notations::built_in());
-        let residue = residue::find(text, sent, tool_set, notations, context.budget, |written: &[WrittenCall]| {
+        let Situation { sent, expressions, .. } = spoken.situation;
+        let residue = residue::find(text, sent, tool_set, context.budget, |written: &[WrittenCall]| {
             written.iter().all(|written| {
                 let resolved = written.resolve(tool_set, expressions).unwrap_or_default();
                 !resolved.is_empty()

@@ -33,5 +33,4 @@ pub use judge::{judge, repair_call};
 pub use message::{JudgedCall, JudgedMessage, Spoken, Unjudged, is_call_of_function, judge_message};
 pub use no_answer::TextAnswer;
 pub use proposal::RepairedCall;
-pub use rescue::notations::{Notations, Settings};
 pub use rescue::residue::Residue;

@@ -20,7 +20,6 @@ use super::judge::Judge;
 use super::lines::{InputLines, LineBatch, batch_limits};
 use super::{OfflineError, Problem, Watcher};
 use callwright_common::parallel::{cores, in_order};
-use callwright_judge::repair::Notations;
 use callwright_policy::Policy;
 use callwright_search::embedding::{Settings, built_in};
 use callwright_search::retrieval::TextVectors;
@@ -51,7 +50,7 @@ pub fn replay(job: &ReplayJob, watcher: &dyn Watcher) -> Result<Replay, OfflineE
     watcher.begins(&name, lines.size());
     // A damaged table is reported where it is configured; names are compared by spelling then.
     let vectors = built_in(&Settings::default()).ok().map(TextVectors::new);
-    let judge = Judge::new(&job.policy, job.native_tool_calls, Notations::built_in().clone(), vectors);
+    let judge = Judge::new(&job.policy, job.native_tool_calls, vectors);
     let mut all = Replay::default();
     let counted: Result<(), OfflineError> = in_order(
         batch_limits(cores().get()),

@@ -17,7 +17,6 @@ use super::output::OutputWriter;
 use super::questions::QuestionIndex;
 use super::{OfflineError, Watcher};
 use callwright_common::parallel::cores;
-use callwright_judge::repair::Notations;
 use callwright_policy::Policy;
 use callwright_search::embedding::Embedder;
 use callwright_search::retrieval::TextVectors;
@@ -40,8 +39,6 @@ pub struct ScanJob {
     /// Whether the answers come from an upstream that delivers native calls. Text is less readily taken for a call
     /// then.
     pub native_tool_calls: bool,
-    /// Supported call notations.
-    pub notations: Arc<Notations>,
     /// Embedding model for the comparison of unknown names, and of requests if policy requires it; without it, words
     /// only.
     pub embedder: Option<Arc<dyn Embedder>>,
@@ -69,7 +66,7 @@ pub fn scan(job: &ScanJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<Sc
     let inputs: Vec<_> = job.tools.iter().chain([&job.answers]).map(PathBuf::as_path).collect();
     let output = OutputWriter::create(&job.verdicts, &inputs)?;
     let vectors = job.embedder.clone().map(|embedder| TextVectors::waiting(embedder, runtime.clone()));
-    let judge = Judge::new(&job.policy, job.native_tool_calls, job.notations.clone(), vectors);
+    let judge = Judge::new(&job.policy, job.native_tool_calls, vectors);
     answer_lines(answers, output, cores().get(), &mut summary, watcher, |file, batch, verdicts| {
         for line in &batch.lines {
             let read = line.text.as_deref().map_err(Clone::clone);

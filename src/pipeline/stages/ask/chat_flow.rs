@@ -38,13 +38,13 @@ impl<'a> ChatFlow<'a> {
         source: HoldSource<'a>,
     ) -> Self {
         turn.streamed.verbatim = true;
-        let HoldSource { starts, notations, rules, metrics, .. } = source;
+        let HoldSource { starts, rules, metrics, .. } = source;
         let is_guarded = turn.policy.mode == Mode::Guard;
         let is_passed = forwarding == Forwarding::Through && is_guarded && turn.request.choice_count() == 1;
         Self {
             forwarding,
             assembler: if is_guarded { assembler.with_snapshots() } else { assembler },
-            texts: Texts::new(starts, notations, rules, metrics),
+            texts: Texts::new(starts, rules, metrics),
             done: false,
             passed_end: is_passed.then(PassedEnd::default),
             doubtful: Vec::new(),

@@ -45,8 +45,8 @@ enum Gate {
 
 impl<'a> EventFlow<'a> {
     pub(super) fn new(forwarding: Forwarding, form: Box<dyn StreamForm>, source: HoldSource<'a>) -> Self {
-        let HoldSource { starts, notations, rules, metrics, is_reasoning_live } = source;
-        let hold = Hold::with_notations(starts, notations, rules.hold).with_residue(rules.residue);
+        let HoldSource { starts, rules, metrics, is_reasoning_live } = source;
+        let hold = Hold::new(starts, rules.hold).with_residue(rules.residue);
         Self { forwarding, is_reasoning_live, form, gate: Gate::Open, hold, rules, metrics, since: None, sent: 0 }
     }
 

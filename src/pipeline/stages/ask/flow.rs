@@ -55,10 +55,8 @@ pub(super) async fn flow(
         max_time: Duration::from_millis(pipeline.settings.max_hold_milliseconds),
         residue: forwarding == Forwarding::Text && turn.policy.repair.residue,
     };
-    let notations = turn.snapshot.notations.clone();
     let source = HoldSource {
         starts: &offer.starts,
-        notations: &notations,
         rules,
         metrics: &pipeline.metrics,
         // Reasoning of an answer that is requested again is removed when the client returns, which takes the store. The

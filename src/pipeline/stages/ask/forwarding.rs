@@ -5,7 +5,6 @@ use bytes::Bytes;
 use crate::pipeline::answer::ClientGone;
 use crate::pipeline::memory_limit::MemoryFull;
 use crate::pipeline::state::Turn;
-use callwright_judge::repair::Notations;
 use callwright_judge::repair::rescue::hold::Starts;
 use callwright_openai::{AnswerError, SseError};
 use callwright_telemetry::Metrics;
@@ -48,7 +47,6 @@ impl From<MemoryFull> for BrokenStream {
 #[derive(Clone, Copy)]
 pub(super) struct HoldSource<'a> {
     pub(super) starts: &'a Starts,
-    pub(super) notations: &'a Notations,
     pub(super) rules: StreamHoldRules,
     pub(super) metrics: &'a Metrics,
     /// Whether head and reasoning of ordered events flow before the part behind them begins.

@@ -7,7 +7,6 @@ use bytes::{Bytes, BytesMut};
 use tokio::time::Instant;
 
 use crate::pipeline::state::{HeldText, SentText};
-use callwright_judge::repair::Notations;
 use callwright_judge::repair::rescue::hold::{Hold, HoldRules, Starts};
 use callwright_openai::{Assembler, Chunk};
 use callwright_telemetry::Metrics;
@@ -32,7 +31,6 @@ pub(super) struct StreamHoldRules {
 #[derive(Debug)]
 pub(super) struct Texts<'a> {
     starts: &'a Starts,
-    notations: &'a Notations,
     rules: StreamHoldRules,
     metrics: &'a Metrics,
     /// Boxed, because a node of the map has room for eleven values.
@@ -52,13 +50,8 @@ struct ChoiceText<'a> {
 }
 
 impl<'a> Texts<'a> {
-    pub(super) fn new(
-        starts: &'a Starts,
-        notations: &'a Notations,
-        rules: StreamHoldRules,
-        metrics: &'a Metrics,
-    ) -> Self {
-        Self { starts, notations, rules, metrics, choices: BTreeMap::new() }
+    pub(super) fn new(starts: &'a Starts, rules: StreamHoldRules, metrics: &'a Metrics) -> Self {
+        Self { starts, rules, metrics, choices: BTreeMap::new() }
     }
 
     /// Processes the last chunk. Returns whether all text so far may be sent, with the last chunk unchanged.
@@ -66,7 +59,7 @@ impl<'a> Texts<'a> {
         let mut all_flows = true;
         for (index, text, calls) in assembler.texts() {
             let choice = self.choices.entry(index).or_insert_with(|| {
-                let hold = Hold::with_notations(self.starts, self.notations, self.rules.hold);
+                let hold = Hold::new(self.starts, self.rules.hold);
                 Box::new(ChoiceText::new(hold.with_residue(self.rules.residue)))
             });
             all_flows &= choice.advance(text, calls, self.metrics);

@@ -126,9 +126,7 @@ fn judged(
         namespaces: None,
         budget: Some(&budget),
     };
-    let notations = turn.snapshot.notations.clone();
     let situation = Situation {
-        notations: Some(&notations),
         allowed: tool_choice.allowed(),
         json_wanted: request.requires_json(),
         delivery: if turn.upstream.delivers_calls(&turn.model) { Delivery::Native } else { Delivery::Text },

@@ -194,10 +194,10 @@ fn name_line(reader: &mut LiteralReader<'_>) -> Option<String> {
 }
 
 /// Skips any of the end markers `ends`, which belong to the calls before them.
-pub(super) fn skip_end_tags<T: AsRef<str>>(reader: &mut LiteralReader<'_>, ends: &[T]) {
+pub(super) fn skip_end_tags(reader: &mut LiteralReader<'_>, ends: &[&str]) {
     loop {
         let before = reader.at();
-        if reader.skip_space().is_none() || !ends.iter().any(|end| reader.take(end.as_ref())) {
+        if reader.skip_space().is_none() || !ends.iter().any(|end| reader.take(end)) {
             reader.go(before);
             return;
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::call_names::offered;
 use super::literal::LiteralReader;
 use super::markers;
-use super::notations::{NotationEntry, NotationMark, Notations};
+use super::notations::{self, MarkerStrength, Notation, NotationMark};
 use super::shape;
 use super::statement;
 use super::written::WrittenCall;
@@ -82,7 +82,6 @@ const MAX_CALLS: usize = 256;
 pub(super) fn read<'a>(
     text: &'a str,
     tool_set: &ToolSet,
-    notations: &Notations,
     may_complete: bool,
     budget: Option<&JudgementBudget>,
 ) -> Layout<'a> {
@@ -99,22 +98,26 @@ pub(super) fn read<'a>(
         line: LayoutLine::default(),
         layout: Layout::default(),
     };
-    for (mark, kind) in notations.marks(text) {
+    for (mark, kind) in notations::marks(text) {
         if walk.is_done() || !walk.step() {
             break;
         }
         if mark.start < walk.at {
             continue;
         }
-        let entry = match kind {
-            NotationMark::Notation(index) => notations.entry(index),
-            NotationMark::Tag => text.get(mark.start..).and_then(|rest| notations.entry_of_tag(rest, tool_set)),
+        let notation = match kind {
+            NotationMark::Notation(notation) => Some(notation),
+            NotationMark::Tag => text.get(mark.start..).and_then(|rest| notations::of_tag(rest, tool_set)),
             NotationMark::Reasoning(_) | NotationMark::ReasoningEnd | NotationMark::Invented(_) => None,
         };
-        match (kind, entry) {
-            (NotationMark::Notation(_) | NotationMark::Tag, None) => continue,
-            (_, Some(entry)) if !walk.is_mark(&mark, entry) => continue,
-            (_, Some(entry)) if entry.is_tentative && !walk.reads(entry, mark.start) => continue,
+        match (kind, notation) {
+            (NotationMark::Tag, None) => continue,
+            (_, Some(notation)) if !walk.is_mark(&mark, notation) => continue,
+            (_, Some(notation))
+                if notation.strength == MarkerStrength::Tentative && !walk.reads(notation, mark.start) =>
+            {
+                continue;
+            }
             (NotationMark::Invented(close), _) if !walk.is_invented(&mark, close) => continue,
             _ => {}
         }
@@ -122,8 +125,8 @@ pub(super) fn read<'a>(
         if mark.start < walk.at || walk.is_done() {
             continue;
         }
-        if let Some(entry) = entry {
-            walk.notation(entry, mark);
+        if let Some(notation) = notation {
+            walk.notation(notation, mark);
             continue;
         }
         match kind {
@@ -223,9 +226,9 @@ impl<'a> LayoutWalker<'a, '_> {
     }
 
     /// Whether calls of a notation begin at a position.
-    fn reads(&mut self, entry: &NotationEntry, start: usize) -> bool {
+    fn reads(&mut self, notation: &Notation, start: usize) -> bool {
         self.reader.go(start);
-        let found = entry.read(&mut self.reader, self.tool_set);
+        let found = notation.read(&mut self.reader, self.tool_set);
         found.is_some_and(|calls| !calls.is_empty()) && self.reader.at() > start
     }
 
@@ -240,27 +243,27 @@ impl<'a> LayoutWalker<'a, '_> {
     }
 
     /// Whether a marker is effective, and not quoted or within a code span.
-    fn is_mark(&mut self, mark: &Range<usize>, grammar: &NotationEntry) -> bool {
+    fn is_mark(&mut self, mark: &Range<usize>, notation: &Notation) -> bool {
         self.line.go(self.text, mark.start);
         let text = self.slice(mark.clone());
         let before = self.slice(0..mark.start);
         let is_word = self.line.has_words && before.ends_with(['"', '\'', '“', '‘', '«', '„']);
         let is_quoted = is_word || self.line.is_quotation && !text.starts_with('>');
         let in_code = self.line.backticks % 2 == 1 && !text.starts_with('`');
-        !is_quoted && !in_code && (!grammar.begins_line || self.line.is_blank)
+        !is_quoted && !in_code && (!notation.begins_line || self.line.is_blank)
     }
 
-    fn notation(&mut self, grammar: &NotationEntry, mark: Range<usize>) {
+    fn notation(&mut self, notation: &Notation, mark: Range<usize>) {
         self.reader.go(mark.start);
-        match grammar.read(&mut self.reader, self.tool_set) {
+        match notation.read(&mut self.reader, self.tool_set) {
             Some(calls) if self.reader.at() > mark.start => {
                 self.at = self.reader.at();
                 let span = mark.start..self.at;
                 self.push(CallBlock {
                     calls,
-                    notation: grammar.name,
+                    notation: notation.name,
                     is_marked: true,
-                    is_reserved: grammar.is_reserved,
+                    is_reserved: notation.is_reserved(),
                     span,
                     start: mark.start,
                     fence: None,
@@ -274,9 +277,9 @@ impl<'a> LayoutWalker<'a, '_> {
                     self.layout.pieces.last(),
                     Some(LayoutPiece::Calls(block)) if self.slice(block.span.end..mark.start).trim().is_empty()
                 );
-                if grammar.is_reserved && (self.line.is_blank || opens || follows) {
+                if notation.is_reserved() && (self.line.is_blank || opens || follows) {
                     self.layout.pieces.push(LayoutPiece::Broken(Box::new(BrokenMarker {
-                        notation: grammar.name,
+                        notation: notation.name,
                         span: mark.clone(),
                     })));
                 }

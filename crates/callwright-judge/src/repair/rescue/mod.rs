@@ -1,7 +1,7 @@
 //! Rescue (E1): converts calls that a model wrote into its text to tool calls.
 //!
-//! `layout.rs` separates calls, prose, code and reasoning. Notations with markers are in the table `notations.toml`;
-//! those that need their own reader have one file each under `grammars/`. Calls without markers are parsed by
+//! `layout.rs` separates calls, prose, code and reasoning. Notations with markers are in the table
+//! `notations/table.rs`; those that need their own reader have one file each under `grammars/`. Calls without markers are parsed by
 //! `statement.rs`, and `program.rs` finds program text. `verdict.rs` parses either all calls of a text or none, and
 //! collects the evidence for them. `decision.rs` decides by that evidence whether they are calls, text or unsure.
 //!
@@ -15,14 +15,13 @@ mod effect;
 mod element;
 mod extent;
 mod folding;
-mod grammar;
 mod grammars;
 pub mod hold;
 mod layout;
 pub(in crate::repair) mod literal;
 mod markers;
 mod no_call;
-pub mod notations;
+mod notations;
 mod pairs;
 mod plain;
 mod program;
@@ -48,7 +47,6 @@ use callwright_types::rules::{Evidence, Expressions};
 use literal::LiteralReader;
 use no_call::NoCallReason;
 pub(crate) use no_call::unknown_tool;
-use notations::Notations;
 pub use reading::{Reading, Rescued, Situation};
 
 /// Parses the single call in `code`, such as `print(default_api.f(x=1))`. Returns the name of its tool and the text of
@@ -66,8 +64,7 @@ pub fn rescue(text: &str, tool_set: &ToolSet, situation: &Situation<'_>) -> Read
     if situation.evidence == Evidence::Off || tool_set.is_empty() || !may_hold_call(text) {
         return Reading::Text;
     }
-    let notations = situation.notations.unwrap_or(Notations::built_in());
-    let layout = layout::read(text, tool_set, notations, !situation.cut_off, situation.budget);
+    let layout = layout::read(text, tool_set, !situation.cut_off, situation.budget);
     verdict::weigh(text, &layout, tool_set, situation)
 }
 

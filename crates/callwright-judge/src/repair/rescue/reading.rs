@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::decision::{Case, Delivery, Doubt, Effect, Form, Surroundings};
-use super::notations::Notations;
 use super::{effect, repetition};
 use crate::scanner::names::words;
 use crate::scanner::{Conversation, JudgementBudget, ToolSet};
@@ -27,8 +26,6 @@ pub struct Situation<'a> {
     pub delivery: Delivery,
     /// Handling of arguments that are names or expressions.
     pub expressions: Expressions,
-    /// The notations to parse; `None` selects the built-in ones.
-    pub notations: Option<&'a Notations>,
     /// Limit on the work of parsing the text. If it is spent, the result is invalid.
     pub budget: Option<&'a JudgementBudget>,
     /// Whether the answer replies to a request to confirm a call.
@@ -46,7 +43,6 @@ impl Situation<'_> {
             sent: 0,
             delivery: Delivery::Text,
             expressions: Expressions::Refuse,
-            notations: None,
             budget: None,
             confirms: false,
         }

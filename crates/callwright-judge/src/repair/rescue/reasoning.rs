@@ -6,7 +6,6 @@
 use super::decision::{Case, Decision, Effect, Form, Surroundings, decide};
 use super::layout::{self, CallBlock, LayoutPiece};
 use super::markers::{CHANNELS, REASONING};
-use super::notations::Notations;
 use super::reading::{Rescued, Situation};
 use super::verdict::presents;
 use crate::scanner::ToolSet;
@@ -83,13 +82,7 @@ pub fn rescue_end(reasoning: &str, text: &str, tool_set: &ToolSet, situation: &S
     }
     let reasoning = without_closing_mark(reasoning);
     // Brackets that the model left open are not closed.
-    let layout = layout::read(
-        reasoning,
-        tool_set,
-        situation.notations.unwrap_or(Notations::built_in()),
-        false,
-        situation.budget,
-    );
+    let layout = layout::read(reasoning, tool_set, false, situation.budget);
     let mut end = reasoning.trim_end().len();
     let mut blocks: Vec<&CallBlock> = Vec::new();
     let mut before = None;

@@ -7,8 +7,7 @@
 use std::ops::Range;
 
 use super::layout::{self, CallBlock, LayoutPiece};
-use super::notations::Notations;
-use super::notations::residue_marks::MarkRun;
+use super::notations::residue_marks::{self, MarkRun};
 use super::tag::{self, TagKind};
 use super::verdict::left;
 use super::written::WrittenCall;
@@ -42,7 +41,6 @@ pub(in crate::repair) fn find(
     text: &str,
     sent: usize,
     tool_set: &ToolSet,
-    notations: &Notations,
     budget: Option<&JudgementBudget>,
     is_copy: impl Fn(&[WrittenCall]) -> bool,
 ) -> Option<Residue> {
@@ -51,7 +49,7 @@ pub(in crate::repair) fn find(
     if !has_marks && !text.trim_start().starts_with('{') {
         return None;
     }
-    let layout = layout::read(text, tool_set, notations, true, budget);
+    let layout = layout::read(text, tool_set, true, budget);
     if layout.is_unfinished {
         return None;
     }
@@ -71,7 +69,7 @@ pub(in crate::repair) fn find(
     let mut mark = copies.first().map(|copy| copy.notation.to_owned());
     for _ in 0..MAX_ROUNDS {
         let copy = copies.iter().rev().find(|copy| (copy.span.start + 1..=trimmed(text, copy.span.end)).contains(&end));
-        let Some(start) = copy.map(|copy| copy.span.start).or_else(|| run(text, end, notations, may_start)) else {
+        let Some(start) = copy.map(|copy| copy.span.start).or_else(|| run(text, end, may_start)) else {
             break;
         };
         if copy.is_none() {
@@ -93,9 +91,9 @@ fn trimmed(text: &str, end: usize) -> usize {
 }
 
 /// Returns the position from which `text`, up to `end`, is only marks, if it `may_start` there.
-fn run(text: &str, end: usize, notations: &Notations, may_start: impl Fn(usize) -> bool) -> Option<usize> {
+fn run(text: &str, end: usize, may_start: impl Fn(usize) -> bool) -> Option<usize> {
     let text = text.get(..end)?;
-    let MarkRun { starts, cut } = notations.residue().run(text, call_tag);
+    let MarkRun { starts, cut } = residue_marks::run(text, call_tag);
     if text.get(..*starts.last()?).is_none_or(is_before_shown) {
         return None;
     }
@@ -178,7 +176,7 @@ mod tests {
                 resolved.is_ok_and(|calls| calls == [("get_weather".to_owned(), CALL.to_owned())])
             })
         };
-        let found = find(text, 0, tools(), Notations::built_in(), None, is_copy);
+        let found = find(text, 0, tools(), None, is_copy);
         found.map_or_else(|| text.to_owned(), |found| found.text)
     }
 
@@ -306,10 +304,10 @@ mod tests {
 
     #[test]
     fn what_the_client_has_stays() {
-        let found = |sent| find("I look.<|im_end|>", sent, tools(), Notations::built_in(), None, |_| false);
+        let found = |sent| find("I look.<|im_end|>", sent, tools(), None, |_| false);
         assert_eq!(found(7).map(|found| found.spans), Some(std::iter::once(7..17).collect()));
         assert_eq!(found(9), None);
-        let blank = find("I look.\n\n</think>", 9, tools(), Notations::built_in(), None, |_| false);
+        let blank = find("I look.\n\n</think>", 9, tools(), None, |_| false);
         assert_eq!(blank.map(|found| found.spans), Some(std::iter::once(9..17).collect()));
     }
 }

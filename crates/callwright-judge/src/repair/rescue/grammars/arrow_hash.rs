@@ -2,44 +2,29 @@
 //! `[TOOL_CALL]` and `[/TOOL_CALL]`.
 
 use crate::repair::rescue::call_names::{ARGUMENTS, NAMES, clean, offered};
-use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::{Literal, LiteralReader};
 use crate::repair::rescue::written::WrittenCall;
 use crate::repair::rescue::{body, element, python};
 use crate::scanner::{CompiledTool, ToolSet};
 
-/// The hash between markers.
-#[derive(Debug)]
-pub(super) struct MarkedHash;
-
-/// The hash without markers, at the start of a line.
-#[derive(Debug)]
-pub(super) struct BareHash;
-
-const OPENS: [&str; 2] = ["[TOOL_CALL]", "[tool_call]"];
 const CLOSES: [&str; 2] = ["[/TOOL_CALL]", "[/tool_call]"];
 
-impl Grammar for MarkedHash {
-    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
-        OPENS.into_iter().find(|open| reader.take(open))?;
-        let start = reader.at();
-        if let Some(calls) = several(reader, tool_set) {
-            element::skip_end_tags(reader, &CLOSES);
-            return Some(calls);
-        }
-        reader.go(start);
-        body::read(reader, tool_set, &CLOSES)
+/// Parses the hash between markers.
+pub(in crate::repair::rescue) fn marked(
+    reader: &mut LiteralReader<'_>,
+    tool_set: &ToolSet,
+) -> Option<Vec<WrittenCall>> {
+    let start = reader.at();
+    if let Some(calls) = bare(reader, tool_set) {
+        element::skip_end_tags(reader, &CLOSES);
+        return Some(calls);
     }
-}
-
-impl Grammar for BareHash {
-    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
-        several(reader, tool_set)
-    }
+    reader.go(start);
+    body::read(reader, tool_set, &CLOSES)
 }
 
 /// Parses consecutive hashes.
-fn several(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
+pub(in crate::repair::rescue) fn bare(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let mut calls = Vec::new();
     loop {
         let before = reader.at();

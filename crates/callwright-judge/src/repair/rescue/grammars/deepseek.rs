@@ -1,14 +1,10 @@
 //! Parses `<｜tool▁call▁begin｜>function<｜tool▁sep｜>name` with the arguments in a code fence (DeepSeek V3 and R1), or
 //! without type and code fence (V3.1).
 
-use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::LiteralReader;
 use crate::repair::rescue::written::WrittenCall;
 use crate::repair::rescue::{body, element, python};
 use crate::scanner::ToolSet;
-
-#[derive(Debug)]
-pub(super) struct DeepSeek;
 
 /// Markers of one call: begin, separator and end, with the characters of the tokenizer and as plain ASCII.
 const WRITINGS: [[&str; 5]; 3] = [
@@ -29,25 +25,23 @@ const WRITINGS: [[&str; 5]; 3] = [
     ],
 ];
 
-impl Grammar for DeepSeek {
-    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
-        let rest = reader.rest();
-        let writing = WRITINGS.iter().find(|[all, one, ..]| rest.starts_with(all) || rest.starts_with(one))?;
-        let [begin_all, begin, separator, end, end_all] = *writing;
-        reader.take(begin_all);
-        let mut calls = Vec::new();
-        loop {
-            reader.skip_space()?;
-            if reader.take(end_all) || reader.is_at_end() {
-                break;
-            }
-            if !reader.take(begin) {
-                break;
-            }
-            calls.extend(call(reader, tool_set, separator, end)?);
+pub(in crate::repair::rescue) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
+    let rest = reader.rest();
+    let writing = WRITINGS.iter().find(|[all, one, ..]| rest.starts_with(all) || rest.starts_with(one))?;
+    let [begin_all, begin, separator, end, end_all] = *writing;
+    reader.take(begin_all);
+    let mut calls = Vec::new();
+    loop {
+        reader.skip_space()?;
+        if reader.take(end_all) || reader.is_at_end() {
+            break;
         }
-        (!calls.is_empty()).then_some(calls)
+        if !reader.take(begin) {
+            break;
+        }
+        calls.extend(call(reader, tool_set, separator, end)?);
     }
+    (!calls.is_empty()).then_some(calls)
 }
 
 fn call(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, separator: &str, end: &str) -> Option<Vec<WrittenCall>> {

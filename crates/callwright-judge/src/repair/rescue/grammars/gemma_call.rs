@@ -4,21 +4,11 @@
 use crate::repair::rescue::body;
 use crate::repair::rescue::call_names::offered;
 use crate::repair::rescue::element;
-use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::{Literal, LiteralReader};
 use crate::repair::rescue::python;
 use crate::repair::rescue::written::WrittenCall;
 use crate::scanner::{CompiledTool, ToolSet};
 
-/// The call between markers.
-#[derive(Debug)]
-pub(super) struct MarkedCall;
-
-/// The call without markers, at the start of a line.
-#[derive(Debug)]
-pub(super) struct BareCall;
-
-const OPENS: [&str; 2] = ["<start_function_call>", "<|tool_call>"];
 const CLOSES: [&str; 2] = ["<end_function_call>", "<tool_call|>"];
 const CALL: &str = "call:";
 
@@ -31,33 +21,32 @@ const MAX_UNOPENED: usize = 1024;
 /// Maximum depth of nested brackets.
 const MAX_DEPTH: usize = 32;
 
-impl Grammar for MarkedCall {
-    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
-        OPENS.into_iter().find(|open| reader.take(open))?;
-        let mut calls = Vec::new();
-        loop {
-            let before = reader.at();
-            reader.skip_space()?;
-            match reader.take(CALL).then(|| call(reader, tool_set)) {
-                Some(call) => calls.push(call?),
-                // Calls in another notation between the same markers.
-                None if calls.is_empty() => return body::read(reader, tool_set, &CLOSES),
-                None => {
-                    reader.go(before);
-                    element::skip_end_tags(reader, &CLOSES);
-                    return (!calls.is_empty()).then_some(calls);
-                }
+/// Parses the calls between markers.
+pub(in crate::repair::rescue) fn marked(
+    reader: &mut LiteralReader<'_>,
+    tool_set: &ToolSet,
+) -> Option<Vec<WrittenCall>> {
+    let mut calls = Vec::new();
+    loop {
+        let before = reader.at();
+        reader.skip_space()?;
+        match reader.take(CALL).then(|| call(reader, tool_set)) {
+            Some(call) => calls.push(call?),
+            // Calls in another notation between the same markers.
+            None if calls.is_empty() => return body::read(reader, tool_set, &CLOSES),
+            None => {
+                reader.go(before);
+                element::skip_end_tags(reader, &CLOSES);
+                return (!calls.is_empty()).then_some(calls);
             }
-            reader.take(",");
         }
+        reader.take(",");
     }
 }
 
-impl Grammar for BareCall {
-    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
-        reader.take(CALL).then_some(())?;
-        Some(vec![call(reader, tool_set)?])
-    }
+/// Parses the call without markers.
+pub(in crate::repair::rescue) fn bare(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
+    Some(vec![call(reader, tool_set)?])
 }
 
 /// Position of a value within a call.

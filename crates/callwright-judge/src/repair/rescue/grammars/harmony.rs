@@ -2,15 +2,11 @@
 //! `to=functions.name` if the tokens were stripped.
 
 use crate::repair::rescue::call_names::in_header;
-use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::{Literal, LiteralReader};
+use crate::repair::rescue::literal::LiteralReader;
 use crate::repair::rescue::written::WrittenCall;
 use crate::repair::rescue::{body, element, python, shape};
 use crate::scanner::ToolSet;
 use crate::scanner::names::CONTENT_TYPES;
-
-#[derive(Debug)]
-pub(super) struct Harmony;
 
 const MESSAGE: &str = "<|message|>";
 
@@ -27,13 +23,7 @@ const PARALLEL: &str = "multi_tool_use.parallel";
 /// Maximum number of bytes of a header before its message.
 const MAX_HEADER: usize = 256;
 
-impl Grammar for Harmony {
-    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
-        call(reader, tool_set)
-    }
-}
-
-fn call(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
+pub(in crate::repair::rescue) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let header = reader.rest().bytes().take(MAX_HEADER).position(|byte| byte == b'{')?;
     let head = reader.rest().get(..header)?;
     let recipient = head.find(RECIPIENT).map(|at| at + RECIPIENT.len());
@@ -50,18 +40,8 @@ fn call(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<Writte
     reader.advance(message.len())?;
     let arguments = body::arguments(reader, &[])?;
     element::skip_end_tags(reader, &ENDS);
-    calls(name, &arguments, reader, tool_set)
-}
-
-/// Returns one call, or the calls within the wrapping tool's arguments.
-fn calls(
-    name: String,
-    arguments: &Literal,
-    reader: &LiteralReader<'_>,
-    tool_set: &ToolSet,
-) -> Option<Vec<WrittenCall>> {
     if name == PARALLEL {
-        return shape::calls(arguments, tool_set, &reader.nesting_within());
+        return shape::calls(&arguments, tool_set, &reader.nesting_within());
     }
-    Some(vec![WrittenCall::with_arguments(name, arguments)?])
+    Some(vec![WrittenCall::with_arguments(name, &arguments)?])
 }

@@ -4,13 +4,9 @@
 
 use crate::repair::rescue::call_names::clean;
 use crate::repair::rescue::element;
-use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::{Literal, LiteralReader};
 use crate::repair::rescue::written::WrittenCall;
 use crate::scanner::ToolSet;
-
-#[derive(Debug)]
-pub(super) struct NamespaceToken;
 
 const TOKEN: &str = "]<]minimax[>[";
 const OPEN: &str = "]<]minimax[>[<tool_call>";
@@ -19,29 +15,27 @@ const INVOKE: &str = "<invoke";
 /// Maximum depth of nested elements.
 const MAX_DEPTH: usize = 32;
 
-impl Grammar for NamespaceToken {
-    fn read(&self, reader: &mut LiteralReader<'_>, _: &ToolSet) -> Option<Vec<WrittenCall>> {
-        reader.take(OPEN);
-        let mut calls = Vec::new();
-        loop {
-            let before = reader.at();
-            reader.skip_space()?;
-            let begins = reader.take(TOKEN) && reader.skip_space().is_some() && reader.take(INVOKE);
-            if !begins {
-                reader.go(before);
-                break;
-            }
-            let attributes = reader.up_to(">")?;
-            let name = clean(element::attribute(attributes, "name")?);
-            calls.push(WrittenCall::named(name, children(reader, "invoke", MAX_DEPTH)?));
-        }
+pub(in crate::repair::rescue) fn read(reader: &mut LiteralReader<'_>, _: &ToolSet) -> Option<Vec<WrittenCall>> {
+    reader.take(OPEN);
+    let mut calls = Vec::new();
+    loop {
         let before = reader.at();
         reader.skip_space()?;
-        if !(reader.take(TOKEN) && reader.skip_space().is_some() && reader.take("</tool_call>")) {
+        let begins = reader.take(TOKEN) && reader.skip_space().is_some() && reader.take(INVOKE);
+        if !begins {
             reader.go(before);
+            break;
         }
-        (!calls.is_empty()).then_some(calls)
+        let attributes = reader.up_to(">")?;
+        let name = clean(element::attribute(attributes, "name")?);
+        calls.push(WrittenCall::named(name, children(reader, "invoke", MAX_DEPTH)?));
     }
+    let before = reader.at();
+    reader.skip_space()?;
+    if !(reader.take(TOKEN) && reader.skip_space().is_some() && reader.take("</tool_call>")) {
+        reader.go(before);
+    }
+    (!calls.is_empty()).then_some(calls)
 }
 
 /// Parses the elements up to the end tag of `parent`, which is consumed.

@@ -3,25 +3,17 @@
 //!
 //! `Call: f(a=1)<bot_end>` of NexusRaven is parsed without markers.
 
-use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::LiteralReader;
 use crate::repair::rescue::written::WrittenCall;
 use crate::repair::rescue::{body, python};
 use crate::scanner::ToolSet;
 
-#[derive(Debug)]
-pub(super) struct PrefixWord;
-
-const MARKS: [&str; 5] = ["<<function>>", "<<api_call>>", "<<tool_call>>", "functools[{", "functools ["];
-
-impl Grammar for PrefixWord {
-    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
-        if reader.take("functools") {
-            reader.skip_space()?;
-            return python::sequence(reader, tool_set);
-        }
-        MARKS.into_iter().find(|mark| reader.take(mark))?;
-        reader.take(":");
-        body::read(reader, tool_set, &[])
+pub(in crate::repair::rescue) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
+    if reader.take("functools") {
+        reader.skip_space()?;
+        return python::sequence(reader, tool_set);
     }
+    reader.up_to(">>")?;
+    reader.take(":");
+    body::read(reader, tool_set, &[])
 }

@@ -1,16 +1,11 @@
 //! Parses `Action: name` with `Action Input: {...}` (ReAct), `Action:` with a list of JSON calls (Command R), and
 //! `✿FUNCTION✿` with `✿ARGS✿` (Qwen-Agent).
 
-use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::LiteralReader;
 use crate::repair::rescue::written::WrittenCall;
 use crate::repair::rescue::{body, python};
 use crate::scanner::ToolSet;
 
-#[derive(Debug)]
-pub(super) struct React;
-
-const MARKS: [&str; 6] = ["Action:", "**Action:**", "**Action**:", "✿FUNCTION✿:", "✿FUNCTION✿", "Action :"];
 const INPUTS: [&str; 9] = [
     "Action Input:",
     "Action input:",
@@ -29,18 +24,15 @@ const ENDS: [&str; 5] = ["Observation:", "Thought:", "✿RESULT✿", "✿RETURN�
 /// Action that reports the end of an agent's work, in letters only.
 const DONE: &str = "finalanswer";
 
-impl Grammar for React {
-    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
-        MARKS.into_iter().find(|mark| reader.take(mark))?;
-        reader.skip_space()?;
-        let calls = match reader.peek()? {
-            '[' | '{' => body::item(reader, tool_set)?,
-            '`' if reader.rest().starts_with("```") => body::item(reader, tool_set)?,
-            _ => named(reader, tool_set)?,
-        };
-        let is_done = calls.iter().any(|call| call.name.to_lowercase().replace([' ', '_'], "") == DONE);
-        (!is_done).then_some(calls)
-    }
+pub(in crate::repair::rescue) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
+    reader.skip_space()?;
+    let calls = match reader.peek()? {
+        '[' | '{' => body::item(reader, tool_set)?,
+        '`' if reader.rest().starts_with("```") => body::item(reader, tool_set)?,
+        _ => named(reader, tool_set)?,
+    };
+    let is_done = calls.iter().any(|call| call.name.to_lowercase().replace([' ', '_'], "") == DONE);
+    (!is_done).then_some(calls)
 }
 
 /// Parses `name` with its input on a separate line, or a call as code.

@@ -1,7 +1,7 @@
 //! Tests that a reserved marker never ends as text unseen: for each opener of the table, whatever follows it.
 
 use super::samples::SAMPLES;
-use crate::repair::rescue::notations::{NotationEntry, Notations};
+use crate::repair::rescue::notations::{NOTATIONS, Notation};
 use crate::repair::rescue::testing::tools;
 use crate::repair::rescue::{Reading, Situation, rescue};
 use callwright_types::rules::Evidence;
@@ -10,12 +10,12 @@ use callwright_types::rules::Evidence;
 const BEFORE: [&str; 3] = ["", "Let me look that up.\n", "Ich sehe nach.\n\ncourt\n"];
 
 /// Returns the reserved entries of the table.
-fn reserved() -> impl Iterator<Item = &'static NotationEntry> {
-    Notations::built_in().entries().iter().filter(|entry| entry.is_reserved)
+fn reserved() -> impl Iterator<Item = &'static Notation> {
+    NOTATIONS.iter().filter(|entry| entry.is_reserved())
 }
 
 /// Returns what follows the opener in the samples of the entry that begin with one.
-fn bodies(entry: &NotationEntry) -> Vec<&'static str> {
+fn bodies(entry: &Notation) -> Vec<&'static str> {
     let sample = SAMPLES.iter().find(|sample| sample.notation == entry.name);
     let texts = sample.into_iter().flat_map(|sample| sample.right).map(|(text, _)| *text);
     texts

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::samples::SAMPLES;
 use crate::repair::rescue::hold::{Hold, HoldRules, Starts};
-use crate::repair::rescue::notations::Notations;
+use crate::repair::rescue::notations::NOTATIONS;
 use crate::repair::rescue::testing::{check_text, read, tools};
 use crate::repair::rescue::{Reading, Situation, rescue};
 use callwright_types::rules::Evidence;
@@ -22,7 +22,7 @@ fn rows() -> Vec<Vec<String>> {
 
 #[test]
 fn every_notation_has_samples_and_every_sample_a_notation() {
-    let names: Vec<&str> = Notations::built_in().entries().iter().map(|entry| entry.name).collect();
+    let names: Vec<&str> = NOTATIONS.iter().map(|entry| entry.name).collect();
     let sampled: Vec<&str> = SAMPLES.iter().map(|sample| sample.notation).collect();
     assert_eq!(names, sampled);
     for sample in SAMPLES {
@@ -36,7 +36,7 @@ fn every_notation_has_samples_and_every_sample_a_notation() {
 
 #[test]
 fn no_mark_belongs_to_two_notations() {
-    let marks: Vec<&str> = Notations::built_in().entries().iter().flat_map(|entry| entry.openers()).collect();
+    let marks: Vec<&str> = NOTATIONS.iter().flat_map(|entry| entry.openers()).collect();
     let distinct: BTreeSet<&str> = marks.iter().copied().collect();
     assert_eq!(marks.len(), distinct.len());
     assert!(marks.iter().all(|mark| !mark.is_empty()));
@@ -45,7 +45,7 @@ fn no_mark_belongs_to_two_notations() {
 #[test]
 fn the_document_names_every_notation_with_its_marks() {
     let rows = rows();
-    for grammar in Notations::built_in().entries() {
+    for grammar in &NOTATIONS {
         let name = format!("`{}`", grammar.name);
         let row = rows.iter().find(|row| row.first() == Some(&name));
         let row = row.unwrap_or_else(|| panic!("docs/notations.md has no row for {name}"));
@@ -58,8 +58,7 @@ fn the_document_names_every_notation_with_its_marks() {
         }
     }
     // The document names no unknown notation.
-    let known =
-        |name: &str| Notations::built_in().entries().iter().any(|grammar| format!("`{}`", grammar.name) == name);
+    let known = |name: &str| NOTATIONS.iter().any(|grammar| format!("`{}`", grammar.name) == name);
     for row in rows.iter().filter(|row| row.len() == 6) {
         let name = row.first().map_or("", String::as_str);
         let is_head = name == "notation" || name.starts_with("--");
@@ -165,7 +164,7 @@ fn look_alikes_stay_text() {
 
 #[test]
 fn a_mark_in_inline_code_or_in_a_quotation_is_text() {
-    for grammar in Notations::built_in().entries() {
+    for grammar in &NOTATIONS {
         for mark in grammar.openers() {
             if !mark.contains('`') {
                 check_text(&format!("The mark `{mark}` begins a call (see above)."));
@@ -178,7 +177,7 @@ fn a_mark_in_inline_code_or_in_a_quotation_is_text() {
 
 #[test]
 fn a_mark_in_a_sentence_is_text() {
-    for grammar in Notations::built_in().entries() {
+    for grammar in &NOTATIONS {
         for mark in grammar.openers().filter(|mark| !mark.ends_with('{')) {
             check_text(&format!("Every call begins with {mark} and ends soon after (see above)."));
         }

@@ -4,15 +4,11 @@
 //! this notation.
 
 use crate::repair::rescue::call_names::offered;
-use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::LiteralReader;
 use crate::repair::rescue::tag::{self, Tag, TagKind};
 use crate::repair::rescue::written::WrittenCall;
 use crate::repair::rescue::{body, element, pairs, plain};
 use crate::scanner::ToolSet;
-
-#[derive(Debug)]
-pub(super) struct ToolCall;
 
 /// Maximum depth of nested pairs of tags: `<tool_calls><tool_call>`.
 const MAX_DEPTH: usize = 3;
@@ -23,11 +19,9 @@ const INLINE: &str = "seed:";
 /// Maximum number of bytes of prose between a start tag and the call after it.
 const MAX_PROSE: usize = 2048;
 
-impl Grammar for ToolCall {
-    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
-        let calls = between(reader, tool_set, MAX_DEPTH)?;
-        element::closed(reader, calls)
-    }
+pub(in crate::repair::rescue) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
+    let calls = between(reader, tool_set, MAX_DEPTH)?;
+    element::closed(reader, calls)
 }
 
 /// Whether an element contains calls.

@@ -2,13 +2,9 @@
 //! `<|open|>argument key="a" type="string"<|sep|>text<|close|>argument<|sep|>` for each argument, of Kimi K3.
 
 use crate::repair::rescue::element;
-use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::{Literal, LiteralReader};
 use crate::repair::rescue::written::WrittenCall;
 use crate::scanner::ToolSet;
-
-#[derive(Debug)]
-pub(super) struct Xtml;
 
 const TOOLS: &str = "<|open|>tools<|sep|>";
 const TOOLS_END: &str = "<|close|>tools<|sep|>";
@@ -23,22 +19,20 @@ const SEPARATOR: &str = "<|sep|>";
 /// Markers that end the whole message.
 const ENDS: [&str; 3] = [TOOLS_END, "<|close|>message<|sep|>", "<|end_of_msg|>"];
 
-impl Grammar for Xtml {
-    fn read(&self, reader: &mut LiteralReader<'_>, _: &ToolSet) -> Option<Vec<WrittenCall>> {
-        reader.take(TOOLS);
-        let mut calls = Vec::new();
-        loop {
-            let before = reader.at();
-            reader.skip_space()?;
-            if !reader.take(CALL) {
-                reader.go(before);
-                break;
-            }
-            calls.push(call(reader)?);
+pub(in crate::repair::rescue) fn read(reader: &mut LiteralReader<'_>, _: &ToolSet) -> Option<Vec<WrittenCall>> {
+    reader.take(TOOLS);
+    let mut calls = Vec::new();
+    loop {
+        let before = reader.at();
+        reader.skip_space()?;
+        if !reader.take(CALL) {
+            reader.go(before);
+            break;
         }
-        element::skip_end_tags(reader, &ENDS);
-        (!calls.is_empty()).then_some(calls)
+        calls.push(call(reader)?);
     }
+    element::skip_end_tags(reader, &ENDS);
+    (!calls.is_empty()).then_some(calls)
 }
 
 /// Parses one call after its opening marker.

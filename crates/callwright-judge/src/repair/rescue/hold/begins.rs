@@ -7,7 +7,7 @@ use super::super::body::TOOL_CALL;
 use super::super::notations::streamed::HoldMarkKind;
 use super::super::python::{KEYWORDS, WRAPPERS};
 use super::super::statement::SHELLS;
-use super::marks::{self, HoldMarkMatch, HoldMarkTable};
+use super::marks::{self, HoldMarkMatch};
 use super::names::{FoldedToolNames, may_become_member, member};
 
 /// Result of examining the beginning of a text.
@@ -40,7 +40,6 @@ const MAX_DEPTH: usize = 4;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Beginnings<'a> {
     pub(super) names: &'a FoldedToolNames,
-    pub(super) table: HoldMarkTable<'a>,
     /// Whether the request requires a JSON answer. If set, data is that answer.
     pub(super) json_wanted: bool,
 }
@@ -90,7 +89,7 @@ impl Beginnings<'_> {
         }
         let at = text.len() - after.trim_start().len();
         let content = text.get(at..).unwrap_or_default();
-        match marks::look(content, self.table, true, |_| false) {
+        match marks::look(content, self.names, true, |_| false) {
             _ if content.is_empty() => BeginningMatch::More,
             HoldMarkMatch::Start => BeginningMatch::More,
             HoldMarkMatch::Mark(HoldMarkKind::Call | HoldMarkKind::Maybe, _) => BeginningMatch::Mark,

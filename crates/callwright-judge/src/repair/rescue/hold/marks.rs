@@ -1,8 +1,8 @@
 //! Recognises markers reserved for calls or for reasoning in a text that is still being received.
 
 use super::super::markers::REASONING;
-use super::super::notations::Notations;
-use super::super::notations::streamed::{HoldMark, HoldMarkKind};
+use super::super::notations;
+use super::super::notations::streamed::{HOLD_MARKS, HoldMark, HoldMarkKind};
 use super::super::tag::{self, TagBeginning};
 use super::names::FoldedToolNames;
 
@@ -17,27 +17,20 @@ pub(super) enum HoldMarkMatch {
     Mark(HoldMarkKind, usize),
 }
 
-/// Tables that determine whether a marker begins.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct HoldMarkTable<'a> {
-    pub(super) notations: &'a Notations,
-    pub(super) names: &'a FoldedToolNames,
-}
-
 /// Searches for a marker at the beginning of `text`. Markers for calls are ignored if `is_quoted` holds for them.
 pub(super) fn look(
     text: &str,
-    table: HoldMarkTable<'_>,
+    names: &FoldedToolNames,
     at_line_start: bool,
     is_quoted: impl Fn(&str) -> bool,
 ) -> HoldMarkMatch {
     let mut may_come = false;
     let mut found: Option<(&HoldMark, usize)> = None;
-    for mark in table.notations.hold().all.iter().filter(|mark| at_line_start || !mark.begins_line) {
-        if matches!(mark.kind, HoldMarkKind::Call | HoldMarkKind::Maybe) && is_quoted(&mark.text) {
+    for mark in HOLD_MARKS.iter().filter(|mark| at_line_start || !mark.begins_line) {
+        if matches!(mark.kind, HoldMarkKind::Call | HoldMarkKind::Maybe) && is_quoted(mark.text) {
             continue;
         }
-        if text.starts_with(&mark.text) {
+        if text.starts_with(mark.text) {
             found = found.filter(|(_, length)| *length > mark.text.len()).or(Some((mark, mark.text.len())));
         } else {
             may_come |= mark.text.starts_with(text);
@@ -47,16 +40,16 @@ pub(super) fn look(
         // A longer marker would be of the same kind.
         Some((mark, length)) => HoldMarkMatch::Mark(mark.kind, length),
         None if may_come && !text.is_empty() => HoldMarkMatch::Start,
-        None if text.starts_with('<') && !is_quoted("<") => look_at_tag(text, table, at_line_start),
+        None if text.starts_with('<') && !is_quoted("<") => look_at_tag(text, names, at_line_start),
         None => HoldMarkMatch::Nothing,
     }
 }
 
 /// Examines a start tag, whose name alone may show that a call begins.
-fn look_at_tag(text: &str, table: HoldMarkTable<'_>, at_line_start: bool) -> HoldMarkMatch {
+fn look_at_tag(text: &str, names: &FoldedToolNames, at_line_start: bool) -> HoldMarkMatch {
     let state = tag::coming(text, |name, kind| {
-        let entry = table.notations.role(name, kind, |name| table.names.contain(name));
-        entry.is_some_and(|entry| at_line_start || !entry.begins_line)
+        let notation = notations::of_name(name, kind, |name| names.contain(name));
+        notation.is_some_and(|notation| at_line_start || !notation.begins_line)
     });
     match state {
         TagBeginning::Other => HoldMarkMatch::Nothing,

@@ -18,11 +18,11 @@ mod names;
 use begins::{BeginningMatch, Beginnings};
 use bracket::{Bracket, BracketStep};
 use line::StreamedLine;
-use marks::{HoldMarkMatch, HoldMarkTable, ReasoningEnds};
+use marks::{HoldMarkMatch, ReasoningEnds};
 use names::FoldedToolNames;
 
-use super::notations::Notations;
-use super::notations::streamed::HoldMarkKind;
+use super::notations::residue_marks;
+use super::notations::streamed::{FIRST_BYTES, HoldMarkKind};
 use crate::scanner::ToolSet;
 use callwright_types::rules::Evidence;
 
@@ -58,7 +58,6 @@ const MIN_FENCE: usize = 3;
 #[derive(Debug)]
 pub struct Hold<'a> {
     starts: &'a Starts,
-    notations: &'a Notations,
     rules: HoldRules,
     state: HoldState,
     line: StreamedLine,
@@ -93,16 +92,10 @@ enum HoldState {
 }
 
 impl<'a> Hold<'a> {
-    /// Creates the hold of one text, with the built-in notations.
-    pub fn new(starts: &'a Starts, rules: HoldRules) -> Self {
-        Self::with_notations(starts, Notations::built_in(), rules)
-    }
-
     /// Creates the hold of one text.
-    pub fn with_notations(starts: &'a Starts, notations: &'a Notations, rules: HoldRules) -> Self {
+    pub fn new(starts: &'a Starts, rules: HoldRules) -> Self {
         Self {
             starts,
-            notations,
             rules,
             state: HoldState::Flow,
             line: StreamedLine::default(),
@@ -157,7 +150,7 @@ impl<'a> Hold<'a> {
         } else {
             self.marks.push_str(piece);
         }
-        let start = self.notations.residue().tail(&self.marks);
+        let start = residue_marks::tail(&self.marks);
         self.marks.drain(..start);
     }
 
@@ -308,7 +301,7 @@ impl<'a> Hold<'a> {
 
     /// Processes the inside of a line, up to the next character that may be significant.
     fn body(&mut self, rest: &str) -> usize {
-        let first_bytes = self.notations.hold().first_bytes();
+        let first_bytes = &*FIRST_BYTES;
         let sign = rest.bytes().position(|byte| {
             matches!(byte, b'\n' | b'`' | b':' | b'=' | b'.' | b'?' | b'!') || first_bytes[usize::from(byte)]
         });
@@ -340,12 +333,10 @@ impl<'a> Hold<'a> {
     /// Processes a marker at this position; `None` if there is none.
     fn mark(&mut self, rest: &str) -> Option<usize> {
         let at_line_start = !self.line.has_text;
-        if !at_line_start
-            && !rest.bytes().next().is_some_and(|first| self.notations.hold().first_bytes()[usize::from(first)])
-        {
+        if !at_line_start && !rest.bytes().next().is_some_and(|first| FIRST_BYTES[usize::from(first)]) {
             return None;
         }
-        match marks::look(rest, self.table(), at_line_start, |mark| self.line.quotes(mark)) {
+        match marks::look(rest, &self.starts.0, at_line_start, |mark| self.line.quotes(mark)) {
             HoldMarkMatch::Nothing => None,
             HoldMarkMatch::Start => Some(self.wait(rest)),
             HoldMarkMatch::Mark(HoldMarkKind::Call, length) => {
@@ -463,12 +454,8 @@ impl<'a> Hold<'a> {
         may_be && !self.in_fence && !self.line.is_quoted
     }
 
-    fn table(&self) -> HoldMarkTable<'a> {
-        HoldMarkTable { notations: self.notations, names: &self.starts.0 }
-    }
-
     fn beginnings(&self) -> Beginnings<'a> {
-        Beginnings { names: &self.starts.0, table: self.table(), json_wanted: self.rules.json_wanted }
+        Beginnings { names: &self.starts.0, json_wanted: self.rules.json_wanted }
     }
 }
 

@@ -1,49 +1,77 @@
-//! The table of notations with markers: the built-in entries, and those of an operator's file.
-//!
-//! A table is immutable; a change of the file creates a new one. The automaton over all markers is built once for each
-//! table.
+//! Notations with markers: the table (`table.rs`), and what is derived from it for whole texts, streamed texts and text
+//! beside native calls.
 
-mod entry;
-mod file;
+mod form;
 pub(super) mod residue_marks;
 pub(super) mod streamed;
-#[cfg(test)]
-mod tests;
-mod tokens;
+mod table;
 
-use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::ops::Range;
+use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-pub(super) use entry::{NotationEntry, TagRole};
-use file::NotationTable;
-pub use file::Settings;
-use residue_marks::ResidueMarks;
-use streamed::HoldMarks;
+use form::Form;
+pub(super) use table::NOTATIONS;
 
 use super::call_names::offered;
+use super::literal::LiteralReader;
 use super::markers::{CHANNELS, INVENTED_RESULTS, MESSAGES, REASONING};
 use super::tag::{self, TagKind};
+use super::written::WrittenCall;
 use crate::scanner::ToolSet;
-use callwright_common::watch::FileError;
 
-/// The notations that rescue parses, one entry for each.
+/// One notation of the table.
 #[derive(Debug)]
-pub struct Notations {
-    entries: Vec<NotationEntry>,
-    automaton: Option<AhoCorasick>,
-    /// Meaning of each pattern of the automaton.
-    marks: Vec<NotationMark>,
-    hold: HoldMarks,
-    residue: ResidueMarks,
+pub(super) struct Notation {
+    /// Name in traces, metrics and the documentation.
+    pub(super) name: &'static str,
+    /// Texts that begin a call.
+    open: &'static [&'static str],
+    /// Texts that end a call or one of its parts. A reader is aware of its own; then they are only what may be left of a
+    /// call beside native ones.
+    close: &'static [&'static str],
+    /// Role of the start tag that begins the notation, in addition to its openers.
+    tag: Option<TagRole>,
+    pub(super) strength: MarkerStrength,
+    /// Whether an opener counts only at the start of a line.
+    pub(super) begins_line: bool,
+    form: Form,
+}
+
+/// What an opener of a notation proves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MarkerStrength {
+    /// It is reserved for calls. Without a readable call it is a fault (E1) and not text.
+    Reserved,
+    /// It is text unless a call follows it.
+    Common,
+    /// It is ignored unless a call follows it, so that another notation may begin within it.
+    Tentative,
+}
+
+/// Role of a start tag, regardless of the namespace, bars and blanks around its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TagRole {
+    /// The last word of the name is `tool_call`, `tool_calls`, `function_call` or `function_calls`.
+    Wrapper,
+    /// The element `invoke`, with the tool as an attribute.
+    Invoke,
+    /// The element `function`, with the tool after an equals sign or as an attribute.
+    Function,
+    /// The element `parameter`, with its name after an equals sign or as an attribute.
+    Parameter,
+    /// An element that contains the tool's name.
+    Name,
+    /// An element with the name of an offered tool.
+    Tool,
 }
 
 /// Meaning of a marker in a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum NotationMark {
-    /// The notation at this index of the table begins.
-    Notation(usize),
+    /// A notation begins.
+    Notation(&'static Notation),
     /// A tag begins, which may belong to a notation.
     Tag,
     /// Reasoning begins, and ends at this marker.
@@ -54,135 +82,86 @@ pub(super) enum NotationMark {
     Invented(&'static str),
 }
 
-static BUILT_IN: LazyLock<Arc<Notations>> = LazyLock::new(|| Arc::new(Notations::new(file::built_in())));
+impl Notation {
+    pub(super) fn is_reserved(&self) -> bool {
+        self.strength == MarkerStrength::Reserved
+    }
 
-impl PartialEq for Notations {
-    fn eq(&self, other: &Self) -> bool {
-        self.entries == other.entries && self.residue == other.residue
+    /// Returns the texts that begin the notation.
+    pub(super) fn openers(&self) -> impl Iterator<Item = &'static str> {
+        self.form.section().iter().chain(self.open).copied()
+    }
+
+    /// Parses the calls at the reader's position, which is at an opener. On success, the reader is positioned after the
+    /// last closing marker.
+    pub(super) fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
+        match &self.form {
+            Form::AtMark(read) => read(reader, tool_set),
+            Form::BehindMark(read) => {
+                form::take_one(reader, self.open)?;
+                read(reader, tool_set)
+            }
+            Form::Calls { before, is_paired } => form::calls(self, before, *is_paired, reader, tool_set),
+            Form::Call(markers) => markers.read(self, reader, tool_set),
+        }
     }
 }
 
-impl Eq for Notations {}
+/// Finds all markers in one pass.
+struct MarkFinder {
+    automaton: Option<AhoCorasick>,
+    /// Meaning of each pattern of the automaton.
+    marks: Vec<NotationMark>,
+}
 
-impl Notations {
-    /// Returns the built-in table.
-    pub fn built_in() -> &'static Arc<Self> {
-        &BUILT_IN
+static FINDER: LazyLock<MarkFinder> = LazyLock::new(|| {
+    let mut all: Vec<(&str, NotationMark)> = vec![("<", NotationMark::Tag)];
+    for notation in &NOTATIONS {
+        all.extend(notation.openers().map(|open| (open, NotationMark::Notation(notation))));
     }
+    for [open, close] in REASONING {
+        all.extend([(open, NotationMark::Reasoning(close)), (close, NotationMark::ReasoningEnd)]);
+    }
+    all.extend(CHANNELS.into_iter().chain(MESSAGES).map(|[open, close]| (open, NotationMark::Reasoning(close))));
+    all.extend(INVENTED_RESULTS.map(|[open, close]| (open, NotationMark::Invented(close))));
+    let (texts, marks): (Vec<&str>, _) = all.into_iter().unzip();
+    // Forces a DFA, because the builder selects a slower automaton for this many patterns.
+    let automaton =
+        AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(Some(AhoCorasickKind::DFA)).build(texts);
+    MarkFinder { automaton: automaton.ok(), marks }
+});
 
-    /// Loads the built-in table with the entries of the operator's file from the settings, or the built-in table alone
-    /// if there is no file.
-    ///
-    /// # Errors
-    /// Returns [`FileError`] with the file, the line, the key and the fix.
-    pub fn load(settings: &Settings, base_dir: &Path) -> Result<Arc<Self>, FileError> {
-        match settings.file(base_dir) {
-            Some(path) => Self::from_file(&path),
-            None => Ok(BUILT_IN.clone()),
-        }
-    }
+/// Returns the markers of a text in order, without overlaps.
+pub(super) fn marks(text: &str) -> impl Iterator<Item = (Range<usize>, NotationMark)> {
+    let MarkFinder { automaton, marks } = &*FINDER;
+    automaton
+        .iter()
+        .flat_map(move |automaton| automaton.find_iter(text))
+        .filter_map(|found| Some((found.range(), *marks.get(found.pattern().as_usize())?)))
+}
 
-    /// Loads the built-in table with the entries of an operator's file.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Notations::load`].
-    pub fn from_file(path: &Path) -> Result<Arc<Self>, FileError> {
-        let text = file::read(path)?;
-        Self::parse(&text).map_err(|problem| problem.in_file(path))
-    }
+/// Returns the notation that the start tag at the beginning of `text` belongs to.
+pub(super) fn of_tag(text: &str, tool_set: &ToolSet) -> Option<&'static Notation> {
+    let tag = tag::start(text)?;
+    // Only names with a character that HTML element names lack are matched by spelling variants, because HTML elements
+    // are frequent.
+    let notation = of_name(tag.name, tag.kind, |name| match name.contains(['_', '-', '.']) {
+        true => offered(name, tool_set).is_some(),
+        false => tool_set.get(name).is_some(),
+    })?;
+    let requires_value = matches!(notation.tag, Some(TagRole::Function | TagRole::Parameter));
+    (tag.value.is_some() || !requires_value).then_some(notation)
+}
 
-    /// Parses the text of an operator's file, and merges its entries with the built-in table.
-    pub(super) fn parse(text: &str) -> Result<Arc<Self>, file::NotationProblem> {
-        Ok(Arc::new(Self::new(file::merged(text)?)))
-    }
-
-    fn new(table: NotationTable) -> Self {
-        let NotationTable { entries, tokens } = table;
-        let mut texts: Vec<&str> = Vec::new();
-        let mut marks = Vec::new();
-        for (index, entry) in entries.iter().enumerate() {
-            for mark in entry.openers() {
-                texts.push(mark);
-                marks.push(NotationMark::Notation(index));
-            }
-        }
-        for [open, close] in REASONING {
-            texts.extend([open, close]);
-            marks.extend([NotationMark::Reasoning(close), NotationMark::ReasoningEnd]);
-        }
-        for [open, close] in CHANNELS.into_iter().chain(MESSAGES) {
-            texts.push(open);
-            marks.push(NotationMark::Reasoning(close));
-        }
-        for [open, close] in INVENTED_RESULTS {
-            texts.push(open);
-            marks.push(NotationMark::Invented(close));
-        }
-        if entries.iter().any(|entry| entry.tag.is_some()) {
-            texts.push("<");
-            marks.push(NotationMark::Tag);
-        }
-        // Forces a DFA, because the builder selects a slower automaton for this many patterns.
-        let automaton =
-            AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(Some(AhoCorasickKind::DFA)).build(texts);
-        let hold = HoldMarks::new(&entries);
-        let residue = ResidueMarks::new(&entries, &tokens);
-        Self { automaton: automaton.ok(), marks, hold, residue, entries }
-    }
-
-    /// Returns all entries in the order of the table.
-    #[cfg(test)]
-    pub(super) fn entries(&self) -> &[NotationEntry] {
-        &self.entries
-    }
-
-    /// Returns the entry at an index of the table.
-    pub(super) fn entry(&self, index: usize) -> Option<&NotationEntry> {
-        self.entries.get(index)
-    }
-
-    /// Returns the markers of a text in order, without overlaps.
-    pub(super) fn marks<'t>(
-        &'t self,
-        text: &'t str,
-    ) -> impl Iterator<Item = (std::ops::Range<usize>, NotationMark)> + 't {
-        self.automaton
-            .iter()
-            .flat_map(move |automaton| automaton.find_iter(text))
-            .filter_map(|found| Some((found.start()..found.end(), *self.marks.get(found.pattern().as_usize())?)))
-    }
-
-    /// Returns the entry that the start tag at the beginning of `text` belongs to.
-    pub(super) fn entry_of_tag(&self, text: &str, tool_set: &ToolSet) -> Option<&NotationEntry> {
-        let tag = tag::start(text)?;
-        // Only names with a character that HTML element names lack are matched by spelling variants, because HTML
-        // elements are frequent.
-        let role = TagRole::of(tag.name, tag.kind, |name| match name.contains(['_', '-', '.']) {
-            true => offered(name, tool_set).is_some(),
-            false => tool_set.get(name).is_some(),
-        })?;
-        let has_value = tag.value.is_some() || !matches!(role, TagRole::Function | TagRole::Parameter);
-        self.entries.iter().find(|entry| entry.tag == Some(role)).filter(|_| has_value)
-    }
-
-    /// Returns the entry that begins with a start tag of this role, for a streamed text.
-    pub(super) fn role(
-        &self,
-        name: &str,
-        kind: Option<TagKind>,
-        is_tool: impl Fn(&str) -> bool,
-    ) -> Option<&NotationEntry> {
-        let role = TagRole::of(name, kind, is_tool)?;
-        self.entries.iter().find(|entry| entry.tag == Some(role))
-    }
-
-    /// Returns what may be left of a call in the text beside it.
-    pub(super) fn residue(&self) -> &ResidueMarks {
-        &self.residue
-    }
-
-    /// Returns the markers for streamed texts.
-    pub(super) fn hold(&self) -> &HoldMarks {
-        &self.hold
-    }
+/// Returns the notation that begins with a start tag of this name and kind.
+pub(super) fn of_name(name: &str, kind: Option<TagKind>, is_tool: impl Fn(&str) -> bool) -> Option<&'static Notation> {
+    let role = match kind {
+        Some(TagKind::Wrapper) => TagRole::Wrapper,
+        Some(TagKind::Invoke) => TagRole::Invoke,
+        Some(TagKind::Function) => TagRole::Function,
+        Some(TagKind::Parameter) if matches!(name, "parameter" | "param") => TagRole::Parameter,
+        Some(TagKind::Name) => TagRole::Name,
+        _ => is_tool(name).then_some(TagRole::Tool)?,
+    };
+    NOTATIONS.iter().find(|notation| notation.tag == Some(role))
 }

@@ -1,7 +1,10 @@
 //! Marks that may be left in a text beside a native call: openers and closers of notations, markers of reasoning, and
 //! tokens of chat templates.
 
-use super::entry::NotationEntry;
+use std::sync::LazyLock;
+
+use super::NOTATIONS;
+use super::table::TEMPLATE_TOKENS;
 use crate::repair::rescue::extent::TURN_ENDS;
 use crate::repair::rescue::markers::{CHANNELS, REASONING};
 use crate::repair::rescue::statement::SHELLS;
@@ -14,10 +17,6 @@ const MAX_NAME: usize = 128;
 
 /// Maximum number of brackets without a mark between marks.
 const MAX_MISSES: usize = 8;
-
-/// The marks, as they are spelt.
-#[derive(Debug, PartialEq, Eq)]
-pub(in crate::repair::rescue) struct ResidueMarks(Vec<String>);
 
 /// A mark at the start of a text.
 #[derive(Debug, Clone, Copy)]
@@ -37,82 +36,84 @@ pub(in crate::repair::rescue) struct MarkRun {
     pub(in crate::repair::rescue) cut: Option<usize>,
 }
 
-impl ResidueMarks {
-    /// Collects the marks of these notations, and `tokens` that belong to none. Marks that are words or code fences are
-    /// no residue.
-    pub(super) fn new(entries: &[NotationEntry], tokens: &[String]) -> Self {
-        let reserved = entries.iter().filter(|entry| entry.is_reserved).flat_map(NotationEntry::tokens);
-        let reasoning = REASONING.iter().chain(&CHANNELS).flatten().copied();
-        let listed = reserved.chain(reasoning).chain(TURN_ENDS).chain(tokens.iter().map(String::as_str));
-        let mut marks: Vec<String> = Vec::new();
-        for mark in listed.filter(|mark| mark.starts_with(['<', '[', ']'])) {
-            marks.extend(end_tag(mark));
-            marks.push(mark.to_owned());
-        }
-        marks.extend(SHELLS.iter().flat_map(|name| [format!("<{name}>"), format!("</{name}>")]));
-        marks.sort_unstable();
-        marks.dedup();
-        Self(marks)
+/// Marks of all notations, as they are spelt. Marks that are words or code fences are no residue.
+static MARKS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut listed: Vec<&str> = Vec::new();
+    for notation in NOTATIONS.iter().filter(|notation| notation.is_reserved()) {
+        listed.extend(notation.open.iter().chain(notation.close));
+        listed.extend(notation.form.markers());
     }
+    listed.extend(REASONING.iter().chain(&CHANNELS).flatten());
+    listed.extend(TURN_ENDS);
+    listed.extend(TEMPLATE_TOKENS);
+    let mut marks: Vec<String> = Vec::new();
+    for mark in listed.into_iter().filter(|mark| mark.starts_with(['<', '[', ']'])) {
+        marks.extend(end_tag(mark));
+        marks.push(mark.to_owned());
+    }
+    marks.extend(SHELLS.iter().flat_map(|name| [format!("<{name}>"), format!("</{name}>")]));
+    marks.sort_unstable();
+    marks.dedup();
+    marks
+});
 
-    /// Returns the longest mark at the start of `text`.
-    fn at(&self, text: &str) -> Option<Mark> {
-        let (mut longest, mut is_cut) = (0, false);
-        match token(text) {
-            Some(Mark::Whole(length)) => longest = length,
-            Some(Mark::Cut) => is_cut = true,
-            None => {}
-        }
-        for mark in &self.0 {
-            match text.strip_prefix(mark.as_str()).map(|rest| (rest, behind_opener(mark, rest))) {
-                None => is_cut |= mark.starts_with(text),
-                Some((rest, Some(behind))) if behind == rest.len() && !rest.ends_with('>') => is_cut = true,
-                Some((_, Some(behind))) => longest = longest.max(mark.len() + behind),
-                Some((_, None)) if mark.ends_with('=') => {}
-                Some((_, None)) => longest = longest.max(mark.len()),
-            }
-        }
-        if longest < text.len() && is_cut {
-            return Some(Mark::Cut);
-        }
-        (longest > 0).then_some(Mark::Whole(longest))
+/// Returns the longest mark at the start of `text`.
+fn mark_at(text: &str) -> Option<Mark> {
+    let (mut longest, mut is_cut) = (0, false);
+    match token(text) {
+        Some(Mark::Whole(length)) => longest = length,
+        Some(Mark::Cut) => is_cut = true,
+        None => {}
     }
+    for mark in MARKS.iter() {
+        match text.strip_prefix(mark.as_str()).map(|rest| (rest, behind_opener(mark, rest))) {
+            None => is_cut |= mark.starts_with(text),
+            Some((rest, Some(behind))) if behind == rest.len() && !rest.ends_with('>') => is_cut = true,
+            Some((_, Some(behind))) => longest = longest.max(mark.len() + behind),
+            Some((_, None)) if mark.ends_with('=') => {}
+            Some((_, None)) => longest = longest.max(mark.len()),
+        }
+    }
+    if longest < text.len() && is_cut {
+        return Some(Mark::Cut);
+    }
+    (longest > 0).then_some(Mark::Whole(longest))
+}
 
-    /// Returns the run of marks that extends to the end of `text`. `other` returns the length of another mark.
-    pub(in crate::repair::rescue) fn run(&self, text: &str, other: impl Fn(&str) -> Option<usize>) -> MarkRun {
-        let end = text.trim_end().len();
-        let first = text.ceil_char_boundary(end.saturating_sub(MAX_RUN));
-        let (mut from, mut misses, mut run) = (end, 0, MarkRun::default());
-        for at in memchr::memchr3_iter(b'<', b'[', b']', text.as_bytes().get(..end).unwrap_or_default()).rev() {
-            if at < first || misses > MAX_MISSES {
-                break;
-            }
-            let rest = text.get(at..end).unwrap_or_default();
-            let is_mark = match other(rest).map(Mark::Whole).or_else(|| self.at(rest)) {
-                Some(Mark::Whole(length)) => {
-                    run.cut = run.cut.filter(|cut| *cut >= at + length);
-                    text.get(at + length..from.max(at + length)).is_some_and(|between| between.trim().is_empty())
-                }
-                Some(Mark::Cut) => {
-                    run.cut = Some(at);
-                    true
-                }
-                None => false,
-            };
-            if is_mark {
-                (from, misses) = (at, 0);
-                run.starts.push(at);
-            } else {
-                misses += 1;
-            }
+/// Returns the run of marks that extends to the end of `text`. `other` returns the length of another mark.
+pub(in crate::repair::rescue) fn run(text: &str, other: impl Fn(&str) -> Option<usize>) -> MarkRun {
+    let end = text.trim_end().len();
+    let first = text.ceil_char_boundary(end.saturating_sub(MAX_RUN));
+    let (mut from, mut misses, mut run) = (end, 0, MarkRun::default());
+    for at in memchr::memchr3_iter(b'<', b'[', b']', text.as_bytes().get(..end).unwrap_or_default()).rev() {
+        if at < first || misses > MAX_MISSES {
+            break;
         }
-        run
+        let rest = text.get(at..end).unwrap_or_default();
+        let is_mark = match other(rest).map(Mark::Whole).or_else(|| mark_at(rest)) {
+            Some(Mark::Whole(length)) => {
+                run.cut = run.cut.filter(|cut| *cut >= at + length);
+                text.get(at + length..from.max(at + length)).is_some_and(|between| between.trim().is_empty())
+            }
+            Some(Mark::Cut) => {
+                run.cut = Some(at);
+                true
+            }
+            None => false,
+        };
+        if is_mark {
+            (from, misses) = (at, 0);
+            run.starts.push(at);
+        } else {
+            misses += 1;
+        }
     }
+    run
+}
 
-    /// Returns the position from which the end of a streamed text may be marks.
-    pub(in crate::repair::rescue) fn tail(&self, text: &str) -> usize {
-        self.run(text, |_| None).starts.last().copied().unwrap_or(text.len())
-    }
+/// Returns the position from which the end of a streamed text may be marks.
+pub(in crate::repair::rescue) fn tail(text: &str) -> usize {
+    run(text, |_| None).starts.last().copied().unwrap_or(text.len())
 }
 
 /// Returns the end tag of an opener that is a start tag: `</tool_call>` for `<tool_call>`.
