@@ -130,6 +130,13 @@ pub struct Repair {
     pub to: Value,
 }
 
+impl Repair {
+    /// Creates a repair of the call at this index as a whole.
+    pub fn of_call(kind: RepairKind, call: usize, from: impl Into<Value>, to: impl Into<Value>) -> Self {
+        Self { kind, call, path: Pointer::root(), from: from.into(), to: to.into() }
+    }
+}
+
 /// Record of a repair in a trace. Names, locations and types are words of a schema and always stored; values only if
 /// bodies are recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use super::lenient::{self, LenientGuard};
 use super::proposal::{RepairJob, RepairedCall};
 use super::rescue::literal::{Literal, object_json};
 use super::wrapper;
-use callwright_common::json::{Pointer, is_object_text};
+use callwright_common::json::is_object_text;
 use callwright_types::{Repair, RepairKind};
 
 /// Maximum number of times that the arguments may be encoded as a JSON string.
@@ -28,15 +28,9 @@ pub(super) fn repair(repaired: &mut RepairedCall, job: &RepairJob<'_>) {
     };
     let unwrapped = arguments.and_then(|given| unwrapped(given, object.as_deref().unwrap_or(text), job, guard));
     if let Some(object) = unwrapped.or(object) {
-        let to = serde_json::from_str(&object).unwrap_or_default();
+        let to: Value = serde_json::from_str(&object).unwrap_or_default();
         let from = std::mem::replace(&mut repaired.call.arguments, object);
-        repaired.repairs.push(Repair {
-            kind: RepairKind::ArgumentsMended,
-            call: 0,
-            path: Pointer::root(),
-            from: Value::from(from),
-            to,
-        });
+        repaired.repairs.push(Repair::of_call(RepairKind::ArgumentsMended, 0, from, to));
     }
 }
 
@@ -69,7 +63,7 @@ fn unwrapped(
         return None;
     }
     // Unwraps only objects that do not fit the tool's schema.
-    if job.tool.examine(&Value::Object(arguments), job.scan.unknown_parameters).is_clean() {
+    if job.fits(&Value::Object(arguments)) {
         return None;
     }
     let members = lenient::members(text, guard)?;

@@ -40,15 +40,10 @@ pub(super) fn repair(repaired: &mut RepairedCall, job: &RepairJob<'_>) {
     let from = std::mem::replace(&mut repaired.call.arguments, to.to_string());
     let repair = match member.filter(|_| is_object) {
         Some(member) => Repair {
-            kind: RepairKind::ParameterRenamed,
-            call: 0,
             path: Pointer::root().child(CUSTOM_INPUT),
-            from: Value::from(member),
-            to: Value::from(CUSTOM_INPUT),
+            ..Repair::of_call(RepairKind::ParameterRenamed, 0, member, CUSTOM_INPUT)
         },
-        None => {
-            Repair { kind: RepairKind::ArgumentsMended, call: 0, path: Pointer::root(), from: Value::from(from), to }
-        }
+        None => Repair::of_call(RepairKind::ArgumentsMended, 0, from, to),
     };
     repaired.repairs.push(repair);
 }

@@ -28,8 +28,7 @@ pub(super) fn rename(
     if !taken.insert(path.clone()) {
         return None;
     }
-    let (from, to) = (Value::from(member.name.as_str()), Value::from(meant));
-    let repair = Repair { kind: RepairKind::ParameterRenamed, call: 0, path, from, to };
+    let repair = Repair { path, ..Repair::of_call(RepairKind::ParameterRenamed, 0, member.name.as_str(), meant) };
     Some(RepairProposal { repair, edit: Edit::Rename(member.path(), meant.to_owned()) })
 }
 

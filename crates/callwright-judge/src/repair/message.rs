@@ -115,7 +115,7 @@ impl CallJudge<'_> {
         let namespace = self.context.namespaces.and_then(|namespaces| namespaces.get(id));
         let mut judged = self.call(call, index, namespace.map(String::as_str));
         if judged.is_custom() {
-            judged.repairs.push(form_changed(index, "function", "custom"));
+            judged.repairs.push(Repair::of_call(RepairKind::FormChanged, index, "function", "custom"));
         }
         judged
     }
@@ -186,13 +186,7 @@ impl CallJudge<'_> {
             })
         })?;
         let first = calls.iter().position(|call| call.result.is_ok())?;
-        let repair = Repair {
-            kind: RepairKind::ResidueRemoved,
-            call: first,
-            path: Pointer::root(),
-            from: Value::from(residue.mark.as_str()),
-            to: Value::Null,
-        };
+        let repair = Repair::of_call(RepairKind::ResidueRemoved, first, residue.mark.as_str(), Value::Null);
         calls.get_mut(first)?.repairs.insert(0, repair);
         Some(residue)
     }
@@ -211,13 +205,7 @@ impl CallJudge<'_> {
         let scan = of_reading(self.scan);
         let mut calls = CallJudge { scan: &scan, ..*self }.calls(&rescued.calls);
         for (index, call) in calls.iter_mut().enumerate() {
-            let repair = Repair {
-                kind: RepairKind::Rescued,
-                call: index,
-                path: Pointer::root(),
-                from: Value::from(rescued.notation),
-                to: Value::from(call.made.name.as_str()),
-            };
+            let repair = Repair::of_call(RepairKind::Rescued, index, rescued.notation, call.made.name.as_str());
             call.repairs.insert(0, repair);
         }
         calls
@@ -253,9 +241,8 @@ fn concatenated(call: &Call) -> Option<Vec<Call>> {
 
 /// Returns the repair of a call that was one of several in the arguments of `made`.
 fn divided_from(made: &Call, part: &Call, index: usize) -> Repair {
-    let to = serde_json::from_str(&part.arguments).unwrap_or_default();
-    let (kind, path, from) = (RepairKind::ArgumentsMended, Pointer::root(), Value::from(made.arguments.as_str()));
-    Repair { kind, call: index, path, from, to }
+    let to: Value = serde_json::from_str(&part.arguments).unwrap_or_default();
+    Repair::of_call(RepairKind::ArgumentsMended, index, made.arguments.as_str(), to)
 }
 
 /// One message with its judgement.
@@ -309,7 +296,7 @@ impl JudgedMessage {
     /// Notes the calls with these ids as calls of functions that had the form of a custom tool's.
     pub fn note_functions(&mut self, ids: &[String]) {
         for (index, call) in self.calls.iter_mut().enumerate().filter(|(_, call)| ids.contains(&call.made.id)) {
-            call.repairs.push(form_changed(index, "custom", "function"));
+            call.repairs.push(Repair::of_call(RepairKind::FormChanged, index, "custom", "function"));
         }
     }
 
@@ -406,12 +393,6 @@ fn judged_in_budget(spoken: &Spoken<'_>, judge: CallJudge<'_>) -> JudgedMessage 
 pub fn is_call_of_function(call: &Call, tool_set: &ToolSet) -> bool {
     let is_object = || call.arguments.trim_start().starts_with('{') && RawObject::parse(&call.arguments).is_ok();
     tool_set.find(&call.name).is_some_and(|tool| tool.tool.is_function()) && is_object()
-}
-
-/// Returns the repair of a call whose form is that of another kind of tool.
-fn form_changed(call: usize, from: &str, to: &str) -> Repair {
-    let (from, to) = (Value::from(from), Value::from(to));
-    Repair { kind: RepairKind::FormChanged, call, path: Pointer::root(), from, to }
 }
 
 /// Notes calls that are equal to an earlier call of the same answer. They are not removed, because both may be

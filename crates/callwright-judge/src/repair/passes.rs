@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::proposal::{RepairJob, RepairProposal, RepairedCall};
+use super::proposal::{RepairJob, RepairProposal, RepairedCall, parse};
 use super::{coercion, member, swallowed, value};
 use crate::scanner::examination::Examination;
 use crate::scanner::schema::{SchemaRule, Violation};
@@ -25,7 +25,7 @@ const MAX_EDITED_BYTES: usize = 8 * 1024 * 1024;
 pub(super) fn repair(repaired: &mut RepairedCall, job: &RepairJob<'_>) {
     let call = &repaired.call;
     let Some(arguments) = parse(&call.arguments) else { return };
-    if examine(&arguments, job).is_clean() || job.tool.compiled().reports_only_first(&arguments) {
+    if job.fits(&arguments) || job.tool.compiled().reports_only_first(&arguments) {
         return;
     }
     let mut blocked = BTreeSet::new();
@@ -39,14 +39,6 @@ pub(super) fn repair(repaired: &mut RepairedCall, job: &RepairJob<'_>) {
         }
         blocked.extend(failed);
     }
-}
-
-fn parse(text: &str) -> Option<Value> {
-    serde_json::from_str::<Map<String, Value>>(text).ok().map(Value::Object)
-}
-
-fn examine<'a>(arguments: &Value, job: &RepairJob<'a>) -> Examination<'a> {
-    job.tool.examine(arguments, job.scan.unknown_parameters)
 }
 
 /// One attempt: the arguments after all possible repairs.
@@ -66,7 +58,7 @@ impl RepairTrial {
                 return None;
             }
             let arguments = parse(&trial.text)?;
-            let found = examine(&arguments, job).explain(job.tool.compiled(), &arguments);
+            let found = job.examine(&arguments).explain(job.tool.compiled(), &arguments);
             let mut changes = name_changes(&found, &arguments, call, job);
             if changes.is_empty() {
                 changes = value_changes(&found, &arguments, &trial.text, blocked, job);
@@ -91,7 +83,7 @@ impl RepairTrial {
     /// Returns the locations where a value was changed and a violation remains or is new.
     fn failed(&self, job: &RepairJob<'_>) -> Vec<Pointer> {
         let Some(arguments) = parse(&self.text) else { return Vec::new() };
-        let left = examine(&arguments, job).explain(job.tool.compiled(), &arguments).violations;
+        let left = job.examine(&arguments).explain(job.tool.compiled(), &arguments).violations;
         if left.is_empty() {
             return Vec::new();
         }

@@ -1,7 +1,8 @@
 //! Inputs and results of repairs.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::scanner::examination::Examination;
 use crate::scanner::{CompiledTool, Context, ToolSet};
 use callwright_common::json::{Edit, Pointer};
 use callwright_types::rules::{RepairRules, ScanRules};
@@ -26,10 +27,25 @@ pub(super) struct RepairJob<'a> {
 }
 
 impl RepairJob<'_> {
+    /// Returns the findings in the arguments.
+    pub(super) fn examine(&self, arguments: &Value) -> Examination<'_> {
+        self.tool.examine(arguments, self.scan.unknown_parameters)
+    }
+
+    /// Whether the arguments have no faults.
+    pub(super) fn fits(&self, arguments: &Value) -> bool {
+        self.examine(arguments).is_clean()
+    }
+
     /// Whether policy lets this fault be repaired.
     pub(super) fn repairs(&self, code: FaultCode) -> bool {
         self.scan.faults.of(code).repairs()
     }
+}
+
+/// Parses the text of an argument object.
+pub(super) fn parse(text: &str) -> Option<Value> {
+    serde_json::from_str::<Map<String, Value>>(text).ok().map(Value::Object)
 }
 
 /// A proposed repair, and the edit that makes it.
@@ -42,19 +58,19 @@ pub(super) struct RepairProposal {
 impl RepairProposal {
     /// Creates a change that replaces the value at `path`.
     pub(super) fn set(kind: RepairKind, path: &Pointer, from: &Value, to: Value) -> Self {
-        let repair = Repair { kind, call: 0, path: path.clone(), from: from.clone(), to: to.clone() };
+        let repair = Repair { path: path.clone(), ..Repair::of_call(kind, 0, from.clone(), to.clone()) };
         Self { repair, edit: Edit::Set(path.clone(), to) }
     }
 
     /// Creates a change that replaces the value at `path` with a JSON text whose digits `to` does not keep.
     pub(super) fn set_text(kind: RepairKind, path: &Pointer, from: &Value, to: Value, text: String) -> Self {
-        let repair = Repair { kind, call: 0, path: path.clone(), from: from.clone(), to };
+        let repair = Repair { path: path.clone(), ..Repair::of_call(kind, 0, from.clone(), to) };
         Self { repair, edit: Edit::SetText(path.clone(), text) }
     }
 
     /// Creates a change that removes the member at `path`.
     pub(super) fn remove(kind: RepairKind, path: &Pointer, from: &Value) -> Self {
-        let repair = Repair { kind, call: 0, path: path.clone(), from: from.clone(), to: Value::Null };
+        let repair = Repair { path: path.clone(), ..Repair::of_call(kind, 0, from.clone(), Value::Null) };
         Self { repair, edit: Edit::Remove(path.clone()) }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::proposal::{RepairJob, RepairedCall};
+use super::proposal::{RepairJob, RepairedCall, parse};
 use super::{passes, wrapper};
 use crate::scanner::schema::{Openness, ShapeNode};
 use callwright_common::json::{Pointer, RawObject, raw};
@@ -29,30 +29,30 @@ pub(super) fn repair(repaired: &mut RepairedCall, job: &RepairJob<'_>) {
     }
     let Some(from) = parse(&repaired.call.arguments) else { return };
     let Some(regrouping) = Regrouping::new(&repaired.call.arguments, &from, job) else { return };
-    if job.tool.examine(&from, job.scan.unknown_parameters).is_clean() {
+    if job.fits(&from) {
         return;
     }
     // Repairs in place come first.
-    if mended(&repaired.call.arguments, repaired, job).is_some_and(|text| is_valid(&text, job)) {
+    let in_place = parse(&mended(&repaired.call.arguments, repaired, job));
+    if in_place.is_some_and(|arguments| job.fits(&arguments)) {
         return;
     }
     let candidates = regrouping.candidates();
-    let direct = valid(&candidates, |text| Some(text.to_owned()), job);
+    let direct = valid(&candidates, str::to_owned, job);
     // Values and names inside the moved members may need repairs of their own.
     let found = if direct.is_empty() { valid(&candidates, |text| mended(text, repaired, job), job) } else { direct };
     let [(text, to)] = found.as_slice() else { return };
     repaired.call.arguments.clone_from(text);
-    let (kind, path) = (RepairKind::ArgumentsRegrouped, Pointer::root());
-    repaired.repairs.push(Repair { kind, call: 0, path, from, to: to.clone() });
+    repaired.repairs.push(Repair::of_call(RepairKind::ArgumentsRegrouped, 0, from, to.clone()));
 }
 
 /// Returns the candidates that fit the schema after `prepare`, each different value once.
-fn valid(candidates: &[String], prepare: impl Fn(&str) -> Option<String>, job: &RepairJob<'_>) -> Vec<(String, Value)> {
+fn valid(candidates: &[String], prepare: impl Fn(&str) -> String, job: &RepairJob<'_>) -> Vec<(String, Value)> {
     let mut found: Vec<(String, Value)> = Vec::new();
     let mut results: Vec<Value> = Vec::new();
     for text in candidates.iter().take_while(|_| job.context.step()) {
-        let Some(result) = prepare(text).as_deref().and_then(parse) else { continue };
-        if job.tool.examine(&result, job.scan.unknown_parameters).is_clean()
+        let Some(result) = parse(&prepare(text)) else { continue };
+        if job.fits(&result)
             && !results.contains(&result)
             && let Some(value) = parse(text)
         {
@@ -63,19 +63,11 @@ fn valid(candidates: &[String], prepare: impl Fn(&str) -> Option<String>, job: &
     found
 }
 
-fn is_valid(text: &str, job: &RepairJob<'_>) -> bool {
-    parse(text).is_some_and(|arguments| job.tool.examine(&arguments, job.scan.unknown_parameters).is_clean())
-}
-
-fn mended(text: &str, repaired: &RepairedCall, job: &RepairJob<'_>) -> Option<String> {
+fn mended(text: &str, repaired: &RepairedCall, job: &RepairJob<'_>) -> String {
     let mut trial = RepairedCall { call: repaired.call.clone(), repairs: Vec::new() };
     text.clone_into(&mut trial.call.arguments);
     passes::repair(&mut trial, job);
-    Some(trial.call.arguments)
-}
-
-fn parse(text: &str) -> Option<Value> {
-    serde_json::from_str::<Map<String, Value>>(text).ok().map(Value::Object)
+    trial.call.arguments
 }
 
 /// The arguments with the members that may be at another level.

@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::proposal::RepairedCall;
 use super::rescue::call_in_code;
 use crate::scanner::{CompiledTool, Context, ToolSet};
-use callwright_common::json::Pointer;
 use callwright_types::{Repair, RepairKind};
 
 /// Renames the call to the offered tool, and returns that tool; `None` if it is unknown or the rename is not allowed.
@@ -22,13 +21,7 @@ pub(super) fn repair<'a>(
     match context.meant(tool_set, name).as_slice() {
         [only] if renames => {
             let from = std::mem::replace(name, only.name().to_owned());
-            repaired.repairs.push(Repair {
-                kind: RepairKind::ToolRenamed,
-                call: 0,
-                path: Pointer::root(),
-                from: Value::from(from),
-                to: Value::from(only.name()),
-            });
+            repaired.repairs.push(Repair::of_call(RepairKind::ToolRenamed, 0, from, only.name()));
             Some(only)
         }
         _ if renames => called_in_code(repaired, tool_set),
@@ -44,12 +37,11 @@ fn called_in_code<'a>(repaired: &mut RepairedCall, tool_set: &'a ToolSet) -> Opt
     }
     let (name, arguments) = call_in_code(&call.name, tool_set)?;
     let tool = tool_set.get(&name)?;
-    let value = serde_json::from_str(&arguments).unwrap_or_default();
-    let from = [std::mem::replace(&mut call.name, name.clone()), std::mem::replace(&mut call.arguments, arguments)];
-    let to = [Value::from(name), value];
-    for ((kind, from), to) in [RepairKind::ToolRenamed, RepairKind::ArgumentsMended].into_iter().zip(from).zip(to) {
-        repaired.repairs.push(Repair { kind, call: 0, path: Pointer::root(), from: Value::from(from), to });
-    }
+    let value: Value = serde_json::from_str(&arguments).unwrap_or_default();
+    let (own_name, own) =
+        (std::mem::replace(&mut call.name, name.clone()), std::mem::replace(&mut call.arguments, arguments));
+    repaired.repairs.push(Repair::of_call(RepairKind::ToolRenamed, 0, own_name, name));
+    repaired.repairs.push(Repair::of_call(RepairKind::ArgumentsMended, 0, own, value));
     Some(tool)
 }
 
