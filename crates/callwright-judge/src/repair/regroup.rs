@@ -83,7 +83,7 @@ struct Regrouping<'a> {
 impl<'a> Regrouping<'a> {
     fn new(text: &str, arguments: &'a Value, job: &'a RepairJob<'a>) -> Option<Self> {
         let given = arguments.as_object()?;
-        let node = job.tool.compiled().shape().root()?;
+        let node = job.tool.compiled().shape.root()?;
         let object = RawObject::parse(text).ok()?;
         let fields: Fields = object.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         // A repeated member has no certain level.
@@ -110,7 +110,7 @@ impl<'a> Regrouping<'a> {
 
     /// Returns the object parameters with the shape of their members, if the schema has one.
     fn objects(&self) -> impl Iterator<Item = (&'a str, Option<&'a ShapeNode>)> {
-        let shape = self.job.tool.compiled().shape();
+        let shape = &self.job.tool.compiled().shape;
         self.node.members.iter().filter_map(move |(name, member)| {
             let node = member.node.and_then(|id| shape.node(id)).filter(|node| !node.members.is_empty());
             (node.is_some() || self.is_free_object(name)).then_some((name.as_str(), node))

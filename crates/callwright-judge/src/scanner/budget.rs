@@ -5,7 +5,9 @@
 //! is spent. An answer whose scan stopped early counts as unjudged as a whole: a partial result could let a faulty call
 //! pass.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+#[cfg(test)]
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Limits for scanning one answer.
@@ -31,6 +33,7 @@ enum Clock {
     Unlimited,
     Deadline(Instant),
     /// Remaining steps. Step counts make tests deterministic across machines.
+    #[cfg(test)]
     Steps(AtomicU64),
 }
 
@@ -42,7 +45,8 @@ impl JudgementBudget {
     }
 
     /// Creates a budget that is limited by `steps` instead of time.
-    pub fn of_steps(diagnoses: usize, steps: u64) -> Self {
+    #[cfg(test)]
+    pub(crate) fn of_steps(diagnoses: usize, steps: u64) -> Self {
         Self::new(diagnoses, Clock::Steps(AtomicU64::new(steps)))
     }
 
@@ -58,6 +62,7 @@ impl JudgementBudget {
         let is_over = match &self.clock {
             Clock::Unlimited => false,
             Clock::Deadline(deadline) => Instant::now() >= *deadline,
+            #[cfg(test)]
             Clock::Steps(left) => {
                 left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err()
             }

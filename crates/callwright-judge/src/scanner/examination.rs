@@ -65,7 +65,7 @@ impl<'a> Examination<'a> {
         }
         let Some(members) = arguments.pointer(object.as_str()).and_then(Value::as_object) else { return };
         let objects = objects.get_or_insert_with(|| seen_objects(&self.unknown));
-        let node = schema.shape().at(object);
+        let node = schema.shape.at(object);
         let seen = objects
             .entry(object.clone())
             .or_insert_with(|| SeenObject { given: given(node, members), names: HashSet::new() });
@@ -142,7 +142,7 @@ impl<'a> UnknownMember<'a> {
 
     /// Returns the paths one level below or above that the schema has for a member of this name.
     pub(crate) fn other_levels(&self, schema: &CompiledSchema) -> Vec<Pointer> {
-        let shape = schema.shape();
+        let shape = &schema.shape;
         let has = |id: NodeId| shape.node(id).is_some_and(|node| node.members.contains_key(&self.name));
         let inside = self.node.into_iter().flat_map(|node| &node.members);
         let below = inside.filter(|(_, member)| member.node.is_some_and(has));
@@ -187,7 +187,7 @@ impl<'a> UnknownMember<'a> {
 pub(crate) fn examine<'a>(schema: &'a CompiledSchema, arguments: &Value, rule: UnknownParameters) -> Examination<'a> {
     let allow = rule == UnknownParameters::Allow;
     let mut survey = Survey { schema, allow, found: Examination::default() };
-    if let Some(root) = schema.shape().root() {
+    if let Some(root) = schema.shape.root() {
         survey.visit(root, arguments, &ArgumentPath::Root);
     }
     let mut found = survey.found;
@@ -228,7 +228,7 @@ impl<'a> Survey<'a> {
     }
 
     fn descend(&mut self, node: Option<NodeId>, value: &Value, place: &ArgumentPath<'_>) {
-        if let Some(node) = node.and_then(|id| self.schema.shape().node(id)) {
+        if let Some(node) = node.and_then(|id| self.schema.shape.node(id)) {
             self.visit(node, value, place);
         }
     }

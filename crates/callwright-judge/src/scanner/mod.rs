@@ -150,18 +150,11 @@ fn has_json(call: &Call) -> bool {
 /// Returns the faults of a call that cannot be validated against a schema: its arguments cannot be parsed, or its tool
 /// is unknown.
 fn judge_unusable(case: &FaultCase<'_>, tool_is_known: bool, error: Option<&serde_json::Error>) -> Vec<Diagnosis> {
-    let unread = error.and_then(|error| {
-        first(|check| match check {
-            Check::Arguments(check) => check(case, error),
-            _ => None,
-        })
-    });
+    let unread = error
+        .and_then(|error| first(|check| if let Check::Arguments(check) = check { check(case, error) } else { None }));
     let unknown = match tool_is_known {
         true => None,
-        false => first(|check| match check {
-            Check::ToolName(check) => check(case),
-            _ => None,
-        }),
+        false => first(|check| if let Check::ToolName(check) = check { check(case) } else { None }),
     };
     unread.into_iter().chain(unknown).collect()
 }
@@ -217,10 +210,7 @@ fn judge_schema(
     drop_followers(&mut violations);
     let mut diagnoses: Vec<Diagnosis> = judged.into_iter().flatten().collect();
     diagnoses.extend(reported(&violations).take_while(|_| case.context.step()).filter_map(|violation| {
-        first(|check| match check {
-            Check::Value(check) => check(case, tool, arguments, violation),
-            _ => None,
-        })
+        first(|check| if let Check::Value(check) = check { check(case, tool, arguments, violation) } else { None })
     }));
     diagnoses
 }
@@ -245,10 +235,7 @@ fn judge_member(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMembe
     if !case.context.step() {
         return None;
     }
-    first(|check| match check {
-        Check::Member(check) => check(case, tool, member),
-        _ => None,
-    })
+    first(|check| if let Check::Member(check) = check { check(case, tool, member) } else { None })
 }
 
 /// Whether an unknown member matches no parameter of this or another tool (E3), at no level.

@@ -308,7 +308,7 @@ impl ToolSet {
         let owners = self.owners.get_or_init(|| {
             let mut owners: HashMap<String, Vec<usize>> = HashMap::new();
             for (index, tool) in self.tools.iter().enumerate() {
-                for name in tool.compiled().shape().root().into_iter().flat_map(|root| root.members.keys()) {
+                for name in tool.compiled().shape.root().into_iter().flat_map(|root| root.members.keys()) {
                     let of_name = owners.entry(name.clone()).or_default();
                     if of_name.len() < MAX_OWNERS {
                         of_name.push(index);
@@ -416,7 +416,7 @@ impl CompiledTool {
 
     /// Returns the normalised schema of the argument object: JSON Schema type names, no invalid keywords.
     pub fn schema(&self) -> &Value {
-        self.compiled().schema()
+        &self.compiled().schema
     }
 
     /// Returns the parameters in schema order, across all branches of the schema.
@@ -431,7 +431,7 @@ impl CompiledTool {
 
     /// Whether the tool has a parameter with exactly this name.
     pub(crate) fn has_parameter(&self, name: &str) -> bool {
-        self.compiled().shape().root().is_some_and(|root| root.members.contains_key(name))
+        self.compiled().shape.root().is_some_and(|root| root.members.contains_key(name))
     }
 
     /// Returns the parts of the schema that are ignored as invalid, with reasons.
@@ -477,13 +477,13 @@ impl CompiledTool {
 
     /// Whether the tool has a parameter with this name, ignoring case and separators.
     pub(crate) fn has_parameter_like(&self, name: &str) -> bool {
-        let root = self.compiled().shape().root();
+        let root = self.compiled().shape.root();
         root.is_some_and(|root| root.members.contains_key(name) || root.literal(name).next().is_some())
     }
 
     /// Whether the schema names this path in the arguments.
     pub(crate) fn has_argument(&self, path: &Pointer) -> bool {
-        self.compiled().shape().member(path).is_some()
+        self.compiled().shape.member(path).is_some()
     }
 
     /// Whether no argument is required.
@@ -493,7 +493,7 @@ impl CompiledTool {
 
     /// Returns the names of the required parameters.
     pub(crate) fn required(&self) -> &[String] {
-        self.compiled().shape().root().map_or(&[], |root| root.required.as_slice())
+        self.compiled().shape.root().map_or(&[], |root| root.required.as_slice())
     }
 
     /// Describes the schema of a path in the arguments; `None` if the schema does not name that path.
@@ -510,7 +510,7 @@ impl CompiledTool {
 
     /// Returns the schema of a path in the arguments; the first one if several apply.
     pub(crate) fn schema_of(&self, path: &Pointer) -> Option<&Value> {
-        self.schema().pointer(self.compiled().shape().member(path)?.schema.as_ref()?)
+        self.schema().pointer(self.compiled().shape.member(path)?.schema.as_ref()?)
     }
 
     /// Whether the schema has been compiled.

@@ -54,18 +54,15 @@ pub(super) fn item(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option
     if fence(reader)? {
         return read(reader, tool_set, &[FENCE]);
     }
-    let start = reader.at();
     if reader.rest().starts_with('<') || reader.rest().starts_with("{\"function=") {
         return element::item(reader, tool_set);
     }
-    if let Some(calls) = python::sequence(reader, tool_set) {
+    if let Some(calls) = reader.attempt(|reader| python::sequence(reader, tool_set)) {
         return Some(calls);
     }
-    reader.go(start);
-    if let Some(call) = json_head(reader, tool_set) {
+    if let Some(call) = reader.attempt(|reader| json_head(reader, tool_set)) {
         return Some(vec![call]);
     }
-    reader.go(start);
     named_object(reader).map(|call| with_further(reader, tool_set, call))
 }
 
@@ -76,8 +73,7 @@ pub(super) fn with_further(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, c
     while let Some(tool) = tool {
         let end = reader.at();
         // An object on a line of its own may be a result that the model invented.
-        let blanks = reader.rest().len() - reader.rest().trim_start_matches([' ', '\t']).len();
-        let object = reader.advance(blanks).and_then(|()| reader.peek().filter(|next| *next == '{'));
+        let object = reader.skip_blanks().and_then(|()| reader.peek().filter(|next| *next == '{'));
         let object = object.and_then(|_| reader.data());
         match object.as_ref().and_then(Literal::members).filter(|members| accepts(members, tool)) {
             Some(members) => calls.push(WrittenCall::named(tool.name(), members.to_vec())),
@@ -113,10 +109,7 @@ pub(super) fn json_head(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> O
         reader.rest().starts_with('{').then_some(())?;
         element::unwrapped(reader.data()?.members()?.to_vec(), Some(tool))
     };
-    let end = reader.at();
-    if reader.skip_space().is_none() || !reader.take("}") {
-        reader.go(end);
-    }
+    reader.attempt(|reader| reader.skip_space().filter(|()| reader.take("}")));
     (!members.is_empty()).then(|| WrittenCall::named(name, members))
 }
 
@@ -175,9 +168,8 @@ fn in_fence<'a, T>(
 ) -> Option<T> {
     let opens = fence(reader)?;
     let found = read(reader)?;
-    let end = reader.at();
-    if opens && (reader.skip_space().is_none() || !reader.take(FENCE)) {
-        reader.go(end);
+    if opens {
+        reader.attempt(|reader| reader.skip_space().filter(|()| reader.take(FENCE)));
     }
     Some(found)
 }

@@ -296,7 +296,7 @@ fn members(reader: &mut LiteralReader<'_>, within: Within<'_>, is_inline: bool) 
             tag::take(reader)?;
             continue;
         }
-        if let Some(object) = whole_object(reader, within.tool) {
+        if let Some(object) = reader.attempt(|reader| whole_object(reader, within.tool)) {
             members.extend(object);
             continue;
         }
@@ -309,15 +309,6 @@ fn members(reader: &mut LiteralReader<'_>, within: Within<'_>, is_inline: bool) 
 /// Parses `<parameter=arguments>{...}`, with or without its end tag, if the tool has the parameters of the object but
 /// not the wrapping parameter.
 fn whole_object(reader: &mut LiteralReader<'_>, tool: Option<&CompiledTool>) -> Option<Vec<(String, Literal)>> {
-    let start = reader.at();
-    let found = object_in_parameter(reader, tool);
-    if found.is_none() {
-        reader.go(start);
-    }
-    found
-}
-
-fn object_in_parameter(reader: &mut LiteralReader<'_>, tool: Option<&CompiledTool>) -> Option<Vec<(String, Literal)>> {
     let tag = tag::take(reader).filter(|tag| tag.kind == Some(TagKind::Parameter))?;
     tag.value.filter(|key| is_holder(key, tool))?;
     reader.skip_space()?;

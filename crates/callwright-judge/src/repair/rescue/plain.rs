@@ -41,12 +41,7 @@ pub(super) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option
 
 /// Parses `name a="1" b="2"`, up to the end of the line or of its tag.
 pub(super) fn assignments(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<WrittenCall> {
-    let start = reader.at();
-    let call = assigned(reader, tool_set);
-    if call.is_none() {
-        reader.go(start);
-    }
-    call
+    reader.attempt(|reader| assigned(reader, tool_set))
 }
 
 fn assigned(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<WrittenCall> {

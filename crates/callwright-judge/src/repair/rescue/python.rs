@@ -72,23 +72,16 @@ fn operator(reader: &mut LiteralReader<'_>) -> bool {
 
 /// Skips blanks, and returns whether more text follows on this line.
 fn same_line(reader: &mut LiteralReader<'_>) -> bool {
-    let rest = reader.rest();
-    let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
-    reader.advance(blanks).is_some() && !reader.rest().is_empty() && !reader.rest().starts_with(['\r', '\n'])
+    reader.skip_blanks().is_some() && !reader.rest().is_empty() && !reader.rest().starts_with(['\r', '\n'])
 }
 
 /// Parses one call, or a list of calls.
 fn item(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<WrittenCall>> {
-    let start = reader.at();
-    let found = match reader.peek()? {
+    reader.attempt(|reader| match reader.peek()? {
         '[' | '(' | '{' => list(reader, tool_set, depth),
         '"' | '\'' | '`' => quoted(reader, tool_set, depth),
         _ => calls(reader, tool_set, depth),
-    };
-    if found.is_none() {
-        reader.go(start);
-    }
-    found
+    })
 }
 
 /// Parses a list, tuple or set of calls.
@@ -113,12 +106,9 @@ fn list(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, depth: usize) -> Opt
         _ => "}",
     };
     reader.advance(1)?;
-    let calls = match named_first(reader, tool_set, close) {
+    let calls = match reader.attempt(|reader| named_first(reader, tool_set, close)) {
         Some(call) => vec![call],
-        None => {
-            reader.go(start + 1);
-            items(reader, tool_set, depth, close)?
-        }
+        None => items(reader, tool_set, depth, close)?,
     };
     subscripts(reader);
     Some(calls)

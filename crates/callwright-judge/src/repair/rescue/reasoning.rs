@@ -7,10 +7,9 @@ use super::decision::{Case, Decision, Effect, Form, Surroundings, decide};
 use super::layout::{self, CallBlock, LayoutPiece};
 use super::markers::{CHANNELS, REASONING};
 use super::reading::{Rescued, Situation};
-use super::verdict::presents;
+use super::verdict::{calls, is_reserved, presents};
 use crate::scanner::ToolSet;
 use callwright_types::rules::Evidence;
-use callwright_types::{Call, ids};
 
 /// Returns the reasoning of a text that contains nothing else, without its markers. If there are several blocks,
 /// returns the last one. Returns `None` if the text has other content, or is empty.
@@ -96,21 +95,14 @@ pub fn rescue_end(reasoning: &str, text: &str, tool_set: &ToolSet, situation: &S
             LayoutPiece::Broken(_) => break,
         };
         let is_last = reasoning.get(block.span.end..end).is_some_and(|between| between.trim().is_empty());
-        if !(is_last && block.is_marked && block.is_reserved && block.fence.is_none()) {
+        if !(is_last && is_reserved(block)) {
             break;
         }
         end = block.span.start;
         blocks.push(block);
     }
     blocks.reverse();
-    let mut calls: Vec<Call> = Vec::new();
-    for written in blocks.iter().flat_map(|block| &block.calls) {
-        for (name, arguments) in written.resolve(tool_set, situation.expressions).ok()? {
-            if !calls.iter().any(|call| call.name == name && call.arguments == arguments) {
-                calls.push(Call { id: ids::call_id(), name, arguments });
-            }
-        }
-    }
+    let calls = calls(reasoning, &blocks, tool_set, situation).ok()?;
     let are_allowed = situation.allowed.is_none_or(|allowed| calls.iter().all(|call| allowed.contains(&call.name)));
     let first = blocks.first().filter(|_| !layout.is_unfinished && are_allowed)?;
     let surroundings = match before {

@@ -128,7 +128,7 @@ fn is_fence(text: &str, block: &CallBlock) -> bool {
 }
 
 /// Whether the calls are enclosed in reserved markers, outside a code fence.
-fn is_reserved(block: &CallBlock) -> bool {
+pub(super) fn is_reserved(block: &CallBlock) -> bool {
     block.is_marked && block.is_reserved && block.fence.is_none()
 }
 
@@ -212,7 +212,7 @@ fn any_line(parts: &[VerdictPart<'_>], holds: fn(&str) -> bool) -> bool {
 }
 
 /// Resolves the calls of the blocks, without duplicates.
-fn calls(
+pub(super) fn calls(
     text: &str,
     blocks: &[&CallBlock],
     tool_set: &ToolSet,

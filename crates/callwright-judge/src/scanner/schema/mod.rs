@@ -21,7 +21,8 @@ use serde_json::{Map, Value};
 use callwright_common::json::Pointer;
 pub(crate) use describe::{Description, describe, find_keyword, member_names, named_types};
 use normalise::{NormalisedSchema, PatternEngine, build_options, normalise};
-pub(crate) use shape::{NodeId, Openness, SchemaShape, ShapeNode};
+use shape::SchemaShape;
+pub(crate) use shape::{NodeId, Openness, ShapeNode};
 pub use validators::Validators;
 pub(crate) use value_type::{type_names, type_of};
 pub(crate) use violations::{SchemaRule, Violation};
@@ -62,8 +63,8 @@ pub struct Parameter<'a> {
 /// Compiled form of one schema text, shared by all tools with that text.
 #[derive(Debug)]
 pub(crate) struct CompiledSchema {
-    schema: Value,
-    shape: SchemaShape,
+    pub(crate) schema: Value,
+    pub(crate) shape: SchemaShape,
     validator: Option<Validator>,
     /// Validator without the regular expressions that do not take linear time, if there are any.
     linear_validator: Option<Validator>,
@@ -136,14 +137,6 @@ impl CompiledSchema {
     /// Creates a schema that accepts any value, and records why the original was not compiled.
     fn unread(problem: String) -> Self {
         Self { problems: vec![problem], is_unusable: true, ..Self::default() }
-    }
-
-    pub(crate) fn schema(&self) -> &Value {
-        &self.schema
-    }
-
-    pub(crate) fn shape(&self) -> &SchemaShape {
-        &self.shape
     }
 
     pub(crate) fn problems(&self) -> &[String] {

@@ -50,7 +50,7 @@ const MAX_MESSAGE: usize = 200;
 
 /// Returns the first string among the arguments that swallowed parameters.
 pub(crate) fn find(schema: &CompiledSchema, arguments: &Map<String, Value>) -> Option<SwallowedParameters> {
-    let root = schema.shape().root()?;
+    let root = schema.shape.root()?;
     arguments.iter().find_map(|(name, value)| {
         let text = value.as_str().filter(|text| marks::may_occur(text))?;
         root.members.contains_key(name).then_some(())?;
@@ -145,9 +145,8 @@ impl HolderText<'_> {
 
     /// Converts the text of a value by its schema.
     fn typed(&self, name: &str, text: &str, is_text: bool) -> Value {
-        let schema =
-            self.root.members.get(name).and_then(|member| self.schema.schema().pointer(member.schema.as_ref()?));
-        let types = schema.map(|schema| named_types(self.schema.schema(), schema)).unwrap_or_default();
+        let schema = self.root.members.get(name).and_then(|member| self.schema.schema.pointer(member.schema.as_ref()?));
+        let types = schema.map(|schema| named_types(&self.schema.schema, schema)).unwrap_or_default();
         let takes_text = types.is_empty() || types.contains("string");
         let trimmed = text.trim();
         if takes_text && (is_text || trimmed != "null" || !types.contains("null")) {

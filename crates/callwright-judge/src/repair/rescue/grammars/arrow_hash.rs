@@ -14,12 +14,10 @@ pub(in crate::repair::rescue) fn marked(
     reader: &mut LiteralReader<'_>,
     tool_set: &ToolSet,
 ) -> Option<Vec<WrittenCall>> {
-    let start = reader.at();
-    if let Some(calls) = bare(reader, tool_set) {
+    if let Some(calls) = reader.attempt(|reader| bare(reader, tool_set)) {
         element::skip_end_tags(reader, &CLOSES);
         return Some(calls);
     }
-    reader.go(start);
     body::read(reader, tool_set, &CLOSES)
 }
 

@@ -45,8 +45,7 @@ fn named(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<Writt
     }
     reader.skip_space()?;
     INPUTS.into_iter().find(|mark| reader.take(mark))?;
-    let blanks = reader.rest().len() - reader.rest().trim_start_matches([' ', '\t']).len();
-    reader.advance(blanks)?;
+    reader.skip_blanks()?;
     if reader.rest().trim_start().starts_with(['{', '[', '`']) {
         let arguments = body::arguments(reader, &[])?;
         return Some(vec![WrittenCall::with_arguments(name, &arguments)?]);

@@ -36,14 +36,12 @@ fn between(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, depth: usize) -> 
     let close = format!("</{}>", tag.full);
     let start = reader.at();
     if tag.value.is_none() {
-        if let Some(calls) = wrapped(reader, tool_set, &tag, &close, depth) {
+        if let Some(calls) = reader.attempt(|reader| wrapped(reader, tool_set, &tag, &close, depth)) {
             return Some(calls);
         }
-        reader.go(start);
-        if let Some(call) = pairs::call(reader, tool_set, tag.name) {
+        if let Some(call) = reader.attempt(|reader| pairs::call(reader, tool_set, tag.name)) {
             return Some(vec![call]);
         }
-        reader.go(start);
         if tag.full.starts_with(INLINE) && reader.rest().trim_start().starts_with('<') {
             return inline(reader, tool_set, &close);
         }

@@ -5,8 +5,7 @@
 use super::form::{ArgumentMarkers, CALL, CallMarkers, Form};
 use super::{MarkerStrength, Notation, TagRole};
 use crate::repair::rescue::grammars::{
-    arrow_hash, deepseek, elements, gemma_call, harmony, mistral, namespace_token, prefix_word, react, tool_call,
-    tool_input, turn, xtml,
+    arrow_hash, deepseek, elements, gemma_call, namespace_token, react, single_mark, tool_call, xtml,
 };
 
 /// Tokens of chat templates that belong to no call.
@@ -64,7 +63,7 @@ pub(in crate::repair::rescue) static NOTATIONS: [Notation; 28] = [
         name: "mistral",
         open: &["[TOOL_CALLS]", "[TOOL_REQUEST]"],
         close: &["[CALL_ID]", "[ARGS]", "[TOOL_CONTENT]", "[/TOOL_CALLS]", "[END_TOOL_REQUEST]"],
-        form: Form::AtMark(mistral::read),
+        form: Form::AtMark(single_mark::mistral),
         ..RESERVED
     },
     Notation {
@@ -120,7 +119,7 @@ pub(in crate::repair::rescue) static NOTATIONS: [Notation; 28] = [
         name: "turn",
         open: &[">>>"],
         strength: MarkerStrength::Common,
-        form: Form::AtMark(turn::read),
+        form: Form::AtMark(single_mark::turn),
         ..RESERVED
     },
     Notation {
@@ -136,7 +135,7 @@ pub(in crate::repair::rescue) static NOTATIONS: [Notation; 28] = [
             "<|channel|>commentary<|constrain|>json to=", "<|start|>assistant<|channel|>functions.",
             "<|channel|>functions.",
         ],
-        form: Form::AtMark(harmony::read),
+        form: Form::AtMark(single_mark::harmony),
         ..RESERVED
     },
     Notation {
@@ -144,7 +143,7 @@ pub(in crate::repair::rescue) static NOTATIONS: [Notation; 28] = [
         open: &["commentary to=", "assistant to=", "to=functions.", "to=multi_tool_use.parallel"],
         strength: MarkerStrength::Common,
         begins_line: true,
-        form: Form::AtMark(harmony::read),
+        form: Form::AtMark(single_mark::harmony),
         ..RESERVED
     },
     Notation {
@@ -202,14 +201,14 @@ pub(in crate::repair::rescue) static NOTATIONS: [Notation; 28] = [
         name: "prefix_word",
         open: &["<<function>>", "<<api_call>>", "<<tool_call>>", "functools[{", "functools ["],
         strength: MarkerStrength::Common,
-        form: Form::AtMark(prefix_word::read),
+        form: Form::AtMark(single_mark::prefix_word),
         ..RESERVED
     },
     Notation {
         name: "tool_input",
         open: &["<tool>"],
         strength: MarkerStrength::Common,
-        form: Form::AtMark(tool_input::read),
+        form: Form::AtMark(single_mark::tool_input),
         ..RESERVED
     },
     Notation {

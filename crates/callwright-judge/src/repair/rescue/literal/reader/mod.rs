@@ -260,6 +260,22 @@ impl<'a> LiteralReader<'a> {
         Some(text)
     }
 
+    /// Reads, and stays at this position if that is not possible.
+    pub(crate) fn attempt<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let start = self.at;
+        let found = read(self);
+        if found.is_none() {
+            self.go(start);
+        }
+        found
+    }
+
+    /// Skips blanks within a line.
+    pub(crate) fn skip_blanks(&mut self) -> Option<()> {
+        let rest = self.rest();
+        self.advance(rest.len() - rest.trim_start_matches([' ', '\t']).len())
+    }
+
     /// Consumes `expected` if it comes next, and returns whether it did.
     pub(crate) fn take(&mut self, expected: &str) -> bool {
         self.rest().starts_with(expected) && self.advance(expected.len()).is_some()
