@@ -28,6 +28,11 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
+    /// Creates the diagnosis of a call as a whole.
+    pub fn new(code: FaultCode, call: usize, message: impl Into<String>, facts: Value) -> Self {
+        Self { code, call, path: Pointer::root(), message: message.into(), facts, suggestion: None }
+    }
+
     /// Returns the reason why no call could be parsed from an answer (E1). `None` for any other fault, and for
     /// arguments that
     /// are not an object.

@@ -18,6 +18,11 @@ impl Pointer {
         Self::default()
     }
 
+    /// Whether the value at `inner` is the value at this pointer, or within it.
+    pub fn contains(&self, inner: &Self) -> bool {
+        inner.0.strip_prefix(&self.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
     /// Returns the pointer to the member or item `token`, which is escaped here.
     #[must_use]
     pub fn child(&self, token: &str) -> Self {

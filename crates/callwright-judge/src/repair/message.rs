@@ -10,7 +10,7 @@ use super::rescue::residue::{self, Residue};
 use super::rescue::written::WrittenCall;
 use super::rescue::{rescue, unknown_tool, unsure};
 use crate::scanner::{CheckedCall, CompiledTool, Context, JudgementBudget, Scan, ToolSet, accept_unjudged};
-use callwright_common::json::{Pointer, RawObject, is_object_text};
+use callwright_common::json::{RawObject, is_object_text};
 use callwright_types::rules::{Action, RepairRules, ScanRules, Unsure};
 use callwright_types::{Call, Diagnosis, FaultCode, Repair, RepairKind, ToolKind, Verdict, ids};
 use serde_json::Value;
@@ -401,14 +401,9 @@ fn note_duplicates(calls: &mut [JudgedCall]) {
     let mut seen: HashSet<(&str, &str)> = HashSet::with_capacity(calls.len());
     for (index, JudgedCall { repaired, advice, .. }) in calls.iter_mut().enumerate() {
         if !seen.insert((&repaired.name, &repaired.arguments)) {
-            advice.push(Diagnosis {
-                code: FaultCode::RepeatedCall,
-                call: index,
-                path: Pointer::root(),
-                message: "the answer makes the same call twice".to_owned(),
-                facts: serde_json::json!({ "name": repaired.name, "rounds_ago": 0, "result": "", "failed": false }),
-                suggestion: None,
-            });
+            let facts = serde_json::json!({ "name": repaired.name, "rounds_ago": 0, "result": "", "failed": false });
+            let message = "the answer makes the same call twice";
+            advice.push(Diagnosis::new(FaultCode::RepeatedCall, index, message, facts));
         }
     }
 }
@@ -432,14 +427,9 @@ fn unconfirmed(diagnosis: Diagnosis, action: Action, unsure: Unsure) -> JudgedMe
 
 /// Returns the advice for calls in the text that policy does not rescue.
 fn written_as_text(rescued: &Rescued) -> Diagnosis {
-    Diagnosis {
-        code: FaultCode::NoCall,
-        call: 0,
-        path: Pointer::root(),
-        message: format!("calls are written into the text, in the notation `{}`", rescued.notation),
-        facts: serde_json::json!({ "empty": false, "problem": "written into the text", "near": rescued.notation }),
-        suggestion: None,
-    }
+    let message = format!("calls are written into the text, in the notation `{}`", rescued.notation);
+    let facts = serde_json::json!({ "empty": false, "problem": "written into the text", "near": rescued.notation });
+    Diagnosis::new(FaultCode::NoCall, 0, message, facts)
 }
 
 #[cfg(test)]

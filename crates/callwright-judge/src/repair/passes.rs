@@ -118,13 +118,8 @@ impl<'a> RemainingViolation<'a> {
     }
 
     fn concerns(&self, path: &Pointer) -> bool {
-        self.missing.as_ref() == Some(path) || holds(path, self.place) || (self.is_new && holds(self.place, path))
+        self.missing.as_ref() == Some(path) || path.contains(self.place) || (self.is_new && self.place.contains(path))
     }
-}
-
-/// Whether `inner` is at `outer` or below it.
-fn holds(outer: &Pointer, inner: &Pointer) -> bool {
-    inner.as_str().strip_prefix(outer.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn name_changes(found: &Examination<'_>, arguments: &Value, call: &Call, job: &RepairJob<'_>) -> Vec<RepairProposal> {

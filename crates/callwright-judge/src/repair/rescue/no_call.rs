@@ -4,7 +4,6 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::scanner::ToolSet;
-use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};
 
@@ -104,7 +103,7 @@ pub(super) fn diagnose(notation: &str, reason: &NoCallReason, near: &str, tool_s
         }
     };
     let facts = serde_json::to_value(Facts { notation, reason, near, nearest }).unwrap_or_default();
-    Diagnosis { code: FaultCode::NoCall, call: 0, path: Pointer::root(), message, facts, suggestion: None }
+    Diagnosis::new(FaultCode::NoCall, 0, message, facts)
 }
 
 /// Returns the name of the tool that is not offered, if that is the reason of the diagnosis.

@@ -28,7 +28,7 @@ pub struct CallFreeAnswer<'a> {
 /// Creates the diagnosis of an answer without a call.
 pub(super) fn of_answer(code: FaultCode, message: &str, facts: &impl Serialize) -> Diagnosis {
     let facts = serde_json::to_value(facts).unwrap_or_default();
-    Diagnosis { code, call: 0, path: Pointer::root(), message: message.to_owned(), facts, suggestion: None }
+    Diagnosis::new(code, 0, message, facts)
 }
 
 /// Shared input of all checks of one call.
@@ -127,7 +127,7 @@ impl<'a> FaultCase<'a> {
     ) -> Diagnosis {
         // Facts are structs of strings, numbers and lists, so serialization does not fail.
         let facts = serde_json::to_value(facts).unwrap_or_default();
-        Diagnosis { code, call: self.index, path, message, facts, suggestion: None }
+        Diagnosis { path, ..Diagnosis::new(code, self.index, message, facts) }
     }
 }
 

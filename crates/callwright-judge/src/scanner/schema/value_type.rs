@@ -68,15 +68,14 @@ fn read(value: &Value) -> Vec<&'static str> {
     let mut types = Vec::new();
     for name in names {
         // YAML parses the type name `null` as a null value.
-        let meaning = match name {
+        let known = match name {
             Value::String(name) => parse_type_name(name),
-            Value::Null => TypeName::Known("null"),
-            _ => TypeName::Any,
+            Value::Null => Some("null"),
+            _ => None,
         };
-        match meaning {
-            TypeName::Known(known) if !types.contains(&known) => types.push(known),
-            TypeName::Known(_) => {}
-            TypeName::Any => return Vec::new(),
+        let Some(known) = known else { return Vec::new() };
+        if !types.contains(&known) {
+            types.push(known);
         }
     }
     types
@@ -130,19 +129,11 @@ fn admit_null(types: &mut Vec<&'static str>, keywords: &mut Map<String, Value>) 
     }
 }
 
-/// Meaning of a type name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TypeName {
-    /// A JSON Schema type.
-    Known(&'static str),
-    /// Any type, or an unknown name, which restricts nothing.
-    Any,
-}
-
-/// Parses a type name: JSON Schema types in any case, and their equivalents in Python, C, Java, SQL and Gemini.
+/// Parses a type name: JSON Schema types in any case, and their equivalents in Python, C, Java, SQL and Gemini. `None` for
+/// any type, and for an unknown name, which restricts nothing.
 ///
 /// Ignores type arguments (`list[int]`, `Array<string>`): only the outer type counts.
-fn parse_type_name(name: &str) -> TypeName {
+fn parse_type_name(name: &str) -> Option<&'static str> {
     let outer = name.split(['[', '<', '(']).next().unwrap_or_default().trim();
     let known = match outer.to_ascii_lowercase().as_str() {
         "object" | "dict" | "dictionary" | "map" | "mapping" | "hash" | "hashmap" | "struct" | "record" => "object",
@@ -154,9 +145,9 @@ fn parse_type_name(name: &str) -> TypeName {
         "number" | "float" | "double" | "decimal" | "numeric" | "real" => "number",
         "boolean" | "bool" => "boolean",
         "null" | "none" | "nil" => "null",
-        _ => return TypeName::Any,
+        _ => return None,
     };
-    TypeName::Known(known)
+    Some(known)
 }
 
 #[cfg(test)]
@@ -177,14 +168,14 @@ mod tests {
             ("Bool", "boolean"),
             ("None", "null"),
         ] {
-            assert_eq!(parse_type_name(name), TypeName::Known(known), "{name}");
+            assert_eq!(parse_type_name(name), Some(known), "{name}");
         }
     }
 
     #[test]
     fn what_means_nothing_judges_nothing() {
         for name in ["any", "", "date", "string|int", "file", "[]["] {
-            assert_eq!(parse_type_name(name), TypeName::Any, "{name}");
+            assert_eq!(parse_type_name(name), None, "{name}");
         }
     }
 }
