@@ -133,11 +133,7 @@ pub(super) fn read<'a>(
             NotationMark::Notation(_) | NotationMark::Tag => {}
             // Content after an invented result is also invented.
             NotationMark::Invented(_) if walk.calls > 0 => walk.layout.invented = Some(mark.start),
-            NotationMark::Invented(close) => {
-                let end = text.get(mark.end..).and_then(|rest| rest.find(close));
-                walk.at = end.map_or(text.len(), |end| mark.end + end + close.len());
-            }
-            NotationMark::Reasoning(close) => {
+            NotationMark::Invented(close) | NotationMark::Reasoning(close) => {
                 let end = text.get(mark.end..).and_then(|rest| rest.find(close));
                 walk.at = end.map_or(text.len(), |end| mark.end + end + close.len());
             }

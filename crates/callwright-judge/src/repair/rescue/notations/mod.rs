@@ -137,7 +137,7 @@ pub(super) fn marks(text: &str) -> impl Iterator<Item = (Range<usize>, NotationM
     automaton
         .iter()
         .flat_map(move |automaton| automaton.find_iter(text))
-        .filter_map(|found| Some((found.range(), *marks.get(found.pattern().as_usize())?)))
+        .filter_map(move |found| Some((found.range(), *marks.get(found.pattern().as_usize())?)))
 }
 
 /// Returns the notation that the start tag at the beginning of `text` belongs to.
