@@ -5,7 +5,8 @@
 //! One YAML file is one policy; `policies/default.yaml` documents every key. [`PolicyBook::resolve`] finds the policy
 //! of a turn: the one to which the virtual key is bound; otherwise the one to which the model alias is bound;
 //! otherwise the matching policy with the highest `priority` (among equals, the first file name); otherwise the one
-//! in `[policies] default`. With `x-callwright-policy` a request may select one of the policies that its virtual key lists.
+//! in `[policies] default`. With `x-callwright-policy` a request may select one of the policies that its virtual key
+//! lists.
 
 mod book;
 mod considered;

@@ -12,7 +12,8 @@ use callwright_common::watch::{Trigger, WatchError, Watcher, reload};
 
 /// Reloads the policies into `current` when their directory changes, and calls `on_result` after every reload; an
 /// invalid set of files leaves `current` unchanged. A `trigger` without changes reloads only when the
-/// watcher is woken. The built-in policies are not watched. A reload takes place only if the contents of the files changed.
+/// watcher is woken. The built-in policies are not watched. A reload takes place only if the contents of the files
+/// changed.
 ///
 /// # Errors
 /// [`WatchError`] if the system cannot watch the directory.

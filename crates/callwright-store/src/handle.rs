@@ -14,9 +14,7 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 use tokio::sync::{Notify, watch};
 
-use super::postgres::Postgres;
 use super::sql::Database;
-use super::sqlite::Sqlite;
 use super::{
     Ages, Beginning, IntentKey, IntentState, Intents, LearnableTraces, Location, Revision, Revisions, Settings,
     StoreError, TextHash, TraceFilter, TracePage, TraceRow, Traces, Vectors,

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
@@ -10,6 +11,9 @@ use tokio_rustls::server::TlsStream;
 
 use super::Tls;
 use callwright_telemetry::labels::{HandshakeFailure, Label};
+
+/// Maximum time for a handshake, which takes three round trips.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Tls {
     /// Performs the handshake with the currently installed identity. Returns `None` and counts the failure if it fails.
@@ -19,7 +23,7 @@ impl Tls {
         client: SocketAddr,
     ) -> Option<TlsStream<TcpStream>> {
         let agreed = TlsAcceptor::from(self.config()).accept(socket);
-        let error = match tokio::time::timeout(self.handshake_timeout, agreed).await {
+        let error = match tokio::time::timeout(HANDSHAKE_TIMEOUT, agreed).await {
             Ok(Ok(stream)) => return Some(stream),
             Ok(Err(error)) => error,
             Err(_) => io::ErrorKind::TimedOut.into(),

@@ -5,7 +5,6 @@ mod identity;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use rustls::ServerConfig;
@@ -24,12 +23,8 @@ pub struct Tls {
     side: Listener,
     settings: TlsSettings,
     current: ArcSwap<Identity>,
-    handshake_timeout: Duration,
     metrics: Arc<Metrics>,
 }
-
-/// Maximum time for a TLS handshake, which takes three round trips.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Tls {
     /// Loads the identity that the settings name for a listener; `None` if they configure no TLS.
@@ -43,7 +38,7 @@ impl Tls {
         }
         let identity = Identity::load(Self::table_of(side), &settings)?;
         let current = ArcSwap::from_pointee(identity);
-        let tls = Self { side, settings, current, handshake_timeout: HANDSHAKE_TIMEOUT, metrics };
+        let tls = Self { side, settings, current, metrics };
         tls.record_expiry();
         Ok(Some(Arc::new(tls)))
     }

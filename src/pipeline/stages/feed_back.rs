@@ -22,16 +22,10 @@ pub(crate) fn feed_back(
     judged: &JudgedAnswer,
     purpose: RequestPurpose,
 ) {
-    pipeline.timed(Stage::FeedBack, || append(pipeline, turn, conversation, judged, purpose));
+    pipeline.timed(Stage::FeedBack, || append(turn, conversation, judged, purpose));
 }
 
-fn append(
-    pipeline: &Pipeline,
-    turn: &mut Turn,
-    conversation: &mut TurnConversation,
-    judged: &JudgedAnswer,
-    purpose: RequestPurpose,
-) {
+fn append(turn: &mut Turn, conversation: &mut TurnConversation, judged: &JudgedAnswer, purpose: RequestPurpose) {
     let TurnConversation { offering, draft, .. } = conversation;
     let offer = offering.offer();
     let (Some(choice), Some(found)) = (judged.completion.choices().first(), judged.choices.first()) else { return };
@@ -53,7 +47,7 @@ fn append(
         let namespaces = message.namespaces();
         for call in &found.calls {
             let namespace = namespaces.get(&call.made.id).map(String::as_str);
-            replies.push(unexecuted(call.made.clone(), reply(pipeline, turn, offer, call, namespace)));
+            replies.push(unexecuted(call.made.clone(), reply(turn, offer, call, namespace)));
         }
         if found.rescued.is_some() {
             let texts: Vec<String> = replies.into_iter().map(|reply| reply.text).collect();
@@ -79,7 +73,7 @@ fn unexecuted(call: Call, text: String) -> ToolReply {
     ToolReply { call, text, is_error: true }
 }
 
-fn reply(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, call: &JudgedCall, namespace: Option<&str>) -> String {
+fn reply(turn: &mut Turn, offer: &Offer, call: &JudgedCall, namespace: Option<&str>) -> String {
     match &call.result {
         Ok(_) => feedback::accepted_call(&call.made),
         Err(_) if call.is_unexamined() => feedback::unexamined_call(&call.made),

@@ -63,8 +63,8 @@ pub struct Trigger {
     on_change: bool,
 }
 
-/// Quiet time after a change: editors write a file in several steps, and a certificate and its key are written one after
-/// the other.
+/// Quiet time after a change: editors write a file in several steps, and a certificate and its key are written one
+/// after the other.
 const QUIET: Duration = Duration::from_millis(200);
 
 impl Trigger {

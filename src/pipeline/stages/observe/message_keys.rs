@@ -105,17 +105,16 @@ mod tests {
         let rules: Vec<FailureRule> = serde_json::from_value(json!([{"status": [404], "outcome": "fine"}])).unwrap();
         let (one, two) = (offer("one"), offer("two"));
         let toolsets = ["maps".to_owned()];
-        let plain = || MessageKeys::of(&[], None, None);
+        let plain = || MessageKeys::of(&[], None);
         let same = key(&mut plain(), &one, "a", &[]);
         assert_eq!(key(&mut plain(), &offer("one"), "a", &[]), same);
         for other in [
             key(&mut plain(), &one, "b", &[]),
             key(&mut plain(), &two, "a", &[]),
             key(&mut plain(), &one, "a", &["f()"]),
-            key(&mut MessageKeys::of(&rules, None, None), &one, "a", &[]),
-            key(&mut MessageKeys::of(&[], Some(&[]), None), &one, "a", &[]),
-            key(&mut MessageKeys::of(&[], Some(&toolsets), None), &one, "a", &[]),
-            key(&mut MessageKeys::of(&[], None, Some("{{ text }}")), &one, "a", &[]),
+            key(&mut MessageKeys::of(&rules, None), &one, "a", &[]),
+            key(&mut MessageKeys::of(&[], Some(&[])), &one, "a", &[]),
+            key(&mut MessageKeys::of(&[], Some(&toolsets)), &one, "a", &[]),
         ] {
             assert_ne!(other, same);
         }
@@ -126,7 +125,7 @@ mod tests {
         let seen = AnalysisCache::new(1_000_000);
         let looked = std::cell::Cell::new(0);
         let rule = |text: &str, found: Option<&'static str>| {
-            let key = MessageKeys::of(&[], None, None).of_message(&result(text));
+            let key = MessageKeys::of(&[], None).of_message(&result(text));
             let find = async {
                 looked.set(looked.get() + 1);
                 found
