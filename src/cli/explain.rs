@@ -9,7 +9,7 @@ use super::errors::{BadLines, VerbResult};
 use super::progress::answer_lines;
 use super::setup::runtime;
 use super::shared_arguments::EmbeddingArguments;
-use crate::config;
+use callwright_knowledge::explain::Settings;
 use callwright_offline::{self as offline, ExplainJob, ExplainSummary};
 
 /// Arguments of `explain`.
@@ -45,7 +45,7 @@ Invalid lines are reported on standard error and skipped; the exit status is the
 
 pub(super) fn run(arguments: ExplainArguments) -> VerbResult {
     let ExplainArguments { docs, failures, explanations, embedding, details } = arguments;
-    let settings = config::Settings::default().explain;
+    let settings = Settings::default();
     let embedder = embedding.embedder(None)?;
     let job = ExplainJob { docs, failures, explanations, settings, embedder, details };
     let runtime = runtime()?;

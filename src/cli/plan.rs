@@ -11,7 +11,6 @@ use super::errors::{BadLines, VerbResult};
 use super::progress::answer_lines;
 use super::setup::{load_policy, runtime};
 use super::shared_arguments::{EmbeddingArguments, ModelArguments};
-use callwright_knowledge::planner::Settings;
 use callwright_knowledge::planner::generation::{Completion, GenerationSettings};
 use callwright_knowledge::planner::producers::Edges;
 use callwright_offline::{self as offline, CandidatesJob, CandidatesSummary, DrawJob, DrawSummary};
@@ -125,7 +124,7 @@ pub(super) fn run(arguments: PlanArguments) -> VerbResult {
 fn draw(arguments: PlanArguments, model: &str) -> VerbResult {
     let PlanArguments { tools, records, output, edges, k, vectors, details, drawing, .. } = arguments;
     let PlanDrawingOptions { of, policy, jobs, temperature, completion } = drawing;
-    let defaults = Settings::default().generation(&load_policy(policy.as_deref())?.limits);
+    let defaults = GenerationSettings::within(&load_policy(policy.as_deref())?.limits);
     let settings = GenerationSettings {
         temperature,
         completion: completion.into(),

@@ -52,12 +52,8 @@ pub(super) fn run(arguments: PolicyArguments) -> VerbResult {
 }
 
 fn check_folder(folder: &Path, default: Option<String>) -> VerbResult {
-    let defaults = Settings::default();
-    let settings = Settings {
-        directory: folder.display().to_string(),
-        default: default.unwrap_or_else(|| defaults.default.clone()),
-        ..defaults
-    };
+    let default = default.unwrap_or_else(|| Settings::default().default);
+    let settings = Settings { directory: folder.display().to_string(), default };
     print_policies(&PolicyBook::load(&settings, Path::new("."))?);
     Ok(())
 }

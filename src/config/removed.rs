@@ -6,11 +6,11 @@ struct Removed {
     table: &'static str,
     /// Names of the keys.
     keys: &'static [&'static str],
-    /// What applies instead.
+    /// Behaviour that replaces them.
     instead: &'static str,
 }
 
-/// What applies instead of most limits.
+/// Replacement of most limits.
 const FIXED: &str = "its default always applies";
 
 /// All removed keys.
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn every_removed_key_is_an_error_that_names_what_applies_instead() {
-        for Removed { table, keys, instead } in REMOVED {
+        for &Removed { table, keys, instead } in REMOVED {
             for key in keys {
                 let text = match table {
                     "" => format!("[{key}]\nx = 1\n"),

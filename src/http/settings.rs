@@ -138,7 +138,6 @@ impl Settings {
             ("body_timeout_seconds", self.body_timeout_seconds),
             ("write_timeout_seconds", self.write_timeout_seconds),
             ("idle_timeout_seconds", self.idle_timeout_seconds),
-            ("http2_ping_timeout_seconds", self.http2_ping_timeout_seconds),
         ];
         let mut faults = Vec::new();
         for (key, seconds) in timeouts {

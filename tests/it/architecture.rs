@@ -30,14 +30,14 @@ const PARTS: &[(&str, Parts)] = &[
     (
         "callwright-knowledge",
         &[
-            ("text", &[]),
+            ("prompt", &[]),
             ("memory", &[]),
-            ("answer_check", &["text"]),
-            ("explain", &["text"]),
-            ("planner", &["text"]),
-            ("experience", &["memory", "text"]),
-            ("procedures", &["memory", "text"]),
-            ("representation", &["text"]),
+            ("answer_check", &["prompt"]),
+            ("explain", &[]),
+            ("planner", &["prompt"]),
+            ("experience", &["memory", "prompt"]),
+            ("procedures", &["memory", "prompt"]),
+            ("representation", &["prompt"]),
         ],
     ),
     (

@@ -115,7 +115,7 @@ async fn policy_and_limits_say_whether_it_goes_back() {
         ("limits: {static_feedback: 0}", "faulty"),
         ("limits: {upstream_requests: 1}", "faulty"),
         ("scan: {faults: {E6: repair}}", "text"),
-        ("scan: {faults: {no_answer: advise}}", "text"),
+        ("scan: {faults: {E6: advise}}", "text"),
         ("scan: {faults: {E6: off}}", "text"),
     ] {
         let (upstream, proxy) = proxy_of(vec![empty(), text("no")], rules).await;

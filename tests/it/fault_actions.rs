@@ -68,12 +68,12 @@ async fn a_placeholder_is_noted_by_default_and_sent_back_where_policy_says_so() 
     assert_eq!(answer.json()["callwright"]["advice"][0]["code"], "E4.3");
 
     let replies = vec![one_call("get_weather", blank), answer::text("Which city?")];
-    let (upstream, proxy) = ruled(replies, "placeholder: feedback").await;
+    let (upstream, proxy) = ruled(replies, "E4.3: feedback").await;
     let answer = proxy.client().chat(&with_tools("How is the weather?")).await;
     assert_eq!(answer.message()["content"], "Which city?");
     assert!(upstream.last_request().last_message()["content"].as_str().unwrap().contains("E4.3"));
 
-    let (upstream, proxy) = ruled(vec![one_call("get_weather", blank)], "placeholder: feedback").await;
+    let (upstream, proxy) = ruled(vec![one_call("get_weather", blank)], "E4.3: feedback").await;
     let answer = proxy.client().chat(&with_tools("Call it with <city>, literally.")).await;
     assert_eq!((answer.verdict(), upstream.received().len()), ("clean", 1));
 }

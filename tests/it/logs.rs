@@ -38,6 +38,15 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Whether a token ends an item, a field or a variant.
+fn ends_item(token: &TokenTree) -> bool {
+    match token {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        TokenTree::Punct(end) => matches!(end.as_char(), ';' | ','),
+        _ => false,
+    }
+}
+
 /// Collects the fields of all log calls in the source text, except in tests.
 fn logged_fields(tokens: TokenStream, fields: &mut BTreeSet<String>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
@@ -45,9 +54,7 @@ fn logged_fields(tokens: TokenStream, fields: &mut BTreeSet<String>) {
     while place < tokens.len() {
         if is_test(&tokens[place..]) {
             // Skips the attribute and its item.
-            while !matches!(&tokens[place], TokenTree::Group(group) if group.delimiter() == Delimiter::Brace)
-                && !matches!(&tokens[place], TokenTree::Punct(end) if end.as_char() == ';')
-            {
+            while tokens.get(place).is_some_and(|token| !ends_item(token)) {
                 place += 1;
             }
         } else if let Some(arguments) = log_call(&tokens[place..]) {

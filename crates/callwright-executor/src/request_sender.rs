@@ -49,7 +49,7 @@ impl RequestSender {
     ) -> Result<Self, BuildError> {
         let client = Arc::new(ApiClient::build(settings, lookup)?);
         Ok(Self {
-            provider: CredentialProvider::new(Arc::clone(&client), settings, tokens),
+            provider: CredentialProvider::new(Arc::clone(&client), tokens),
             client,
             timeout: Duration::from_secs(settings.timeout_seconds),
             max_answer_bytes: settings.max_answer_bytes,

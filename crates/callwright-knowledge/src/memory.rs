@@ -53,7 +53,7 @@ pub trait MemoryIndex: Default {
     fn contains(&self, id: &str) -> bool;
 
     /// Returns the number of memories, including retired ones.
-    fn len(&self) -> usize;
+    fn count(&self) -> usize;
 
     /// Returns the number of retired memories.
     fn retired(&self) -> usize;
@@ -100,7 +100,7 @@ impl<I: MemoryIndex> MemoryStore<I> {
         let mut indexes = self.indexes.clone();
         for (scope, changed) in changed {
             let index = indexes.get(&scope).map_or_else(Arc::default, Arc::clone).with(changed);
-            if index.len() == 0 {
+            if index.count() == 0 {
                 indexes.remove(&scope);
             } else {
                 indexes.insert(scope, Arc::new(index));
@@ -121,7 +121,7 @@ impl<I: MemoryIndex> MemoryStore<I> {
 
     /// Returns the number of memories, including retired ones.
     pub fn len(&self) -> usize {
-        self.indexes.values().map(|index| index.len()).sum()
+        self.indexes.values().map(|index| index.count()).sum()
     }
 
     /// Returns the number of retired memories.

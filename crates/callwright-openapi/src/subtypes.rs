@@ -246,7 +246,7 @@ impl<'d> Variants<'d> {
             if names.clone().any(|name| name == value) || self.other_values.contains(&value) {
                 continue;
             }
-            if are_implied && names.clone().any(|name| folded(name) == folded(value)) {
+            if are_implied && names.clone().any(|name| letters(name) == letters(value)) {
                 self.is_complete = false;
                 self.variants.iter_mut().for_each(|variant| variant.names.clear());
                 return;

@@ -227,8 +227,8 @@ mod tests {
     use callwright_types::rules::Mode;
 
     fn book(files: &[(&str, &str)]) -> Result<PolicyBook, PolicyError> {
-        let source = |(name, text): &(&str, &str)| FolderFile { path: PathBuf::from(name), text: (*text).to_owned() };
-        PolicyBook::of(&files.iter().map(source).collect::<Vec<_>>(), "default", "test".to_owned())
+        let files = files.iter().map(|(name, text)| FolderFile { path: PathBuf::from(name), text: (*text).to_owned() });
+        PolicyBook::of(&files.collect::<Vec<_>>(), "default", "test".to_owned())
     }
 
     fn resolve(book: &PolicyBook, facts: TurnFacts<'_>) -> Result<String, SelectError> {

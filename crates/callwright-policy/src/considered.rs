@@ -122,8 +122,8 @@ mod tests {
     use callwright_common::watch::FolderFile;
 
     fn book(files: &[(&str, &str)]) -> PolicyBook {
-        let source = |(name, text): &(&str, &str)| FolderFile { path: PathBuf::from(name), text: (*text).to_owned() };
-        PolicyBook::of(&files.iter().map(source).collect::<Vec<_>>(), "default", "test".to_owned()).unwrap()
+        let files = files.iter().map(|(name, text)| FolderFile { path: PathBuf::from(name), text: (*text).to_owned() });
+        PolicyBook::of(&files.collect::<Vec<_>>(), "default", "test".to_owned()).unwrap()
     }
 
     fn three() -> PolicyBook {

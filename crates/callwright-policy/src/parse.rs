@@ -52,8 +52,8 @@ pub fn load_file(path: &Path) -> Result<Policy, PolicyError> {
 
 fn invalid(source: &FolderFile, problem: YamlProblem) -> PolicyError {
     let YamlProblem { line, column, mut message } = problem;
-    let is_of = |key: &str| message.starts_with(&format!("unknown key `{key}`"));
-    if let Some((key, instead)) = REMOVED.into_iter().find(|(key, _)| is_of(key)) {
+    let removed = REMOVED.into_iter().find(|(key, _)| message.starts_with(&format!("unknown key `{key}`")));
+    if let Some((key, instead)) = removed {
         message = format!("the key `{key}` was removed: {instead}");
     }
     PolicyError::Invalid { file: source.shown(), line, column, message }

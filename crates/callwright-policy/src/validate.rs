@@ -169,8 +169,10 @@ fn message(message: &LimitMessage, place: &Pointer) -> Result<(), PolicyFault> {
 }
 
 fn is_language_tag(tag: &str) -> bool {
-    let is_part = |part: &str| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    tag.len() <= MAX_NAME && tag.split('-').all(is_part)
+    tag.len() <= MAX_NAME
+        && tag
+            .split('-')
+            .all(|part| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
 fn is_forbidden(letter: char) -> bool {

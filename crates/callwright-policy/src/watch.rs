@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn the_built_in_policies_need_no_watching() {
         let current = Arc::new(ArcSwap::from_pointee(PolicyBook::builtin()));
-        let watcher = watch(&Settings::default(), Path::new(""), current, |_| {}).unwrap();
+        let watcher = watch(&Settings::default(), Path::new(""), Trigger::new(true), current, |_| {}).unwrap();
         assert!(watcher.is_idle());
     }
 }

@@ -43,11 +43,12 @@ pub fn is_blank(text: &str) -> bool {
 pub fn read<T: DeserializeOwned>(text: &str, bounds: Bounds) -> Result<T, YamlProblem> {
     serde_saphyr::from_str_with_options(text, options(bounds)).map_err(|error| {
         let place = error.location();
-        YamlProblem {
-            line: place.map_or(0, |place| place.line() as usize),
-            column: place.map_or(0, |place| place.column() as usize),
-            message: message(&error),
-        }
+        let line = place.map_or(0, |place| place.line() as usize);
+        let column = place.map_or(0, |place| place.column() as usize);
+        let mut message = message(&error);
+        // The parser adds the location to the messages of types.
+        message.truncate(message.trim_end_matches(&format!(" at line {line}, column {column}")).len());
+        YamlProblem { line, column, message }
     })
 }
 

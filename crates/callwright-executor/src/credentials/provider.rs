@@ -12,7 +12,6 @@ use super::token_request::TokenRequest;
 use super::unavailable::Unavailable;
 use super::unavailable_log::UnavailableLog;
 use crate::client::ApiClient;
-use crate::settings::Settings;
 use callwright_openapi::{Credential, SecretSource};
 use callwright_store::SharedTokens;
 
@@ -23,8 +22,8 @@ pub(crate) struct CredentialProvider {
 }
 
 impl CredentialProvider {
-    pub(crate) fn new(client: Arc<ApiClient>, settings: &Settings, shared: Option<Arc<dyn SharedTokens>>) -> Self {
-        Self { tokens: TokenCache::new(client, settings, shared), log: UnavailableLog::default() }
+    pub(crate) fn new(client: Arc<ApiClient>, shared: Option<Arc<dyn SharedTokens>>) -> Self {
+        Self { tokens: TokenCache::new(client, shared), log: UnavailableLog::default() }
     }
 
     /// Returns the credentials of the first available alternative; none if the operation requires none. Logs why there

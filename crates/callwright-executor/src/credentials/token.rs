@@ -15,7 +15,6 @@ use super::token_request::{TokenKey, TokenRequest};
 use super::unavailable::Unavailable;
 use crate::client::{ApiClient, RequestFailure};
 use crate::redirect::RedirectRule;
-use crate::settings::Settings;
 use callwright_store::{SharedToken, SharedTokens};
 use callwright_types::Secret;
 use callwright_types::outcome::ApiAnswer;
@@ -80,7 +79,7 @@ pub(super) struct CallToken {
 }
 
 impl TokenCache {
-    pub(super) fn new(client: Arc<ApiClient>, settings: &Settings, shared: Option<Arc<dyn SharedTokens>>) -> Self {
+    pub(super) fn new(client: Arc<ApiClient>, shared: Option<Arc<dyn SharedTokens>>) -> Self {
         Self {
             client,
             shared: SharedTokenStore::new(shared),

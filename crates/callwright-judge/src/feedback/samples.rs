@@ -232,7 +232,7 @@ pub(super) fn messages(code: FaultCode) -> Vec<String> {
 
 /// Returns complete messages about answers without content and call.
 pub(super) fn silent_messages() -> Vec<String> {
-    silent().iter().map(|diagnosis| super::no_answer(diagnosis)).collect()
+    silent().iter().map(super::no_answer).collect()
 }
 
 /// Returns complete messages about answers without a readable call.

@@ -173,10 +173,13 @@ fn normalized(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use futures_util::future::BoxFuture;
 
     use super::*;
     use callwright_judge::repair::answers::habits;
+    use callwright_upstream::Exchange;
 
     /// Returns the scripted outputs in order and records the requests.
     #[derive(Debug, Default)]

@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn without_a_directory_there_is_nothing_to_watch() {
         let current = Arc::new(ArcSwap::from_pointee(Representations::default()));
-        let watcher = watch(&Settings::default(), Path::new(""), current, |_| {}).unwrap();
+        let watcher = watch(&Settings::default(), Path::new(""), Trigger::new(true), current, |_| {}).unwrap();
         assert!(watcher.is_idle());
     }
 }

@@ -221,7 +221,7 @@ mod tests {
     fn several_schemas_that_hold_together_are_one() {
         let schema = json!({"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"b": {"type": "integer"}}}],
             "$defs": {"Base": {"type": "object", "properties": {"a": {"type": "string"}}}}});
-        assert_eq!(pointers(&schema), ["/b", "/a"]);
+        assert_eq!(pointers(&schema), ["/a", "/b"]);
     }
 
     #[test]

@@ -118,11 +118,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_more_about_a_clients_tools_is_the_greater() {
-        assert!([ClientTools::Off, ClientTools::Advise, ClientTools::On].is_sorted());
-    }
-
-    #[test]
     fn a_range_includes_its_ends_and_may_lack_one() {
         let range = |from, to| NumberRange { from, to };
         assert!(range(Some(1.0), Some(2.0)).contains(1.0) && range(Some(1.0), Some(2.0)).contains(2.0));

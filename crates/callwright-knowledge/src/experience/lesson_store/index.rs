@@ -73,7 +73,7 @@ impl MemoryIndex for LessonIndex {
         self.get(id).is_some()
     }
 
-    fn len(&self) -> usize {
+    fn count(&self) -> usize {
         self.statistics.all
     }
 

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
+use crate::memory::MemoryChange;
 use callwright_search::embedding::Vector;
 use callwright_types::memory::{Author, Retirement};
 use callwright_types::{Evidence, EvidenceKind, Polarity, UsageCounter};

@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(notes(&many).len(), MAX_NOTES);
         let long = notes(&format!("NOTE[{0}]: {0}", "word ".repeat(100_000)));
         assert!(long.iter().all(|(key, value)| key.len() <= settings.key_chars && value.len() <= settings.value_chars));
-        assert_eq!(notes("NOTE[a\u{202e}b]: c\u{0}d"), [note("ab", "cd")]);
+        assert_eq!(notes("NOTE[a\u{202e}b]: c\u{0}d"), [note("ab", "c d")]);
     }
 
     proptest! {

@@ -154,7 +154,7 @@ impl PlanGeneration<'_> {
             suppliers.data.push(ArgumentData {
                 name: parameter.name.to_owned(),
                 required: parameter.required,
-                schema: prompt_schema(&node.tool, parameter, self.settings),
+                schema: prompt_schema(&node.tool.tool.tool.parameters, parameter, self.settings),
                 tools: names,
             });
             let (name, required) = (parameter.name.to_owned(), parameter.required);

@@ -3,8 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::settings::GenerationSettings;
-use crate::planner::tools::PlanTool;
-use callwright_common::schema::resolve;
+use callwright_common::schema::{LocalSchema, Views, resolve};
 use callwright_common::text::{beginning, excerpt};
 use callwright_judge::scanner::Parameter;
 use callwright_types::{OutputField, ValueKind};
@@ -14,12 +13,12 @@ const MAX_REFERENCES: usize = 8;
 
 /// Returns a parameter's schema with the keywords of the schema that it refers to, because a prompt has no definitions.
 /// It is reduced if it is too large.
-pub(super) fn prompt_schema(tool: &PlanTool, parameter: &Parameter<'_>, settings: &GenerationSettings) -> Value {
-    let schema = without_reference(&tool.tool.tool.parameters, parameter.schema);
+pub(super) fn prompt_schema(root: &Value, parameter: &Parameter<'_>, settings: &GenerationSettings) -> Value {
+    let schema = without_reference(root, parameter.schema);
     if schema.to_string().len() <= settings.schema_bytes {
         return schema;
     }
-    let schemas = tool.schemas(parameter.schema);
+    let schemas = Views::new(LocalSchema::within(root, parameter.schema));
     let kept = ["type", "format"].into_iter();
     let kept = kept.filter_map(|keyword| Some((keyword.to_owned(), schemas.values(keyword).next()?.clone())));
     let mut reduced: Map<String, Value> = kept.collect();
@@ -88,7 +87,8 @@ mod tests {
     fn a_large_schema_is_reduced() {
         let settings = GenerationSettings { schema_bytes: 60, description_chars: 4, ..GenerationSettings::default() };
         let large = json!({"type": "string", "description": "long text", "enum": ["a".repeat(60)]});
-        let parameter = |schema| prompt_schema(&Parameter { name: "a", required: true, schema }, &settings);
+        let parameter =
+            |schema| prompt_schema(&Value::Null, &Parameter { name: "a", required: true, schema }, &settings);
         assert_eq!(parameter(&large), json!({"type": "string", "description": "long"}));
         assert_eq!(parameter(&json!({"type": "string"})), json!({"type": "string"}));
     }

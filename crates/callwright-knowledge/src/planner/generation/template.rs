@@ -159,7 +159,7 @@ impl PlanGeneration<'_> {
             let first = input.uses.first();
             let schema = first.and_then(|first| {
                 let parameter = first.tool.tool.parameter(first.argument)?;
-                Some(prompt_schema(&first.tool, &parameter, self.settings))
+                Some(prompt_schema(&first.tool.tool.tool.parameters, &parameter, self.settings))
             });
             InputData {
                 name: input.name,

@@ -115,7 +115,7 @@ impl KeyArgument {
             Some((producer.tool.name().to_owned(), candidate.output))
         });
         let things = things(tool, parameter.name);
-        (has_suppliers || evident.is_some()).then(|| Self { form, things, evident })
+        (has_suppliers || evident.is_some()).then_some(Self { form, things, evident })
     }
 
     /// Returns the name of the tool that evidently supplies the key.

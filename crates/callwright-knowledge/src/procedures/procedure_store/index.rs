@@ -96,7 +96,7 @@ impl MemoryIndex for ProcedureIndex {
         self.all.contains_key(id)
     }
 
-    fn len(&self) -> usize {
+    fn count(&self) -> usize {
         self.all.len()
     }
 

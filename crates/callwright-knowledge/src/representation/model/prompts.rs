@@ -168,6 +168,7 @@ impl<'a> PatternData<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use callwright_openai::Role;
 
     #[test]
     fn text_of_people_is_data_in_one_message() {

@@ -87,7 +87,7 @@ fn unreadable_bodies_are_seen() {
         "{\"city\": \"Oslo\"}",
     ];
     let mut all = Vec::new();
-    for open in reserved().flat_map(NotationEntry::openers) {
+    for open in reserved().flat_map(Notation::openers) {
         for (before, body) in BEFORE.into_iter().flat_map(|before| bodies.map(|body| (before, body))) {
             for cut_off in [false, true] {
                 all.extend(unseen(&format!("{before}{open}{body}"), cut_off));
@@ -100,7 +100,7 @@ fn unreadable_bodies_are_seen() {
 #[test]
 fn prose_on_the_same_line_hides_no_call_of_an_offered_tool() {
     let mut all = Vec::new();
-    for open in reserved().flat_map(NotationEntry::openers).filter(|open| !open.starts_with('`')) {
+    for open in reserved().flat_map(Notation::openers).filter(|open| !open.starts_with('`')) {
         for body in ["get_weather", "get_weather(city=", "get_weather\n\"Oslo", "{\"city\"", "[get_weather"] {
             all.extend(unseen(&format!("I will look.{open}{body}"), false));
         }
@@ -111,7 +111,7 @@ fn prose_on_the_same_line_hides_no_call_of_an_offered_tool() {
 #[test]
 fn code_without_marks_beside_them_hides_no_reserved_marks() {
     let mut all = Vec::new();
-    for open in reserved().flat_map(NotationEntry::openers).filter(|open| !open.starts_with('`')) {
+    for open in reserved().flat_map(Notation::openers).filter(|open| !open.starts_with('`')) {
         all.extend(unseen(&format!("I first ran:\nping()\nThen I go on.\n{open}{{]]}}"), false));
         all.extend(unseen(&format!("{open}{{]]}}\nget_weather(city=\"Oslo\")"), false));
     }

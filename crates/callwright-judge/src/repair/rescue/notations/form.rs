@@ -11,7 +11,7 @@ use crate::scanner::{CompiledTool, ToolSet};
 /// Parses the calls at the reader's position. On success, the reader is positioned after the last closing marker.
 type ReadCalls = fn(&mut LiteralReader<'_>, &ToolSet) -> Option<Vec<WrittenCall>>;
 
-/// What follows an opener.
+/// Form of the text behind an opener.
 #[derive(Debug)]
 pub(super) enum Form {
     /// A form with its own reader, which begins at the opener.

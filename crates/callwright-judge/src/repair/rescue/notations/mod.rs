@@ -39,7 +39,7 @@ pub(super) struct Notation {
     form: Form,
 }
 
-/// What an opener of a notation proves.
+/// Strength of the evidence that an opener of a notation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MarkerStrength {
     /// It is reserved for calls. Without a readable call it is a fault (E1) and not text.

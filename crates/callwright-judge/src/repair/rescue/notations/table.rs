@@ -17,7 +17,7 @@ pub(super) const TEMPLATE_TOKENS: [&str; 25] = [
     "[INST]", "[/INST]", "</parameter>", "</arg_key>", "</arg_value>", "</arguments>", "</tool_input>", "</tool_name>",
 ];
 
-/// What most entries have in common.
+/// Values that most entries share.
 const RESERVED: Notation = Notation {
     name: "",
     open: &[],

@@ -7,7 +7,7 @@ use proptest::test_runner::RngSeed;
 use serde_json::{Map, Value};
 
 use super::rendered::{NOTATIONS, Said, Values};
-use crate::repair::rescue::notations::NOTATIONS;
+use crate::repair::rescue::notations;
 use crate::repair::rescue::testing::tools;
 use crate::repair::rescue::{Reading, Rescued, Situation, rescue};
 use callwright_types::rules::Evidence;
@@ -153,7 +153,7 @@ const CUT: Situation<'static> = Situation { cut_off: true, ..ANY };
 
 /// Returns texts that parsers search for.
 fn pieces() -> Vec<&'static str> {
-    let marks = NOTATIONS.iter().flat_map(|notation| notation.openers());
+    let marks = notations::NOTATIONS.iter().flat_map(|notation| notation.openers());
     let others = [
         "{",
         "}",
