@@ -126,7 +126,7 @@ impl TextWriter<'_> {
             name if UNSEEN.contains(&name) && !is_end => {
                 return after_end(rest, name);
             }
-            "li" => {}
+            "li" | "td" | "th" => {}
             name if name == "br" || is_block(name) => self.out.push('\n'),
             _ => {}
         }

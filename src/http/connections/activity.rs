@@ -25,10 +25,10 @@ pub(super) struct Activity {
 const LEAST_BYTES_PER_SECOND: u32 = 512;
 
 /// Multiple of the write timeout that a client which reads can save up for the next wait.
-const MAX_SAVED_TIMEOUTS: u32 = 5;
+const MAX_SAVED_TIMEOUTS: u32 = 3;
 
 /// Length of a wait behind which accepted bytes show that the client reads. Before, they may only fill buffers.
-const STALL: Duration = Duration::from_secs(10);
+const STALL: Duration = Duration::from_secs(20);
 
 /// Progress of the writes of a connection.
 #[derive(Debug, Clone, Copy)]
@@ -272,8 +272,8 @@ mod tests {
         };
         assert_eq!(left(&[(5, 2_500_000), (50, 2_500_000)]), 10, "buffers are filled first");
         assert_eq!(left(&[(50, 0), (5, 100), (4, 100)]), 1, "a few bytes are no progress");
-        assert_eq!(left(&[(50, 0), (100, 100_000), (100, 100_000)]), 200, "1 kB/s");
-        assert_eq!(left(&[(10, 0), (0, 10_000_000)]), 300, "not without limit");
+        assert_eq!(left(&[(50, 0), (100, 100_000), (100, 100_000)]), 80, "1 kB/s");
+        assert_eq!(left(&[(20, 0), (0, 10_000_000)]), 180, "not without limit");
     }
 
     #[test]
