@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use bytes::BytesMut;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -13,21 +13,21 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::keys::KnownKey;
-use crate::pipeline::PassThrough;
 use callwright_openai::{MAX_REFERENCES, ObjectReference, UncheckedBody};
-use callwright_upstream::{Answer, RequestBody};
+use callwright_upstream::Answer;
 
 use super::error;
+use super::forwarded::fetch;
 use super::state::ClientSide;
 
-/// Maximum time for reading one file: OpenAI permits 200 MB, a second per 2 MB.
+/// Maximum time for reading one file. OpenAI permits 200 MB, which needs 2 MB/s.
 const MAX_TIME: Duration = Duration::from_secs(100);
 
-/// Files that are read at once. Each needs the memory of one line.
+/// Limits the files that are read concurrently, because each needs the memory of one line.
 static SEARCHES: Semaphore = Semaphore::const_new(2);
 
-/// Returns the objects that the lines of a file at the provider name. The file may have been uploaded in parts and by other
-/// means, so it is read when a batch uses it.
+/// Returns the objects that the lines of a file at the provider name. The file is read when a batch uses it, because it
+/// may have been uploaded in parts.
 ///
 /// # Errors
 /// The response for a file that cannot be read, or a line that cannot be searched.
@@ -51,13 +51,9 @@ pub(super) async fn references(
 }
 
 async fn content(side: &ClientSide, id: &str, mut headers: HeaderMap) -> Result<Answer, Box<Response>> {
-    headers.remove(CONTENT_LENGTH);
     headers.remove(CONTENT_TYPE);
-    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     let path_and_query = format!("/files/{}/content", utf8_percent_encode(id, NON_ALPHANUMERIC));
-    let body = RequestBody::default();
-    let request = PassThrough { method: Method::GET, path_and_query, headers, body, upstream: None };
-    let answer = side.pipeline.pass_through(request).await.map_err(|failure| error::upstream_failure(&failure))?;
+    let answer = fetch(side, path_and_query, headers).await.map_err(|failure| error::upstream_failure(&failure))?;
     if !answer.status.is_success() {
         return Err(unreadable(&format!("the provider returned status {}", answer.status.as_u16())));
     }

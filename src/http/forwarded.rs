@@ -36,6 +36,15 @@ pub(super) fn is_readable(answer: &Answer) -> bool {
     answer.status.is_success() && is_json(&answer.headers) && !answer.headers.contains_key(CONTENT_ENCODING)
 }
 
+/// Requests something that is parsed here. The client's body is not sent, and therefore not its length either.
+pub(super) async fn fetch(side: &ClientSide, path: String, mut headers: HeaderMap) -> Result<Answer, UpstreamFailure> {
+    headers.remove(CONTENT_LENGTH);
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    let body = RequestBody::default();
+    let request = PassThrough { method: Method::GET, path_and_query: path, headers, body, upstream: None };
+    side.pipeline.pass_through(request).await
+}
+
 /// A complete answer.
 pub(super) struct WholeAnswer {
     pub(super) status: StatusCode,
@@ -44,17 +53,13 @@ pub(super) struct WholeAnswer {
 }
 
 impl WholeAnswer {
-    /// Requests a list that may have to be parsed here. The client's body is not sent, and therefore not its length either.
+    /// Requests a list that may have to be parsed here.
     pub(super) async fn of_list(
         side: &ClientSide,
         path_and_query: String,
-        mut headers: HeaderMap,
+        headers: HeaderMap,
     ) -> Result<Self, UpstreamFailure> {
-        headers.remove(CONTENT_LENGTH);
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        let body = RequestBody::default();
-        let request = PassThrough { method: Method::GET, path_and_query, headers, body, upstream: None };
-        let mut answer = side.pipeline.pass_through(request).await?;
+        let mut answer = fetch(side, path_and_query, headers).await?;
         // A body that is encoded anyway cannot be read here, and an error may have any form.
         let is_json = answer.status.is_success() && !answer.headers.contains_key(CONTENT_ENCODING);
         let body = if is_json { answer.whole_json().await? } else { answer.whole().await? };

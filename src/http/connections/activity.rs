@@ -20,14 +20,14 @@ pub(super) struct Activity {
     slot: ConnectionSlot,
 }
 
-/// Rate in bytes per second at which a client that reads keeps its connection. The system accepts bytes in leaps: it
-/// announces room when a part of the receive buffer is free, 64 to 150 kB over loopback.
+/// Rate in bytes per second at which a client that reads keeps its connection. The client's system
+/// announces room only when a part of its receive buffer is free, 64 to 150 kB over loopback.
 const LEAST_BYTES_PER_SECOND: u32 = 512;
 
 /// Multiple of the write timeout that a client which reads can save up for the next wait.
 const MAX_SAVED_TIMEOUTS: u32 = 3;
 
-/// Length of a wait behind which accepted bytes show that the client reads. Before, they may only fill buffers.
+/// Length of a wait after which accepted bytes prove that the client reads. Before it, they may only fill buffers.
 const STALL: Duration = Duration::from_secs(20);
 
 /// Progress of the writes of a connection.
@@ -37,7 +37,7 @@ struct Writes {
     waiting: Option<Instant>,
     /// Time at which the last write that waited went on.
     resumed: Option<Instant>,
-    /// Whether a write has waited for [`STALL`] and went on.
+    /// Whether a write has continued after a wait of [`STALL`].
     has_stalled: bool,
     /// Time that writes may still wait.
     left: Duration,

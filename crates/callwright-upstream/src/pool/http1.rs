@@ -36,7 +36,7 @@ const MAX_BUFFER_BYTES: usize = 64 * 1024;
 /// Field with the idle time that the server permits (RFC 2068, section 19.7.1.1): `timeout=5, max=100`.
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
-/// Time before the announced end at which a connection is no longer used: a request's way to the server.
+/// Margin before the announced end for the time that a request takes to reach the server.
 const END_MARGIN: Duration = Duration::from_secs(1);
 
 /// Connection for one request at a time.
@@ -49,7 +49,7 @@ pub(super) struct Http1Connection {
     witness: Option<Arc<Witness>>,
     /// Host of the upstream, for the log.
     host: HeaderValue,
-    /// Idle time after which the server closes the connection, by its own account.
+    /// Idle time after which the server closes the connection, as its last response announced.
     announced_timeout: Option<Duration>,
 }
 
