@@ -61,6 +61,7 @@ struct Cost {
     health: Latencies,
     quiet: Latencies,
     beside: Latencies,
+    slow_readers: f64,
     outcome: String,
 }
 
@@ -91,8 +92,8 @@ async fn attack_all(arguments: &Arguments) -> Result<bool, String> {
         return Err(format!("unknown scenario; available scenarios: {}", names.join(", ")));
     }
     anstream::println!(
-        "| attack | RSS before | peak | 10 s later | worst `/healthz` | other client p99 quiet | beside | its failures | outcome |\n\
-         |---|---:|---:|---:|---:|---:|---:|---:|---|"
+        "| attack | RSS before | peak | 10 s later | worst `/healthz` | other client p99 quiet | beside | its failures | slow readers closed | outcome |\n\
+         |---|---:|---:|---:|---:|---:|---:|---:|---:|---|"
     );
     let mut holds = true;
     for scenario in scenarios {
@@ -120,6 +121,7 @@ async fn attack(arguments: &Arguments, scenario: &Scenario) -> Result<Cost, Stri
         (scenario.attack)(target, length),
     );
     let (mut peak, health, beside, outcome) = (peak?, health?, beside?, outcome?);
+    let slow_readers = proxy.slow_readers().await?;
     let ended = Instant::now();
     while ended.elapsed() < AFTERWARDS {
         tokio::time::sleep(LOOK).await;
@@ -127,7 +129,7 @@ async fn attack(arguments: &Arguments, scenario: &Scenario) -> Result<Cost, Stri
     }
     let afterwards = proxy.resident_bytes()?;
     proxy.stop()?;
-    Ok(Cost { before, peak, afterwards, health, quiet, beside, outcome })
+    Ok(Cost { before, peak, afterwards, health, quiet, beside, slow_readers, outcome })
 }
 
 /// Returns the maximum of the resident bytes within `length`.
@@ -144,9 +146,9 @@ async fn peak(proxy: &Proxy, length: Duration) -> Result<f64, String> {
 impl Cost {
     /// Prints a table row and the exceeded limits. Returns whether all limits hold.
     fn print(&self, scenario: &Scenario) -> bool {
-        let Self { before, peak, afterwards, health, quiet, beside, outcome } = self;
+        let Self { before, peak, afterwards, health, quiet, beside, slow_readers, outcome } = self;
         anstream::println!(
-            "| {} | {:.0} MiB | {:.0} MiB | {:.0} MiB | {:.1} ms | {:.1} ms | {:.1} ms | {} of {} | {outcome} |",
+            "| {} | {:.0} MiB | {:.0} MiB | {:.0} MiB | {:.1} ms | {:.1} ms | {:.1} ms | {} of {} | {slow_readers} | {outcome} |",
             scenario.title,
             mib(*before),
             mib(*peak),

@@ -114,6 +114,15 @@ impl Proxy {
         Ok(sum(&self.metrics().await?, "callwright_upstream_attempts_total"))
     }
 
+    /// Returns the number of connections that the proxy closed because their clients did not read.
+    #[allow(dead_code, reason = "bench/attack counts them")]
+    pub(crate) async fn slow_readers(&self) -> Result<f64, String> {
+        Ok(sum(
+            &self.metrics().await?,
+            r#"callwright_connections_closed_total{listener="client",reason="slow_reader"}"#,
+        ))
+    }
+
     pub(crate) async fn sample(&self) -> Result<Sample, String> {
         let id = self.process.id();
         let files = std::fs::read_dir(format!("/proc/{id}/fd")).map_err(|error| error.to_string())?.count();
