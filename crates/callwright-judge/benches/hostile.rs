@@ -4,7 +4,7 @@
 //! it behind a beginning, drawn with a fixed seed. Time must grow in proportion to the size. Prints the slowest patterns
 //! and fails above the limits.
 //!
-//! `-- --patterns 85 --megabytes 8` draws more patterns and reads longer texts.
+//! `-- --patterns 85 --megabytes 8` draws more patterns and reads longer texts; `--only NAME` selects one notation.
 #![allow(clippy::panic, reason = "a benchmark with a wrong argument must stop")]
 #![allow(clippy::print_stdout, reason = "the table is the output")]
 
@@ -163,13 +163,17 @@ fn now() -> Duration {
     Duration::new(time.tv_sec.try_into().unwrap_or_default(), time.tv_nsec.try_into().unwrap_or_default())
 }
 
-fn argument(name: &str, default: usize) -> usize {
-    let mut arguments = std::env::args().skip_while(|argument| argument != name).skip(1);
-    arguments.next().map_or(default, |value| value.parse().unwrap_or_else(|_| panic!("{name} {value}: not a number")))
+fn argument(name: &str) -> Option<String> {
+    std::env::args().skip_while(|argument| argument != name).nth(1)
+}
+
+fn number(name: &str, default: usize) -> usize {
+    argument(name).map_or(default, |value| value.parse().unwrap_or_else(|_| panic!("{name} {value}: not a number")))
 }
 
 fn main() -> ExitCode {
-    let (patterns_of_each, megabytes) = (argument("--patterns", 10), argument("--megabytes", 2));
+    let (patterns_of_each, megabytes) = (number("--patterns", 10), number("--megabytes", 2));
+    let only = argument("--only");
     let tools = usual_tools();
     let mut found: Vec<(f64, f64, Pattern)> = Vec::new();
     let of_loop = |(head, unit): (&str, &str)| Pattern {
@@ -179,7 +183,8 @@ fn main() -> ExitCode {
         tail: String::new(),
     };
     let drawn = CALLS.into_iter().flat_map(|(name, call)| patterns(name, call, patterns_of_each));
-    for pattern in LOOPS.into_iter().map(of_loop).chain(drawn) {
+    let is_wanted = |pattern: &Pattern| only.as_ref().is_none_or(|name| name == pattern.name);
+    for pattern in LOOPS.into_iter().map(of_loop).chain(drawn).filter(is_wanted) {
         let whole = pattern.text(megabytes << 20);
         let half = pattern.text(megabytes << 19);
         let [small, large] = [&half, &whole].map(|text| cost(text, &tools));

@@ -45,7 +45,7 @@ fn operand(text: &str) -> Option<&str> {
     let word = text.len() - text.trim_start_matches(|letter: char| is_word(letter) || letter == '.').len();
     let mut rest = text.get(word..)?;
     if rest.starts_with(['"', '\'']) && word <= 2 {
-        rest = rest.get(closing_quote(rest.as_bytes(), 0)? + 1..)?;
+        rest = rest.get(closing_quote(rest.as_bytes(), 0).ok()? + 1..)?;
     } else if word == 0 {
         rest = bracket(rest)?;
     }
@@ -88,6 +88,8 @@ pub(super) fn extent(text: &str) -> Option<usize> {
     let mut open: Vec<u8> = Vec::new();
     let mut at = 0;
     let mut in_lambda = text.starts_with("lambda");
+    // Up to where no quote of a kind is closed: a later one on the line is escaped for the first, and closed nowhere either.
+    let mut unclosed = [0, 0];
     while let Some(&byte) = bytes.get(at) {
         match byte {
             b'(' => open.push(b')'),
@@ -98,12 +100,17 @@ pub(super) fn extent(text: &str) -> Option<usize> {
                 Some(_) => return None,
                 None => return Some(at),
             },
-            b'"' | b'\'' => match closing_quote(bytes, at) {
-                Some(end) => at = end,
-                // A string at the start must be closed.
-                None if at == 0 => return None,
-                None => {}
-            },
+            b'"' | b'\'' => {
+                let unclosed = &mut unclosed[usize::from(byte == b'"')];
+                if at >= *unclosed {
+                    match closing_quote(bytes, at) {
+                        Ok(end) => at = end,
+                        // A string at the start must be closed.
+                        Err(_) if at == 0 => return None,
+                        Err(end) => *unclosed = end,
+                    }
+                }
+            }
             b':' if in_lambda && open.is_empty() => in_lambda = false,
             b',' if open.is_empty() && !in_lambda => return Some(at),
             b'\n' if open.is_empty() => return Some(at),
@@ -114,15 +121,14 @@ pub(super) fn extent(text: &str) -> Option<usize> {
     open.is_empty().then_some(at)
 }
 
-/// Returns the position where the quote at `at` is closed on its line.
-fn closing_quote(bytes: &[u8], at: usize) -> Option<usize> {
-    let quote = bytes.get(at)?;
+/// Returns the position where the quote at `at` is closed on its line, or the end of that line.
+fn closing_quote(bytes: &[u8], at: usize) -> Result<usize, usize> {
     let mut end = at + 1;
     loop {
-        match bytes.get(end)? {
-            b'\\' => end += 1,
-            b'\n' => return None,
-            byte if byte == quote => return Some(end),
+        match bytes.get(end) {
+            Some(b'\\') => end += 1,
+            None | Some(b'\n') => return Err(end),
+            byte if byte == bytes.get(at) => return Ok(end),
             _ => {}
         }
         end += 1;
