@@ -51,14 +51,14 @@ def write(rows: list[Row]) -> Section:
         "**One connection, one request at a time**, from the first byte sent to the last byte read. *Added* is the "
         "difference of a percentile to the same percentile of direct. Cores were kept awake."
     )
-    headings = ["workload", "target", "p50", "p90", "p99", "max", "added p50", "added p99", "first byte p50"]
+    headings = ["workload", "target", "p50, µs", "p99, µs", "added p50", "added p99", "first byte p50"]
     section.table(
         headings,
         [
             [
                 row["workload"],
                 row["target"],
-                *(micros(row[key]) for key in (*PERCENTILES, "max_us")),
+                *(micros(row[key]) for key in ("p50_us", "p99_us")),
                 *added(row, select(closed, workload=row["workload"], target="direct")),
                 micros(row["first_p50_us"]),
             ]
@@ -75,22 +75,7 @@ def write(rows: list[Row]) -> Section:
         return section
     section.add(
         f"**{PACED} at fixed rates**, {CONNECTIONS} connections at most. A latency counts from the time at which its "
-        "request was due, so the time in which a thread of the client wakes up is part of it, also with direct; "
-        "*sent* is that delay."
-    )
-    headings = ["requests/s", "target", "p50", "p90", "p99", "max", "added p50", "added p99", "sent p99"]
-    section.table(
-        headings,
-        [
-            [
-                f"{row['rate']:,}",
-                row["target"],
-                *(micros(row[key]) for key in (*PERCENTILES, "max_us")),
-                *added(row, select(paced, rate=row["rate"], target="direct")),
-                micros(row["sent_p99_us"]),
-            ]
-            for row in paced
-        ],
+        "request was due, so the time in which a thread of the client wakes up is part of it, also with direct."
     )
     for key, label in (("p50_us", "Median"), ("p99_us", "99th percentile")):
         title = f"{label} of the latency of a call at fixed rates"
@@ -104,11 +89,11 @@ def write(rows: list[Row]) -> Section:
 
 
 def micros(value: float) -> str:
-    return f"{value:,.0f} µs"
+    return f"{value:,.0f}"
 
 
 def added(row: Row, direct: list[Row]) -> list[str]:
     """Returns what a proxy adds to direct at p50 and p99."""
     if row["target"] == "direct" or not direct:
         return ["", ""]
-    return [f"{row[key] - direct[0][key]:+,.0f} µs" for key in ("p50_us", "p99_us")]
+    return [f"{row[key] - direct[0][key]:+,.0f}" for key in ("p50_us", "p99_us")]

@@ -52,11 +52,11 @@ def write(rows: list[Row]) -> Section:
         "workload",
         "target",
         "requests/s",
-        "CPU per request",
-        "p50",
-        "p99",
-        "CPU of callwright",
-        "callwright's requests/s",
+        "CPU per request, µs",
+        "p50, ms",
+        "p99, ms",
+        "CPU, of callwright's",
+        "callwright's requests/s, times",
     ]
     section.table(headings, [line(row, select(rows, workload=row["workload"], target="callwright")[0]) for row in rows])
     title = "CPU time per request of other gateways"
@@ -71,7 +71,7 @@ def write(rows: list[Row]) -> Section:
 
 
 def line(row: Row, callwright: Row) -> list[str]:
-    cells = [row["workload"], row["target"], f"{row['requests_per_second']:,.0f}", f"{row['cpu_us']:,.0f} µs"]
-    cells += [f"{row[key] / 1e3:,.2f} ms" for key in ("p50_us", "p99_us")]
-    cells.append(f"× {row['cpu_us'] / callwright['cpu_us']:,.2f}")
-    return cells + [f"× {callwright['requests_per_second'] / row['requests_per_second']:,.1f}"]
+    cells = [row["workload"], row["target"], f"{row['requests_per_second']:,.0f}", f"{row['cpu_us']:,.0f}"]
+    cells += [f"{row[key] / 1e3:,.2f}" for key in ("p50_us", "p99_us")]
+    cells.append(f"{row['cpu_us'] / callwright['cpu_us']:,.2f}")
+    return cells + [f"{callwright['requests_per_second'] / row['requests_per_second']:,.1f}"]

@@ -36,7 +36,6 @@ def write(rows: list[Row]) -> Section:
         swept = select(rows, workload=name)
         if len(distinct(swept, "connections")) > 1:
             section.add(f"**{name}, by number of connections.**")
-            section.table(["connections", *HEADINGS[1:]], [line(row, swept, "connections") for row in swept])
             for value, unit, title, file in (
                 ("requests_per_second", "requests/s", "requests per second by connections", "throughput"),
                 ("cpu_us", "CPU per request, µs", "CPU time per request by connections", "cpu"),
@@ -58,20 +57,20 @@ def write(rows: list[Row]) -> Section:
     return section
 
 
-HEADINGS = ["workload", "target", "requests/s", "of nginx", "of off", "CPU per request", "of bare", "p50", "p99"]
+HEADINGS = ["workload", "target", "requests/s", "of nginx", "of off", "CPU per request, µs", "of bare", "p50, ms", "p99, ms"]
 
 
-def line(row: Row, rows: list[Row], first: str = "workload") -> list[str]:
+def line(row: Row, rows: list[Row]) -> list[str]:
     """Returns a line of the table, with shares of nginx and of the bare proxy."""
-    same = select(rows, workload=row["workload"], connections=row["connections"])
-    cells = [f"{row[first]:,}" if first == "connections" else row[first], row["target"]]
+    same = select(rows, workload=row["workload"])
+    cells = [row["workload"], row["target"]]
     cells.append(f"{row['requests_per_second']:,.0f}")
     cells.append(share(row, select(same, target="nginx"), "requests_per_second"))
     off = select(same, target=f"{row['target']}-off")
     cells.append(share(row, off, "requests_per_second"))
-    cells.append(f"{row['cpu_us']:,.0f} µs" if "cpu_us" in row else "")
+    cells.append(f"{row['cpu_us']:,.0f}" if "cpu_us" in row else "")
     cells.append(share(row, select(same, target="bare"), "cpu_us"))
-    return cells + [f"{row[key] / 1e3:,.2f} ms" for key in ("p50_us", "p99_us")]
+    return cells + [f"{row[key] / 1e3:,.2f}" for key in ("p50_us", "p99_us")]
 
 
 def share(row: Row, reference: list[Row], value: str) -> str:
