@@ -90,7 +90,7 @@ impl Pipeline {
         tools: &ToolSet,
         policy: &Policy,
     ) -> JudgedMessage {
-        let adopted = choice.message.adopt_custom_calls(|call| is_call_of_function(call, tools));
+        let adopted = choice.message.adopt_custom_calls(&|call| is_call_of_function(call, tools));
         let budget = JudgementBudget::start(self.judgement);
         let namespaces = choice.message.namespaces();
         let context = Context { namespaces: Some(&namespaces), budget: Some(&budget), ..Context::default() };

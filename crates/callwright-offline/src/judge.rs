@@ -71,7 +71,7 @@ impl<'a> Judge<'a> {
         let mut adopted = Vec::new();
         if message.has_unjudged_calls() {
             let is_function = |call: &Call| is_call_of_function(call, &offered.tool_set);
-            adopted = message.to_mut().adopt_custom_calls(is_function);
+            adopted = message.to_mut().adopt_custom_calls(&is_function);
         }
         // Text next to calls that are not judged remains text.
         let text = if message.has_unjudged_calls() { None } else { message.text() };

@@ -8,11 +8,11 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::AnswerError;
+use super::assistant::MessageContent;
 use super::content::{text_of, with_text};
-use super::fields::{ObjectFields, object, present, string};
-use super::lazy_object::LazyObject;
+use super::fields::{LazyObject, ObjectFields, object, present, string};
 use super::message_calls::{CallElement, CallList, FunctionCall, MAX_CALLS};
-use super::reasoning::is_beside_text;
+use super::reasoning::{is_beside_text, is_only_text, is_opaque, reasoning_of};
 use super::scanner::{Malformed, Scanned, Scanner};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, ids};
@@ -35,75 +35,10 @@ pub(crate) struct ChatMessage {
 }
 
 impl ChatMessage {
-    /// Returns the text: a string content, or the joined text parts of a multi-part content.
-    pub(crate) fn text(&self) -> Option<String> {
-        self.text.clone()
-    }
-
-    /// Returns the approximate size of the message as JSON in bytes.
-    pub(crate) fn size(&self) -> usize {
-        self.size
-    }
-
-    /// Returns the model's refusal (`refusal`), if it is not blank.
-    pub(crate) fn refusal(&self) -> Option<&str> {
-        self.refusal.as_deref()
-    }
-
     /// Whether the message has no reasoning, audio or image: the content is a string or absent, and so are the members
     /// for these.
     pub(super) fn is_plain(&self) -> bool {
         self.is_plain
-    }
-
-    /// Returns the calls of type `function`, or the legacy `function_call`. Ids are generated if they are missing or
-    /// duplicates.
-    pub(crate) fn calls(&self) -> &[Call] {
-        &self.calls
-    }
-
-    /// Whether the message has unjudged calls, such as those of custom tools.
-    pub(crate) fn has_unjudged_calls(&self) -> bool {
-        self.elements.contains(&CallElement::Unjudged)
-    }
-
-    /// Returns the unjudged calls with an id, with their name and input if present.
-    pub(crate) fn unjudged_calls(&self) -> Vec<Call> {
-        if !self.has_unjudged_calls() {
-            return Vec::new();
-        }
-        let elements = self.present_elements();
-        let unjudged = elements.into_iter().zip(&self.elements).filter(|(_, kind)| **kind == CallElement::Unjudged);
-        unjudged.filter_map(|(element, _)| read_unjudged(&ObjectFields::parse(element.get())?)).collect()
-    }
-
-    /// Whether the message calls with the legacy `function_call`.
-    pub(crate) fn is_legacy(&self) -> bool {
-        self.legacy
-    }
-
-    /// Whether every call conforms to the API reference: a unique id, a type, and arguments as a string. Otherwise,
-    /// [`super::Choice::set_calls`] rewrites the calls, even if it is given the same calls.
-    pub(crate) fn is_well_formed(&self) -> bool {
-        self.well_formed
-    }
-
-    /// Returns the message as JSON for a request: with its role, and with well-formed calls (including generated
-    /// ids).
-    pub(crate) fn to_raw(&self) -> Box<RawValue> {
-        let mut fields = match self.rewritten(&self.calls) {
-            Some(rewritten) => Cow::Owned(rewritten),
-            None => Cow::Borrowed(self.fields()),
-        };
-        if present(fields.get("role")).is_none() {
-            fields.to_mut().set("role", raw("assistant"));
-        }
-        fields.to_raw()
-    }
-
-    /// Returns the non-null members that are neither role, text nor calls (reasoning, refusal, annotations).
-    pub(crate) fn other_members(&self) -> RawObject {
-        self.members_with(|key| !matches!(key, "role" | "content" | "tool_calls" | "function_call"))
     }
 
     /// Returns the non-null members whose key satisfies `is_wanted`.
@@ -185,53 +120,6 @@ impl ChatMessage {
         Ok(())
     }
 
-    /// Replaces the calls of the message. Returns whether that changed it.
-    pub(super) fn set_calls(&mut self, calls: &[Call]) -> bool {
-        let Some(fields) = self.rewritten(calls) else { return false };
-        let Ok(mut message) = Self::read(fields) else { return false };
-        if let (true, Some(own), Some(given)) = (message.legacy, message.calls.first_mut(), calls.first()) {
-            // The legacy form has no id.
-            own.id.clone_from(&given.id);
-        }
-        *self = message;
-        true
-    }
-
-    /// Reads the calls of custom tools that `is_function` accepts as calls of functions. Returns their ids.
-    pub(super) fn adopt_custom_calls(&mut self, is_function: impl Fn(&Call) -> bool) -> Vec<String> {
-        let mut adopted = Vec::new();
-        let mut elements: Vec<RawObject> = self.fields().get_as("tool_calls").unwrap_or_default();
-        for element in &mut elements {
-            if element.get("type").and_then(string).as_deref() != Some(CUSTOM) {
-                continue;
-            }
-            let call = ObjectFields::parse(element.to_raw().get()).and_then(|element| read_unjudged(&element));
-            let Some(call) = call.filter(&is_function) else { continue };
-            element.remove(CUSTOM);
-            element.remove("type");
-            *element = object_at(Some(&with_tool_call(std::mem::take(element), &call)));
-            adopted.push(call.id);
-        }
-        if !adopted.is_empty() && self.replace_elements(&elements) {
-            self.well_formed = false;
-        }
-        adopted
-    }
-
-    /// Writes the call with this id as a call of a custom tool. Returns whether there is one.
-    pub(super) fn make_custom(&mut self, id: &str, input: &str) -> bool {
-        let Some(call) = self.calls.iter().find(|call| call.id == id).filter(|_| !self.legacy).cloned() else {
-            return false;
-        };
-        let mut elements = self.call_objects();
-        let own = elements.iter_mut().find(|element| element.get("id").and_then(string).as_deref() == Some(id));
-        let Some(element) = own else { return false };
-        element.remove("function");
-        element.set("type", raw(CUSTOM));
-        element.set(CUSTOM, object([("name", raw(&call.name)), ("input", raw(input))]).to_raw());
-        self.replace_elements(&elements)
-    }
-
     /// Replaces the elements of `tool_calls`. Returns whether the message could be read again.
     fn replace_elements(&mut self, elements: &[RawObject]) -> bool {
         let mut fields = self.fields().clone();
@@ -240,21 +128,6 @@ impl ChatMessage {
         let is_read = read.is_some();
         *self = read.unwrap_or_else(|| self.clone());
         is_read
-    }
-
-    /// Replaces the text of the content; `null` if nothing remains.
-    pub(super) fn set_text(&mut self, text: &str) {
-        let content = with_text(self.fields().get("content"), text);
-        self.text = text_of(&content, "").map(Cow::into_owned);
-        self.fields.edit(|fields| fields.set("content", content));
-        self.size = self.fields().iter().map(|(key, value)| key.len() + value.get().len()).sum();
-    }
-
-    /// Sets the form of later calls, for a message without calls.
-    pub(super) fn call_in_form(&mut self, legacy: bool) {
-        if self.calls.is_empty() && self.elements.is_empty() {
-            self.legacy = legacy;
-        }
     }
 
     /// Returns the current object.
@@ -266,13 +139,6 @@ impl ChatMessage {
     pub(super) fn call_objects(&self) -> Vec<RawObject> {
         let rewritten = self.rewritten(&self.calls);
         rewritten.as_ref().unwrap_or_else(|| self.fields()).get_as("tool_calls").unwrap_or_default()
-    }
-
-    /// Returns the elements of `tool_calls` with their ids; an id is empty if it is absent.
-    pub(super) fn identified_elements(&self) -> Vec<(String, Box<RawValue>)> {
-        let elements = self.call_objects().into_iter();
-        let id_of = |element: &RawObject| element.get("id").and_then(string).map(Cow::into_owned).unwrap_or_default();
-        elements.map(|element| (id_of(&element), element.to_raw())).collect()
     }
 
     /// Returns the object with these calls; `None` if it already has exactly these, well-formed.
@@ -349,6 +215,133 @@ impl ChatMessage {
     }
 }
 
+impl MessageContent for ChatMessage {
+    fn text(&self) -> Option<String> {
+        self.text.clone()
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn refusal(&self) -> Option<String> {
+        self.refusal.clone()
+    }
+
+    fn reasoning(&self) -> Option<String> {
+        reasoning_of(self)
+    }
+
+    fn is_only_text(&self) -> bool {
+        is_only_text(self)
+    }
+
+    fn calls(&self) -> &[Call] {
+        &self.calls
+    }
+
+    fn has_unjudged_calls(&self) -> bool {
+        self.elements.contains(&CallElement::Unjudged)
+    }
+
+    fn unjudged_calls(&self) -> Vec<Call> {
+        let elements = self.present_elements();
+        let unjudged = self.unjudged_in(0..self.elements.len(), &elements);
+        unjudged.filter_map(|element| read_unjudged(&ObjectFields::parse(element.get())?)).collect()
+    }
+
+    fn is_legacy(&self) -> bool {
+        self.legacy
+    }
+
+    fn is_well_formed(&self) -> bool {
+        self.well_formed
+    }
+
+    fn other_members(&self) -> RawObject {
+        self.members_with(|key| !matches!(key, "role" | "content" | "tool_calls" | "function_call"))
+    }
+
+    fn opaque_members(&self) -> RawObject {
+        self.members_with(is_opaque)
+    }
+
+    /// Returns the message with its role, and with well-formed calls (including generated ids).
+    fn chat_element(&self) -> Option<Box<RawValue>> {
+        let mut fields = match self.rewritten(&self.calls) {
+            Some(rewritten) => Cow::Owned(rewritten),
+            None => Cow::Borrowed(self.fields()),
+        };
+        if present(fields.get("role")).is_none() {
+            fields.to_mut().set("role", raw("assistant"));
+        }
+        Some(fields.to_raw())
+    }
+
+    fn call_elements(&self) -> Vec<(String, Box<RawValue>)> {
+        let elements = self.call_objects().into_iter();
+        let id_of = |element: &RawObject| element.get("id").and_then(string).map(Cow::into_owned).unwrap_or_default();
+        elements.map(|element| (id_of(&element), element.to_raw())).collect()
+    }
+
+    fn set_calls(&mut self, calls: &[Call]) -> bool {
+        let Some(fields) = self.rewritten(calls) else { return false };
+        let Ok(mut message) = Self::read(fields) else { return false };
+        if let (true, Some(own), Some(given)) = (message.legacy, message.calls.first_mut(), calls.first()) {
+            // The legacy form has no id.
+            own.id.clone_from(&given.id);
+        }
+        *self = message;
+        true
+    }
+
+    fn adopt_custom_calls(&mut self, is_function: &dyn Fn(&Call) -> bool) -> Vec<String> {
+        let mut adopted = Vec::new();
+        let mut elements: Vec<RawObject> = self.fields().get_as("tool_calls").unwrap_or_default();
+        for element in &mut elements {
+            if element.get("type").and_then(string).as_deref() != Some(CUSTOM) {
+                continue;
+            }
+            let call = ObjectFields::parse(element.to_raw().get()).and_then(|element| read_unjudged(&element));
+            let Some(call) = call.filter(|call| is_function(call)) else { continue };
+            element.remove(CUSTOM);
+            element.remove("type");
+            *element = object_at(Some(&with_tool_call(std::mem::take(element), &call)));
+            adopted.push(call.id);
+        }
+        if !adopted.is_empty() && self.replace_elements(&elements) {
+            self.well_formed = false;
+        }
+        adopted
+    }
+
+    fn make_custom(&mut self, id: &str, input: &str) -> bool {
+        let Some(call) = self.calls.iter().find(|call| call.id == id).filter(|_| !self.legacy).cloned() else {
+            return false;
+        };
+        let mut elements = self.call_objects();
+        let own = elements.iter_mut().find(|element| element.get("id").and_then(string).as_deref() == Some(id));
+        let Some(element) = own else { return false };
+        element.remove("function");
+        element.set("type", raw(CUSTOM));
+        element.set(CUSTOM, object([("name", raw(&call.name)), ("input", raw(input))]).to_raw());
+        self.replace_elements(&elements)
+    }
+
+    fn set_text(&mut self, text: &str) {
+        let content = with_text(self.fields().get("content"), text);
+        self.text = text_of(&content, "").map(Cow::into_owned);
+        self.fields.edit(|fields| fields.set("content", content));
+        self.size = self.fields().iter().map(|(key, value)| key.len() + value.get().len()).sum();
+    }
+
+    fn call_in_form(&mut self, legacy: bool) {
+        if self.calls.is_empty() && self.elements.is_empty() {
+            self.legacy = legacy;
+        }
+    }
+}
+
 /// Type of the call of a custom tool, and its member with name and input.
 const CUSTOM: &str = "custom";
 
@@ -402,7 +395,7 @@ mod tests {
     }
 
     fn written(message: &ChatMessage) -> Value {
-        serde_json::from_str(message.to_raw().get()).unwrap()
+        serde_json::from_str(message.chat_element().unwrap().get()).unwrap()
     }
 
     fn element(id: &str, name: &str, arguments: &str) -> Value {

@@ -3,17 +3,16 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 
-use super::fields::{present, string};
-use super::lazy_object::LazyObject;
-use super::parts::{AnswerForm, Finish};
+use super::chat_message::ChatMessage;
+use super::fields::{LazyObject, present, string};
+use super::forms::answer_form;
+use super::parts::{Finish, PartsForm, PartsMessage};
 use super::scanner::{Scanned, Scanner};
 use super::{AnswerError, AssistantMessage};
 use callwright_common::json::{RawObject, raw};
-use callwright_types::Call;
 use callwright_types::tool::CUSTOM_INPUT;
+use callwright_types::{Call, Protocol};
 
 /// Maximum number of choices of one completion. OpenAI allows 128.
 pub(super) const MAX_CHOICES: usize = 1024;
@@ -43,13 +42,8 @@ pub struct Choice {
     fields: LazyObject,
     received_finish_reason: Option<String>,
     edited: bool,
-    /// Form of an answer that is a list of parts, and how it ends if that was changed.
-    parts: Option<PartsChoice>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct PartsChoice {
-    form: &'static dyn AnswerForm,
+    protocol: Protocol,
+    /// How an answer that is a list of parts ends, if that was changed.
     finish: Option<Finish>,
 }
 
@@ -64,16 +58,14 @@ impl Choice {
         if !self.message.set_calls(calls) {
             return;
         }
-        self.message_changed();
-        if self.parts.is_some() {
-            let calls_remain = !self.message.calls().is_empty() || self.message.has_unjudged_calls();
-            self.finish(if calls_remain { Finish::Calls } else { Finish::Text });
+        self.edited = true;
+        let calls_remain = !self.message.calls().is_empty() || self.message.has_unjudged_calls();
+        if self.protocol != Protocol::Chat {
+            self.finish = Some(if calls_remain { Finish::Calls } else { Finish::Text });
             return;
         }
-        let calls_remain = !self.message.calls().is_empty() || self.message.has_unjudged_calls();
         let reason = match (self.finish_reason.as_deref(), calls_remain) {
-            (Some("stop"), true) if self.message.is_legacy() => "function_call",
-            (Some("stop"), true) => "tool_calls",
+            (Some("stop"), true) => self.reason_of_calls(),
             (Some("tool_calls" | "function_call"), false) => "stop",
             _ => return,
         };
@@ -86,17 +78,15 @@ impl Choice {
         let call = self.message.calls().iter().find(|call| call.id == id);
         let Some(input) = call.and_then(|call| custom_input(&call.arguments)) else { return false };
         let is_changed = self.message.make_custom(id, &input);
-        if is_changed {
-            self.message_changed();
-        }
+        self.edited |= is_changed;
         is_changed
     }
 
     /// Sets the finish reason for calls, in the message's own form. Returns whether that is a change.
     pub fn finish_with_calls(&mut self) -> bool {
-        if self.parts.is_some() {
+        if self.protocol != Protocol::Chat {
             let changes = self.contradicts_calls();
-            self.finish(Finish::Calls);
+            (self.finish, self.edited) = (Some(Finish::Calls), true);
             return changes;
         }
         let reason = self.reason_of_calls();
@@ -107,24 +97,13 @@ impl Choice {
 
     /// Whether the completion ended early, because of the token limit or a content filter.
     pub fn is_cut_off(&self) -> bool {
-        self.finish_reason.as_deref().is_some_and(|reason| match &self.parts {
-            Some(parts) => parts.form.is_cut_off(reason),
-            None => is_cut_off(reason),
-        })
+        self.finish_reason.as_deref().is_some_and(|reason| answer_form(self.protocol).is_cut_off(reason))
     }
 
     /// Whether the finish reason does not state that the answer ends with calls, although the message has calls and is not
     /// cut off.
     pub fn contradicts_calls(&self) -> bool {
-        match &self.parts {
-            Some(parts) => {
-                !self.message.calls().is_empty() && parts.form.contradicts_calls(self.finish_reason.as_deref())
-            }
-            None => {
-                let has_calls = !self.message.calls().is_empty() || self.message.has_unjudged_calls();
-                has_calls && !self.is_cut_off() && self.finish_reason.as_deref() != Some(self.reason_of_calls())
-            }
-        }
+        answer_form(self.protocol).contradicts_calls(&self.message, self.finish_reason.as_deref())
     }
 
     /// Returns the finish reason of a chat completion by its content: that of calls if it has any. A cut-off answer keeps
@@ -148,7 +127,7 @@ impl Choice {
     /// Sets the finish reason that follows from the content. Returns whether that is a change.
     pub fn derive_finish_reason(&mut self) -> bool {
         let reason = self.derived_finish_reason();
-        if self.parts.is_some() || self.finish_reason.as_deref() == Some(reason) {
+        if self.protocol != Protocol::Chat || self.finish_reason.as_deref() == Some(reason) {
             return false;
         }
         self.finish_reason = Some(reason.to_owned());
@@ -160,35 +139,26 @@ impl Choice {
         if self.message.is_legacy() { "function_call" } else { "tool_calls" }
     }
 
-    /// Records how the answer ends, for a list of parts.
-    fn finish(&mut self, finish: Finish) {
-        if let Some(parts) = &mut self.parts {
-            parts.finish = Some(finish);
-            self.edited = true;
-        }
-    }
-
-    /// Returns how an answer of parts ends, if that was changed.
-    pub(super) fn changed_finish(&self) -> Option<Finish> {
-        self.parts.as_ref().and_then(|parts| parts.finish)
-    }
-
     /// Creates the only choice of an answer that is a list of parts.
-    pub(super) fn of_parts(form: &'static dyn AnswerForm, fields: &RawObject) -> Result<Self, AnswerError> {
-        let parts: Vec<Box<RawValue>> = match present(fields.get(form.parts_key())) {
-            Some(list) => serde_json::from_str(list.get())
-                .map_err(|_| AnswerError::new(format!("`{}` of the answer is not a list", form.parts_key())))?,
-            None => Vec::new(),
-        };
+    pub(super) fn of_parts(form: &'static dyn PartsForm, fields: &RawObject) -> Result<Self, AnswerError> {
         Ok(Self {
             index: 0,
             finish_reason: form.finish_reason(fields),
-            message: AssistantMessage::of_parts(form, parts)?,
+            message: PartsMessage::read_in(form, fields)?.into(),
             fields: LazyObject::default(),
             received_finish_reason: None,
             edited: false,
-            parts: Some(PartsChoice { form, finish: None }),
+            protocol: form.protocol(),
+            finish: None,
         })
+    }
+
+    /// Writes the only choice of an answer that is a list of parts into its members.
+    pub(super) fn write_parts(&self, form: &dyn PartsForm, fields: &mut RawObject) {
+        if self.edited {
+            fields.set(form.parts_key(), raw(&self.message.parts()));
+            self.finish.into_iter().for_each(|finish| form.set_finish(fields, finish));
+        }
     }
 
     /// Converts text to calls: `text` is the remaining content, and `legacy` selects the legacy form of `calls`. The
@@ -198,7 +168,7 @@ impl Choice {
         self.message.set_text(text);
         self.message.call_in_form(legacy);
         self.message.set_calls(calls);
-        self.message_changed();
+        self.edited = true;
         if !calls.is_empty() && !self.is_cut_off() {
             self.finish_with_calls();
         }
@@ -207,7 +177,7 @@ impl Choice {
     /// Replaces the message's content; `logprobs` become `null`.
     pub fn set_text(&mut self, text: &str) {
         self.message.set_text(text);
-        self.message_changed();
+        self.edited = true;
     }
 
     /// Reads a choice in place; `position` replaces a missing index, and `body` contains the scanner's text. Returns `None`
@@ -219,7 +189,7 @@ impl Choice {
             match key.as_ref() {
                 "index" => index = scanner.value()?.parse().ok(),
                 "finish_reason" => finish_reason = scanner.string()?.map(Cow::into_owned),
-                "message" => message = Some(AssistantMessage::scan(scanner, body)?),
+                "message" => message = Some(ChatMessage::scan(scanner, body)?),
                 _ => scanner.skip()?,
             }
             Ok(())
@@ -228,31 +198,17 @@ impl Choice {
             return Ok(None);
         }
         let fields = LazyObject::of_text(body.slice(start..scanner.position()));
-        let message = message.unwrap_or_else(|| AssistantMessage::read(RawObject::default()));
+        let message = message.unwrap_or_else(|| ChatMessage::read(RawObject::default()));
         Ok(Some(message.map(|message| Self {
             index: index.unwrap_or(u32::try_from(position).unwrap_or(u32::MAX)),
             received_finish_reason: finish_reason.clone(),
             finish_reason,
-            message,
+            message: message.into(),
             fields,
             edited: false,
-            parts: None,
+            protocol: Protocol::Chat,
+            finish: None,
         })))
-    }
-
-    fn message_changed(&mut self) {
-        let Some(message) = self.message.chat() else {
-            self.edited = true;
-            return;
-        };
-        let message = message.fields().to_raw();
-        self.fields.edit(|fields| {
-            fields.set("message", message);
-            if present(fields.get("logprobs")).is_some() {
-                fields.set("logprobs", raw(&()));
-            }
-        });
-        self.edited = true;
     }
 
     pub(super) fn is_edited(&self) -> bool {
@@ -260,18 +216,22 @@ impl Choice {
     }
 
     fn is_finish_reason_edited(&self) -> bool {
-        self.parts.is_none() && self.received_finish_reason != self.finish_reason
+        self.protocol == Protocol::Chat && self.received_finish_reason != self.finish_reason
     }
-}
 
-impl Serialize for Choice {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if !self.is_finish_reason_edited() {
-            return self.fields.members().serialize(serializer);
-        }
+    /// Returns the element of a chat completion's `choices`.
+    pub(super) fn object(&self) -> RawObject {
         let mut fields = self.fields.members().clone();
-        fields.set("finish_reason", raw(&self.finish_reason));
-        fields.serialize(serializer)
+        if let Some(message) = self.message.chat().filter(|_| self.edited) {
+            fields.set("message", message.fields().to_raw());
+            if present(fields.get("logprobs")).is_some() {
+                fields.set("logprobs", raw(&()));
+            }
+        }
+        if self.is_finish_reason_edited() {
+            fields.set("finish_reason", raw(&self.finish_reason));
+        }
+        fields
     }
 }
 

@@ -7,6 +7,26 @@ use serde_json::value::RawValue;
 use super::fields::{ObjectFields, array, object, string};
 use callwright_common::json::raw;
 
+/// Separator between a text and the note after it.
+pub(super) const SEPARATOR: &str = "\n\n";
+
+/// Returns a part with text.
+pub(super) fn text_block(text: &str) -> Box<RawValue> {
+    object([("type", raw("text")), ("text", raw(text))]).to_raw()
+}
+
+/// Returns a content with a note after its text, which is `part` after a list of parts; `None` for a value of another type.
+/// The note is spliced into the JSON text of a string, so that existing escapes are preserved.
+pub(super) fn noted_content(content: &RawValue, note: &str, part: Box<RawValue>) -> Option<Box<RawValue>> {
+    if let Some(text) = content.get().strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        let note = raw(&format!("{SEPARATOR}{note}"));
+        return RawValue::from_string(format!("\"{text}{}", note.get().strip_prefix('"')?)).ok();
+    }
+    let mut parts: Vec<Box<RawValue>> = serde_json::from_str(content.get()).ok()?;
+    parts.push(part);
+    Some(raw(&parts))
+}
+
 /// Returns the text of a content: the string, or the text of its parts joined with `separator`. Returns `None` if it
 /// contains no text.
 pub(super) fn text_of<'a>(content: &'a RawValue, separator: &str) -> Option<Cow<'a, str>> {
@@ -39,7 +59,7 @@ pub(super) fn with_text(content: Option<&RawValue>, text: &str) -> Box<RawValue>
         (true, false) => raw(text),
         (false, true) => raw(&others),
         (false, false) => {
-            let text = object([("type", raw("text")), ("text", raw(text))]).to_raw();
+            let text = text_block(text);
             let parts: Vec<&RawValue> = others.into_iter().chain([&*text]).collect();
             raw(&parts)
         }

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::OnceLock;
 
+use bytes::Bytes;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -81,6 +83,44 @@ impl<'a> TextFields<'a> {
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a str)> {
         self.0.iter().map(|(name, value)| (name.as_ref(), *value))
     }
+}
+
+/// Object as it was received. Most answers are read in place and forwarded unchanged, and never need it in members.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LazyObject {
+    text: Bytes,
+    members: OnceLock<RawObject>,
+}
+
+impl LazyObject {
+    /// Creates an object from its text, which a [`Scanner`](super::scanner::Scanner) has read.
+    pub(super) fn of_text(text: Bytes) -> Self {
+        Self { text, members: OnceLock::new() }
+    }
+
+    /// Returns the members.
+    pub(super) fn members(&self) -> &RawObject {
+        self.members.get_or_init(|| parse(&self.text))
+    }
+
+    /// Changes the members.
+    pub(super) fn edit<T>(&mut self, edit: impl FnOnce(&mut RawObject) -> T) -> T {
+        let mut members = self.members.take().unwrap_or_else(|| parse(&self.text));
+        let result = edit(&mut members);
+        *self = Self::from(members);
+        result
+    }
+}
+
+impl From<RawObject> for LazyObject {
+    fn from(members: RawObject) -> Self {
+        Self { text: Bytes::new(), members: OnceLock::from(members) }
+    }
+}
+
+fn parse(text: &[u8]) -> RawObject {
+    // The text was scanned before, so this cannot fail.
+    RawObject::parse_bytes(text).unwrap_or_default()
 }
 
 /// Returns the raw value of a text that was scanned before.

@@ -31,7 +31,6 @@ mod fields;
 mod forms;
 mod keep_alive;
 mod kept;
-mod lazy_object;
 mod merge;
 mod message_calls;
 mod message_view;
@@ -57,7 +56,7 @@ mod tools;
 mod usage;
 
 pub use assembler::Assembler;
-pub use assistant::AssistantMessage;
+pub use assistant::{AssistantMessage, MessageContent};
 pub use choice::Choice;
 pub use chunk::{Chunk, StreamHead, StreamItem, read_item};
 pub use completion::Completion;

@@ -99,13 +99,15 @@ impl CallList {
     }
 }
 
-/// `function` of a call, or the legacy `function_call`.
+/// `function` or `custom` of a call, or the legacy `function_call`.
 #[derive(Default)]
 pub(super) struct FunctionCall<'a> {
     name: Option<Cow<'a, str>>,
     /// The string, or the text of another value.
     arguments: Option<Cow<'a, str>>,
     has_text_arguments: bool,
+    /// Input of a custom tool.
+    input: Option<Cow<'a, str>>,
 }
 
 impl<'a> FunctionCall<'a> {
@@ -123,6 +125,7 @@ impl<'a> FunctionCall<'a> {
                     function.arguments = Some(scanner.value()?).filter(|value| *value != "null").map(Cow::Borrowed);
                     function.has_text_arguments = false;
                 }
+                "input" => function.input = scanner.string()?,
                 _ => scanner.skip()?,
             }
             Ok(())
@@ -133,6 +136,12 @@ impl<'a> FunctionCall<'a> {
     /// Whether it has a name, and arguments as a string.
     pub(super) fn is_well_formed(&self) -> bool {
         self.name.is_some() && self.has_text_arguments
+    }
+
+    /// Returns the call as a request has it, whose arguments are text.
+    pub(super) fn in_request(self, id: String) -> Call {
+        let arguments = self.arguments.filter(|_| self.has_text_arguments).or(self.input);
+        Self { arguments, input: None, ..self }.with_id(id)
     }
 
     pub(super) fn with_id(self, id: String) -> Call {

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
+use super::assistant::MessageContent;
 use super::chat_message::ChatMessage;
 use super::content::{part_text, text_of};
 use super::fields::{ObjectFields, present, string};
-use callwright_common::json::RawObject;
 
 /// Members with the model's reasoning, in the order of lookup. Servers use one of them: `reasoning_content`
 /// (DeepSeek, SGLang, llama.cpp) or `reasoning` (vLLM, OpenRouter, Ollama).
@@ -44,42 +44,33 @@ pub(super) fn is_opaque(key: &str) -> bool {
     OPAQUE.contains(&key)
 }
 
-impl ChatMessage {
-    /// Returns the model's reasoning if it is separate from the text: in its own member, or in parts of the content.
-    pub(crate) fn reasoning(&self) -> Option<String> {
-        if self.is_plain() {
-            return None;
-        }
-        let members = REASONING.iter().filter_map(|key| self.fields().get(key).and_then(string));
-        let mut members = members.filter(|text| !text.trim().is_empty());
-        members.next().map(Cow::into_owned).or_else(|| {
-            let parts = self.content_parts();
-            let texts: Vec<Cow<'_, str>> = parts.iter().filter_map(|part| thinking(part)).collect();
-            (!texts.is_empty()).then(|| texts.concat())
-        })
+/// Returns the model's reasoning if it is separate from the text: in its own member, or in parts of the content.
+pub(super) fn reasoning_of(message: &ChatMessage) -> Option<String> {
+    if message.is_plain() {
+        return None;
     }
+    let members = REASONING.iter().filter_map(|key| message.fields().get(key).and_then(string));
+    let mut members = members.filter(|text| !text.trim().is_empty());
+    members.next().map(Cow::into_owned).or_else(|| {
+        let parts = content_parts(message);
+        let texts: Vec<Cow<'_, str>> = parts.iter().filter_map(|part| thinking(part)).collect();
+        (!texts.is_empty()).then(|| texts.concat())
+    })
+}
 
-    /// Whether the message contains only text and reasoning: no call, refusal, audio or image.
-    pub(crate) fn is_only_text(&self) -> bool {
-        self.calls().is_empty()
-            && !self.has_unjudged_calls()
-            && self.refusal().is_none()
-            && (self.is_plain()
-                || (OTHER_CONTENT.iter().all(|key| present(self.fields().get(key)).is_none_or(is_empty))
-                    && self.content_parts().into_iter().all(is_text_or_reasoning)))
-    }
+/// Whether a message contains only text and reasoning: no call, refusal, audio or image.
+pub(super) fn is_only_text(message: &ChatMessage) -> bool {
+    message.calls().is_empty()
+        && !message.has_unjudged_calls()
+        && message.refusal().is_none()
+        && (message.is_plain()
+            || (OTHER_CONTENT.iter().all(|key| present(message.fields().get(key)).is_none_or(is_empty))
+                && content_parts(message).into_iter().all(is_text_or_reasoning)))
+}
 
-    /// Returns the members that only the provider can interpret, such as signatures of reasoning. A message must
-    /// contain those of its own attempt.
-    pub(crate) fn opaque_members(&self) -> RawObject {
-        self.members_with(is_opaque)
-    }
-
-    /// Returns the parts of a content that is an array.
-    fn content_parts(&self) -> Vec<&RawValue> {
-        let content = self.fields().get("content");
-        content.and_then(|content| serde_json::from_str(content.get()).ok()).unwrap_or_default()
-    }
+/// Returns the parts of a content that is an array.
+fn content_parts(message: &ChatMessage) -> Vec<&RawValue> {
+    message.fields().get_as("content").unwrap_or_default()
 }
 
 fn is_text_or_reasoning(part: &RawValue) -> bool {

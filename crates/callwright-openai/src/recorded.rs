@@ -4,13 +4,11 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::choice::is_cut_off;
 use super::fields::{ObjectFields, present, string};
 use super::forms::{answer_form, request_form};
 use super::message_view::MessageView;
-use super::parts::{AnswerForm, RequestForm};
-use super::request::{view, visit_members};
-use super::tools::read_tool;
+use super::parts::RequestForm;
+use super::request::{RequestFields, visit_members};
 use super::{AnswerError, AssistantMessage, ModelRequest, ToolChoice};
 use callwright_common::json::RawObject;
 use callwright_types::{Protocol, RequestPart, Tool};
@@ -42,16 +40,9 @@ const TOOL_PLACES: [&str; 6] = ["messages", "input", "previous_response_id", "co
 #[derive(Debug)]
 pub struct RecordedAnswer<'a> {
     fields: ObjectFields<'a>,
-    /// The same members, for a protocol whose answers are lists of parts.
-    parts: Option<PartsRecord>,
-}
-
-#[derive(Debug)]
-struct PartsRecord {
     protocol: Protocol,
-    request: &'static dyn RequestForm,
-    answer: &'static dyn AnswerForm,
-    fields: RawObject,
+    /// The same members, as those of a request.
+    request: RequestFields,
 }
 
 impl<'a> RecordedAnswer<'a> {
@@ -63,8 +54,7 @@ impl<'a> RecordedAnswer<'a> {
     pub fn parse(text: &'a str) -> Result<Self, AnswerError> {
         let fields: ObjectFields<'a> =
             serde_json::from_str(text).map_err(|error| AnswerError::new(unreadable(&error)))?;
-        let protocol = protocol_of(&fields);
-        Ok(Self { parts: PartsRecord::new(protocol, text), fields })
+        Self::parse_in(protocol_of(&fields), text)
     }
 
     /// Parses a line whose protocol is known, as [`RecordedAnswer::parse`] does.
@@ -72,18 +62,23 @@ impl<'a> RecordedAnswer<'a> {
     /// # Errors
     /// Fails if it is not a JSON object.
     pub fn parse_in(protocol: Protocol, text: &'a str) -> Result<Self, AnswerError> {
-        let fields = serde_json::from_str(text).map_err(|error| AnswerError::new(unreadable(&error)))?;
-        Ok(Self { parts: PartsRecord::new(protocol, text), fields })
+        let unreadable = |error| AnswerError::new(unreadable(&error));
+        let fields = serde_json::from_str(text).map_err(unreadable)?;
+        Ok(Self { fields, protocol, request: RequestFields::parse(text.as_bytes()).map_err(unreadable)? })
     }
 
     /// Protocol of the answer.
     pub fn protocol(&self) -> Protocol {
-        self.parts.as_ref().map(|parts| parts.protocol).unwrap_or_default()
+        self.protocol
     }
 
     /// Whether the line has the conversation before the answer.
     pub fn has_conversation(&self) -> bool {
-        self.fields.get(self.parts.as_ref().map_or("messages", |parts| parts.request.conversation_key())).is_some()
+        self.fields.get(self.form().conversation_key()).is_some()
+    }
+
+    fn form(&self) -> &'static dyn RequestForm {
+        request_form(self.protocol)
     }
 
     /// Returns a member that belongs to the caller; `None` if it is absent or `null`.
@@ -101,26 +96,19 @@ impl<'a> RecordedAnswer<'a> {
         })?;
         let fields = RawObject::parse(message.get())
             .map_err(|_| AnswerError::new("`message` is not an object; give the assistant's message with its role"))?;
-        let Some(parts) = &self.parts else { return AssistantMessage::read(fields) };
-        let key = parts.answer.parts_key();
-        let list = fields.get_as::<Vec<Box<RawValue>>>(key);
-        let list = list.ok_or_else(|| AnswerError::new(format!("`message` has no list `{key}`")))?;
-        AssistantMessage::of_parts(parts.answer, list)
+        answer_form(self.protocol).read_message(fields)
     }
 
     /// Returns the messages of the request before the answer; empty if the line has none.
     pub fn messages(&self) -> Vec<MessageView<'_>> {
-        if let Some(parts) = &self.parts {
-            return parts.request.views(&parts.fields, &[]);
-        }
-        self.fields.items("messages").unwrap_or_default().into_iter().filter_map(view).collect()
+        self.form().views(&self.request, &[])
     }
 
     /// Passes all texts of the request, and its other content, to `visit`.
     pub fn visit_parts(&self, visit: &mut dyn FnMut(RequestPart<'_>)) {
         let members = self.fields.iter().filter(|(key, _)| REQUEST.contains(key));
         let members: Vec<(&str, &str)> = members.map(|(key, value)| (key, value.get())).collect();
-        visit_members(&members, self.parts.as_ref().map(|parts| parts.request), visit);
+        visit_members(&members, self.form(), visit);
     }
 
     /// Returns the text of the last user message.
@@ -152,7 +140,7 @@ impl<'a> RecordedAnswer<'a> {
             }
         }
         request.set("tools", RawValue::from_string(tools.to_owned()).ok()?);
-        ModelRequest::parse(self.protocol(), request.to_raw().get().as_bytes().to_vec().into()).ok()
+        ModelRequest::parse(self.protocol, request.to_raw().get().as_bytes().to_vec().into()).ok()
     }
 
     /// Whether the conversation brings tools, which need no list.
@@ -162,38 +150,21 @@ impl<'a> RecordedAnswer<'a> {
 
     /// Returns `tool_choice`, or the legacy `function_call`.
     pub fn tool_choice(&self) -> ToolChoice {
-        if let Some(parts) = &self.parts {
-            return parts.request.tool_choice(&parts.fields);
-        }
-        let choice = self.fields.get("tool_choice").or_else(|| self.fields.get("function_call"));
-        choice.map(|choice| ToolChoice::read(choice.get())).unwrap_or_default()
+        self.form().tool_choice(&self.request)
     }
 
     /// Whether the answer's text must be JSON.
     pub fn requires_json(&self) -> bool {
-        if let Some(parts) = &self.parts {
-            return parts.request.requires_json(&parts.fields);
-        }
-        let kind = self.fields.object("response_format").and_then(|format| format.string("type"));
-        kind.is_some_and(|kind| kind.starts_with("json"))
+        self.form().requires_json(&self.request)
     }
 
     /// Whether the answer is incomplete.
     pub fn is_cut_off(&self) -> bool {
-        let Some(parts) = &self.parts else {
-            return self.fields.string("finish_reason").is_some_and(|reason| is_cut_off(&reason));
-        };
+        let form = answer_form(self.protocol);
         let own = self.fields.string("finish_reason").map(Cow::into_owned);
         let message = || self.fields.get("message").and_then(|message| RawObject::parse(message.get()).ok());
-        let reason = own.or_else(|| parts.answer.finish_reason(&message()?));
-        reason.is_some_and(|reason| parts.answer.is_cut_off(&reason))
-    }
-}
-
-impl PartsRecord {
-    fn new(protocol: Protocol, text: &str) -> Option<Self> {
-        let (request, answer) = (request_form(protocol)?, answer_form(protocol)?);
-        Some(Self { protocol, request, answer, fields: RawObject::parse(text).ok()? })
+        let reason = own.or_else(|| form.finish_reason(&message()?));
+        reason.is_some_and(|reason| form.is_cut_off(&reason))
     }
 }
 
@@ -237,17 +208,14 @@ fn read_any_tool(element: &RawValue) -> Vec<Tool> {
     let Some(fields) = ObjectFields::parse(element.get()) else { return Vec::new() };
     let kind = fields.string("type").filter(|kind| !matches!(kind.as_ref(), "function" | "custom"));
     let has_definition = fields.get("function").is_some();
-    let form = match kind.as_deref() {
-        _ if fields.get("input_schema").is_some() => request_form(Protocol::Messages),
-        Some(_) if has_definition => None,
-        Some(kind) if kind != "namespace" && fields.get("name").is_some() => request_form(Protocol::Messages),
-        Some(_) => request_form(Protocol::Responses),
-        None => None,
+    let protocol = match kind.as_deref() {
+        _ if fields.get("input_schema").is_some() => Protocol::Messages,
+        Some(_) if has_definition => Protocol::Chat,
+        Some(kind) if kind != "namespace" && fields.get("name").is_some() => Protocol::Messages,
+        Some(_) => Protocol::Responses,
+        None => Protocol::Chat,
     };
-    match form {
-        Some(form) => form.read_tools(element),
-        None => read_tool(element).into_iter().collect(),
-    }
+    request_form(protocol).read_tools(element)
 }
 
 fn unreadable(error: &serde_json::Error) -> String {

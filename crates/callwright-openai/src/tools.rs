@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::fields::ObjectFields;
-use callwright_common::json::raw;
+use super::forms::request_form;
+use callwright_common::json::{RawObject, raw};
 use callwright_types::tool::Owner;
 use callwright_types::{Protocol, Tool, ToolKind};
 
-/// Parses one element of `tools`; `None` if it has no valid name.
+/// Parses one element of `tools` or of the legacy `functions`; `None` if it has no valid name.
 pub(super) fn read_tool(element: &RawValue) -> Option<Tool> {
     let element = ObjectFields::parse(element.get())?;
     let kind = element.string("type").unwrap_or(Cow::Borrowed("function"));
@@ -26,11 +26,6 @@ pub(super) fn read_tool(element: &RawValue) -> Option<Tool> {
         _ => (ToolKind::Predefined, Arc::default()),
     };
     Some(tool)
-}
-
-/// Parses one element of the legacy `functions`.
-pub(super) fn read_legacy_tool(element: &RawValue) -> Option<Tool> {
-    read_function(&ObjectFields::parse(element.get())?)
 }
 
 fn read_function(function: &ObjectFields<'_>) -> Option<Tool> {
@@ -61,7 +56,7 @@ pub struct WrittenTool {
     parameters: Arc<Value>,
     description: Option<String>,
     strict: bool,
-    element: OnceLock<Arc<RawValue>>,
+    chat: OnceLock<Arc<RawValue>>,
     legacy: OnceLock<Arc<RawValue>>,
     responses: OnceLock<Arc<RawValue>>,
     messages: OnceLock<Arc<RawValue>>,
@@ -89,7 +84,7 @@ impl WrittenTool {
             parameters,
             description: None,
             strict,
-            element: OnceLock::new(),
+            chat: OnceLock::new(),
             legacy: OnceLock::new(),
             responses: OnceLock::new(),
             messages: OnceLock::new(),
@@ -104,7 +99,7 @@ impl WrittenTool {
 
     /// Returns the JSON text of the tool as an element of `tools`.
     pub fn text(&self) -> &str {
-        self.element(false).get()
+        self.element(Protocol::Chat, false).get()
     }
 
     /// Returns the tool itself.
@@ -112,20 +107,15 @@ impl WrittenTool {
         &self.tool
     }
 
-    /// Returns the element for `tools` or, if `legacy`, for `functions`, which do not support `strict`.
-    pub(super) fn element(&self, legacy: bool) -> &Arc<RawValue> {
-        let written = if legacy { &self.legacy } else { &self.element };
-        written.get_or_init(|| self.write(legacy).into())
-    }
-
-    /// Returns the element for `tools` of a protocol whose answers are lists of parts, which `write` writes once.
-    pub(super) fn element_of(
-        &self,
-        protocol: Protocol,
-        write: impl FnOnce(WrittenToolFields<'_>) -> Box<RawValue>,
-    ) -> &Arc<RawValue> {
-        let written = if protocol == Protocol::Messages { &self.messages } else { &self.responses };
-        written.get_or_init(|| write(self.fields()).into())
+    /// Returns the element for `tools` of a protocol or, if `legacy`, for `functions`, which do not support `strict`.
+    pub(super) fn element(&self, protocol: Protocol, legacy: bool) -> &Arc<RawValue> {
+        let written = match protocol {
+            Protocol::Chat if legacy => &self.legacy,
+            Protocol::Chat => &self.chat,
+            Protocol::Responses => &self.responses,
+            Protocol::Messages => &self.messages,
+        };
+        written.get_or_init(|| request_form(protocol).write_tool(self.fields(), legacy).into())
     }
 
     fn fields(&self) -> WrittenToolFields<'_> {
@@ -137,30 +127,17 @@ impl WrittenTool {
             strict: self.strict,
         }
     }
+}
 
-    fn write(&self, legacy: bool) -> Box<RawValue> {
-        let WrittenToolFields { name, description, parameters, strict } = self.fields();
-        let strict = (strict && !legacy).then_some(true);
-        let function = Function { name, description, parameters, strict };
-        if legacy { raw(&function) } else { raw(&ToolElement::Function { function }) }
+impl WrittenToolFields<'_> {
+    /// Adds name and description to an object.
+    pub(crate) fn described(&self, mut object: RawObject) -> RawObject {
+        object.set("name", raw(self.name));
+        if let Some(description) = self.description {
+            object.set("description", raw(description));
+        }
+        object
     }
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum ToolElement<'a> {
-    Function { function: Function<'a> },
-}
-
-#[derive(Serialize)]
-struct Function<'a> {
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parameters: Option<&'a Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    strict: Option<bool>,
 }
 
 #[cfg(test)]
@@ -180,8 +157,8 @@ mod tests {
         assert_eq!((tool.name.as_str(), tool.description.as_str(), tool.kind), ("f", "d", ToolKind::Function));
         let parameters = tool.parameters.clone();
         let written = WrittenTool::new(Arc::new(tool), parameters, false);
-        assert_eq!(written.element(false).get(), value.to_string());
-        assert_eq!(written.element(true).get(), value["function"].to_string());
+        assert_eq!(written.element(Protocol::Chat, false).get(), value.to_string());
+        assert_eq!(written.element(Protocol::Chat, true).get(), value["function"].to_string());
     }
 
     #[test]
@@ -201,8 +178,11 @@ mod tests {
         let shown = json!({"type": "object", "properties": {}});
         let written = WrittenTool::new(Arc::new(tool), Arc::new(shown.clone()), true);
         let function = json!({"name": "f", "parameters": shown, "strict": true});
-        assert_eq!(written.element(false).get(), json!({"type": "function", "function": function}).to_string());
-        assert_eq!(written.element(true).get(), json!({"name": "f", "parameters": shown}).to_string());
+        assert_eq!(
+            written.element(Protocol::Chat, false).get(),
+            json!({"type": "function", "function": function}).to_string()
+        );
+        assert_eq!(written.element(Protocol::Chat, true).get(), json!({"name": "f", "parameters": shown}).to_string());
         assert_eq!(*written.tool().parameters, json!({"type": "object"}));
     }
 

@@ -7,10 +7,11 @@ use serde_json::value::RawValue;
 
 use super::blocks::{
     ASSISTANT, CONTENT, TOOL_RESULT, USER, blocks_of, is_blank_text, is_block, is_call_of_program, message,
-    result_block, text_block,
+    result_block,
 };
 use super::notes::result_with_note;
 use crate::AssistantMessage;
+use crate::content::text_block;
 use crate::fields::{ObjectFields, present};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Call;

@@ -8,17 +8,18 @@ use serde_json::value::RawValue;
 
 use super::blocks::{
     ASSISTANT, CALLER, CONTENT, REDACTED_THINKING, TEXT, THINKING, TOOL_USE, input, is_call_id, read_call,
-    reasoning_part, text_block,
+    reasoning_part,
 };
 use crate::chat_message::set_string;
 use crate::choice;
+use crate::content::text_block;
 use crate::error::THREAD_UNSUPPORTED;
 use crate::fields::{ObjectFields, object, present, string};
-use crate::parts::{AnswerForm, Finish, PartKind};
+use crate::parts::{AnswerForm, Finish, PartKind, PartsForm, PartsMessage};
 use crate::usage::count;
-use crate::{AnswerError, ErrorBody, ReasoningPart};
+use crate::{AnswerError, AssistantMessage, Choice, Completion, ErrorBody, ReasoningPart};
 use callwright_common::json::{RawObject, raw};
-use callwright_types::{Call, Usage, ids};
+use callwright_types::{Call, Protocol, Usage, ids};
 
 /// Member with the reason why the answer ended.
 pub(super) const STOP_REASON: &str = "stop_reason";
@@ -46,6 +47,83 @@ const OVERLOADED: u16 = 529;
 pub(crate) struct MessagesAnswer;
 
 impl AnswerForm for MessagesAnswer {
+    fn parse(&'static self, body: &Bytes) -> Result<Completion, AnswerError> {
+        Completion::parse_parts(self, body)
+    }
+
+    fn read_message(&'static self, fields: RawObject) -> Result<AssistantMessage, AnswerError> {
+        PartsMessage::read_message(self, &fields).map(Into::into)
+    }
+
+    fn minted(&'static self, model: &str) -> Completion {
+        Completion::of_parts(self, self.minted_members(model))
+    }
+
+    fn write_choices(&self, fields: &mut RawObject, choices: &[Choice]) {
+        choices.iter().for_each(|choice| choice.write_parts(self, fields));
+    }
+
+    fn finish_reason(&self, fields: &RawObject) -> Option<String> {
+        fields.get(STOP_REASON).and_then(string).map(Cow::into_owned)
+    }
+
+    fn is_cut_off(&self, reason: &str) -> bool {
+        CUT_OFF.contains(&reason)
+    }
+
+    fn contradicts_calls(&self, message: &AssistantMessage, reason: Option<&str>) -> bool {
+        let is_contrary = |reason| {
+            !matches!(reason, TOOL_USE | PAUSE_TURN) && !self.is_cut_off(reason) && !choice::is_cut_off(reason)
+        };
+        !message.calls().is_empty() && reason.is_none_or(is_contrary)
+    }
+
+    fn usage(&self, fields: &RawObject) -> Option<Usage> {
+        let usage = ObjectFields::parse(present(fields.get(USAGE))?.get())?;
+        let cached_tokens = count(&usage, "cache_read_input_tokens").unwrap_or(0);
+        let prompt_tokens = count(&usage, "input_tokens")
+            .unwrap_or(0)
+            .saturating_add(created_tokens(&usage))
+            .saturating_add(cached_tokens);
+        let completion_tokens = count(&usage, "output_tokens").unwrap_or(0);
+        let total_tokens = prompt_tokens.saturating_add(completion_tokens);
+        Some(Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens })
+    }
+
+    fn set_usage(&self, fields: &mut RawObject, usage: Usage) {
+        // An answer of the proxy states all counts: those of a stream's first event would stay in force otherwise.
+        let mut object: RawObject = fields.get_as(USAGE).unwrap_or_else(|| {
+            object([("cache_creation_input_tokens", raw(&0)), ("cache_read_input_tokens", raw(&usage.cached_tokens))])
+        });
+        let known = object.to_raw();
+        let in_cache = ObjectFields::parse(known.get()).map_or(0, |known| {
+            created_tokens(&known).saturating_add(count(&known, "cache_read_input_tokens").unwrap_or(0))
+        });
+        object.set("input_tokens", raw(&usage.prompt_tokens.saturating_sub(in_cache)));
+        object.set("output_tokens", raw(&usage.completion_tokens));
+        fields.set(USAGE, object.to_raw());
+    }
+
+    fn error_body(&self, error: &ErrorBody, status: StatusCode) -> Bytes {
+        let mut members = object([("type", raw(error_type(status))), ("message", raw(&error.message))]);
+        if let Some(code) = &error.code {
+            members.set("code", raw(code));
+        }
+        if error.code.as_deref() == Some(THREAD_UNSUPPORTED) {
+            // Clients with threads look for the reason here.
+            let details = object([("error_code", raw(THREAD_UNSUPPORTED)), ("unsupported", raw(&["thread"]))]);
+            members.set("details", details.to_raw());
+        }
+        let body = object([("type", raw("error")), ("error", members.to_raw())]);
+        body.to_raw().get().as_bytes().to_vec().into()
+    }
+}
+
+impl PartsForm for MessagesAnswer {
+    fn protocol(&self) -> Protocol {
+        Protocol::Messages
+    }
+
     fn parts_key(&self) -> &'static str {
         CONTENT
     }
@@ -89,20 +167,6 @@ impl AnswerForm for MessagesAnswer {
         block.to_raw()
     }
 
-    fn finish_reason(&self, fields: &RawObject) -> Option<String> {
-        fields.get(STOP_REASON).and_then(string).map(Cow::into_owned)
-    }
-
-    fn is_cut_off(&self, reason: &str) -> bool {
-        CUT_OFF.contains(&reason)
-    }
-
-    fn contradicts_calls(&self, reason: Option<&str>) -> bool {
-        reason.is_none_or(|reason| {
-            !matches!(reason, TOOL_USE | PAUSE_TURN) && !self.is_cut_off(reason) && !choice::is_cut_off(reason)
-        })
-    }
-
     fn set_finish(&self, fields: &mut RawObject, finish: Finish) {
         let reason = self.finish_reason(fields);
         let new = match (finish, reason.as_deref()) {
@@ -118,33 +182,7 @@ impl AnswerForm for MessagesAnswer {
         }
     }
 
-    fn usage(&self, fields: &RawObject) -> Option<Usage> {
-        let usage = ObjectFields::parse(present(fields.get(USAGE))?.get())?;
-        let cached_tokens = count(&usage, "cache_read_input_tokens").unwrap_or(0);
-        let prompt_tokens = count(&usage, "input_tokens")
-            .unwrap_or(0)
-            .saturating_add(created_tokens(&usage))
-            .saturating_add(cached_tokens);
-        let completion_tokens = count(&usage, "output_tokens").unwrap_or(0);
-        let total_tokens = prompt_tokens.saturating_add(completion_tokens);
-        Some(Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens })
-    }
-
-    fn set_usage(&self, fields: &mut RawObject, usage: Usage) {
-        // An answer of the proxy states all counts: those of a stream's first event would stay in force otherwise.
-        let mut object: RawObject = fields.get_as(USAGE).unwrap_or_else(|| {
-            object([("cache_creation_input_tokens", raw(&0)), ("cache_read_input_tokens", raw(&usage.cached_tokens))])
-        });
-        let known = object.to_raw();
-        let in_cache = ObjectFields::parse(known.get()).map_or(0, |known| {
-            created_tokens(&known).saturating_add(count(&known, "cache_read_input_tokens").unwrap_or(0))
-        });
-        object.set("input_tokens", raw(&usage.prompt_tokens.saturating_sub(in_cache)));
-        object.set("output_tokens", raw(&usage.completion_tokens));
-        fields.set(USAGE, object.to_raw());
-    }
-
-    fn minted(&self, model: &str) -> RawObject {
+    fn minted_members(&self, model: &str) -> RawObject {
         let no_blocks: [&RawValue; 0] = [];
         object([
             ("id", raw(&format!("msg_{}{}", ids::call_id(), ids::call_id()))),
@@ -165,20 +203,6 @@ impl AnswerForm for MessagesAnswer {
         }
         let is_message = has_content || kind.as_deref() == Some("message") || fields.contains(STOP_REASON);
         (!is_message).then(|| AnswerError::new("the answer has no `content`"))
-    }
-
-    fn error_body(&self, error: &ErrorBody, status: StatusCode) -> Bytes {
-        let mut members = object([("type", raw(error_type(status))), ("message", raw(&error.message))]);
-        if let Some(code) = &error.code {
-            members.set("code", raw(code));
-        }
-        if error.code.as_deref() == Some(THREAD_UNSUPPORTED) {
-            // Clients with threads look for the reason here.
-            let details = object([("error_code", raw(THREAD_UNSUPPORTED)), ("unsupported", raw(&["thread"]))]);
-            members.set("details", details.to_raw());
-        }
-        let body = object([("type", raw("error")), ("error", members.to_raw())]);
-        body.to_raw().get().as_bytes().to_vec().into()
     }
 }
 

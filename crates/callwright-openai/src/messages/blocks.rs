@@ -45,11 +45,6 @@ pub(super) const USER: &str = "user";
 /// Role of the messages of the model.
 pub(super) const ASSISTANT: &str = "assistant";
 
-/// Returns a text block.
-pub(super) fn text_block(text: &str) -> Box<RawValue> {
-    object([("type", raw(TEXT)), ("text", raw(text))]).to_raw()
-}
-
 /// Returns a block with the result of a call.
 pub(super) fn result_block(call_id: &str, text: &str, is_error: bool) -> Box<RawValue> {
     let mut block = object([("type", raw(TOOL_RESULT)), ("tool_use_id", raw(call_id)), (CONTENT, raw(text))]);

@@ -11,24 +11,24 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::value::RawValue;
 
-use super::blocks::{CACHE_CONTROL, CONTENT, TOOL_RESULT, USER, is_block, is_call_of_program, text_block};
+use super::blocks::{CACHE_CONTROL, CONTENT, TOOL_RESULT, USER, is_block, is_call_of_program};
 use super::views::{ViewOrigin, elements, located_views};
-use crate::content::part_text;
-use crate::fields::{ObjectFields, present};
-use crate::request::spliced;
+use crate::content::{noted_content, part_text, text_block};
+use crate::fields::ObjectFields;
+use crate::request::RequestFields;
 use callwright_common::json::{RawObject, raw};
 
 /// Position of a block in a conversation: the element, and the block in its content.
 type BlockPosition = (usize, usize);
 
 /// Returns the conversation with a note after the texts of some views, by position.
-pub(super) fn with_notes(fields: &RawObject, notes: &BTreeMap<usize, String>) -> Box<RawValue> {
+pub(super) fn with_notes(fields: &RequestFields, notes: &BTreeMap<usize, String>) -> Box<RawValue> {
     let elements = elements(fields);
     let breakpoint = last_breakpoint(fields, &elements);
     let of_programs = answers_to_programs(&elements);
     let last_user = elements.iter().rposition(|element| is_user(element)).filter(|last| !of_programs.contains(last));
     let mut edits: HashMap<usize, MessageNotes<'_>> = HashMap::new();
-    for (position, located) in located_views(fields.get("system"), elements.iter().copied()).into_iter().enumerate() {
+    for (position, located) in located_views(fields, elements.iter().copied()).into_iter().enumerate() {
         let Some(note) = notes.get(&position).filter(|_| located.view.text.is_some()) else { continue };
         let (element, place) = match located.origin {
             ViewOrigin::System => continue,
@@ -103,7 +103,7 @@ impl<'a> MessageNotes<'a> {
         if content.get().starts_with('"') {
             let mut content = content.to_owned();
             for (_, note) in &self.0 {
-                content = spliced(content.get(), note)?;
+                content = noted_content(&content, note, text_block(note))?;
             }
             return Some(content);
         }
@@ -142,14 +142,7 @@ fn is_text(block: &RawValue) -> bool {
 /// Returns a result with a note after its text.
 pub(super) fn result_with_note(block: &RawValue, note: &str) -> Option<Box<RawValue>> {
     let mut block = RawObject::parse(block.get()).ok()?;
-    let content = block.get(CONTENT)?;
-    let content = if content.get().starts_with('"') {
-        spliced(content.get(), note)?
-    } else {
-        let mut blocks: Vec<Box<RawValue>> = serde_json::from_str(content.get()).ok()?;
-        blocks.push(text_block(note));
-        raw(&blocks)
-    };
+    let content = noted_content(block.get(CONTENT)?, note, text_block(note))?;
     block.set(CONTENT, content);
     Some(block.to_raw())
 }
@@ -173,8 +166,8 @@ fn is_after(breakpoint: Option<BlockPosition>, element: usize, place: NotePlace,
 
 /// Returns the position of the last block with `cache_control`, in itself or in its content. A `cache_control` of the
 /// request applies to the last block.
-fn last_breakpoint(fields: &RawObject, elements: &[&RawValue]) -> Option<BlockPosition> {
-    let is_automatic = present(fields.get(CACHE_CONTROL)).is_some();
+fn last_breakpoint(fields: &RequestFields, elements: &[&RawValue]) -> Option<BlockPosition> {
+    let is_automatic = fields.get(CACHE_CONTROL).is_some();
     for (at, element) in elements.iter().enumerate().rev() {
         let message = ObjectFields::parse(element.get());
         let blocks: Vec<&RawValue> = message.and_then(|message| message.items(CONTENT)).unwrap_or_default();

@@ -8,17 +8,18 @@ use super::blocks::{ASSISTANT, CONTENT, reasoning_part};
 use super::views::elements;
 use crate::ReasoningPart;
 use crate::fields::ObjectFields;
+use crate::request::RequestFields;
 use callwright_common::json::{RawObject, raw};
 
 /// Returns the reasoning in the answers of the model, in order.
-pub(super) fn reasoning(fields: &RawObject) -> Vec<ReasoningPart> {
+pub(super) fn reasoning(fields: &RequestFields) -> Vec<ReasoningPart> {
     let blocks = elements(fields).into_iter().flat_map(answer_blocks);
     blocks.filter_map(block_reasoning).collect()
 }
 
 /// Returns the conversation without some of its reasoning, by position in [`reasoning`]. An answer of which no block
 /// remains is left out, because the API rejects empty messages.
-pub(super) fn without_reasoning(fields: &RawObject, positions: &BTreeSet<usize>) -> Box<RawValue> {
+pub(super) fn without_reasoning(fields: &RequestFields, positions: &BTreeSet<usize>) -> Box<RawValue> {
     let mut next = 0;
     let mut conversation: Vec<Box<RawValue>> = Vec::new();
     for element in elements(fields) {
@@ -53,8 +54,8 @@ pub(super) fn without_reasoning(fields: &RawObject, positions: &BTreeSet<usize>)
 }
 
 /// Whether the model thinks before its answer: `thinking` of any type but `disabled`.
-pub(super) fn is_thinking(fields: &RawObject) -> bool {
-    let thinking = fields.get("thinking").and_then(|thinking| ObjectFields::parse(thinking.get()));
+pub(super) fn is_thinking(fields: &RequestFields) -> bool {
+    let thinking = fields.get("thinking").and_then(ObjectFields::parse);
     thinking.is_some_and(|thinking| thinking.string("type").is_some_and(|kind| kind != "disabled"))
 }
 

@@ -11,14 +11,14 @@ use crate::KeptPart;
 use crate::fields::{ObjectFields, present};
 use crate::kept::KeptCall;
 use crate::parts::Rejoined;
+use crate::request::RequestFields;
 use callwright_common::json::{RawObject, raw};
 use callwright_types::tool_names::call_id;
 
 /// Returns the conversation with kept parts put back, by position of the assistant's view.
-pub(super) fn rejoined(fields: &RawObject, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined {
+pub(super) fn rejoined(fields: &RequestFields, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined {
     let elements = elements(fields);
-    let system = fields.get("system");
-    let views = located_views(system, elements.iter().copied());
+    let views = located_views(fields, elements.iter().copied());
     let parts: HashMap<ViewOrigin, &KeptPart> =
         views.iter().zip(0..).filter_map(|(located, position)| Some((located.origin, parts.get(&position)?))).collect();
     let mut conversation = RejoinedConversation::default();
@@ -29,7 +29,7 @@ pub(super) fn rejoined(fields: &RawObject, parts: &BTreeMap<usize, KeptPart>, lo
         }
     }
     conversation.push_results();
-    let new = located_views(system, conversation.elements.iter().map(|element| &**element));
+    let new = located_views(fields, conversation.elements.iter().map(|element| &**element));
     let positions = conversation.positions(&views, &new);
     Rejoined { conversation: raw(&conversation.elements), positions }
 }

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::blocks::TOOL_USE;
 use super::views::{elements, located_views};
 use super::{added, notes, predefined, reasoning, rejoin};
-use crate::fields::{ObjectFields, object, present};
+use crate::fields::{ObjectFields, object};
 use crate::parts::{Rejoined, RequestForm};
-use crate::request::{check_arrays, wrong_type};
+use crate::request::{Additions, RequestFields, check_arrays, wrong_type};
 use crate::tools::WrittenToolFields;
 use crate::{AssistantMessage, KeptPart, MessageView, ReasoningPart, RequestError, ToolChoice};
 use callwright_common::json::{RawObject, raw};
@@ -43,30 +42,30 @@ impl RequestForm for MessagesRequest {
         "messages"
     }
 
-    fn check(&self, fields: &RawObject) -> Result<(), RequestError> {
+    fn check(&self, fields: &RequestFields) -> Result<(), RequestError> {
         check_arrays(fields, &["messages", "tools"])?;
-        match present(fields.get("system")) {
-            Some(system) if !system.get().starts_with(['"', '[']) => Err(wrong_type("system", "a string or an array")),
+        match fields.get("system") {
+            Some(system) if !system.starts_with(['"', '[']) => Err(wrong_type("system", "a string or an array")),
             _ => Ok(()),
         }
     }
 
-    fn max_answer_tokens(&self, fields: &RawObject) -> Option<u64> {
+    fn max_answer_tokens(&self, fields: &RequestFields) -> Option<u64> {
         fields.get_as("max_tokens")
     }
 
-    fn parallel_tool_calls(&self, fields: &RawObject) -> bool {
+    fn parallel_tool_calls(&self, fields: &RequestFields) -> bool {
         let choice = member(fields, TOOL_CHOICE);
         !choice.and_then(|choice| choice.get_as(ONE_CALL)).unwrap_or(false)
     }
 
-    fn requires_json(&self, fields: &RawObject) -> bool {
+    fn requires_json(&self, fields: &RequestFields) -> bool {
         let format = member(fields, "output_config").and_then(|config| config.object("format"));
         let kind = format.or_else(|| member(fields, "output_format")).and_then(|format| format.string("type"));
         kind.as_deref() == Some("json_schema")
     }
 
-    fn tool_choice(&self, fields: &RawObject) -> ToolChoice {
+    fn tool_choice(&self, fields: &RequestFields) -> ToolChoice {
         let Some(choice) = member(fields, TOOL_CHOICE) else { return ToolChoice::Auto };
         match choice.string("type").as_deref() {
             Some("none") => ToolChoice::None,
@@ -76,7 +75,7 @@ impl RequestForm for MessagesRequest {
         }
     }
 
-    fn set_tool_choice(&self, fields: &mut RawObject, choice: &ToolChoice) {
+    fn new_tool_choice(&self, fields: &RequestFields, choice: &ToolChoice) -> (&'static str, Option<Box<RawValue>>) {
         let mut value: RawObject = fields.get_as(TOOL_CHOICE).unwrap_or_default();
         value.remove("name");
         let kind = match choice {
@@ -91,23 +90,21 @@ impl RequestForm for MessagesRequest {
             }
         };
         value.set("type", raw(kind));
-        match kind {
+        let value = match kind {
             // The API has no other member beside this type.
-            "none" => fields.set(TOOL_CHOICE, object([("type", raw(kind))]).to_raw()),
-            "auto" if value.iter().count() == 1 => drop(fields.remove(TOOL_CHOICE)),
-            _ => fields.set(TOOL_CHOICE, value.to_raw()),
-        }
+            "none" => Some(object([("type", raw(kind))]).to_raw()),
+            "auto" if value.iter().count() == 1 => None,
+            _ => Some(value.to_raw()),
+        };
+        (TOOL_CHOICE, value)
     }
 
     fn read_tools(&self, element: &RawValue) -> Vec<Tool> {
         ObjectFields::parse(element.get()).and_then(|element| read_tool(&element)).into_iter().collect()
     }
 
-    fn write_tool(&self, tool: WrittenToolFields<'_>) -> Box<RawValue> {
-        let mut element = object([("name", raw(tool.name))]);
-        if let Some(description) = tool.description {
-            element.set("description", raw(description));
-        }
+    fn write_tool(&self, tool: WrittenToolFields<'_>, _legacy: bool) -> Box<RawValue> {
+        let mut element = tool.described(RawObject::default());
         element.set("input_schema", input_schema(tool.parameters));
         if tool.strict {
             element.set("strict", raw(&true));
@@ -115,55 +112,51 @@ impl RequestForm for MessagesRequest {
         element.to_raw()
     }
 
-    fn elements(&self, fields: &RawObject) -> Vec<Box<RawValue>> {
-        elements(fields).into_iter().map(ToOwned::to_owned).collect()
-    }
-
-    fn views<'a>(&self, fields: &'a RawObject, added: &'a [Arc<RawValue>]) -> Vec<MessageView<'a>> {
+    fn views<'a>(&self, fields: &'a RequestFields, added: &'a [Arc<RawValue>]) -> Vec<MessageView<'a>> {
         let elements = elements(fields).into_iter().chain(added.iter().map(|element| &**element));
-        located_views(fields.get("system"), elements).into_iter().map(|located| located.view).collect()
+        located_views(fields, elements).into_iter().map(|located| located.view).collect()
     }
 
-    fn with_notes(&self, fields: &RawObject, notes: &BTreeMap<usize, String>) -> Box<RawValue> {
+    fn with_notes(&self, fields: &RequestFields, notes: &BTreeMap<usize, String>) -> Box<RawValue> {
         notes::with_notes(fields, notes)
     }
 
-    fn rejoined(&self, fields: &RawObject, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined {
+    fn rejoined(&self, fields: &RequestFields, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined {
         rejoin::rejoined(fields, parts, lost)
     }
 
-    fn reasoning(&self, fields: &RawObject) -> Vec<ReasoningPart> {
+    fn reasoning(&self, fields: &RequestFields) -> Vec<ReasoningPart> {
         reasoning::reasoning(fields)
     }
 
-    fn without_reasoning(&self, fields: &RawObject, positions: &BTreeSet<usize>) -> Box<RawValue> {
+    fn without_reasoning(&self, fields: &RequestFields, positions: &BTreeSet<usize>) -> Box<RawValue> {
         reasoning::without_reasoning(fields, positions)
     }
 
-    fn push_assistant(&self, added: &mut Vec<Arc<RawValue>>, message: &AssistantMessage) {
-        added::push_assistant(added, message);
+    fn push_assistant(&self, added: &mut Additions, message: &AssistantMessage) {
+        added::push_assistant(&mut added.messages, message);
     }
 
-    fn push_result(&self, added: &mut Vec<Arc<RawValue>>, call: &Call, text: &str, is_error: bool) {
-        added::push_result(added, call, text, is_error);
+    fn push_result(&self, added: &mut Additions, call: &Call, text: &str, is_error: bool) {
+        added::push_result(&mut added.messages, call, text, is_error);
     }
 
-    fn push_user(&self, added: &mut Vec<Arc<RawValue>>, text: &str) {
-        added::push_user(added, text);
+    fn push_user(&self, added: &mut Additions, text: &str) {
+        added::push_user(&mut added.messages, text);
     }
 
     fn carried(&self) -> &'static [&'static str] {
         &[CONTAINER]
     }
 
-    fn may_have_calls(&self, conversation: &str) -> bool {
-        memchr::memmem::find(conversation.as_bytes(), format!("\"{TOOL_USE}\"").as_bytes()).is_some()
+    fn call_words(&self) -> &'static [&'static str] {
+        &["\"tool_use\""]
     }
 }
 
 /// Returns a member that is an object.
-fn member<'a>(fields: &'a RawObject, key: &str) -> Option<ObjectFields<'a>> {
-    ObjectFields::parse(present(fields.get(key))?.get())
+fn member<'a>(fields: &'a RequestFields, key: &str) -> Option<ObjectFields<'a>> {
+    ObjectFields::parse(fields.get(key)?)
 }
 
 /// Parses an element of `tools`; `None` for a toolset and for an element without a name.
@@ -229,9 +222,14 @@ mod tests {
     }
 
     fn choice(text: &str, choice: &ToolChoice) -> String {
-        let mut fields = RawObject::parse(text).unwrap();
-        MessagesRequest.set_tool_choice(&mut fields, choice);
-        fields.to_raw().get().to_owned()
+        let fields = RequestFields::parse(text.as_bytes()).unwrap();
+        let (key, value) = MessagesRequest.new_tool_choice(&fields, choice);
+        let mut changed = RawObject::parse(text).unwrap();
+        match value {
+            Some(value) => changed.set(key, value),
+            None => drop(changed.remove(key)),
+        }
+        changed.to_raw().get().to_owned()
     }
 
     #[test]

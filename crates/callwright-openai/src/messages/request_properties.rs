@@ -10,7 +10,7 @@ use super::request::MessagesRequest;
 use super::testing::{call, request};
 use crate::KeptPart;
 use crate::parts::RequestForm;
-use callwright_common::json::RawObject;
+use crate::request::RequestFields;
 
 fn config() -> ProptestConfig {
     let rng_seed = prop::test_runner::RngSeed::Fixed(19);
@@ -60,7 +60,7 @@ proptest! {
         messages in conversation(),
         places in prop::collection::btree_set(0_usize..8, 0..5),
     ) {
-        let fields = RawObject::parse(&json!({ "messages": messages }).to_string()).unwrap();
+        let fields = RequestFields::parse(json!({ "messages": messages }).to_string().as_bytes()).unwrap();
         let views = MessagesRequest.views(&fields, &[]);
         let notes: BTreeMap<usize, String> = places.iter().map(|place| (*place, format!("note {place};"))).collect();
         let noted = MessagesRequest.with_notes(&fields, &notes);
@@ -80,7 +80,7 @@ proptest! {
 
     #[test]
     fn views_keep_their_text_when_parts_return(messages in conversation(), place in 0_usize..8) {
-        let fields = RawObject::parse(&json!({ "messages": messages }).to_string()).unwrap();
+        let fields = RequestFields::parse(json!({ "messages": messages }).to_string().as_bytes()).unwrap();
         let stored = r#"{"before":[{"role":"user","content":"hidden"}],
             "calls":[{"proxy":{"type":"tool_use","id":"p","name":"g","input":{}}},{"client":"c"}],"results":{"p":"1"}}"#;
         let part: KeptPart = serde_json::from_str(stored).unwrap();

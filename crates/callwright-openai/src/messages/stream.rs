@@ -15,7 +15,7 @@ use super::events::{
 use super::streamed_block::{BlockDelta, ContentKind, StreamedBlock, is_regular_start};
 use crate::assembler::keep_last;
 use crate::fields::{ObjectFields, string};
-use crate::parts::{AnswerForm, EventRole, MAX_PARTS, StreamForm};
+use crate::parts::{EventRole, MAX_PARTS, PartsForm, StreamForm};
 use crate::{AnswerError, Completion, SseEvent};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Protocol;
@@ -296,7 +296,7 @@ impl StreamForm for MessagesAssembly {
         if self.phase == StreamPhase::Stopped && message.get(STOP_REASON).is_none_or(|reason| reason.get() == "null") {
             message.insert(STOP_REASON.to_owned(), raw(if has_calls { TOOL_USE } else { END_TURN }));
         }
-        let minted = MessagesAnswer.minted("");
+        let minted = MessagesAnswer.minted_members("");
         for (key, value) in minted.iter() {
             if !message.contains_key(key) {
                 let value = if key == STOP_REASON { raw(&()) } else { value.to_owned() };
@@ -309,7 +309,7 @@ impl StreamForm for MessagesAssembly {
             message.insert(USAGE.to_owned(), self.usage.into_iter().collect::<RawObject>().to_raw());
         }
         // A message with a list of blocks, whose number was limited above, is a complete answer.
-        Completion::read(Protocol::Messages, &MessagesAnswer, message.into_iter().collect())
+        Completion::read(&MessagesAnswer, message.into_iter().collect())
             .unwrap_or_else(|_| Completion::of_text(Protocol::Messages, "", ""))
     }
 }

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use super::blocks::{ASSISTANT, CONTENT, TOOL_RESULT, TOOL_USE, USER, read_call};
 use crate::MessageView;
 use crate::content::{part_text, text_of};
-use crate::fields::{ObjectFields, present};
-use callwright_common::json::RawObject;
+use crate::fields::ObjectFields;
+use crate::request::RequestFields;
 
 /// Separator between the texts of blocks.
 const SEPARATOR: &str = "\n";
@@ -35,17 +35,17 @@ pub(super) struct LocatedView<'a> {
 }
 
 /// Returns the elements of the client's conversation.
-pub(super) fn elements(fields: &RawObject) -> Vec<&RawValue> {
-    present(fields.get("messages")).and_then(|list| serde_json::from_str(list.get()).ok()).unwrap_or_default()
+pub(super) fn elements(fields: &RequestFields) -> Vec<&RawValue> {
+    fields.get_as("messages").unwrap_or_default()
 }
 
 /// Returns the views of a conversation, in order. The position of a view is its index in this list.
 pub(super) fn located_views<'a>(
-    system: Option<&'a RawValue>,
+    fields: &'a RequestFields,
     elements: impl IntoIterator<Item = &'a RawValue>,
 ) -> Vec<LocatedView<'a>> {
     let mut views = Vec::new();
-    if let Some(system) = present(system) {
+    if let Some(system) = fields.get_as::<&RawValue>(SYSTEM) {
         let view = view(SYSTEM.into(), text_of(system, SEPARATOR));
         views.push(LocatedView { origin: ViewOrigin::System, view });
     }

@@ -15,7 +15,7 @@ use super::events::{
 use super::written_block::{SentBlock, write_block};
 use crate::emit::retry_after;
 use crate::fields::{object, present, string};
-use crate::parts::{AnswerForm, EventWriter, PartKind};
+use crate::parts::{AnswerForm, EventWriter, PartKind, PartsForm};
 use crate::{Completion, ReasoningPart, SseEvent};
 use callwright_common::json::{RawObject, raw};
 
@@ -161,7 +161,10 @@ impl EventWriter for MessagesWriter {
     }
 
     fn rest(&mut self, answer: &Completion, attempt: Option<usize>, out: &mut BytesMut) {
-        let Some(answer) = answer.object().filter(|_| !self.is_stopped) else { return };
+        if self.is_stopped {
+            return;
+        }
+        let answer = answer.object();
         if !self.has_head {
             let event = object([("type", raw(MESSAGE_START)), ("message", head(&answer).to_raw())]);
             write_event(MESSAGE_START, &event, out);

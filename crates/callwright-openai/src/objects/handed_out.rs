@@ -176,7 +176,7 @@ impl FinishedResponse {
     pub fn parse(body: &[u8]) -> Option<Self> {
         let response = RawObject::parse_bytes(body).ok()?;
         let status: String = response.get_as("status")?;
-        let usage = answer_form(Protocol::Responses)?.usage(&response)?;
+        let usage = answer_form(Protocol::Responses).usage(&response)?;
         FINAL_STATUSES.contains(&status.as_str()).then_some(())?;
         Some(Self { id: response.get_as("id")?, usage })
     }

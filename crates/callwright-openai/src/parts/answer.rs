@@ -6,10 +6,9 @@ use bytes::Bytes;
 use http::StatusCode;
 use serde_json::value::RawValue;
 
-use crate::error::{AnswerError, ErrorBody};
-use crate::reasoning_part::ReasoningPart;
+use crate::{AnswerError, AssistantMessage, Choice, Completion, ErrorBody, ReasoningPart};
 use callwright_common::json::RawObject;
-use callwright_types::{Call, Usage};
+use callwright_types::{Call, Protocol, Usage};
 
 /// Kind of a part of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +44,49 @@ pub(crate) enum Finish {
 
 /// Complete answers of a protocol. `fields` are the members of the answer object.
 pub(crate) trait AnswerForm: Debug + Sync {
+    /// Parses an answer.
+    ///
+    /// # Errors
+    /// Fails if it is not an answer, with a description that quotes nothing.
+    fn parse(&'static self, body: &Bytes) -> Result<Completion, AnswerError>;
+
+    /// Reads the model's message in an object: of a choice, or an answer that is a list of parts.
+    fn read_message(&'static self, fields: RawObject) -> Result<AssistantMessage, AnswerError>;
+
+    /// Returns a complete answer of the proxy without text and calls; its finish reason is that of text.
+    fn minted(&'static self, model: &str) -> Completion;
+
+    /// Writes the choices into the answer.
+    fn write_choices(&self, fields: &mut RawObject, choices: &[Choice]);
+
+    /// Returns why the answer ended, in the words of the protocol: `stop_reason`, or else `status` with the reason of an
+    /// incomplete response. `None` if it is absent.
+    fn finish_reason(&self, fields: &RawObject) -> Option<String>;
+
+    /// Whether a finish reason marks an incomplete answer: a token limit or a content filter.
+    fn is_cut_off(&self, reason: &str) -> bool;
+
+    /// Whether an answer that ended for this reason contradicts the calls in its message: Messages with `end_turn`, with a
+    /// word of another protocol, or without a reason.
+    fn contradicts_calls(&self, message: &AssistantMessage, reason: Option<&str>) -> bool;
+
+    /// Returns the token counts; cached tokens are part of the prompt's tokens.
+    fn usage(&self, fields: &RawObject) -> Option<Usage>;
+
+    /// Replaces the token counts; other members of `usage` are kept.
+    fn set_usage(&self, fields: &mut RawObject, usage: Usage);
+
+    /// Returns the body of an error response of the proxy for this status.
+    fn error_body(&self, error: &ErrorBody, _status: StatusCode) -> Bytes {
+        error.to_bytes()
+    }
+}
+
+/// Complete answers of a protocol that are lists of parts.
+pub(crate) trait PartsForm: AnswerForm {
+    /// Protocol of the answers.
+    fn protocol(&self) -> Protocol;
+
     /// Member with the parts: `output` or `content`.
     fn parts_key(&self) -> &'static str;
 
@@ -81,33 +123,13 @@ pub(crate) trait AnswerForm: Debug + Sync {
     /// Returns a text part: `part` with its text replaced, or a new part if it is `None`.
     fn with_text(&self, part: Option<&RawValue>, text: &str) -> Box<RawValue>;
 
-    /// Returns why the answer ended, in the words of the protocol: `stop_reason`, or else `status` with the reason of an
-    /// incomplete response. `None` if it is absent.
-    fn finish_reason(&self, fields: &RawObject) -> Option<String>;
-
-    /// Whether a finish reason marks an incomplete answer: a token limit or a content filter.
-    fn is_cut_off(&self, reason: &str) -> bool;
-
-    /// Whether an answer that ended for this reason contradicts calls in it: Messages with `end_turn`, with a word of
-    /// another protocol, or without a reason.
-    fn contradicts_calls(&self, reason: Option<&str>) -> bool;
-
     /// Sets the finish reason, unless the answer was cut off or already ends this way.
     fn set_finish(&self, fields: &mut RawObject, finish: Finish);
 
-    /// Returns the token counts; cached tokens are part of the prompt's tokens in both.
-    fn usage(&self, fields: &RawObject) -> Option<Usage>;
-
-    /// Replaces the token counts; other members of `usage` are kept.
-    fn set_usage(&self, fields: &mut RawObject, usage: Usage);
-
     /// Returns a complete answer of the proxy without parts and without usage; its finish reason is that of text.
-    fn minted(&self, model: &str) -> RawObject;
+    fn minted_members(&self, model: &str) -> RawObject;
 
     /// Returns the error of an answer with a success status that is an error object or a failed response: a description
     /// that quotes nothing.
     fn failure(&self, fields: &RawObject) -> Option<AnswerError>;
-
-    /// Returns the body of an error response of the proxy for this status.
-    fn error_body(&self, error: &ErrorBody, status: StatusCode) -> Bytes;
 }

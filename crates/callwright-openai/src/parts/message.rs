@@ -5,9 +5,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::value::RawValue;
 
-use super::answer::{AnswerForm, PartKind};
+use super::answer::{PartKind, PartsForm};
+use crate::assistant::MessageContent;
 use crate::error::AnswerError;
-use crate::fields::ObjectFields;
+use crate::fields::{ObjectFields, present};
 use crate::reasoning_part::ReasoningPart;
 use callwright_common::json::RawObject;
 use callwright_types::{Call, ids};
@@ -18,7 +19,7 @@ pub(crate) const MAX_PARTS: usize = 8192;
 /// The parts of an answer, in order.
 #[derive(Debug, Clone)]
 pub(crate) struct PartsMessage {
-    form: &'static dyn AnswerForm,
+    form: &'static dyn PartsForm,
     parts: Vec<Part>,
     /// Calls of functions, in order.
     calls: Vec<Call>,
@@ -34,7 +35,7 @@ struct Part {
 
 impl PartsMessage {
     /// Reads the parts of an answer.
-    pub(crate) fn read(form: &'static dyn AnswerForm, parts: Vec<Box<RawValue>>) -> Result<Self, AnswerError> {
+    pub(crate) fn read(form: &'static dyn PartsForm, parts: Vec<Box<RawValue>>) -> Result<Self, AnswerError> {
         if parts.len() > MAX_PARTS {
             return Err(AnswerError::new(format!("the answer has more than {MAX_PARTS} parts")));
         }
@@ -55,83 +56,22 @@ impl PartsMessage {
         Ok(message)
     }
 
-    pub(crate) fn text(&self) -> Option<String> {
-        let mut texts = self.parts.iter().filter_map(Part::text).peekable();
-        texts.peek()?;
-        Some(texts.collect())
+    /// Reads the parts in the members of an answer.
+    pub(crate) fn read_in(form: &'static dyn PartsForm, fields: &RawObject) -> Result<Self, AnswerError> {
+        let Some(list) = present(fields.get(form.parts_key())) else { return Self::read(form, Vec::new()) };
+        let parts = serde_json::from_str(list.get());
+        Self::read(
+            form,
+            parts.map_err(|_| AnswerError::new(format!("`{}` of the answer is not a list", form.parts_key())))?,
+        )
     }
 
-    pub(crate) fn size(&self) -> usize {
-        self.parts.iter().map(|part| part.raw.get().len()).sum()
-    }
-
-    pub(crate) fn refusal(&self) -> Option<String> {
-        let refusals = self.parts.iter().filter_map(|part| match &part.kind {
-            PartKind::Refusal(text) => Some(text.as_str()),
-            _ => None,
-        });
-        Some(refusals.collect::<String>()).filter(|text| !text.trim().is_empty())
-    }
-
-    pub(crate) fn reasoning(&self) -> Option<String> {
-        let texts = self.parts.iter().filter_map(|part| match &part.kind {
-            PartKind::Reasoning(text) => Some(text.as_str()),
-            _ => None,
-        });
-        Some(texts.collect::<Vec<_>>().join("\n")).filter(|text| !text.trim().is_empty())
-    }
-
-    pub(crate) fn is_only_text(&self) -> bool {
-        self.parts.iter().all(|part| matches!(part.kind, PartKind::Text(_) | PartKind::Reasoning(_)))
-    }
-
-    pub(crate) fn calls(&self) -> &[Call] {
-        &self.calls
-    }
-
-    /// Returns the namespaces of the calls that name one, by id.
-    pub(crate) fn namespaces(&self) -> HashMap<String, String> {
-        let parts = self.parts.iter();
-        parts.filter_map(|part| Some((part.call_id()?.to_owned(), self.form.namespace(&part.raw)?))).collect()
-    }
-
-    pub(crate) fn has_unjudged_calls(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part.kind, PartKind::Unjudged(_)))
-    }
-
-    pub(crate) fn unjudged_calls(&self) -> Vec<Call> {
-        let calls = self.parts.iter().filter_map(|part| match &part.kind {
-            PartKind::Unjudged(call) if !call.id.is_empty() => Some(call.clone()),
-            _ => None,
-        });
-        calls.collect()
-    }
-
-    pub(crate) fn is_well_formed(&self) -> bool {
-        self.well_formed
-    }
-
-    /// Returns the reasoning behind all other parts.
-    pub(crate) fn trailing_reasoning(&self) -> Vec<ReasoningPart> {
-        let trailing = self.parts.iter().rposition(|part| !matches!(part.kind, PartKind::Reasoning(_)));
-        let trailing = self.parts.get(trailing.map_or(0, |last| last + 1)..).unwrap_or_default();
-        trailing.iter().filter_map(|part| self.form.reasoning_part(&part.raw)).collect()
-    }
-
-    /// Returns the parts, with calls that are well-formed.
-    pub(crate) fn written(&self) -> Vec<Cow<'_, RawValue>> {
-        self.parts.iter().map(|part| self.written_part(part)).collect()
-    }
-
-    /// Returns the parts of calls that have an id, with it.
-    pub(crate) fn identified_calls(&self) -> Vec<(String, Box<RawValue>)> {
-        let calls = self.parts.iter().filter_map(|part| match &part.kind {
-            PartKind::Call { call, .. } | PartKind::Unjudged(call) => {
-                Some((call.id.clone(), self.written_part(part).into_owned()))
-            }
-            _ => None,
-        });
-        calls.collect()
+    /// Reads the parts of a message, which must have a list of them.
+    pub(crate) fn read_message(form: &'static dyn PartsForm, fields: &RawObject) -> Result<Self, AnswerError> {
+        match fields.get(form.parts_key()) {
+            Some(_) => Self::read_in(form, fields),
+            None => Err(AnswerError::new(format!("`message` has no list `{}`", form.parts_key()))),
+        }
     }
 
     fn written_part<'a>(&'a self, part: &'a Part) -> Cow<'a, RawValue> {
@@ -141,9 +81,104 @@ impl PartsMessage {
         }
     }
 
+    /// Returns the texts that `text` selects.
+    fn texts<'a>(&'a self, text: impl Fn(&'a PartKind) -> Option<&'a str>) -> impl Iterator<Item = &'a str> {
+        self.parts.iter().filter_map(move |part| text(&part.kind))
+    }
+
+    /// Returns the part of a new call with the members of the call before it, if that is of the same tool: it was divided
+    /// from that one.
+    fn divided(&self, raw: Box<RawValue>, call: &Call, before: &[Part]) -> Box<RawValue> {
+        let of_call = before.iter().rev().find_map(|part| match &part.kind {
+            PartKind::Call { call, .. } => Some((call, &part.raw)),
+            _ => None,
+        });
+        let Some((_, source)) = of_call.filter(|(other, _)| other.name == call.name) else { return raw };
+        let (Some(source), Ok(mut part)) = (ObjectFields::parse(source.get()), RawObject::parse(raw.get())) else {
+            return raw;
+        };
+        for key in self.form.members_of_divided() {
+            if let Some(value) = source.get(key) {
+                part.set(key, value.to_owned());
+            }
+        }
+        part.to_raw()
+    }
+}
+
+impl MessageContent for PartsMessage {
+    fn text(&self) -> Option<String> {
+        let mut texts = self.parts.iter().filter_map(Part::text).peekable();
+        texts.peek()?;
+        Some(texts.collect())
+    }
+
+    fn size(&self) -> usize {
+        self.parts.iter().map(|part| part.raw.get().len()).sum()
+    }
+
+    fn refusal(&self) -> Option<String> {
+        let refusals = self.texts(|kind| if let PartKind::Refusal(text) = kind { Some(text) } else { None });
+        Some(refusals.collect::<String>()).filter(|text| !text.trim().is_empty())
+    }
+
+    fn reasoning(&self) -> Option<String> {
+        let texts = self.texts(|kind| if let PartKind::Reasoning(text) = kind { Some(text) } else { None });
+        Some(texts.collect::<Vec<_>>().join("\n")).filter(|text| !text.trim().is_empty())
+    }
+
+    fn is_only_text(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part.kind, PartKind::Text(_) | PartKind::Reasoning(_)))
+    }
+
+    fn calls(&self) -> &[Call] {
+        &self.calls
+    }
+
+    fn namespaces(&self) -> HashMap<String, String> {
+        let parts = self.parts.iter();
+        parts.filter_map(|part| Some((part.call_id()?.to_owned(), self.form.namespace(&part.raw)?))).collect()
+    }
+
+    fn has_unjudged_calls(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part.kind, PartKind::Unjudged(_)))
+    }
+
+    fn unjudged_calls(&self) -> Vec<Call> {
+        let calls = self.parts.iter().filter_map(|part| match &part.kind {
+            PartKind::Unjudged(call) if !call.id.is_empty() => Some(call.clone()),
+            _ => None,
+        });
+        calls.collect()
+    }
+
+    fn is_well_formed(&self) -> bool {
+        self.well_formed
+    }
+
+    fn trailing_reasoning(&self) -> Vec<ReasoningPart> {
+        let trailing = self.parts.iter().rposition(|part| !matches!(part.kind, PartKind::Reasoning(_)));
+        let trailing = self.parts.get(trailing.map_or(0, |last| last + 1)..).unwrap_or_default();
+        trailing.iter().filter_map(|part| self.form.reasoning_part(&part.raw)).collect()
+    }
+
+    fn parts(&self) -> Vec<Cow<'_, RawValue>> {
+        self.parts.iter().map(|part| self.written_part(part)).collect()
+    }
+
+    fn call_elements(&self) -> Vec<(String, Box<RawValue>)> {
+        let calls = self.parts.iter().filter_map(|part| match &part.kind {
+            PartKind::Call { call, .. } | PartKind::Unjudged(call) => {
+                Some((call.id.clone(), self.written_part(part).into_owned()))
+            }
+            _ => None,
+        });
+        calls.collect()
+    }
+
     /// Replaces the calls. A part whose id is kept keeps its place before the parts that it preceded; new calls follow the
     /// last part.
-    pub(crate) fn set_calls(&mut self, calls: &[Call]) -> bool {
+    fn set_calls(&mut self, calls: &[Call]) -> bool {
         if self.well_formed && calls == self.calls {
             return false;
         }
@@ -178,28 +213,9 @@ impl PartsMessage {
         true
     }
 
-    /// Returns the part of a new call with the members of the call before it, if that is of the same tool: it was divided
-    /// from that one.
-    fn divided(&self, raw: Box<RawValue>, call: &Call, before: &[Part]) -> Box<RawValue> {
-        let of_call = before.iter().rev().find_map(|part| match &part.kind {
-            PartKind::Call { call, .. } => Some((call, &part.raw)),
-            _ => None,
-        });
-        let Some((_, source)) = of_call.filter(|(other, _)| other.name == call.name) else { return raw };
-        let (Some(source), Ok(mut part)) = (ObjectFields::parse(source.get()), RawObject::parse(raw.get())) else {
-            return raw;
-        };
-        for key in self.form.members_of_divided() {
-            if let Some(value) = source.get(key) {
-                part.set(key, value.to_owned());
-            }
-        }
-        part.to_raw()
-    }
-
     /// Reads the calls of custom tools that `is_function` accepts as calls of functions, with their input as arguments.
     /// They are not well-formed, so that they are written in that form. Returns their ids.
-    pub(crate) fn adopt_custom_calls(&mut self, is_function: impl Fn(&Call) -> bool) -> Vec<String> {
+    fn adopt_custom_calls(&mut self, is_function: &dyn Fn(&Call) -> bool) -> Vec<String> {
         let mut adopted = Vec::new();
         for part in &mut self.parts {
             if !matches!(part.kind, PartKind::Unjudged(_)) {
@@ -223,7 +239,7 @@ impl PartsMessage {
     }
 
     /// Writes the call with this id as a call of a custom tool. Returns whether there is one.
-    pub(crate) fn make_custom(&mut self, id: &str, input: &str) -> bool {
+    fn make_custom(&mut self, id: &str, input: &str) -> bool {
         let Some(part) = self.parts.iter_mut().find(|part| part.call_id() == Some(id)) else { return false };
         let Some(raw) = self.form.with_custom_call(&part.raw, input) else { return false };
         let mut call = Call { id: id.to_owned(), name: String::new(), arguments: input.to_owned() };
@@ -237,7 +253,7 @@ impl PartsMessage {
 
     /// Replaces the text. Text parts whose text is the beginning of `text` stay as they are; the first other one gets the
     /// rest, and later ones are removed.
-    pub(crate) fn set_text(&mut self, text: &str) {
+    fn set_text(&mut self, text: &str) {
         let mut rest = text;
         let mut is_changed = false;
         let parts = std::mem::take(&mut self.parts);

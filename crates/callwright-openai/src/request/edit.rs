@@ -3,18 +3,14 @@
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use serde::ser::{Error, SerializeMap};
-use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{ModelRequest, notes};
-use crate::fields::present;
-use crate::parts::RequestForm;
+use super::ModelRequest;
 use crate::scanner::{Malformed, Scanned, Scanner};
 use crate::{AssistantMessage, Completion, SentTool, ToolChoice, WrittenTool};
 use callwright_common::json::{RawObject, raw};
-use callwright_types::Call;
+use callwright_types::{Call, Protocol};
 
 impl ModelRequest {
     /// Replaces `model`.
@@ -33,10 +29,7 @@ impl ModelRequest {
 
     /// Returns the element of a tool in the form of the request.
     fn element_of(&self, tool: &WrittenTool) -> Arc<RawValue> {
-        match self.form {
-            Some(form) => tool.element_of(self.protocol, |fields| form.write_tool(fields)).clone(),
-            None => tool.element(self.is_legacy()).clone(),
-        }
+        tool.element(self.protocol, self.is_legacy()).clone()
     }
 
     /// Sends exactly these tools in this order. If there are none, the members that control tool choice are removed
@@ -57,39 +50,26 @@ impl ModelRequest {
     }
 
     fn put_tools(&mut self, tools: Vec<Arc<RawValue>>, replace: bool) {
-        let legacy = self.is_legacy();
-        let target = if legacy { &mut self.additions.functions } else { &mut self.additions.tools };
-        self.edited |= !(target.is_empty() && tools.is_empty());
-        *target = tools;
+        self.edited |= !(self.additions.tools.is_empty() && tools.is_empty());
+        self.additions.tools = tools;
         self.additions.replace_tools = replace;
     }
 
-    /// Replaces `tool_choice` (`function_call` in a legacy request). `Auto`, which is the default, removes the field;
-    /// so does a choice that the legacy form cannot express.
+    /// Replaces the tool choice. `Auto`, which is the default, removes it.
     pub fn set_tool_choice(&mut self, choice: ToolChoice) {
         if self.tool_choice() == choice {
             return;
         }
-        if let Some(form) = self.form {
-            form.set_tool_choice(Arc::make_mut(&mut self.fields).object_mut(), &choice);
-            self.edited = true;
-            return;
-        }
-        let (key, value) = if self.is_legacy() {
-            ("function_call", choice.to_legacy_value())
-        } else {
-            ("tool_choice", choice.to_value())
-        };
-        match value {
-            Some(value) => self.set(key, raw(&value)),
-            None => self.remove(key),
+        match self.form().new_tool_choice(&self.fields, &choice) {
+            (key, Some(value)) => self.set(key, value),
+            (key, None) => self.remove(key),
         }
     }
 
     /// Takes over the members of an answer that the request with its results must have: their ids, in an object of the
     /// client if it has sent one.
     pub fn carry(&mut self, answer: &Completion) {
-        for key in self.form.map_or(&[][..], |form| form.carried()) {
+        for key in self.form().carried() {
             let Some(id) = answer.id_in(key) else { continue };
             let value = match self.fields.get_as::<RawObject>(key) {
                 Some(mut settings) => {
@@ -104,56 +84,21 @@ impl ModelRequest {
 
     /// Appends the model's message unchanged, including unknown fields, reasoning and signatures.
     pub fn push_assistant(&mut self, message: &AssistantMessage) {
-        if let Some(form) = self.form {
-            form.push_assistant(&mut self.additions.messages, message);
-            self.edited = true;
-            return;
-        }
-        if !message.calls().is_empty() {
-            self.additions.legacy_calls = Some(message.is_legacy());
-        }
-        if let Some(element) = message.chat_element() {
-            self.push(element);
-        }
+        self.form().push_assistant(&mut self.additions, message);
+        self.edited = true;
     }
 
     /// Appends the result of a call: a `tool` message, or a `function` message if the call was made in the legacy
     /// form. `is_error` marks feedback on a call that was not executed or failed, in protocols that distinguish it.
     pub fn push_tool_result(&mut self, call: &Call, content: &str, is_error: bool) {
-        if let Some(form) = self.form {
-            form.push_result(&mut self.additions.messages, call, content, is_error);
-            self.edited = true;
-            return;
-        }
-        let legacy = self.additions.legacy_calls.unwrap_or_else(|| self.is_legacy());
-        let message = if legacy {
-            raw(&AddedMessage::Function { name: &call.name, content })
-        } else {
-            raw(&AddedMessage::Tool { tool_call_id: &call.id, content })
-        };
-        self.push(message);
+        self.form().push_result(&mut self.additions, call, content, is_error);
+        self.edited = true;
     }
 
     /// Appends a user message.
     pub fn push_user(&mut self, text: &str) {
-        if let Some(form) = self.form {
-            form.push_user(&mut self.additions.messages, text);
-            self.edited = true;
-            return;
-        }
-        self.push(raw(&AddedMessage::User { content: text }));
-    }
-
-    /// Replaces `stream`. If it is false, `stream_options` is removed too, because upstreams reject it without
-    /// streaming.
-    pub fn set_stream(&mut self, stream: bool) {
-        if self.stream != stream {
-            self.stream = stream;
-            self.set("stream", raw(&stream));
-        }
-        if !stream {
-            self.remove("stream_options");
-        }
+        self.form().push_user(&mut self.additions, text);
+        self.edited = true;
     }
 
     /// Returns the request with `stream_options.include_usage`, for a usage chunk at the end of the stream.
@@ -169,19 +114,19 @@ impl ModelRequest {
     /// Removes `store` of a chat completion, for the proxy's own requests. The answer to such a request in another
     /// protocol may become the client's answer, which it continues by its id.
     pub fn forget_storage(&mut self) {
-        if self.form.is_none() {
+        if self.protocol == Protocol::Chat {
             self.remove("store");
         }
     }
 
     /// Whether the request is a chat completion with `metadata`.
     pub fn has_chat_metadata(&self) -> bool {
-        self.form.is_none() && self.fields.contains("metadata")
+        self.protocol == Protocol::Chat && self.fields.contains("metadata")
     }
 
     /// Removes `metadata` of a chat completion, which providers accept only with `store`.
     pub fn forget_metadata(&mut self) {
-        if self.form.is_none() {
+        if self.protocol == Protocol::Chat {
             self.remove("metadata");
         }
     }
@@ -193,16 +138,9 @@ impl ModelRequest {
 
     /// Returns the body to send: the received bytes if nothing was edited.
     pub fn to_bytes(&self) -> Bytes {
-        if !self.edited {
-            return self.original.clone();
-        }
-        let mut body = Vec::with_capacity(self.original.len() + 256);
-        let written = match self.form {
-            Some(form) => serde_json::to_writer(&mut body, &EditedRequest { request: self, form }).is_ok(),
-            None => self.write_chat(&mut body).is_ok(),
-        };
+        let mut body = Vec::new();
         // Writing parsed JSON cannot fail. The received bytes are the fallback.
-        if written { body.into() } else { self.original.clone() }
+        if self.edited && self.write(&mut body).is_ok() { body.into() } else { self.original.clone() }
     }
 
     /// Returns the request as a JSON value, for traces. JSON nested deeper than 128 levels becomes a string.
@@ -213,9 +151,8 @@ impl ModelRequest {
     pub(super) fn set(&mut self, key: &str, value: Box<RawValue>) {
         Arc::make_mut(&mut self.fields).set(key, value);
         self.edited = true;
-        if matches!(key, "messages" | "input") {
-            self.viewed = OnceLock::new();
-            self.tool_words = Arc::default();
+        if key == self.form().conversation_key() {
+            (self.viewed, self.may_have_calls) = (OnceLock::new(), OnceLock::new());
         }
     }
 
@@ -226,44 +163,27 @@ impl ModelRequest {
         }
     }
 
-    fn push(&mut self, message: Box<RawValue>) {
-        self.additions.messages.push(message.into());
-        self.edited = true;
-    }
-}
-
-#[derive(Serialize)]
-#[serde(tag = "role", rename_all = "lowercase")]
-enum AddedMessage<'a> {
-    User { content: &'a str },
-    Tool { tool_call_id: &'a str, content: &'a str },
-    Function { name: &'a str, content: &'a str },
-}
-
-impl ModelRequest {
-    /// Writes the current state of a chat completion: the client's fields in their order, and arrays with the appended
-    /// items.
-    fn write_chat(&self, out: &mut Vec<u8>) -> Scanned<()> {
-        let ModelRequest { fields, additions, .. } = self;
-        let messages = fields.get("messages").filter(|_| !additions.notes.is_empty());
-        let noted = messages.and_then(|messages| notes::noted(messages, &additions.notes));
+    /// Writes the current state: the client's fields in their order, and arrays with the appended items.
+    fn write(&self, out: &mut Vec<u8>) -> Scanned<()> {
+        let Self { fields, additions, .. } = self;
+        let (form, conversation) = (self.form(), self.form().conversation_key());
+        let tools = if self.is_legacy() { "functions" } else { "tools" };
+        let added: [(&str, &[Arc<RawValue>]); 2] = [(conversation, &additions.messages), (tools, &additions.tools)];
+        let noted = (!additions.notes.is_empty()).then(|| form.with_notes(fields, &additions.notes));
         let mut separator = b'{';
         for (key, value) in fields.iter() {
-            let value = noted.as_deref().filter(|_| key == "messages").map_or(value, RawValue::get);
+            let value = noted.as_deref().filter(|_| key == conversation).map_or(value, RawValue::get);
             write_key(out, &mut separator, key)?;
-            match additions.of(key) {
-                [] => out.extend_from_slice(value.as_bytes()),
-                added => {
-                    let before = Some(value).filter(|value| *value != "null" && !additions.replace(key));
-                    write_array(out, before, added)?;
-                }
+            match added.iter().find(|(name, added)| *name == key && !added.is_empty()) {
+                Some((_, added)) if key == conversation => write_array(out, &form.as_list(value), added)?,
+                Some((_, added)) if additions.replace_tools => write_array(out, "null", added)?,
+                Some((_, added)) => write_array(out, value, added)?,
+                None => out.extend_from_slice(value.as_bytes()),
             }
         }
-        for (key, added) in additions.arrays() {
-            if !added.is_empty() && !fields.contains(key) {
-                write_key(out, &mut separator, key)?;
-                write_array(out, None, added)?;
-            }
+        for (key, added) in added.iter().filter(|(key, added)| !added.is_empty() && !fields.contains(key)) {
+            write_key(out, &mut separator, key)?;
+            write_array(out, "null", added)?;
         }
         if separator == b'{' {
             out.push(separator);
@@ -280,22 +200,17 @@ fn write_key(out: &mut Vec<u8>, separator: &mut u8, key: &str) -> Scanned<()> {
     Ok(())
 }
 
-/// Writes the items of an array and the added ones, without white space between them.
-fn write_array(out: &mut Vec<u8>, before: Option<&str>, added: &[Arc<RawValue>]) -> Scanned<()> {
+/// Writes the items of an array, or of `null`, and the added ones, without white space between them.
+fn write_array(out: &mut Vec<u8>, before: &str, added: &[Arc<RawValue>]) -> Scanned<()> {
     let start = out.len();
-    if let Some(before) = before {
-        let is_array = Scanner::new(before).array(|scanner| {
-            write_item(out, start, scanner.value()?);
-            Ok(())
-        })?;
-        if !is_array {
-            return Err(Malformed);
-        }
+    let is_array = Scanner::new(before).array(|scanner| {
+        write_item(out, start, scanner.value()?);
+        Ok(())
+    })?;
+    if !is_array && before != "null" {
+        return Err(Malformed);
     }
     added.iter().for_each(|item| write_item(out, start, item.get()));
-    if out.len() == start {
-        out.push(b'[');
-    }
     out.push(b']');
     Ok(())
 }
@@ -304,64 +219,6 @@ fn write_array(out: &mut Vec<u8>, before: Option<&str>, added: &[Arc<RawValue>])
 fn write_item(out: &mut Vec<u8>, start: usize, item: &str) {
     out.push(if out.len() == start { b'[' } else { b',' });
     out.extend_from_slice(item.as_bytes());
-}
-
-/// Serialises the current state of a request in a protocol with this form.
-struct EditedRequest<'a> {
-    request: &'a ModelRequest,
-    form: &'a dyn RequestForm,
-}
-
-impl Serialize for EditedRequest<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let ModelRequest { fields, additions, .. } = self.request;
-        let fields = fields.object();
-        let mut map = serializer.serialize_map(None)?;
-        let key = self.form.conversation_key();
-        let conversation = conversation(self.request, self.form);
-        for (name, value) in fields.iter() {
-            match conversation.as_deref().filter(|_| name == key) {
-                Some(conversation) => map.serialize_entry(name, conversation)?,
-                None if name == "tools" && !additions.tools.is_empty() => {
-                    let before = Some(value).filter(|_| !additions.replace_tools);
-                    map.serialize_entry(name, &joined::<S::Error>(before, &additions.tools)?)?;
-                }
-                None => map.serialize_entry(name, value)?,
-            }
-        }
-        if let Some(conversation) = conversation.filter(|_| !fields.contains(key)) {
-            map.serialize_entry(key, &conversation)?;
-        }
-        if !additions.tools.is_empty() && !fields.contains("tools") {
-            map.serialize_entry("tools", &additions.tools.iter().map(|tool| &**tool).collect::<Vec<_>>())?;
-        }
-        map.end()
-    }
-}
-
-/// Returns the conversation with notes and appended elements; `None` if it is unchanged.
-fn conversation(request: &ModelRequest, form: &dyn RequestForm) -> Option<Box<RawValue>> {
-    let ModelRequest { fields, additions, .. } = request;
-    let fields = fields.object();
-    let noted = (!additions.notes.is_empty()).then(|| form.with_notes(fields, &additions.notes));
-    if additions.messages.is_empty() {
-        return noted;
-    }
-    let mut elements = match &noted {
-        Some(noted) => serde_json::from_str(noted.get()).unwrap_or_default(),
-        None => form.elements(fields),
-    };
-    elements.extend(additions.messages.iter().map(|element| (**element).to_owned()));
-    Some(raw(&elements))
-}
-
-fn joined<'a, E: Error>(array: Option<&'a RawValue>, added: &'a [Arc<RawValue>]) -> Result<Vec<&'a RawValue>, E> {
-    let mut items: Vec<&RawValue> = match present(array) {
-        Some(array) => serde_json::from_str(array.get()).map_err(E::custom)?,
-        None => Vec::new(),
-    };
-    items.extend(added.iter().map(|item| &**item));
-    Ok(items)
 }
 
 #[cfg(test)]
@@ -373,7 +230,7 @@ mod tests {
     use crate::Completion;
     use callwright_common::json::RawObject;
     use callwright_types::tool::Owner;
-    use callwright_types::{Protocol, Tool, ToolKind};
+    use callwright_types::{Tool, ToolKind};
 
     fn request(text: &str) -> ModelRequest {
         ModelRequest::parse(Protocol::Chat, Bytes::copy_from_slice(text.as_bytes())).unwrap()
@@ -418,7 +275,6 @@ mod tests {
         let text = r#"{"model":"m", "stream":false,"tool_choice":"auto"}"#;
         let mut request = request(text);
         request.set_model("m");
-        request.set_stream(false);
         request.set_tool_choice(ToolChoice::Auto);
         request.add_tools(&[]);
         request.forget_storage();
@@ -522,16 +378,13 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_no_longer_streams_has_no_stream_options() {
-        let mut request =
-            request(r#"{"stream":true,"stream_options":{"include_usage":true},"store":true,"metadata":{}}"#);
-        request.set_stream(false);
+    fn requests_of_the_proxy_are_not_stored() {
+        let mut request = request(r#"{"stream":false,"store":true,"metadata":{}}"#);
         request.forget_storage();
         assert_eq!(request.to_bytes(), r#"{"stream":false,"metadata":{}}"#);
         assert!(request.has_chat_metadata());
         request.forget_metadata();
         assert_eq!(request.to_bytes(), r#"{"stream":false}"#);
-        assert!(!request.is_stream());
     }
 
     fn field() -> impl Strategy<Value = (String, String)> {

@@ -1,43 +1,45 @@
-//! Messages of a request.
+//! The conversation of a request: its views, notes on its texts, reasoning, and reinsertion of the parts that the client
+//! did not receive.
+//!
+//! Notes are stored separately and joined to the messages when the request is written. Code that reads the
+//! conversation therefore sees the original text without the notes.
 
-use std::borrow::Cow;
-use std::fmt::Write;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::Arc;
 
+use memchr::memmem;
 use serde_json::value::RawValue;
 
 use super::ModelRequest;
-use crate::content::text_of;
-use crate::message_view::MessageView;
-use crate::scanner::{Scanned, Scanner};
-use callwright_types::Call;
+use crate::content::SEPARATOR;
+use crate::parts::Rejoined;
+use crate::{KeptPart, MessageView, ReasoningPart};
+
+/// Parts of the types of reasoning, and of references to it.
+const REASONING: [&str; 3] = ["thinking", "reasoning", "item_reference"];
 
 impl ModelRequest {
     /// Returns the messages, including pushed ones. Elements that are not objects are omitted; the upstream decides
     /// about them.
     pub fn messages(&self) -> Vec<MessageView<'_>> {
-        if let Some(form) = self.form.filter(|_| !self.additions.messages.is_empty()) {
-            return form.views(self.fields.object(), &self.additions.messages);
+        if !self.additions.messages.is_empty() {
+            return self.form().views(&self.fields, &self.additions.messages);
         }
-        let pushed = self.additions.messages.iter().filter_map(|message| view(message));
-        self.client_views().iter().map(MessageView::borrowed).chain(pushed).collect()
+        self.client_views().iter().map(MessageView::borrowed).collect()
     }
 
     /// Returns the views of the client's messages, which are parsed at the first use.
     fn client_views(&self) -> &[MessageView<'static>] {
-        self.viewed.get_or_init(|| match self.form {
-            Some(form) => form.views(self.fields.object(), &[]).into_iter().map(MessageView::into_owned).collect(),
-            None => scan_views(self.fields.get("messages").unwrap_or("[]")).unwrap_or_default().into(),
-        })
+        self.viewed
+            .get_or_init(|| self.form().views(&self.fields, &[]).into_iter().map(MessageView::into_owned).collect())
     }
 
     /// Whether a message may contain calls. Searches for the names of their fields only, without parsing the
     /// messages.
     pub fn may_have_calls(&self) -> bool {
-        !self.additions.messages.is_empty()
-            || match self.form {
-                Some(form) => form.may_have_calls(self.conversation_text()),
-                None => self.tool_words().calls,
-            }
+        let search = || has_one_of(self.conversation_text(), self.form().call_words());
+        !self.additions.messages.is_empty() || *self.may_have_calls.get_or_init(search)
     }
 
     /// Returns the roles and texts of the client's messages up to and including the first user message. This text
@@ -53,100 +55,58 @@ impl ModelRequest {
         text
     }
 
-    pub(super) fn client_messages(&self) -> Vec<&RawValue> {
-        self.fields.get_as("messages").unwrap_or_default()
+    /// Returns the JSON text of the client's conversation.
+    pub(super) fn conversation_text(&self) -> &str {
+        self.fields.get(self.form().conversation_key()).unwrap_or_default()
+    }
+
+    /// Returns the pushed messages, in order.
+    pub fn pushed(&self) -> &[Arc<RawValue>] {
+        &self.additions.messages
+    }
+
+    /// Adds a note after the text of a message in the sent request, by its position among [`ModelRequest::messages`].
+    /// The text keeps its bytes and stays first; a content with several parts gets one more part. A second note
+    /// follows the first. A content of another type gets no note.
+    pub fn add_note(&mut self, place: usize, note: String) {
+        let known = self.additions.notes.entry(place).or_default();
+        if !known.is_empty() {
+            known.push_str(SEPARATOR);
+        }
+        known.push_str(&note);
+        self.edited = true;
+    }
+
+    /// Reinserts kept parts into their messages, by position among [`ModelRequest::messages`]. A missing result of a
+    /// part becomes `lost`. Notes move with their messages.
+    pub fn rejoin(&mut self, parts: &BTreeMap<usize, KeptPart>, lost: &str) {
+        let notes = std::mem::take(&mut self.additions.notes);
+        let Rejoined { conversation, positions } = self.form().rejoined(&self.fields, parts, lost);
+        let moved = notes.into_iter().filter_map(|(place, note)| Some(((*positions.get(place)?)?, note)));
+        self.additions.notes = moved.collect();
+        self.set(self.form().conversation_key(), conversation);
+    }
+
+    /// Returns the reasoning in the client's conversation, in order; none in chat completions, whose providers do not
+    /// verify it.
+    pub fn reasoning(&self) -> Vec<ReasoningPart> {
+        match has_one_of(self.conversation_text(), &REASONING) {
+            true => self.form().reasoning(&self.fields),
+            false => Vec::new(),
+        }
+    }
+
+    /// Removes reasoning from the client's conversation, by position in [`Self::reasoning`].
+    pub fn remove_reasoning(&mut self, positions: &BTreeSet<usize>) {
+        if !positions.is_empty() {
+            self.set(self.form().conversation_key(), self.form().without_reasoning(&self.fields, positions));
+        }
     }
 }
 
-/// Parses a message; `None` if it is not an object.
-pub(crate) fn view(message: &RawValue) -> Option<MessageView<'_>> {
-    scan_view(&mut Scanner::new(message.get())).ok()?
-}
-
-/// Reads the array of messages in one pass.
-fn scan_views(messages: &str) -> Scanned<Vec<MessageView<'static>>> {
-    let mut views = Vec::new();
-    Scanner::new(messages).array(|scanner| {
-        views.extend(scan_view(scanner)?.map(MessageView::into_owned));
-        Ok(())
-    })?;
-    Ok(views)
-}
-
-fn scan_view<'a>(scanner: &mut Scanner<'a>) -> Scanned<Option<MessageView<'a>>> {
-    let (mut role, mut text, mut tool_call_id, mut name) = (None, None, None, None);
-    let (mut calls, mut legacy_call) = (Vec::new(), None);
-    let is_object = scanner.object(|scanner, key| {
-        match key.as_ref() {
-            "role" => role = scanner.string()?,
-            "content" if scanner.peek() == Some(b'"') => text = scanner.string()?,
-            "content" => {
-                let content: Option<&RawValue> = serde_json::from_str(scanner.value()?).ok();
-                text = content.and_then(|content| text_of(content, "\n"));
-            }
-            "tool_calls" => calls = scan_calls(scanner)?,
-            "function_call" => legacy_call = scan_function(scanner)?.map(|function| function.with_id(String::new())),
-            "tool_call_id" => tool_call_id = scanner.string()?,
-            "name" => name = scanner.string()?,
-            _ => scanner.skip()?,
-        }
-        Ok(())
-    })?;
-    calls.extend(legacy_call);
-    let role = role.unwrap_or_default();
-    Ok(is_object.then_some(MessageView { role, text, calls: calls.into(), tool_call_id, name }))
-}
-
-fn scan_calls(scanner: &mut Scanner<'_>) -> Scanned<Vec<Call>> {
-    let mut calls = Vec::new();
-    scanner.array(|scanner| {
-        let (mut id, mut function, mut custom) = (None, None, None);
-        let is_object = scanner.object(|scanner, key| {
-            match key.as_ref() {
-                "id" => id = scanner.string()?,
-                "function" => function = scan_function(scanner)?,
-                "custom" => custom = scan_function(scanner)?,
-                _ => scanner.skip()?,
-            }
-            Ok(())
-        })?;
-        if is_object {
-            let function = function.or(custom).unwrap_or_default();
-            calls.push(function.with_id(id.unwrap_or_default().into_owned()));
-        }
-        Ok(())
-    })?;
-    Ok(calls)
-}
-
-/// `function` or `custom` of a call, or the legacy `function_call`.
-#[derive(Default)]
-struct CalledFunction<'a> {
-    name: Option<Cow<'a, str>>,
-    arguments: Option<Cow<'a, str>>,
-    input: Option<Cow<'a, str>>,
-}
-
-impl CalledFunction<'_> {
-    fn with_id(self, id: String) -> Call {
-        let arguments = self.arguments.or(self.input).unwrap_or_default().into_owned();
-        Call { id, name: self.name.unwrap_or_default().into_owned(), arguments }
-    }
-}
-
-/// Reads an object; `None` for another value.
-fn scan_function<'a>(scanner: &mut Scanner<'a>) -> Scanned<Option<CalledFunction<'a>>> {
-    let mut function = CalledFunction::default();
-    let is_object = scanner.object(|scanner, key| {
-        match key.as_ref() {
-            "name" => function.name = scanner.string()?,
-            "arguments" => function.arguments = scanner.string()?,
-            "input" => function.input = scanner.string()?,
-            _ => scanner.skip()?,
-        }
-        Ok(())
-    })?;
-    Ok(is_object.then_some(function))
+/// Whether a text has one of these words.
+pub(super) fn has_one_of(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| memmem::find(text.as_bytes(), word.as_bytes()).is_some())
 }
 
 #[cfg(test)]
@@ -187,5 +147,71 @@ mod tests {
     fn a_conversation_is_told_by_its_messages_up_to_the_first_user() {
         let request = ModelRequest::parse(Protocol::Chat, Bytes::from_static(TEXT.as_bytes())).unwrap();
         assert_eq!(request.first_messages_text(), "system: Be brief.\nuser: Where is\nUlm?\n");
+    }
+
+    fn request(messages: &str) -> ModelRequest {
+        ModelRequest::parse(Protocol::Chat, Bytes::from(format!(r#"{{"model":"m","messages":{messages},"n":1}}"#)))
+            .unwrap()
+    }
+
+    fn sent(messages: &str, place: usize) -> String {
+        let mut request = request(messages);
+        request.add_note(place, "see \"this\"".to_owned());
+        String::from_utf8(request.to_bytes().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn the_text_stays_first_and_to_the_byte() {
+        assert_eq!(
+            sent(r#"[7,{"role":"user"},{"role":"tool", "x":1.0,"content":"\u0041\/\ud800"}]"#, 1),
+            r#"{"model":"m","messages":[7,{"role":"user"},{"role":"tool","x":1.0,"content":"\u0041\/\ud800\n\nsee \"this\""}],"n":1}"#
+        );
+    }
+
+    #[test]
+    fn parts_are_kept_and_get_one_more_and_no_content_becomes_the_note() {
+        let part = r#"{"type":"text","text":"see \"this\""}"#;
+        let parts = sent(r#"[{"role":"tool","content":[{"type":"text", "text":"a"},{"type":"image_url"}]}]"#, 0);
+        assert!(
+            parts.contains(&format!(r#""content":[{{"type":"text", "text":"a"}},{{"type":"image_url"}},{part}]"#)),
+            "{parts}"
+        );
+        for absent in [r#"{"role":"tool"}"#, r#"{"role":"tool","content":null}"#] {
+            assert!(sent(&format!("[{absent}]"), 0).contains(r#""content":"see \"this\"""#));
+        }
+        assert!(sent(r#"[{"role":"tool","content":5}]"#, 0).contains(r#""content":5}"#), "left to the upstream");
+    }
+
+    #[test]
+    fn readers_of_the_conversation_see_what_was_said() {
+        let mut request = request(r#"[{"role":"tool","content":"a"}]"#);
+        request.add_note(0, "b".to_owned());
+        assert_eq!(request.messages()[0].text.as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn notes_move_with_their_messages_and_stand_before_what_is_pushed() {
+        let call = r#"{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
+        let mut request = request(&format!(r#"[{call},{{"role":"tool","tool_call_id":"a","content":"x"}}]"#));
+        request.add_note(1, "note".to_owned());
+        let part: KeptPart = serde_json::from_str(
+            r#"{"before":[{"role":"user","content":"before"}],"calls":[{"client":"a"}],"results":{}}"#,
+        )
+        .unwrap();
+        request.rejoin(&BTreeMap::from([(0, part)]), "lost");
+        request.push_user("and now?");
+        let messages = request.to_value()["messages"].clone();
+        let contents: Vec<_> = messages.as_array().unwrap().iter().map(|message| message["content"].as_str()).collect();
+        assert_eq!(contents, [Some("before"), None, Some("x\n\nnote"), Some("and now?")]);
+    }
+
+    #[test]
+    fn calls_are_found_by_the_members_of_chat_messages() {
+        let may_have_calls = |text: &str| {
+            let body = format!(r#"{{"messages":{text}}}"#);
+            ModelRequest::parse(Protocol::Chat, body.into()).unwrap().may_have_calls()
+        };
+        assert!(!may_have_calls(r#"[{"role": "tool", "content": "tools tool_calls"}]"#));
+        assert!(may_have_calls(r#"[{"tool_calls": []}]"#) && may_have_calls(r#"[{"function_call": {}}]"#));
     }
 }

@@ -1,14 +1,12 @@
 //! Request of any protocol, parsed in place and edited field by field.
 
+mod chat;
 mod edit;
 mod fields;
 mod messages;
-mod notes;
 mod provider_state;
-mod reasoning;
 mod recent_tools;
 mod texts;
-mod tool_words;
 mod tools_elsewhere;
 
 use std::collections::BTreeMap;
@@ -18,28 +16,22 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-pub(super) use messages::view;
-pub(crate) use notes::spliced;
-pub(crate) use texts::visit_members;
-pub use tools_elsewhere::ToolsElsewhere;
-
-use super::fields::{ObjectFields, present, string_in};
+use super::fields::{ObjectFields, string_in};
+use super::forms::request_form;
 use super::message_view::MessageView;
 use super::parts::RequestForm;
-use super::tools::{read_legacy_tool, read_tool};
 use super::{RequestError, ToolChoice};
-use callwright_common::json::RawObject;
 use callwright_types::{Protocol, Tool, ToolKind};
-use fields::RequestFields;
-use tool_words::ToolWords;
+pub(crate) use chat::ChatRequest;
+pub(crate) use fields::RequestFields;
+pub(crate) use texts::visit_members;
+pub use tools_elsewhere::ToolsElsewhere;
 
 /// Body of a request for an answer, in any protocol. Unedited parts keep their bytes and order; an unedited request is
 /// forwarded as the received bytes.
 #[derive(Debug, Clone)]
 pub struct ModelRequest {
     protocol: Protocol,
-    /// Operations of a protocol whose answers are lists of parts; `None` for chat completions.
-    form: Option<&'static dyn RequestForm>,
     original: Bytes,
     /// Shared by clones of a request until one of them is edited.
     fields: Arc<RequestFields>,
@@ -50,56 +42,44 @@ pub struct ModelRequest {
     edited: bool,
     /// Views of the client's messages, once they were read; shared by clones until the conversation is edited.
     viewed: OnceLock<Arc<[MessageView<'static>]>>,
-    /// Words about tools in the client's conversation, once they were searched for; shared like `viewed`.
-    tool_words: Arc<OnceLock<ToolWords>>,
+    /// Whether the client's conversation may have calls, once it was searched.
+    may_have_calls: OnceLock<bool>,
 }
 
 impl ModelRequest {
-    /// Parses a body of a protocol with this form.
-    pub(crate) fn read(
-        protocol: Protocol,
-        form: Option<&'static dyn RequestForm>,
-        body: Bytes,
-    ) -> Result<Self, RequestError> {
-        let fields = match (form, std::str::from_utf8(&body)) {
-            (None, Ok(text)) => RequestFields::parse(text),
-            _ => RawObject::parse_bytes(&body).map(RequestFields::from),
-        };
-        let fields = fields.map_err(|error| unreadable(&error))?;
-        match form {
-            Some(form) => form.check(fields.object())?,
-            None => {
-                let lists = ["messages", "tools", "functions"];
-                lists.into_iter().try_for_each(|key| check_array(key, fields.get(key)))?;
-            }
-        }
+    /// Parses a body.
+    ///
+    /// # Errors
+    /// Fails if it is not a JSON object, or if a field that the proxy uses has an invalid type. The upstream
+    /// validates absent and unknown fields.
+    pub fn parse(protocol: Protocol, body: Bytes) -> Result<Self, RequestError> {
+        let fields = RequestFields::parse(&body).map_err(|error| unreadable(&error))?;
+        request_form(protocol).check(&fields)?;
         let model = match fields.get("model") {
             Some(value) => string_in(value).ok_or_else(|| wrong_type("model", "a string"))?.into_owned(),
             None => String::new(),
         };
-        let stream = scalar(&fields, "stream", "true or false")?.unwrap_or(false);
-        let choice_count = if protocol == Protocol::Chat { choice_count(&fields)? } else { 1 };
-        let additions = Additions::default();
-        let fields = Arc::new(fields);
-        let viewed = OnceLock::new();
         Ok(Self {
             protocol,
-            form,
             original: body,
             model,
-            stream,
-            choice_count,
-            fields,
-            additions,
+            stream: scalar(&fields, "stream", "true or false")?.unwrap_or(false),
+            choice_count: if protocol == Protocol::Chat { choice_count(&fields)? } else { 1 },
+            additions: Additions { legacy_calls: chat::is_legacy(&fields), ..Additions::default() },
+            fields: Arc::new(fields),
             edited: false,
-            viewed,
-            tool_words: Arc::default(),
+            viewed: OnceLock::new(),
+            may_have_calls: OnceLock::new(),
         })
     }
 
     /// Protocol of the request.
     pub fn protocol(&self) -> Protocol {
         self.protocol
+    }
+
+    fn form(&self) -> &'static dyn RequestForm {
+        request_form(self.protocol)
     }
 
     /// Returns the size of the received body in bytes.
@@ -122,65 +102,36 @@ impl ModelRequest {
         self.choice_count
     }
 
-    /// Returns the token limit over all choices: `max_completion_tokens`, or else `max_tokens`, times `n`; `None` if
-    /// the request has no limit.
+    /// Returns the token limit over all choices; `None` if the request has no limit.
     pub fn max_answer_tokens(&self) -> Option<u64> {
-        if let Some(form) = self.form {
-            return form.max_answer_tokens(self.fields.object());
-        }
-        let limit: Option<u64> = self.fields.get_as("max_completion_tokens");
-        let of_choice = limit.or_else(|| self.fields.get_as("max_tokens"))?;
+        let of_choice = self.form().max_answer_tokens(&self.fields)?;
         Some(of_choice.saturating_mul(u64::from(self.choice_count)))
     }
 
     /// `stream_options.include_usage`; true in protocols whose streams always report usage.
     pub fn requests_usage_chunk(&self) -> bool {
-        if self.form.is_some() {
-            return true;
-        }
         let options = self.fields.get("stream_options").and_then(ObjectFields::parse);
-        options.and_then(|options| options.get_as("include_usage")).unwrap_or(false)
-    }
-
-    /// `logprobs: true`.
-    pub fn requests_logprobs(&self) -> bool {
-        self.fields.get_as("logprobs").unwrap_or(false)
+        self.protocol != Protocol::Chat || options.and_then(|options| options.get_as("include_usage")).unwrap_or(false)
     }
 
     /// Whether an answer may have several calls; true if the request does not state it.
     pub fn parallel_tool_calls(&self) -> bool {
-        if let Some(form) = self.form {
-            return form.parallel_tool_calls(self.fields.object());
-        }
-        self.fields.get_as("parallel_tool_calls").unwrap_or(true)
+        self.form().parallel_tool_calls(&self.fields)
     }
 
     /// Whether the request requires JSON as text.
     pub fn requires_json(&self) -> bool {
-        if let Some(form) = self.form {
-            return form.requires_json(self.fields.object());
-        }
-        let format = self.fields.get("response_format").and_then(ObjectFields::parse);
-        let kind = format.as_ref().and_then(|format| format.string("type"));
-        matches!(kind.as_deref(), Some("json_object" | "json_schema"))
+        self.form().requires_json(&self.fields)
     }
 
-    /// Returns `tool_choice`, or the legacy `function_call`.
+    /// Returns which tools the model may or must call.
     pub fn tool_choice(&self) -> ToolChoice {
-        if let Some(form) = self.form {
-            return form.tool_choice(self.fields.object());
-        }
-        let key = if self.is_legacy() { "function_call" } else { "tool_choice" };
-        self.fields.get(key).map(ToolChoice::read).unwrap_or_default()
+        self.form().tool_choice(&self.fields)
     }
 
     /// Whether the request uses the legacy `functions` or `function_call`, and not `tools`.
     pub fn is_legacy(&self) -> bool {
-        self.protocol == Protocol::Chat && !self.has("tools") && (self.has("functions") || self.has("function_call"))
-    }
-
-    fn has(&self, key: &str) -> bool {
-        self.fields.get(key).is_some()
+        self.protocol == Protocol::Chat && chat::is_legacy(&self.fields)
     }
 
     /// Returns the JSON text of the client's own `tools` (or legacy `functions`), a cache key for data derived from
@@ -192,29 +143,22 @@ impl ModelRequest {
     /// Returns the client's own tools, those of the provider's API among them. A tool without a valid name is omitted; the
     /// upstream validates it.
     pub fn client_tools(&self) -> Vec<Tool> {
-        if let Some(form) = self.form {
-            return self.tool_elements().into_iter().flat_map(|element| form.read_tools(element)).collect();
-        }
-        self.listed_tools().into_iter().filter_map(|(tool, _)| tool).collect()
+        self.tool_elements().into_iter().flat_map(|element| self.form().read_tools(element)).collect()
     }
 
     /// Returns the elements of the client's own list of tools: the JSON text of each element and, if it names exactly one
     /// tool that is called by its name, the tool.
     pub fn listed_tools(&self) -> Vec<(Option<Tool>, &str)> {
-        if let Some(form) = self.form {
-            let only = |element: &RawValue| {
-                let mut tools = form.read_tools(element);
-                let is_named = |tool: &Tool| match tool.kind {
-                    ToolKind::Function | ToolKind::Custom => true,
-                    ToolKind::Predefined => self.protocol != Protocol::Responses,
-                    ToolKind::BuiltIn => false,
-                };
-                tools.pop().filter(|tool| tools.is_empty() && is_named(tool))
-            };
-            return self.tool_elements().into_iter().map(|element| (only(element), element.get())).collect();
-        }
-        let read = if self.has("tools") { read_tool } else { read_legacy_tool };
-        self.tool_elements().into_iter().map(|element| (read(element), element.get())).collect()
+        let is_named = |tool: &Tool| match tool.kind {
+            ToolKind::Function | ToolKind::Custom => true,
+            ToolKind::Predefined => self.protocol != Protocol::Responses,
+            ToolKind::BuiltIn => false,
+        };
+        let only = |element: &RawValue| {
+            let mut tools = self.form().read_tools(element);
+            tools.pop().filter(|tool| tools.is_empty() && is_named(tool))
+        };
+        self.tool_elements().into_iter().map(|element| (only(element), element.get())).collect()
     }
 
     fn tool_elements(&self) -> Vec<&RawValue> {
@@ -234,12 +178,11 @@ fn unreadable(error: &serde_json::Error) -> RequestError {
 }
 
 /// Checks that members are arrays.
-pub(crate) fn check_arrays(fields: &RawObject, keys: &[&str]) -> Result<(), RequestError> {
-    keys.iter().try_for_each(|key| check_array(key, present(fields.get(key)).map(RawValue::get)))
-}
-
-fn check_array(key: &str, value: Option<&str>) -> Result<(), RequestError> {
-    if value.is_some_and(|value| !value.starts_with('[')) { Err(wrong_type(key, "an array")) } else { Ok(()) }
+pub(crate) fn check_arrays(fields: &RequestFields, keys: &[&str]) -> Result<(), RequestError> {
+    match keys.iter().find(|key| fields.get(key).is_some_and(|value| !value.starts_with('['))) {
+        Some(key) => Err(wrong_type(key, "an array")),
+        None => Ok(()),
+    }
 }
 
 pub(crate) fn wrong_type(key: &str, expected: &str) -> RequestError {
@@ -271,31 +214,16 @@ fn choice_count(fields: &RequestFields) -> Result<u32, RequestError> {
 /// Appended items. They are separate from the client's own arrays, so that these are neither parsed nor copied until
 /// they are sent.
 #[derive(Debug, Clone, Default)]
-struct Additions {
-    messages: Vec<Arc<RawValue>>,
+pub(crate) struct Additions {
+    /// Elements after those of the client's conversation.
+    pub(crate) messages: Vec<Arc<RawValue>>,
     /// Notes to append to the texts of the client's messages, by message position.
     notes: BTreeMap<usize, String>,
     tools: Vec<Arc<RawValue>>,
-    functions: Vec<Arc<RawValue>>,
     /// Whether the added tools replace the client's own list instead of extending it.
     replace_tools: bool,
     /// Whether the last pushed assistant message calls in the legacy form. Its results must have the same form.
-    legacy_calls: Option<bool>,
-}
-
-impl Additions {
-    fn arrays(&self) -> [(&'static str, &[Arc<RawValue>]); 3] {
-        [("messages", &self.messages), ("tools", &self.tools), ("functions", &self.functions)]
-    }
-
-    fn of(&self, key: &str) -> &[Arc<RawValue>] {
-        self.arrays().into_iter().find(|(name, _)| *name == key).map_or(&[], |(_, items)| items)
-    }
-
-    /// Whether the additions replace the client's own array.
-    fn replace(&self, key: &str) -> bool {
-        self.replace_tools && key != "messages"
-    }
+    legacy_calls: bool,
 }
 
 #[cfg(test)]
@@ -322,10 +250,10 @@ mod tests {
 
     #[test]
     fn absent_and_null_fields_have_the_documented_defaults() {
-        for text in ["{}", r#"{"model":null,"n":null,"stream":null,"messages":null,"tools":null,"logprobs":null}"#] {
+        for text in ["{}", r#"{"model":null,"n":null,"stream":null,"messages":null,"tools":null}"#] {
             let request = request(text);
             assert_eq!((request.model(), request.is_stream(), request.choice_count()), ("", false, 1));
-            assert!(request.parallel_tool_calls() && !request.requests_logprobs() && !request.requests_usage_chunk());
+            assert!(request.parallel_tool_calls() && !request.requests_usage_chunk());
             assert!(!request.requires_json());
             assert!(request.tools_text().is_none() && request.client_tools().is_empty() && !request.is_legacy());
             assert_eq!(request.tool_choice(), ToolChoice::Auto);
@@ -336,11 +264,11 @@ mod tests {
     #[test]
     fn set_fields_are_read() {
         let request = request(
-            r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"n":2,"logprobs":true,
+            r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"n":2,
                 "parallel_tool_calls":false,"tool_choice":"required","response_format":{"type":"json_object"},
                 "tools":[{"type":"function","function":{"name":"f"}},{"type":"function"}]}"#,
         );
-        assert!(request.is_stream() && request.requests_usage_chunk() && request.requests_logprobs());
+        assert!(request.is_stream() && request.requests_usage_chunk());
         assert!(request.requires_json());
         assert_eq!((request.choice_count(), request.parallel_tool_calls()), (2, false));
         assert_eq!(request.tool_choice(), ToolChoice::Required);

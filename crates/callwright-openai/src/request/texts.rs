@@ -55,21 +55,21 @@ type PartVisitor<'v> = dyn FnMut(RequestPart<'_>) + 'v;
 impl ModelRequest {
     /// Passes all texts of the request, and its other content, to `visit`.
     pub fn visit_parts(&self, visit: &mut PartVisitor<'_>) {
-        visit_members(&self.fields.iter().collect::<Vec<_>>(), self.form, visit);
+        visit_members(&self.fields.iter().collect::<Vec<_>>(), self.form(), visit);
         for message in &self.additions.messages {
             element(message, visit);
         }
         for note in self.additions.notes.values() {
             visit(RequestPart::Text(TextAuthor::Client, note));
         }
-        for tool in self.additions.tools.iter().chain(&self.additions.functions) {
-            definition(tool, self.form, visit);
+        for tool in &self.additions.tools {
+            definition(tool, self.form(), visit);
         }
     }
 }
 
 /// Passes the texts of the members of a request to `visit`: those of the conversation in its order, then all others.
-pub(crate) fn visit_members(members: &[(&str, &str)], form: Option<&dyn RequestForm>, visit: &mut PartVisitor<'_>) {
+pub(crate) fn visit_members(members: &[(&str, &str)], form: &dyn RequestForm, visit: &mut PartVisitor<'_>) {
     for (_, value) in members.iter().filter(|(key, _)| INSTRUCTIONS.contains(key)) {
         content(value, TextAuthor::Client, visit);
     }
@@ -261,9 +261,8 @@ fn file(data: &str, visit: &mut PartVisitor<'_>) {
 }
 
 /// Visits the strings of a tool's definition. A tool of the API reads content that the request does not have.
-fn definition(tool: &RawValue, form: Option<&dyn RequestForm>, visit: &mut PartVisitor<'_>) {
-    let tools = form.map(|form| form.read_tools(tool)).unwrap_or_default();
-    if tools.iter().any(|tool| tool.kind == ToolKind::BuiltIn) {
+fn definition(tool: &RawValue, form: &dyn RequestForm, visit: &mut PartVisitor<'_>) {
+    if form.read_tools(tool).iter().any(|tool| tool.kind == ToolKind::BuiltIn) {
         visit(RequestPart::Hidden);
     }
     match serde_json::from_str(tool.get()) {

@@ -2,20 +2,19 @@
 //! those that the provider's state may have.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
-use memchr::memmem::Finder;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::ModelRequest;
-use super::tool_words::ToolWords;
+use super::messages::has_one_of;
 use crate::fields::{ObjectFields, array};
 use callwright_types::{Protocol, Tool, tool_names};
 
 /// Member of an element of a conversation with the tools that it brings: of items `additional_tools` and
 /// `tool_search_output` of Responses, and of messages.
 const TOOLS: &str = "tools";
+const LIST: &str = "\"tools\"";
 
 /// Type of a block that names a tool which a search has found, and its member with the name.
 const REFERENCE: &str = "tool_reference";
@@ -24,7 +23,7 @@ const REFERENCED: &str = "tool_name";
 /// Type of a block with the result of a client's tool.
 const CLIENT_RESULT: &str = "tool_result";
 
-static NAMESPACE_TYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"namespace\""));
+const NAMESPACE: &str = "\"namespace\"";
 
 /// Maximum number of elements whose tools are read, and of names of referenced tools.
 const MAX_LISTS: usize = 1_000;
@@ -80,14 +79,14 @@ impl ModelRequest {
         if self.protocol == Protocol::Responses {
             self.tools_text().into_iter().for_each(|list| add_qualified(list, &mut elsewhere.qualified));
         }
-        let (text, words) = (self.conversation_text(), self.tool_words());
-        if words.reference {
+        let text = self.conversation_text();
+        if has_one_of(text, &[REFERENCE]) {
             let References { names, are_of_client } = references(text);
             elsewhere.referenced = names;
             // The request lists what the client's search has found so far.
             elsewhere.is_open |= are_of_client;
         }
-        if words.list {
+        if has_one_of(text, &[LIST]) {
             let elements: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
             let lists = elements.into_iter().filter_map(|element| ObjectFields::parse(element.get()));
             let lists = lists.flat_map(|element| lists_of(&element)).filter_map(|list| array(list).map(|_| list));
@@ -101,14 +100,7 @@ impl ModelRequest {
     /// clients bring a changed tool again.
     pub fn read_tools_elsewhere(&self, elsewhere: &ToolsElsewhere) -> Vec<Tool> {
         let lists = elsewhere.lists.iter().rev().filter_map(|list| serde_json::from_str::<Vec<&RawValue>>(list).ok());
-        lists.flatten().flat_map(|element| self.read_element(element)).collect()
-    }
-
-    fn read_element(&self, element: &RawValue) -> Vec<Tool> {
-        match self.form {
-            Some(form) => form.read_tools(element),
-            None => super::read_tool(element).into_iter().collect(),
-        }
+        lists.flatten().flat_map(|element| self.form().read_tools(element)).collect()
     }
 
     /// Whether the client or the provider has tools that the request does not list.
@@ -146,7 +138,7 @@ fn lists_of<'a>(element: &ObjectFields<'a>) -> Vec<&'a RawValue> {
 
 /// Adds the names of the tools of namespaces in a list.
 fn add_qualified(list: &str, names: &mut BTreeSet<(String, String)>) {
-    if NAMESPACE_TYPE.find(list.as_bytes()).is_none() {
+    if !has_one_of(list, &[NAMESPACE]) {
         return;
     }
     let elements: Vec<&RawValue> = serde_json::from_str(list).unwrap_or_default();
@@ -176,7 +168,7 @@ fn references(text: &str) -> References {
     let mut found = References::default();
     let elements: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
     for element in elements {
-        if ToolWords::in_text(element.get()).reference
+        if has_one_of(element.get(), &[REFERENCE])
             && let Ok(value) = serde_json::from_str::<Value>(element.get())
         {
             found.add(&value, MAX_DEPTH, false);

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use http::StatusCode;
 use serde_json::value::RawValue;
 
 use super::item::{CALLER, ItemKind, call_of, new_id, reasoning_part};
@@ -11,17 +10,82 @@ use crate::chat_message::{object_at, set_string};
 use crate::completion::now;
 use crate::content::part_text;
 use crate::fields::{ObjectFields, object, present, string};
-use crate::parts::{AnswerForm, Finish, PartKind};
+use crate::parts::{AnswerForm, Finish, PartKind, PartsForm, PartsMessage};
 use crate::usage::count;
-use crate::{AnswerError, ErrorBody, ReasoningPart};
+use crate::{AnswerError, AssistantMessage, Choice, Completion, ReasoningPart};
 use callwright_common::json::{RawObject, raw};
-use callwright_types::{Call, Usage};
+use callwright_types::{Call, Protocol, Usage};
 
 /// Answers of this protocol.
 #[derive(Debug)]
 pub(crate) struct ResponsesAnswer;
 
 impl AnswerForm for ResponsesAnswer {
+    fn parse(&'static self, body: &Bytes) -> Result<Completion, AnswerError> {
+        Completion::parse_parts(self, body)
+    }
+
+    fn read_message(&'static self, fields: RawObject) -> Result<AssistantMessage, AnswerError> {
+        PartsMessage::read_message(self, &fields).map(Into::into)
+    }
+
+    fn minted(&'static self, model: &str) -> Completion {
+        Completion::of_parts(self, self.minted_members(model))
+    }
+
+    fn write_choices(&self, fields: &mut RawObject, choices: &[Choice]) {
+        choices.iter().for_each(|choice| choice.write_parts(self, fields));
+    }
+
+    fn finish_reason(&self, fields: &RawObject) -> Option<String> {
+        let status = fields.get("status").and_then(string)?;
+        if status != INCOMPLETE {
+            return Some(status.into_owned());
+        }
+        let details = present(fields.get("incomplete_details")).and_then(|value| ObjectFields::parse(value.get()));
+        let reason = details.and_then(|details| details.string("reason").map(Cow::into_owned));
+        Some(reason.unwrap_or_else(|| INCOMPLETE.to_owned()))
+    }
+
+    /// Any reason is that of an incomplete response unless it is another `status`.
+    fn is_cut_off(&self, reason: &str) -> bool {
+        !matches!(reason, "completed" | "in_progress" | "queued")
+    }
+
+    fn usage(&self, fields: &RawObject) -> Option<Usage> {
+        let usage = ObjectFields::parse(present(fields.get("usage"))?.get())?;
+        let prompt_tokens = count(&usage, "input_tokens").unwrap_or(0);
+        let completion_tokens = count(&usage, "output_tokens").unwrap_or(0);
+        let total_tokens = count(&usage, "total_tokens").unwrap_or(prompt_tokens.saturating_add(completion_tokens));
+        let details = usage.object("input_tokens_details");
+        let cached_tokens = details.and_then(|details| count(&details, "cached_tokens")).unwrap_or(0);
+        Some(Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens: cached_tokens.min(prompt_tokens) })
+    }
+
+    fn set_usage(&self, fields: &mut RawObject, usage: Usage) {
+        let mut counts = match present(fields.get("usage")) {
+            Some(value) => object_at(Some(value)),
+            None => object([
+                ("input_tokens_details", object([("cached_tokens", raw(&usage.cached_tokens))]).to_raw()),
+                ("output_tokens_details", object([("reasoning_tokens", raw(&0))]).to_raw()),
+            ]),
+        };
+        counts.set("input_tokens", raw(&usage.prompt_tokens));
+        counts.set("output_tokens", raw(&usage.completion_tokens));
+        counts.set("total_tokens", raw(&usage.total_tokens));
+        fields.set("usage", counts.to_raw());
+    }
+
+    fn contradicts_calls(&self, _message: &AssistantMessage, _reason: Option<&str>) -> bool {
+        false
+    }
+}
+
+impl PartsForm for ResponsesAnswer {
+    fn protocol(&self) -> Protocol {
+        Protocol::Responses
+    }
+
     fn parts_key(&self) -> &'static str {
         "output"
     }
@@ -105,53 +169,10 @@ impl AnswerForm for ResponsesAnswer {
         item.to_raw()
     }
 
-    fn finish_reason(&self, fields: &RawObject) -> Option<String> {
-        let status = fields.get("status").and_then(string)?;
-        if status != INCOMPLETE {
-            return Some(status.into_owned());
-        }
-        let details = present(fields.get("incomplete_details")).and_then(|value| ObjectFields::parse(value.get()));
-        let reason = details.and_then(|details| details.string("reason").map(Cow::into_owned));
-        Some(reason.unwrap_or_else(|| INCOMPLETE.to_owned()))
-    }
-
-    /// Any reason is that of an incomplete response unless it is another `status`.
-    fn is_cut_off(&self, reason: &str) -> bool {
-        !matches!(reason, "completed" | "in_progress" | "queued")
-    }
-
-    fn contradicts_calls(&self, _reason: Option<&str>) -> bool {
-        false
-    }
-
     /// Changes nothing: the status of a response does not depend on its calls.
     fn set_finish(&self, _fields: &mut RawObject, _finish: Finish) {}
 
-    fn usage(&self, fields: &RawObject) -> Option<Usage> {
-        let usage = ObjectFields::parse(present(fields.get("usage"))?.get())?;
-        let prompt_tokens = count(&usage, "input_tokens").unwrap_or(0);
-        let completion_tokens = count(&usage, "output_tokens").unwrap_or(0);
-        let total_tokens = count(&usage, "total_tokens").unwrap_or(prompt_tokens.saturating_add(completion_tokens));
-        let details = usage.object("input_tokens_details");
-        let cached_tokens = details.and_then(|details| count(&details, "cached_tokens")).unwrap_or(0);
-        Some(Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens: cached_tokens.min(prompt_tokens) })
-    }
-
-    fn set_usage(&self, fields: &mut RawObject, usage: Usage) {
-        let mut counts = match present(fields.get("usage")) {
-            Some(value) => object_at(Some(value)),
-            None => object([
-                ("input_tokens_details", object([("cached_tokens", raw(&usage.cached_tokens))]).to_raw()),
-                ("output_tokens_details", object([("reasoning_tokens", raw(&0))]).to_raw()),
-            ]),
-        };
-        counts.set("input_tokens", raw(&usage.prompt_tokens));
-        counts.set("output_tokens", raw(&usage.completion_tokens));
-        counts.set("total_tokens", raw(&usage.total_tokens));
-        fields.set("usage", counts.to_raw());
-    }
-
-    fn minted(&self, model: &str) -> RawObject {
+    fn minted_members(&self, model: &str) -> RawObject {
         let none = || raw(&());
         let empty: [(); 0] = [];
         object([
@@ -182,10 +203,6 @@ impl AnswerForm for ResponsesAnswer {
         }
         let has_output = present(fields.get("output")).is_some();
         (!has_output).then(|| AnswerError::new("the answer has no `output`"))
-    }
-
-    fn error_body(&self, error: &ErrorBody, _status: StatusCode) -> Bytes {
-        error.to_bytes()
     }
 }
 

@@ -9,16 +9,14 @@ use serde_json::value::RawValue;
 
 use super::item::{ItemKind, call_id, call_of, is_of_model, is_of_program, item_id, reasoning_part};
 use super::request::{INPUT, OUTPUT, call_output};
-use crate::content::text_of;
-use crate::fields::{ObjectFields, object, present, string};
+use crate::content::{noted_content, text_block, text_of};
+use crate::fields::{ObjectFields, object, string, string_in};
 use crate::kept::KeptCall;
 use crate::parts::Rejoined;
+use crate::request::RequestFields;
 use crate::{KeptPart, MessageView, ReasoningPart};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::tool_names::is_same_call_id;
-
-/// Separator between a text and the note after it.
-const SEPARATOR: &str = "\n\n";
 
 /// The members of a request that hold its conversation.
 pub(super) struct Conversation<'a> {
@@ -31,20 +29,12 @@ pub(super) struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    pub(super) fn new(fields: &'a RawObject) -> Self {
-        let input = present(fields.get(INPUT));
+    pub(super) fn new(fields: &'a RequestFields) -> Self {
+        let is_text = fields.get(INPUT).is_some_and(|input| input.starts_with('"'));
         Self {
-            instructions: present(fields.get("instructions")).and_then(string),
-            text: input.filter(|input| input.get().starts_with('"')),
-            items: input.and_then(|input| serde_json::from_str(input.get()).ok()).unwrap_or_default(),
-        }
-    }
-
-    /// Returns the items; a string becomes one message.
-    pub(super) fn elements(&self) -> Vec<Box<RawValue>> {
-        match self.text {
-            Some(text) => vec![object([("role", raw("user")), ("content", text.to_owned())]).to_raw()],
-            None => self.items.iter().map(|item| (*item).to_owned()).collect(),
+            instructions: fields.get("instructions").and_then(string_in),
+            text: if is_text { fields.get_as(INPUT) } else { None },
+            items: fields.get_as(INPUT).unwrap_or_default(),
         }
     }
 
@@ -64,10 +54,10 @@ impl<'a> Conversation<'a> {
     pub(super) fn with_notes(&self, notes: &BTreeMap<usize, String>) -> Box<RawValue> {
         let first = self.first_view();
         if let Some(text) = self.text {
-            let noted = notes.get(&first).and_then(|note| with_appended(text, note));
+            let noted = notes.get(&first).and_then(|note| noted_content(text, note, text_block(note)));
             return noted.unwrap_or_else(|| text.to_owned());
         }
-        let mut items = self.elements();
+        let mut items: Vec<Box<RawValue>> = self.items.iter().map(|item| (*item).to_owned()).collect();
         for (offset, range) in runs(&self.items).into_iter().enumerate() {
             let Some(note) = notes.get(&(first + offset)) else { continue };
             for item in items.get_mut(range).unwrap_or_default().iter_mut().rev() {
@@ -226,13 +216,8 @@ pub(super) fn with_text_note(item: &RawValue, key: &str, note: &str) -> Option<B
     let fields = ObjectFields::parse(item.get())?;
     let value = fields.get(key)?;
     text_of(value, "")?;
-    let noted = if value.get().starts_with('"') {
-        with_appended(value, note)?
-    } else {
-        let mut parts: Vec<Box<RawValue>> = serde_json::from_str(value.get()).ok()?;
-        parts.push(note_part(note, fields.string("role").as_deref() == Some("assistant")));
-        raw(&parts)
-    };
+    let part = note_part(note, fields.string("role").as_deref() == Some("assistant"));
+    let noted = noted_content(value, note, part)?;
     let mut object = RawObject::parse(item.get()).ok()?;
     object.set(key, noted);
     Some(object.to_raw())
@@ -245,12 +230,6 @@ fn note_part(note: &str, is_of_model: bool) -> Box<RawValue> {
     }
     let empty: [(); 0] = [];
     object([("type", raw("output_text")), ("text", raw(note)), ("annotations", raw(&empty))]).to_raw()
-}
-
-/// Returns a JSON string with a note, spliced as JSON text, so that existing escapes are preserved.
-fn with_appended(text: &RawValue, note: &str) -> Option<Box<RawValue>> {
-    let note = raw(&format!("{SEPARATOR}{note}"));
-    RawValue::from_string(format!("{}{}", text.get().strip_suffix('"')?, note.get().strip_prefix('"')?)).ok()
 }
 
 /// Writes a run with the proxy's part: the earlier items, the proxy's calls among those of the client in the model's

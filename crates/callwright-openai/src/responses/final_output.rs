@@ -9,7 +9,7 @@ use super::item::{ItemKind, call_id, item_id};
 use super::streamed_item::{IN_PROGRESS, StreamedItem};
 use crate::chat_message::{object_at, set_string};
 use crate::fields::{ObjectFields, string};
-use crate::parts::{AnswerForm, PartKind};
+use crate::parts::{PartKind, PartsForm};
 use callwright_common::json::raw;
 
 /// Items of an answer, and whether the final object has exactly the streamed items.

@@ -11,18 +11,14 @@ use super::conversation::{Conversation, with_text_note};
 use super::item::{CALLER, ItemKind, call_id, is_of_program};
 use crate::fields::{ObjectFields, object, present, string};
 use crate::parts::{Rejoined, RequestForm};
-use crate::request::{check_arrays, wrong_type};
-use crate::tools::WrittenToolFields;
-use crate::tools::read_tool;
+use crate::request::{Additions, RequestFields, check_arrays, wrong_type};
+use crate::tools::{WrittenToolFields, read_tool};
 use crate::{AssistantMessage, KeptPart, MessageView, ReasoningPart, RequestError, ToolChoice};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, Owner, Tool, ToolKind};
 
 /// Member with the conversation.
 pub(super) const INPUT: &str = "input";
-
-/// Part of the types of all calls and results.
-const CALL: &[u8] = b"_call";
 
 /// Types of tools of the API that the client executes. Servers for models that know only functions call them as such,
 /// and clients accept that.
@@ -37,65 +33,57 @@ impl RequestForm for ResponsesRequest {
         INPUT
     }
 
-    fn check(&self, fields: &RawObject) -> Result<(), RequestError> {
+    fn check(&self, fields: &RequestFields) -> Result<(), RequestError> {
         check_arrays(fields, &["tools"])?;
-        match present(fields.get(INPUT)) {
-            Some(input) if !input.get().starts_with(['"', '[']) => Err(wrong_type(INPUT, "a string or an array")),
+        match fields.get(INPUT) {
+            Some(input) if !input.starts_with(['"', '[']) => Err(wrong_type(INPUT, "a string or an array")),
             _ => Ok(()),
         }
     }
 
-    fn max_answer_tokens(&self, fields: &RawObject) -> Option<u64> {
+    fn max_answer_tokens(&self, fields: &RequestFields) -> Option<u64> {
         fields.get_as("max_output_tokens")
     }
 
-    fn parallel_tool_calls(&self, fields: &RawObject) -> bool {
-        fields.get_as("parallel_tool_calls").unwrap_or(true)
-    }
-
-    fn requires_json(&self, fields: &RawObject) -> bool {
-        let text = present(fields.get("text")).and_then(|text| ObjectFields::parse(text.get()));
+    fn requires_json(&self, fields: &RequestFields) -> bool {
+        let text = fields.get("text").and_then(ObjectFields::parse);
         let format = text.and_then(|text| text.object("format"));
         let kind = format.as_ref().and_then(|format| format.string("type"));
         matches!(kind.as_deref(), Some("json_object" | "json_schema"))
     }
 
-    fn tool_choice(&self, fields: &RawObject) -> ToolChoice {
-        let Some(value) = present(fields.get(TOOL_CHOICE)) else { return ToolChoice::Auto };
-        let Some(choice) = ObjectFields::parse(value.get()) else { return ToolChoice::read(value.get()) };
+    fn tool_choice(&self, fields: &RequestFields) -> ToolChoice {
+        let Some(value) = fields.get(TOOL_CHOICE) else { return ToolChoice::Auto };
+        let Some(choice) = ObjectFields::parse(value) else { return ToolChoice::read(value) };
         match choice.string("type").as_deref() {
             Some("allowed_tools") => ToolChoice::Allowed {
                 required: choice.string("mode").as_deref() == Some("required"),
                 names: allowed_tools(&choice).into_iter().filter_map(own_name).collect(),
             },
-            _ => own_name(value).map(ToolChoice::Named).unwrap_or_default(),
+            _ => name_of(&choice).map(ToolChoice::Named).unwrap_or_default(),
         }
     }
 
-    fn set_tool_choice(&self, fields: &mut RawObject, choice: &ToolChoice) {
-        let value = present(fields.get(TOOL_CHOICE));
-        let old = value.and_then(|value| ObjectFields::parse(value.get()));
+    fn new_tool_choice(&self, fields: &RequestFields, choice: &ToolChoice) -> (&'static str, Option<Box<RawValue>>) {
+        let old = fields.get(TOOL_CHOICE).and_then(ObjectFields::parse);
         let is_allowed = old.as_ref().is_some_and(|old| old.string("type").as_deref() == Some("allowed_tools"));
-        if old.is_some() && !is_allowed && value.and_then(own_name).is_none() {
+        if old.as_ref().is_some_and(|old| !is_allowed && name_of(old).is_none()) {
             // The choice of a hosted tool.
-            return;
+            return (TOOL_CHOICE, fields.get_as(TOOL_CHOICE));
         }
         let new = match choice {
-            ToolChoice::Auto => {
-                fields.remove(TOOL_CHOICE);
-                return;
-            }
-            ToolChoice::None => raw("none"),
-            ToolChoice::Required => raw("required"),
-            ToolChoice::Named(name) => named(fields, name),
+            ToolChoice::Auto => None,
+            ToolChoice::None => Some(raw("none")),
+            ToolChoice::Required => Some(raw("required")),
+            ToolChoice::Named(name) => Some(named(fields, name)),
             ToolChoice::Allowed { required, names } => {
                 let old = old.filter(|_| is_allowed).map(|old| allowed_tools(&old)).unwrap_or_default();
                 let mode = if *required { "required" } else { "auto" };
                 let tools = raw(&allowed_elements(fields, &old, names));
-                object([("type", raw("allowed_tools")), ("mode", raw(mode)), ("tools", tools)]).to_raw()
+                Some(object([("type", raw("allowed_tools")), ("mode", raw(mode)), ("tools", tools)]).to_raw())
             }
         };
-        fields.set(TOOL_CHOICE, new);
+        (TOOL_CHOICE, new)
     }
 
     fn read_tools(&self, element: &RawValue) -> Vec<Tool> {
@@ -117,58 +105,58 @@ impl RequestForm for ResponsesRequest {
         }
     }
 
-    fn write_tool(&self, tool: WrittenToolFields<'_>) -> Box<RawValue> {
-        let mut element = object([("type", raw("function")), ("name", raw(tool.name))]);
-        if let Some(description) = tool.description {
-            element.set("description", raw(description));
-        }
+    fn write_tool(&self, tool: WrittenToolFields<'_>, _legacy: bool) -> Box<RawValue> {
+        let mut element = tool.described(object([("type", raw("function"))]));
         element.set("parameters", tool.parameters.map_or_else(no_parameters, raw::<Value>));
         // Tools are strict unless they state otherwise.
         element.set("strict", raw(&tool.strict));
         element.to_raw()
     }
 
-    fn elements(&self, fields: &RawObject) -> Vec<Box<RawValue>> {
-        Conversation::new(fields).elements()
+    fn as_list<'a>(&self, conversation: &'a str) -> Cow<'a, str> {
+        match conversation.starts_with('"') {
+            true => Cow::Owned(format!(r#"[{{"role":"user","content":{conversation}}}]"#)),
+            false => Cow::Borrowed(conversation),
+        }
     }
 
-    fn views<'a>(&self, fields: &'a RawObject, added: &'a [Arc<RawValue>]) -> Vec<MessageView<'a>> {
+    fn views<'a>(&self, fields: &'a RequestFields, added: &'a [Arc<RawValue>]) -> Vec<MessageView<'a>> {
         Conversation::new(fields).views(added)
     }
 
-    fn with_notes(&self, fields: &RawObject, notes: &BTreeMap<usize, String>) -> Box<RawValue> {
+    fn with_notes(&self, fields: &RequestFields, notes: &BTreeMap<usize, String>) -> Box<RawValue> {
         Conversation::new(fields).with_notes(notes)
     }
 
-    fn rejoined(&self, fields: &RawObject, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined {
+    fn rejoined(&self, fields: &RequestFields, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined {
         Conversation::new(fields).rejoined(parts, lost)
     }
 
-    fn reasoning(&self, fields: &RawObject) -> Vec<ReasoningPart> {
+    fn reasoning(&self, fields: &RequestFields) -> Vec<ReasoningPart> {
         Conversation::new(fields).reasoning()
     }
 
-    fn without_reasoning(&self, fields: &RawObject, positions: &BTreeSet<usize>) -> Box<RawValue> {
+    fn without_reasoning(&self, fields: &RequestFields, positions: &BTreeSet<usize>) -> Box<RawValue> {
         Conversation::new(fields).without_reasoning(positions)
     }
 
-    fn push_assistant(&self, added: &mut Vec<Arc<RawValue>>, message: &AssistantMessage) {
-        added.extend(message.parts().into_iter().map(|part| Arc::from(part.into_owned())));
+    fn push_assistant(&self, added: &mut Additions, message: &AssistantMessage) {
+        added.messages.extend(message.parts().into_iter().map(|part| Arc::from(part.into_owned())));
     }
 
-    fn push_result(&self, added: &mut Vec<Arc<RawValue>>, call: &Call, text: &str, _is_error: bool) {
-        let made = added.iter().rev().find(|item| call_id(item).is_some_and(|id| id == call.id));
+    fn push_result(&self, added: &mut Additions, call: &Call, text: &str, _is_error: bool) {
+        let made = added.messages.iter().rev().find(|item| call_id(item).is_some_and(|id| id == call.id));
         let output = match made {
             Some(made) => call_output(made, &call.id, text),
             None => output_item("function_call_output", &call.id, text).to_raw(),
         };
-        added.push(output.into());
+        added.messages.push(output.into());
     }
 
     /// Appends a message or, behind results for a program, to the last one of them: the model goes on only after the
     /// program, which reads nothing but results.
-    fn push_user(&self, added: &mut Vec<Arc<RawValue>>, text: &str) {
-        for item in added.iter_mut().rev() {
+    fn push_user(&self, added: &mut Additions, text: &str) {
+        for item in added.messages.iter_mut().rev() {
             let Some(fields) = ObjectFields::parse(item.get()) else { break };
             if ItemKind::new(&fields) != ItemKind::CallOutput {
                 break;
@@ -179,12 +167,12 @@ impl RequestForm for ResponsesRequest {
                 return;
             }
         }
-        added.push(object([("role", raw("user")), ("content", raw(text))]).to_raw().into());
+        added.messages.push(object([("role", raw("user")), ("content", raw(text))]).to_raw().into());
     }
 
-    /// Finds results as well: with `previous_response_id`, a request has results without their calls.
-    fn may_have_calls(&self, conversation: &str) -> bool {
-        memchr::memmem::find(conversation.as_bytes(), CALL).is_some()
+    /// Results have it as well: with `previous_response_id`, a request has results without their calls.
+    fn call_words(&self) -> &'static [&'static str] {
+        &["_call"]
     }
 }
 
@@ -256,17 +244,17 @@ fn allowed_tools<'a>(choice: &ObjectFields<'a>) -> Vec<&'a RawValue> {
 
 /// Returns the name in a reference to a function or custom tool; `None` for hosted tools.
 fn own_name(reference: &RawValue) -> Option<String> {
-    let reference = ObjectFields::parse(reference.get())?;
-    let kind = reference.string("type")?;
-    if !matches!(kind.as_ref(), "function" | "custom") {
-        return None;
-    }
+    name_of(&ObjectFields::parse(reference.get())?)
+}
+
+fn name_of(reference: &ObjectFields<'_>) -> Option<String> {
+    let kind = reference.string("type").filter(|kind| matches!(kind.as_ref(), "function" | "custom"))?;
     let inner = reference.object(&kind);
-    inner.as_ref().unwrap_or(&reference).string("name").map(Into::into)
+    inner.as_ref().unwrap_or(reference).string("name").map(Into::into)
 }
 
 /// Returns a reference to a function, or to a custom tool of the request.
-fn named(fields: &RawObject, name: &str) -> Box<RawValue> {
+fn named(fields: &RequestFields, name: &str) -> Box<RawValue> {
     let tools: Vec<&RawValue> = fields.get_as("tools").unwrap_or_default();
     let tools = tools.into_iter().flat_map(|element| ResponsesRequest.read_tools(element));
     let is_custom = tools.into_iter().any(|tool| tool.kind == ToolKind::Custom && tool.name == name);
@@ -275,7 +263,7 @@ fn named(fields: &RawObject, name: &str) -> Box<RawValue> {
 }
 
 /// Returns references to these tools, after those of hosted tools that the choice already has.
-fn allowed_elements(fields: &RawObject, old: &[&RawValue], names: &[String]) -> Vec<Box<RawValue>> {
+fn allowed_elements(fields: &RequestFields, old: &[&RawValue], names: &[String]) -> Vec<Box<RawValue>> {
     let mut elements = Vec::with_capacity(old.len() + names.len());
     let mut known: HashMap<String, &RawValue> = HashMap::new();
     for element in old {

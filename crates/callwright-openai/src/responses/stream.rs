@@ -9,7 +9,7 @@ use super::item::ItemKind;
 use super::streamed_item::IN_PROGRESS;
 use super::streamed_items::StreamedItems;
 use crate::fields::{ObjectFields, string};
-use crate::parts::{AnswerForm, EventRole, MAX_PARTS, StreamForm};
+use crate::parts::{EventRole, MAX_PARTS, PartsForm, StreamForm};
 use crate::{AnswerError, Completion, SseEvent};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Protocol;
@@ -185,7 +185,7 @@ impl StreamForm for ResponsesAssembly {
             Some(end) => end,
             None => {
                 output.extend(self.items.items().iter().map(|item| item.to_raw(IN_PROGRESS)));
-                let mut head = self.head.unwrap_or_else(|| ResponsesAnswer.minted(""));
+                let mut head = self.head.unwrap_or_else(|| ResponsesAnswer.minted_members(""));
                 if is_finished {
                     head.set("status", raw(COMPLETED));
                     end_items(&mut output, COMPLETED);
@@ -196,7 +196,7 @@ impl StreamForm for ResponsesAssembly {
         fields.set("output", raw(&output));
         let model = fields.get("model").and_then(string).unwrap_or_default().into_owned();
         // Only a failed response is rejected, and its events are errors.
-        Completion::read(Protocol::Responses, &ResponsesAnswer, fields)
+        Completion::read(&ResponsesAnswer, fields)
             .unwrap_or_else(|_| Completion::of_calls(Protocol::Responses, &model, &[]))
     }
 }

@@ -18,7 +18,7 @@ use super::streamed_items::StreamedItems;
 use crate::chat_message::{object_at, set_string};
 use crate::emit::{code_of, late_error_members};
 use crate::fields::{ObjectFields, object, present, string};
-use crate::parts::{AnswerForm, EventWriter, PartKind};
+use crate::parts::{AnswerForm, EventWriter, PartKind, PartsForm};
 use crate::{Completion, ReasoningPart, SseEvent};
 use callwright_common::json::{RawObject, raw};
 
@@ -103,7 +103,7 @@ impl EventWriter for ResponsesWriter {
         if self.is_ended {
             return;
         }
-        let Some(response) = answer.object() else { return };
+        let response = answer.object();
         let choice = answer.choices().first();
         let parts = choice.map(|choice| choice.message.parts()).unwrap_or_default();
         let mut parts: Vec<Option<Box<RawValue>>> = parts.into_iter().map(|part| Some(part.into_owned())).collect();

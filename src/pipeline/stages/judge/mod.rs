@@ -143,7 +143,7 @@ fn judged(
         } else if turn.streamed.passed_on {
             JudgedMessage { unjudged: Some(Unjudged::Size), ..JudgedMessage::default() }
         } else if offer.is_judged() {
-            let adopted = choice.message.adopt_custom_calls(|call| is_call_of_function(call, &offer.tool_set));
+            let adopted = choice.message.adopt_custom_calls(&|call| is_call_of_function(call, &offer.tool_set));
             let (cut_off, sent) = (choice.is_cut_off(), turn.streamed.released(choice.index));
             let situation = Situation { cut_off, sent, ..situation };
             let mut judged = judge_choice(offer, &policy, choice, situation, &context, needs_answer);

@@ -6,9 +6,10 @@ use callwright_types::{Call, Tool, ToolKind};
 
 use super::*;
 use crate::parts::RequestForm;
+use crate::request::RequestFields;
 use crate::responses::ResponsesRequest;
 use crate::{KeptPart, ModelRequest, ToolChoice};
-use callwright_common::json::{RawObject, raw};
+use callwright_common::json::raw;
 
 fn request(text: &str) -> ModelRequest {
     ModelRequest::parse(Protocol::Responses, Bytes::copy_from_slice(text.as_bytes())).unwrap()
@@ -96,7 +97,7 @@ fn written_tools_state_whether_they_are_strict() {
         let schema = json!({"type": "object"});
         let parameters = Some(&schema).filter(|_| strict);
         let fields = crate::tools::WrittenToolFields { name: "f", description: Some("d"), parameters, strict };
-        serde_json::from_str::<Value>(ResponsesRequest.write_tool(fields).get()).unwrap()
+        serde_json::from_str::<Value>(ResponsesRequest.write_tool(fields, false).get()).unwrap()
     };
     let function = json!({"type": "function", "name": "f", "description": "d"});
     let with = |parameters: Value, strict: bool| {
@@ -332,7 +333,7 @@ fn reasoning_is_removed_and_the_rest_keeps_its_bytes() {
 
 #[test]
 fn a_part_at_a_string_changes_nothing() {
-    let fields = RawObject::parse(r#"{"input":"a"}"#).unwrap();
+    let fields = RequestFields::parse(br#"{"input":"a"}"#).unwrap();
     let parts = BTreeMap::from([(0, kept(&[user("b")], &[call("a")], &[call("a")], &[]))]);
     let rejoined = ResponsesRequest.rejoined(&fields, &parts, "lost");
     assert_eq!((rejoined.conversation.get(), rejoined.positions), ("\"a\"", vec![Some(0)]));
