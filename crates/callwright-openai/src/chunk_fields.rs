@@ -3,6 +3,7 @@
 use super::assembler::CallPiece;
 use super::fields::TextFields;
 use super::scanner::{Scanned, Scanner};
+use super::sse::EventData;
 use super::usage::scan_usage;
 use super::{AnswerError, SseEvent};
 use callwright_types::Usage;
@@ -17,7 +18,6 @@ pub(super) enum EventFields<'a> {
 }
 
 /// Fields of a chunk, read in one pass for its summary and for the assembler.
-#[derive(Default)]
 pub(super) struct ChunkFields<'a> {
     pub(super) members: TextFields<'a>,
     /// The choices; `None` if `choices` is not a list of objects.
@@ -26,14 +26,12 @@ pub(super) struct ChunkFields<'a> {
 }
 
 /// One element of a chunk's `choices`.
-#[derive(Default)]
 pub(super) struct ChoiceFields<'a> {
     pub(super) members: TextFields<'a>,
     pub(super) delta: Option<DeltaFields<'a>>,
 }
 
 /// The `delta` of a choice.
-#[derive(Default)]
 pub(super) struct DeltaFields<'a> {
     pub(super) members: TextFields<'a>,
     /// Elements of `tool_calls`; `None` for one that is not an object.
@@ -44,12 +42,11 @@ pub(super) struct DeltaFields<'a> {
 
 /// Parses an event as [`read_item`](super::read_item) does, without copies.
 pub(super) fn read_event(event: &SseEvent) -> Result<EventFields<'_>, AnswerError> {
-    let Some(data) = event.data.as_deref().map(str::trim).filter(|data| !data.is_empty()) else {
-        return Ok(EventFields::Other);
+    let data = match event.data() {
+        EventData::Empty => return Ok(EventFields::Other),
+        EventData::Done => return Ok(EventFields::Done),
+        EventData::Json(data) => data,
     };
-    if data == "[DONE]" {
-        return Ok(EventFields::Done);
-    }
     let fields = ChunkFields::scan(data)
         .ok()
         .flatten()
@@ -71,19 +68,14 @@ impl<'a> ChunkFields<'a> {
     /// Reads a text; `None` if it is not an object.
     pub(super) fn scan(text: &'a str) -> Scanned<Option<Self>> {
         let mut scanner = Scanner::new(text);
-        let mut chunk = Self { members: TextFields::with_capacity(8), ..Self::default() };
-        let is_object = scanner.object(|scanner, key| {
-            let start = scanner.start_of_value();
-            match key.as_ref() {
-                "choices" => chunk.choices = scan_choices(scanner)?,
-                "usage" => chunk.usage = scan_usage(scanner)?,
-                _ => scanner.skip()?,
-            }
-            chunk.members.push(key, scanner.between(start, scanner.position()));
-            Ok(())
+        let (mut choices, mut usage) = (None, None);
+        let members = TextFields::scan(&mut scanner, |scanner, key| match key {
+            "choices" => scan_choices(scanner).map(|read| choices = read),
+            "usage" => scan_usage(scanner).map(|read| usage = read),
+            _ => scanner.skip(),
         })?;
         scanner.end()?;
-        Ok(is_object.then_some(chunk))
+        Ok(members.map(|members| Self { members, choices, usage }))
     }
 
     pub(super) fn choices(&self) -> &[ChoiceFields<'a>] {
@@ -106,34 +98,24 @@ fn scan_choices<'a>(scanner: &mut Scanner<'a>) -> Scanned<Option<Vec<ChoiceField
 
 impl<'a> ChoiceFields<'a> {
     fn scan(scanner: &mut Scanner<'a>) -> Scanned<Option<Self>> {
-        let mut choice = Self::default();
-        let is_object = scanner.object(|scanner, key| {
-            let start = scanner.start_of_value();
-            match key.as_ref() {
-                "delta" => choice.delta = DeltaFields::scan(scanner)?,
-                _ => scanner.skip()?,
-            }
-            choice.members.push(key, scanner.between(start, scanner.position()));
-            Ok(())
+        let mut delta = None;
+        let members = TextFields::scan(scanner, |scanner, key| match key {
+            "delta" => DeltaFields::scan(scanner).map(|read| delta = read),
+            _ => scanner.skip(),
         })?;
-        Ok(is_object.then_some(choice))
+        Ok(members.map(|members| Self { members, delta }))
     }
 }
 
 impl<'a> DeltaFields<'a> {
     fn scan(scanner: &mut Scanner<'a>) -> Scanned<Option<Self>> {
-        let mut delta = Self::default();
-        let is_object = scanner.object(|scanner, key| {
-            let start = scanner.start_of_value();
-            match key.as_ref() {
-                "tool_calls" => delta.calls = CallPiece::scan_list(scanner)?,
-                "function_call" => delta.legacy_call = CallPiece::scan_body(scanner)?,
-                _ => scanner.skip()?,
-            }
-            delta.members.push(key, scanner.between(start, scanner.position()));
-            Ok(())
+        let (mut calls, mut legacy_call) = (Vec::new(), None);
+        let members = TextFields::scan(scanner, |scanner, key| match key {
+            "tool_calls" => CallPiece::scan_list(scanner).map(|read| calls = read),
+            "function_call" => CallPiece::scan_body(scanner).map(|read| legacy_call = read),
+            _ => scanner.skip(),
         })?;
-        Ok(is_object.then_some(delta))
+        Ok(members.map(|members| Self { members, calls, legacy_call }))
     }
 }
 

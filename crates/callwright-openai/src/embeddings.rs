@@ -1,23 +1,15 @@
 //! Embeddings of texts (API reference, "Create embeddings").
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::json;
 
 use super::AnswerError;
-use callwright_common::json::raw;
-
-#[derive(Serialize)]
-struct EmbeddingsRequest<'a> {
-    model: &'a str,
-    input: &'a [String],
-    /// The default value; sent because some gateways have another default.
-    encoding_format: &'static str,
-}
 
 /// Returns the body of a request for one vector per text.
 pub fn embeddings_request(model: &str, texts: &[String]) -> Bytes {
-    let request = EmbeddingsRequest { model, input: texts, encoding_format: "float" };
-    raw(&request).get().as_bytes().to_vec().into()
+    // The format is the default; it is sent because some gateways have another default.
+    json!({"model": model, "input": texts, "encoding_format": "float"}).to_string().into()
 }
 
 #[derive(Deserialize)]

@@ -1,13 +1,12 @@
 //! Errors on the wire: the error body for clients, and errors from parsing requests and responses.
 
 use bytes::Bytes;
-use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde_json::json;
 
 /// Error code with which a server of Messages refuses a `thread`; clients may repeat the request without one.
 pub const THREAD_UNSUPPORTED: &str = "thread_unsupported_request";
 
-/// Body of an OpenAI error response. It serialises as `{"error": {"message", "type", "param", "code"}}`; absent
+/// Body of an OpenAI error response. It is written as `{"error": {"message", "type", "param", "code"}}`; absent
 /// members are `null`, as in OpenAI's responses (API reference, "Error codes").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorBody {
@@ -24,28 +23,8 @@ pub struct ErrorBody {
 impl ErrorBody {
     /// Returns the JSON text.
     pub fn to_bytes(&self) -> Bytes {
-        callwright_common::json::raw(self).get().as_bytes().to_vec().into()
-    }
-}
-
-impl Serialize for ErrorBody {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct ErrorMembers<'a> {
-            message: &'a str,
-            r#type: &'a str,
-            param: Option<&'a str>,
-            code: Option<&'a str>,
-        }
-        let mut outer = serializer.serialize_struct("ErrorBody", 1)?;
-        let inner = ErrorMembers {
-            message: &self.message,
-            r#type: &self.kind,
-            param: self.param.as_deref(),
-            code: self.code.as_deref(),
-        };
-        outer.serialize_field("error", &inner)?;
-        outer.end()
+        let Self { message, kind, param, code } = self;
+        json!({"error": {"message": message, "type": kind, "param": param, "code": code}}).to_string().into()
     }
 }
 

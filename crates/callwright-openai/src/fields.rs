@@ -9,6 +9,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use super::scanner::{Scanned, Scanner};
 use callwright_common::json::{RawObject, raw};
 
 /// Fields of an object, in order. Look-ups return the last of duplicate keys, as most JSON parsers do, and treat
@@ -53,15 +54,25 @@ impl<'a> ObjectFields<'a> {
     }
 }
 
-/// Fields of an object that a [`Scanner`](super::scanner::Scanner) reads, with the texts of their values. Look-ups are
+/// Fields of an object that a [`Scanner`] reads, with the texts of their values. Look-ups are
 /// those of [`ObjectFields`].
 #[derive(Debug, Default)]
 pub(super) struct TextFields<'a>(Vec<(Cow<'a, str>, &'a str)>);
 
 impl<'a> TextFields<'a> {
-    /// Creates a list for about `count` fields.
-    pub(super) fn with_capacity(count: usize) -> Self {
-        Self(Vec::with_capacity(count))
+    /// Reads an object; `None` if the value is none. `read` reads the value of each field.
+    pub(super) fn scan(
+        scanner: &mut Scanner<'a>,
+        mut read: impl FnMut(&mut Scanner<'a>, &str) -> Scanned<()>,
+    ) -> Scanned<Option<Self>> {
+        let mut fields = Vec::with_capacity(8);
+        let is_object = scanner.object(|scanner, key| {
+            let start = scanner.start_of_value();
+            read(scanner, &key)?;
+            fields.push((key, scanner.between(start, scanner.position())));
+            Ok(())
+        })?;
+        Ok(is_object.then_some(Self(fields)))
     }
 
     pub(super) fn push(&mut self, key: Cow<'a, str>, value: &'a str) {
@@ -93,7 +104,7 @@ pub(super) struct LazyObject {
 }
 
 impl LazyObject {
-    /// Creates an object from its text, which a [`Scanner`](super::scanner::Scanner) has read.
+    /// Creates an object from its text, which a [`Scanner`] has read.
     pub(super) fn of_text(text: Bytes) -> Self {
         Self { text, members: OnceLock::new() }
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::AssistantMessage;
@@ -17,9 +18,9 @@ use callwright_types::tool_names::call_id;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct KeptPart {
     /// Messages of this turn that the client never received, in order.
-    before: Vec<Box<RawValue>>,
+    pub(crate) before: Vec<Box<RawValue>>,
     /// Calls of the completion, in the model's order.
-    calls: Vec<KeptCall>,
+    pub(crate) calls: Vec<KeptCall>,
     /// Results of the proxy's calls, by call id.
     results: BTreeMap<String, String>,
     /// Ids of the calls that the client received, in the order of its message.
@@ -35,6 +36,24 @@ pub(crate) enum KeptCall {
     Client(String),
     /// Call of the proxy, as an element of a message.
     Proxy(Box<RawValue>),
+}
+
+impl KeptCall {
+    /// Returns the id of a call of the client.
+    pub(crate) fn client_id(&self) -> Option<&str> {
+        match self {
+            Self::Client(id) => Some(id),
+            Self::Proxy(_) => None,
+        }
+    }
+
+    /// Returns the element of a call of the proxy.
+    pub(crate) fn element(&self) -> Option<&RawValue> {
+        match self {
+            Self::Client(_) => None,
+            Self::Proxy(element) => Some(element),
+        }
+    }
 }
 
 impl KeptPart {
@@ -62,19 +81,9 @@ impl KeptPart {
         &self.sent
     }
 
-    /// Returns the elements before the answer that the client never received.
-    pub(crate) fn before(&self) -> &[Box<RawValue>] {
-        &self.before
-    }
-
-    /// Returns the calls of the answer, in the model's order.
-    pub(crate) fn calls(&self) -> &[KeptCall] {
-        &self.calls
-    }
-
     /// Returns the result of one of the proxy's calls, by call id.
-    pub(crate) fn result(&self, id: &str) -> Option<&str> {
-        self.results.get(id).map(String::as_str)
+    pub(crate) fn result<'a>(&'a self, id: &str, lost: &'a str) -> &'a str {
+        self.results.get(id).map_or(lost, String::as_str)
     }
 
     /// Adds the result of one of the proxy's calls.
@@ -107,30 +116,19 @@ impl KeptPart {
         let own: Vec<Box<RawValue>> = fields.get_as("tool_calls").unwrap_or_default();
         let own = own.iter().filter_map(|call| Some((call_id(&raw_id(call)?).into_owned(), &**call)));
         let own: HashMap<String, &RawValue> = own.collect();
-        let calls: Vec<&RawValue> = self
-            .calls
-            .iter()
-            .filter_map(|call| match call {
-                KeptCall::Client(id) => own.get(call_id(id).as_ref()).copied(),
-                KeptCall::Proxy(element) => Some(&**element),
-            })
-            .collect();
-        fields.set("tool_calls", raw(&calls));
+        let calls = self.calls.iter().filter_map(|call| match call {
+            KeptCall::Client(id) => own.get(call_id(id).as_ref()).copied(),
+            KeptCall::Proxy(element) => Some(&**element),
+        });
+        let calls = raw(&calls.collect::<Vec<&RawValue>>());
+        fields.set("tool_calls", calls);
         out.push(fields.to_raw());
         for call in &self.calls {
-            let KeptCall::Proxy(element) = call else { continue };
-            let Some(id) = raw_id(element) else { continue };
-            let content = self.results.get(&id).map_or(lost, String::as_str);
-            out.push(raw(&ToolResultMessage { role: "tool", tool_call_id: &id, content }));
+            let Some(id) = call.element().and_then(raw_id) else { continue };
+            let content = self.result(&id, lost);
+            out.push(raw(&json!({"role": "tool", "tool_call_id": id, "content": content})));
         }
     }
-}
-
-#[derive(Serialize)]
-struct ToolResultMessage<'a> {
-    role: &'static str,
-    tool_call_id: &'a str,
-    content: &'a str,
 }
 
 /// Returns the ids of a message's calls; `None` if one has none.

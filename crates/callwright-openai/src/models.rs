@@ -3,21 +3,11 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::fields::{ObjectFields, string};
 use callwright_common::json::{RawObject, raw};
-
-#[derive(Serialize)]
-struct ListedModel<'a> {
-    id: &'a str,
-    object: &'static str,
-    /// Creation time: the Unix epoch, because aliases have none.
-    created: u64,
-    owned_by: &'a str,
-}
 
 /// Returns the response of `GET /v1/models` for aliases only: pairs of id and owner.
 pub fn model_list(aliases: &[(&str, &str)]) -> Value {
@@ -27,26 +17,27 @@ pub fn model_list(aliases: &[(&str, &str)]) -> Value {
 /// Returns the upstream's list with the aliases at the front. Upstream entries with the id of an alias are omitted;
 /// all others keep their text. Returns `None` if the upstream's response is not a model list.
 pub fn merge_model_lists(upstream: &[u8], aliases: &[(&str, &str)]) -> Option<Bytes> {
-    let mut list = RawObject::parse_bytes(upstream).ok()?;
-    let own: Vec<Box<RawValue>> = aliases.iter().map(|alias| raw(&model(*alias))).collect();
-    let theirs: Vec<&RawValue> = list.get_as("data")?;
-    let others =
-        theirs.into_iter().filter(|entry| id_of(entry).is_none_or(|id| aliases.iter().all(|(alias, _)| id != *alias)));
-    let merged: Vec<&RawValue> = own.iter().map(|entry| &**entry).chain(others).collect();
-    let merged = raw(&merged);
-    list.set("data", merged);
-    Some(list.to_raw().get().as_bytes().to_vec().into())
+    let own = aliases.iter().map(|alias| raw(&model(*alias))).collect();
+    let is_other = |id: Option<&str>| id.is_none_or(|id| aliases.iter().all(|(alias, _)| id != *alias));
+    with_entries(upstream, own, is_other)
 }
 
 /// Returns the list with only those entries whose id satisfies `is_wanted`; their text is kept. Returns `None` if it
 /// is not a model list.
 pub fn filter_model_list(list: &[u8], is_wanted: impl Fn(&str) -> bool) -> Option<Bytes> {
+    with_entries(list, Vec::new(), |id| id.is_some_and(&is_wanted))
+}
+
+/// Returns a list with the entries `first`, and those of its own whose id satisfies `is_kept`.
+fn with_entries(list: &[u8], first: Vec<Box<RawValue>>, is_kept: impl Fn(Option<&str>) -> bool) -> Option<Bytes> {
     let mut list = RawObject::parse_bytes(list).ok()?;
-    let entries: Vec<&RawValue> = list.get_as("data")?;
-    let wanted: Vec<&RawValue> =
-        entries.into_iter().filter(|entry| id_of(entry).is_some_and(|id| is_wanted(&id))).collect();
-    let wanted = raw(&wanted);
-    list.set("data", wanted);
+    let mut entries = first;
+    let own: Vec<&RawValue> = list.get_as("data")?;
+    let kept = own
+        .into_iter()
+        .filter(|entry| is_kept(ObjectFields::parse(entry.get()).and_then(|entry| entry.string("id")).as_deref()));
+    entries.extend(kept.map(ToOwned::to_owned));
+    list.set("data", raw(&entries));
     Some(list.to_raw().get().as_bytes().to_vec().into())
 }
 
@@ -63,12 +54,9 @@ pub fn with_model(body: &[u8], model: &str) -> Option<Bytes> {
     Some(body.to_raw().get().as_bytes().to_vec().into())
 }
 
-fn id_of(entry: &RawValue) -> Option<Cow<'_, str>> {
-    ObjectFields::parse(entry.get())?.string("id")
-}
-
-fn model<'a>((id, owned_by): (&'a str, &'a str)) -> ListedModel<'a> {
-    ListedModel { id, object: "model", created: 0, owned_by }
+fn model((id, owned_by): (&str, &str)) -> Value {
+    // Aliases have no creation time.
+    json!({"id": id, "object": "model", "created": 0, "owned_by": owned_by})
 }
 
 #[cfg(test)]

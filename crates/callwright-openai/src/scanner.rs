@@ -7,7 +7,6 @@
 mod extent;
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use super::fields::decode;
 
@@ -63,14 +62,6 @@ impl<'a> Scanner<'a> {
     /// Reads an object: calls `member` at each value, which it must read. Returns false if the value is not an object,
     /// or a key is not valid text; `member` is not called for such a key.
     pub(super) fn object(&mut self, mut member: impl FnMut(&mut Self, Cow<'a, str>) -> Scanned<()>) -> Scanned<bool> {
-        self.object_with_places(|scanner, key, _| member(scanner, key))
-    }
-
-    /// Reads an object as [`Scanner::object`] does, with the place of each key between its quotation marks.
-    pub(super) fn object_with_places(
-        &mut self,
-        mut member: impl FnMut(&mut Self, Cow<'a, str>, Range<usize>) -> Scanned<()>,
-    ) -> Scanned<bool> {
         if self.peek() != Some(b'{') {
             self.skip()?;
             return Ok(false);
@@ -82,9 +73,8 @@ impl<'a> Scanner<'a> {
         }
         let mut has_valid_keys = true;
         loop {
-            let (key, place) = self.key()?;
-            match key {
-                Some(key) => member(self, key, place)?,
+            match self.key()? {
+                Some(key) => member(self, key)?,
                 None => {
                     has_valid_keys = false;
                     self.skip()?;
@@ -144,21 +134,16 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Reads a key and the colon after it. Returns the key, `None` for one with a lone surrogate, and its place.
-    fn key(&mut self) -> Scanned<(Option<Cow<'a, str>>, Range<usize>)> {
+    /// Reads a key and the colon after it; `None` for one with a lone surrogate.
+    fn key(&mut self) -> Scanned<Option<Cow<'a, str>>> {
         if self.token()? != b'"' {
             return Err(Malformed);
         }
         let start = self.at - 1;
         let escaped = self.string_rest()?;
-        let place = start + 1..self.at - 1;
+        let quoted = self.between(start, self.at);
         self.colon()?;
-        let key = if escaped {
-            serde_json::from_str(self.between(start, place.end + 1)).ok().map(Cow::Owned)
-        } else {
-            Some(Cow::Borrowed(self.between(place.start, place.end)))
-        };
-        Ok((key, place))
+        Ok(if escaped { serde_json::from_str(quoted).ok().map(Cow::Owned) } else { decode(quoted, false) })
     }
 
     fn colon(&mut self) -> Scanned<()> {

@@ -34,6 +34,32 @@ pub struct SseEvent {
     pub data: Option<String>,
 }
 
+/// Data of an event, without white space around it.
+pub(crate) enum EventData<'a> {
+    /// No data: a comment, or an event without a `data` line.
+    Empty,
+    /// `[DONE]`, which ends the streams of chat completions, and those of some servers in other protocols.
+    Done,
+    Json(&'a str),
+}
+
+impl SseEvent {
+    pub(crate) fn data(&self) -> EventData<'_> {
+        match self.data.as_deref().map(str::trim) {
+            None | Some("") => EventData::Empty,
+            Some("[DONE]") => EventData::Done,
+            Some(data) => EventData::Json(data),
+        }
+    }
+
+    /// Returns the value of the last `event` line.
+    pub(crate) fn name(&self) -> Option<&str> {
+        let lines = self.raw.split(|byte| matches!(byte, b'\n' | b'\r'));
+        let name = lines.filter_map(|line| line.strip_prefix(b"event:")).next_back()?;
+        std::str::from_utf8(name.strip_prefix(b" ").unwrap_or(name)).ok()
+    }
+}
+
 /// Error that ends the parsing of a stream. The reader is unusable afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {

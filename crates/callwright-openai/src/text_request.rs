@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::fields::object;
 use callwright_common::json::raw;
 
 /// Author of a message in the proxy's own request.
@@ -18,48 +19,21 @@ pub enum Role {
     Assistant,
 }
 
-#[derive(Serialize)]
-struct TextRequestBody<'a> {
-    model: &'a str,
-    messages: Vec<TextRequestMessage<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    temperature: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    response_format: Option<ResponseFormat<'a>>,
-    stream: bool,
-}
-
-/// Structured outputs: the text is JSON that matches a schema.
-#[derive(Serialize)]
-struct ResponseFormat<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    json_schema: JsonSchema<'a>,
-}
-
-#[derive(Serialize)]
-struct JsonSchema<'a> {
-    name: &'static str,
-    strict: bool,
-    schema: &'a Value,
-}
-
-#[derive(Serialize)]
-struct TextRequestMessage<'a> {
-    role: Role,
-    content: &'a str,
-}
-
 /// Returns the body of a request for one text. Without `temperature`, the model's default applies. `form` is a JSON
 /// Schema for strict mode that the text, a JSON, must match.
 pub fn text_request(model: &str, messages: &[(Role, String)], temperature: Option<f64>, form: Option<&Value>) -> Bytes {
-    let messages = messages.iter().map(|(role, content)| TextRequestMessage { role: *role, content }).collect();
-    let response_format = form.map(|schema| ResponseFormat {
-        kind: "json_schema",
-        json_schema: JsonSchema { name: "answer", strict: true, schema },
-    });
-    let request = TextRequestBody { model, messages, temperature, response_format, stream: false };
-    raw(&request).get().as_bytes().to_vec().into()
+    let messages: Vec<Value> =
+        messages.iter().map(|(role, content)| json!({"role": role, "content": content})).collect();
+    let mut request = object([("model", raw(model)), ("messages", raw(&messages))]);
+    if let Some(temperature) = temperature {
+        request.set("temperature", raw(&temperature));
+    }
+    if let Some(schema) = form {
+        let schema = json!({"name": "answer", "strict": true, "schema": schema});
+        request.set("response_format", raw(&json!({"type": "json_schema", "json_schema": schema})));
+    }
+    request.set("stream", raw(&false));
+    request.to_raw().get().as_bytes().to_vec().into()
 }
 
 #[cfg(test)]

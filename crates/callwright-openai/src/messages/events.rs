@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use bytes::{BufMut, BytesMut};
 
 use crate::fields::ObjectFields;
+use crate::sse::EventData;
 use crate::{AnswerError, SseEvent};
 use callwright_common::json::RawObject;
 
@@ -32,17 +33,6 @@ pub(super) const PING: &str = "ping";
 /// Type of an event that reports an error.
 pub(super) const ERROR: &str = "error";
 
-/// Data of an event.
-#[derive(Debug)]
-pub(super) enum EventData<'a> {
-    /// No data: a comment, or an event without a `data` line.
-    Empty,
-    /// `[DONE]`, which ends streams of other protocols.
-    Done,
-    /// An event of this protocol.
-    Object(StreamEvent<'a>),
-}
-
 /// An event with its members.
 #[derive(Debug)]
 pub(super) struct StreamEvent<'a> {
@@ -53,18 +43,13 @@ pub(super) struct StreamEvent<'a> {
     pub(super) is_named: bool,
 }
 
-impl<'a> EventData<'a> {
-    /// Parses an event.
-    pub(super) fn read(event: &'a SseEvent) -> Result<Self, AnswerError> {
-        let Some(data) = event.data.as_deref().map(str::trim).filter(|data| !data.is_empty()) else {
-            return Ok(Self::Empty);
-        };
-        if data == "[DONE]" {
-            return Ok(Self::Done);
-        }
+impl<'a> StreamEvent<'a> {
+    /// Parses an event; `None` for one without an object.
+    pub(super) fn read(event: &'a SseEvent) -> Result<Option<Self>, AnswerError> {
+        let EventData::Json(data) = event.data() else { return Ok(None) };
         let fields =
             ObjectFields::parse(data).ok_or_else(|| AnswerError::new("an event of the stream is not a JSON object"))?;
-        let name = event_name(&event.raw);
+        let name = event.name();
         let kind = fields.string("type");
         let is_named = kind.is_some() && kind.as_deref() == name;
         let kind = match (kind, name) {
@@ -72,22 +57,13 @@ impl<'a> EventData<'a> {
             (None, _) if fields.get(ERROR).is_some() => Cow::Borrowed(ERROR),
             (None, name) => Cow::Borrowed(name.unwrap_or_default()),
         };
-        Ok(Self::Object(StreamEvent { kind, fields, is_named }))
+        Ok(Some(Self { kind, fields, is_named }))
     }
-}
 
-impl StreamEvent<'_> {
     /// Returns the index of the block that the event belongs to.
     pub(super) fn index(&self) -> Option<u64> {
         self.fields.get_as("index")
     }
-}
-
-/// Returns the value of the last `event` line.
-fn event_name(raw: &[u8]) -> Option<&str> {
-    let lines = raw.split(|byte| matches!(byte, b'\n' | b'\r'));
-    let name = lines.filter_map(|line| line.strip_prefix(b"event:")).next_back()?;
-    std::str::from_utf8(name.strip_prefix(b" ").unwrap_or(name)).ok()
 }
 
 /// Writes an event on two lines. Line ends in JSON are white space between values, and become spaces.

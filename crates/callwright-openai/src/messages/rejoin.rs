@@ -48,12 +48,12 @@ impl RejoinedConversation {
     /// Adds an answer of the model with its kept part.
     fn push_answer(&mut self, answer: &RawValue, part: &KeptPart, lost: &str) {
         self.push_results();
-        self.elements.extend(part.before().iter().cloned());
-        self.elements.push(with_calls(answer, part.calls()).unwrap_or_else(|| answer.to_owned()));
-        for call in part.calls() {
-            let KeptCall::Proxy(block) = call else { continue };
+        self.elements.extend(part.before.iter().cloned());
+        self.elements.push(with_calls(answer, &part.calls).unwrap_or_else(|| answer.to_owned()));
+        for call in &part.calls {
+            let Some(block) = call.element() else { continue };
             let Some(id) = id_of(block) else { continue };
-            self.results.push(result_block(&id, part.result(&id).unwrap_or(lost), false));
+            self.results.push(result_block(&id, part.result(&id, lost), false));
         }
     }
 
@@ -116,35 +116,21 @@ fn with_calls(answer: &RawValue, calls: &[KeptCall]) -> Option<Box<RawValue>> {
     let mut message = RawObject::parse(answer.get()).ok()?;
     let own = blocks_of(present(message.get(CONTENT)))?;
     let places: HashMap<Cow<'_, str>, usize> =
-        calls.iter().enumerate().filter_map(|(at, call)| Some((call_id(client_id(call)?), at))).collect();
+        calls.iter().enumerate().filter_map(|(at, call)| Some((call_id(call.client_id()?), at))).collect();
     let mut blocks: Vec<&RawValue> = Vec::with_capacity(own.len() + calls.len());
     let mut next = 0;
     for block in &own {
         let id = Some(block).filter(|block| is_block(block, TOOL_USE)).and_then(|block| id_of(block));
         let place = id.and_then(|id| places.get(call_id(&id).as_ref()).copied()).filter(|place| *place >= next);
         if let Some(place) = place {
-            blocks.extend(calls.get(next..place).unwrap_or_default().iter().filter_map(proxy_block));
+            blocks.extend(calls.get(next..place).unwrap_or_default().iter().filter_map(KeptCall::element));
             next = place + 1;
         }
         blocks.push(block);
     }
-    blocks.extend(calls.get(next..).unwrap_or_default().iter().filter_map(proxy_block));
+    blocks.extend(calls.get(next..).unwrap_or_default().iter().filter_map(KeptCall::element));
     message.set(CONTENT, raw(&blocks));
     Some(message.to_raw())
-}
-
-fn client_id(call: &KeptCall) -> Option<&str> {
-    match call {
-        KeptCall::Client(id) => Some(id),
-        KeptCall::Proxy(_) => None,
-    }
-}
-
-fn proxy_block(call: &KeptCall) -> Option<&RawValue> {
-    match call {
-        KeptCall::Client(_) => None,
-        KeptCall::Proxy(block) => Some(block),
-    }
 }
 
 fn id_of(block: &RawValue) -> Option<Cow<'_, str>> {

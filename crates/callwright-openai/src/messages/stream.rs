@@ -9,13 +9,13 @@ use serde_json::value::RawValue;
 use super::answer::{END_TURN, MessagesAnswer, STOP_REASON, USAGE};
 use super::blocks::{CONTENT, TEXT, TOOL_USE};
 use super::events::{
-    BLOCK_DELTA, BLOCK_START, BLOCK_STOP, ERROR, EventData, MESSAGE_DELTA, MESSAGE_START, MESSAGE_STOP, PING,
-    StreamEvent,
+    BLOCK_DELTA, BLOCK_START, BLOCK_STOP, ERROR, MESSAGE_DELTA, MESSAGE_START, MESSAGE_STOP, PING, StreamEvent,
 };
 use super::streamed_block::{BlockDelta, ContentKind, StreamedBlock, is_regular_start};
 use crate::assembler::keep_last;
 use crate::fields::{ObjectFields, string};
 use crate::parts::{EventRole, MAX_PARTS, PartsForm, StreamForm};
+use crate::sse::EventData;
 use crate::{AnswerError, Completion, SseEvent};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Protocol;
@@ -243,13 +243,10 @@ impl MessagesAssembly {
 
 impl StreamForm for MessagesAssembly {
     fn take(&mut self, event: &SseEvent) -> Result<EventRole, AnswerError> {
-        let data = match EventData::read(event)? {
-            EventData::Empty => return Ok(EventRole::Ping),
-            EventData::Done => {
-                self.irregular = true;
-                return Ok(EventRole::End);
-            }
-            EventData::Object(data) => data,
+        let Some(data) = StreamEvent::read(event)? else {
+            let is_done = matches!(event.data(), EventData::Done);
+            self.irregular |= is_done;
+            return Ok(if is_done { EventRole::End } else { EventRole::Ping });
         };
         match data.kind.as_ref() {
             PING => return Ok(EventRole::Ping),

@@ -9,8 +9,7 @@ use serde_json::value::RawValue;
 use super::answer::{MessagesAnswer, STOP_REASON, STOP_SEQUENCE, USAGE, error_type};
 use super::blocks::CONTENT;
 use super::events::{
-    BLOCK_DELTA, BLOCK_START, BLOCK_STOP, ERROR, EventData, MESSAGE_DELTA, MESSAGE_START, MESSAGE_STOP, StreamEvent,
-    write_event,
+    BLOCK_DELTA, BLOCK_START, BLOCK_STOP, ERROR, MESSAGE_DELTA, MESSAGE_START, MESSAGE_STOP, StreamEvent, write_event,
 };
 use super::written_block::{SentBlock, write_block};
 use crate::emit::retry_after;
@@ -119,7 +118,7 @@ impl MessagesWriter {
 
 impl EventWriter for MessagesWriter {
     fn forwarded(&mut self, event: &SseEvent) {
-        if let Ok(EventData::Object(event)) = EventData::read(event) {
+        if let Ok(Some(event)) = StreamEvent::read(event) {
             self.record(&event);
         }
     }
@@ -133,7 +132,7 @@ impl EventWriter for MessagesWriter {
     }
 
     fn forward_further(&mut self, event: &SseEvent, out: &mut BytesMut) -> bool {
-        let Ok(EventData::Object(data)) = EventData::read(event) else { return false };
+        let Ok(Some(data)) = StreamEvent::read(event) else { return false };
         let own_index = data.index();
         let (is_open, is_of_open) = (self.open.is_some(), self.open.is_some() && own_index == self.own_index);
         let index = match data.kind.as_ref() {

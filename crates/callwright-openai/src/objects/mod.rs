@@ -1,7 +1,7 @@
 //! Objects that the provider stores: responses, conversations, files and so on. Where requests name them, where answers
 //! hand them out, and the provider's errors for unknown ones.
 //!
-//! All of it is in tables: [`KINDS`], [`references`](mod@references) by the names of members, and
+//! All of it is in tables: [`ObjectKind`], [`references`](mod@references) by the names of members, and
 //! [`handed_out`](mod@handed_out) by the members that hold an object.
 
 mod handed_out;
@@ -81,48 +81,34 @@ pub enum ObjectKind {
     Video,
 }
 
-/// Wire facts about a kind.
-struct KindFacts {
-    kind: ObjectKind,
-    /// Name in the provider's errors.
-    noun: &'static str,
-    /// Whether the provider deletes the object by itself.
-    is_passing: bool,
-}
-
-const fn facts(kind: ObjectKind, noun: &'static str, is_passing: bool) -> KindFacts {
-    KindFacts { kind, noun, is_passing }
-}
-
-const KINDS: [KindFacts; 18] = [
-    facts(ObjectKind::Assistant, "Assistant", false),
-    facts(ObjectKind::Audio, "Audio", true),
-    facts(ObjectKind::Batch, "Batch", false),
-    facts(ObjectKind::ChatCompletion, "Chat completion", true),
-    facts(ObjectKind::Connector, "Connector", false),
-    facts(ObjectKind::Container, "Container", true),
-    facts(ObjectKind::Conversation, "Conversation", false),
-    facts(ObjectKind::Eval, "Eval", false),
-    facts(ObjectKind::File, "File", false),
-    facts(ObjectKind::FineTuningJob, "Fine-tuning job", false),
-    facts(ObjectKind::Item, "Item", true),
-    facts(ObjectKind::Prompt, "Prompt", false),
-    facts(ObjectKind::Response, "Response", true),
-    facts(ObjectKind::Skill, "Skill", false),
-    facts(ObjectKind::Thread, "Thread", false),
-    facts(ObjectKind::Upload, "Upload", false),
-    facts(ObjectKind::VectorStore, "Vector store", false),
-    facts(ObjectKind::Video, "Video", true),
-];
-
 impl ObjectKind {
-    fn facts(self) -> Option<&'static KindFacts> {
-        KINDS.iter().find(|facts| facts.kind == self)
+    /// Name in the provider's errors.
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Assistant => "Assistant",
+            Self::Audio => "Audio",
+            Self::Batch => "Batch",
+            Self::ChatCompletion => "Chat completion",
+            Self::Connector => "Connector",
+            Self::Container => "Container",
+            Self::Conversation => "Conversation",
+            Self::Eval => "Eval",
+            Self::File => "File",
+            Self::FineTuningJob => "Fine-tuning job",
+            Self::Item => "Item",
+            Self::Prompt => "Prompt",
+            Self::Response => "Response",
+            Self::Skill => "Skill",
+            Self::Thread => "Thread",
+            Self::Upload => "Upload",
+            Self::VectorStore => "Vector store",
+            Self::Video => "Video",
+        }
     }
 
     /// Whether the provider deletes the object by itself after some time.
     pub fn is_passing(self) -> bool {
-        self.facts().is_some_and(|facts| facts.is_passing)
+        matches!(self, Self::Audio | Self::ChatCompletion | Self::Container | Self::Item | Self::Response | Self::Video)
     }
 }
 
@@ -132,7 +118,7 @@ const PREVIOUS_RESPONSE: &str = "previous_response_id";
 /// Returns the provider's error for an object that it does not have. `member` is the request's member that names it; `None`
 /// for a path.
 pub fn unknown_object(protocol: Protocol, kind: ObjectKind, id: &str, member: Option<&str>) -> (StatusCode, ErrorBody) {
-    let noun = kind.facts().map_or("Object", |facts| facts.noun);
+    let noun = kind.noun();
     let is_previous = member == Some(PREVIOUS_RESPONSE);
     let message = match protocol {
         Protocol::Messages => format!("{noun} not found: {id}"),
@@ -211,12 +197,5 @@ mod tests {
         assert!(kept(Protocol::Responses, "{}") && kept(Protocol::Responses, r#"{"store":null}"#));
         assert!(!kept(Protocol::Responses, r#"{"store":true,"store":false}"#));
         assert!(kept(Protocol::Chat, r#"{"store":true}"#) && !kept(Protocol::Chat, r#"{"x":{"store":true}}"#));
-    }
-
-    #[test]
-    fn every_kind_has_facts() {
-        for facts in &KINDS {
-            assert_eq!(KINDS.iter().filter(|other| other.kind == facts.kind).count(), 1, "{:?}", facts.kind);
-        }
     }
 }

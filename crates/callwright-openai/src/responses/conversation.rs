@@ -236,15 +236,15 @@ fn note_part(note: &str, is_of_model: bool) -> Box<RawValue> {
 /// order, and the results of the proxy's calls. Items of the run that the earlier items repeat are left out, because an
 /// id must be unique.
 fn put_back<'a>(part: &'a KeptPart, run: &[&'a RawValue], lost: &str, out: &mut Vec<Cow<'a, RawValue>>) {
-    out.extend(part.before().iter().map(|item| Cow::Borrowed(&**item)));
-    let repeated: HashSet<String> = part.before().iter().filter_map(|item| item_id(item)).collect();
-    let mut pending = part.calls().iter();
+    out.extend(part.before.iter().map(|item| Cow::Borrowed(&**item)));
+    let repeated: HashSet<String> = part.before.iter().filter_map(|item| item_id(item)).collect();
+    let mut pending = part.calls.iter();
     let mut after_calls = None;
     for item in run {
         if item_id(item).is_some_and(|id| repeated.contains(&id)) {
             continue;
         }
-        let id = call_id(item).filter(|id| part.calls().iter().any(|call| is_call_of_client(call, id)));
+        let id = call_id(item).filter(|id| part.calls.iter().any(|call| is_call_of_client(call, id)));
         if let Some(id) = &id {
             for call in pending.by_ref() {
                 match call {
@@ -259,19 +259,16 @@ fn put_back<'a>(part: &'a KeptPart, run: &[&'a RawValue], lost: &str, out: &mut 
             after_calls = Some(out.len());
         }
     }
-    let rest = pending.filter_map(|call| match call {
-        KeptCall::Proxy(element) => Some(Cow::Borrowed(&**element)),
-        KeptCall::Client(_) => None,
-    });
+    let rest = pending.filter_map(KeptCall::element).map(Cow::Borrowed);
     let at = after_calls.unwrap_or(out.len());
     out.splice(at..at, rest.collect::<Vec<_>>());
-    for call in part.calls() {
-        let KeptCall::Proxy(element) = call else { continue };
+    for call in &part.calls {
+        let Some(element) = call.element() else { continue };
         let Some(id) = call_id(element) else { continue };
-        out.push(Cow::Owned(call_output(element, &id, part.result(&id).unwrap_or(lost))));
+        out.push(Cow::Owned(call_output(element, &id, part.result(&id, lost))));
     }
 }
 
 fn is_call_of_client(call: &KeptCall, id: &str) -> bool {
-    matches!(call, KeptCall::Client(own) if is_same_call_id(own, id))
+    call.client_id().is_some_and(|own| is_same_call_id(own, id))
 }

@@ -4,9 +4,6 @@ use super::item::ItemKind;
 use crate::AnswerError;
 use crate::fields::ObjectFields;
 
-/// Data of the event that ends the streams of some servers.
-pub(super) const DONE: &str = "[DONE]";
-
 /// One event whose data is an object.
 pub(super) struct StreamEvent<'a> {
     pub(super) kind: EventKind,
@@ -155,10 +152,7 @@ impl TextForm {
 
     /// List that contains the part.
     pub(super) fn list(self) -> PartList {
-        match self {
-            Self::Output | Self::Refusal | Self::Reasoning => PartList::Content,
-            Self::Summary => PartList::Summary,
-        }
+        if self == Self::Summary { PartList::Summary } else { PartList::Content }
     }
 
     /// `type` of the part.
@@ -173,10 +167,7 @@ impl TextForm {
 
     /// Member of the part, and of the event `.done`, with the text.
     pub(super) fn key(self) -> &'static str {
-        match self {
-            Self::Refusal => "refusal",
-            Self::Output | Self::Reasoning | Self::Summary => "text",
-        }
+        if self == Self::Refusal { "refusal" } else { "text" }
     }
 
     /// Name of the events of the text, without `.delta` or `.done`.

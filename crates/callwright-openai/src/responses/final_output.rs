@@ -63,23 +63,9 @@ pub(super) fn joined(streamed: &[StreamedItem], finals: Vec<Box<RawValue>>) -> F
 /// Returns the position of the final item of each streamed item: that with its id or call, or else the first remaining
 /// one of its kind. Servers generate the ids of final items again.
 fn matches(streamed: &[StreamedItem], finals: &[Box<RawValue>]) -> Vec<Option<usize>> {
-    let mut by_id: HashMap<String, usize> = HashMap::new();
-    for (at, item) in finals.iter().enumerate() {
-        by_id.extend(item_id(item).map(|id| (id, at)));
-        by_id.extend(call_id(item).map(|id| (id, at)));
-    }
     let kinds: Vec<Option<String>> = finals.iter().map(|item| type_of(item)).collect();
-    let mut is_free = vec![true; finals.len()];
-    let mut places = Vec::with_capacity(streamed.len());
-    for item in streamed {
-        let place = by_id.get(&item.id).or_else(|| by_id.get(&item.member("call_id"))).copied();
-        let kind = Some(item.member("type"));
-        let place = place.filter(|place| is_free.get(*place) == Some(&true) && kinds.get(*place) == Some(&kind));
-        if let Some(slot) = place.and_then(|place| is_free.get_mut(place)) {
-            *slot = false;
-        }
-        places.push(place);
-    }
+    let is_of_kind = |item: &StreamedItem, place: usize| kinds.get(place) == Some(&Some(item.member("type")));
+    let (mut places, is_free) = identified(streamed, finals, is_of_kind);
     let mut remaining: HashMap<&str, VecDeque<usize>> = HashMap::new();
     for (at, kind) in kinds.iter().enumerate().filter(|(at, _)| is_free.get(*at) == Some(&true)) {
         remaining.entry(kind.as_deref().unwrap_or_default()).or_default().push_back(at);
@@ -88,6 +74,26 @@ fn matches(streamed: &[StreamedItem], finals: &[Box<RawValue>]) -> Vec<Option<us
         *place = remaining.get_mut(item.member("type").as_str()).and_then(VecDeque::pop_front);
     }
     places
+}
+
+/// Returns the position of the part with the id or call of each item, and whether each part is that of no item.
+pub(super) fn identified(
+    items: &[StreamedItem],
+    parts: &[Box<RawValue>],
+    is_fit: impl Fn(&StreamedItem, usize) -> bool,
+) -> (Vec<Option<usize>>, Vec<bool>) {
+    let mut by_id: HashMap<String, usize> = HashMap::new();
+    for (at, part) in parts.iter().enumerate() {
+        by_id.extend([item_id(part), call_id(part)].into_iter().flatten().map(|id| (id, at)));
+    }
+    let mut is_free = vec![true; parts.len()];
+    let places = items.iter().map(|item| {
+        let place = by_id.get(&item.id).or_else(|| by_id.get(&item.member("call_id"))).copied();
+        let free = is_free.get_mut(place?).filter(|free| **free && is_fit(item, place.unwrap_or_default()))?;
+        *free = false;
+        place
+    });
+    (places.collect(), is_free)
 }
 
 /// Returns a final item with the ids of the streamed one.

@@ -3,13 +3,14 @@
 use serde_json::value::RawValue;
 
 use super::answer::ResponsesAnswer;
-use super::event::{DONE, EventKind, StreamEvent};
+use super::event::{EventKind, StreamEvent};
 use super::final_output::{end_items, joined};
 use super::item::ItemKind;
 use super::streamed_item::IN_PROGRESS;
 use super::streamed_items::StreamedItems;
 use crate::fields::{ObjectFields, string};
 use crate::parts::{EventRole, MAX_PARTS, PartsForm, StreamForm};
+use crate::sse::EventData;
 use crate::{AnswerError, Completion, SseEvent};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Protocol;
@@ -121,7 +122,7 @@ impl ResponsesAssembly {
     }
 
     /// Checks that the event continues the sequence, and has an `event` line of its type.
-    fn check_order(&mut self, raw: &[u8], event: &StreamEvent<'_>) {
+    fn check_order(&mut self, name: Option<&str>, event: &StreamEvent<'_>) {
         let number: Option<u64> = event.fields.get_as("sequence_number");
         self.is_regular &= match (self.last_sequence_number, number) {
             (Some(last), Some(number)) => last.checked_add(1) == Some(number),
@@ -129,22 +130,23 @@ impl ResponsesAssembly {
             (_, None) => false,
         };
         self.last_sequence_number = number;
-        self.is_regular &= event_name(raw) == Some(event.name.as_bytes());
+        self.is_regular &= name == Some(event.name.as_str());
     }
 }
 
 impl StreamForm for ResponsesAssembly {
     fn take(&mut self, event: &SseEvent) -> Result<EventRole, AnswerError> {
-        let Some(data) = event.data.as_deref().map(str::trim).filter(|data| !data.is_empty()) else {
-            return Ok(EventRole::Ping);
+        let data = match event.data() {
+            EventData::Empty => return Ok(EventRole::Ping),
+            EventData::Done => {
+                self.is_done = true;
+                self.is_regular &= self.end.is_some();
+                return Ok(EventRole::End);
+            }
+            EventData::Json(data) => data,
         };
-        if data == DONE {
-            self.is_done = true;
-            self.is_regular &= self.end.is_some();
-            return Ok(EventRole::End);
-        }
         let parsed = StreamEvent::parse(data)?;
-        self.check_order(&event.raw, &parsed);
+        self.check_order(event.name(), &parsed);
         self.bytes += kept_bytes(&parsed, data);
         self.push(&parsed)
     }
@@ -224,12 +226,6 @@ fn id_of(response: &RawObject) -> String {
 
 fn kind_of(item: &RawValue) -> ItemKind {
     ObjectFields::parse(item.get()).map_or(ItemKind::Other, |fields| ItemKind::new(&fields))
-}
-
-/// Returns the value of the `event` line.
-fn event_name(raw: &[u8]) -> Option<&[u8]> {
-    let mut lines = raw.split(|byte| matches!(byte, b'\n' | b'\r'));
-    lines.find_map(|line| line.strip_prefix(b"event:")).map(<[u8]>::trim_ascii)
 }
 
 fn role(kind: Option<ItemKind>) -> EventRole {

@@ -1,7 +1,7 @@
 //! Events that the client has, and the writer of the others.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 
 use bytes::BytesMut;
@@ -10,8 +10,9 @@ use serde_json::value::RawValue;
 
 use super::answer::{INCOMPLETE, ResponsesAnswer, output_text};
 use super::encoder::{ArgumentsOf, EventEncoder, ItemPosition};
-use super::event::{DONE, EventKind, PartList, StreamEvent};
-use super::item::{ItemKind, call_id, item_id, new_id, reasoning_part, with_status};
+use super::event::{EventKind, PartList, StreamEvent};
+use super::final_output::identified;
+use super::item::{ItemKind, item_id, new_id, reasoning_part, with_status};
 use super::stream::{COMPLETED, response_of};
 use super::streamed_item::{IN_PROGRESS, StreamedItem};
 use super::streamed_items::StreamedItems;
@@ -19,6 +20,7 @@ use crate::chat_message::{object_at, set_string};
 use crate::emit::{code_of, late_error_members};
 use crate::fields::{ObjectFields, object, present, string};
 use crate::parts::{AnswerForm, EventWriter, PartKind, PartsForm};
+use crate::sse::EventData;
 use crate::{Completion, ReasoningPart, SseEvent};
 use callwright_common::json::{RawObject, raw};
 
@@ -44,12 +46,15 @@ pub(crate) struct ResponsesWriter {
 
 impl EventWriter for ResponsesWriter {
     fn forwarded(&mut self, event: &SseEvent) {
-        let Some(data) = event.data.as_deref().map(str::trim).filter(|data| !data.is_empty()) else { return };
+        let data = match event.data() {
+            EventData::Empty => return,
+            EventData::Done => {
+                (self.is_begun, self.is_ended) = (true, true);
+                return;
+            }
+            EventData::Json(data) => data,
+        };
         self.is_begun = true;
-        if data == DONE {
-            self.is_ended = true;
-            return;
-        }
         let Ok(event) = StreamEvent::parse(data) else { return };
         let number = event.fields.get_as("sequence_number").unwrap_or(self.next_sequence_number);
         self.next_sequence_number = number.saturating_add(1);
@@ -106,7 +111,7 @@ impl EventWriter for ResponsesWriter {
         let response = answer.object();
         let choice = answer.choices().first();
         let parts = choice.map(|choice| choice.message.parts()).unwrap_or_default();
-        let mut parts: Vec<Option<Box<RawValue>>> = parts.into_iter().map(|part| Some(part.into_owned())).collect();
+        let parts: Vec<Box<RawValue>> = parts.into_iter().map(Cow::into_owned).collect();
         let reason = ResponsesAnswer.finish_reason(&response);
         let is_incomplete = reason.is_some_and(|reason| ResponsesAnswer.is_cut_off(&reason));
         let status = if is_incomplete { INCOMPLETE } else { COMPLETED };
@@ -118,6 +123,7 @@ impl EventWriter for ResponsesWriter {
         let mut output = Vec::with_capacity(items.items().len() + parts.len());
         let own = attempt.map_or(0..0, |attempt| self.items_of(attempt, items.items().len()));
         let places = matching_parts(items.items().get(own.clone()).unwrap_or_default(), &parts);
+        let mut parts: Vec<Option<Box<RawValue>>> = parts.into_iter().map(Some).collect();
         // The items of an earlier attempt were ended as they were.
         let is_ended = attempt.is_some_and(|attempt| attempt < self.further.len());
         let mut unsent = Vec::new();
@@ -227,28 +233,14 @@ impl ResponsesWriter {
 }
 
 /// Returns the position of the part of each item that the client has: by id or call, or else the next one of its kind.
-fn matching_parts(items: &[StreamedItem], parts: &[Option<Box<RawValue>>]) -> Vec<Option<usize>> {
-    let mut by_id: HashMap<String, usize> = HashMap::new();
-    for (at, part) in parts.iter().enumerate() {
-        by_id.extend(part.as_deref().and_then(item_id).map(|id| (id, at)));
-        by_id.extend(part.as_deref().and_then(call_id).map(|id| (id, at)));
-    }
-    let mut is_free = vec![true; parts.len()];
-    let mut places = Vec::with_capacity(items.len());
-    for item in items {
-        let place = by_id.get(&item.id).or_else(|| by_id.get(&item.member("call_id"))).copied();
-        let place = place.filter(|place| is_free.get(*place) == Some(&true));
-        if let Some(slot) = place.and_then(|place| is_free.get_mut(place)) {
-            *slot = false;
-        }
-        places.push(place);
-    }
+fn matching_parts(items: &[StreamedItem], parts: &[Box<RawValue>]) -> Vec<Option<usize>> {
+    let (mut places, is_free) = identified(items, parts, |_, _| true);
     let mut next = 0;
     for (item, place) in items.iter().zip(&mut places).filter(|(_, place)| place.is_none()) {
         while is_free.get(next) == Some(&false) {
             next += 1;
         }
-        if parts.get(next).and_then(Option::as_deref).is_some_and(|part| may_continue(item, part)) {
+        if parts.get(next).is_some_and(|part| may_continue(item, part)) {
             *place = Some(next);
             next += 1;
         }

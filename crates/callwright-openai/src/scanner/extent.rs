@@ -12,7 +12,8 @@ const SHORT_WORDS: usize = 2;
 
 /// Returns the end of the value after `at` and white space, without recursion.
 pub(super) fn value_end(bytes: &[u8], mut at: usize) -> Scanned<usize> {
-    let mut open = OpenContainers::default();
+    // The ends of the open containers, the innermost last.
+    let mut open: Vec<u8> = Vec::new();
     let mut first = token(bytes, &mut at)?;
     loop {
         match first {
@@ -20,7 +21,7 @@ pub(super) fn value_end(bytes: &[u8], mut at: usize) -> Scanned<usize> {
             b'{' => {
                 first = token(bytes, &mut at)?;
                 if first != b'}' {
-                    open.push(Container::Object);
+                    open.push(b'}');
                     skip_key(bytes, &mut at, first)?;
                     first = token(bytes, &mut at)?;
                     continue;
@@ -29,7 +30,7 @@ pub(super) fn value_end(bytes: &[u8], mut at: usize) -> Scanned<usize> {
             b'[' => {
                 first = token(bytes, &mut at)?;
                 if first != b']' {
-                    open.push(Container::Array);
+                    open.push(b']');
                     continue;
                 }
             }
@@ -40,16 +41,16 @@ pub(super) fn value_end(bytes: &[u8], mut at: usize) -> Scanned<usize> {
             _ => return Err(Malformed),
         }
         loop {
-            let Some(container) = open.innermost() else { return Ok(at) };
+            let Some(end) = open.last().copied() else { return Ok(at) };
             let separator = token(bytes, &mut at)?;
             if separator == b',' {
-                if let Container::Object = container {
+                if end == b'}' {
                     let quote = token(bytes, &mut at)?;
                     skip_key(bytes, &mut at, quote)?;
                 }
                 break;
             }
-            if separator != container.end() {
+            if separator != end {
                 return Err(Malformed);
             }
             open.pop();
@@ -214,70 +215,6 @@ pub(super) fn token(bytes: &[u8], at: &mut usize) -> Scanned<u8> {
 
 fn rest(bytes: &[u8], at: usize) -> &[u8] {
     bytes.get(at..).unwrap_or_default()
-}
-
-/// Kind of a container.
-#[derive(Debug, Clone, Copy)]
-enum Container {
-    Object,
-    Array,
-}
-
-impl Container {
-    /// Returns the byte that closes it.
-    #[inline]
-    fn end(self) -> u8 {
-        match self {
-            Self::Object => b'}',
-            Self::Array => b']',
-        }
-    }
-}
-
-/// The open containers around a position, a bit each, in words of which only those of deep nesting are on the heap.
-#[derive(Debug)]
-struct OpenContainers {
-    /// The innermost containers, the lowest bit last; the highest set bit is none.
-    inner: u64,
-    outer: Vec<u64>,
-}
-
-/// A word without containers.
-const EMPTY: u64 = 1;
-
-impl Default for OpenContainers {
-    fn default() -> Self {
-        Self { inner: EMPTY, outer: Vec::new() }
-    }
-}
-
-impl OpenContainers {
-    #[inline]
-    fn push(&mut self, container: Container) {
-        if self.inner.leading_zeros() == 0 {
-            self.outer.push(std::mem::replace(&mut self.inner, EMPTY));
-        }
-        self.inner = self.inner << 1 | u64::from(matches!(container, Container::Object));
-    }
-
-    #[inline]
-    fn pop(&mut self) {
-        self.inner >>= 1;
-        if self.inner == EMPTY
-            && let Some(outer) = self.outer.pop()
-        {
-            self.inner = outer;
-        }
-    }
-
-    #[inline]
-    fn innermost(&self) -> Option<Container> {
-        match self.inner {
-            EMPTY => None,
-            inner if inner & 1 == 1 => Some(Container::Object),
-            _ => Some(Container::Array),
-        }
-    }
 }
 
 #[cfg(test)]
