@@ -40,13 +40,11 @@ mod objects;
 mod parts;
 #[cfg(test)]
 mod properties;
-mod reasoning;
 mod reasoning_part;
 mod recorded;
 mod request;
 mod responses;
 mod scanner;
-mod split;
 mod sse;
 #[cfg(test)]
 mod testing;

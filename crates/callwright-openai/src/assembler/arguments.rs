@@ -13,7 +13,7 @@ use callwright_common::json::raw;
 /// Some servers send the arguments so far instead of their next piece. A JSON text that begins with itself cannot be
 /// continued to a valid one except in nested values, so the complete text decides: the concatenation of all pieces
 /// counts if it is valid JSON, else the last text if that is valid.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct StreamedArguments {
     /// The arguments if a piece that begins with all earlier text replaces it.
     text: String,

@@ -8,7 +8,7 @@ use super::super::fields::{ObjectFields, object, raw_value, string_in};
 use callwright_common::json::raw;
 
 /// Members of an object that arrives in pieces.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Members {
     members: IndexMap<String, MergedMember>,
     /// Number of bytes of all pieces.
@@ -16,7 +16,7 @@ pub(crate) struct Members {
 }
 
 /// Accumulated value. Strings and arrays are concatenated; for other values, the last one counts; `null` is ignored.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum MergedMember {
     Null,
     Text(String),
@@ -26,7 +26,7 @@ enum MergedMember {
 }
 
 /// Items so far, and the text after the last item.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct List {
     items: Vec<Box<RawValue>>,
     tail: String,

@@ -5,7 +5,6 @@ mod calls;
 mod choice;
 mod extent;
 mod members;
-mod passing;
 mod snapshots;
 
 use std::collections::BTreeMap;

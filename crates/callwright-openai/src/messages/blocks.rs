@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use crate::ReasoningPart;
-use crate::fields::{ObjectFields, object, string};
+use crate::fields::{ObjectFields, object, present, string};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Call;
 
@@ -68,6 +68,23 @@ pub(super) fn blocks_of(content: Option<&RawValue>) -> Option<Vec<Box<RawValue>>
         return Some(vec![object([("type", raw(TEXT)), ("text", content.to_owned())]).to_raw()]);
     }
     serde_json::from_str(content.get()).ok()
+}
+
+/// Returns the blocks in the content of a message or a result; none for another content.
+pub(super) fn blocks_in(element: &RawValue) -> Vec<&RawValue> {
+    ObjectFields::parse(element.get()).and_then(|fields| fields.items(CONTENT)).unwrap_or_default()
+}
+
+/// Whether an element is a message with this role.
+pub(super) fn has_role(element: &RawValue, role: &str) -> bool {
+    ObjectFields::parse(element.get()).is_some_and(|message| message.string("role").as_deref() == Some(role))
+}
+
+/// Returns the members and blocks of a user message; `None` for other elements.
+pub(super) fn user_blocks(element: &RawValue) -> Option<(RawObject, Vec<Box<RawValue>>)> {
+    let fields = RawObject::parse(element.get()).ok().filter(|_| has_role(element, USER))?;
+    let blocks = blocks_of(present(fields.get(CONTENT)))?;
+    Some((fields, blocks))
 }
 
 /// Returns the identity of a block with reasoning; `None` for other blocks.

@@ -1,19 +1,16 @@
 //! Anthropic's Messages protocol (API reference, "Messages").
 
-mod added;
 mod answer;
 mod blocks;
 mod events;
 mod notes;
 mod predefined;
-mod reasoning;
 mod rejoin;
 mod request;
 mod stream;
 mod streamed_block;
 mod views;
 mod writer;
-mod written_block;
 
 pub(crate) use answer::MessagesAnswer;
 pub(crate) use events::write_event;

@@ -6,12 +6,12 @@
 //! A message with results for a program of the model gets no note: the program reads the results as data, and the API
 //! refuses text beside them.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::value::RawValue;
 
-use super::blocks::{CACHE_CONTROL, CONTENT, TOOL_RESULT, USER, is_block, is_call_of_program};
+use super::blocks::{CACHE_CONTROL, CONTENT, TOOL_RESULT, USER, blocks_in, has_role, is_block, is_call_of_program};
 use super::views::{ViewOrigin, elements, located_views};
 use crate::content::{noted_content, part_text, text_block};
 use crate::fields::ObjectFields;
@@ -26,7 +26,8 @@ pub(super) fn with_notes(fields: &RequestFields, notes: &BTreeMap<usize, String>
     let elements = elements(fields);
     let breakpoint = last_breakpoint(fields, &elements);
     let of_programs = answers_to_programs(&elements);
-    let last_user = elements.iter().rposition(|element| is_user(element)).filter(|last| !of_programs.contains(last));
+    let last_user =
+        elements.iter().rposition(|element| has_role(element, USER)).filter(|last| !of_programs.contains(last));
     let mut edits: HashMap<usize, MessageNotes<'_>> = HashMap::new();
     for (position, located) in located_views(fields, elements.iter().copied()).into_iter().enumerate() {
         let Some(note) = notes.get(&position).filter(|_| located.view.text.is_some()) else { continue };
@@ -56,19 +57,12 @@ fn answers_to_programs(elements: &[&RawValue]) -> HashSet<usize> {
     let mut calls: HashSet<Cow<'_, str>> = HashSet::new();
     let mut answers = HashSet::new();
     for (at, element) in elements.iter().enumerate() {
-        let blocks = ObjectFields::parse(element.get()).and_then(|message| message.items(CONTENT)).unwrap_or_default();
-        for block in blocks {
-            let key = if is_call_of_program(block) {
-                "id"
-            } else if !calls.is_empty() && is_block(block, TOOL_RESULT) {
-                "tool_use_id"
-            } else {
-                continue;
-            };
-            let Some(id) = ObjectFields::parse(block.get()).and_then(|block| block.string(key)) else { continue };
-            if key == "id" {
-                calls.insert(id);
-            } else if calls.contains(&id) {
+        for block in blocks_in(element) {
+            let Some(fields) = ObjectFields::parse(block.get()) else { continue };
+            if is_call_of_program(block) {
+                calls.extend(fields.string("id"));
+            } else if is_block(block, TOOL_RESULT) && fields.string("tool_use_id").is_some_and(|id| calls.contains(&id))
+            {
                 answers.insert(at);
             }
         }
@@ -129,9 +123,9 @@ impl<'a> MessageNotes<'a> {
 }
 
 /// Returns the position after the last text block, without `added` blocks at the end.
-fn text_end(blocks: &[Box<RawValue>], added: usize) -> usize {
+fn text_end(blocks: &[impl Borrow<RawValue>], added: usize) -> usize {
     let own = blocks.get(..blocks.len().saturating_sub(added)).unwrap_or_default();
-    own.iter().rposition(|block| is_text(block)).map_or(own.len(), |last| last + 1)
+    own.iter().rposition(|block| is_text(block.borrow())).map_or(own.len(), |last| last + 1)
 }
 
 /// Whether a block counts as text of its message. The text in a result belongs to the result.
@@ -147,20 +141,12 @@ pub(super) fn result_with_note(block: &RawValue, note: &str) -> Option<Box<RawVa
     Some(block.to_raw())
 }
 
-fn is_user(element: &RawValue) -> bool {
-    ObjectFields::parse(element.get()).is_some_and(|message| message.string("role").as_deref() == Some(USER))
-}
-
 /// Whether a note at this place is after the breakpoint.
 fn is_after(breakpoint: Option<BlockPosition>, element: usize, place: NotePlace, message: &RawValue) -> bool {
     let Some(breakpoint) = breakpoint else { return true };
     match place {
         NotePlace::Result(block) => breakpoint < (element, block),
-        NotePlace::Text | NotePlace::End => {
-            let message = ObjectFields::parse(message.get());
-            let blocks: Vec<Box<RawValue>> = message.and_then(|message| message.get_as(CONTENT)).unwrap_or_default();
-            breakpoint < (element, text_end(&blocks, 0))
-        }
+        NotePlace::Text | NotePlace::End => breakpoint < (element, text_end(&blocks_in(message), 0)),
     }
 }
 
@@ -169,8 +155,7 @@ fn is_after(breakpoint: Option<BlockPosition>, element: usize, place: NotePlace,
 fn last_breakpoint(fields: &RequestFields, elements: &[&RawValue]) -> Option<BlockPosition> {
     let is_automatic = fields.get(CACHE_CONTROL).is_some();
     for (at, element) in elements.iter().enumerate().rev() {
-        let message = ObjectFields::parse(element.get());
-        let blocks: Vec<&RawValue> = message.and_then(|message| message.items(CONTENT)).unwrap_or_default();
+        let blocks = blocks_in(element);
         if is_automatic {
             return Some((at, blocks.len().saturating_sub(1)));
         }
@@ -182,14 +167,9 @@ fn last_breakpoint(fields: &RequestFields, elements: &[&RawValue]) -> Option<Blo
 }
 
 fn has_breakpoint(block: &RawValue) -> bool {
-    ObjectFields::parse(block.get()).is_some_and(|block| {
-        block.get(CACHE_CONTROL).is_some()
-            || block
-                .items(CONTENT)
-                .unwrap_or_default()
-                .into_iter()
-                .any(|inner| ObjectFields::parse(inner.get()).is_some_and(|inner| inner.get(CACHE_CONTROL).is_some()))
-    })
+    let has_own =
+        |block: &RawValue| ObjectFields::parse(block.get()).is_some_and(|block| block.get(CACHE_CONTROL).is_some());
+    has_own(block) || blocks_in(block).into_iter().any(has_own)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::value::RawValue;
 
-use super::blocks::{CONTENT, TOOL_USE, USER, blocks_of, is_block, message, result_block};
+use super::blocks::{CONTENT, TOOL_USE, USER, blocks_of, is_block, message, result_block, user_blocks};
 use super::views::{LocatedView, ViewOrigin, elements, located_views};
 use crate::KeptPart;
 use crate::fields::{ObjectFields, present};
@@ -75,11 +75,7 @@ impl RejoinedConversation {
 
     /// Returns a user message that begins with the waiting results; `None` for other elements.
     fn with_results(&self, element: &RawValue) -> Option<Box<RawValue>> {
-        let mut message = RawObject::parse(element.get()).ok()?;
-        if ObjectFields::parse(element.get())?.string("role")? != USER {
-            return None;
-        }
-        let own = blocks_of(present(message.get(CONTENT)))?;
+        let (mut message, own) = user_blocks(element)?;
         let blocks: Vec<&RawValue> = self.results.iter().chain(&own).map(|block| &**block).collect();
         message.set(CONTENT, raw(&blocks));
         Some(message.to_raw())

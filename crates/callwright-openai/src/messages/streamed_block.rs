@@ -99,7 +99,7 @@ impl<'a> BlockDelta<'a> {
 }
 
 /// Received parts of a block.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct StreamedBlock {
     /// `content_block` as it came.
     start: Box<RawValue>,
@@ -171,6 +171,16 @@ impl StreamedBlock {
     pub(super) fn size(&self) -> usize {
         let signature = self.signature.as_ref().map_or(0, |signature| signature.get().len());
         self.start.get().len() + self.pieces.size() + self.input.size() + signature + size_of::<Self>()
+    }
+
+    /// Returns the JSON text of the input so far.
+    pub(super) fn input(&self) -> String {
+        self.input.clone().into_text()
+    }
+
+    /// Returns the block so far.
+    pub(super) fn to_raw(&self) -> Box<RawValue> {
+        self.clone().into_raw()
     }
 
     /// Returns the block.

@@ -1,14 +1,16 @@
 //! Views of a conversation, with the place of each view in it.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use serde_json::value::RawValue;
 
-use super::blocks::{ASSISTANT, CONTENT, TOOL_RESULT, TOOL_USE, USER, read_call};
-use crate::MessageView;
+use super::blocks::{ASSISTANT, CONTENT, TOOL_RESULT, TOOL_USE, USER, blocks_in, has_role, read_call, reasoning_part};
 use crate::content::{part_text, text_of};
 use crate::fields::ObjectFields;
 use crate::request::RequestFields;
+use crate::{MessageView, ReasoningPart};
+use callwright_common::json::{RawObject, raw};
 
 /// Separator between the texts of blocks.
 const SEPARATOR: &str = "\n";
@@ -106,6 +108,63 @@ fn view<'a>(role: Cow<'a, str>, text: Option<Cow<'a, str>>) -> MessageView<'a> {
     MessageView { role, text, calls: Cow::Borrowed(&[]), tool_call_id: None, name: None }
 }
 
+/// Returns the reasoning in the answers of the model, in order.
+pub(super) fn reasoning(fields: &RequestFields) -> Vec<ReasoningPart> {
+    let blocks = elements(fields).into_iter().flat_map(answer_blocks);
+    blocks.filter_map(block_reasoning).collect()
+}
+
+/// Returns the conversation without some of its reasoning, by position in [`reasoning`]. An answer of which no block
+/// remains is left out, because the API rejects empty messages.
+pub(super) fn without_reasoning(fields: &RequestFields, positions: &BTreeSet<usize>) -> Box<RawValue> {
+    let mut next = 0;
+    let mut conversation: Vec<Box<RawValue>> = Vec::new();
+    for element in elements(fields) {
+        let blocks = answer_blocks(element);
+        let mut remaining: Vec<&RawValue> = Vec::with_capacity(blocks.len());
+        // The last removed block of those at the beginning.
+        let mut first = None;
+        for block in &blocks {
+            let is_reasoning = block_reasoning(block).is_some();
+            if !(is_reasoning && positions.contains(&next)) {
+                remaining.push(block);
+            } else if remaining.is_empty() {
+                first = Some(*block);
+            }
+            next += usize::from(is_reasoning);
+        }
+        // A model need not think again after feedback. The API then requires the earlier block: with thinking, the answer
+        // before results begins with one.
+        let begins_without = remaining.first().is_some_and(|block| block_reasoning(block).is_none());
+        if let Some(first) = first.filter(|_| begins_without && is_thinking(fields)) {
+            remaining.insert(0, first);
+        }
+        if remaining.len() == blocks.len() {
+            conversation.push(element.to_owned());
+        } else if !remaining.is_empty() {
+            let Ok(mut message) = RawObject::parse(element.get()) else { continue };
+            message.set(CONTENT, raw(&remaining));
+            conversation.push(message.to_raw());
+        }
+    }
+    raw(&conversation)
+}
+
+/// Whether the model thinks before its answer: `thinking` of any type but `disabled`.
+pub(super) fn is_thinking(fields: &RequestFields) -> bool {
+    let thinking = fields.get("thinking").and_then(ObjectFields::parse);
+    thinking.is_some_and(|thinking| thinking.string("type").is_some_and(|kind| kind != "disabled"))
+}
+
+/// Returns the blocks of an answer of the model; none for other elements.
+fn answer_blocks(element: &RawValue) -> Vec<&RawValue> {
+    if has_role(element, ASSISTANT) { blocks_in(element) } else { Vec::new() }
+}
+
+fn block_reasoning(block: &RawValue) -> Option<ReasoningPart> {
+    reasoning_part(&ObjectFields::parse(block.get())?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::request;
@@ -158,5 +217,54 @@ mod tests {
         let texts: Vec<_> = request.messages().iter().map(|view| view.text.as_deref().map(str::to_owned)).collect();
         assert_eq!(texts, [Some("S".to_owned()), Some("Hi".to_owned()), Some("more".to_owned())]);
         assert_eq!(request.first_messages_text(), "system: S\nuser: Hi\n");
+    }
+}
+
+#[cfg(test)]
+mod reasoning_tests {
+    use std::collections::BTreeSet;
+
+    use super::super::testing::request;
+
+    #[test]
+    fn blocks_are_removed_and_the_rest_keeps_its_bytes() {
+        let first = r#"{"type":"thinking","thinking":"a","signature":"s1"}"#;
+        let second = r#"{"type":"thinking", "thinking":"\u0062","signature":"s2"}"#;
+        let redacted = r#"{"type":"redacted_thinking","data":"x"}"#;
+        let text = r#"{"type":"text", "text":"t"}"#;
+        let user = r#"{"role":"user", "content":"u"}"#;
+        let answer = |blocks: &str| format!(r#"{{"role":"assistant","content":[{blocks}]}}"#);
+        let body = |messages: &[&str]| format!(r#"{{"messages":[{}]}}"#, messages.join(","));
+        let before = body(&[
+            user,
+            &answer(&format!("{first},{second},{text}")),
+            user,
+            &answer(redacted),
+            r#"{"role":"assistant","content":"x"}"#,
+        ]);
+        let mut request = request(&before);
+        assert_eq!(request.reasoning().len(), 3);
+        request.remove_reasoning(&BTreeSet::new());
+        assert_eq!(request.to_bytes(), before);
+        request.remove_reasoning(&BTreeSet::from([0, 2]));
+        let after = body(&[user, &answer(&format!("{second},{text}")), user, r#"{"role":"assistant","content":"x"}"#]);
+        assert_eq!(request.to_bytes(), after);
+        assert_eq!(request.messages().len(), 4);
+    }
+
+    #[test]
+    fn with_thinking_an_answer_keeps_the_block_that_it_begins_with() {
+        let blocks = ["a", "b"].map(|text| format!(r#"{{"type":"thinking","thinking":"{text}","signature":"s"}}"#));
+        let call = r#"{"type":"tool_use","id":"c","name":"f","input":{}}"#;
+        let body = |thinking: &str, blocks: &str| {
+            format!(
+                r#"{{"thinking":{{"type":"{thinking}"}},"messages":[{{"role":"assistant","content":[{blocks}]}}]}}"#
+            )
+        };
+        for (thinking, after) in [("enabled", format!("{},{call}", blocks[1])), ("disabled", call.to_owned())] {
+            let mut request = request(&body(thinking, &format!("{},{call}", blocks.join(","))));
+            request.remove_reasoning(&BTreeSet::from([0, 1]));
+            assert_eq!(request.to_bytes(), body(thinking, &after));
+        }
     }
 }

@@ -7,13 +7,13 @@ use http::{HeaderMap, StatusCode};
 use serde_json::value::RawValue;
 
 use super::answer::{MessagesAnswer, STOP_REASON, STOP_SEQUENCE, USAGE, error_type};
-use super::blocks::CONTENT;
+use super::blocks::{CONTENT, SIGNATURE, TEXT, THINKING, arguments, reasoning_part};
 use super::events::{
     BLOCK_DELTA, BLOCK_START, BLOCK_STOP, ERROR, MESSAGE_DELTA, MESSAGE_START, MESSAGE_STOP, StreamEvent, write_event,
 };
-use super::written_block::{SentBlock, write_block};
+use super::streamed_block::{BlockDelta, ContentKind, StreamedBlock};
 use crate::emit::retry_after;
-use crate::fields::{object, present, string};
+use crate::fields::{ObjectFields, object, present, string};
 use crate::parts::{AnswerForm, EventWriter, PartKind, PartsForm};
 use crate::{Completion, ReasoningPart, SseEvent};
 use callwright_common::json::{RawObject, raw};
@@ -28,7 +28,7 @@ const OPTIONAL_ENDING: [&str; 2] = ["stop_details", "container"];
 const ENDING: [&str; 2] = ["context_management", DEBUG];
 
 /// The events of a stream that the client has.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct MessagesWriter {
     has_head: bool,
     /// Number of blocks that were begun.
@@ -79,7 +79,7 @@ impl MessagesWriter {
     /// Ends the open block and keeps its text.
     fn end_block(&mut self) -> Option<SentBlock> {
         let open = self.open.take()?;
-        self.text.push_str(open.text());
+        self.text.push_str(&open.text());
         match open.is_reasoning() {
             true => self.trailing_reasoning.extend(open.reasoning()),
             false => self.trailing_reasoning.clear(),
@@ -284,6 +284,128 @@ fn error_event(body: &[u8], status: StatusCode, headers: &HeaderMap) -> RawObjec
 /// Whether a member of an error is stated by the proxy.
 fn is_replaced(key: &str) -> bool {
     matches!(key, "type" | "message" | "status" | "retry_after")
+}
+
+/// Member of a text block with its citations.
+const CITATIONS: &str = "citations";
+
+/// Content of a block that the client has.
+#[derive(Debug)]
+pub(super) struct SentBlock {
+    index: u64,
+    block: StreamedBlock,
+}
+
+impl SentBlock {
+    /// Reads the event that begins a block.
+    pub(super) fn begun(index: u64, event: &StreamEvent<'_>) -> Self {
+        let block = event.fields.get("content_block");
+        Self { index, block: StreamedBlock::new(block.unwrap_or(&RawObject::default().to_raw())) }
+    }
+
+    /// Reads a delta of the block.
+    pub(super) fn push(&mut self, event: &StreamEvent<'_>) {
+        let Some(fields) = event.fields.object("delta") else { return };
+        let delta = BlockDelta::of(&fields);
+        if self.block.kind.takes(&delta) {
+            self.block.push(delta, &fields);
+        }
+    }
+
+    /// Returns the text that the client has of a text block.
+    pub(super) fn text(&self) -> String {
+        let block = self.block.to_raw();
+        let fields = ObjectFields::parse(block.get()).filter(|_| self.block.kind == ContentKind::Text);
+        fields.and_then(|fields| fields.string(TEXT).map(Cow::into_owned)).unwrap_or_default()
+    }
+
+    /// Whether the block has reasoning.
+    pub(super) fn is_reasoning(&self) -> bool {
+        matches!(self.block.kind, ContentKind::Thinking | ContentKind::RedactedThinking)
+    }
+
+    /// Returns the identity of a block with reasoning; `None` for one without any, and for other blocks.
+    pub(super) fn reasoning(&self) -> Option<ReasoningPart> {
+        reasoning_part(&ObjectFields::parse(self.block.to_raw().get())?)
+    }
+
+    /// Writes the deltas that the client lacks of `block`, the whole block.
+    pub(super) fn write_deltas(&self, block: &RawValue, out: &mut BytesMut) {
+        let (sent, kind) = (self.block.to_raw(), self.block.kind);
+        let whole = ObjectFields::parse(block.get()).filter(|fields| ContentKind::of(fields) == kind);
+        let (Some(whole), Some(sent)) = (whole, ObjectFields::parse(sent.get())) else { return };
+        let text_in = |fields: &ObjectFields<'_>, key| fields.string(key).unwrap_or_default().into_owned();
+        let mut write_rest = |kind: &str, key: &str, sent: &str, whole: &str| {
+            // Nothing is written if the client has another beginning.
+            if let Some(rest) = whole.strip_prefix(sent).filter(|rest| !rest.is_empty()) {
+                self.write_delta(kind, key, raw(rest), out);
+            }
+        };
+        match kind {
+            ContentKind::Text => {
+                write_rest("text_delta", TEXT, &text_in(&sent, TEXT), &text_in(&whole, TEXT));
+                let count = sent.items(CITATIONS).map_or(0, |citations| citations.len());
+                for citation in whole.items(CITATIONS).unwrap_or_default().into_iter().skip(count) {
+                    self.write_delta("citations_delta", "citation", citation.to_owned(), out);
+                }
+            }
+            ContentKind::Thinking => {
+                write_rest("thinking_delta", THINKING, &text_in(&sent, THINKING), &text_in(&whole, THINKING));
+                if text_in(&sent, SIGNATURE).is_empty() {
+                    write_rest("signature_delta", SIGNATURE, "", &text_in(&whole, SIGNATURE));
+                }
+            }
+            ContentKind::Call => {
+                let input = whole.get("input").map_or(Cow::Borrowed("{}"), arguments);
+                // White space before the input is not part of it.
+                write_rest("input_json_delta", "partial_json", self.block.input().trim_start(), &input);
+            }
+            ContentKind::RedactedThinking | ContentKind::Other => {}
+        }
+    }
+
+    fn write_delta(&self, kind: &str, key: &str, value: Box<RawValue>, out: &mut BytesMut) {
+        let delta = object([("type", raw(kind)), (key, value)]).to_raw();
+        let event = object([("type", raw(BLOCK_DELTA)), ("index", raw(&self.index)), ("delta", delta)]);
+        write_event(BLOCK_DELTA, &event, out);
+    }
+
+    /// Writes the event that ends the block.
+    pub(super) fn write_stop(&self, out: &mut BytesMut) {
+        write_event(BLOCK_STOP, &object([("type", raw(BLOCK_STOP)), ("index", raw(&self.index))]), out);
+    }
+}
+
+/// Writes all events of a block.
+pub(super) fn write_block(index: u64, block: &RawValue, out: &mut BytesMut) {
+    let fields = ObjectFields::parse(block.get());
+    let begun = without_content(block, fields.as_ref().map_or(ContentKind::Other, ContentKind::of));
+    let sent = SentBlock { index, block: StreamedBlock::new(&begun) };
+    let event = object([("type", raw(BLOCK_START)), ("index", raw(&index)), ("content_block", begun)]);
+    write_event(BLOCK_START, &event, out);
+    sent.write_deltas(block, out);
+    sent.write_stop(out);
+}
+
+/// Returns a block as it begins: without the content that deltas state.
+fn without_content(block: &RawValue, kind: ContentKind) -> Box<RawValue> {
+    let Ok(mut fields) = RawObject::parse(block.get()) else { return block.to_owned() };
+    match kind {
+        ContentKind::Text => {
+            fields.set(TEXT, raw(""));
+            if fields.get(CITATIONS).is_some_and(|citations| citations.get().starts_with('[')) {
+                let none: [&RawValue; 0] = [];
+                fields.set(CITATIONS, raw(&none));
+            }
+        }
+        ContentKind::Thinking => {
+            fields.set(THINKING, raw(""));
+            fields.set(SIGNATURE, raw(""));
+        }
+        ContentKind::Call => fields.set("input", RawObject::default().to_raw()),
+        ContentKind::RedactedThinking | ContentKind::Other => return block.to_owned(),
+    }
+    fields.to_raw()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::value::RawValue;
 
-use super::answer::{PartKind, PartsForm};
+use super::{PartKind, PartsForm};
 use crate::assistant::MessageContent;
 use crate::error::AnswerError;
 use crate::fields::{ObjectFields, present};

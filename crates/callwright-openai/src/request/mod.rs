@@ -5,7 +5,6 @@ mod edit;
 mod fields;
 mod messages;
 mod provider_state;
-mod recent_tools;
 mod texts;
 mod tools_elsewhere;
 

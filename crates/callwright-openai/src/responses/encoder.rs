@@ -7,8 +7,7 @@ use serde_json::value::RawValue;
 
 use super::event::{PartList, TextForm};
 use super::item::ItemKind;
-use super::part_events::part_text;
-use super::streamed_item::{IN_PROGRESS, StreamedPart};
+use super::streamed_item::{IN_PROGRESS, StreamedPart, part_text};
 use crate::chat_message::object_at;
 use crate::emit;
 use crate::fields::{ObjectFields, object, present, string};
