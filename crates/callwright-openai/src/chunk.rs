@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::chat_message::is_opaque;
 use super::chunk_fields::{ChunkFields, DeltaFields, EventFields, read_event};
 use super::fields::{present, string};
-use super::usage::with_usage;
+use super::usage::{CHAT_COUNTS, with_usage};
 use super::{AnswerError, SseEvent};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Usage;
@@ -211,7 +211,7 @@ impl Chunk {
     /// Replaces the token counts; the other members of `usage` are kept.
     pub fn set_usage(&mut self, usage: Usage) {
         self.seen.usage = Some(usage);
-        self.edit(|fields| fields.set("usage", with_usage(fields.get("usage"), usage)));
+        self.edit(|fields| fields.set("usage", with_usage(fields.get("usage"), usage, CHAT_COUNTS)));
     }
 
     /// Returns the chunk as a server-sent event.

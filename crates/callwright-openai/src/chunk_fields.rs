@@ -4,7 +4,7 @@ use super::assembler::CallPiece;
 use super::fields::TextFields;
 use super::scanner::{Scanned, Scanner};
 use super::sse::EventData;
-use super::usage::scan_usage;
+use super::usage::{CHAT_COUNTS, scan_usage};
 use super::{AnswerError, SseEvent};
 use callwright_types::Usage;
 
@@ -71,7 +71,7 @@ impl<'a> ChunkFields<'a> {
         let (mut choices, mut usage) = (None, None);
         let members = TextFields::scan(&mut scanner, |scanner, key| match key {
             "choices" => scan_choices(scanner).map(|read| choices = read),
-            "usage" => scan_usage(scanner).map(|read| usage = read),
+            "usage" => scan_usage(scanner, CHAT_COUNTS).map(|read| usage = read),
             _ => scanner.skip(),
         })?;
         scanner.end()?;

@@ -11,7 +11,7 @@ use super::fields::{LazyObject, ObjectFields, object, present, string};
 use super::forms::answer_form;
 use super::parts::{AnswerForm, PartsForm};
 use super::scanner::Scanner;
-use super::usage::{read_usage, scan_usage, with_usage};
+use super::usage::{CHAT_COUNTS, read_usage, scan_usage, with_usage};
 use super::{AnswerError, AssistantMessage, Choice};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, Protocol, Usage, ids};
@@ -188,7 +188,7 @@ impl AnswerForm for ChatAnswer {
             match key.as_ref() {
                 "id" => id = scanner.string()?.map(Cow::into_owned),
                 "model" => model = scanner.string()?.map(Cow::into_owned),
-                "usage" => usage = scan_usage(scanner)?,
+                "usage" => usage = scan_usage(scanner, CHAT_COUNTS)?,
                 "choices" => choices = scan_choices(scanner, body)?,
                 "error" => has_error = scanner.value()? != "null",
                 _ => scanner.skip()?,
@@ -253,11 +253,11 @@ impl AnswerForm for ChatAnswer {
     }
 
     fn usage(&self, fields: &RawObject) -> Option<Usage> {
-        read_usage(fields.get("usage"))
+        read_usage(fields.get("usage"), CHAT_COUNTS)
     }
 
     fn set_usage(&self, fields: &mut RawObject, usage: Usage) {
-        fields.set("usage", with_usage(fields.get("usage"), usage));
+        fields.set("usage", with_usage(fields.get("usage"), usage, CHAT_COUNTS));
     }
 }
 

@@ -36,21 +36,13 @@ impl MessageView<'_> {
     pub(crate) fn into_owned(self) -> MessageView<'static> {
         let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         MessageView {
-            role: match known_role(&self.role) {
-                Some(role) => Cow::Borrowed(role),
-                None => owned(self.role),
-            },
+            role: owned(self.role),
             text: self.text.map(owned),
             calls: Cow::Owned(self.calls.into_owned()),
             tool_call_id: self.tool_call_id.map(owned),
             name: self.name.map(owned),
         }
     }
-}
-
-/// Returns a usual role, which needs no copy.
-fn known_role(role: &str) -> Option<&'static str> {
-    ["user", "assistant", "tool", "system", "developer"].into_iter().find(|known| *known == role)
 }
 
 impl From<MessageView<'_>> for Message {

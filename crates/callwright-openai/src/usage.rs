@@ -2,26 +2,37 @@
 
 use serde_json::value::RawValue;
 
+use super::chat_message::object_at;
 use super::fields::ObjectFields;
 use super::scanner::{Scanned, Scanner};
-use callwright_common::json::{RawObject, raw};
+use callwright_common::json::raw;
 use callwright_types::Usage;
 
+/// Names of the counts of the prompt's and the completion's tokens. Details have the name of their count with `_details`.
+pub(super) type CountNames = [&'static str; 2];
+
+/// Names in chat completions.
+pub(super) const CHAT_COUNTS: CountNames = ["prompt_tokens", "completion_tokens"];
+
 /// Parses a `usage` object; missing or invalid counts are 0. Returns `None` if it is not an object.
-pub(super) fn read_usage(value: Option<&RawValue>) -> Option<Usage> {
-    scan_usage(&mut Scanner::new(value?.get())).ok()?
+pub(super) fn read_usage(value: Option<&RawValue>, names: CountNames) -> Option<Usage> {
+    scan_usage(&mut Scanner::new(value?.get()), names).ok()?
 }
 
 /// Reads a `usage` object in place, as [`read_usage`] does.
-pub(super) fn scan_usage(scanner: &mut Scanner<'_>) -> Scanned<Option<Usage>> {
+pub(super) fn scan_usage(scanner: &mut Scanner<'_>, names: CountNames) -> Scanned<Option<Usage>> {
+    let [prompt_name, completion_name] = names;
     let (mut prompt, mut completion, mut total, mut cached) = (None, None, None, None);
     let is_object = scanner.object(|scanner, key| {
+        let value = scanner.value()?;
         match key.as_ref() {
-            "prompt_tokens" => prompt = count_in(scanner.value()?),
-            "completion_tokens" => completion = count_in(scanner.value()?),
-            "total_tokens" => total = count_in(scanner.value()?),
-            "prompt_tokens_details" => cached = scan_cached_tokens(scanner)?,
-            _ => scanner.skip()?,
+            "total_tokens" => total = count_in(value),
+            key if key == prompt_name => prompt = count_in(value),
+            key if key == completion_name => completion = count_in(value),
+            key if key.strip_suffix("_details") == Some(prompt_name) => {
+                cached = ObjectFields::parse(value).and_then(|details| count(&details, "cached_tokens"));
+            }
+            _ => {}
         }
         Ok(())
     })?;
@@ -32,23 +43,11 @@ pub(super) fn scan_usage(scanner: &mut Scanner<'_>) -> Scanned<Option<Usage>> {
     Ok(is_object.then_some(Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens }))
 }
 
-fn scan_cached_tokens(scanner: &mut Scanner<'_>) -> Scanned<Option<u64>> {
-    let mut cached = None;
-    let is_object = scanner.object(|scanner, key| {
-        let value = scanner.value()?;
-        if key == "cached_tokens" {
-            cached = count_in(value);
-        }
-        Ok(())
-    })?;
-    Ok(cached.filter(|_| is_object))
-}
-
 /// Returns a `usage` object with these counts; its other members, such as the details, are kept.
-pub(super) fn with_usage(value: Option<&RawValue>, usage: Usage) -> Box<RawValue> {
-    let mut object = value.and_then(|value| RawObject::parse(value.get()).ok()).unwrap_or_default();
-    object.set("prompt_tokens", raw(&usage.prompt_tokens));
-    object.set("completion_tokens", raw(&usage.completion_tokens));
+pub(super) fn with_usage(value: Option<&RawValue>, usage: Usage, names: CountNames) -> Box<RawValue> {
+    let mut object = object_at(value);
+    let counts = [usage.prompt_tokens, usage.completion_tokens];
+    names.into_iter().zip(counts).for_each(|(name, count)| object.set(name, raw(&count)));
     object.set("total_tokens", raw(&usage.total_tokens));
     object.to_raw()
 }
@@ -71,7 +70,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Option<Usage> {
-        read_usage(Some(&serde_json::from_str::<Box<RawValue>>(text).unwrap()))
+        read_usage(Some(&serde_json::from_str::<Box<RawValue>>(text).unwrap()), CHAT_COUNTS)
     }
 
     #[test]
@@ -84,7 +83,7 @@ mod tests {
         let value: Box<RawValue> = serde_json::from_str(text).unwrap();
         let sum = Usage { prompt_tokens: 30, completion_tokens: 40, total_tokens: 70, cached_tokens: 0 };
         assert_eq!(
-            with_usage(Some(&value), sum).get(),
+            with_usage(Some(&value), sum, CHAT_COUNTS).get(),
             r#"{"prompt_tokens":30,"completion_tokens":40,"prompt_tokens_details":{"cached_tokens":1},"total_tokens":70}"#
         );
     }

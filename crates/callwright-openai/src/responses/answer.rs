@@ -11,10 +11,13 @@ use crate::completion::now;
 use crate::content::part_text;
 use crate::fields::{ObjectFields, object, present, string};
 use crate::parts::{AnswerForm, Finish, PartKind, PartsForm, PartsMessage};
-use crate::usage::count;
+use crate::usage::{CountNames, read_usage, with_usage};
 use crate::{AnswerError, AssistantMessage, Choice, Completion, ReasoningPart};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, Protocol, Usage};
+
+/// Names of the counts in `usage`.
+const COUNTS: CountNames = ["input_tokens", "output_tokens"];
 
 /// Answers of this protocol.
 #[derive(Debug)]
@@ -53,27 +56,16 @@ impl AnswerForm for ResponsesAnswer {
     }
 
     fn usage(&self, fields: &RawObject) -> Option<Usage> {
-        let usage = ObjectFields::parse(present(fields.get("usage"))?.get())?;
-        let prompt_tokens = count(&usage, "input_tokens").unwrap_or(0);
-        let completion_tokens = count(&usage, "output_tokens").unwrap_or(0);
-        let total_tokens = count(&usage, "total_tokens").unwrap_or(prompt_tokens.saturating_add(completion_tokens));
-        let details = usage.object("input_tokens_details");
-        let cached_tokens = details.and_then(|details| count(&details, "cached_tokens")).unwrap_or(0);
-        Some(Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens: cached_tokens.min(prompt_tokens) })
+        read_usage(fields.get("usage"), COUNTS)
     }
 
     fn set_usage(&self, fields: &mut RawObject, usage: Usage) {
-        let mut counts = match present(fields.get("usage")) {
-            Some(value) => object_at(Some(value)),
-            None => object([
-                ("input_tokens_details", object([("cached_tokens", raw(&usage.cached_tokens))]).to_raw()),
-                ("output_tokens_details", object([("reasoning_tokens", raw(&0))]).to_raw()),
-            ]),
-        };
-        counts.set("input_tokens", raw(&usage.prompt_tokens));
-        counts.set("output_tokens", raw(&usage.completion_tokens));
-        counts.set("total_tokens", raw(&usage.total_tokens));
-        fields.set("usage", counts.to_raw());
+        let new = object([
+            ("input_tokens_details", object([("cached_tokens", raw(&usage.cached_tokens))]).to_raw()),
+            ("output_tokens_details", object([("reasoning_tokens", raw(&0))]).to_raw()),
+        ]);
+        let known = present(fields.get("usage")).map_or_else(|| new.to_raw(), ToOwned::to_owned);
+        fields.set("usage", with_usage(Some(&known), usage, COUNTS));
     }
 
     fn contradicts_calls(&self, _message: &AssistantMessage, _reason: Option<&str>) -> bool {

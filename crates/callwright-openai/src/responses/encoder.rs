@@ -1,7 +1,5 @@
 //! Encoding of events, and the events of whole items.
 
-use std::borrow::Cow;
-
 use bytes::BytesMut;
 use serde_json::value::RawValue;
 
@@ -63,8 +61,7 @@ impl EventEncoder<'_> {
         }
         if let Some(key) = kind.arguments_key() {
             let arguments = fields.get(key).and_then(string).unwrap_or_default();
-            let call = ArgumentsOf { kind, name: fields.get("name").and_then(string) };
-            self.write_arguments(&call, &arguments, &arguments, position);
+            self.write_arguments(kind, &fields, [&arguments, &arguments], position);
         }
         self.end_item(item, position);
     }
@@ -75,15 +72,15 @@ impl EventEncoder<'_> {
         self.write("response.output_item.done", &members);
     }
 
-    /// Writes further arguments of a call, and their end.
+    /// Writes further arguments of a call, and their end with all arguments.
     pub(super) fn write_arguments(
         &mut self,
-        call: &ArgumentsOf<'_>,
-        further: &str,
-        all: &str,
+        kind: ItemKind,
+        call: &RawObject,
+        [further, all]: [&str; 2],
         position: ItemPosition<'_>,
     ) {
-        let (delta, done, key) = match call.kind {
+        let (delta, done, key) = match kind {
             ItemKind::CustomToolCall => {
                 ("response.custom_tool_call_input.delta", "response.custom_tool_call_input.done", "input")
             }
@@ -96,8 +93,8 @@ impl EventEncoder<'_> {
             self.write(delta, &event("delta", further));
         }
         let mut end = event(key, all);
-        if let Some(name) = call.name.as_ref().filter(|_| call.kind == ItemKind::FunctionCall) {
-            end.set("name", raw(name));
+        if let Some(name) = call.get("name").and_then(string).filter(|_| kind == ItemKind::FunctionCall) {
+            end.set("name", raw(&name));
         }
         self.write(done, &end);
     }
@@ -179,12 +176,6 @@ impl EventEncoder<'_> {
         }
         self.write(&format!("{}.done", form.events()), &done);
     }
-}
-
-/// Call whose arguments are written.
-pub(super) struct ArgumentsOf<'a> {
-    pub(super) kind: ItemKind,
-    pub(super) name: Option<Cow<'a, str>>,
 }
 
 impl PartPosition<'_> {

@@ -9,7 +9,7 @@ use http::{HeaderMap, StatusCode};
 use serde_json::value::RawValue;
 
 use super::answer::{INCOMPLETE, ResponsesAnswer, output_text};
-use super::encoder::{ArgumentsOf, EventEncoder, ItemPosition};
+use super::encoder::{EventEncoder, ItemPosition};
 use super::event::{EventKind, PartList, StreamEvent};
 use super::item::{ItemKind, item_id, new_id, reasoning_part, with_status};
 use super::stream::{COMPLETED, identified, response_of};
@@ -290,8 +290,8 @@ fn completed(item: &StreamedItem, part: Option<Box<RawValue>>, events: &mut Even
         let further = further.filter(|further| further.is_empty() || !item.are_arguments_done);
         if !item.are_arguments_done {
             let further = further.unwrap_or_default();
-            let call = ArgumentsOf { kind: item.kind, name: fields.get("name").and_then(string) };
-            events.write_arguments(&call, further, &format!("{}{further}", item.arguments), position);
+            let all = format!("{}{further}", item.arguments);
+            events.write_arguments(item.kind, &fields, [further, &all], position);
         }
         if further.is_none() {
             fields.set(key, raw(&item.arguments));
