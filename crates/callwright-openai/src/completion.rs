@@ -9,7 +9,7 @@ use super::chat_message::ChatMessage;
 use super::choice::{is_cut_off, scan_choices};
 use super::fields::{LazyObject, ObjectFields, object, present, string};
 use super::forms::answer_form;
-use super::parts::{AnswerForm, PartsForm};
+use super::parts::{AnswerForm, CompletionForm, PartsForm};
 use super::scanner::Scanner;
 use super::usage::{CHAT_COUNTS, read_usage, scan_usage, with_usage};
 use super::{AnswerError, AssistantMessage, Choice};
@@ -178,7 +178,7 @@ impl Completion {
 #[derive(Debug)]
 pub(crate) struct ChatAnswer;
 
-impl AnswerForm for ChatAnswer {
+impl CompletionForm for ChatAnswer {
     /// Reads a chat completion in one pass.
     fn parse(&'static self, body: &Bytes) -> Result<Completion, AnswerError> {
         let text = text_of(body)?;
@@ -237,7 +237,9 @@ impl AnswerForm for ChatAnswer {
     fn write_choices(&self, fields: &mut RawObject, choices: &[Choice]) {
         fields.set("choices", raw(&choices.iter().map(Choice::object).collect::<Vec<_>>()));
     }
+}
 
+impl AnswerForm for ChatAnswer {
     fn finish_reason(&self, _fields: &RawObject) -> Option<String> {
         None
     }

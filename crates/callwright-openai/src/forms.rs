@@ -7,7 +7,7 @@ use crate::completion::ChatAnswer;
 use crate::emit;
 use crate::error::ErrorBody;
 use crate::messages::{MessagesAnswer, MessagesAssembly, MessagesRequest, MessagesWriter};
-use crate::parts::{AnswerForm, EventWriter, RequestForm, StreamForm};
+use crate::parts::{CompletionForm, EventWriter, RequestForm, StreamForm};
 use crate::request::ChatRequest;
 use crate::responses::{ResponsesAnswer, ResponsesAssembly, ResponsesRequest, ResponsesWriter};
 use callwright_types::Protocol;
@@ -29,7 +29,7 @@ pub(crate) fn request_form(protocol: Protocol) -> &'static dyn RequestForm {
 }
 
 /// Returns the answer form of a protocol.
-pub(crate) fn answer_form(protocol: Protocol) -> &'static dyn AnswerForm {
+pub(crate) fn answer_form(protocol: Protocol) -> &'static dyn CompletionForm {
     match protocol {
         Protocol::Chat => &ChatAnswer,
         Protocol::Responses => &ResponsesAnswer,

@@ -62,40 +62,30 @@ impl<'a> Scanner<'a> {
     /// Reads an object: calls `member` at each value, which it must read. Returns false if the value is not an object,
     /// or a key is not valid text; `member` is not called for such a key.
     pub(super) fn object(&mut self, mut member: impl FnMut(&mut Self, Cow<'a, str>) -> Scanned<()>) -> Scanned<bool> {
-        if self.peek() != Some(b'{') {
-            self.skip()?;
-            return Ok(false);
-        }
-        self.at += 1;
-        if self.peek() == Some(b'}') {
-            self.at += 1;
-            return Ok(true);
-        }
         let mut has_valid_keys = true;
-        loop {
-            match self.key()? {
-                Some(key) => member(self, key)?,
-                None => {
-                    has_valid_keys = false;
-                    self.skip()?;
-                }
+        let is_object = self.container(*b"{}", |scanner| match scanner.key()? {
+            Some(key) => member(scanner, key),
+            None => {
+                has_valid_keys = false;
+                scanner.skip()
             }
-            match self.token()? {
-                b',' => {}
-                b'}' => return Ok(has_valid_keys),
-                _ => return Err(Malformed),
-            }
-        }
+        })?;
+        Ok(is_object && has_valid_keys)
     }
 
     /// Reads an array: calls `item` at each item, which it must read. Returns false if the value is not an array.
-    pub(super) fn array(&mut self, mut item: impl FnMut(&mut Self) -> Scanned<()>) -> Scanned<bool> {
-        if self.peek() != Some(b'[') {
+    pub(super) fn array(&mut self, item: impl FnMut(&mut Self) -> Scanned<()>) -> Scanned<bool> {
+        self.container(*b"[]", item)
+    }
+
+    /// Reads a container between two brackets: calls `item` at each item. Returns false if the value is not one.
+    fn container(&mut self, [open, close]: [u8; 2], mut item: impl FnMut(&mut Self) -> Scanned<()>) -> Scanned<bool> {
+        if self.peek() != Some(open) {
             self.skip()?;
             return Ok(false);
         }
         self.at += 1;
-        if self.peek() == Some(b']') {
+        if self.peek() == Some(close) {
             self.at += 1;
             return Ok(true);
         }
@@ -103,7 +93,7 @@ impl<'a> Scanner<'a> {
             item(self)?;
             match self.token()? {
                 b',' => {}
-                b']' => return Ok(true),
+                end if end == close => return Ok(true),
                 _ => return Err(Malformed),
             }
         }

@@ -15,9 +15,9 @@ use crate::choice;
 use crate::content::text_block;
 use crate::error::THREAD_UNSUPPORTED;
 use crate::fields::{ObjectFields, object, present, string};
-use crate::parts::{AnswerForm, Finish, PartKind, PartsForm, PartsMessage};
+use crate::parts::{AnswerForm, Finish, PartKind, PartsForm};
 use crate::usage::count;
-use crate::{AnswerError, AssistantMessage, Choice, Completion, ErrorBody, ReasoningPart};
+use crate::{AnswerError, AssistantMessage, ErrorBody, ReasoningPart};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, Protocol, Usage, ids};
 
@@ -47,22 +47,6 @@ const OVERLOADED: u16 = 529;
 pub(crate) struct MessagesAnswer;
 
 impl AnswerForm for MessagesAnswer {
-    fn parse(&'static self, body: &Bytes) -> Result<Completion, AnswerError> {
-        Completion::parse_parts(self, body)
-    }
-
-    fn read_message(&'static self, fields: RawObject) -> Result<AssistantMessage, AnswerError> {
-        PartsMessage::read_message(self, &fields).map(Into::into)
-    }
-
-    fn minted(&'static self, model: &str) -> Completion {
-        Completion::of_parts(self, self.minted_members(model))
-    }
-
-    fn write_choices(&self, fields: &mut RawObject, choices: &[Choice]) {
-        choices.iter().for_each(|choice| choice.write_parts(self, fields));
-    }
-
     fn finish_reason(&self, fields: &RawObject) -> Option<String> {
         fields.get(STOP_REASON).and_then(string).map(Cow::into_owned)
     }

@@ -60,21 +60,6 @@ pub(crate) enum Finish {
 
 /// Complete answers of a protocol. `fields` are the members of the answer object.
 pub(crate) trait AnswerForm: Debug + Sync {
-    /// Parses an answer.
-    ///
-    /// # Errors
-    /// Fails if it is not an answer, with a description that quotes nothing.
-    fn parse(&'static self, body: &Bytes) -> Result<Completion, AnswerError>;
-
-    /// Reads the model's message in an object: of a choice, or an answer that is a list of parts.
-    fn read_message(&'static self, fields: RawObject) -> Result<AssistantMessage, AnswerError>;
-
-    /// Returns a complete answer of the proxy without text and calls; its finish reason is that of text.
-    fn minted(&'static self, model: &str) -> Completion;
-
-    /// Writes the choices into the answer.
-    fn write_choices(&self, fields: &mut RawObject, choices: &[Choice]);
-
     /// Returns why the answer ended, in the words of the protocol: `stop_reason`, or else `status` with the reason of an
     /// incomplete response. `None` if it is absent.
     fn finish_reason(&self, fields: &RawObject) -> Option<String>;
@@ -96,6 +81,24 @@ pub(crate) trait AnswerForm: Debug + Sync {
     fn error_body(&self, error: &ErrorBody, _status: StatusCode) -> Bytes {
         error.to_bytes()
     }
+}
+
+/// Reading and writing of the complete answers of a protocol.
+pub(crate) trait CompletionForm: AnswerForm {
+    /// Parses an answer.
+    ///
+    /// # Errors
+    /// Fails if it is not an answer, with a description that quotes nothing.
+    fn parse(&'static self, body: &Bytes) -> Result<Completion, AnswerError>;
+
+    /// Reads the model's message in an object: of a choice, or an answer that is a list of parts.
+    fn read_message(&'static self, fields: RawObject) -> Result<AssistantMessage, AnswerError>;
+
+    /// Returns a complete answer of the proxy without text and calls; its finish reason is that of text.
+    fn minted(&'static self, model: &str) -> Completion;
+
+    /// Writes the choices into the answer.
+    fn write_choices(&self, fields: &mut RawObject, choices: &[Choice]);
 }
 
 /// Complete answers of a protocol that are lists of parts.
@@ -148,6 +151,24 @@ pub(crate) trait PartsForm: AnswerForm {
     /// Returns the error of an answer with a success status that is an error object or a failed response: a description
     /// that quotes nothing.
     fn failure(&self, fields: &RawObject) -> Option<AnswerError>;
+}
+
+impl<F: PartsForm + 'static> CompletionForm for F {
+    fn parse(&'static self, body: &Bytes) -> Result<Completion, AnswerError> {
+        Completion::parse_parts(self, body)
+    }
+
+    fn read_message(&'static self, fields: RawObject) -> Result<AssistantMessage, AnswerError> {
+        PartsMessage::read_message(self, &fields).map(Into::into)
+    }
+
+    fn minted(&'static self, model: &str) -> Completion {
+        Completion::of_parts(self, self.minted_members(model))
+    }
+
+    fn write_choices(&self, fields: &mut RawObject, choices: &[Choice]) {
+        choices.iter().for_each(|choice| choice.write_parts(self, fields));
+    }
 }
 
 /// Requests of a protocol. `fields` are the members of the client's body; `added` is what the proxy appended to it.

@@ -10,9 +10,9 @@ use crate::chat_message::{object_at, set_string};
 use crate::completion::now;
 use crate::content::part_text;
 use crate::fields::{ObjectFields, object, present, string};
-use crate::parts::{AnswerForm, Finish, PartKind, PartsForm, PartsMessage};
+use crate::parts::{AnswerForm, Finish, PartKind, PartsForm};
 use crate::usage::{CountNames, read_usage, with_usage};
-use crate::{AnswerError, AssistantMessage, Choice, Completion, ReasoningPart};
+use crate::{AnswerError, AssistantMessage, ReasoningPart};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, Protocol, Usage};
 
@@ -24,22 +24,6 @@ const COUNTS: CountNames = ["input_tokens", "output_tokens"];
 pub(crate) struct ResponsesAnswer;
 
 impl AnswerForm for ResponsesAnswer {
-    fn parse(&'static self, body: &Bytes) -> Result<Completion, AnswerError> {
-        Completion::parse_parts(self, body)
-    }
-
-    fn read_message(&'static self, fields: RawObject) -> Result<AssistantMessage, AnswerError> {
-        PartsMessage::read_message(self, &fields).map(Into::into)
-    }
-
-    fn minted(&'static self, model: &str) -> Completion {
-        Completion::of_parts(self, self.minted_members(model))
-    }
-
-    fn write_choices(&self, fields: &mut RawObject, choices: &[Choice]) {
-        choices.iter().for_each(|choice| choice.write_parts(self, fields));
-    }
-
     fn finish_reason(&self, fields: &RawObject) -> Option<String> {
         let status = fields.get("status").and_then(string)?;
         if status != INCOMPLETE {
