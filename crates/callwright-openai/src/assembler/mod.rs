@@ -25,9 +25,6 @@ use choice::ChoiceParts;
 pub(crate) use members::{Members, keep_last};
 use snapshots::Snapshots;
 
-/// Maximum number of members that a stream's head takes from its first chunk; servers send a few.
-const MAX_HEAD_MEMBERS: usize = 32;
-
 /// Assembles chunks into the completion that a non-streamed request would have returned.
 #[derive(Debug)]
 pub struct Assembler {
@@ -230,7 +227,7 @@ fn head(fields: &TextFields<'_>, has_choices: bool) -> Option<StreamHead> {
             .and_then(|created| created.parse().ok())
             .filter(|created| *created != 0)
             .unwrap_or_else(now),
-        extra: extra.take(MAX_HEAD_MEMBERS).map(|(key, value)| (key.to_owned(), raw_value(value))).collect(),
+        extra: extra.map(|(key, value)| (key.to_owned(), raw_value(value))).collect(),
     })
 }
 

@@ -5,9 +5,6 @@ use memchr::memmem;
 use super::references::form_reference;
 use super::{ObjectReference, UncheckedBody};
 
-/// Maximum length in bytes of the header of a part.
-const MAX_HEADER: usize = 8 * 1024;
-
 /// Returns the objects that the members of a form name. Files are not searched.
 ///
 /// # Errors
@@ -48,12 +45,11 @@ pub fn form_references(content_type: &str, body: &[u8]) -> Result<Vec<ObjectRefe
 
 /// Divides a part into its header and its value.
 fn divided(part: &[u8]) -> Option<(&str, &[u8])> {
-    let head = part.get(..part.len().min(MAX_HEADER))?;
     let (at, length) = [&b"\r\n\r\n"[..], b"\n\n"]
         .into_iter()
-        .filter_map(|blank| memmem::find(head, blank).map(|at| (at, blank.len())))
+        .filter_map(|blank| memmem::find(part, blank).map(|at| (at, blank.len())))
         .min()?;
-    Some((std::str::from_utf8(head.get(..at)?).ok()?, part.get(at + length..)?))
+    Some((std::str::from_utf8(part.get(..at)?).ok()?, part.get(at + length..)?))
 }
 
 /// Returns a parameter of a header field.

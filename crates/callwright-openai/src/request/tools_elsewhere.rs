@@ -25,13 +25,6 @@ const CLIENT_RESULT: &str = "tool_result";
 
 const NAMESPACE: &str = "\"namespace\"";
 
-/// Maximum number of elements whose tools are read, and of names of referenced tools.
-const MAX_LISTS: usize = 1_000;
-const MAX_REFERENCES: usize = 10_000;
-
-/// Maximum depth at which references are searched for: a message, its content, a result, its content, a list.
-const MAX_DEPTH: usize = 8;
-
 /// Tools of a request besides those in its own list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct ToolsElsewhere {
@@ -90,7 +83,7 @@ impl ModelRequest {
             let elements: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
             let lists = elements.into_iter().filter_map(|element| ObjectFields::parse(element.get()));
             let lists = lists.flat_map(|element| lists_of(&element)).filter_map(|list| array(list).map(|_| list));
-            elsewhere.lists = lists.map(|list| list.get().to_owned()).take(MAX_LISTS).collect();
+            elsewhere.lists = lists.map(|list| list.get().to_owned()).collect();
             elsewhere.lists.iter().for_each(|list| add_qualified(list, &mut elsewhere.qualified));
         }
         elsewhere
@@ -149,7 +142,7 @@ fn add_qualified(list: &str, names: &mut BTreeSet<(String, String)>) {
         let Some(namespace) = element.string("name").filter(|name| !name.is_empty()) else { continue };
         for tool in element.items(TOOLS).unwrap_or_default() {
             let Some(tool) = ObjectFields::parse(tool.get()) else { continue };
-            let Some(name) = tool.string("name").filter(|_| names.len() < MAX_REFERENCES) else { continue };
+            let Some(name) = tool.string("name") else { continue };
             names.extend(tool_names::qualified(&namespace, &name).into_iter().map(|full| (full, name.to_string())));
         }
     }
@@ -171,19 +164,16 @@ fn references(text: &str) -> References {
         if has_one_of(element.get(), &[REFERENCE])
             && let Ok(value) = serde_json::from_str::<Value>(element.get())
         {
-            found.add(&value, MAX_DEPTH, false);
+            found.add(&value, false);
         }
     }
     found
 }
 
 impl References {
-    fn add(&mut self, value: &Value, depth: usize, is_result: bool) {
-        if depth == 0 || self.names.len() >= MAX_REFERENCES {
-            return;
-        }
+    fn add(&mut self, value: &Value, is_result: bool) {
         match value {
-            Value::Array(items) => items.iter().for_each(|item| self.add(item, depth - 1, is_result)),
+            Value::Array(items) => items.iter().for_each(|item| self.add(item, is_result)),
             Value::Object(members) => {
                 let kind = members.get("type").and_then(Value::as_str);
                 if kind == Some(REFERENCE) {
@@ -192,7 +182,7 @@ impl References {
                     return;
                 }
                 let is_result = is_result || kind == Some(CLIENT_RESULT);
-                members.values().for_each(|member| self.add(member, depth - 1, is_result));
+                members.values().for_each(|member| self.add(member, is_result));
             }
             _ => {}
         }
