@@ -18,28 +18,24 @@ use callwright_types::{Call, ids};
 
 /// Assistant message of a chat completion. Fields that are unknown to the proxy (reasoning, signatures, citations) are
 /// kept.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct ChatMessage {
     fields: LazyObject,
     size: usize,
     text: Option<String>,
     /// `refusal`, if it is not blank.
     refusal: Option<String>,
-    is_plain: bool,
+    /// Whether the message may have reasoning, audio or an image: the content is neither a string nor absent, or a member
+    /// for these is present.
+    has_more: bool,
     /// Elements of `tool_calls`, in order.
     elements: Vec<CallElement>,
     calls: Vec<Call>,
     legacy: bool,
-    well_formed: bool,
+    irregular: bool,
 }
 
 impl ChatMessage {
-    /// Whether the message has no reasoning, audio or image: the content is a string or absent, and so are the members
-    /// for these.
-    pub(super) fn is_plain(&self) -> bool {
-        self.is_plain
-    }
-
     /// Returns the non-null members whose key satisfies `is_wanted`.
     pub(super) fn members_with(&self, is_wanted: fn(&str) -> bool) -> RawObject {
         let wanted = self.fields().iter().filter(|(key, value)| is_wanted(key) && present(Some(value)).is_some());
@@ -59,7 +55,7 @@ impl ChatMessage {
     /// Reads a message in place; any other value is an empty message. `body` contains the scanner's text.
     pub(super) fn scan(scanner: &mut Scanner<'_>, body: &Bytes) -> Scanned<Result<Self, AnswerError>> {
         let start = scanner.start_of_value();
-        let mut message = Self::empty();
+        let mut message = Self::default();
         let mut list = CallList::default();
         let mut legacy_call = None;
         let is_object = scanner.object(|scanner, key| {
@@ -72,39 +68,25 @@ impl ChatMessage {
                 }
                 "tool_calls" => list = CallList::scan(scanner)?,
                 "function_call" => legacy_call = FunctionCall::scan(scanner)?,
-                other => message.is_plain &= scanner.value()? == "null" || !is_beside_text(other),
+                other => message.has_more |= scanner.value()? != "null" && is_beside_text(other),
             }
             message.size += key.len() + scanner.position() - start_of_member;
             Ok(())
         })?;
         if !is_object {
-            return Ok(Ok(Self::empty()));
+            return Ok(Ok(Self::default()));
         }
         if list.is_too_long {
             return Ok(Err(AnswerError::new(format!("a message has more than {MAX_CALLS} calls"))));
         }
         message.fields = LazyObject::of_text(body.slice(start..scanner.position()));
-        (message.elements, message.calls, message.well_formed) = (list.elements, list.calls, list.well_formed);
+        (message.elements, message.calls, message.irregular) = (list.elements, list.calls, list.irregular);
         if let (true, Some(call)) = (message.elements.is_empty(), legacy_call) {
             message.legacy = true;
-            message.well_formed &= call.is_well_formed();
+            message.irregular |= !call.is_well_formed();
             message.calls.push(call.with_id(ids::call_id()));
         }
         Ok(Ok(message))
-    }
-
-    fn empty() -> Self {
-        Self {
-            fields: LazyObject::default(),
-            size: 0,
-            text: None,
-            refusal: None,
-            is_plain: true,
-            elements: Vec::new(),
-            calls: Vec::new(),
-            legacy: false,
-            well_formed: true,
-        }
     }
 
     fn scan_content(&mut self, scanner: &mut Scanner<'_>) -> Scanned<()> {
@@ -113,7 +95,7 @@ impl ChatMessage {
             return Ok(());
         }
         let content = scanner.value()?;
-        self.is_plain &= content == "null";
+        self.has_more |= content != "null";
         let content: Option<&RawValue> = serde_json::from_str(content).ok();
         self.text = content.and_then(|content| text_of(content, "")).map(Cow::into_owned);
         Ok(())
@@ -142,7 +124,7 @@ impl ChatMessage {
 
     /// Returns the object with these calls; `None` if it already has exactly these, well-formed.
     fn rewritten(&self, calls: &[Call]) -> Option<RawObject> {
-        if self.well_formed && calls == self.calls {
+        if !self.irregular && calls == self.calls {
             return None;
         }
         let mut fields = self.fields().clone();
@@ -254,7 +236,7 @@ impl MessageContent for ChatMessage {
     }
 
     fn is_well_formed(&self) -> bool {
-        self.well_formed
+        !self.irregular
     }
 
     fn other_members(&self) -> RawObject {
@@ -309,7 +291,7 @@ impl MessageContent for ChatMessage {
             adopted.push(call.id);
         }
         if !adopted.is_empty() && self.replace_elements(&elements) {
-            self.well_formed = false;
+            self.irregular = true;
         }
         adopted
     }
@@ -418,7 +400,7 @@ pub(super) fn is_opaque(key: &str) -> bool {
 
 /// Returns the model's reasoning if it is separate from the text: in its own member, or in parts of the content.
 pub(super) fn reasoning_of(message: &ChatMessage) -> Option<String> {
-    if message.is_plain() {
+    if !message.has_more {
         return None;
     }
     let members = REASONING.iter().filter_map(|key| message.fields().get(key).and_then(string));
@@ -435,7 +417,7 @@ pub(super) fn is_only_text(message: &ChatMessage) -> bool {
     message.calls().is_empty()
         && !message.has_unjudged_calls()
         && message.refusal().is_none()
-        && (message.is_plain()
+        && (!message.has_more
             || (OTHER_CONTENT.iter().all(|key| present(message.fields().get(key)).is_none_or(is_empty))
                 && content_parts(message).into_iter().all(is_text_or_reasoning)))
 }

@@ -262,7 +262,7 @@ impl Chunk {
     pub(super) fn with_choices(
         &self,
         keep_usage: bool,
-        edit: impl Fn(&mut RawObject, &mut RawObject) -> bool,
+        mut edit: impl FnMut(&mut RawObject, &mut RawObject) -> bool,
     ) -> Option<Chunk> {
         let mut fields = RawObject::parse(&self.text).ok()?;
         let mut choices: Vec<RawObject> = fields.get_as("choices")?;
@@ -339,12 +339,12 @@ impl Chunk {
 
     /// Returns the text of the chunk's choices.
     pub fn text(&self) -> String {
-        let text = std::cell::RefCell::new(String::new());
+        let mut text = String::new();
         self.with_choices(true, |_, delta| {
-            text.borrow_mut().push_str(&text_of(delta).unwrap_or_default());
+            text.push_str(&text_of(delta).unwrap_or_default());
             true
         });
-        text.into_inner()
+        text
     }
 
     /// Returns the chunk without text but with refusals; `None` if at most a role remains.
@@ -381,15 +381,15 @@ impl Chunk {
     }
 
     fn choice_indices(&self) -> Vec<u32> {
-        let mut indices = std::cell::RefCell::new(Vec::new());
+        let mut indices = Vec::new();
         self.with_choices(true, |choice, _| {
             let index = index_of(choice);
-            if !indices.borrow().contains(&index) {
-                indices.borrow_mut().push(index);
+            if !indices.contains(&index) {
+                indices.push(index);
             }
             true
         });
-        std::mem::take(indices.get_mut())
+        indices
     }
 }
 

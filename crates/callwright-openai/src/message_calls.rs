@@ -21,19 +21,14 @@ pub(super) enum CallElement {
 }
 
 /// Elements of `tool_calls`, read in place.
+#[derive(Default)]
 pub(super) struct CallList {
     /// Kind of each element, in order.
     pub(super) elements: Vec<CallElement>,
     pub(super) calls: Vec<Call>,
-    pub(super) well_formed: bool,
+    pub(super) irregular: bool,
     /// Whether the list has more than [`MAX_CALLS`] elements.
     pub(super) is_too_long: bool,
-}
-
-impl Default for CallList {
-    fn default() -> Self {
-        Self { elements: Vec::new(), calls: Vec::new(), well_formed: true, is_too_long: false }
-    }
 }
 
 impl CallList {
@@ -42,7 +37,7 @@ impl CallList {
         let mut list = Self::default();
         if scanner.peek() == Some(b'{') {
             list.scan_element(scanner)?;
-            list.well_formed &= list.calls.is_empty();
+            list.irregular |= !list.calls.is_empty();
             // An empty object is no call.
             let is_nameless = list.calls.iter().any(|call| call.name.is_empty());
             return Ok(if is_nameless { Self::default() } else { list });
@@ -71,7 +66,7 @@ impl CallList {
         })?;
         if !is_object {
             self.elements.push(CallElement::Junk);
-            self.well_formed = false;
+            self.irregular = true;
             return Ok(());
         }
         if kind.as_deref().is_some_and(|kind| kind != "function") {
@@ -79,7 +74,7 @@ impl CallList {
             return Ok(());
         }
         let function = function.unwrap_or_default();
-        self.well_formed &= id.is_some() && kind.is_some() && function.is_well_formed();
+        self.irregular |= id.is_none() || kind.is_none() || !function.is_well_formed();
         self.elements.push(CallElement::Judged(self.calls.len()));
         self.calls.push(function.with_id(id.map_or_else(ids::call_id, Cow::into_owned)));
         Ok(())
@@ -94,7 +89,7 @@ impl CallList {
         let repeated: Vec<bool> = repeated.collect();
         for (call, _) in self.calls.iter_mut().zip(repeated).filter(|(_, is_repeated)| *is_repeated) {
             call.id = ids::call_id();
-            self.well_formed = false;
+            self.irregular = true;
         }
     }
 }

@@ -58,12 +58,9 @@ impl PartsMessage {
 
     /// Reads the parts in the members of an answer.
     pub(crate) fn read_in(form: &'static dyn PartsForm, fields: &RawObject) -> Result<Self, AnswerError> {
-        let Some(list) = present(fields.get(form.parts_key())) else { return Self::read(form, Vec::new()) };
-        let parts = serde_json::from_str(list.get());
-        Self::read(
-            form,
-            parts.map_err(|_| AnswerError::new(format!("`{}` of the answer is not a list", form.parts_key())))?,
-        )
+        let unreadable = || AnswerError::new(format!("`{}` of the answer is not a list", form.parts_key()));
+        let list = present(fields.get(form.parts_key())).map_or("[]", RawValue::get);
+        Self::read(form, serde_json::from_str(list).map_err(|_| unreadable())?)
     }
 
     /// Reads the parts of a message, which must have a list of them.
@@ -118,12 +115,12 @@ impl MessageContent for PartsMessage {
     }
 
     fn refusal(&self) -> Option<String> {
-        let refusals = self.texts(|kind| if let PartKind::Refusal(text) = kind { Some(text) } else { None });
+        let refusals = self.texts(|kind| if let PartKind::Refusal(text) = kind { Some(text.as_str()) } else { None });
         Some(refusals.collect::<String>()).filter(|text| !text.trim().is_empty())
     }
 
     fn reasoning(&self) -> Option<String> {
-        let texts = self.texts(|kind| if let PartKind::Reasoning(text) = kind { Some(text) } else { None });
+        let texts = self.texts(|kind| if let PartKind::Reasoning(text) = kind { Some(text.as_str()) } else { None });
         Some(texts.collect::<Vec<_>>().join("\n")).filter(|text| !text.trim().is_empty())
     }
 

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::item::{CALLER, ItemKind, call_of, new_id, reasoning_part};
