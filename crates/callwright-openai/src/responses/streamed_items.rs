@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::event::{EventKind, PartList, StreamEvent, TextForm};
 use super::item::ItemKind;
-use super::streamed_item::{StreamedItem, StreamedPart, begins_regularly, end_item, ends_regularly};
+use super::streamed_item::{StreamedItem, StreamedPart, begins_regularly, end_item, ends_regularly, part_text};
 use crate::AnswerError;
 use crate::fields::{ObjectFields, string};
 use crate::parts::MAX_PARTS;

@@ -4,7 +4,7 @@ use callwright_types::{Call, Usage};
 use http::StatusCode;
 
 use super::*;
-use crate::parts::{PartKind, PartsForm};
+use crate::parts::{AnswerForm, PartKind, PartsForm};
 use crate::responses::ResponsesAnswer;
 use crate::{AnswerError, ErrorBody};
 use callwright_common::json::raw;
