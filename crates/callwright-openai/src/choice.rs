@@ -21,11 +21,9 @@ pub(super) const MAX_CHOICES: usize = 1024;
 /// content filter.
 const CUT_OFF: [&str; 3] = ["length", "max_tokens", "content_filter"];
 
-/// Values of `finish_reason` in other protocols for an answer that ends by itself.
-const ENDED: [&str; 6] = ["stop", "end_turn", "stop_sequence", "completed", "eos", "eos_token"];
-
-/// Values of `finish_reason` for calls, in this and other protocols.
-const CALLED: [&str; 3] = ["tool_calls", "function_call", "tool_use"];
+/// Values of `finish_reason` in this and other protocols for an answer that ends by itself or with calls.
+const ENDED: [&str; 9] =
+    ["stop", "end_turn", "stop_sequence", "completed", "eos", "eos_token", "tool_calls", "function_call", "tool_use"];
 
 /// Values of `finish_reason` in other protocols for a reached token limit.
 const TOKEN_LIMIT: [&str; 3] = ["length", "max_tokens", "max_output_tokens"];
@@ -117,7 +115,7 @@ impl Choice {
             reason
         } else if !self.message.calls().is_empty() || self.message.has_unjudged_calls() {
             self.reason_of_calls()
-        } else if reason.is_empty() || is_one_of(&ENDED) || is_one_of(&CALLED) {
+        } else if reason.is_empty() || is_one_of(&ENDED) {
             "stop"
         } else {
             reason

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use serde_json::Value;
 
 use super::chat_message::is_opaque;
 use super::chunk_fields::{ChunkFields, DeltaFields, EventFields, read_event};
@@ -20,8 +19,8 @@ pub enum StreamItem {
     Chunk(Chunk),
     /// `[DONE]`.
     Done,
-    /// Error object of an upstream inside the stream: the value of its member `error`.
-    Error(Value),
+    /// Error object of an upstream inside the stream.
+    Error,
     /// Comments, pings and empty events.
     Other,
     /// A chunk whose content begins with all content so far, which was not added. It is to be kept until
@@ -80,7 +79,7 @@ impl EventFields<'_> {
         match self {
             Self::Chunk(text, fields) => StreamItem::Chunk(Chunk::of(text, &fields)),
             Self::Done => StreamItem::Done,
-            Self::Error(error) => StreamItem::Error(super::to_value(error.as_bytes())),
+            Self::Error => StreamItem::Error,
             Self::Other => StreamItem::Other,
         }
     }
@@ -403,7 +402,7 @@ fn index_of(choice: &RawObject) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -436,13 +435,13 @@ mod tests {
 
     #[test]
     fn errors_inside_a_stream_are_errors_even_beside_choices() {
-        for (data, expected) in [
-            (r#"{"error":{"message":"m"}}"#, json!({"message": "m"})),
-            (r#"{"error":"m"}"#, json!("m")),
-            (r#"{"error":{"code":502},"choices":[{"delta":{},"finish_reason":"error"}]}"#, json!({"code": 502})),
-            (r#"{"object":"error","message":"m","code":400}"#, json!("m")),
+        for data in [
+            r#"{"error":{"message":"m"}}"#,
+            r#"{"error":"m"}"#,
+            r#"{"error":{"code":502},"choices":[{"delta":{},"finish_reason":"error"}]}"#,
+            r#"{"object":"error","message":"m","code":400}"#,
         ] {
-            assert!(matches!(item(data), StreamItem::Error(error) if error == expected), "{data}");
+            assert!(matches!(item(data), StreamItem::Error), "{data}");
         }
         assert!(matches!(item(r#"{"error":null,"choices":[]}"#), StreamItem::Chunk(_)));
     }

@@ -12,8 +12,7 @@ use callwright_types::Usage;
 pub(super) enum EventFields<'a> {
     Chunk(&'a str, ChunkFields<'a>),
     Done,
-    /// The error's JSON text.
-    Error(&'a str),
+    Error,
     Other,
 }
 
@@ -51,8 +50,8 @@ pub(super) fn read_event(event: &SseEvent) -> Result<EventFields<'_>, AnswerErro
         .ok()
         .flatten()
         .ok_or_else(|| AnswerError::new("an event of the stream is not a JSON object"))?;
-    if let Some(error) = error_in(&fields.members) {
-        return Ok(EventFields::Error(error));
+    if has_error(&fields.members) {
+        return Ok(EventFields::Error);
     }
     let has_choices = fields.members.get("choices").is_some();
     if !has_choices && fields.members.get("usage").is_none() {
@@ -119,12 +118,9 @@ impl<'a> DeltaFields<'a> {
     }
 }
 
-/// Returns the error of an event. Most servers send `{"error": ...}`; some send the bare object, marked by `"object":
+/// Whether an event is an error. Most servers send `{"error": ...}`; some send the bare object, marked by `"object":
 /// "error"`.
-fn error_in<'a>(fields: &TextFields<'a>) -> Option<&'a str> {
-    if let Some(error) = fields.get("error") {
-        return Some(error);
-    }
-    let bare = fields.get("choices").is_none() && fields.string("object").as_deref() == Some("error");
-    if bare { fields.get("message") } else { None }
+fn has_error(fields: &TextFields<'_>) -> bool {
+    let is_bare = || fields.get("choices").is_none() && fields.string("object").as_deref() == Some("error");
+    fields.get("error").is_some() || is_bare() && fields.get("message").is_some()
 }

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::chat_message::ChatMessage;
+use super::chat_message::{ChatMessage, object_at};
 use super::choice::{is_cut_off, scan_choices};
-use super::fields::{LazyObject, ObjectFields, object, present, string};
+use super::fields::{LazyObject, ObjectFields, present, string};
 use super::forms::answer_form;
 use super::parts::{AnswerForm, CompletionForm, PartsForm};
 use super::scanner::Scanner;
@@ -217,21 +217,12 @@ impl CompletionForm for ChatAnswer {
     }
 
     fn minted(&'static self, model: &str) -> Completion {
-        let message = [("role", raw("assistant")), ("content", raw(&())), ("refusal", raw(&()))];
-        let choice = [
-            ("index", raw(&0)),
-            ("message", object(message).to_raw()),
-            ("logprobs", raw(&())),
-            ("finish_reason", raw("stop")),
-        ];
-        Completion::of_chat(object([
-            ("id", raw(&ids::completion_id())),
-            ("object", raw("chat.completion")),
-            ("created", raw(&now())),
-            ("model", raw(model)),
-            ("choices", raw(&[object(choice)])),
-            ("usage", raw(&Usage::default())),
-        ]))
+        let message = json!({"role": "assistant", "content": null, "refusal": null});
+        let choice = json!({"index": 0, "message": message, "logprobs": null, "finish_reason": "stop"});
+        Completion::of_chat(object_at(Some(&raw(&json!({
+            "id": ids::completion_id(), "object": "chat.completion", "created": now(), "model": model,
+            "choices": [choice], "usage": Usage::default(),
+        })))))
     }
 
     fn write_choices(&self, fields: &mut RawObject, choices: &[Choice]) {
@@ -282,8 +273,6 @@ pub(super) fn now() -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::choice::MAX_CHOICES;
 

@@ -16,17 +16,9 @@ const SINGLE: [&str; 2] = ["sequence_number", "obfuscation"];
 pub struct DeltaRun {
     /// Members of the last event, with an empty content.
     members: RawObject,
-    place: ContentPlace,
+    /// Member of its `delta` with the content; `None` if that is the delta itself.
+    key: Option<&'static str>,
     content: String,
-}
-
-/// Place of a delta's content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ContentPlace {
-    /// A member of the event.
-    Event(&'static str),
-    /// A member of its `delta`.
-    Delta(&'static str),
 }
 
 impl DeltaRun {
@@ -34,22 +26,22 @@ impl DeltaRun {
     pub fn new(protocol: Protocol, event: &SseEvent) -> Option<Self> {
         let mut members = RawObject::parse(event.data.as_deref()?).ok()?;
         let kind = members.get("type").and_then(string)?;
-        let place = match protocol {
-            Protocol::Responses if kind.ends_with(".delta") => ContentPlace::Event("delta"),
+        let key = match protocol {
+            Protocol::Responses if kind.ends_with(".delta") => None,
             Protocol::Messages if kind == "content_block_delta" => {
                 let delta: RawObject = members.get_as("delta")?;
                 let keys = ["text", "thinking", "partial_json"];
-                ContentPlace::Delta(keys.into_iter().find(|key| delta.contains(key))?)
+                Some(keys.into_iter().find(|key| delta.contains(key))?)
             }
             _ => return None,
         };
-        let content = place.replace(&mut members, "")?;
-        Some(Self { members, place, content })
+        let content = replace(&mut members, key, "")?;
+        Some(Self { members, key, content })
     }
 
     /// Adds an event that continues the same part; returns false if it does not.
     pub fn push(&mut self, protocol: Protocol, event: &SseEvent) -> bool {
-        let Some(next) = Self::new(protocol, event).filter(|next| next.place == self.place) else { return false };
+        let Some(next) = Self::new(protocol, event).filter(|next| next.key == self.key) else { return false };
         let is_same = self.members.iter().count() == next.members.iter().count()
             && self.members.iter().all(|(key, value)| {
                 SINGLE.contains(&key) || next.members.get(key).is_some_and(|other| other.get() == value.get())
@@ -63,8 +55,8 @@ impl DeltaRun {
 
     /// Returns the event with the content of all.
     pub fn into_event(self) -> SseEvent {
-        let Self { mut members, place, content } = self;
-        place.replace(&mut members, &content);
+        let Self { mut members, key, content } = self;
+        replace(&mut members, key, &content);
         let kind = members.get("type").and_then(string).unwrap_or_default().into_owned();
         let mut out = BytesMut::new();
         write_event(&kind, &members, &mut out);
@@ -72,24 +64,18 @@ impl DeltaRun {
     }
 }
 
-impl ContentPlace {
-    /// Replaces the content of an event. Returns the earlier one; `None` if it is not a string.
-    fn replace(self, members: &mut RawObject, content: &str) -> Option<String> {
-        match self {
-            Self::Event(key) => {
-                let earlier = members.get(key).and_then(string)?.into_owned();
-                members.set(key, raw(content));
-                Some(earlier)
-            }
-            Self::Delta(key) => {
-                let mut delta: RawObject = members.get_as("delta")?;
-                let earlier = delta.get(key).and_then(string)?.into_owned();
-                delta.set(key, raw(content));
-                members.set("delta", delta.to_raw());
-                Some(earlier)
-            }
-        }
-    }
+/// Replaces the content of an event. Returns the earlier one; `None` if it is not a string.
+fn replace(members: &mut RawObject, key: Option<&str>, content: &str) -> Option<String> {
+    let Some(key) = key else {
+        let earlier = members.get("delta").and_then(string)?.into_owned();
+        members.set("delta", raw(content));
+        return Some(earlier);
+    };
+    let mut delta: RawObject = members.get_as("delta")?;
+    let earlier = delta.get(key).and_then(string)?.into_owned();
+    delta.set(key, raw(content));
+    members.set("delta", delta.to_raw());
+    Some(earlier)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use callwright_types::{Call, Message, Speaker};
 
 /// View of one message of a request, with the members that the proxy needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MessageView<'a> {
     /// `system`, `developer`, `user`, `assistant`, `tool`, `function`; empty if it is missing.
     pub role: Cow<'a, str>,

@@ -132,12 +132,10 @@ impl<'a> Scanner<'a> {
         let start = self.at - 1;
         let escaped = self.string_rest()?;
         let quoted = self.between(start, self.at);
-        self.colon()?;
+        if self.token()? != b':' {
+            return Err(Malformed);
+        }
         Ok(if escaped { serde_json::from_str(quoted).ok().map(Cow::Owned) } else { decode(quoted, false) })
-    }
-
-    fn colon(&mut self) -> Scanned<()> {
-        if self.token()? == b':' { Ok(()) } else { Err(Malformed) }
     }
 
     /// Reads a string after its opening quotation mark. Returns whether it has escapes.

@@ -71,15 +71,6 @@ pub enum SseError {
     InvalidUtf8,
 }
 
-/// Position of the next line end.
-enum LineEnd {
-    /// The line's content ends at the first position, its line end at the second.
-    At(usize, usize),
-    /// A CR is the last byte so far: a LF may still follow.
-    Open,
-    None,
-}
-
 impl SseReader {
     /// Creates a reader that rejects events longer than `max_event_bytes`.
     pub fn new(max_event_bytes: usize) -> Self {
@@ -143,7 +134,7 @@ impl SseReader {
                 return Ok(());
             }
             match self.line_end() {
-                LineEnd::At(content_end, line_end) if content_end == self.line_start => {
+                Some((content_end, line_end)) if content_end == self.line_start => {
                     (self.line_start, self.scanned) = (0, 0);
                     let raw = self.buffer.split_to(line_end).freeze();
                     if raw.len() > self.max_event_bytes {
@@ -151,11 +142,9 @@ impl SseReader {
                     }
                     events.push(event(raw)?);
                 }
-                LineEnd::At(_, line_end) => (self.line_start, self.scanned) = (line_end, line_end),
-                LineEnd::Open | LineEnd::None if self.buffer.len() > self.max_event_bytes => {
-                    return Err(SseError::TooLong);
-                }
-                LineEnd::Open | LineEnd::None => return Ok(()),
+                Some((_, line_end)) => (self.line_start, self.scanned) = (line_end, line_end),
+                None if self.buffer.len() > self.max_event_bytes => return Err(SseError::TooLong),
+                None => return Ok(()),
             }
         }
     }
@@ -180,33 +169,26 @@ impl SseReader {
         true
     }
 
-    fn line_end(&mut self) -> LineEnd {
+    /// Returns the ends of the content and of the line end of the next line; `None` if more bytes are needed.
+    fn line_end(&mut self) -> Option<(usize, usize)> {
         let Some(offset) = self.buffer.get(self.scanned..).and_then(|rest| memchr2(b'\n', b'\r', rest)) else {
             self.scanned = self.buffer.len();
-            return LineEnd::None;
+            return None;
         };
         let end = self.scanned + offset;
         self.scanned = end;
         if self.buffer.get(end) == Some(&b'\n') {
             self.crlf = false;
-            return LineEnd::At(end, end + 1);
+            return Some((end, end + 1));
         }
         if end == self.line_start && !self.crlf {
             // The event is complete. Waiting for a possible LF would delay it until the next event.
             self.skip_lf = true;
-            return LineEnd::At(end, end + 1);
+            return Some((end, end + 1));
         }
-        match self.buffer.get(end + 1) {
-            None => LineEnd::Open,
-            Some(b'\n') => {
-                self.crlf = true;
-                LineEnd::At(end, end + 2)
-            }
-            Some(_) => {
-                self.crlf = false;
-                LineEnd::At(end, end + 1)
-            }
-        }
+        // A LF may still follow a CR that is the last byte so far.
+        self.crlf = *self.buffer.get(end + 1)? == b'\n';
+        Some((end, end + 1 + usize::from(self.crlf)))
     }
 }
 

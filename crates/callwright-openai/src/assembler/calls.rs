@@ -5,8 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::value::RawValue;
 
-use super::arguments::StreamedArguments;
-use super::extent::Extent;
+use super::arguments::{Extent, StreamedArguments};
 use super::members::Members;
 use crate::AnswerError;
 use crate::fields::{TextFields, object, raw_value};

@@ -34,7 +34,7 @@ impl ChoiceParts {
     pub(super) fn push(&mut self, choice: &ChoiceFields<'_>) -> Result<(), AnswerError> {
         self.push_ending(choice);
         if let Some(logprobs) = choice.members.get("logprobs").and_then(ObjectFields::parse) {
-            self.logprobs.push_all(&logprobs);
+            logprobs.iter().for_each(|(key, piece)| self.logprobs.push(key, piece.get()));
         }
         choice.delta.as_ref().map_or(Ok(()), |delta| self.push_delta(delta))
     }

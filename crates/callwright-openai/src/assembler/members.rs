@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
 use super::super::content::part_text;
-use super::super::fields::{ObjectFields, object, raw_value, string_in};
+use super::super::fields::{object, raw_value, string_in};
 use callwright_common::json::raw;
 
 /// Members of an object that arrives in pieces.
@@ -47,11 +47,6 @@ impl Members {
                 self.members.insert(key.to_owned(), member);
             }
         }
-    }
-
-    /// Adds every member of an object.
-    pub(super) fn push_all(&mut self, pieces: &ObjectFields<'_>) {
-        pieces.iter().for_each(|(key, piece)| self.push(key, piece.get()));
     }
 
     /// Approximate number of bytes kept.

@@ -3,7 +3,6 @@
 mod arguments;
 mod calls;
 mod choice;
-mod extent;
 mod members;
 mod snapshots;
 

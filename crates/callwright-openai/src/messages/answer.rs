@@ -4,13 +4,14 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use http::StatusCode;
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::blocks::{
     ASSISTANT, CALLER, CONTENT, REDACTED_THINKING, TEXT, THINKING, TOOL_USE, input, is_call_id, read_call,
     reasoning_part,
 };
-use crate::chat_message::set_string;
+use crate::chat_message::{object_at, set_string};
 use crate::choice;
 use crate::content::text_block;
 use crate::error::THREAD_UNSUPPORTED;
@@ -167,16 +168,11 @@ impl PartsForm for MessagesAnswer {
     }
 
     fn minted_members(&self, model: &str) -> RawObject {
-        let no_blocks: [&RawValue; 0] = [];
-        object([
-            ("id", raw(&format!("msg_{}{}", ids::call_id(), ids::call_id()))),
-            ("type", raw("message")),
-            ("role", raw(ASSISTANT)),
-            ("model", raw(model)),
-            (CONTENT, raw(&no_blocks)),
-            (STOP_REASON, raw(END_TURN)),
-            (STOP_SEQUENCE, raw(&())),
-        ])
+        let id = format!("msg_{}{}", ids::call_id(), ids::call_id());
+        object_at(Some(&raw(&json!({
+            "id": id, "type": "message", "role": ASSISTANT, "model": model, (CONTENT): [], (STOP_REASON): END_TURN,
+            (STOP_SEQUENCE): null,
+        }))))
     }
 
     fn failure(&self, fields: &RawObject) -> Option<AnswerError> {

@@ -4,7 +4,6 @@ mod answer;
 mod blocks;
 mod events;
 mod notes;
-mod predefined;
 mod rejoin;
 mod request;
 mod stream;

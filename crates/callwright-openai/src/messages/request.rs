@@ -2,21 +2,21 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::blocks::{
-    ASSISTANT, CONTENT, TOOL_RESULT, USER, blocks_in, is_blank_text, is_block, is_call_of_program, message,
-    result_block, user_blocks,
+    ASSISTANT, CONTENT, TOOL_RESULT, USER, blocks_in, has_role, is_blank_text, is_block, is_call_of_program, message,
+    reasoning_part, result_block, user_blocks,
 };
 use super::notes::result_with_note;
 use super::views::{elements, located_views};
-use super::{notes, predefined, rejoin, views};
+use super::{notes, rejoin};
 use crate::content::text_block;
 use crate::fields::{ObjectFields, object};
-use crate::parts::{Rejoined, RequestForm};
+use crate::parts::{ConversationForm, Rejoined, RequestForm};
 use crate::request::{Additions, RequestFields, check_arrays, wrong_type};
 use crate::tools::WrittenToolFields;
 use crate::{AssistantMessage, KeptPart, MessageView, ReasoningPart, RequestError, ToolChoice};
@@ -45,10 +45,6 @@ const CONTAINER: &str = "container";
 pub(crate) struct MessagesRequest;
 
 impl RequestForm for MessagesRequest {
-    fn conversation_key(&self) -> &'static str {
-        "messages"
-    }
-
     fn check(&self, fields: &RequestFields) -> Result<(), RequestError> {
         check_arrays(fields, &["messages", "tools"])?;
         match fields.get("system") {
@@ -88,7 +84,7 @@ impl RequestForm for MessagesRequest {
         let kind = match choice {
             ToolChoice::None => "none",
             // The API rejects a required call while the model thinks.
-            _ if views::is_thinking(fields) => "auto",
+            _ if is_thinking(fields) => "auto",
             ToolChoice::Auto | ToolChoice::Allowed { required: false, .. } => "auto",
             ToolChoice::Required | ToolChoice::Allowed { required: true, .. } => "any",
             ToolChoice::Named(name) => {
@@ -117,27 +113,6 @@ impl RequestForm for MessagesRequest {
             element.set("strict", raw(&true));
         }
         element.to_raw()
-    }
-
-    fn views<'a>(&self, fields: &'a RequestFields, added: &'a [Arc<RawValue>]) -> Vec<MessageView<'a>> {
-        let elements = elements(fields).into_iter().chain(added.iter().map(|element| &**element));
-        located_views(fields, elements).into_iter().map(|located| located.view).collect()
-    }
-
-    fn with_notes(&self, fields: &RequestFields, notes: &BTreeMap<usize, String>) -> Box<RawValue> {
-        notes::with_notes(fields, notes)
-    }
-
-    fn rejoined(&self, fields: &RequestFields, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined {
-        rejoin::rejoined(fields, parts, lost)
-    }
-
-    fn reasoning(&self, fields: &RequestFields) -> Vec<ReasoningPart> {
-        views::reasoning(fields)
-    }
-
-    fn without_reasoning(&self, fields: &RequestFields, positions: &BTreeSet<usize>) -> Box<RawValue> {
-        views::without_reasoning(fields, positions)
     }
 
     /// Appends an answer of the model. Its blocks are unmodified and in the model's order, because the API rejects thinking
@@ -180,6 +155,65 @@ impl RequestForm for MessagesRequest {
     fn carried(&self) -> &'static [&'static str] {
         &[CONTAINER]
     }
+}
+
+impl ConversationForm for MessagesRequest {
+    fn conversation_key(&self) -> &'static str {
+        "messages"
+    }
+
+    fn views<'a>(&self, fields: &'a RequestFields, added: &'a [Arc<RawValue>]) -> Vec<MessageView<'a>> {
+        let elements = elements(fields).into_iter().chain(added.iter().map(|element| &**element));
+        located_views(fields, elements).into_iter().map(|located| located.view).collect()
+    }
+
+    fn with_notes(&self, fields: &RequestFields, notes: &BTreeMap<usize, String>) -> Box<RawValue> {
+        notes::with_notes(fields, notes)
+    }
+
+    fn rejoined(&self, fields: &RequestFields, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined {
+        rejoin::rejoined(fields, parts, lost)
+    }
+
+    fn reasoning(&self, fields: &RequestFields) -> Vec<ReasoningPart> {
+        let blocks = elements(fields).into_iter().flat_map(answer_blocks);
+        blocks.filter_map(block_reasoning).collect()
+    }
+
+    /// An answer of which no block remains is left out, because the API rejects empty messages.
+    fn without_reasoning(&self, fields: &RequestFields, positions: &BTreeSet<usize>) -> Box<RawValue> {
+        let mut next = 0;
+        let mut conversation: Vec<Box<RawValue>> = Vec::new();
+        for element in elements(fields) {
+            let blocks = answer_blocks(element);
+            let mut remaining: Vec<&RawValue> = Vec::with_capacity(blocks.len());
+            // The last removed block of those at the beginning.
+            let mut first = None;
+            for block in &blocks {
+                let is_reasoning = block_reasoning(block).is_some();
+                if !(is_reasoning && positions.contains(&next)) {
+                    remaining.push(block);
+                } else if remaining.is_empty() {
+                    first = Some(*block);
+                }
+                next += usize::from(is_reasoning);
+            }
+            // A model need not think again after feedback. The API then requires the earlier block: with thinking, the answer
+            // before results begins with one.
+            let begins_without = remaining.first().is_some_and(|block| block_reasoning(block).is_none());
+            if let Some(first) = first.filter(|_| begins_without && is_thinking(fields)) {
+                remaining.insert(0, first);
+            }
+            if remaining.len() == blocks.len() {
+                conversation.push(element.to_owned());
+            } else if !remaining.is_empty() {
+                let Ok(mut message) = RawObject::parse(element.get()) else { continue };
+                message.set(CONTENT, raw(&remaining));
+                conversation.push(message.to_raw());
+            }
+        }
+        raw(&conversation)
+    }
 
     fn call_words(&self) -> &'static [&'static str] {
         &["\"tool_use\""]
@@ -198,7 +232,7 @@ fn read_tool(element: &ObjectFields<'_>) -> Option<Tool> {
     let (kind, parameters) = match element.get_as::<Value>("input_schema") {
         _ if SERVER_TOOLS.iter().any(|tool| version.starts_with(tool)) => (ToolKind::BuiltIn, Arc::default()),
         Some(schema) => (ToolKind::Function, Arc::new(schema)),
-        None => (ToolKind::Predefined, predefined::schema_of(&version)),
+        None => (ToolKind::Predefined, schema_of(&version)),
     };
     let description = element.string("description").unwrap_or_default().into_owned();
     Some(Tool { name, description, parameters, kind, reads: None, owner: Owner::Client, namespace: None })
@@ -247,6 +281,33 @@ fn edit_last_user(added: &mut Vec<Arc<RawValue>>, edit: impl FnOnce(&mut Vec<Box
     let mut blocks = Vec::new();
     edit(&mut blocks);
     added.push(message(USER, &blocks).into());
+}
+
+/// Schemas of the inputs of the tools that Anthropic defines and the client executes (documentation, "Tool use"), by the
+/// beginning of their types, which a version follows. Versions differ in details, so the schemas have what all of them
+/// share, and are open.
+static SCHEMAS: LazyLock<BTreeMap<String, Arc<Value>>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("predefined.json")).unwrap_or_default());
+
+/// Returns the schema of the input of a tool of this type, such as `bash_20250124`; `null` if it is not known.
+fn schema_of(kind: &str) -> Arc<Value> {
+    let name = kind.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    SCHEMAS.get(name).cloned().unwrap_or_default()
+}
+
+/// Whether the model thinks before its answer: `thinking` of any type but `disabled`.
+fn is_thinking(fields: &RequestFields) -> bool {
+    let thinking = fields.get("thinking").and_then(ObjectFields::parse);
+    thinking.is_some_and(|thinking| thinking.string("type").is_some_and(|kind| kind != "disabled"))
+}
+
+/// Returns the blocks of an answer of the model; none for other elements.
+fn answer_blocks(element: &RawValue) -> Vec<&RawValue> {
+    if has_role(element, ASSISTANT) { blocks_in(element) } else { Vec::new() }
+}
+
+fn block_reasoning(block: &RawValue) -> Option<ReasoningPart> {
+    reasoning_part(&ObjectFields::parse(block.get())?)
 }
 
 #[cfg(test)]
@@ -535,5 +596,26 @@ mod added_tests {
         let mut request = request(r#"{"messages":[]}"#);
         request.push_assistant(&completion.choices()[0].message);
         assert_eq!(request.to_value()["messages"][0]["content"], json!([call("a", "f")]));
+    }
+}
+
+#[cfg(test)]
+mod predefined_tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_belongs_to_all_versions_of_a_tool() {
+        for (kind, members) in [
+            ("bash_20250124", 2),
+            ("bash_20241022", 2),
+            ("text_editor_20250728", 8),
+            ("text_editor_20250124", 8),
+            ("memory_20250818", 10),
+        ] {
+            assert_eq!(schema_of(kind)["properties"].as_object().map(serde_json::Map::len), Some(members), "{kind}");
+        }
+        for kind in ["computer_20250124", "bash_v2", "bash", "x_bash_20250124"] {
+            assert!(schema_of(kind).is_null(), "{kind}");
+        }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::request::MessagesRequest;
 use super::testing::{call, request};
 use crate::KeptPart;
-use crate::parts::RequestForm;
+use crate::parts::ConversationForm;
 use crate::request::RequestFields;
 
 fn config() -> ProptestConfig {

@@ -1,16 +1,14 @@
 //! Views of a conversation, with the place of each view in it.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use serde_json::value::RawValue;
 
-use super::blocks::{ASSISTANT, CONTENT, TOOL_RESULT, TOOL_USE, USER, blocks_in, has_role, read_call, reasoning_part};
+use super::blocks::{ASSISTANT, CONTENT, TOOL_RESULT, TOOL_USE, USER, read_call};
+use crate::MessageView;
 use crate::content::{part_text, text_of};
 use crate::fields::ObjectFields;
 use crate::request::RequestFields;
-use crate::{MessageView, ReasoningPart};
-use callwright_common::json::{RawObject, raw};
 
 /// Separator between the texts of blocks.
 const SEPARATOR: &str = "\n";
@@ -105,64 +103,7 @@ fn block_of_call(block: &RawValue) -> Option<ObjectFields<'_>> {
 }
 
 fn view<'a>(role: Cow<'a, str>, text: Option<Cow<'a, str>>) -> MessageView<'a> {
-    MessageView { role, text, calls: Cow::Borrowed(&[]), tool_call_id: None, name: None }
-}
-
-/// Returns the reasoning in the answers of the model, in order.
-pub(super) fn reasoning(fields: &RequestFields) -> Vec<ReasoningPart> {
-    let blocks = elements(fields).into_iter().flat_map(answer_blocks);
-    blocks.filter_map(block_reasoning).collect()
-}
-
-/// Returns the conversation without some of its reasoning, by position in [`reasoning`]. An answer of which no block
-/// remains is left out, because the API rejects empty messages.
-pub(super) fn without_reasoning(fields: &RequestFields, positions: &BTreeSet<usize>) -> Box<RawValue> {
-    let mut next = 0;
-    let mut conversation: Vec<Box<RawValue>> = Vec::new();
-    for element in elements(fields) {
-        let blocks = answer_blocks(element);
-        let mut remaining: Vec<&RawValue> = Vec::with_capacity(blocks.len());
-        // The last removed block of those at the beginning.
-        let mut first = None;
-        for block in &blocks {
-            let is_reasoning = block_reasoning(block).is_some();
-            if !(is_reasoning && positions.contains(&next)) {
-                remaining.push(block);
-            } else if remaining.is_empty() {
-                first = Some(*block);
-            }
-            next += usize::from(is_reasoning);
-        }
-        // A model need not think again after feedback. The API then requires the earlier block: with thinking, the answer
-        // before results begins with one.
-        let begins_without = remaining.first().is_some_and(|block| block_reasoning(block).is_none());
-        if let Some(first) = first.filter(|_| begins_without && is_thinking(fields)) {
-            remaining.insert(0, first);
-        }
-        if remaining.len() == blocks.len() {
-            conversation.push(element.to_owned());
-        } else if !remaining.is_empty() {
-            let Ok(mut message) = RawObject::parse(element.get()) else { continue };
-            message.set(CONTENT, raw(&remaining));
-            conversation.push(message.to_raw());
-        }
-    }
-    raw(&conversation)
-}
-
-/// Whether the model thinks before its answer: `thinking` of any type but `disabled`.
-pub(super) fn is_thinking(fields: &RequestFields) -> bool {
-    let thinking = fields.get("thinking").and_then(ObjectFields::parse);
-    thinking.is_some_and(|thinking| thinking.string("type").is_some_and(|kind| kind != "disabled"))
-}
-
-/// Returns the blocks of an answer of the model; none for other elements.
-fn answer_blocks(element: &RawValue) -> Vec<&RawValue> {
-    if has_role(element, ASSISTANT) { blocks_in(element) } else { Vec::new() }
-}
-
-fn block_reasoning(block: &RawValue) -> Option<ReasoningPart> {
-    reasoning_part(&ObjectFields::parse(block.get())?)
+    MessageView { role, text, ..MessageView::default() }
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ pub fn object_references(body: &[u8]) -> Result<Vec<ObjectReference>, UncheckedB
     match (search.fault, read) {
         (Some(fault), _) => Err(fault),
         (None, Err(Malformed)) => Err(UncheckedBody::Malformed),
-        (None, Ok(())) => Ok(search.into_references()),
+        (None, Ok(())) => Ok(search.found.into_values().collect()),
     }
 }
 
@@ -125,16 +125,11 @@ fn is_one_of(names: &[&str], name: &str) -> bool {
 
 #[derive(Default)]
 struct Search {
-    found: BTreeMap<String, (ObjectKind, &'static str, bool)>,
+    found: BTreeMap<String, ObjectReference>,
     fault: Option<UncheckedBody>,
 }
 
 impl Search {
-    fn into_references(self) -> Vec<ObjectReference> {
-        let references = self.found.into_iter();
-        references.map(|(id, (kind, member, is_needed))| ObjectReference { id, kind, member, is_needed }).collect()
-    }
-
     fn add(&mut self, id: Cow<'_, str>, kind: ObjectKind, member: &'static str, is_needed: bool) {
         if id.is_empty() {
             return;
@@ -143,9 +138,10 @@ impl Search {
             self.fault = Some(UncheckedBody::TooMany);
             return;
         }
-        let found = self.found.entry(id.into_owned()).or_insert((kind, member, is_needed));
-        if is_needed && !found.2 {
-            *found = (kind, member, true);
+        let known = self.found.get(id.as_ref());
+        if known.is_none_or(|known| is_needed && !known.is_needed) {
+            let id = id.into_owned();
+            self.found.insert(id.clone(), ObjectReference { id, kind, member, is_needed });
         }
     }
 

@@ -172,10 +172,7 @@ impl<F: PartsForm + 'static> CompletionForm for F {
 }
 
 /// Requests of a protocol. `fields` are the members of the client's body; `added` is what the proxy appended to it.
-pub(crate) trait RequestForm: Debug + Sync {
-    /// Member with the conversation: `input` or `messages`.
-    fn conversation_key(&self) -> &'static str;
-
+pub(crate) trait RequestForm: ConversationForm {
     /// Checks the types of the members that the proxy reads. The upstream validates all others.
     ///
     /// # Errors
@@ -206,6 +203,27 @@ pub(crate) trait RequestForm: Debug + Sync {
 
     /// Returns the element of `tools` for a tool of the catalog; `legacy` selects the form of `functions`.
     fn write_tool(&self, tool: WrittenToolFields<'_>, legacy: bool) -> Box<RawValue>;
+
+    /// Appends an answer of the model, unmodified except for generated ids: every part, with reasoning in its place.
+    fn push_assistant(&self, added: &mut Additions, message: &AssistantMessage);
+
+    /// Appends the result of a call of the last pushed answer. `is_error` marks feedback on a call that was not executed
+    /// or that failed. Messages: all results of an answer go into one user message, before any text.
+    fn push_result(&self, added: &mut Additions, call: &Call, text: &str, is_error: bool);
+
+    /// Appends text of the user; in Messages to the last pushed user message, if that is the last element.
+    fn push_user(&self, added: &mut Additions, text: &str);
+
+    /// Returns the members of an answer, objects with an `id`, that the next request must name.
+    fn carried(&self) -> &'static [&'static str] {
+        &[]
+    }
+}
+
+/// Conversations of the requests of a protocol.
+pub(crate) trait ConversationForm: Debug + Sync {
+    /// Member with the conversation: `input` or `messages`.
+    fn conversation_key(&self) -> &'static str;
 
     /// Returns the JSON text of a conversation as a list: one that is a string becomes one element.
     fn as_list<'a>(&self, conversation: &'a str) -> Cow<'a, str> {
@@ -238,21 +256,6 @@ pub(crate) trait RequestForm: Debug + Sync {
     /// parts keep their bytes; an element of which nothing remains is left out.
     fn without_reasoning(&self, fields: &RequestFields, _positions: &BTreeSet<usize>) -> Box<RawValue> {
         fields.get_as(self.conversation_key()).unwrap_or_else(|| raw::<[(); 0]>(&[]))
-    }
-
-    /// Appends an answer of the model, unmodified except for generated ids: every part, with reasoning in its place.
-    fn push_assistant(&self, added: &mut Additions, message: &AssistantMessage);
-
-    /// Appends the result of a call of the last pushed answer. `is_error` marks feedback on a call that was not executed
-    /// or that failed. Messages: all results of an answer go into one user message, before any text.
-    fn push_result(&self, added: &mut Additions, call: &Call, text: &str, is_error: bool);
-
-    /// Appends text of the user; in Messages to the last pushed user message, if that is the last element.
-    fn push_user(&self, added: &mut Additions, text: &str);
-
-    /// Returns the members of an answer, objects with an `id`, that the next request must name.
-    fn carried(&self) -> &'static [&'static str] {
-        &[]
     }
 
     /// Returns words of which the text of a conversation with calls has at least one.

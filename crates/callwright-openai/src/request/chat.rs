@@ -10,7 +10,7 @@ use super::{Additions, RequestFields, check_arrays};
 use crate::content::{noted_content, text_block, text_of};
 use crate::fields::{ObjectFields, object};
 use crate::message_calls::FunctionCall;
-use crate::parts::{Rejoined, RequestForm};
+use crate::parts::{ConversationForm, Rejoined, RequestForm};
 use crate::scanner::{Scanned, Scanner};
 use crate::tools::{WrittenToolFields, read_tool};
 use crate::{AssistantMessage, KeptPart, MessageView, RequestError, ToolChoice};
@@ -25,10 +25,6 @@ const MESSAGES: &str = "messages";
 pub(crate) struct ChatRequest;
 
 impl RequestForm for ChatRequest {
-    fn conversation_key(&self) -> &'static str {
-        MESSAGES
-    }
-
     fn check(&self, fields: &RequestFields) -> Result<(), RequestError> {
         check_arrays(fields, &[MESSAGES, "tools", "functions"])
     }
@@ -74,6 +70,30 @@ impl RequestForm for ChatRequest {
         }
     }
 
+    fn push_assistant(&self, added: &mut Additions, message: &AssistantMessage) {
+        if !message.calls().is_empty() {
+            added.legacy_calls = message.is_legacy();
+        }
+        added.messages.extend(message.chat_element().map(Arc::from));
+    }
+
+    fn push_result(&self, added: &mut Additions, call: &Call, content: &str, _is_error: bool) {
+        added.messages.push(match added.legacy_calls {
+            true => raw(&json!({"role": "function", "name": call.name, "content": content})).into(),
+            false => raw(&json!({"role": "tool", "tool_call_id": call.id, "content": content})).into(),
+        });
+    }
+
+    fn push_user(&self, added: &mut Additions, text: &str) {
+        added.messages.push(raw(&json!({"role": "user", "content": text})).into());
+    }
+}
+
+impl ConversationForm for ChatRequest {
+    fn conversation_key(&self) -> &'static str {
+        MESSAGES
+    }
+
     fn views<'a>(&self, fields: &'a RequestFields, added: &'a [Arc<RawValue>]) -> Vec<MessageView<'a>> {
         let mut views = scan_views(fields.get(MESSAGES).unwrap_or("[]")).unwrap_or_default();
         views.extend(added.iter().filter_map(|message| scan_view(&mut Scanner::new(message.get())).ok()?));
@@ -110,24 +130,6 @@ impl RequestForm for ChatRequest {
             next += messages.len() - before;
         }
         Rejoined { conversation: raw(&messages), positions }
-    }
-
-    fn push_assistant(&self, added: &mut Additions, message: &AssistantMessage) {
-        if !message.calls().is_empty() {
-            added.legacy_calls = message.is_legacy();
-        }
-        added.messages.extend(message.chat_element().map(Arc::from));
-    }
-
-    fn push_result(&self, added: &mut Additions, call: &Call, content: &str, _is_error: bool) {
-        added.messages.push(match added.legacy_calls {
-            true => raw(&json!({"role": "function", "name": call.name, "content": content})).into(),
-            false => raw(&json!({"role": "tool", "tool_call_id": call.id, "content": content})).into(),
-        });
-    }
-
-    fn push_user(&self, added: &mut Additions, text: &str) {
-        added.messages.push(raw(&json!({"role": "user", "content": text})).into());
     }
 
     fn call_words(&self) -> &'static [&'static str] {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::item::{CALLER, ItemKind, call_of, new_id, reasoning_part};
@@ -148,26 +149,13 @@ impl PartsForm for ResponsesAnswer {
     fn set_finish(&self, _fields: &mut RawObject, _finish: Finish) {}
 
     fn minted_members(&self, model: &str) -> RawObject {
-        let none = || raw(&());
-        let empty: [(); 0] = [];
-        object([
-            ("id", raw(&new_id("resp"))),
-            ("object", raw("response")),
-            ("created_at", raw(&now())),
-            ("status", raw("completed")),
-            ("error", none()),
-            ("incomplete_details", none()),
-            ("instructions", none()),
-            ("metadata", RawObject::default().to_raw()),
-            ("model", raw(model)),
-            ("output", raw(&empty)),
-            ("parallel_tool_calls", raw(&true)),
-            ("temperature", none()),
-            ("tool_choice", raw("auto")),
-            ("tools", raw(&empty)),
-            ("top_p", none()),
-            ("usage", none()),
-        ])
+        let members = json!({
+            "id": new_id("resp"), "object": "response", "created_at": now(), "status": "completed", "error": null,
+            "incomplete_details": null, "instructions": null, "metadata": {}, "model": model, "output": [],
+            "parallel_tool_calls": true, "temperature": null, "tool_choice": "auto", "tools": [], "top_p": null,
+            "usage": null,
+        });
+        object_at(Some(&raw(&members)))
     }
 
     fn failure(&self, fields: &RawObject) -> Option<AnswerError> {

@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::item::{ItemKind, call_id, call_of, is_of_model, is_of_program, item_id, reasoning_part};
-use super::request::{INPUT, OUTPUT, call_output};
+use super::request::{INPUT, OUTPUT, ResponsesRequest, call_output};
 use crate::content::{noted_content, text_block, text_of};
-use crate::fields::{ObjectFields, object, string, string_in};
+use crate::fields::{ObjectFields, string, string_in};
 use crate::kept::KeptCall;
-use crate::parts::Rejoined;
+use crate::parts::{ConversationForm, Rejoined};
 use crate::request::RequestFields;
 use crate::{KeptPart, MessageView, ReasoningPart};
 use callwright_common::json::{RawObject, raw};
@@ -38,27 +39,45 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Returns the views of the conversation followed by `added`.
-    pub(super) fn views(mut self, added: &'a [Arc<RawValue>]) -> Vec<MessageView<'a>> {
-        let mut views = Vec::with_capacity(self.items.len() + added.len() + 1);
-        views.extend(self.instructions.take().map(|text| text_view("system", text)));
-        views.extend(self.text.and_then(string).map(|text| text_view("user", text)));
-        self.items.extend(added.iter().map(|item| &**item));
-        for range in runs(&self.items) {
-            views.push(view(self.items.get(range).unwrap_or_default()));
+    /// Position of the view of the first item.
+    fn first_view(&self) -> usize {
+        usize::from(self.instructions.is_some())
+    }
+}
+
+impl ConversationForm for ResponsesRequest {
+    fn conversation_key(&self) -> &'static str {
+        INPUT
+    }
+
+    fn as_list<'a>(&self, conversation: &'a str) -> Cow<'a, str> {
+        match conversation.starts_with('"') {
+            true => Cow::Owned(format!(r#"[{{"role":"user","content":{conversation}}}]"#)),
+            false => Cow::Borrowed(conversation),
+        }
+    }
+
+    fn views<'a>(&self, fields: &'a RequestFields, added: &'a [Arc<RawValue>]) -> Vec<MessageView<'a>> {
+        let mut conversation = Conversation::new(fields);
+        let mut views = Vec::with_capacity(conversation.items.len() + added.len() + 1);
+        views.extend(conversation.instructions.take().map(|text| text_view("system", text)));
+        views.extend(conversation.text.and_then(string).map(|text| text_view("user", text)));
+        conversation.items.extend(added.iter().map(|item| &**item));
+        for range in runs(&conversation.items) {
+            views.push(view(conversation.items.get(range).unwrap_or_default()));
         }
         views
     }
 
-    /// Returns the conversation with notes, by position of their views.
-    pub(super) fn with_notes(&self, notes: &BTreeMap<usize, String>) -> Box<RawValue> {
-        let first = self.first_view();
-        if let Some(text) = self.text {
+    fn with_notes(&self, fields: &RequestFields, notes: &BTreeMap<usize, String>) -> Box<RawValue> {
+        let conversation = Conversation::new(fields);
+        let first = conversation.first_view();
+        if let Some(text) = conversation.text {
             let noted = notes.get(&first).and_then(|note| noted_content(text, note, text_block(note)));
             return noted.unwrap_or_else(|| text.to_owned());
         }
-        let mut items: Vec<Box<RawValue>> = self.items.iter().map(|item| (*item).to_owned()).collect();
-        for (offset, range) in runs(&self.items).into_iter().enumerate() {
+        let mut items: Vec<Box<RawValue>> = conversation.items.iter().map(|item| (*item).to_owned()).collect();
+        for (offset, range) in runs(&conversation.items).into_iter().enumerate() {
             let Some(note) = notes.get(&(first + offset)) else { continue };
             for item in items.get_mut(range).unwrap_or_default().iter_mut().rev() {
                 if let Some(noted) = noted_item(item, note) {
@@ -70,21 +89,21 @@ impl<'a> Conversation<'a> {
         raw(&items)
     }
 
-    /// Returns the conversation with kept parts, by position of their views.
-    pub(super) fn rejoined(&self, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined {
-        let first = self.first_view();
-        let old_runs = runs(&self.items);
+    fn rejoined(&self, fields: &RequestFields, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined {
+        let conversation = Conversation::new(fields);
+        let first = conversation.first_view();
+        let old_runs = runs(&conversation.items);
         let mut positions: Vec<Option<usize>> = (0..first).map(Some).collect();
-        if let Some(text) = self.text {
+        if let Some(text) = conversation.text {
             positions.push(Some(first));
             return Rejoined { conversation: text.to_owned(), positions };
         }
         positions.resize(first + old_runs.len(), None);
-        let mut items: Vec<Cow<'_, RawValue>> = Vec::with_capacity(self.items.len());
+        let mut items: Vec<Cow<'_, RawValue>> = Vec::with_capacity(conversation.items.len());
         // Position of the old view of each item; `None` for items of rewritten views.
-        let mut sources: Vec<Option<usize>> = Vec::with_capacity(self.items.len());
+        let mut sources: Vec<Option<usize>> = Vec::with_capacity(conversation.items.len());
         for (offset, range) in old_runs.into_iter().enumerate() {
-            let run = self.items.get(range).unwrap_or_default();
+            let run = conversation.items.get(range).unwrap_or_default();
             let part = parts.get(&(first + offset));
             match part {
                 Some(part) => put_back(part, run, lost, &mut items),
@@ -103,18 +122,18 @@ impl<'a> Conversation<'a> {
         Rejoined { conversation: raw(&borrowed), positions }
     }
 
-    /// Returns the reasoning items, and the references to items.
-    pub(super) fn reasoning(&self) -> Vec<ReasoningPart> {
-        self.items.iter().filter_map(|item| reasoning_part(item)).collect()
+    fn reasoning(&self, fields: &RequestFields) -> Vec<ReasoningPart> {
+        let conversation = Conversation::new(fields);
+        conversation.items.iter().filter_map(|item| reasoning_part(item)).collect()
     }
 
-    /// Returns the conversation without some of its reasoning, by position in [`Self::reasoning`].
-    pub(super) fn without_reasoning(&self, positions: &BTreeSet<usize>) -> Box<RawValue> {
-        if let Some(text) = self.text {
+    fn without_reasoning(&self, fields: &RequestFields, positions: &BTreeSet<usize>) -> Box<RawValue> {
+        let conversation = Conversation::new(fields);
+        if let Some(text) = conversation.text {
             return text.to_owned();
         }
         let mut next = 0;
-        let mut items = self.items.clone();
+        let mut items = conversation.items.clone();
         items.retain(|item| {
             let is_reasoning = reasoning_part(item).is_some();
             let is_removed = is_reasoning && positions.contains(&next);
@@ -124,9 +143,9 @@ impl<'a> Conversation<'a> {
         raw(&items)
     }
 
-    /// Position of the view of the first item.
-    fn first_view(&self) -> usize {
-        usize::from(self.instructions.is_some())
+    /// Results have it as well: with `previous_response_id`, a request has results without their calls.
+    fn call_words(&self) -> &'static [&'static str] {
+        &["_call"]
     }
 }
 
@@ -147,11 +166,7 @@ fn runs(items: &[&RawValue]) -> Vec<Range<usize>> {
 }
 
 fn text_view<'a>(role: &'static str, text: Cow<'a, str>) -> MessageView<'a> {
-    MessageView { role: Cow::Borrowed(role), text: Some(text), ..empty_view() }
-}
-
-fn empty_view<'a>() -> MessageView<'a> {
-    MessageView { role: Cow::Borrowed(""), text: None, calls: Cow::Borrowed(&[]), tool_call_id: None, name: None }
+    MessageView { role: Cow::Borrowed(role), text: Some(text), ..MessageView::default() }
 }
 
 /// Returns the view of a run.
@@ -160,7 +175,7 @@ fn view<'a>(run: &[&'a RawValue]) -> MessageView<'a> {
     let items: Vec<(ItemKind, ObjectFields<'a>)> = items.map(|item| (ItemKind::new(&item), item)).collect();
     match items.as_slice() {
         [(kind, item)] if !is_of_model(item, *kind) => view_of_one(*kind, item),
-        [] => empty_view(),
+        [] => MessageView::default(),
         items => view_of_model(items),
     }
 }
@@ -170,15 +185,15 @@ fn view_of_one<'a>(kind: ItemKind, item: &ObjectFields<'a>) -> MessageView<'a> {
         ItemKind::Message => MessageView {
             role: item.string("role").unwrap_or_default(),
             text: item.get("content").and_then(|content| text_of(content, "\n")),
-            ..empty_view()
+            ..MessageView::default()
         },
         ItemKind::CallOutput => MessageView {
             role: Cow::Borrowed("tool"),
             text: item.get(OUTPUT).and_then(|output| text_of(output, "\n")),
             tool_call_id: item.string("call_id").or_else(|| item.string("id")),
-            ..empty_view()
+            ..MessageView::default()
         },
-        _ => empty_view(),
+        _ => MessageView::default(),
     }
 }
 
@@ -193,7 +208,7 @@ fn view_of_model<'a>(items: &[(ItemKind, ObjectFields<'a>)]) -> MessageView<'a> 
         }
     }
     let text = if texts.len() > 1 { Some(Cow::Owned(texts.join("\n"))) } else { texts.pop() };
-    MessageView { role: Cow::Borrowed("assistant"), text, calls: Cow::Owned(calls), ..empty_view() }
+    MessageView { role: Cow::Borrowed("assistant"), text, calls: Cow::Owned(calls), ..MessageView::default() }
 }
 
 /// Returns a message or result with a note after its text; `None` if it has no text.
@@ -226,10 +241,9 @@ pub(super) fn with_text_note(item: &RawValue, key: &str, note: &str) -> Option<B
 /// Returns a note as a part. Messages of the model have parts of another type than those of the user.
 fn note_part(note: &str, is_of_model: bool) -> Box<RawValue> {
     if !is_of_model {
-        return object([("type", raw("input_text")), ("text", raw(note))]).to_raw();
+        return raw(&json!({"type": "input_text", "text": note}));
     }
-    let empty: [(); 0] = [];
-    object([("type", raw("output_text")), ("text", raw(note)), ("annotations", raw(&empty))]).to_raw()
+    raw(&json!({"type": "output_text", "text": note, "annotations": []}))
 }
 
 /// Writes a run with the proxy's part: the earlier items, the proxy's calls among those of the client in the model's

@@ -1,19 +1,19 @@
 //! Requests.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::conversation::{Conversation, with_text_note};
+use super::conversation::with_text_note;
 use super::item::{CALLER, ItemKind, call_id, is_of_program};
 use crate::fields::{ObjectFields, object, present, string};
-use crate::parts::{Rejoined, RequestForm};
+use crate::parts::RequestForm;
 use crate::request::{Additions, RequestFields, check_arrays, wrong_type};
 use crate::tools::{WrittenToolFields, read_tool};
-use crate::{AssistantMessage, KeptPart, MessageView, ReasoningPart, RequestError, ToolChoice};
+use crate::{AssistantMessage, RequestError, ToolChoice};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, Owner, Tool, ToolKind};
 
@@ -29,10 +29,6 @@ const CLIENT_TOOLS: [&str; 3] = ["shell", "local_shell", "apply_patch"];
 pub(crate) struct ResponsesRequest;
 
 impl RequestForm for ResponsesRequest {
-    fn conversation_key(&self) -> &'static str {
-        INPUT
-    }
-
     fn check(&self, fields: &RequestFields) -> Result<(), RequestError> {
         check_arrays(fields, &["tools"])?;
         match fields.get(INPUT) {
@@ -113,33 +109,6 @@ impl RequestForm for ResponsesRequest {
         element.to_raw()
     }
 
-    fn as_list<'a>(&self, conversation: &'a str) -> Cow<'a, str> {
-        match conversation.starts_with('"') {
-            true => Cow::Owned(format!(r#"[{{"role":"user","content":{conversation}}}]"#)),
-            false => Cow::Borrowed(conversation),
-        }
-    }
-
-    fn views<'a>(&self, fields: &'a RequestFields, added: &'a [Arc<RawValue>]) -> Vec<MessageView<'a>> {
-        Conversation::new(fields).views(added)
-    }
-
-    fn with_notes(&self, fields: &RequestFields, notes: &BTreeMap<usize, String>) -> Box<RawValue> {
-        Conversation::new(fields).with_notes(notes)
-    }
-
-    fn rejoined(&self, fields: &RequestFields, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined {
-        Conversation::new(fields).rejoined(parts, lost)
-    }
-
-    fn reasoning(&self, fields: &RequestFields) -> Vec<ReasoningPart> {
-        Conversation::new(fields).reasoning()
-    }
-
-    fn without_reasoning(&self, fields: &RequestFields, positions: &BTreeSet<usize>) -> Box<RawValue> {
-        Conversation::new(fields).without_reasoning(positions)
-    }
-
     fn push_assistant(&self, added: &mut Additions, message: &AssistantMessage) {
         added.messages.extend(message.parts().into_iter().map(|part| Arc::from(part.into_owned())));
     }
@@ -168,11 +137,6 @@ impl RequestForm for ResponsesRequest {
             }
         }
         added.messages.push(object([("role", raw("user")), ("content", raw(text))]).to_raw().into());
-    }
-
-    /// Results have it as well: with `previous_response_id`, a request has results without their calls.
-    fn call_words(&self) -> &'static [&'static str] {
-        &["_call"]
     }
 }
 

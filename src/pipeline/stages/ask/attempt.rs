@@ -197,7 +197,7 @@ fn assemble_chunks(mut assembler: Assembler, events: &[SseEvent]) -> Result<Comp
             item = assembler.take(event)?;
         }
         match item {
-            StreamItem::Error(_) => return Err(error_in_stream()),
+            StreamItem::Error => return Err(error_in_stream()),
             StreamItem::Done => {
                 is_done = true;
                 break;

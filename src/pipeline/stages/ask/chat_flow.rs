@@ -88,7 +88,7 @@ impl<'a> ChatFlow<'a> {
                 }
                 self.through(&event.raw, out);
             }
-            Ok(StreamItem::Error(_)) => return Err(BrokenStream::ErrorEvent(event.raw)),
+            Ok(StreamItem::Error) => return Err(BrokenStream::ErrorEvent(event.raw)),
             Ok(StreamItem::Other) => self.through(&event.raw, out),
             Err(_) if lenient => self.through(&event.raw, out),
             Err(error) => return Err(broken(turn, error)),

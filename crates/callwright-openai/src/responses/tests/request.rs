@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use callwright_types::{Call, Tool, ToolKind};
 
 use super::*;
-use crate::parts::RequestForm;
+use crate::parts::{ConversationForm, RequestForm};
 use crate::request::RequestFields;
 use crate::responses::ResponsesRequest;
 use crate::{KeptPart, ModelRequest, ToolChoice};
