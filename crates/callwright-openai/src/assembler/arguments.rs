@@ -16,7 +16,8 @@ use callwright_common::json::raw;
 pub(crate) struct StreamedArguments {
     /// The arguments if a piece that begins with all earlier text replaces it.
     text: String,
-    extent: Extent,
+    /// Progress of the JSON text.
+    pub(super) extent: Extent,
     /// Length of the text before each such piece.
     repeats: Vec<usize>,
     /// Whether the text is that of a JSON value, which the API reference does not allow.
@@ -62,11 +63,6 @@ impl StreamedArguments {
     /// Replaces the arguments by a complete value.
     pub(crate) fn set_whole(&mut self, value: &str) {
         *self = Self { text: value.to_owned(), extent: Extent::Complete, repeats: Vec::new(), is_value: true };
-    }
-
-    /// Progress of the JSON text.
-    pub(super) fn extent(&self) -> Extent {
-        self.extent
     }
 
     /// Whether a piece began with all earlier text, and this one does, too.

@@ -108,11 +108,6 @@ impl CallAssembler {
         self.parts.is_empty()
     }
 
-    /// Number of bytes kept.
-    pub(super) fn size(&self) -> usize {
-        self.size
-    }
-
     pub(super) fn is_conformant(&self) -> bool {
         !self.irregular && !self.is_unlisted && !self.parts.iter().any(|call| call.arguments.is_cumulative())
     }
@@ -160,7 +155,7 @@ impl CallAssembler {
         let last = self.parts.len().checked_sub(1);
         let Some(id) = &piece.id else { return last };
         self.by_id.get(id.as_ref()).copied().or_else(|| {
-            let is_open = self.parts.last()?.arguments.extent() != Extent::Complete;
+            let is_open = self.parts.last()?.arguments.extent != Extent::Complete;
             last.filter(|_| is_open && piece.name.is_none())
         })
     }
@@ -177,7 +172,7 @@ impl CallAssembler {
             // Two elements with names in one list are two calls.
             return true;
         }
-        match call.arguments.extent() {
+        match call.arguments.extent {
             // The name may follow the arguments.
             Extent::Complete if call.name.is_empty() => piece.has_arguments(),
             Extent::Complete => name != call.name || piece.has_arguments() && !call.is_repeated_by(piece),
@@ -202,7 +197,7 @@ impl CallAssembler {
 
     fn push_piece(&mut self, at: usize, piece: &CallPiece<'_>) {
         let Some(call) = self.parts.get_mut(at) else { return };
-        let is_first = call.id.is_none() && call.name.is_empty() && call.extent() == Extent::Empty;
+        let is_first = call.id.is_none() && call.name.is_empty() && call.arguments.extent == Extent::Empty;
         self.irregular |= piece.index.is_none() || (!is_first && piece.id.is_some());
         if let (None, Some(id)) = (&call.id, &piece.id) {
             call.id = Some(id.to_string());
@@ -235,7 +230,7 @@ impl CallParts {
             return true;
         }
         let is_repetition = name == self.name && (piece.id.is_some() || piece.has_arguments());
-        if self.extent() == Extent::Empty && !is_repetition {
+        if self.arguments.extent == Extent::Empty && !is_repetition {
             self.name.push_str(name);
         }
         false
@@ -259,10 +254,10 @@ impl CallParts {
     /// Whether a piece with this call's index but another id begins another call. Some servers generate an id for
     /// every piece; such pieces continue the arguments and at most repeat the name.
     fn is_followed_by_other_id(&self, piece: &CallPiece<'_>) -> bool {
-        let is_open = matches!(self.extent(), Extent::Open { .. } | Extent::Scalar);
+        let is_open = matches!(self.arguments.extent, Extent::Open { .. } | Extent::Scalar);
         match piece.name.as_deref() {
             Some(name) => !(name == self.name && (is_open || self.is_repeated_by(piece))),
-            None => self.extent() == Extent::Complete && piece.has_arguments() && !self.is_repeated_by(piece),
+            None => self.arguments.extent == Extent::Complete && piece.has_arguments() && !self.is_repeated_by(piece),
         }
     }
 
@@ -276,12 +271,8 @@ impl CallParts {
         self.name.len() + self.arguments.size() + self.fields.size() + self.body.size() + size_of::<Self>()
     }
 
-    fn extent(&self) -> Extent {
-        self.arguments.extent()
-    }
-
     pub(super) fn is_blank(&self) -> bool {
-        self.name.is_empty() && self.extent() == Extent::Empty
+        self.name.is_empty() && self.arguments.extent == Extent::Empty
     }
 
     /// Returns the `function` (or `custom`) object.
@@ -352,10 +343,6 @@ impl<'a> CallPiece<'a> {
         })?;
         piece.arguments = piece.arguments.or(input);
         Ok(is_object.then_some(piece))
-    }
-
-    pub(super) fn has_name(&self) -> bool {
-        self.name.is_some()
     }
 
     fn has_arguments(&self) -> bool {

@@ -23,7 +23,7 @@ pub(super) struct ChoiceParts {
     logprobs: Members,
     finish_reason: Option<Box<RawValue>>,
     /// Whether a delta or another finish reason followed the finish reason.
-    continues_after_end: bool,
+    pub(super) continues_after_end: bool,
     fields: IndexMap<String, Box<RawValue>>,
     /// Number of bytes of `fields`.
     fields_size: usize,
@@ -76,7 +76,7 @@ impl ChoiceParts {
         if let Some(piece) = &delta.legacy_call {
             let is_first = self.legacy_call.is_none();
             let regular = self.legacy_call.get_or_insert_default().push(piece);
-            self.legacy_irregular |= !regular || is_first != piece.has_name();
+            self.legacy_irregular |= !regular || is_first != piece.name.is_some();
         }
         self.calls.push_list(&delta.calls)
     }
@@ -88,10 +88,6 @@ impl ChoiceParts {
 
     pub(super) fn has_calls(&self) -> bool {
         self.legacy_call.is_some() || !self.calls.is_empty()
-    }
-
-    pub(super) fn continues_after_end(&self) -> bool {
-        self.continues_after_end
     }
 
     /// Returns the finish reason that follows from the content.
@@ -114,7 +110,7 @@ impl ChoiceParts {
     /// Number of bytes kept.
     pub(super) fn size(&self) -> usize {
         let legacy_call = self.legacy_call.as_ref().map_or(0, CallParts::size);
-        self.message.size() + self.calls.size() + self.logprobs.size() + self.fields_size + legacy_call
+        self.message.size() + self.calls.size + self.logprobs.size() + self.fields_size + legacy_call
     }
 
     /// Removes the token probabilities, which clients of a stream get at once.

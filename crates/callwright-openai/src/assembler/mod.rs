@@ -130,7 +130,7 @@ impl Assembler {
 
     /// Whether a delta or another finish reason followed the finish reason of a choice.
     pub fn continues_after_end(&self) -> bool {
-        self.choices.values().any(|choice| choice.continues_after_end())
+        self.choices.values().any(|choice| choice.continues_after_end)
     }
 
     /// Returns the choices without a finish reason, with the one that follows from their content.

@@ -84,7 +84,7 @@ impl ResponsesAssembly {
             self.is_regular = false;
             return;
         };
-        self.is_regular &= self.items.items().is_empty() && self.end.is_none();
+        self.is_regular &= self.items.items.is_empty() && self.end.is_none();
         self.is_regular &= match &self.head {
             None => event.kind == EventKind::Created,
             Some(head) => event.kind == EventKind::Progress && id_of(head) == id_of(&response),
@@ -107,12 +107,12 @@ impl ResponsesAssembly {
         let has_id = self.head.as_ref().is_some_and(|head| id_of(head) == id_of(&response));
         // The client has the items of an answer that is not kept.
         let finals = if self.passes { Vec::new() } else { finals };
-        let joined = joined(self.items.items(), finals);
+        let joined = joined(&self.items.items, finals);
         if joined.items.len() > MAX_PARTS {
             return Err(AnswerError::new(format!("the streamed answer has more than {MAX_PARTS} parts")));
         }
         self.is_regular &= has_status && has_id && self.items.are_done() && joined.is_regular;
-        self.items.push_final_text(&joined.further_text);
+        self.items.text.push_str(&joined.further_text);
         self.output = joined.items;
         end_items(&mut self.output, &status);
         response.set("output", raw::<[(); 0]>(&[]));
@@ -166,16 +166,16 @@ impl StreamForm for ResponsesAssembly {
     }
 
     fn text(&self) -> &str {
-        self.items.text()
+        &self.items.text
     }
 
     fn has_calls(&self) -> bool {
-        let is_streamed = self.items.items().iter().any(|item| item.kind.is_call());
+        let is_streamed = self.items.items.iter().any(|item| item.kind.is_call());
         is_streamed || self.output.iter().any(|item| kind_of(item).is_call())
     }
 
     fn is_finished(&self) -> bool {
-        self.end.is_some() || self.is_done && !self.items.items().is_empty() && self.items.are_done()
+        self.end.is_some() || self.is_done && !self.items.items.is_empty() && self.items.are_done()
     }
 
     fn is_conformant(&self) -> bool {
@@ -188,7 +188,7 @@ impl StreamForm for ResponsesAssembly {
         let mut fields = match self.end {
             Some(end) => end,
             None => {
-                output.extend(self.items.items().iter().map(|item| item.to_raw(IN_PROGRESS)));
+                output.extend(self.items.items.iter().map(|item| item.to_raw(IN_PROGRESS)));
                 let mut head = self.head.unwrap_or_else(|| ResponsesAnswer.minted_members(""));
                 if is_finished {
                     head.set("status", raw(COMPLETED));

@@ -15,7 +15,7 @@ use crate::parts::MAX_PARTS;
 /// Items in the order in which they began.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StreamedItems {
-    items: Vec<StreamedItem>,
+    pub(super) items: Vec<StreamedItem>,
     /// Position of the last item with each id.
     by_id: HashMap<String, usize>,
     /// Position of the last item with each `output_index`.
@@ -23,9 +23,9 @@ pub(super) struct StreamedItems {
     /// Position of the last call with each `call_id`.
     by_call: HashMap<String, usize>,
     /// `output_index` of the next item.
-    next_index: u64,
+    pub(super) next_index: u64,
     /// Text of all messages so far.
-    text: String,
+    pub(super) text: String,
 }
 
 /// Effect of an event on the items.
@@ -75,21 +75,6 @@ impl StreamedItems {
         }
     }
 
-    /// Returns the items.
-    pub(super) fn items(&self) -> &[StreamedItem] {
-        &self.items
-    }
-
-    /// Text of all messages, in the order of its events.
-    pub(super) fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// Appends text of a message that only the final answer has.
-    pub(super) fn push_final_text(&mut self, text: &str) {
-        self.text.push_str(text);
-    }
-
     /// Ends the items that are open. `end` returns the final item.
     pub(super) fn end_open(&mut self, mut end: impl FnMut(&StreamedItem) -> Box<RawValue>) {
         for item in self.items.iter_mut().filter(|item| item.done.is_none()) {
@@ -135,11 +120,6 @@ impl StreamedItems {
         }
         self.items.push(item);
         Ok(at)
-    }
-
-    /// Returns the `output_index` of the next item.
-    pub(super) fn next_index(&self) -> u64 {
-        self.next_index
     }
 
     /// Returns the item that an event names by id, or else by index.

@@ -76,7 +76,7 @@ impl EventWriter for ResponsesWriter {
     fn begin_attempt(&mut self, out: &mut BytesMut) {
         let mut events = EventEncoder { out, next_sequence_number: &mut self.next_sequence_number };
         self.items.end_open(|item| completed(item, None, &mut events));
-        self.further.push(self.items.items().len());
+        self.further.push(self.items.items.len());
     }
 
     fn forward_further(&mut self, event: &SseEvent, out: &mut BytesMut) -> bool {
@@ -96,7 +96,7 @@ impl EventWriter for ResponsesWriter {
     }
 
     fn trailing_reasoning(&self) -> Vec<ReasoningPart> {
-        let items = self.items.items();
+        let items = &self.items.items;
         let items = items.get(self.further.last().copied().unwrap_or_default()..).unwrap_or_default();
         let trailing = items.iter().rposition(|item| item.kind != ItemKind::Reasoning).map_or(0, |last| last + 1);
         let trailing = items.get(trailing..).unwrap_or_default();
@@ -118,23 +118,23 @@ impl EventWriter for ResponsesWriter {
         let mut events = EventEncoder { out, next_sequence_number: &mut next_sequence_number };
         self.begin(&response, &mut events);
         let items = std::mem::take(&mut self.items);
-        let mut ids: HashSet<String> = items.items().iter().map(|item| item.id.clone()).collect();
-        let mut output = Vec::with_capacity(items.items().len() + parts.len());
-        let own = attempt.map_or(0..0, |attempt| self.items_of(attempt, items.items().len()));
-        let places = matching_parts(items.items().get(own.clone()).unwrap_or_default(), &parts);
+        let mut ids: HashSet<String> = items.items.iter().map(|item| item.id.clone()).collect();
+        let mut output = Vec::with_capacity(items.items.len() + parts.len());
+        let own = attempt.map_or(0..0, |attempt| self.items_of(attempt, items.items.len()));
+        let places = matching_parts(items.items.get(own.clone()).unwrap_or_default(), &parts);
         let mut parts: Vec<Option<Box<RawValue>>> = parts.into_iter().map(Some).collect();
         // The items of an earlier attempt were ended as they were.
         let is_ended = attempt.is_some_and(|attempt| attempt < self.further.len());
         let mut unsent = Vec::new();
-        for (at, item) in items.items().iter().enumerate() {
+        for (at, item) in items.items.iter().enumerate() {
             let place = at.checked_sub(own.start).and_then(|at| places.get(at)).copied().flatten();
             let part = place.and_then(|place| parts.get_mut(place)?.take());
             unsent.extend(part.as_deref().filter(|_| is_ended).and_then(|part| unsent_text(item, part)));
             output.push(completed(item, part, &mut events));
         }
         // Further attempts have no text here before their answer is written.
-        let mut known_text = if attempt == Some(0) { "" } else { items.text() };
-        let mut index = items.next_index();
+        let mut known_text = if attempt == Some(0) { "" } else { items.text.as_str() };
+        let mut index = items.next_index;
         for part in unsent.into_iter().chain(parts.into_iter().flatten()) {
             let Some(part) = without_known(part, &mut known_text) else { continue };
             let item = normalised(part, status, &mut ids);
@@ -174,13 +174,13 @@ impl ResponsesWriter {
     /// Returns the index of the item to which an event of a further attempt belongs: a new one, or the last one if it is
     /// open.
     fn further_index(&self, event: &StreamEvent<'_>) -> Option<u64> {
-        let last = self.items.items().last().filter(|last| last.done.is_none());
+        let last = self.items.items.last().filter(|last| last.done.is_none());
         let id_in = |item: &ObjectFields<'_>| item.string("id").map(Cow::into_owned);
         match event.kind {
             EventKind::ItemAdded => {
                 let id = event.fields.object("item").as_ref().and_then(id_in).filter(|id| !id.is_empty())?;
-                let is_known = self.items.items().iter().any(|item| item.id == id);
-                (last.is_none() && !is_known).then(|| self.items.next_index())
+                let is_known = self.items.items.iter().any(|item| item.id == id);
+                (last.is_none() && !is_known).then(|| self.items.next_index)
             }
             EventKind::ItemDone => {
                 let id = event.fields.object("item").as_ref().and_then(id_in);
@@ -211,7 +211,7 @@ impl ResponsesWriter {
             events.write("response.created", &object([("response", head.to_raw())]));
             self.head = Some(head);
         }
-        if let Some(head) = self.head.as_ref().filter(|_| !self.is_in_progress && self.items.items().is_empty()) {
+        if let Some(head) = self.head.as_ref().filter(|_| !self.is_in_progress && self.items.items.is_empty()) {
             events.write("response.in_progress", &object([("response", head.to_raw())]));
         }
     }
