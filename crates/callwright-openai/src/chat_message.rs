@@ -8,10 +8,10 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::AnswerError;
-use super::assistant::MessageContent;
 use super::content::{part_text, text_of, with_text};
 use super::fields::{LazyObject, ObjectFields, object, present, string};
 use super::message_calls::{CallElement, CallList, FunctionCall, MAX_CALLS};
+use super::parts::MessageContent;
 use super::scanner::{Malformed, Scanned, Scanner};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, ids};

@@ -4,22 +4,18 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
+use super::chat_answer::ChatAnswer;
 use super::chat_message::ChatMessage;
 use super::fields::{LazyObject, present, string};
-use super::forms::answer_form;
-use super::parts::{Finish, PartsForm, PartsMessage};
+use super::parts::{AnswerForm, Finish, PartsForm, PartsMessage};
 use super::scanner::{Scanned, Scanner};
 use super::{AnswerError, AssistantMessage};
 use callwright_common::json::{RawObject, raw};
+use callwright_types::Call;
 use callwright_types::tool::CUSTOM_INPUT;
-use callwright_types::{Call, Protocol};
 
 /// Maximum number of choices of one completion. OpenAI allows 128.
 pub(super) const MAX_CHOICES: usize = 1024;
-
-/// Values of `finish_reason` for an incomplete answer: the token limit (`max_tokens` at some other providers) or a
-/// content filter.
-const CUT_OFF: [&str; 3] = ["length", "max_tokens", "content_filter"];
 
 /// Values of `finish_reason` in this and other protocols for an answer that ends by itself or with calls.
 const ENDED: [&str; 9] =
@@ -40,7 +36,7 @@ pub struct Choice {
     fields: LazyObject,
     received_finish_reason: Option<String>,
     edited: bool,
-    protocol: Protocol,
+    form: &'static dyn AnswerForm,
     /// How an answer that is a list of parts ends, if that was changed.
     finish: Option<Finish>,
 }
@@ -58,7 +54,7 @@ impl Choice {
         }
         self.edited = true;
         let calls_remain = !self.message.calls().is_empty() || self.message.has_unjudged_calls();
-        if self.protocol != Protocol::Chat {
+        if self.form.as_parts().is_some() {
             self.finish = Some(if calls_remain { Finish::Calls } else { Finish::Text });
             return;
         }
@@ -82,7 +78,7 @@ impl Choice {
 
     /// Sets the finish reason for calls, in the message's own form. Returns whether that is a change.
     pub fn finish_with_calls(&mut self) -> bool {
-        if self.protocol != Protocol::Chat {
+        if self.form.as_parts().is_some() {
             let changes = self.contradicts_calls();
             (self.finish, self.edited) = (Some(Finish::Calls), true);
             return changes;
@@ -95,13 +91,13 @@ impl Choice {
 
     /// Whether the completion ended early, because of the token limit or a content filter.
     pub fn is_cut_off(&self) -> bool {
-        self.finish_reason.as_deref().is_some_and(|reason| answer_form(self.protocol).is_cut_off(reason))
+        self.finish_reason.as_deref().is_some_and(|reason| self.form.is_cut_off(reason))
     }
 
     /// Whether the finish reason does not state that the answer ends with calls, although the message has calls and is not
     /// cut off.
     pub fn contradicts_calls(&self) -> bool {
-        answer_form(self.protocol).contradicts_calls(&self.message, self.finish_reason.as_deref())
+        self.form.contradicts_calls(&*self.message, self.finish_reason.as_deref())
     }
 
     /// Returns the finish reason of a chat completion by its content: that of calls if it has any. A cut-off answer keeps
@@ -125,7 +121,7 @@ impl Choice {
     /// Sets the finish reason that follows from the content. Returns whether that is a change.
     pub fn derive_finish_reason(&mut self) -> bool {
         let reason = self.derived_finish_reason();
-        if self.protocol != Protocol::Chat || self.finish_reason.as_deref() == Some(reason) {
+        if self.form.as_parts().is_some() || self.finish_reason.as_deref() == Some(reason) {
             return false;
         }
         self.finish_reason = Some(reason.to_owned());
@@ -146,7 +142,7 @@ impl Choice {
             fields: LazyObject::default(),
             received_finish_reason: None,
             edited: false,
-            protocol: form.protocol(),
+            form,
             finish: None,
         })
     }
@@ -204,7 +200,7 @@ impl Choice {
             message: message.into(),
             fields,
             edited: false,
-            protocol: Protocol::Chat,
+            form: &ChatAnswer,
             finish: None,
         })))
     }
@@ -214,7 +210,7 @@ impl Choice {
     }
 
     fn is_finish_reason_edited(&self) -> bool {
-        self.protocol == Protocol::Chat && self.received_finish_reason != self.finish_reason
+        self.form.as_parts().is_none() && self.received_finish_reason != self.finish_reason
     }
 
     /// Returns the element of a chat completion's `choices`.
@@ -238,11 +234,6 @@ fn custom_input(arguments: &str) -> Option<String> {
     let arguments = RawObject::parse(arguments).ok()?;
     let input = arguments.get(CUSTOM_INPUT).filter(|_| arguments.iter().count() == 1)?;
     string(input).map(Cow::into_owned)
-}
-
-/// Whether this `finish_reason` marks an incomplete answer.
-pub(crate) fn is_cut_off(finish_reason: &str) -> bool {
-    CUT_OFF.contains(&finish_reason)
 }
 
 /// Reads the `choices` of a completion in place; `None` if they are `null`. `body` contains the scanner's text.

@@ -7,7 +7,6 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::chat_message::with_tool_call;
 use super::fields::{object, present};
 use super::{AssistantMessage, StreamHead};
 use callwright_common::json::{RawObject, raw};
@@ -48,28 +47,15 @@ pub fn text(head: &StreamHead, index: u32, text: &str) -> Bytes {
     delta(head, index, &[("content", raw(text))])
 }
 
-/// Returns the events of complete calls: per call a delta with index, id and name, and one with the arguments.
-/// `first_call_index` is the number of calls that the choice already has on this stream. In the legacy form there is
-/// one `function_call`, the first.
-pub fn calls(head: &StreamHead, index: u32, first_call_index: usize, calls: &[Call], legacy: bool) -> Vec<Bytes> {
-    if legacy {
-        return calls.first().map(|call| legacy_call(head, index, call)).unwrap_or_default();
-    }
-    let elements =
-        calls.iter().filter_map(|call| serde_json::from_str(with_tool_call(RawObject::default(), call).get()).ok());
-    elements
-        .enumerate()
-        .flat_map(|(offset, element)| tool_call(head, index, first_call_index + offset, element))
-        .collect()
-}
-
-/// Returns the events of a message's calls, including unjudged ones, with their unknown members (such as signatures).
-pub fn message_calls(head: &StreamHead, index: u32, first_call_index: usize, message: &AssistantMessage) -> Vec<Bytes> {
+/// Returns the events of a message's calls, including unjudged ones, with their unknown members (such as signatures): per
+/// call a delta with index, id and name, and one with the arguments. In the legacy form there is one `function_call`, the
+/// first.
+pub fn message_calls(head: &StreamHead, index: u32, message: &AssistantMessage) -> Vec<Bytes> {
     if message.is_legacy() {
-        return calls(head, index, first_call_index, message.calls(), true);
+        return message.calls().first().map(|call| legacy_call(head, index, call)).unwrap_or_default();
     }
     let elements = message.chat().map(|message| message.call_objects()).unwrap_or_default().into_iter().enumerate();
-    elements.flat_map(|(offset, element)| tool_call(head, index, first_call_index + offset, element)).collect()
+    elements.flat_map(|(at, element)| tool_call(head, index, at, element)).collect()
 }
 
 /// Returns an event with elements of `tool_calls`, which have an index.
@@ -246,31 +232,31 @@ mod tests {
         );
     }
 
+    fn deltas(calls: &[Call], legacy: bool) -> Vec<Value> {
+        let mut completion = Completion::of_text(callwright_types::Protocol::Chat, "m", "");
+        completion.choices_mut()[0].rescue("", calls, legacy);
+        let events = message_calls(&head(), 0, &completion.choices()[0].message);
+        events.iter().map(|event| value(event)["choices"][0]["delta"].clone()).collect()
+    }
+
     #[test]
     fn calls_have_id_and_name_once_and_then_their_arguments() {
-        let deltas: Vec<Value> = calls(&head(), 0, 2, &[call("a"), call("b")], false)
-            .iter()
-            .map(|event| value(event)["choices"][0]["delta"]["tool_calls"].clone())
-            .collect();
         assert_eq!(
-            deltas,
+            deltas(&[call("a"), call("b")], false),
             [
-                json!([{"index": 2, "id": "a", "type": "function", "function": {"name": "f", "arguments": ""}}]),
-                json!([{"index": 2, "function": {"arguments": "{\"a\":1}"}}]),
-                json!([{"index": 3, "id": "b", "type": "function", "function": {"name": "f", "arguments": ""}}]),
-                json!([{"index": 3, "function": {"arguments": "{\"a\":1}"}}]),
+                json!({"tool_calls": [{"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": ""}}]}),
+                json!({"tool_calls": [{"index": 0, "function": {"arguments": "{\"a\":1}"}}]}),
+                json!({"tool_calls": [{"index": 1, "id": "b", "type": "function", "function": {"name": "f", "arguments": ""}}]}),
+                json!({"tool_calls": [{"index": 1, "function": {"arguments": "{\"a\":1}"}}]}),
             ]
         );
     }
 
     #[test]
     fn a_legacy_call_goes_out_in_the_legacy_form() {
-        let deltas: Vec<Value> = calls(&head(), 0, 0, &[call("a"), call("b")], true)
-            .iter()
-            .map(|event| value(event)["choices"][0]["delta"]["function_call"].clone())
-            .collect();
-        assert_eq!(deltas, [json!({"name": "f", "arguments": ""}), json!({"arguments": "{\"a\":1}"})]);
-        assert!(calls(&head(), 0, 0, &[], true).is_empty());
+        let pieces = [json!({"name": "f", "arguments": ""}), json!({"arguments": "{\"a\":1}"})];
+        assert_eq!(deltas(&[call("a"), call("b")], true), pieces.map(|piece| json!({"function_call": piece})));
+        assert!(deltas(&[], true).is_empty());
     }
 
     #[test]
@@ -280,7 +266,7 @@ mod tests {
             {"id":"b","type":"custom","custom":{"name":"sql","input":"x"}}]}}]}"#;
         let completion =
             Completion::parse(callwright_types::Protocol::Chat, Bytes::from_static(body.as_bytes())).unwrap();
-        let deltas: Vec<Value> = message_calls(&head(), 0, 0, &completion.choices()[0].message)
+        let deltas: Vec<Value> = message_calls(&head(), 0, &completion.choices()[0].message)
             .iter()
             .map(|event| value(event)["choices"][0]["delta"]["tool_calls"][0].clone())
             .collect();

@@ -3,14 +3,44 @@
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode};
 
-use crate::completion::ChatAnswer;
-use crate::emit;
-use crate::error::ErrorBody;
+use crate::chat_answer::ChatAnswer;
 use crate::messages::{MessagesAnswer, MessagesAssembly, MessagesRequest, MessagesWriter};
-use crate::parts::{CompletionForm, EventWriter, RequestForm, StreamForm};
+use crate::parts::{AnswerForm, EventWriter, RequestForm, StreamForm};
 use crate::request::ChatRequest;
 use crate::responses::{ResponsesAnswer, ResponsesAssembly, ResponsesRequest, ResponsesWriter};
-use callwright_types::Protocol;
+use crate::{AnswerError, Completion, ErrorBody, ModelRequest, RequestError, emit};
+use callwright_types::{Call, Protocol};
+
+impl ModelRequest {
+    /// Parses a body.
+    ///
+    /// # Errors
+    /// Fails if it is not a JSON object, or if a field that the proxy uses has an invalid type. The upstream
+    /// validates absent and unknown fields.
+    pub fn parse(protocol: Protocol, body: Bytes) -> Result<Self, RequestError> {
+        Self::read(protocol, request_form(protocol), body)
+    }
+}
+
+impl Completion {
+    /// Parses an answer.
+    ///
+    /// # Errors
+    /// Fails if it is not a JSON object in UTF-8 with an array of choices or parts.
+    pub fn parse(protocol: Protocol, body: Bytes) -> Result<Self, AnswerError> {
+        Self::parse_in(answer_form(protocol), &body)
+    }
+
+    /// Generates an answer with the content `text`.
+    pub fn of_text(protocol: Protocol, model: &str, text: &str) -> Self {
+        Self::minted(answer_form(protocol), model, |choice| choice.set_text(text))
+    }
+
+    /// Generates an answer with these calls and no content.
+    pub fn of_calls(protocol: Protocol, model: &str, calls: &[Call]) -> Self {
+        Self::minted(answer_form(protocol), model, |choice| choice.set_calls(calls))
+    }
+}
 
 impl ErrorBody {
     /// Returns the JSON text in the form of a protocol, for a response with this status.
@@ -29,7 +59,7 @@ pub(crate) fn request_form(protocol: Protocol) -> &'static dyn RequestForm {
 }
 
 /// Returns the answer form of a protocol.
-pub(crate) fn answer_form(protocol: Protocol) -> &'static dyn CompletionForm {
+pub(crate) fn answer_form(protocol: Protocol) -> &'static dyn AnswerForm {
     match protocol {
         Protocol::Chat => &ChatAnswer,
         Protocol::Responses => &ResponsesAnswer,

@@ -18,10 +18,10 @@ pub const TOOL_CALLS: &str = "tool_calls";
 
 mod assembler;
 mod assistant;
+mod chat_answer;
 mod chat_message;
 mod choice;
 mod chunk;
-mod chunk_fields;
 mod completion;
 mod content;
 mod embeddings;
@@ -54,7 +54,7 @@ mod tools;
 mod usage;
 
 pub use assembler::Assembler;
-pub use assistant::{AssistantMessage, MessageContent};
+pub use assistant::AssistantMessage;
 pub use choice::Choice;
 pub use chunk::{Chunk, StreamHead, StreamItem, read_item};
 pub use completion::Completion;
@@ -72,7 +72,7 @@ pub use objects::{
     ObjectReference, StreamedObjects, UncheckedBody, form_references, handed_out, is_kept, object_references,
     response_id, unknown_object,
 };
-pub use parts::{EventRole, EventWriter, StreamForm};
+pub use parts::{EventRole, EventWriter, MessageContent, StreamForm};
 pub use reasoning_part::ReasoningPart;
 pub use recorded::{RecordedAnswer, name_of, read_tools};
 pub use request::{ModelRequest, ToolsElsewhere};

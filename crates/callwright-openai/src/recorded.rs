@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
+use super::chat_message::ChatMessage;
 use super::fields::{ObjectFields, present, string};
 use super::forms::{answer_form, request_form};
 use super::message_view::MessageView;
-use super::parts::RequestForm;
+use super::parts::{PartsMessage, RequestForm};
 use super::request::{RequestFields, visit_members};
 use super::{AnswerError, AssistantMessage, ModelRequest, ToolChoice};
 use callwright_common::json::RawObject;
@@ -96,7 +97,10 @@ impl<'a> RecordedAnswer<'a> {
         })?;
         let fields = RawObject::parse(message.get())
             .map_err(|_| AnswerError::new("`message` is not an object; give the assistant's message with its role"))?;
-        answer_form(self.protocol).read_message(fields)
+        Ok(match answer_form(self.protocol).as_parts() {
+            Some(form) => PartsMessage::read_message(form, &fields)?.into(),
+            None => ChatMessage::read(fields)?.into(),
+        })
     }
 
     /// Returns the messages of the request before the answer; empty if the line has none.

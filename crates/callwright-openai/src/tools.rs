@@ -6,8 +6,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::fields::ObjectFields;
-use super::forms::request_form;
+use super::fields::{ObjectFields, object};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::tool::Owner;
 use callwright_types::{Protocol, Tool, ToolKind};
@@ -99,7 +98,7 @@ impl WrittenTool {
 
     /// Returns the JSON text of the tool as an element of `tools`.
     pub fn text(&self) -> &str {
-        self.element(Protocol::Chat, false).get()
+        self.element(Protocol::Chat, false, |fields, legacy| fields.in_chat(legacy)).get()
     }
 
     /// Returns the tool itself.
@@ -107,15 +106,20 @@ impl WrittenTool {
         &self.tool
     }
 
-    /// Returns the element for `tools` of a protocol or, if `legacy`, for `functions`, which do not support `strict`.
-    pub(super) fn element(&self, protocol: Protocol, legacy: bool) -> &Arc<RawValue> {
+    /// Returns the element for `tools` of a protocol or, if `legacy`, for `functions`, which `write` writes once.
+    pub(super) fn element(
+        &self,
+        protocol: Protocol,
+        legacy: bool,
+        write: impl FnOnce(WrittenToolFields<'_>, bool) -> Box<RawValue>,
+    ) -> &Arc<RawValue> {
         let written = match protocol {
             Protocol::Chat if legacy => &self.legacy,
             Protocol::Chat => &self.chat,
             Protocol::Responses => &self.responses,
             Protocol::Messages => &self.messages,
         };
-        written.get_or_init(|| request_form(protocol).write_tool(self.fields(), legacy).into())
+        written.get_or_init(|| write(self.fields(), legacy).into())
     }
 
     fn fields(&self) -> WrittenToolFields<'_> {
@@ -130,6 +134,21 @@ impl WrittenTool {
 }
 
 impl WrittenToolFields<'_> {
+    /// Returns the element of a chat completion. Legacy `functions` do not support `strict`.
+    pub(crate) fn in_chat(&self, legacy: bool) -> Box<RawValue> {
+        let mut function = self.described(RawObject::default());
+        if let Some(parameters) = self.parameters {
+            function.set("parameters", raw(parameters));
+        }
+        if self.strict && !legacy {
+            function.set("strict", raw(&true));
+        }
+        match legacy {
+            true => function.to_raw(),
+            false => object([("type", raw("function")), ("function", function.to_raw())]).to_raw(),
+        }
+    }
+
     /// Adds name and description to an object.
     pub(crate) fn described(&self, mut object: RawObject) -> RawObject {
         object.set("name", raw(self.name));
@@ -157,8 +176,8 @@ mod tests {
         assert_eq!((tool.name.as_str(), tool.description.as_str(), tool.kind), ("f", "d", ToolKind::Function));
         let parameters = tool.parameters.clone();
         let written = WrittenTool::new(Arc::new(tool), parameters, false);
-        assert_eq!(written.element(Protocol::Chat, false).get(), value.to_string());
-        assert_eq!(written.element(Protocol::Chat, true).get(), value["function"].to_string());
+        assert_eq!(written.text(), value.to_string());
+        assert_eq!(written.fields().in_chat(true).get(), value["function"].to_string());
     }
 
     #[test]
@@ -178,11 +197,8 @@ mod tests {
         let shown = json!({"type": "object", "properties": {}});
         let written = WrittenTool::new(Arc::new(tool), Arc::new(shown.clone()), true);
         let function = json!({"name": "f", "parameters": shown, "strict": true});
-        assert_eq!(
-            written.element(Protocol::Chat, false).get(),
-            json!({"type": "function", "function": function}).to_string()
-        );
-        assert_eq!(written.element(Protocol::Chat, true).get(), json!({"name": "f", "parameters": shown}).to_string());
+        assert_eq!(written.text(), json!({"type": "function", "function": function}).to_string());
+        assert_eq!(written.fields().in_chat(true).get(), json!({"name": "f", "parameters": shown}).to_string());
         assert_eq!(*written.tool().parameters, json!({"type": "object"}));
     }
 

@@ -6,9 +6,9 @@ use serde_json::value::RawValue;
 use super::calls::{CallAssembler, CallParts};
 use super::members::{Members, keep_last};
 use crate::AnswerError;
-use crate::choice::is_cut_off;
+use crate::chat_answer::is_cut_off;
 use crate::chunk::is_filled;
-use crate::chunk_fields::{ChoiceFields, DeltaFields};
+use crate::chunk::{ChoiceFields, DeltaFields};
 use crate::fields::{ObjectFields, raw_value, string};
 use callwright_common::json::{RawObject, raw};
 

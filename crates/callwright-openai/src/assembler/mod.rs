@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
+use super::chat_answer::now;
 use super::choice::MAX_CHOICES;
-use super::chunk_fields::{ChoiceFields, ChunkFields, EventFields, read_event};
-use super::completion::now;
+use super::chunk::{ChoiceFields, ChunkFields, EventFields, read_event};
 use super::fields::{TextFields, raw_value};
 use super::{AnswerError, Completion, SseEvent, StreamHead, StreamItem};
 pub(crate) use arguments::StreamedArguments;

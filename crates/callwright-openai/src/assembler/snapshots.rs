@@ -1,7 +1,7 @@
 //! Detection of streams whose deltas have the content so far instead of its next piece.
 
 use super::Assembler;
-use crate::chunk_fields::{ChunkFields, EventFields, read_event};
+use crate::chunk::{ChunkFields, EventFields, read_event};
 use crate::fields::string_in;
 use crate::{AnswerError, SseEvent, StreamItem};
 use callwright_common::json::{RawObject, raw};

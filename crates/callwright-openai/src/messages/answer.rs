@@ -11,14 +11,14 @@ use super::blocks::{
     ASSISTANT, CALLER, CONTENT, REDACTED_THINKING, TEXT, THINKING, TOOL_USE, input, is_call_id, read_call,
     reasoning_part,
 };
+use crate::chat_answer;
 use crate::chat_message::{object_at, set_string};
-use crate::choice;
 use crate::content::text_block;
 use crate::error::THREAD_UNSUPPORTED;
 use crate::fields::{ObjectFields, object, present, string};
-use crate::parts::{AnswerForm, Finish, PartKind, PartsForm};
+use crate::parts::{AnswerForm, Finish, MessageContent, PartKind, PartsForm};
 use crate::usage::count;
-use crate::{AnswerError, AssistantMessage, ErrorBody, ReasoningPart};
+use crate::{AnswerError, ErrorBody, ReasoningPart};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, Protocol, Usage, ids};
 
@@ -48,6 +48,22 @@ const OVERLOADED: u16 = 529;
 pub(crate) struct MessagesAnswer;
 
 impl AnswerForm for MessagesAnswer {
+    fn protocol(&self) -> Protocol {
+        Protocol::Messages
+    }
+
+    fn as_parts(&'static self) -> Option<&'static dyn PartsForm> {
+        Some(self)
+    }
+
+    fn minted(&self, model: &str) -> RawObject {
+        let id = format!("msg_{}{}", ids::call_id(), ids::call_id());
+        object_at(Some(&raw(&json!({
+            "id": id, "type": "message", "role": ASSISTANT, "model": model, (CONTENT): [], (STOP_REASON): END_TURN,
+            (STOP_SEQUENCE): null,
+        }))))
+    }
+
     fn finish_reason(&self, fields: &RawObject) -> Option<String> {
         fields.get(STOP_REASON).and_then(string).map(Cow::into_owned)
     }
@@ -56,9 +72,9 @@ impl AnswerForm for MessagesAnswer {
         CUT_OFF.contains(&reason)
     }
 
-    fn contradicts_calls(&self, message: &AssistantMessage, reason: Option<&str>) -> bool {
+    fn contradicts_calls(&self, message: &dyn MessageContent, reason: Option<&str>) -> bool {
         let is_contrary = |reason| {
-            !matches!(reason, TOOL_USE | PAUSE_TURN) && !self.is_cut_off(reason) && !choice::is_cut_off(reason)
+            !matches!(reason, TOOL_USE | PAUSE_TURN) && !self.is_cut_off(reason) && !chat_answer::is_cut_off(reason)
         };
         !message.calls().is_empty() && reason.is_none_or(is_contrary)
     }
@@ -105,10 +121,6 @@ impl AnswerForm for MessagesAnswer {
 }
 
 impl PartsForm for MessagesAnswer {
-    fn protocol(&self) -> Protocol {
-        Protocol::Messages
-    }
-
     fn parts_key(&self) -> &'static str {
         CONTENT
     }
@@ -165,14 +177,6 @@ impl PartsForm for MessagesAnswer {
         if present(fields.get(STOP_SEQUENCE)).is_some() {
             fields.set(STOP_SEQUENCE, raw(&()));
         }
-    }
-
-    fn minted_members(&self, model: &str) -> RawObject {
-        let id = format!("msg_{}{}", ids::call_id(), ids::call_id());
-        object_at(Some(&raw(&json!({
-            "id": id, "type": "message", "role": ASSISTANT, "model": model, (CONTENT): [], (STOP_REASON): END_TURN,
-            (STOP_SEQUENCE): null,
-        }))))
     }
 
     fn failure(&self, fields: &RawObject) -> Option<AnswerError> {

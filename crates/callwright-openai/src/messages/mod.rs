@@ -2,13 +2,11 @@
 
 mod answer;
 mod blocks;
+mod conversation;
 mod events;
-mod notes;
-mod rejoin;
 mod request;
 mod stream;
 mod streamed_block;
-mod views;
 mod writer;
 
 pub(crate) use answer::MessagesAnswer;

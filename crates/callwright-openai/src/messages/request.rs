@@ -1,25 +1,23 @@
 //! Requests.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::blocks::{
-    ASSISTANT, CONTENT, TOOL_RESULT, USER, blocks_in, has_role, is_blank_text, is_block, is_call_of_program, message,
-    reasoning_part, result_block, user_blocks,
+    ASSISTANT, CONTENT, TOOL_RESULT, USER, blocks_in, is_blank_text, is_block, is_call_of_program, message,
+    result_block, user_blocks,
 };
-use super::notes::result_with_note;
-use super::views::{elements, located_views};
-use super::{notes, rejoin};
+use super::conversation::result_with_note;
 use crate::content::text_block;
 use crate::fields::{ObjectFields, object};
-use crate::parts::{ConversationForm, Rejoined, RequestForm};
+use crate::parts::RequestForm;
 use crate::request::{Additions, RequestFields, check_arrays, wrong_type};
 use crate::tools::WrittenToolFields;
-use crate::{AssistantMessage, KeptPart, MessageView, ReasoningPart, RequestError, ToolChoice};
+use crate::{AssistantMessage, RequestError, ToolChoice};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::tool::Owner;
 use callwright_types::{Call, Tool, ToolKind};
@@ -157,69 +155,6 @@ impl RequestForm for MessagesRequest {
     }
 }
 
-impl ConversationForm for MessagesRequest {
-    fn conversation_key(&self) -> &'static str {
-        "messages"
-    }
-
-    fn views<'a>(&self, fields: &'a RequestFields, added: &'a [Arc<RawValue>]) -> Vec<MessageView<'a>> {
-        let elements = elements(fields).into_iter().chain(added.iter().map(|element| &**element));
-        located_views(fields, elements).into_iter().map(|located| located.view).collect()
-    }
-
-    fn with_notes(&self, fields: &RequestFields, notes: &BTreeMap<usize, String>) -> Box<RawValue> {
-        notes::with_notes(fields, notes)
-    }
-
-    fn rejoined(&self, fields: &RequestFields, parts: &BTreeMap<usize, KeptPart>, lost: &str) -> Rejoined {
-        rejoin::rejoined(fields, parts, lost)
-    }
-
-    fn reasoning(&self, fields: &RequestFields) -> Vec<ReasoningPart> {
-        let blocks = elements(fields).into_iter().flat_map(answer_blocks);
-        blocks.filter_map(block_reasoning).collect()
-    }
-
-    /// An answer of which no block remains is left out, because the API rejects empty messages.
-    fn without_reasoning(&self, fields: &RequestFields, positions: &BTreeSet<usize>) -> Box<RawValue> {
-        let mut next = 0;
-        let mut conversation: Vec<Box<RawValue>> = Vec::new();
-        for element in elements(fields) {
-            let blocks = answer_blocks(element);
-            let mut remaining: Vec<&RawValue> = Vec::with_capacity(blocks.len());
-            // The last removed block of those at the beginning.
-            let mut first = None;
-            for block in &blocks {
-                let is_reasoning = block_reasoning(block).is_some();
-                if !(is_reasoning && positions.contains(&next)) {
-                    remaining.push(block);
-                } else if remaining.is_empty() {
-                    first = Some(*block);
-                }
-                next += usize::from(is_reasoning);
-            }
-            // A model need not think again after feedback. The API then requires the earlier block: with thinking, the answer
-            // before results begins with one.
-            let begins_without = remaining.first().is_some_and(|block| block_reasoning(block).is_none());
-            if let Some(first) = first.filter(|_| begins_without && is_thinking(fields)) {
-                remaining.insert(0, first);
-            }
-            if remaining.len() == blocks.len() {
-                conversation.push(element.to_owned());
-            } else if !remaining.is_empty() {
-                let Ok(mut message) = RawObject::parse(element.get()) else { continue };
-                message.set(CONTENT, raw(&remaining));
-                conversation.push(message.to_raw());
-            }
-        }
-        raw(&conversation)
-    }
-
-    fn call_words(&self) -> &'static [&'static str] {
-        &["\"tool_use\""]
-    }
-}
-
 /// Returns a member that is an object.
 fn member<'a>(fields: &'a RequestFields, key: &str) -> Option<ObjectFields<'a>> {
     ObjectFields::parse(fields.get(key)?)
@@ -296,18 +231,9 @@ fn schema_of(kind: &str) -> Arc<Value> {
 }
 
 /// Whether the model thinks before its answer: `thinking` of any type but `disabled`.
-fn is_thinking(fields: &RequestFields) -> bool {
+pub(super) fn is_thinking(fields: &RequestFields) -> bool {
     let thinking = fields.get("thinking").and_then(ObjectFields::parse);
     thinking.is_some_and(|thinking| thinking.string("type").is_some_and(|kind| kind != "disabled"))
-}
-
-/// Returns the blocks of an answer of the model; none for other elements.
-fn answer_blocks(element: &RawValue) -> Vec<&RawValue> {
-    if has_role(element, ASSISTANT) { blocks_in(element) } else { Vec::new() }
-}
-
-fn block_reasoning(block: &RawValue) -> Option<ReasoningPart> {
-    reasoning_part(&ObjectFields::parse(block.get())?)
 }
 
 #[cfg(test)]

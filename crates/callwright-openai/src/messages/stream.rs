@@ -14,7 +14,7 @@ use super::events::{
 use super::streamed_block::{BlockDelta, ContentKind, StreamedBlock, is_regular_start};
 use crate::assembler::keep_last;
 use crate::fields::{ObjectFields, string};
-use crate::parts::{EventRole, MAX_PARTS, PartsForm, StreamForm};
+use crate::parts::{AnswerForm, EventRole, MAX_PARTS, StreamForm};
 use crate::sse::EventData;
 use crate::{AnswerError, Completion, SseEvent};
 use callwright_common::json::{RawObject, raw};
@@ -293,7 +293,7 @@ impl StreamForm for MessagesAssembly {
         if self.phase == StreamPhase::Stopped && message.get(STOP_REASON).is_none_or(|reason| reason.get() == "null") {
             message.insert(STOP_REASON.to_owned(), raw(if has_calls { TOOL_USE } else { END_TURN }));
         }
-        let minted = MessagesAnswer.minted_members("");
+        let minted = MessagesAnswer.minted("");
         for (key, value) in minted.iter() {
             if !message.contains_key(key) {
                 let value = if key == STOP_REASON { raw(&()) } else { value.to_owned() };

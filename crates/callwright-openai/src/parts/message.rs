@@ -5,8 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::value::RawValue;
 
-use super::{PartKind, PartsForm};
-use crate::assistant::MessageContent;
+use super::{MessageContent, PartKind, PartsForm};
 use crate::error::AnswerError;
 use crate::fields::{ObjectFields, present};
 use crate::reasoning_part::ReasoningPart;

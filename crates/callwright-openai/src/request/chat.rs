@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{Additions, RequestFields, check_arrays};
+use super::fields::{Additions, RequestFields, check_arrays};
 use crate::content::{noted_content, text_block, text_of};
 use crate::fields::{ObjectFields, object};
 use crate::message_calls::FunctionCall;
@@ -40,13 +40,13 @@ impl RequestForm for ChatRequest {
     }
 
     fn tool_choice(&self, fields: &RequestFields) -> ToolChoice {
-        let key = if is_legacy(fields) { "function_call" } else { "tool_choice" };
+        let key = if fields.is_legacy() { "function_call" } else { "tool_choice" };
         fields.get(key).map(ToolChoice::read).unwrap_or_default()
     }
 
     /// `Auto`, which is the default, removes the member; so does a choice that the legacy form cannot express.
     fn new_tool_choice(&self, fields: &RequestFields, choice: &ToolChoice) -> (&'static str, Option<Box<RawValue>>) {
-        match is_legacy(fields) {
+        match fields.is_legacy() {
             true => ("function_call", choice.to_legacy_value().as_ref().map(raw::<Value>)),
             false => ("tool_choice", choice.to_value().as_ref().map(raw::<Value>)),
         }
@@ -57,17 +57,7 @@ impl RequestForm for ChatRequest {
     }
 
     fn write_tool(&self, tool: WrittenToolFields<'_>, legacy: bool) -> Box<RawValue> {
-        let mut function = tool.described(RawObject::default());
-        if let Some(parameters) = tool.parameters {
-            function.set("parameters", raw(parameters));
-        }
-        if tool.strict && !legacy {
-            function.set("strict", raw(&true));
-        }
-        match legacy {
-            true => function.to_raw(),
-            false => object([("type", raw("function")), ("function", function.to_raw())]).to_raw(),
-        }
+        tool.in_chat(legacy)
     }
 
     fn push_assistant(&self, added: &mut Additions, message: &AssistantMessage) {
@@ -135,12 +125,6 @@ impl ConversationForm for ChatRequest {
     fn call_words(&self) -> &'static [&'static str] {
         &["\"tool_calls\"", "\"function_call\""]
     }
-}
-
-/// Whether a request uses the legacy `functions` or `function_call`, and not `tools`.
-pub(super) fn is_legacy(fields: &RequestFields) -> bool {
-    let has = |key| fields.get(key).is_some();
-    !has("tools") && (has("functions") || has("function_call"))
 }
 
 fn with_note(message: &RawValue, note: &str) -> Option<Box<RawValue>> {

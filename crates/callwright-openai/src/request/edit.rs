@@ -29,7 +29,7 @@ impl ModelRequest {
 
     /// Returns the element of a tool in the form of the request.
     fn element_of(&self, tool: &WrittenTool) -> Arc<RawValue> {
-        tool.element(self.protocol, self.is_legacy()).clone()
+        tool.element(self.protocol, self.is_legacy(), |fields, legacy| self.form.write_tool(fields, legacy)).clone()
     }
 
     /// Sends exactly these tools in this order. If there are none, the members that control tool choice are removed
@@ -60,7 +60,7 @@ impl ModelRequest {
         if self.tool_choice() == choice {
             return;
         }
-        match self.form().new_tool_choice(&self.fields, &choice) {
+        match self.form.new_tool_choice(&self.fields, &choice) {
             (key, Some(value)) => self.set(key, value),
             (key, None) => self.remove(key),
         }
@@ -69,7 +69,7 @@ impl ModelRequest {
     /// Takes over the members of an answer that the request with its results must have: their ids, in an object of the
     /// client if it has sent one.
     pub fn carry(&mut self, answer: &Completion) {
-        for key in self.form().carried() {
+        for key in self.form.carried() {
             let Some(id) = answer.id_in(key) else { continue };
             let value = match self.fields.get_as::<RawObject>(key) {
                 Some(mut settings) => {
@@ -84,20 +84,20 @@ impl ModelRequest {
 
     /// Appends the model's message unchanged, including unknown fields, reasoning and signatures.
     pub fn push_assistant(&mut self, message: &AssistantMessage) {
-        self.form().push_assistant(&mut self.additions, message);
+        self.form.push_assistant(&mut self.additions, message);
         self.edited = true;
     }
 
     /// Appends the result of a call: a `tool` message, or a `function` message if the call was made in the legacy
     /// form. `is_error` marks feedback on a call that was not executed or failed, in protocols that distinguish it.
     pub fn push_tool_result(&mut self, call: &Call, content: &str, is_error: bool) {
-        self.form().push_result(&mut self.additions, call, content, is_error);
+        self.form.push_result(&mut self.additions, call, content, is_error);
         self.edited = true;
     }
 
     /// Appends a user message.
     pub fn push_user(&mut self, text: &str) {
-        self.form().push_user(&mut self.additions, text);
+        self.form.push_user(&mut self.additions, text);
         self.edited = true;
     }
 
@@ -151,7 +151,7 @@ impl ModelRequest {
     pub(super) fn set(&mut self, key: &str, value: Box<RawValue>) {
         Arc::make_mut(&mut self.fields).set(key, value);
         self.edited = true;
-        if key == self.form().conversation_key() {
+        if key == self.form.conversation_key() {
             (self.viewed, self.may_have_calls) = (OnceLock::new(), OnceLock::new());
         }
     }
@@ -166,7 +166,7 @@ impl ModelRequest {
     /// Writes the current state: the client's fields in their order, and arrays with the appended items.
     fn write(&self, out: &mut Vec<u8>) -> Scanned<()> {
         let Self { fields, additions, .. } = self;
-        let (form, conversation) = (self.form(), self.form().conversation_key());
+        let (form, conversation) = (self.form, self.form.conversation_key());
         let tools = if self.is_legacy() { "functions" } else { "tools" };
         let added: [(&str, &[Arc<RawValue>]); 2] = [(conversation, &additions.messages), (tools, &additions.tools)];
         let noted = (!additions.notes.is_empty()).then(|| form.with_notes(fields, &additions.notes));

@@ -1,7 +1,7 @@
-//! Members of a request.
+//! Members of a request, and what the proxy appends to them.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::Error;
 use serde_json::value::RawValue;
 
+use crate::RequestError;
 use crate::scanner::{Scanned, Scanner};
 use callwright_common::json::RawObject;
 
@@ -73,6 +74,12 @@ impl RequestFields {
         self.members.iter().map(|(name, value)| (&**name, self.text_of(value)))
     }
 
+    /// Whether a chat completion uses the legacy `functions` or `function_call`, and not `tools`.
+    pub(super) fn is_legacy(&self) -> bool {
+        let has = |key| self.get(key).is_some();
+        !has("tools") && (has("functions") || has("function_call"))
+    }
+
     /// Replaces a member in place (merging its duplicates into one), or appends it.
     pub(super) fn set(&mut self, key: &str, value: Box<RawValue>) {
         let place = self.members.iter().position(|(name, _)| **name == *key).unwrap_or(self.members.len());
@@ -91,6 +98,37 @@ impl RequestFields {
             MemberValue::Written(value) => value.get(),
         }
     }
+}
+
+/// Checks that members are arrays.
+pub(crate) fn check_arrays(fields: &RequestFields, keys: &[&str]) -> Result<(), RequestError> {
+    match keys.iter().find(|key| fields.get(key).is_some_and(|value| !value.starts_with('['))) {
+        Some(key) => Err(wrong_type(key, "an array")),
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn wrong_type(key: &str, expected: &str) -> RequestError {
+    RequestError {
+        message: format!("Invalid type for '{key}': expected {expected}."),
+        param: Some(key.to_owned()),
+        code: Some("invalid_type".to_owned()),
+    }
+}
+
+/// Appended items. They are separate from the client's own arrays, so that these are neither parsed nor copied until
+/// they are sent.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Additions {
+    /// Elements after those of the client's conversation.
+    pub(crate) messages: Vec<Arc<RawValue>>,
+    /// Notes to append to the texts of the client's messages, by message position.
+    pub(super) notes: BTreeMap<usize, String>,
+    pub(super) tools: Vec<Arc<RawValue>>,
+    /// Whether the added tools replace the client's own list instead of extending it.
+    pub(super) replace_tools: bool,
+    /// Whether the last pushed assistant message calls in the legacy form. Its results must have the same form.
+    pub(super) legacy_calls: bool,
 }
 
 /// Number of lists that a thread keeps.

@@ -24,7 +24,7 @@ impl ModelRequest {
     /// about them.
     pub fn messages(&self) -> Vec<MessageView<'_>> {
         if !self.additions.messages.is_empty() {
-            return self.form().views(&self.fields, &self.additions.messages);
+            return self.form.views(&self.fields, &self.additions.messages);
         }
         self.client_views().iter().map(MessageView::borrowed).collect()
     }
@@ -32,13 +32,13 @@ impl ModelRequest {
     /// Returns the views of the client's messages, which are parsed at the first use.
     fn client_views(&self) -> &[MessageView<'static>] {
         self.viewed
-            .get_or_init(|| self.form().views(&self.fields, &[]).into_iter().map(MessageView::into_owned).collect())
+            .get_or_init(|| self.form.views(&self.fields, &[]).into_iter().map(MessageView::into_owned).collect())
     }
 
     /// Whether a message may contain calls. Searches for the names of their fields only, without parsing the
     /// messages.
     pub fn may_have_calls(&self) -> bool {
-        let search = || has_one_of(self.conversation_text(), self.form().call_words());
+        let search = || has_one_of(self.conversation_text(), self.form.call_words());
         !self.additions.messages.is_empty() || *self.may_have_calls.get_or_init(search)
     }
 
@@ -57,7 +57,7 @@ impl ModelRequest {
 
     /// Returns the JSON text of the client's conversation.
     pub(super) fn conversation_text(&self) -> &str {
-        self.fields.get(self.form().conversation_key()).unwrap_or_default()
+        self.fields.get(self.form.conversation_key()).unwrap_or_default()
     }
 
     /// Returns the pushed messages, in order.
@@ -81,17 +81,17 @@ impl ModelRequest {
     /// part becomes `lost`. Notes move with their messages.
     pub fn rejoin(&mut self, parts: &BTreeMap<usize, KeptPart>, lost: &str) {
         let notes = std::mem::take(&mut self.additions.notes);
-        let Rejoined { conversation, positions } = self.form().rejoined(&self.fields, parts, lost);
+        let Rejoined { conversation, positions } = self.form.rejoined(&self.fields, parts, lost);
         let moved = notes.into_iter().filter_map(|(place, note)| Some(((*positions.get(place)?)?, note)));
         self.additions.notes = moved.collect();
-        self.set(self.form().conversation_key(), conversation);
+        self.set(self.form.conversation_key(), conversation);
     }
 
     /// Returns the reasoning in the client's conversation, in order; none in chat completions, whose providers do not
     /// verify it.
     pub fn reasoning(&self) -> Vec<ReasoningPart> {
         match has_one_of(self.conversation_text(), &REASONING) {
-            true => self.form().reasoning(&self.fields),
+            true => self.form.reasoning(&self.fields),
             false => Vec::new(),
         }
     }
@@ -99,7 +99,7 @@ impl ModelRequest {
     /// Removes reasoning from the client's conversation, by position in [`Self::reasoning`].
     pub fn remove_reasoning(&mut self, positions: &BTreeSet<usize>) {
         if !positions.is_empty() {
-            self.set(self.form().conversation_key(), self.form().without_reasoning(&self.fields, positions));
+            self.set(self.form.conversation_key(), self.form.without_reasoning(&self.fields, positions));
         }
     }
 }

@@ -8,7 +8,6 @@ mod provider_state;
 mod texts;
 mod tools_elsewhere;
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -16,13 +15,12 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::fields::{ObjectFields, string_in};
-use super::forms::request_form;
 use super::message_view::MessageView;
 use super::parts::RequestForm;
 use super::{RequestError, ToolChoice};
 use callwright_types::{Protocol, Tool, ToolKind};
 pub(crate) use chat::ChatRequest;
-pub(crate) use fields::RequestFields;
+pub(crate) use fields::{Additions, RequestFields, check_arrays, wrong_type};
 pub(crate) use texts::visit_members;
 pub use tools_elsewhere::ToolsElsewhere;
 
@@ -31,6 +29,7 @@ pub use tools_elsewhere::ToolsElsewhere;
 #[derive(Debug, Clone)]
 pub struct ModelRequest {
     protocol: Protocol,
+    form: &'static dyn RequestForm,
     original: Bytes,
     /// Shared by clones of a request until one of them is edited.
     fields: Arc<RequestFields>,
@@ -46,25 +45,22 @@ pub struct ModelRequest {
 }
 
 impl ModelRequest {
-    /// Parses a body.
-    ///
-    /// # Errors
-    /// Fails if it is not a JSON object, or if a field that the proxy uses has an invalid type. The upstream
-    /// validates absent and unknown fields.
-    pub fn parse(protocol: Protocol, body: Bytes) -> Result<Self, RequestError> {
+    /// Parses a body of a protocol with this form.
+    pub(crate) fn read(protocol: Protocol, form: &'static dyn RequestForm, body: Bytes) -> Result<Self, RequestError> {
         let fields = RequestFields::parse(&body).map_err(|error| unreadable(&error))?;
-        request_form(protocol).check(&fields)?;
+        form.check(&fields)?;
         let model = match fields.get("model") {
             Some(value) => string_in(value).ok_or_else(|| wrong_type("model", "a string"))?.into_owned(),
             None => String::new(),
         };
         Ok(Self {
             protocol,
+            form,
             original: body,
             model,
             stream: scalar(&fields, "stream", "true or false")?.unwrap_or(false),
             choice_count: if protocol == Protocol::Chat { choice_count(&fields)? } else { 1 },
-            additions: Additions { legacy_calls: chat::is_legacy(&fields), ..Additions::default() },
+            additions: Additions { legacy_calls: fields.is_legacy(), ..Additions::default() },
             fields: Arc::new(fields),
             edited: false,
             viewed: OnceLock::new(),
@@ -75,10 +71,6 @@ impl ModelRequest {
     /// Protocol of the request.
     pub fn protocol(&self) -> Protocol {
         self.protocol
-    }
-
-    fn form(&self) -> &'static dyn RequestForm {
-        request_form(self.protocol)
     }
 
     /// Returns the size of the received body in bytes.
@@ -103,7 +95,7 @@ impl ModelRequest {
 
     /// Returns the token limit over all choices; `None` if the request has no limit.
     pub fn max_answer_tokens(&self) -> Option<u64> {
-        let of_choice = self.form().max_answer_tokens(&self.fields)?;
+        let of_choice = self.form.max_answer_tokens(&self.fields)?;
         Some(of_choice.saturating_mul(u64::from(self.choice_count)))
     }
 
@@ -115,22 +107,22 @@ impl ModelRequest {
 
     /// Whether an answer may have several calls; true if the request does not state it.
     pub fn parallel_tool_calls(&self) -> bool {
-        self.form().parallel_tool_calls(&self.fields)
+        self.form.parallel_tool_calls(&self.fields)
     }
 
     /// Whether the request requires JSON as text.
     pub fn requires_json(&self) -> bool {
-        self.form().requires_json(&self.fields)
+        self.form.requires_json(&self.fields)
     }
 
     /// Returns which tools the model may or must call.
     pub fn tool_choice(&self) -> ToolChoice {
-        self.form().tool_choice(&self.fields)
+        self.form.tool_choice(&self.fields)
     }
 
     /// Whether the request uses the legacy `functions` or `function_call`, and not `tools`.
     pub fn is_legacy(&self) -> bool {
-        self.protocol == Protocol::Chat && chat::is_legacy(&self.fields)
+        self.protocol == Protocol::Chat && self.fields.is_legacy()
     }
 
     /// Returns the JSON text of the client's own `tools` (or legacy `functions`), a cache key for data derived from
@@ -142,7 +134,7 @@ impl ModelRequest {
     /// Returns the client's own tools, those of the provider's API among them. A tool without a valid name is omitted; the
     /// upstream validates it.
     pub fn client_tools(&self) -> Vec<Tool> {
-        self.tool_elements().into_iter().flat_map(|element| self.form().read_tools(element)).collect()
+        self.tool_elements().into_iter().flat_map(|element| self.form.read_tools(element)).collect()
     }
 
     /// Returns the elements of the client's own list of tools: the JSON text of each element and, if it names exactly one
@@ -154,7 +146,7 @@ impl ModelRequest {
             ToolKind::BuiltIn => false,
         };
         let only = |element: &RawValue| {
-            let mut tools = self.form().read_tools(element);
+            let mut tools = self.form.read_tools(element);
             tools.pop().filter(|tool| tools.is_empty() && is_named(tool))
         };
         self.tool_elements().into_iter().map(|element| (only(element), element.get())).collect()
@@ -176,22 +168,6 @@ fn unreadable(error: &serde_json::Error) -> RequestError {
     RequestError { message, param: None, code: None }
 }
 
-/// Checks that members are arrays.
-pub(crate) fn check_arrays(fields: &RequestFields, keys: &[&str]) -> Result<(), RequestError> {
-    match keys.iter().find(|key| fields.get(key).is_some_and(|value| !value.starts_with('['))) {
-        Some(key) => Err(wrong_type(key, "an array")),
-        None => Ok(()),
-    }
-}
-
-pub(crate) fn wrong_type(key: &str, expected: &str) -> RequestError {
-    RequestError {
-        message: format!("Invalid type for '{key}': expected {expected}."),
-        param: Some(key.to_owned()),
-        code: Some("invalid_type".to_owned()),
-    }
-}
-
 fn scalar<T: for<'a> Deserialize<'a>>(
     fields: &RequestFields,
     key: &str,
@@ -208,21 +184,6 @@ fn choice_count(fields: &RequestFields) -> Result<u32, RequestError> {
         return Err(wrong_type("n", EXPECTED));
     }
     Ok(count as u32)
-}
-
-/// Appended items. They are separate from the client's own arrays, so that these are neither parsed nor copied until
-/// they are sent.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Additions {
-    /// Elements after those of the client's conversation.
-    pub(crate) messages: Vec<Arc<RawValue>>,
-    /// Notes to append to the texts of the client's messages, by message position.
-    notes: BTreeMap<usize, String>,
-    tools: Vec<Arc<RawValue>>,
-    /// Whether the added tools replace the client's own list instead of extending it.
-    replace_tools: bool,
-    /// Whether the last pushed assistant message calls in the legacy form. Its results must have the same form.
-    legacy_calls: bool,
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ type PartVisitor<'v> = dyn FnMut(RequestPart<'_>) + 'v;
 impl ModelRequest {
     /// Passes all texts of the request, and its other content, to `visit`.
     pub fn visit_parts(&self, visit: &mut PartVisitor<'_>) {
-        visit_members(&self.fields.iter().collect::<Vec<_>>(), self.form(), visit);
+        visit_members(&self.fields.iter().collect::<Vec<_>>(), self.form, visit);
         for message in &self.additions.messages {
             element(message, visit);
         }
@@ -63,7 +63,7 @@ impl ModelRequest {
             visit(RequestPart::Text(TextAuthor::Client, note));
         }
         for tool in &self.additions.tools {
-            definition(tool, self.form(), visit);
+            definition(tool, self.form, visit);
         }
     }
 }

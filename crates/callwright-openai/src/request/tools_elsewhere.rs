@@ -93,7 +93,7 @@ impl ModelRequest {
     /// clients bring a changed tool again.
     pub fn read_tools_elsewhere(&self, elsewhere: &ToolsElsewhere) -> Vec<Tool> {
         let lists = elsewhere.lists.iter().rev().filter_map(|list| serde_json::from_str::<Vec<&RawValue>>(list).ok());
-        lists.flatten().flat_map(|element| self.form().read_tools(element)).collect()
+        lists.flatten().flat_map(|element| self.form.read_tools(element)).collect()
     }
 
     /// Whether the client or the provider has tools that the request does not list.

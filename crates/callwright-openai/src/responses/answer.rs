@@ -6,13 +6,13 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::item::{CALLER, ItemKind, call_of, new_id, reasoning_part};
+use crate::chat_answer::now;
 use crate::chat_message::{object_at, set_string};
-use crate::completion::now;
 use crate::content::part_text;
 use crate::fields::{ObjectFields, object, present, string};
-use crate::parts::{AnswerForm, Finish, PartKind, PartsForm};
+use crate::parts::{AnswerForm, Finish, MessageContent, PartKind, PartsForm};
 use crate::usage::{CountNames, read_usage, with_usage};
-use crate::{AnswerError, AssistantMessage, ReasoningPart};
+use crate::{AnswerError, ReasoningPart};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, Protocol, Usage};
 
@@ -24,6 +24,24 @@ const COUNTS: CountNames = ["input_tokens", "output_tokens"];
 pub(crate) struct ResponsesAnswer;
 
 impl AnswerForm for ResponsesAnswer {
+    fn protocol(&self) -> Protocol {
+        Protocol::Responses
+    }
+
+    fn as_parts(&'static self) -> Option<&'static dyn PartsForm> {
+        Some(self)
+    }
+
+    fn minted(&self, model: &str) -> RawObject {
+        let members = json!({
+            "id": new_id("resp"), "object": "response", "created_at": now(), "status": "completed", "error": null,
+            "incomplete_details": null, "instructions": null, "metadata": {}, "model": model, "output": [],
+            "parallel_tool_calls": true, "temperature": null, "tool_choice": "auto", "tools": [], "top_p": null,
+            "usage": null,
+        });
+        object_at(Some(&raw(&members)))
+    }
+
     fn finish_reason(&self, fields: &RawObject) -> Option<String> {
         let status = fields.get("status").and_then(string)?;
         if status != INCOMPLETE {
@@ -52,16 +70,12 @@ impl AnswerForm for ResponsesAnswer {
         fields.set("usage", with_usage(Some(&known), usage, COUNTS));
     }
 
-    fn contradicts_calls(&self, _message: &AssistantMessage, _reason: Option<&str>) -> bool {
+    fn contradicts_calls(&self, _message: &dyn MessageContent, _reason: Option<&str>) -> bool {
         false
     }
 }
 
 impl PartsForm for ResponsesAnswer {
-    fn protocol(&self) -> Protocol {
-        Protocol::Responses
-    }
-
     fn parts_key(&self) -> &'static str {
         "output"
     }
@@ -147,16 +161,6 @@ impl PartsForm for ResponsesAnswer {
 
     /// Changes nothing: the status of a response does not depend on its calls.
     fn set_finish(&self, _fields: &mut RawObject, _finish: Finish) {}
-
-    fn minted_members(&self, model: &str) -> RawObject {
-        let members = json!({
-            "id": new_id("resp"), "object": "response", "created_at": now(), "status": "completed", "error": null,
-            "incomplete_details": null, "instructions": null, "metadata": {}, "model": model, "output": [],
-            "parallel_tool_calls": true, "temperature": null, "tool_choice": "auto", "tools": [], "top_p": null,
-            "usage": null,
-        });
-        object_at(Some(&raw(&members)))
-    }
 
     fn failure(&self, fields: &RawObject) -> Option<AnswerError> {
         let is_failed = fields.get("status").and_then(string).as_deref() == Some("failed");

@@ -11,7 +11,7 @@ use super::streamed_item::{IN_PROGRESS, StreamedItem};
 use super::streamed_items::StreamedItems;
 use crate::chat_message::{object_at, set_string};
 use crate::fields::{ObjectFields, string};
-use crate::parts::{EventRole, MAX_PARTS, PartKind, PartsForm, StreamForm};
+use crate::parts::{AnswerForm, EventRole, MAX_PARTS, PartKind, PartsForm, StreamForm};
 use crate::sse::EventData;
 use crate::{AnswerError, Completion, SseEvent};
 use callwright_common::json::{RawObject, raw};
@@ -189,7 +189,7 @@ impl StreamForm for ResponsesAssembly {
             Some(end) => end,
             None => {
                 output.extend(self.items.items.iter().map(|item| item.to_raw(IN_PROGRESS)));
-                let mut head = self.head.unwrap_or_else(|| ResponsesAnswer.minted_members(""));
+                let mut head = self.head.unwrap_or_else(|| ResponsesAnswer.minted(""));
                 if is_finished {
                     head.set("status", raw(COMPLETED));
                     end_items(&mut output, COMPLETED);

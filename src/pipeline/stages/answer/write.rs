@@ -146,7 +146,7 @@ fn compose_choice(
     let members = emit::members(head, choice.index, &members);
     members.into_iter().for_each(|event| out.extend_from_slice(&event));
     compose_text(turn, choice, left, head, out);
-    for event in emit::message_calls(head, choice.index, 0, &choice.message) {
+    for event in emit::message_calls(head, choice.index, &choice.message) {
         out.extend_from_slice(&event);
     }
 }
