@@ -211,6 +211,8 @@ fn unreadable(error: &serde_json::Error) -> AnswerError {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::choice::MAX_CHOICES;
 

@@ -84,7 +84,10 @@ proptest! {
         let mut bytes = emit::role(&head, 0).to_vec();
         bytes.extend_from_slice(emit::KEEP_ALIVE);
         bytes.extend_from_slice(&emit::text(&head, 0, &text));
-        emit::calls(&head, 0, 0, &calls, legacy).iter().for_each(|event| bytes.extend_from_slice(event));
+        let mut answer = crate::Completion::of_text(callwright_types::Protocol::Chat, "m", "");
+        answer.choices_mut()[0].rescue("", &calls, legacy);
+        let events = emit::message_calls(&head, 0, &answer.choices()[0].message);
+        events.iter().for_each(|event| bytes.extend_from_slice(event));
         bytes.extend_from_slice(&emit::finish(&head, 0, "tool_calls"));
         bytes.extend_from_slice(emit::DONE);
         let mut assembler = Assembler::new(1 << 20);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::fields::{Additions, RequestFields, check_arrays};
 use crate::content::{noted_content, text_block, text_of};
-use crate::fields::{ObjectFields, object};
+use crate::fields::ObjectFields;
 use crate::message_calls::FunctionCall;
 use crate::parts::{ConversationForm, Rejoined, RequestForm};
 use crate::scanner::{Scanned, Scanner};
