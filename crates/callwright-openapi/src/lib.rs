@@ -76,70 +76,40 @@
 //! The crate owns reading, naming and reporting. It must not fetch documents itself, send requests or judge calls.
 //! Within the crate, documents stay raw JSON, so that a broken part does not affect other parts.
 
-mod advice;
-mod argument_name;
-mod arguments;
-mod binding;
-mod body;
-mod content;
-mod credential;
-mod description;
+mod catalog;
 pub mod dialect;
 mod discovery;
 mod document;
 mod documentation;
-mod encoding;
 mod files;
 mod hidden;
-mod idempotency;
-mod lenient_reference;
 mod load;
-mod load_error;
-mod markup;
-mod media_type;
-mod naming;
-mod notes;
-mod operation;
-mod operation_list;
-mod operations;
-mod outputs;
-mod parameter;
-mod parameter_list;
 mod parse;
-mod path_parameters;
-mod path_template;
-mod promise;
-mod query_string;
-mod reader;
 mod report;
+mod request;
 mod schema;
 mod security;
 mod server;
-mod server_choice;
-mod settings;
-mod shorten;
-mod snapshot;
-mod source;
-mod subtypes;
 mod swagger;
-mod toolset;
-mod xml;
+mod tool;
 
-pub use advice::{Review, Rule, review, reviewed};
-pub use binding::{Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Encoding, Location, Style};
-pub use credential::{ClientAuthentication, ClientCredentials, Credential, SecretSource};
+pub use catalog::load_error::LoadError;
+pub use catalog::settings::{DocsSettings, DocumentLimits, MissingCredentials, ToolsetSettings};
+pub use catalog::toolset::Toolset;
+pub use catalog::{Catalog, Changes};
 pub use discovery::{DOCUMENT_ENDINGS, DiscoveredDocument, Discovery, discover};
 pub use files::{Fetch, FetchBounds, FetchedFile, Offline, Origin, RemoteFile};
-pub use idempotency::IdempotencyKey;
+pub use load::operation::{FixedArgument, Operation, Placement};
 pub use load::{load_document, load_from};
-pub use load_error::LoadError;
-pub use operation::{FixedArgument, Operation, Placement};
+pub use report::advice::{Review, Rule, review, reviewed};
 pub use report::{Advice, HiddenParameter, RenamedTool, Report, Simplification, SkippedOperation};
+pub use request::binding::{
+    Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Encoding, Location, Style,
+};
+pub use request::idempotency::IdempotencyKey;
+pub use request::xml::{XmlNode, XmlShape, is_name as is_xml_name};
+pub use security::credential::{ClientAuthentication, ClientCredentials, Credential, SecretSource};
 pub use security::{Requirement, SecurityScheme};
-pub use settings::{DocsSettings, DocumentLimits, MissingCredentials, ToolsetSettings};
-pub use snapshot::{Catalog, Changes};
-pub use toolset::Toolset;
-pub use xml::{XmlNode, XmlShape, is_name as is_xml_name};
 
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ mod words;
 
 use serde_json::Value;
 
-use super::report::Simplification;
+use crate::report::Simplification;
 use callwright_types::SchemaDialect;
 
 pub use translated::{Loss, TranslatedSchema};
@@ -36,7 +36,7 @@ pub fn translate(schema: &Value, dialect: SchemaDialect) -> TranslatedSchema {
 /// Returns the losses of the tools of `operations` in `dialect`, as report entries. A loss in a definition that
 /// several tools share is reported once.
 pub fn losses<'o>(
-    operations: impl IntoIterator<Item = &'o super::Operation>,
+    operations: impl IntoIterator<Item = &'o crate::Operation>,
     dialect: SchemaDialect,
 ) -> Vec<Simplification> {
     let mut shared = std::collections::HashSet::new();

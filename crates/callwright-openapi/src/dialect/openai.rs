@@ -6,11 +6,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::schema::{KeywordForm, form};
 use super::pattern;
 use super::trail::DialectTrail;
 use super::translated::{Losses, TranslatedSchema};
 use super::words::{append_sentence, sentence};
+use crate::schema::{KeywordForm, form};
 
 /// Keywords that are not allowed at the top level, and `dependentSchemas`, which may contain them.
 const NOT_AT_THE_TOP: [&str; 10] =

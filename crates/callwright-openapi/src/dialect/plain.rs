@@ -6,11 +6,11 @@
 
 use serde_json::{Map, Value};
 
-use super::super::schema::{KeywordForm, form, is_annotation};
 use super::reference::{definitions, merge_siblings, name_of, reference};
 use super::trail::DialectTrail;
 use super::translated::{Loss, Losses, TranslatedSchema};
 use super::words::append_sentence;
+use crate::schema::{KeywordForm, form, is_annotation};
 
 /// Maximum number of copies of a definition within itself. One copy shows the members of a tree's children.
 const MAX_RECURSION: usize = 1;

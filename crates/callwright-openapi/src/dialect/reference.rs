@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::schema::{DEFINITIONS, is_annotation};
+use crate::schema::{DEFINITIONS, is_annotation};
 
 /// Returns the name of the definition that `reference` targets; `None` for any other reference.
 pub(super) fn name_of(reference: &str) -> Option<&str> {

@@ -3,7 +3,7 @@
 //! Reads the keys of the outermost object without parsing. This also recognises documents with syntax errors, and
 //! other files cost one pass. The loader makes the final decision.
 
-use super::super::parse::end_of_string;
+use crate::parse::end_of_string;
 
 /// The outermost keys found in a text.
 #[derive(Default)]
@@ -18,7 +18,7 @@ struct OutermostKeys {
 
 /// Whether `text`, or its beginning, is an OpenAPI document: it has a version, or has `paths` and an `openapi` or
 /// `swagger` member without a version.
-pub(in super::super) fn is_in(text: &str) -> bool {
+pub(crate) fn is_in(text: &str) -> bool {
     let mut keys = OutermostKeys::default();
     let start = text.trim_start_matches('\u{feff}').trim_start();
     if start.starts_with(['{', '[']) {

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 pub(super) use claim::is_in as claims_in;
 
-use super::parse::decode;
-use super::{DocumentLimits, LoadError};
+use crate::parse::decode;
+use crate::{DocumentLimits, LoadError};
 
 /// File name extensions of the files that are examined.
 pub const DOCUMENT_ENDINGS: [&str; 3] = ["json", "yaml", "yml"];

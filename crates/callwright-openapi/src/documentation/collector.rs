@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::super::document::{ApiDocument, LocatedValue};
-use super::super::files::ValuePosition;
+use crate::document::{ApiDocument, LocatedValue};
+use crate::files::ValuePosition;
 use callwright_types::DocText;
 
 /// Maximum number of texts of one operation.
@@ -12,7 +12,7 @@ const MAX_TEXTS: usize = 400;
 const MAX_CHARS: usize = 200_000;
 
 /// The texts of one operation or document.
-pub(in super::super) struct DocTextCollector<'d> {
+pub(crate) struct DocTextCollector<'d> {
     document: &'d ApiDocument,
     texts: Vec<DocText>,
     chars_left: usize,
@@ -22,23 +22,23 @@ pub(in super::super) struct DocTextCollector<'d> {
 }
 
 impl<'d> DocTextCollector<'d> {
-    pub(in super::super) fn new(document: &'d ApiDocument) -> Self {
+    pub(crate) fn new(document: &'d ApiDocument) -> Self {
         Self { document, texts: Vec::new(), chars_left: MAX_CHARS, visited: HashSet::new() }
     }
 
-    pub(in super::super) fn document(&self) -> &'d ApiDocument {
+    pub(crate) fn document(&self) -> &'d ApiDocument {
         self.document
     }
 
     /// Adds the string member `key` of `holder`, prefixed with `label` if that is not empty.
-    pub(in super::super) fn member(&mut self, holder: &LocatedValue<'_>, key: &str, label: &str) {
+    pub(crate) fn member(&mut self, holder: &LocatedValue<'_>, key: &str, label: &str) {
         if let Some(text) = holder.text(key) {
             self.push(label, text, &holder.at.child(key));
         }
     }
 
     /// Adds a text that is at `at`, prefixed with `label` if that is not empty.
-    pub(in super::super) fn push(&mut self, label: &str, text: &str, at: &ValuePosition<'_>) {
+    pub(crate) fn push(&mut self, label: &str, text: &str, at: &ValuePosition<'_>) {
         if self.is_full() || text.is_empty() {
             return;
         }
@@ -49,17 +49,17 @@ impl<'d> DocTextCollector<'d> {
     }
 
     /// Whether the maximum number of texts is reached.
-    pub(in super::super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.texts.len() >= MAX_TEXTS
     }
 
     /// Whether the schema is visited for the first time, separately for visits that describe it (`described`) and
     /// visits that do not.
-    pub(in super::super) fn is_new(&mut self, schema: &LocatedValue<'d>, described: bool) -> bool {
+    pub(crate) fn is_new(&mut self, schema: &LocatedValue<'d>, described: bool) -> bool {
         self.visited.insert((std::ptr::from_ref(schema.value).addr(), described))
     }
 
-    pub(in super::super) fn finish(self) -> Vec<DocText> {
+    pub(crate) fn finish(self) -> Vec<DocText> {
         self.texts
     }
 }

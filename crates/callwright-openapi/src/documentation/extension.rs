@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::super::document::LocatedValue;
 use super::collector::DocTextCollector;
+use crate::document::LocatedValue;
 
 /// Words in an extension's key that indicate a list of errors.
 const ERROR_WORDS: [&str; 4] = ["error", "fault", "exception", "failure"];

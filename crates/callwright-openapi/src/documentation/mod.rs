@@ -11,9 +11,9 @@ mod response;
 mod schema;
 mod shared_texts;
 
-use super::body::OperationBody;
-use super::document::{ApiDocument, LocatedValue, Version};
-use super::parameter::OperationParameter;
+use crate::document::{ApiDocument, LocatedValue, Version};
+use crate::request::body::OperationBody;
+use crate::request::parameter::OperationParameter;
 use callwright_types::DocText;
 pub(super) use collector::DocTextCollector;
 pub(super) use response::is_error;

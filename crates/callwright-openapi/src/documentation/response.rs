@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::super::document::{LocatedValue, Version};
-use super::super::shorten::shorten;
 use super::collector::DocTextCollector;
 use super::{extension, schema};
+use crate::document::{LocatedValue, Version};
+use crate::tool::shorten::shorten;
 
 /// Maximum length of an error example, in characters. Real error responses have a few lines.
 const MAX_EXAMPLE_CHARS: usize = 600;
@@ -75,6 +75,6 @@ fn show_example(texts: &mut DocTextCollector<'_>, status: &str, example: &Locate
 }
 
 /// Whether the status is an error: all except 1xx, 2xx and 3xx. `default` usually describes errors in general.
-pub(in super::super) fn is_error(status: &str) -> bool {
+pub(crate) fn is_error(status: &str) -> bool {
     !status.starts_with(['1', '2', '3'])
 }

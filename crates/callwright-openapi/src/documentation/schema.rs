@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::super::document::LocatedValue;
 use super::collector::DocTextCollector;
+use crate::document::LocatedValue;
 
 /// Maximum nesting of properties that are described.
 const MAX_LEVELS: usize = 4;
@@ -29,7 +29,7 @@ impl PropertySelection {
 }
 
 /// Describes `schema` and its subschemas. `name` is its name (may be empty).
-pub(in super::super) fn describe<'d>(texts: &mut DocTextCollector<'d>, schema: &LocatedValue<'d>, name: &str) {
+pub(crate) fn describe<'d>(texts: &mut DocTextCollector<'d>, schema: &LocatedValue<'d>, name: &str) {
     visit(texts, schema, name, MAX_LEVELS, PropertySelection::Request);
 }
 

@@ -7,13 +7,13 @@ use callwright_types::DocText;
 
 /// The distinct texts of one document. Its operations share most texts about errors and parameters.
 #[derive(Debug, Default)]
-pub(in super::super) struct SharedDocTexts {
+pub(crate) struct SharedDocTexts {
     texts: HashSet<Arc<DocText>>,
 }
 
 impl SharedDocTexts {
     /// Returns the same texts, with one shared allocation per distinct text.
-    pub(in super::super) fn share(&mut self, texts: Vec<DocText>) -> Vec<Arc<DocText>> {
+    pub(crate) fn share(&mut self, texts: Vec<DocText>) -> Vec<Arc<DocText>> {
         texts.into_iter().map(|text| self.one(text)).collect()
     }
 

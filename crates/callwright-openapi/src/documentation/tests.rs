@@ -2,10 +2,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::notes::LoadNotes;
-use super::super::operation_list::operations;
-use super::super::parameter_list::lists;
 use super::*;
+use crate::load::operation_list::operations;
+use crate::report::notes::LoadNotes;
+use crate::request::parameter_list::lists;
 
 fn texts_of(operation: Value, more: Value) -> Vec<(String, String)> {
     let mut root = json!({"openapi": "3.0.0", "paths": {"/pets": {"get": operation}}});

@@ -74,7 +74,7 @@ impl RemoteFile {
     }
 
     /// Formats the URL for messages.
-    pub(in super::super) fn display_url(&self) -> String {
+    pub(crate) fn display_url(&self) -> String {
         display_url(&self.url)
     }
 
@@ -83,7 +83,7 @@ impl RemoteFile {
     /// # Errors
     ///
     /// See [`Fetch::fetch`].
-    pub(in super::super) fn has_changed(&self, fetch: &dyn Fetch, bounds: FetchBounds) -> Result<bool, String> {
+    pub(crate) fn has_changed(&self, fetch: &dyn Fetch, bounds: FetchBounds) -> Result<bool, String> {
         let again = fetch.fetch_again(self, bounds)?;
         Ok(again.is_some_and(|fetched| digest(&fetched.bytes) != self.digest))
     }

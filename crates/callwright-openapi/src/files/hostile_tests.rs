@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::super::{Toolset, ToolsetSettings, load_document};
+use crate::{Toolset, ToolsetSettings, load_document};
 
 /// A secret that must not appear in any report.
 const CANARY: &str = "canary-4711";
@@ -107,7 +107,7 @@ fn a_pipe_is_not_waited_for() {
     let made = std::process::Command::new("mkfifo").arg(folder.path().join("api/pipe.yaml")).status();
     assert!(made.unwrap().success());
     assert!(reason(&folder, "pipe.yaml").contains("it is not a regular file"));
-    assert_eq!(super::super::discover(&folder.path().join("api")).unwrap().documents.len(), 1);
+    assert_eq!(crate::discover(&folder.path().join("api")).unwrap().documents.len(), 1);
 }
 
 #[cfg(unix)]

@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use url::Url;
 
-#[cfg(test)]
-use super::super::parse::Syntax;
-use super::super::parse::{ParsedText, parse};
-use super::super::{DocumentLimits, LoadError, ToolsetSettings};
 use super::address::{Address, display_url};
 use super::boundary::Boundary;
 use super::resources::ResourceNames;
 use super::scan::{ScanFinding, scan};
 use super::{Fetch, FetchBounds, FetchedFile, RemoteFile, SourceFile};
+#[cfg(test)]
+use crate::parse::Syntax;
+use crate::parse::{ParsedText, parse};
+use crate::{DocumentLimits, LoadError, ToolsetSettings};
 
 /// Source of a document.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ pub enum Origin<'a> {
 
 impl Origin<'_> {
     /// Returns the path or URL for messages.
-    pub(in super::super) fn to_path(self) -> PathBuf {
+    pub(crate) fn to_path(self) -> PathBuf {
         match self {
             Self::Path(path) | Self::Bytes(path, _) => path.to_owned(),
             Self::Url(url) => PathBuf::from(display_url(url)),
@@ -41,7 +41,7 @@ impl Origin<'_> {
     }
 }
 
-pub(in super::super) struct DocumentFileSet {
+pub(crate) struct DocumentFileSet {
     main: SourceFile,
     others: Vec<SourceFile>,
     /// Referenced local files with links resolved, including files that could not be parsed.
@@ -50,18 +50,18 @@ pub(in super::super) struct DocumentFileSet {
 }
 
 impl DocumentFileSet {
-    pub(in super::super) fn main(&self) -> &SourceFile {
+    pub(crate) fn main(&self) -> &SourceFile {
         &self.main
     }
 
     /// Returns all files that were read.
-    pub(in super::super) fn all(&self) -> impl Iterator<Item = &SourceFile> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &SourceFile> {
         std::iter::once(&self.main).chain(&self.others)
     }
 
     /// Returns the file that `link`, a reference in `from` without its fragment, refers to, or the reason why it
     /// cannot be resolved.
-    pub(in super::super) fn linked<'f>(&'f self, link: &str, from: &'f SourceFile) -> Result<&'f SourceFile, String> {
+    pub(crate) fn linked<'f>(&'f self, link: &str, from: &'f SourceFile) -> Result<&'f SourceFile, String> {
         let number = match from.links.get(link) {
             _ if link.is_empty() => return Ok(from),
             Some(Ok(number)) => *number,
@@ -74,23 +74,23 @@ impl DocumentFileSet {
 
     /// Returns the referenced local files, as absolute paths with links resolved, including files that could not be
     /// parsed.
-    pub(in super::super) fn referred(&self) -> Vec<PathBuf> {
+    pub(crate) fn referred(&self) -> Vec<PathBuf> {
         self.referred.iter().cloned().collect()
     }
 
     /// Returns the remarks about repairs in the text of each file.
-    pub(in super::super) fn remarks(&self) -> impl Iterator<Item = (&SourceFile, &str)> {
+    pub(crate) fn remarks(&self) -> impl Iterator<Item = (&SourceFile, &str)> {
         self.all().flat_map(|file| file.remarks.iter().map(move |remark| (file, remark.as_str())))
     }
 
     /// Returns the fetched files.
-    pub(in super::super) fn remote(&self) -> &[RemoteFile] {
+    pub(crate) fn remote(&self) -> &[RemoteFile] {
         &self.remote
     }
 }
 
 /// Reads the files of one document.
-pub(in super::super) struct Loader<'a> {
+pub(crate) struct Loader<'a> {
     limits: &'a DocumentLimits,
     boundary: Boundary,
     /// Fetcher for referenced files; `None`: remote files are not read.
@@ -111,7 +111,7 @@ pub(in super::super) struct Loader<'a> {
 impl<'a> Loader<'a> {
     /// Creates a loader for the document at `origin`. `fetch` is used for a remote document itself. It is used for
     /// referenced files only if the settings allow that.
-    pub(in super::super) fn new(origin: Origin<'_>, settings: &'a ToolsetSettings, fetch: &'a dyn Fetch) -> Self {
+    pub(crate) fn new(origin: Origin<'_>, settings: &'a ToolsetSettings, fetch: &'a dyn Fetch) -> Self {
         let root = match (origin, settings.root.as_str()) {
             // A remote document never refers to local files.
             (Origin::Url(_), _) => PathBuf::new(),
@@ -143,7 +143,7 @@ impl<'a> Loader<'a> {
     /// # Errors
     ///
     /// Returns an error if the file cannot be read, or is neither JSON nor YAML.
-    pub(in super::super) fn main(&mut self, origin: Origin<'_>, fetch: &dyn Fetch) -> Result<SourceFile, LoadError> {
+    pub(crate) fn main(&mut self, origin: Origin<'_>, fetch: &dyn Fetch) -> Result<SourceFile, LoadError> {
         let limit = self.limits.document_bytes;
         let path = origin.to_path();
         let (address, bytes) = match origin {
@@ -168,7 +168,7 @@ impl<'a> Loader<'a> {
 
     #[cfg(test)]
     /// Uses `root` as the content of the document's main file at `path`.
-    pub(in super::super) fn value(&mut self, root: Value, path: &Path) -> SourceFile {
+    pub(crate) fn value(&mut self, root: Value, path: &Path) -> SourceFile {
         let parsed = ParsedText { value: root, text: String::new(), syntax: Syntax::Json, remarks: Vec::new() };
         self.first(Address::of_path(path), parsed)
     }
@@ -186,7 +186,7 @@ impl<'a> Loader<'a> {
     }
 
     /// Reads all files that `main` refers to, transitively. A failure is recorded at the reference.
-    pub(in super::super) fn complete(mut self, main: SourceFile) -> DocumentFileSet {
+    pub(crate) fn complete(mut self, main: SourceFile) -> DocumentFileSet {
         self.files.push(main);
         let mut number = 0;
         while number < self.files.len() {

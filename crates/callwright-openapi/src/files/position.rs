@@ -8,57 +8,57 @@ use callwright_common::json::Pointer;
 /// Position of a value in a document. Displayed as `pets.yaml:12 #/paths/~1pets`. The line is determined only when the
 /// position is displayed.
 #[derive(Clone)]
-pub(in super::super) struct ValuePosition<'d> {
+pub(crate) struct ValuePosition<'d> {
     file: &'d SourceFile,
     pointer: Pointer,
 }
 
 /// Identity of a position. Two positions of one document have equal identities if and only if they are the same.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(in super::super) struct ValuePositionId {
+pub(crate) struct ValuePositionId {
     /// Memory address of the file, which does not move while a document is processed.
     file: usize,
     pointer: Pointer,
 }
 
 impl<'d> ValuePosition<'d> {
-    pub(in super::super) fn new(file: &'d SourceFile, pointer: Pointer) -> Self {
+    pub(crate) fn new(file: &'d SourceFile, pointer: Pointer) -> Self {
         Self { file, pointer }
     }
 
     /// Returns the position of the whole `file`.
-    pub(in super::super) fn root(file: &'d SourceFile) -> Self {
+    pub(crate) fn root(file: &'d SourceFile) -> Self {
         Self::new(file, Pointer::root())
     }
 
     /// Returns the file of the position, against which a relative `$ref` is resolved.
-    pub(in super::super) fn file(&self) -> &'d SourceFile {
+    pub(crate) fn file(&self) -> &'d SourceFile {
         self.file
     }
 
     /// Returns the JSON Pointer of the position within its file.
-    pub(in super::super) fn pointer(&self) -> &Pointer {
+    pub(crate) fn pointer(&self) -> &Pointer {
         &self.pointer
     }
 
     /// Returns the position of the member `key`.
-    pub(in super::super) fn child(&self, key: &str) -> Self {
+    pub(crate) fn child(&self, key: &str) -> Self {
         Self { file: self.file, pointer: self.pointer.child(key) }
     }
 
     /// Returns the position of the item at `index`.
-    pub(in super::super) fn item(&self, index: usize) -> Self {
+    pub(crate) fn item(&self, index: usize) -> Self {
         Self { file: self.file, pointer: self.pointer.item(index) }
     }
 
     /// Returns the identity of the position.
-    pub(in super::super) fn id(&self) -> ValuePositionId {
+    pub(crate) fn id(&self) -> ValuePositionId {
         ValuePositionId { file: std::ptr::from_ref(self.file).addr(), pointer: self.pointer.clone() }
     }
 
     /// Returns file and pointer without the line: `pets.yaml#/paths/~1pets`. Used as source of documentation texts,
     /// because lines change when text is inserted before them.
-    pub(in super::super) fn source(&self) -> String {
+    pub(crate) fn source(&self) -> String {
         format!("{}#{}", self.file.name, self.pointer)
     }
 }

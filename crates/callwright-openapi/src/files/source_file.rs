@@ -7,17 +7,17 @@ use std::sync::OnceLock;
 use serde_json::Value;
 use url::Url;
 
-use super::super::parse::{LineIndex, ParsedText, Syntax};
 use super::address::Address;
+use crate::parse::{LineIndex, ParsedText, Syntax};
 use callwright_common::json::Pointer;
 
 /// One file of a document.
-pub(in super::super) struct SourceFile {
+pub(crate) struct SourceFile {
     /// Name in messages and documentation sources: the main file's own name, for other files the path relative to it,
     /// or the URL.
-    pub(in super::super) name: String,
+    pub(crate) name: String,
     /// Content of the file.
-    pub(in super::super) root: Value,
+    pub(crate) root: Value,
     pub(super) address: Address,
     /// Empty if lines are not available.
     text: String,
@@ -38,13 +38,13 @@ impl SourceFile {
 
     /// Creates a stand-alone file without a text.
     #[cfg(test)]
-    pub(in super::super) fn of_value(root: Value) -> Self {
+    pub(crate) fn of_value(root: Value) -> Self {
         let parsed = ParsedText { value: root, text: String::new(), syntax: Syntax::Json, remarks: Vec::new() };
         Self::new("api.json".to_owned(), Address::of_path(Path::new("api.json")), parsed)
     }
 
     /// Returns the URL of the file if it is remote.
-    pub(in super::super) fn url(&self) -> Option<&Url> {
+    pub(crate) fn url(&self) -> Option<&Url> {
         match &self.address {
             Address::Url(url) => Some(url),
             Address::Path(_) => None,
@@ -52,7 +52,7 @@ impl SourceFile {
     }
 
     /// Returns the path of the file if it is local.
-    pub(in super::super) fn path(&self) -> Option<&Path> {
+    pub(crate) fn path(&self) -> Option<&Path> {
         match &self.address {
             Address::Path(path) => Some(path),
             Address::Url(_) => None,

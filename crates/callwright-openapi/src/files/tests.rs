@@ -9,7 +9,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use url::Url;
 
-use super::super::{Fetch, FetchBounds, FetchedFile, Origin, Toolset, ToolsetSettings, load_document, load_from};
+use crate::{Fetch, FetchBounds, FetchedFile, Origin, Toolset, ToolsetSettings, load_document, load_from};
 
 /// Creates a folder with these files.
 fn folder(files: &[(&str, &str)]) -> TempDir {

@@ -9,9 +9,9 @@ use std::str::FromStr as _;
 use serde_json::{Number, Value};
 
 use super::survey::ParameterSurvey;
-use crate::binding::Location;
 use crate::document::{ApiDocument, LocatedValue};
-use crate::parameter::OperationParameter;
+use crate::request::binding::Location;
+use crate::request::parameter::OperationParameter;
 use callwright_common::json::scalar_text;
 use callwright_common::text::name_words;
 

@@ -17,14 +17,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::binding::Location;
-use super::body::OperationBody;
-use super::document::ApiDocument;
-use super::notes::LoadNotes;
-use super::operation_list::DocumentOperation;
-use super::parameter::OperationParameter;
-use super::report::HiddenParameter;
-use super::security::{Requirement, SecurityScheme};
+use crate::document::ApiDocument;
+use crate::load::operation_list::DocumentOperation;
+use crate::report::HiddenParameter;
+use crate::report::notes::LoadNotes;
+use crate::request::binding::Location;
+use crate::request::body::OperationBody;
+use crate::request::parameter::OperationParameter;
+use crate::security::{Requirement, SecurityScheme};
 use api_version::ApiVersion;
 use callwright_common::text::{letters, name_words};
 use conventions::{CONVENTIONS, Condition, Convention};

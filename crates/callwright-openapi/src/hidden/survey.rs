@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::binding::Location;
 use crate::document::{ApiDocument, LocatedValue};
-use crate::operation_list::DocumentOperation;
+use crate::load::operation_list::DocumentOperation;
+use crate::request::binding::Location;
 
 /// Minimum number of operations of a document in which frequencies mean anything.
 const LEAST_OPERATIONS: usize = 3;

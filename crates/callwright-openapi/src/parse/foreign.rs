@@ -41,7 +41,7 @@ fn is_graphql(text: &str) -> bool {
 }
 
 /// Returns the kind of `root` if it is a known format other than OpenAPI.
-pub(in super::super) fn other_kind(root: &Value) -> Option<&'static str> {
+pub(crate) fn other_kind(root: &Value) -> Option<&'static str> {
     let has = |key: &str| root.get(key).is_some();
     let text = |pointer: &str| root.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     Some(match root {

@@ -13,7 +13,7 @@ use callwright_common::json::Pointer;
 
 /// Line numbers of the values of a text.
 #[derive(Debug, Default)]
-pub(in super::super) struct LineIndex {
+pub(crate) struct LineIndex {
     /// Lines by a hash of the position. On a collision both positions get the later one's line, which is acceptable in
     /// a message.
     by_position: HashMap<u64, u32>,
@@ -38,7 +38,7 @@ enum CollectionState {
 
 impl LineIndex {
     /// Computes the lines of `text`, which has been parsed as `syntax`.
-    pub(in super::super) fn new(text: &str, syntax: Syntax) -> Self {
+    pub(crate) fn new(text: &str, syntax: Syntax) -> Self {
         let mut reader = LineIndexer { lines: Self::default(), open: Vec::new() };
         match syntax {
             Syntax::Json => reader.json(text),
@@ -49,7 +49,7 @@ impl LineIndex {
 
     /// Returns the line, counted from 1, of the value at `pointer`: the line of its key if it has one. If the value
     /// is not in the text itself (because it comes from an alias), returns the line of its nearest parent.
-    pub(in super::super) fn line(&self, pointer: &Pointer) -> Option<usize> {
+    pub(crate) fn line(&self, pointer: &Pointer) -> Option<usize> {
         let mut position = ROOT;
         let mut line = self.by_position.get(&position)?;
         for token in pointer.tokens() {
@@ -188,7 +188,7 @@ impl LineIndexer {
 
 /// Returns the offset behind the JSON string whose opening quote precedes `at`; the length of `bytes` if the string
 /// is not closed.
-pub(in super::super) fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
+pub(crate) fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
     while let Some(byte) = bytes.get(at) {
         at += if *byte == b'\\' { 2 } else { 1 };
         if *byte == b'"' {

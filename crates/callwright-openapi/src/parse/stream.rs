@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::discovery;
+use crate::discovery;
 
 /// Returns the selected document on its original lines if the stream has several documents: the first OpenAPI
 /// document, otherwise the first that is not empty.

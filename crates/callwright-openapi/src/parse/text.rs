@@ -4,15 +4,15 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 /// A decoded text, and a remark about faulty bytes.
 #[derive(Debug)]
-pub(in super::super) struct DecodedText {
-    pub(in super::super) text: String,
+pub(crate) struct DecodedText {
+    pub(crate) text: String,
     pub(super) remark: Option<&'static str>,
 }
 
 /// Decodes `bytes` without a byte order mark. UTF-8 and UTF-16 are detected, UTF-16 also without a mark, because one
 /// byte of its first character is zero (RFC 4627, section 3). Other bytes are decoded as Windows-1252, which accepts
 /// any bytes and is common in old documents. Unpaired UTF-16 surrogates become U+FFFD.
-pub(in super::super) fn decode(mut bytes: Vec<u8>) -> DecodedText {
+pub(crate) fn decode(mut bytes: Vec<u8>) -> DecodedText {
     let (encoding, mark_bytes) = encoding(&bytes);
     bytes.drain(..mark_bytes);
     if encoding == UTF_8 {

@@ -4,12 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::super::document::{ApiDocument, LocatedValue};
-use super::super::markup::plain_text;
-use super::super::notes::LoadNotes;
-use super::super::settings::DocumentLimits;
-use super::super::shorten::shorten;
-use super::super::subtypes::{Subtypes, Variants};
 use super::definitions::RequestPart;
 use super::emptiness::{self, EmptyValueRule};
 use super::exclusive::relax;
@@ -20,6 +14,12 @@ use super::shared::{SharedSchemas, ToolSchema};
 use super::single_value::take_single_values;
 use super::translator::{SchemaDetail, SchemaTranslator, TooLarge};
 use super::variant_rule::VariantRule;
+use crate::catalog::settings::DocumentLimits;
+use crate::document::{ApiDocument, LocatedValue};
+use crate::report::notes::LoadNotes;
+use crate::schema::subtypes::{Subtypes, Variants};
+use crate::tool::markup::plain_text;
+use crate::tool::shorten::shorten;
 
 /// Upper bound of `limits.schema_depth`. Each schema level takes two levels of JSON, which must stay below the 127
 /// that JSON parsers commonly accept.

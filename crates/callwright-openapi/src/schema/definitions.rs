@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::super::document::LocatedValue;
-use super::super::files::ValuePositionId;
+use crate::document::LocatedValue;
+use crate::files::ValuePositionId;
 
 /// The part of a request that a schema describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::super::document::ApiDocument;
-use super::super::files::{SourceFile, ValuePositionId};
-use super::super::subtypes::mapped_schema;
 use super::literal::{fit, types_of};
+use crate::document::ApiDocument;
+use crate::files::{SourceFile, ValuePositionId};
+use crate::schema::subtypes::mapped_schema;
 
 /// Maximum number of names given as examples.
 const MAX_EXAMPLES: usize = 20;

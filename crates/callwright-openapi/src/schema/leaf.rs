@@ -9,11 +9,11 @@ use serde_json::{Map, Number, Value};
 
 use callwright_common::placeholder;
 
-use super::super::markup::plain_text;
-use super::super::shorten::shorten;
 use super::keyword::KeywordForm;
 use super::literal::{self, type_value, types_of};
 use super::nullable::is_nullable;
+use crate::tool::markup::plain_text;
+use crate::tool::shorten::shorten;
 
 /// Maximum length of an example, in characters. Longer ones cost more than they explain.
 const MAX_EXAMPLE_CHARS: usize = 100;

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::super::document::{ApiDocument, LocatedValue};
-use super::super::files::{SourceFile, ValuePositionId};
 use super::keyword::subschemas;
+use crate::document::{ApiDocument, LocatedValue};
+use crate::files::{SourceFile, ValuePositionId};
 
 /// Maximum number of schemas, subschemas included, up to which a referenced schema is copied inline. A larger or
 /// recursive one becomes a definition. Models read a copy more easily than a reference, but copies must not multiply.

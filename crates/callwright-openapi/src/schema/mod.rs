@@ -16,6 +16,7 @@ mod nullable;
 mod read_only;
 mod shared;
 mod single_value;
+pub(crate) mod subtypes;
 mod trail;
 mod translator;
 mod variant_rule;

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::super::document::ApiDocument;
-use super::super::files::SourceFile;
+use crate::document::ApiDocument;
+use crate::files::SourceFile;
 
 /// Returns the read-only properties of an object schema in `file`, including its `allOf` branches. If a property is
 /// described several times, one `readOnly: true` suffices (JSON Schema 2020-12 Validation, section 9.4), unless

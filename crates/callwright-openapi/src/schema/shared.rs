@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::super::document::LocatedValue;
 use super::argument_object::{ArgumentSchema, ObjectArgument};
+use crate::document::LocatedValue;
 
 /// A tool's argument schema, and the required arguments with a single allowed value, which it does not contain.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! The path from a given position to a schema, rendered only on demand.
 
-use super::super::files::{SourceFile, ValuePosition};
+use crate::files::{SourceFile, ValuePosition};
 
 /// A position in the document, as a linked list on the stack of the traversal.
 #[derive(Clone, Copy)]

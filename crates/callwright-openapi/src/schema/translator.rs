@@ -5,12 +5,6 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::super::document::{ApiDocument, LocatedValue, ReferenceError, Version};
-use super::super::files::SourceFile;
-use super::super::markup::plain_text;
-use super::super::notes::LoadNotes;
-use super::super::shorten::shorten;
-use super::super::subtypes::{Subtypes, Variants, address};
 use super::all_of::unwrap_single;
 use super::definitions::{Definitions, PendingDefinition, RequestPart};
 use super::discriminator;
@@ -24,6 +18,12 @@ use super::nullable::{is_nullable, make_nullable};
 use super::read_only::{read_only_names, visible_by_reference};
 use super::trail::SchemaTrail;
 use super::variant_rule::{self, VariantRule, owners_note};
+use crate::document::{ApiDocument, LocatedValue, ReferenceError, Version};
+use crate::files::SourceFile;
+use crate::report::notes::LoadNotes;
+use crate::schema::subtypes::{Subtypes, Variants, address};
+use crate::tool::markup::plain_text;
+use crate::tool::shorten::shorten;
 
 /// Maximum number of enumerated values in a bare schema.
 const BARE_VALUES: usize = 20;

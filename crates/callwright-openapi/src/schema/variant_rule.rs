@@ -6,13 +6,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::files::ValuePosition;
-use super::super::notes::LoadNotes;
-use super::super::shorten::shorten;
-use super::super::subtypes::{Variant, Variants};
 use super::literal::{fit, types_of};
 use super::trail::SchemaTrail;
 use super::translator::{SchemaTranslator, TooLarge};
+use crate::files::ValuePosition;
+use crate::report::notes::LoadNotes;
+use crate::schema::subtypes::{Variant, Variants};
+use crate::tool::shorten::shorten;
 use callwright_common::text::code_spans;
 
 /// Maximum number of variants whose properties the description of the discriminator lists.

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::super::binding::{BodyFormat, Content, Encoding, Location};
-use super::super::body::{BodyProperty, OperationBody};
-use super::super::content::content;
-use super::super::document::{ApiDocument, LocatedValue};
-use super::super::media_type::SendableMediaType;
-use super::super::notes::LoadNotes;
-use super::super::parameter::ParameterLists;
 use super::collection::{Collection, collection};
 use super::parameter::{name, schema};
+use crate::document::{ApiDocument, LocatedValue};
+use crate::report::notes::LoadNotes;
+use crate::request::binding::{BodyFormat, Content, Encoding, Location};
+use crate::request::body::{BodyProperty, OperationBody};
+use crate::request::content::content;
+use crate::request::media_type::SendableMediaType;
+use crate::request::parameter::ParameterLists;
 
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";

@@ -1,8 +1,8 @@
 //! `collectionFormat`: serialisation of arrays (Swagger 2.0, Parameter Object and Items Object).
 
-use super::super::binding::{Location, Style};
-use super::super::document::{ApiDocument, LocatedValue};
-use super::super::notes::LoadNotes;
+use crate::document::{ApiDocument, LocatedValue};
+use crate::report::notes::LoadNotes;
+use crate::request::binding::{Location, Style};
 
 /// Maximum number of nested arrays with a style of their own; deeper ones are written as JSON.
 const MAX_LEVELS: usize = 8;

@@ -10,11 +10,11 @@ mod parameter;
 
 use http::Method;
 
-use super::body::OperationBody;
-use super::document::{ApiDocument, LocatedValue};
-use super::notes::LoadNotes;
-use super::operation_list::DocumentOperation;
-use super::parameter::{OperationParameter, ParameterLists};
+use crate::document::{ApiDocument, LocatedValue};
+use crate::load::operation_list::DocumentOperation;
+use crate::report::notes::LoadNotes;
+use crate::request::body::OperationBody;
+use crate::request::parameter::{OperationParameter, ParameterLists};
 
 pub(super) use parameter::{name, parameter};
 

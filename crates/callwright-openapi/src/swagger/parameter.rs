@@ -1,10 +1,10 @@
 //! Parses one parameter of an operation as described by Swagger 2.0.
 
-use super::super::binding::Location;
-use super::super::document::{ApiDocument, LocatedValue};
-use super::super::notes::LoadNotes;
-use super::super::parameter::OperationParameter;
 use super::collection::{Collection, collection};
+use crate::document::{ApiDocument, LocatedValue};
+use crate::report::notes::LoadNotes;
+use crate::request::binding::Location;
+use crate::request::parameter::OperationParameter;
 
 /// Returns a form field as a query parameter.
 pub(super) fn in_query<'d>(
@@ -16,7 +16,7 @@ pub(super) fn in_query<'d>(
 }
 
 /// Returns the parameter's name on the wire.
-pub(in super::super) fn name<'d>(parameter: &LocatedValue<'d>) -> Option<&'d str> {
+pub(crate) fn name<'d>(parameter: &LocatedValue<'d>) -> Option<&'d str> {
     parameter.value.get("name")?.as_str().filter(|name| !name.is_empty())
 }
 
@@ -30,7 +30,7 @@ pub(super) fn schema<'d>(parameter: &LocatedValue<'d>) -> Option<LocatedValue<'d
 }
 
 /// Parses the Parameter Object `at` of the parameter `name` in `location`.
-pub(in super::super) fn parameter<'d>(
+pub(crate) fn parameter<'d>(
     document: &'d ApiDocument,
     at: &LocatedValue<'d>,
     name: String,

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::load::toolset_of;
-use super::super::{
+use crate::load::toolset_of;
+use crate::{
     BodyMember, BodyShape, Content, Encoding, Location, Operation, Requirement, SecurityScheme, Style, Toolset,
     ToolsetSettings,
 };

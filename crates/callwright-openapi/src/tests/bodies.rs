@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::{BodyBinding, BodyFormat, BodyShape, Content, Operation};
 use super::operation;
+use crate::{BodyBinding, BodyFormat, BodyShape, Content, Operation};
 
 fn with_content(content: Value) -> Operation {
     let file = json!({"type": "string", "format": "binary"});

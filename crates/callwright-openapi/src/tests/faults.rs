@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::load::toolset_of;
-use super::super::{LoadError, Report, ToolsetSettings};
 use super::{accepts, toolset};
+use crate::load::toolset_of;
+use crate::{LoadError, Report, ToolsetSettings};
 
 #[test]
 fn a_bad_operation_is_skipped_with_its_reason_and_the_others_load() {

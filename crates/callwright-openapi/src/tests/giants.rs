@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::super::load::toolset_of;
-use super::super::{Toolset, ToolsetSettings};
 use super::soundness;
+use crate::load::toolset_of;
+use crate::{Toolset, ToolsetSettings};
 
 /// Returns the toolset of a document with `operations` operations, each with one of `schemas` as body, evenly
 /// distributed.

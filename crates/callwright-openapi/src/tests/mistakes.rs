@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::load::toolset_of;
-use super::super::{Location, Operation, Toolset, ToolsetSettings};
 use super::{accepts, schema_of_body, toolset};
+use crate::load::toolset_of;
+use crate::{Location, Operation, Toolset, ToolsetSettings};
 
 /// Returns the only operation of a document with this path, method and content, and the remarks.
 fn only(path: &str, method: &str, operation: Value) -> (Operation, Vec<String>) {

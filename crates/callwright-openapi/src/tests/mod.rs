@@ -17,8 +17,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::load::toolset_of;
-use super::{Operation, Toolset, ToolsetSettings};
+use crate::load::toolset_of;
+use crate::{Operation, Toolset, ToolsetSettings};
 
 /// Returns the toolset of an OpenAPI 3.0 document with these members.
 fn toolset(members: Value) -> Toolset {

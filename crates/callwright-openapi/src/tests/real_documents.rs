@@ -8,10 +8,10 @@ use callwright_test_macros::requires;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::document::ApiDocument;
-use super::super::load::toolset_of;
-use super::super::{Offline, Operation, Origin, SecurityScheme, Toolset, ToolsetSettings, load_document};
 use super::soundness;
+use crate::document::ApiDocument;
+use crate::load::toolset_of;
+use crate::{Offline, Operation, Origin, SecurityScheme, Toolset, ToolsetSettings, load_document};
 use callwright_judge::scanner::{self, ToolSet, Validators};
 
 /// Number of operations of each document whose schemas are checked: enough to cover every kind, few enough for every

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::super::{BodyShape, Location, Style};
 use super::{accepts, operation, toolset};
+use crate::{BodyShape, Location, Style};
 
 /// Name of the case; the parameters; the request body; the destinations of their arguments (argument, location, name
 /// on the wire); and the source of the body: names of members, or `*` and the argument for the whole body.

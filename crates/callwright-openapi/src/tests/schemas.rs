@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::{DocumentLimits, ToolsetSettings};
 use super::{accepts, schema_of_body, toolset_with};
+use crate::{DocumentLimits, ToolsetSettings};
 
 #[test]
 fn a_recursive_schema_is_kept_by_a_definition() {

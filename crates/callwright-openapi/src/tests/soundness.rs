@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::super::dialect::{TranslatedSchema, translate};
-use super::super::{Operation, Toolset, ToolsetSettings};
+use crate::dialect::{TranslatedSchema, translate};
+use crate::{Operation, Toolset, ToolsetSettings};
 use callwright_types::SchemaDialect;
 
 /// Maximum length of a function name that providers accept.

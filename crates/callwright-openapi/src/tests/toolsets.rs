@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::super::{Catalog, Changes, LoadError, Offline, ToolsetSettings};
 use super::toolset;
+use crate::{Catalog, Changes, LoadError, Offline, ToolsetSettings};
 use callwright_types::{OperationRef, Owner};
 
 const PETS: &str = "openapi: 3.0.0\ninfo: {title: Pets, description: All pets}\nservers: [{url: 'https://pets.example.com/v1'}]\n\

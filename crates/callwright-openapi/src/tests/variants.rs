@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::load::toolset_of;
-use super::super::{Operation, Toolset, ToolsetSettings};
 use super::{accepts, operation, schema_of_body};
+use crate::load::toolset_of;
+use crate::{Operation, Toolset, ToolsetSettings};
 
 /// Returns a schema that extends `parent` by `properties`, of which the first is required.
 fn child(parent: &str, properties: Value) -> Value {

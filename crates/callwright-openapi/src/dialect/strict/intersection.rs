@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::super::schema::is_annotation;
+use crate::schema::is_annotation;
 
 /// Maximum nesting of properties that are merged.
 const MAX_LEVELS: usize = 32;

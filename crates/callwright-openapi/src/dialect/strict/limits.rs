@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::super::super::schema::{KeywordForm, form};
 use super::super::trail::DialectTrail;
 use super::super::translated::Loss;
+use crate::schema::{KeywordForm, form};
 
 /// Maximum number of properties of all objects together.
 const MAX_PROPERTIES: usize = 5_000;

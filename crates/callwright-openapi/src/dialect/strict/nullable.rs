@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::super::schema::or_else;
 use super::super::reference::{name_of, reference};
+use crate::schema::or_else;
 
 /// Maximum number of `$ref`s that are followed to find out whether null is accepted.
 const MAX_HOPS: usize = 16;

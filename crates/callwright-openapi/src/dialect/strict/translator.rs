@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::super::super::schema::is_annotation;
 use super::super::pattern;
 use super::super::reference::{definitions, name_of, reference};
 use super::super::trail::DialectTrail;
@@ -13,6 +12,7 @@ use super::super::words::{append_sentence, sentence};
 use super::intersection::intersection;
 use super::nullable::{or_null, takes_null};
 use super::value_type::{part, types};
+use crate::schema::is_annotation;
 
 /// Values of `format` in the subset.
 const FORMATS: [&str; 9] = ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::super::schema::is_annotation;
+use crate::schema::is_annotation;
 
 /// Keywords that apply to objects only.
 pub(super) const OF_OBJECTS: [&str; 3] = ["properties", "required", "additionalProperties"];

@@ -1,0 +1,180 @@
+//! Loads the toolsets of a configuration entry: one for a document, or one for each document of a folder.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use url::Url;
+
+use crate::discovery::{DiscoveredDocument, DocumentSearch};
+use crate::files::{Fetch, Origin};
+use crate::load::check_credentials;
+use crate::{LoadError, Toolset, ToolsetSettings, load_from};
+use callwright_common::parallel::map_in_order;
+
+/// Maximum total size of the documents that are read at the same time, by the sizes of their first files. A document in
+/// memory takes about ten times its size. A larger document is read alone.
+const BYTES_AT_ONCE: u64 = 24 << 20;
+
+/// Kind of the entry's `document`.
+pub(crate) enum EntrySource {
+    File(PathBuf),
+    Folder(PathBuf),
+    Url(Url),
+}
+
+/// Result of loading an entry.
+pub(crate) struct LoadedEntry {
+    pub(crate) toolsets: Vec<Toolset>,
+    /// The examined local files, whether or not they became a toolset.
+    pub(crate) files: BTreeSet<PathBuf>,
+    /// The searched folders.
+    pub(crate) folders: BTreeSet<PathBuf>,
+    /// Errors of a folder's documents that could not be loaded.
+    pub(crate) errors: Vec<LoadError>,
+}
+
+impl EntrySource {
+    /// Determines the source of the entry `name`; relative paths are resolved against `base_dir`.
+    pub(crate) fn new(name: &str, document: &str, base_dir: &Path) -> Result<Self, LoadError> {
+        if document.is_empty() {
+            return Err(LoadError::NoDocument { toolset: name.to_owned() });
+        }
+        if document.contains("://") {
+            return url(document).map(Self::Url).map_err(|reason| LoadError::Url { toolset: name.to_owned(), reason });
+        }
+        let path = base_dir.join(document);
+        Ok(if path.is_dir() { Self::Folder(path) } else { Self::File(path) })
+    }
+
+    /// Loads the source. In a folder, a document that cannot be loaded does not affect the others.
+    pub(crate) fn load(
+        &self,
+        name: &str,
+        settings: &ToolsetSettings,
+        base_dir: &Path,
+        fetch: &dyn Fetch,
+    ) -> Result<LoadedEntry, LoadError> {
+        let mut settings = settings.clone();
+        if !settings.root.is_empty() {
+            settings.root = base_dir.join(&settings.root).to_string_lossy().into_owned();
+        }
+        match self {
+            Self::File(path) => load_from(name, Origin::Path(path), &settings, fetch).map(LoadedEntry::one),
+            Self::Url(url) => load_from(name, Origin::Url(url), &settings, fetch).map(LoadedEntry::one),
+            Self::Folder(folder) => load_folder(name, folder, settings, fetch),
+        }
+    }
+}
+
+impl LoadedEntry {
+    fn one(toolset: Toolset) -> Self {
+        let files = toolset.files().map(Path::to_owned).collect();
+        Self { toolsets: vec![toolset], files, folders: BTreeSet::new(), errors: Vec::new() }
+    }
+}
+
+/// Parses a URL. Its query may contain a key, so error messages do not quote it.
+fn url(document: &str) -> Result<Url, String> {
+    let url = Url::parse(document).map_err(|error| format!("is not a valid URL: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(format!("is a `{}:` URL; give an http or https URL, or a path", url.scheme()));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(format!(
+            "has a user name or password in its URL, which is not sent; remove them from the URL of the document at {}",
+            url.host_str().unwrap_or_default()
+        ));
+    }
+    Ok(url)
+}
+
+fn load_folder(
+    name: &str,
+    folder: &Path,
+    mut settings: ToolsetSettings,
+    fetch: &dyn Fetch,
+) -> Result<LoadedEntry, LoadError> {
+    let DocumentSearch { found, folders, .. } = DocumentSearch::run(folder)?;
+    if found.is_empty() {
+        return Err(LoadError::NoDocuments { toolset: name.to_owned(), path: folder.to_owned() });
+    }
+    if settings.root.is_empty() {
+        settings.root = folder.to_string_lossy().into_owned();
+    }
+    // Each document gets the credentials for its own schemes.
+    let credentials = std::mem::take(&mut settings.credentials);
+    let mut files: BTreeSet<PathBuf> = found.iter().map(|found| found.path.clone()).collect();
+    let mut toolsets = Vec::new();
+    let mut errors = Vec::new();
+    for loaded in load_all(name, &found, &settings, fetch) {
+        match loaded {
+            Ok(mut toolset) => {
+                files.extend(toolset.files().map(Path::to_owned));
+                name.clone_into(&mut toolset.entry);
+                let applicable =
+                    credentials.iter().filter(|(scheme, _)| toolset.security_schemes.contains_key(*scheme));
+                toolset.credentials = applicable.map(cloned).collect();
+                toolsets.push(toolset);
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    // A document that could not be loaded may define the scheme, so unknown schemes are not an error.
+    if errors.is_empty() {
+        let schemes = toolsets.iter().flat_map(|toolset| toolset.security_schemes.keys().map(String::as_str));
+        check_credentials(name, folder, &credentials, schemes.collect())?;
+    }
+    Ok(LoadedEntry { toolsets: without_parts(toolsets), files, folders: folders.into_iter().collect(), errors })
+}
+
+/// Loads the documents in parallel; the results have the order of `found`.
+fn load_all(
+    name: &str,
+    found: &[DiscoveredDocument],
+    settings: &ToolsetSettings,
+    fetch: &dyn Fetch,
+) -> Vec<Result<Toolset, LoadError>> {
+    let load = |document: &DiscoveredDocument| {
+        load_from(&format!("{name}/{}", document.name), Origin::Path(&document.path), settings, fetch)
+    };
+    map_in_order(found, BYTES_AT_ONCE, |document| bytes(&document.path), load)
+}
+
+/// Returns the size of a file; 0 if it is unknown.
+pub(crate) fn bytes(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+fn cloned<K: Clone, V: Clone>((key, value): (&K, &V)) -> (K, V) {
+    (key.clone(), value.clone())
+}
+
+/// Omits documents that are parts of others: those from which another one takes its operations, and those without
+/// operations to which another one refers. Two documents that take operations from each other are both kept.
+fn without_parts(toolsets: Vec<Toolset>) -> Vec<Toolset> {
+    let paths: Vec<Option<PathBuf>> = toolsets.iter().map(resolved_document).collect();
+    let parts: Vec<bool> = toolsets
+        .iter()
+        .zip(&paths)
+        .map(|(toolset, path)| path.as_ref().is_some_and(|path| is_part(toolset, path, &toolsets, &paths)))
+        .collect();
+    toolsets.into_iter().zip(parts).filter(|(_, is_part)| !is_part).map(|(toolset, _)| toolset).collect()
+}
+
+/// Whether the toolset of the document `own` is a part of one of `all`, whose documents are `paths`.
+fn is_part(toolset: &Toolset, own: &Path, all: &[Toolset], paths: &[Option<PathBuf>]) -> bool {
+    let has_operations = toolset.report.operations_loaded + toolset.report.operations_skipped.len() > 0;
+    all.iter().zip(paths).any(|(other, other_path)| {
+        let refers_back = other_path.as_ref().is_some_and(|path| toolset.operation_files.contains(path));
+        let takes = match has_operations {
+            true => other.operation_files.contains(own),
+            false => other.other_files.iter().any(|file| file == own),
+        };
+        !std::ptr::eq(toolset, other) && takes && !refers_back
+    })
+}
+
+fn resolved_document(toolset: &Toolset) -> Option<PathBuf> {
+    fs::canonicalize(toolset.document.as_deref()?).ok()
+}

@@ -1,0 +1,179 @@
+//! Extracts the documented fields of successful responses, and the links between operations.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+use std::sync::Arc;
+
+use crate::Operation;
+use crate::document::{ApiDocument, DocumentSchema, LocatedValue, Version};
+use crate::load::operation_list::DocumentOperation;
+use crate::request::binding::BodyFormat;
+use crate::request::media_type::SendableMediaType;
+use callwright_types::output::fields_of;
+use callwright_types::{OutputField, OutputLink};
+
+/// Maximum number of links of one operation.
+const MAX_LINKS: usize = 64;
+
+/// Reads the fields of responses. Operations that share a response schema share its fields.
+#[derive(Debug, Default)]
+pub(crate) struct OutputReader {
+    by_schema: HashMap<OutputKey, Arc<[OutputField]>>,
+    texts: HashSet<Arc<str>>,
+    lists: HashSet<Arc<[String]>>,
+}
+
+/// Identifies a schema of a document. Memory addresses do not move while the document is read.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum OutputKey {
+    /// The address of a schema.
+    Schema(usize),
+    /// A reference, with the address of the file that contains it.
+    Reference(usize, String),
+}
+
+impl OutputReader {
+    /// Returns the fields of the first successful response with a JSON body.
+    pub(crate) fn fields<'d>(&mut self, document: &'d ApiDocument, operation: &LocatedValue<'d>) -> Arc<[OutputField]> {
+        let Some(schema) = responses(document, operation).find_map(|response| schema_of(document, &response)) else {
+            return Arc::default();
+        };
+        let key = OutputKey::new(&schema);
+        if let Some(fields) = self.by_schema.get(&key) {
+            return Arc::clone(fields);
+        }
+        let mut fields = fields_of(DocumentSchema { document, at: schema });
+        for field in &mut fields {
+            self.share(field);
+        }
+        let fields: Arc<[OutputField]> = fields.into();
+        self.by_schema.insert(key, Arc::clone(&fields));
+        fields
+    }
+
+    /// Replaces texts that other fields have too by theirs: schemas of one document refer to the same others.
+    fn share(&mut self, field: &mut OutputField) {
+        field.pointer.shrink_to_fit();
+        for text in [&mut field.owner, &mut field.format, &mut field.schema].into_iter().flatten() {
+            share(&mut self.texts, text);
+        }
+        share(&mut self.texts, &mut field.description);
+        share(&mut self.lists, &mut field.values);
+        share(&mut self.lists, &mut field.examples);
+    }
+}
+
+/// Replaces `value` by an equal one in `shared`, or adds it.
+fn share<T: ?Sized + Eq + Hash>(shared: &mut HashSet<Arc<T>>, value: &mut Arc<T>) {
+    match shared.get(&**value) {
+        Some(equal) => *value = Arc::clone(equal),
+        None => drop(shared.insert(Arc::clone(value))),
+    }
+}
+
+impl OutputKey {
+    fn new(schema: &LocatedValue<'_>) -> Self {
+        let is_alone = schema.value.as_object().is_some_and(|members| members.len() == 1);
+        match schema.reference().filter(|_| is_alone) {
+            Some(reference) => Self::Reference(std::ptr::from_ref(schema.at.file()) as usize, reference.to_owned()),
+            None => Self::Schema(std::ptr::from_ref(schema.value) as usize),
+        }
+    }
+}
+
+/// Returns the successful responses, those with a single status first.
+fn responses<'d>(document: &'d ApiDocument, operation: &LocatedValue<'d>) -> impl Iterator<Item = LocatedValue<'d>> {
+    let mut found: Vec<(&str, LocatedValue<'d>)> = Vec::new();
+    for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
+        if !status.starts_with('2') {
+            continue;
+        }
+        found.extend(document.follow(response).ok().map(|response| (status.as_str(), response)));
+    }
+    found.sort_by_key(|(status, _)| status.bytes().all(|byte| byte.is_ascii_digit()).then_some(*status).is_none());
+    found.into_iter().map(|(_, response)| response)
+}
+
+fn schema_of<'d>(document: &ApiDocument, response: &LocatedValue<'d>) -> Option<LocatedValue<'d>> {
+    if document.version == Version::V2_0 {
+        return response.member("schema");
+    }
+    let content = response.member("content")?;
+    let mut media =
+        content.members().filter(|(media_type, _)| SendableMediaType::new(media_type).format == BodyFormat::Json);
+    media.find_map(|(_, media)| media.member("schema"))
+}
+
+/// Sets the links of each operation's successful responses (OpenAPI 3.1, section 4.8.20). Omits links that do not use
+/// a value of the body, and links to operations that are not tools.
+pub(crate) fn attach_links(document: &ApiDocument, loaded: &mut [(&DocumentOperation<'_>, Operation)]) {
+    let mut links: Vec<Vec<OutputLink>> = Vec::with_capacity(loaded.len());
+    let targets = LinkTargets::new(loaded);
+    for (source, _) in loaded.iter() {
+        let mut of_operation = Vec::new();
+        for response in responses(document, &source.operation) {
+            for (_, link) in response.member("links").iter().flat_map(LocatedValue::members) {
+                let Ok(link) = document.follow(link) else { continue };
+                of_operation.extend(targets.links_of(&link));
+            }
+        }
+        of_operation.truncate(MAX_LINKS);
+        links.push(of_operation);
+    }
+    for ((_, operation), links) in loaded.iter_mut().zip(links) {
+        operation.links = links;
+    }
+}
+
+/// The operations that links lead to, by `operationId` and by path and method.
+struct LinkTargets<'a> {
+    by_id: HashMap<&'a str, &'a Operation>,
+    by_path: HashMap<(&'a str, String), &'a Operation>,
+}
+
+impl<'a> LinkTargets<'a> {
+    fn new(loaded: &'a [(&DocumentOperation<'a>, Operation)]) -> Self {
+        let mut targets = Self { by_id: HashMap::new(), by_path: HashMap::new() };
+        for (source, operation) in loaded {
+            if let Some(id) = operation.operation_id.as_deref() {
+                targets.by_id.entry(id).or_insert(operation);
+            }
+            targets.by_path.insert((source.path, source.method.as_str().to_ascii_lowercase()), operation);
+        }
+        targets
+    }
+
+    fn links_of(&self, link: &LocatedValue<'_>) -> Vec<OutputLink> {
+        let Some(target) = self.target_of(link) else { return Vec::new() };
+        let parameters = link.member("parameters");
+        let taken = parameters.iter().flat_map(LocatedValue::members).filter_map(|(name, expression)| {
+            let pointer = expression.value.as_str()?.strip_prefix("$response.body#")?;
+            Some(OutputLink {
+                tool: target.own_name().to_owned(),
+                argument: argument_of(target, name)?.to_owned(),
+                pointer: pointer.to_owned(),
+            })
+        });
+        taken.collect()
+    }
+
+    fn target_of(&self, link: &LocatedValue<'_>) -> Option<&'a Operation> {
+        if let Some(id) = link.text("operationId") {
+            return self.by_id.get(id).copied();
+        }
+        let (_, pointer) = link.text("operationRef")?.split_once('#')?;
+        let tokens: Vec<String> = callwright_common::json::Pointer::from(pointer).tokens();
+        let [.., path, method] = tokens.as_slice() else { return None };
+        self.by_path.get(&(path.as_str(), method.to_ascii_lowercase())).copied()
+    }
+}
+
+/// Returns the argument of a parameter. A link may prefix the name with the location (`path.id`).
+fn argument_of<'a>(operation: &'a Operation, parameter: &str) -> Option<&'a str> {
+    let by_name = operation.bindings.iter().find(|binding| binding.name == parameter);
+    let found = by_name.or_else(|| {
+        let (location, name) = parameter.split_once('.')?;
+        operation.bindings.iter().find(|binding| binding.name == name && binding.location.as_str() == location)
+    });
+    found.map(|binding| binding.argument.as_str())
+}

@@ -1,0 +1,189 @@
+//! Converts one operation of a document to an [`Operation`].
+
+use std::sync::Arc;
+
+use crate::catalog::settings::DocumentLimits;
+use crate::document::{ApiDocument, LocatedValue, Version};
+use crate::documentation::SharedDocTexts;
+use crate::hidden::{FixedParameter, HiddenParameterRules};
+use crate::load::operation_list::DocumentOperation;
+use crate::load::outputs::OutputReader;
+use crate::load::promise::promises;
+use crate::report::HiddenParameter;
+use crate::report::notes::LoadNotes;
+use crate::request::arguments::{JoinedArguments, join};
+use crate::request::body::{OperationBody, body};
+use crate::request::idempotency::take_key;
+use crate::request::parameter::OperationParameter;
+use crate::request::parameter_list::lists;
+use crate::request::path_parameters::{TemplateParameters, match_template};
+use crate::schema::subtypes::Subtypes;
+use crate::schema::{SchemaWriter, ToolSchema};
+use crate::server::Servers;
+use crate::tool::description::tool_description;
+use crate::{FixedArgument, Operation, documentation, security, swagger};
+use serde_json::Value;
+
+use callwright_types::{OperationRef, Owner, Tool, ToolKind};
+
+/// Converts the operations of one document.
+pub(crate) struct OperationReader<'d> {
+    document: &'d ApiDocument,
+    subtypes: &'d Subtypes<'d>,
+    toolset: &'d str,
+    limits: &'d DocumentLimits,
+    servers: &'d Servers<'d>,
+    hidden: &'d HiddenParameterRules,
+    schemas: SchemaWriter<'d>,
+    texts: SharedDocTexts,
+    outputs: OutputReader,
+}
+
+impl<'d> OperationReader<'d> {
+    pub(crate) fn new(
+        document: &'d ApiDocument,
+        subtypes: &'d Subtypes<'d>,
+        toolset: &'d str,
+        limits: &'d DocumentLimits,
+        servers: &'d Servers<'d>,
+        hidden: &'d HiddenParameterRules,
+    ) -> Self {
+        Self {
+            document,
+            subtypes,
+            toolset,
+            limits,
+            servers,
+            hidden,
+            schemas: SchemaWriter::new(document, subtypes, limits),
+            texts: SharedDocTexts::default(),
+            outputs: OutputReader::default(),
+        }
+    }
+
+    /// Converts `source` to the tool `name`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why the operation is skipped.
+    pub(crate) fn tool(
+        &mut self,
+        source: &DocumentOperation<'d>,
+        name: String,
+        notes: &mut LoadNotes,
+    ) -> Result<Operation, String> {
+        let DocumentOperation { path_item, operation, .. } = source;
+        let (written, mut body) = request(self.document, source, notes)?;
+        let documentation = documentation::of_operation(self.document, path_item, operation, &written, body.as_ref());
+        let TemplateParameters { path, mut parameters } = match_template(source, written, notes)?;
+        let mut security = security::requirements(self.document, operation, notes);
+        self.hidden.take(&mut parameters, &mut security, notes);
+        self.hidden.take_fields(&mut body, &security, notes);
+        let version = self.hidden.version(self.document, &parameters);
+        let mut joined = join(self.document, self.subtypes, parameters, body, notes);
+        let idempotency_key = take_key(self.document, &source.method, &mut joined, notes);
+        let mut fixed: Vec<FixedArgument> =
+            version.and_then(|version| take_fixed(&mut joined, version, notes)).into_iter().collect();
+        let ToolSchema { schema, single_values } =
+            self.schemas.write(&joined.arguments, joined.variants.as_ref(), notes)?;
+        fixed.extend(single_values.iter().map(|single| single_value(&joined, single, notes)));
+        let tool = Tool {
+            description: tool_description(operation, &source.label(), self.limits.description_chars),
+            parameters: schema,
+            kind: ToolKind::Function,
+            reads: Some(source.method.is_safe()),
+            owner: Owner::Proxy(OperationRef { toolset: self.toolset.to_owned(), tool: name.clone() }),
+            name,
+            namespace: None,
+        };
+        Ok(Operation {
+            tool: Arc::new(tool),
+            operation_id: operation.text("operationId").map(str::to_owned),
+            method: source.method.clone(),
+            path,
+            servers: self.servers.servers_of(path_item, operation, notes),
+            outputs: self.outputs.fields(self.document, operation),
+            links: Vec::new(),
+            promises: promises(self.document, operation, &source.method, &joined.bindings),
+            bindings: joined.bindings,
+            body: joined.body,
+            idempotency_key,
+            fixed,
+            security,
+            produces: produces(self.document, operation),
+            tags: tags(operation),
+            deprecated: operation.flag("deprecated") == Some(true),
+            documentation: self.texts.share(documentation),
+        })
+    }
+}
+
+/// Returns a required argument that has a single allowed value, and reports it.
+fn single_value(
+    joined: &JoinedArguments<'_>,
+    (argument, value): &(String, Value),
+    notes: &mut LoadNotes,
+) -> FixedArgument {
+    let (name, location) = joined.wire_name(argument);
+    let reason = "required, with a single allowed value".to_owned();
+    notes.hide(HiddenParameter::new(name, location, Some(value.clone()), reason));
+    FixedArgument { argument: argument.clone(), value: value.clone() }
+}
+
+/// Removes the argument of a fixed parameter, and returns it with its value.
+fn take_fixed(
+    joined: &mut JoinedArguments<'_>,
+    FixedParameter { name, location, value, reason }: FixedParameter,
+    notes: &mut LoadNotes,
+) -> Option<FixedArgument> {
+    let mut bindings = joined.bindings.iter();
+    let binding = bindings.find(|binding| binding.location == location && binding.name == name)?;
+    let argument = binding.argument.clone();
+    joined.arguments.retain(|other| other.name != argument);
+    notes.hide(HiddenParameter::new(&name, location.as_str(), Some(value.clone()), reason.to_owned()));
+    Some(FixedArgument { argument, value })
+}
+
+/// Parses parameters and body. A `requestBody` takes precedence over a body among the parameters, which documents
+/// migrated from Swagger 2.0 may still have.
+pub(crate) fn request<'d>(
+    document: &'d ApiDocument,
+    source: &DocumentOperation<'d>,
+    notes: &mut LoadNotes,
+) -> Result<(Vec<OperationParameter<'d>>, Option<OperationBody<'d>>), String> {
+    let lists = lists(document, source, notes)?;
+    let Some(body) = body(document, &source.operation, notes)? else {
+        return swagger::request(document, source, lists, notes);
+    };
+    if lists.has_body() {
+        notes.remark("the parameters have a body beside `requestBody`; it is left out");
+    }
+    Ok((lists.parameters, Some(body)))
+}
+
+/// Returns the names of an operation's tags; entries that are not strings are skipped.
+fn tags(operation: &LocatedValue<'_>) -> Vec<String> {
+    let tags = operation.value.get("tags").and_then(Value::as_array);
+    tags.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// Returns the distinct media types of the successful responses; of all responses if the successful ones have no
+/// content.
+fn produces(document: &ApiDocument, operation: &LocatedValue<'_>) -> Vec<String> {
+    if document.version == Version::V2_0 {
+        return swagger::media_types(document, operation, "produces").into_iter().map(str::to_owned).collect();
+    }
+    let (mut successful, mut all): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
+        let Ok(response) = document.follow(response) else { continue };
+        for (media_type, _) in response.member("content").iter().flat_map(LocatedValue::members) {
+            if status.starts_with('2') && !successful.contains(media_type) {
+                successful.push(media_type.clone());
+            }
+            if !all.contains(media_type) {
+                all.push(media_type.clone());
+            }
+        }
+    }
+    if successful.is_empty() { all } else { successful }
+}

@@ -1,0 +1,142 @@
+//! Determines the kind of a value in a body or part: text, a file, or a value that is serialised as XML.
+
+use serde_json::Value;
+
+use crate::document::{ApiDocument, LocatedValue};
+use crate::request::binding::Content;
+use crate::request::media_type::{is_binary, is_xml};
+use crate::request::xml::{XmlShape, branches};
+
+/// Hint for the model about an argument that is a file.
+pub(crate) const FILE_HINT: &str = "A file: its text as it is, or for other content a data URL, `data:image/png;base64,...`; `;name=photo.png` \
+                                    behind the type names the file.";
+
+/// Returns the kind of the values of `schema` (for arrays: of their items) when sent as `media_type`.
+///
+/// A file is (OpenAPI 3.0.4 and 3.1.1, Considerations for File Uploads; Swagger 2.0, Parameter Object) one of:
+/// `format: binary`, `type: file`, a `contentMediaType` that is binary, or a value that may be a string and is sent
+/// as a binary media type.
+pub(crate) fn content(document: &ApiDocument, schema: Option<&LocatedValue<'_>>, media_type: Option<&str>) -> Content {
+    let is_sent_as_bytes =
+        media_type.is_some_and(|list| list.split(',').all(|media_type| is_binary(media_type.trim())));
+    let Some(schema) = schema else {
+        return if is_sent_as_bytes { Content::File } else { Content::Value };
+    };
+    let parts = branches(document, schema);
+    if any_has(&parts, "type", &["array"]) || parts.iter().any(|part| part.member("items").is_some()) {
+        let items = parts.iter().find_map(|part| part.member("items"));
+        // Items that are arrays are not files: a part of a body cannot represent them.
+        return match items.filter(|items| !is_array(document, items)) {
+            Some(items) => content(document, Some(&items), media_type),
+            None => Content::Value,
+        };
+    }
+    let is_text = may_be_text(document, schema);
+    if any_has(&parts, "format", &["binary"]) || any_has(&parts, "type", &["file"]) {
+        return Content::File;
+    }
+    let is_base64 =
+        any_has(&parts, "format", &["byte", "base64"]) || any_has(&parts, "contentEncoding", &["base64", "base64url"]);
+    if is_text && is_base64 {
+        return Content::Base64;
+    }
+    if media_type.is_some_and(is_xml) {
+        return Content::Xml(XmlShape::new(document, schema));
+    }
+    let media = parts.iter().find_map(|part| part.text("contentMediaType"));
+    let is_file = is_text && (is_sent_as_bytes || media.is_some_and(is_binary));
+    if is_file { Content::File } else { Content::Value }
+}
+
+/// Whether one of the schemas has a `keyword` with one of the `values`.
+fn any_has(parts: &[LocatedValue<'_>], keyword: &str, values: &[&str]) -> bool {
+    parts.iter().any(|part| part.text(keyword).is_some_and(|text| values.contains(&text)))
+}
+
+/// Returns the media type of the schema's content (JSON Schema 2020-12 validation, section 8.4), or of its items'
+/// content.
+pub(crate) fn media_type_of<'d>(document: &'d ApiDocument, schema: &LocatedValue<'d>) -> Option<&'d str> {
+    let parts = branches(document, schema);
+    let own = parts.iter().find_map(|part| part.text("contentMediaType"));
+    own.or_else(|| {
+        let items = parts.iter().find_map(|part| part.member("items"))?;
+        branches(document, &items).iter().find_map(|part| part.text("contentMediaType"))
+    })
+}
+
+/// Whether the schema's types allow a string.
+fn may_be_text(document: &ApiDocument, schema: &LocatedValue<'_>) -> bool {
+    let mut types = Vec::new();
+    for part in branches(document, schema) {
+        match part.value.get("type") {
+            Some(Value::String(name)) => types.push(name.as_str()),
+            Some(Value::Array(names)) => types.extend(names.iter().filter_map(Value::as_str)),
+            _ if part.member("properties").is_some() => types.push("object"),
+            _ => {}
+        }
+    }
+    types.is_empty() || types.iter().any(|name| matches!(*name, "string" | "file"))
+}
+
+fn is_array(document: &ApiDocument, schema: &LocatedValue<'_>) -> bool {
+    branches(document, schema).iter().any(|part| part.text("type") == Some("array"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(schema: Value, media_type: Option<&str>) -> Content {
+        let root = json!({"openapi": "3.1.0", "start": schema, "file": {"type": "string", "format": "binary"}});
+        let document = ApiDocument::new(root, Path::new("api.json")).unwrap();
+        content(&document, document.member("start").as_ref(), media_type)
+    }
+
+    #[test]
+    fn files_are_recognised_in_every_version() {
+        let files = [
+            (json!({"type": "string", "format": "binary"}), None),
+            (json!({"type": "file"}), None),
+            (json!({"$ref": "#/file"}), None),
+            (json!({"allOf": [{"$ref": "#/file"}], "nullable": true}), None),
+            (json!({"type": "array", "items": {"type": "string", "format": "binary"}}), None),
+            (json!({"type": "string", "contentMediaType": "application/octet-stream"}), None),
+            (json!({"contentMediaType": "image/png"}), None),
+            (json!({}), Some("image/png, image/jpeg")),
+            (json!({"type": "string"}), Some("application/octet-stream")),
+        ];
+        for (schema, media_type) in files {
+            assert_eq!(of(schema.clone(), media_type), Content::File, "{schema}");
+        }
+    }
+
+    #[test]
+    fn non_files_keep_their_schema() {
+        let values = [
+            (json!({"type": "string"}), None),
+            (json!({"type": "string", "format": "uuid"}), None),
+            (json!({"type": "string", "contentMediaType": "application/json"}), None),
+            (json!({"type": "string", "contentMediaType": "text/html"}), None),
+            (json!({"type": "object", "properties": {}}), Some("application/octet-stream")),
+            (json!({"type": "integer"}), Some("image/png")),
+            (json!({}), None),
+            (json!({"type": "array", "items": {"type": "array", "items": {"format": "binary"}}}), None),
+        ];
+        for (schema, media_type) in values {
+            assert_eq!(of(schema.clone(), media_type), Content::Value, "{schema}");
+        }
+        for schema in [
+            json!({"type": "string", "format": "byte"}),
+            json!({"type": "string", "contentEncoding": "base64", "contentMediaType": "image/png"}),
+        ] {
+            assert_eq!(of(schema.clone(), None), Content::Base64, "{schema}");
+        }
+        for schema in [json!({"type": "object"}), json!({"type": "array", "items": {}}), json!({"type": "string"})] {
+            assert!(matches!(of(schema, Some("application/xml; charset=utf-8")), Content::Xml(_)));
+        }
+    }
+}

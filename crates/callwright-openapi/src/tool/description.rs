@@ -1,0 +1,58 @@
+//! Builds the description of a tool for the model.
+
+use crate::document::LocatedValue;
+use crate::tool::markup::plain_text;
+use crate::tool::shorten::shorten;
+
+/// Beginning of the description of a deprecated tool.
+const DEPRECATED: &str = "Deprecated. ";
+
+/// Joins summary and description of `operation` in at most `chars` characters. Falls back to method and path
+/// (`label`).
+pub(crate) fn tool_description(operation: &LocatedValue<'_>, label: &str, chars: usize) -> String {
+    let [summary, description] = ["summary", "description"].map(|key| operation.text(key).map(plain_text));
+    let text = joined(summary.as_deref(), description.as_deref()).unwrap_or_else(|| label.to_owned());
+    let is_deprecated = operation.flag("deprecated") == Some(true);
+    shorten(&if is_deprecated { format!("{DEPRECATED}{text}") } else { text }, chars)
+}
+
+/// Joins summary and description. A summary that the description repeats is left out.
+pub(crate) fn joined(summary: Option<&str>, description: Option<&str>) -> Option<String> {
+    let [summary, description] = [summary, description].map(|text| text.filter(|text| !text.trim().is_empty()));
+    match (summary, description) {
+        (Some(summary), Some(description)) if !repeats(summary, description) => {
+            Some(format!("{summary}\n\n{description}"))
+        }
+        (_, Some(only)) | (Some(only), None) => Some(only.to_owned()),
+        (None, None) => None,
+    }
+}
+
+fn repeats(summary: &str, description: &str) -> bool {
+    let summary = summary.trim_end_matches('.');
+    description.get(..summary.len()).is_some_and(|head| head.eq_ignore_ascii_case(summary))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::{SourceFile, ValuePosition};
+    use serde_json::json;
+
+    #[test]
+    fn summary_and_description_are_joined_unless_one_repeats_the_other() {
+        let cases = [
+            (json!({"summary": "List pets.", "description": "list pets of a shop"}), "list pets of a shop"),
+            (json!({"summary": "List", "description": "All of them."}), "List\n\nAll of them."),
+            (json!({"summary": " ", "description": 3, "deprecated": true}), "Deprecated. GET /pets"),
+        ];
+        for (value, expected) in cases {
+            let file = SourceFile::of_value(value);
+            let operation = LocatedValue { value: &file.root, at: ValuePosition::root(&file) };
+            assert_eq!(tool_description(&operation, "GET /pets", 100), expected);
+        }
+        let long = SourceFile::of_value(json!({"description": "word ".repeat(500)}));
+        let operation = LocatedValue { value: &long.root, at: ValuePosition::root(&long) };
+        assert!(tool_description(&operation, "", 1024).chars().count() <= 1024);
+    }
+}
